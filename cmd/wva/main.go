@@ -1,0 +1,59 @@
+// Command wva is the command line of the Workload Variant Autoscaler: it
+// explains decisions, emulates a serving fleet and drives load against one.
+// Installed as kubectl-wva it is a kubectl plugin.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// errFinding is returned by a command that ran well and found something that
+// its user must know about; the process exits with 1 and prints nothing more.
+var errFinding = errors.New("finding")
+
+// errUsage marks bad usage: the process exits with 2.
+var errUsage = errors.New("usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRootCommand().ExecuteContext(ctx)
+	stop()
+	os.Exit(exitCode(err))
+}
+
+// exitCode prints err unless it has been reported already, and returns the
+// process's exit status: 0 success, 1 a finding or a failure, 2 bad usage.
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFinding):
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "wva:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "wva",
+		Short:         "Workload Variant Autoscaler: replicas of LLM serving variants, decided and explained",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	})
+	root.AddCommand()
+	return root
+}
