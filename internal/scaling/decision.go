@@ -1,0 +1,111 @@
+package scaling
+
+import (
+	"slices"
+	"time"
+)
+
+// Stage names a part of the pipeline that may change the number of replicas.
+type Stage string
+
+// The stages, in the order in which they run.
+const (
+	StageOptimize Stage = "optimize"
+	StageBounds   Stage = "bounds"
+)
+
+// Reason is a CamelCase word fit for a condition or an event.
+type Reason string
+
+// The reasons of a Step.
+const (
+	// ReasonSteady: neither growth nor reduction is called for.
+	ReasonSteady Reason = "Steady"
+	// ReasonSaturated: too little spare capacity is left; a replica is added.
+	ReasonSaturated Reason = "Saturated"
+	// ReasonSpareCapacity: the others can carry the load of the removed.
+	ReasonSpareCapacity Reason = "SpareCapacity"
+	// ReasonOtherVariant: the model changes, on another variant.
+	ReasonOtherVariant Reason = "OtherVariant"
+	// ReasonInTransition: what was ordered has not arrived yet.
+	ReasonInTransition Reason = "InTransition"
+	// ReasonRemovalCancelled: a reduction under way is no longer safe.
+	ReasonRemovalCancelled Reason = "RemovalCancelled"
+	// ReasonOrderCancelled: an order that never arrived is no longer needed.
+	ReasonOrderCancelled Reason = "OrderCancelled"
+	// ReasonNoCandidate: growth is called for and no variant can grow.
+	ReasonNoCandidate Reason = "NoCandidate"
+	// ReasonAtFloor: a reduction is possible and every variant is at its least.
+	ReasonAtFloor Reason = "AtFloor"
+	// ReasonTargetNotMoving: the target was not given the replicas ordered.
+	ReasonTargetNotMoving Reason = "TargetNotMoving"
+	// ReasonPodsUnschedulable: pods were created and no node takes them.
+	ReasonPodsUnschedulable Reason = "PodsUnschedulable"
+	// ReasonPodsNotReady: pods were placed and do not become Ready or do not report.
+	ReasonPodsNotReady Reason = "PodsNotReady"
+	// ReasonNoData: nothing is known about the load; the last decision holds.
+	ReasonNoData Reason = "NoData"
+	// ReasonTargetUnreadable: the target's replicas are unknown.
+	ReasonTargetUnreadable Reason = "TargetUnreadable"
+	// ReasonFirstReplica: nothing runs and nothing was decided; one replica starts.
+	ReasonFirstReplica Reason = "FirstReplica"
+	// ReasonBelowMin and ReasonAboveMax: a bound of the variant was applied.
+	ReasonBelowMin Reason = "BelowMin"
+	ReasonAboveMax Reason = "AboveMax"
+)
+
+// Step is one stage's contribution to a Decision.
+type Step struct {
+	Stage  Stage  `json:"stage"`
+	From   int    `json:"from"` // replicas before the stage
+	To     int    `json:"to"`   // replicas after it
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail"` // one sentence with its numbers
+}
+
+// Decision is what one variant should run, and why: a chain of steps in which
+// each begins where the last ended.
+type Decision struct {
+	Variant VariantKey `json:"variant"`
+	Model   ModelKey   `json:"model"`
+	Current int        `json:"current"` // replicas when the Snapshot was taken
+	// Fallback is true when no analysis stood behind the decision.
+	Fallback bool   `json:"fallback,omitempty"`
+	Steps    []Step `json:"steps"`
+}
+
+// Target returns the replicas decided on: where the last step ended, or
+// Current when there is none.
+func (d Decision) Target() int {
+	if n := len(d.Steps); n > 0 {
+		return d.Steps[n-1].To
+	}
+	return d.Current
+}
+
+// Then returns a copy of d with one more step, from Target to to.
+func (d Decision) Then(stage Stage, to int, reason Reason, detail string) Decision {
+	step := Step{Stage: stage, From: d.Target(), To: to, Reason: reason, Detail: detail}
+	d.Steps = append(slices.Clip(slices.Clone(d.Steps)), step)
+	return d
+}
+
+// Cause returns the step that settled the target: the last one that changed
+// the number, else the first. The zero Step when there are none.
+func (d Decision) Cause() Step {
+	for _, s := range slices.Backward(d.Steps) {
+		if s.From != s.To {
+			return s
+		}
+	}
+	if len(d.Steps) == 0 {
+		return Step{}
+	}
+	return d.Steps[0]
+}
+
+// Plan is what a cycle decided for every variant that it could decide on.
+type Plan struct {
+	At        time.Time  `json:"at"`
+	Decisions []Decision `json:"decisions"` // sorted by Variant
+}

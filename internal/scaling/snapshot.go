@@ -1,0 +1,54 @@
+package scaling
+
+import "time"
+
+// ReplicaSample is what one serving pod reported. Pods that are Ready and
+// report nothing have a sample too, with Absent readings.
+type ReplicaSample struct {
+	Pod     string     `json:"pod"`
+	Variant VariantKey `json:"variant"`
+	Ready   bool       `json:"ready"`
+	// At is when the pod was scraped, zero if never. Not when it was asked for.
+	At time.Time `json:"at,omitzero"`
+	// KVCacheUsage is the part of the KV cache in use, a ratio in [0, 1], the
+	// peak over the Snapshot's window.
+	KVCacheUsage Reading `json:"kvCacheUsage"`
+	// QueueLength counts waiting requests, the peak over the window.
+	QueueLength Reading `json:"queueLength"`
+	// KVCacheUsageNow and QueueLengthNow are the same at the last scrape.
+	KVCacheUsageNow Reading `json:"kvCacheUsageNow"`
+	QueueLengthNow  Reading `json:"queueLengthNow"`
+	Running         Reading `json:"running"`    // requests in the batch
+	KVCapacity      Reading `json:"kvCapacity"` // tokens
+}
+
+// Reports reports whether the sample says anything about the replica's load.
+func (s ReplicaSample) Reports() bool {
+	return s.KVCacheUsage.Known() || s.QueueLength.Known()
+}
+
+// Load is what a model is asked to do, measured over the Snapshot's window.
+type Load struct {
+	ArrivalRate  Reading `json:"arrivalRate"`  // requests/s
+	InputTokens  Reading `json:"inputTokens"`  // mean tokens per request
+	OutputTokens Reading `json:"outputTokens"` // mean tokens per request
+	TTFT         Reading `json:"ttft"`         // mean, ms
+	ITL          Reading `json:"itl"`          // mean, ms
+	GatewayQueue Reading `json:"gatewayQueue"` // requests held before any replica
+}
+
+// Snapshot is one model at one instant. It is never modified.
+type Snapshot struct {
+	Model    ModelKey        `json:"model"`
+	At       time.Time       `json:"at"`
+	Window   time.Duration   `json:"window"`   // over which peaks and rates were taken
+	Variants []Variant       `json:"variants"` // sorted by Key; those at zero replicas too
+	Replicas []ReplicaSample `json:"replicas"` // sorted by Variant, Pod; only pods that live now
+	Load     Load            `json:"load"`
+	// Fault says why the readings are missing when the source itself failed,
+	// "" when it answered.
+	Fault string `json:"fault,omitempty"`
+	// SeenModels lists the model names that the source does carry in this
+	// namespace when it carries none for this model, sorted.
+	SeenModels []string `json:"seenModels,omitempty"`
+}

@@ -1,0 +1,51 @@
+package scaling
+
+import (
+	"math"
+	"time"
+)
+
+// Variant is one way to serve a model: an accelerator and engine settings, as
+// configured, with the replicas that it has now.
+type Variant struct {
+	Key            VariantKey    `json:"key"`
+	Model          ModelKey      `json:"model"`
+	Target         TargetRef     `json:"target"`
+	Accelerator    string        `json:"accelerator"`       // canonical type, "" when unknown
+	GPUsPerReplica int           `json:"gpusPerReplica"`    // >= 1
+	Cost           float64       `json:"cost"`              // cost units per replica-hour, >= 0; configuration, never measured
+	Bounds         Bounds        `json:"bounds"`            // replicas
+	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
+	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to Ready; 0 while unknown
+}
+
+// Bounds limits the replicas of a variant: Min first, then Max, so Max wins
+// where the two contradict each other.
+type Bounds struct {
+	Min int `json:"min"` // >= 0
+	Max int `json:"max"` // math.MaxInt when unset
+}
+
+// Unbounded is the absence of limits.
+func Unbounded() Bounds { return Bounds{Max: math.MaxInt} }
+
+// Clamp returns n within the bounds.
+func (b Bounds) Clamp(n int) int { return min(max(n, b.Min), b.Max) }
+
+// ReplicaCounts counts replicas in units of the target's scale subresource.
+// While Observed, Current = Ready + Pending.
+type ReplicaCounts struct {
+	// Observed is false while the target cannot be read; the counts then mean
+	// nothing, which is not the same as zero.
+	Observed bool `json:"observed"`
+	// Current is what the target is asked to run (spec.replicas of its scale).
+	// The surge of a rollout is not in it.
+	Current int `json:"current"`
+	Ready   int `json:"ready"`
+	Pending int `json:"pending"` // asked for and not Ready
+	// Unschedulable is the part of Pending for which the scheduler says that it
+	// found no node.
+	Unschedulable int `json:"unschedulable,omitempty"`
+	// NewestReady is when the youngest Ready replica became so, zero if none.
+	NewestReady time.Time `json:"newestReady,omitzero"`
+}
