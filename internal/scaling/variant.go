@@ -17,6 +17,8 @@ type Variant struct {
 	Bounds         Bounds        `json:"bounds"`            // replicas
 	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to Ready; 0 while unknown
+	// Missing says why the target cannot be read, "" when it can.
+	Missing string `json:"missing,omitempty"`
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins

@@ -1,0 +1,44 @@
+package scaling
+
+import (
+	"slices"
+	"time"
+)
+
+// Pod is a serving pod that lives: it is not terminating and has not ended.
+type Pod struct {
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name"`
+	Variant   VariantKey `json:"variant"` // whose target owns the pod
+	Ready     bool       `json:"ready"`
+}
+
+// Fleet is every variant of the cluster and the pods behind them, at one
+// instant.
+type Fleet struct {
+	At       time.Time `json:"at"`
+	Variants []Variant `json:"variants"` // sorted by Key
+	Pods     []Pod     `json:"pods"`     // sorted by Namespace, Name
+}
+
+// Models returns the models of the fleet, each with its variants in key order,
+// sorted by ModelKey.
+func (f Fleet) Models() []ModelVariants {
+	byModel := map[ModelKey][]Variant{}
+	for _, v := range f.Variants {
+		byModel[v.Model] = append(byModel[v.Model], v)
+	}
+	models := make([]ModelVariants, 0, len(byModel))
+	for key, variants := range byModel {
+		slices.SortFunc(variants, func(a, b Variant) int { return a.Key.Compare(b.Key) })
+		models = append(models, ModelVariants{Model: key, Variants: variants})
+	}
+	slices.SortFunc(models, func(a, b ModelVariants) int { return a.Model.Compare(b.Model) })
+	return models
+}
+
+// ModelVariants is one model of a Fleet with its variants.
+type ModelVariants struct {
+	Model    ModelKey
+	Variants []Variant // sorted by Key
+}
