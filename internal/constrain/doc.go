@@ -1,0 +1,4 @@
+// Package constrain holds what may change a plan after the optimizer: a chain
+// of pure stages, each of which adds a step to the decisions that it changes and
+// says why. Chain is the only place that puts them in order.
+package constrain

@@ -1,0 +1,124 @@
+package saturation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Name is the analyzer's name in an Analysis.
+const Name = "saturation"
+
+// Analyze says whether the model of snap has too little spare capacity, enough,
+// or more than it needs. The Signal is Unknown when no replica reports.
+func Analyze(snap scaling.Snapshot, p Policy) scaling.Analysis {
+	samples := slices.Clone(snap.Replicas)
+	sortSamples(samples)
+	peaks := loads(samples, peak)
+	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
+	if len(peaks) == 0 {
+		a.Detail = silence(snap, len(samples))
+		return a
+	}
+	spare := measure(peaks, p)
+	capacities(&a, snap.Variants, samples, p)
+	a.Signal, a.Reason, a.Detail = direction(snap, samples, spare, p)
+	if a.Signal == scaling.Shrink {
+		a.Removable = 1
+	}
+	return a
+}
+
+// direction weighs the spare capacity against what is not known about it.
+func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Policy) (scaling.Signal, scaling.Reason, string) {
+	standing := fmt.Sprintf("spare of %d of %d replicas below the thresholds: KV %.3f (trigger %.3f), queue %.1f (trigger %.1f)",
+		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
+	if short, why := spare.short(p); short {
+		if doubt := doubtGrowth(snap, samples, p); doubt != "" {
+			return scaling.Steady, scaling.ReasonSteady, why + ", but " + doubt
+		}
+		return scaling.Grow, scaling.ReasonSaturated, why
+	}
+	if !spare.allowsOneLess(p) {
+		return scaling.Steady, scaling.ReasonSteady, standing
+	}
+	if doubt := doubtReduction(samples); doubt != "" {
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + doubt
+	}
+	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+}
+
+// doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
+// returns "".
+func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Policy) string {
+	if silent := silentPods(samples); len(silent) > 0 {
+		withIdle := loads(samples, func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+			kv, queue, ok = peak(s)
+			return kv, queue, ok || s.Ready
+		})
+		if short, _ := measure(withIdle, p).short(p); !short {
+			return fmt.Sprintf("not so if %s, Ready and silent, is idle", names(silent))
+		}
+	}
+	if newest := newestReady(snap.Variants); !newest.IsZero() && snap.At.Sub(newest) < snap.Window {
+		if short, _ := measure(loads(samples, latest), p).short(p); !short {
+			return "the peaks are older than the newest replica and the latest readings show spare capacity"
+		}
+	}
+	return ""
+}
+
+// doubtReduction says which replica is not known well enough to give one up, or
+// returns "".
+func doubtReduction(samples []scaling.ReplicaSample) string {
+	var unsure []string
+	for _, s := range samples {
+		if s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh {
+			unsure = append(unsure, s.Pod)
+		}
+	}
+	if len(unsure) == 0 {
+		return ""
+	}
+	return "no fresh readings of " + names(unsure)
+}
+
+// loads lists the load of every sample for which read answers. A reading that
+// is not known counts as idle.
+func loads(samples []scaling.ReplicaSample, read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) []load {
+	out := make([]load, 0, len(samples))
+	for _, s := range samples {
+		if kv, queue, ok := read(s); ok {
+			out = append(out, load{variant: s.Variant, pod: s.Pod, kv: kv.Or(0), queue: queue.Or(0)})
+		}
+	}
+	return out
+}
+
+// peak reads a replica's load over the window.
+func peak(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	return s.KVCacheUsage, s.QueueLength, s.Reports()
+}
+
+// latest reads a replica's load at its last scrape, or its peak where the
+// source has no latest value.
+func latest(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	kv, queue = s.KVCacheUsageNow, s.QueueLengthNow
+	if !kv.Known() {
+		kv = s.KVCacheUsage
+	}
+	if !queue.Known() {
+		queue = s.QueueLength
+	}
+	return kv, queue, s.Reports()
+}
+
+// sortSamples puts samples in the order in which they are measured.
+func sortSamples(samples []scaling.ReplicaSample) {
+	slices.SortFunc(samples, func(a, b scaling.ReplicaSample) int {
+		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
+	})
+}
