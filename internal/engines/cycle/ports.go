@@ -28,25 +28,13 @@ type Collector interface {
 type Actuator interface {
 	// Apply publishes every decision of the record's plan. An error names the
 	// variants that could not be published; the others are.
-	Apply(ctx context.Context, record Record) error
+	Apply(ctx context.Context, record scaling.Record) error
 }
 
 // Recorder keeps what was decided, for status, explanation and the next cycle.
 type Recorder interface {
-	// History returns what is remembered of each variant.
+	// History returns what is remembered of each variant, a copy.
 	History() scaling.History
 	// Record takes over the outcome of a cycle.
-	Record(record Record)
-}
-
-// Record is everything that one cycle saw and decided. It is never modified
-// after it was handed on.
-type Record struct {
-	ID        int64              // counts the cycles of this process, from 1
-	Fleet     scaling.Fleet      // what there was
-	Snapshots []scaling.Snapshot // sorted by model
-	Analyses  []scaling.Analysis // sorted by model, then analyzer
-	Plan      scaling.Plan
-	History   scaling.History // after the plan
-	Duration  time.Duration   // of the cycle up to the plan, collection included
+	Record(record scaling.Record)
 }

@@ -1,0 +1,39 @@
+package explain
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Explanation is everything known about the last decision of one variant. It
+// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON.
+type Explanation struct {
+	Cycle    int64     `json:"cycle"` // of the manager's process
+	At       time.Time `json:"at"`    // when the cycle decided
+	Interval Duration  `json:"interval"`
+	// AnalyzedAt is when an analysis last stood behind the decision, zero if
+	// never; it is At unless the decision is a fallback.
+	AnalyzedAt time.Time        `json:"analyzedAt,omitzero"`
+	Variant    scaling.Variant  `json:"variant"`
+	Decision   scaling.Decision `json:"decision"`
+	// Decided is false when nothing could be decided and nothing is published.
+	Decided  bool               `json:"decided"`
+	Past     scaling.Past       `json:"past"`
+	Analysis scaling.Analysis   `json:"analysis"`
+	Snapshot scaling.Snapshot   `json:"snapshot"`
+	Model    []scaling.Decision `json:"model"` // of all variants of the model, sorted
+}
+
+// Duration is a time.Duration that JSON shows as text, such as "15s".
+type Duration time.Duration
+
+// MarshalText returns the duration as time.Duration prints it.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText parses what MarshalText returns.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}

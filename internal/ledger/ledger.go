@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Ledger holds the latest record and what is remembered between cycles. The
+// zero value is not usable; see New. It is safe for concurrent use: records are
+// values that nobody modifies, so a reader keeps what it was given.
+type Ledger struct {
+	mu         sync.RWMutex
+	record     scaling.Record
+	recorded   bool
+	history    scaling.History
+	analyzedAt map[scaling.VariantKey]time.Time
+	variants   map[scaling.VariantKey]int // index into record.Fleet.Variants
+	decisions  map[scaling.VariantKey]int // index into record.Plan.Decisions
+	watchers   []chan struct{}
+}
+
+// New returns an empty ledger.
+func New() *Ledger {
+	return &Ledger{history: scaling.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}}
+}
+
+// Record takes over the outcome of a cycle and wakes the watchers.
+func (l *Ledger) Record(r scaling.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record, l.recorded = r, true
+	l.variants = make(map[scaling.VariantKey]int, len(r.Fleet.Variants))
+	for i, v := range r.Fleet.Variants {
+		l.variants[v.Key] = i
+	}
+	l.decisions = make(map[scaling.VariantKey]int, len(r.Plan.Decisions))
+	for i, d := range r.Plan.Decisions {
+		l.decisions[d.Variant] = i
+		if !d.Fallback {
+			l.analyzedAt[d.Variant] = r.Plan.At
+		}
+	}
+	l.history = maps.Clone(r.History)
+	maps.DeleteFunc(l.analyzedAt, func(k scaling.VariantKey, _ time.Time) bool {
+		_, lives := l.variants[k]
+		return !lives
+	})
+	for _, w := range l.watchers {
+		select {
+		case w <- struct{}{}:
+		default: // the watcher has not yet read the last notice, which says the same
+		}
+	}
+}
+
+// Restore remembers what an earlier process decided, unless this one has
+// decided already. It makes a restart invisible: the first cycle starts from
+// the last decision and not from none.
+func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.history[key]; ok || l.recorded {
+		return
+	}
+	l.history[key] = p
+	if !analyzedAt.IsZero() {
+		l.analyzedAt[key] = analyzedAt
+	}
+}
+
+// History returns a copy of what is remembered of each variant.
+func (l *Ledger) History() scaling.History {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return maps.Clone(l.history)
+}
+
+// Latest returns the last record, and false while there is none.
+func (l *Ledger) Latest() (scaling.Record, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.record, l.recorded
+}
+
+// AnalyzedAt returns when an analysis last stood behind the decision for a
+// variant, zero if never.
+func (l *Ledger) AnalyzedAt(key scaling.VariantKey) time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.analyzedAt[key]
+}
+
+// Explain returns all there is to say of the last decision of a variant, and
+// false when no cycle has seen it.
+func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	i, ok := l.variants[key]
+	if !ok {
+		return explain.Explanation{}, false
+	}
+	v := l.record.Fleet.Variants[i]
+	e := explain.Explanation{
+		Cycle: l.record.Cycle, At: l.record.Plan.At, Interval: explain.Duration(l.record.Interval),
+		AnalyzedAt: l.analyzedAt[key], Variant: v, Past: l.history[key],
+	}
+	if d, decided := l.decisions[key]; decided {
+		e.Decision, e.Decided = l.record.Plan.Decisions[d], true
+	}
+	e.Snapshot, _ = l.record.Snapshot(v.Model)
+	e.Analysis, _ = l.record.Analysis(v.Model)
+	for _, d := range l.record.Plan.Decisions {
+		if d.Model == v.Model {
+			e.Model = append(e.Model, d)
+		}
+	}
+	return e, true
+}
+
+// Watch returns a channel that receives after every Record. Notices that are
+// not read in time become one.
+func (l *Ledger) Watch() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := make(chan struct{}, 1)
+	l.watchers = append(l.watchers, w)
+	return w
+}

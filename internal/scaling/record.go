@@ -1,0 +1,36 @@
+package scaling
+
+import "time"
+
+// Record is everything that one cycle saw and decided. It is never modified
+// after it was handed on.
+type Record struct {
+	Cycle     int64         `json:"cycle"`     // counts the cycles of a process, from 1
+	Interval  time.Duration `json:"interval"`  // planned until the next cycle
+	Duration  time.Duration `json:"duration"`  // of the cycle up to the plan, collection included
+	Fleet     Fleet         `json:"fleet"`     // what there was
+	Snapshots []Snapshot    `json:"snapshots"` // sorted by model
+	Analyses  []Analysis    `json:"analyses"`  // sorted by model, then analyzer
+	Plan      Plan          `json:"plan"`
+	History   History       `json:"-"` // after the plan; of the variants in the fleet
+}
+
+// Snapshot returns the snapshot of a model.
+func (r Record) Snapshot(model ModelKey) (Snapshot, bool) {
+	for _, s := range r.Snapshots {
+		if s.Model == model {
+			return s, true
+		}
+	}
+	return Snapshot{}, false
+}
+
+// Analysis returns the analysis of a model by which it was decided.
+func (r Record) Analysis(model ModelKey) (Analysis, bool) {
+	for _, a := range r.Analyses {
+		if a.Model == model {
+			return a, true
+		}
+	}
+	return Analysis{}, false
+}
