@@ -1,0 +1,71 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Cycle is one pass over the cluster through its ports. All fields are
+// required. It is not safe for concurrent use: one loop owns it.
+type Cycle struct {
+	Clock     clock.PassiveClock
+	Cluster   Cluster
+	Collector Collector
+	Analyze   Analyzer
+	Recorder  Recorder
+	Actuator  Actuator
+
+	count int64
+}
+
+// Run makes one pass: observe, collect, decide, record, actuate. The plan is
+// recorded before it is published, so that whoever reacts to it finds its
+// reasons. interval is when the next pass is planned, for the record. An error
+// of the cluster means that nothing was decided; one of the actuator that part
+// of the plan was not published.
+func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
+	c.count++
+	log := logr.FromContextOrDiscard(ctx).WithValues("cycle", c.count)
+	start := c.Clock.Now()
+	fleet, err := c.Cluster.Fleet(ctx, start)
+	if err != nil {
+		return fmt.Errorf("observing the fleet: %w", err)
+	}
+	snapshots := c.Collector.Collect(ctx, fleet)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("collecting metrics: %w", err)
+	}
+	history := c.Recorder.History()
+	verdict := Decide(Case{Now: start, Snapshots: snapshots, History: history}, c.Analyze)
+	record := scaling.Record{
+		Cycle: c.count, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
+		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
+	}
+	c.Recorder.Record(record)
+	report(log, history, record)
+	if err := c.Actuator.Apply(ctx, record); err != nil {
+		return fmt.Errorf("publishing the plan of cycle %d: %w", c.count, err)
+	}
+	return nil
+}
+
+// report logs a line for each decision: what changed for operators, the rest
+// for whoever looks closer.
+func report(log logr.Logger, before scaling.History, r scaling.Record) {
+	for _, d := range r.Plan.Decisions {
+		cause := d.Cause()
+		line := log.V(1)
+		if past, ok := before[d.Variant]; !ok || past.Desired != d.Target() {
+			line = log
+		}
+		line.Info("decided", "namespace", d.Variant.Namespace, "variant", d.Variant.Name, "model", d.Model.ID,
+			"from", d.Current, "to", d.Target(), "stage", string(cause.Stage), "reason", string(cause.Reason), "detail", cause.Detail)
+	}
+	log.V(1).Info("cycle done", "duration", r.Duration.String(), "variants", len(r.Fleet.Variants))
+}

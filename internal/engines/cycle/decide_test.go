@@ -1,0 +1,262 @@
+package cycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func analyze(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s, saturation.Default()) }
+
+// randomCase draws a fleet with everything that can go wrong in it: unreadable
+// targets, pods that do not start or do not report, old readings, orders that
+// did not arrive, bounds that contradict what runs.
+func randomCase(r *rand.Rand) Case {
+	c := Case{Now: now, History: scaling.History{}}
+	for m := range 1 + r.IntN(4) {
+		// Two models may share an ID in different namespaces.
+		model := scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", m%2), ID: fmt.Sprintf("model-%d", m/2)}
+		s := scaling.Snapshot{Model: model, At: now, Window: time.Minute}
+		for v := range 1 + r.IntN(4) {
+			key := scaling.VariantKey{Namespace: model.Namespace, Name: fmt.Sprintf("m%d-v%d", m, v)}
+			variant := scaling.Variant{
+				Key: key, Model: model, Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: key.Name},
+				Cost: float64(r.IntN(3) * 10), Bounds: scaling.Unbounded(), GPUsPerReplica: 1,
+				StartUp: time.Duration(r.IntN(3)) * time.Minute,
+			}
+			if r.IntN(2) == 0 {
+				variant.Bounds = scaling.Bounds{Min: r.IntN(3), Max: 1 + r.IntN(6)}
+			}
+			current := r.IntN(6)
+			ready := current
+			if r.IntN(4) == 0 {
+				ready = r.IntN(current + 1)
+			}
+			if r.IntN(10) > 0 {
+				variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
+			} else {
+				variant.Missing = "not found"
+			}
+			if r.IntN(3) > 0 {
+				at := now.Add(-time.Duration(r.IntN(600)) * time.Second)
+				desired := current
+				if r.IntN(3) == 0 {
+					desired = r.IntN(7)
+				}
+				c.History[key] = scaling.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas}
+			}
+			for p := range ready {
+				s.Replicas = append(s.Replicas, randomSample(r, key, p))
+			}
+			s.Variants = append(s.Variants, variant)
+		}
+		c.Snapshots = append(c.Snapshots, s)
+	}
+	return c
+}
+
+func randomSample(r *rand.Rand, key scaling.VariantKey, n int) scaling.ReplicaSample {
+	state := func() scaling.Freshness {
+		if r.IntN(12) == 0 {
+			return scaling.Freshness(r.IntN(5))
+		}
+		return scaling.Fresh
+	}
+	kv, queue := r.Float64(), float64(r.IntN(4))
+	return scaling.ReplicaSample{
+		Pod: fmt.Sprintf("%s-%d", key.Name, n), Variant: key, Ready: true, At: now,
+		KVCacheUsage: scaling.Measured(kv, state()), QueueLength: scaling.Measured(queue, state()),
+		KVCacheUsageNow: scaling.Measured(kv*r.Float64(), state()), QueueLengthNow: scaling.Measured(0, state()),
+		KVCapacity: scaling.Measured(float64(1000*(1+r.IntN(2))), state()),
+	}
+}
+
+// shuffled returns the same case with every slice in another order.
+func shuffled(c Case, r *rand.Rand) Case {
+	shuffle := func(n int, swap func(i, j int)) { r.Shuffle(n, swap) }
+	out := Case{Now: c.Now, History: c.History, Snapshots: slices.Clone(c.Snapshots)}
+	for i, s := range out.Snapshots {
+		s.Variants, s.Replicas = slices.Clone(s.Variants), slices.Clone(s.Replicas)
+		shuffle(len(s.Variants), func(a, b int) { s.Variants[a], s.Variants[b] = s.Variants[b], s.Variants[a] })
+		shuffle(len(s.Replicas), func(a, b int) { s.Replicas[a], s.Replicas[b] = s.Replicas[b], s.Replicas[a] })
+		out.Snapshots[i] = s
+	}
+	shuffle(len(out.Snapshots), func(a, b int) {
+		out.Snapshots[a], out.Snapshots[b] = out.Snapshots[b], out.Snapshots[a]
+	})
+	return out
+}
+
+// forRandomCases runs check on many cases, each from its own seed, so that a
+// failure names the one to look at.
+func forRandomCases(t *testing.T, check func(t *testing.T, c Case, r *rand.Rand)) {
+	t.Helper()
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		check(t, randomCase(r), r)
+		if t.Failed() {
+			t.Fatalf("failed with seed %d", seed)
+		}
+	}
+}
+
+func TestShuffledInputGivesByteEqualVerdicts(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, r *rand.Rand) {
+		want := encode(t, Decide(c, analyze))
+		if got := encode(t, Decide(c, analyze)); got != want {
+			t.Errorf("the same case twice:\n%s\n%s", want, got)
+		}
+		if got := encode(t, Decide(shuffled(c, r), analyze)); got != want {
+			t.Errorf("the case shuffled:\n%s\n%s", want, got)
+		}
+	})
+}
+
+func TestDecideLeavesItsInputAlone(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		before := encode(t, c.Snapshots)
+		Decide(c, analyze)
+		if after := encode(t, c.Snapshots); after != before {
+			t.Errorf("snapshots before:\n%s\nafter:\n%s", before, after)
+		}
+	})
+}
+
+func TestTargetsAreWithinBounds(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		variants := variantsOf(c)
+		for _, d := range Decide(c, analyze).Plan.Decisions {
+			if v := variants[d.Variant]; v.Bounds.Clamp(d.Target()) != d.Target() {
+				t.Errorf("%s: target %d outside %+v", d.Variant, d.Target(), v.Bounds)
+			}
+		}
+	})
+}
+
+func TestStepsAreAChain(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		for _, d := range Decide(c, analyze).Plan.Decisions {
+			at := d.Current
+			for _, s := range d.Steps {
+				if s.From != at || s.Reason == "" || s.Detail == "" {
+					t.Errorf("%s: step %+v does not follow %d or says nothing", d.Variant, s, at)
+				}
+				at = s.To
+			}
+		}
+	})
+}
+
+// TestNothingShrinksOnDoubtfulData is rule 1: where any replica of a model is
+// not known Fresh, no variant of it gets fewer replicas than were decided or run,
+// except by a bound.
+func TestNothingShrinksOnDoubtfulData(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		verdict := Decide(c, analyze)
+		for _, s := range c.Snapshots {
+			doubtful := slices.ContainsFunc(s.Replicas, func(r scaling.ReplicaSample) bool {
+				return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
+			})
+			if !doubtful {
+				continue
+			}
+			for _, d := range verdict.Plan.Decisions {
+				if d.Model != s.Model {
+					continue
+				}
+				least := d.Current
+				if past, ok := c.History[d.Variant]; ok && past.Desired > 0 {
+					least = min(least, past.Desired) // a removal decided earlier may go on
+				}
+				if first := d.Steps[0]; first.To < least {
+					t.Errorf("%s: %d replicas after %s, least known %d", d.Variant, first.To, first.Reason, least)
+				}
+			}
+		}
+	})
+}
+
+// TestOneReplicaOfAModelChanges is the published pace: apart from bounds and
+// removals taken back, a cycle adds or removes one replica of a model at most.
+func TestOneReplicaOfAModelChanges(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		changed := map[scaling.ModelKey]int{}
+		for _, d := range Decide(c, analyze).Plan.Decisions {
+			switch first := d.Steps[0]; first.Reason {
+			case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
+				changed[d.Model]++
+				base := d.Current
+				if past, ok := c.History[d.Variant]; ok && past.Desired > 0 {
+					base = past.Desired
+				}
+				if diff := first.To - base; diff != 1 && diff != -1 {
+					t.Errorf("%s: %d -> %d", d.Variant, base, first.To)
+				}
+			}
+		}
+		for m, n := range changed {
+			if n > 1 {
+				t.Errorf("%s: %d variants change", m, n)
+			}
+		}
+	})
+}
+
+// TestModelsAreIndependent is rule 11 and more: a model is decided alike with
+// and without the others.
+func TestModelsAreIndependent(t *testing.T) {
+	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+		apart := []scaling.Decision{}
+		for _, s := range c.Snapshots {
+			apart = append(apart, Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, History: c.History}, analyze).Plan.Decisions...)
+		}
+		slices.SortFunc(apart, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
+		together := append([]scaling.Decision{}, Decide(c, analyze).Plan.Decisions...)
+		if a, b := encode(t, apart), encode(t, together); a != b {
+			t.Errorf("apart:\n%s\ntogether:\n%s", a, b)
+		}
+	})
+}
+
+func variantsOf(c Case) map[scaling.VariantKey]scaling.Variant {
+	out := map[scaling.VariantKey]scaling.Variant{}
+	for _, s := range c.Snapshots {
+		for _, v := range s.Variants {
+			out[v.Key] = v
+		}
+	}
+	return out
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	if verdict, ok := v.(Verdict); ok {
+		v = struct {
+			Plan     scaling.Plan
+			Analyses []scaling.Analysis
+			History  []string
+		}{verdict.Plan, verdict.Analyses, historyLines(verdict.History)}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func historyLines(h scaling.History) []string {
+	lines := make([]string, 0, len(h))
+	for k, p := range h {
+		lines = append(lines, fmt.Sprintf("%s %+v", k, p))
+	}
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,222 @@
+package optimizer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// variant describes one variant of the model under test.
+type variant struct {
+	name          string
+	cost          float64
+	current       int
+	ready         int           // -1: all
+	reporting     int           // -1: as many as are ready
+	unschedulable int           //
+	desired       int           // of the last decision; -1: none
+	quiet         time.Duration // since the last progress
+	startUp       time.Duration
+	bounds        scaling.Bounds // zero: none
+	unreadable    bool
+}
+
+func settledAt(name string, cost float64, replicas int) variant {
+	return variant{name: name, cost: cost, current: replicas, ready: -1, reporting: -1, desired: replicas}
+}
+
+func input(signal scaling.Signal, demand float64, variants ...variant) Input {
+	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	in := Input{
+		Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute},
+		Analysis: scaling.Analysis{Model: model, Signal: signal, Reason: scaling.ReasonSaturated, Detail: "because", Demand: demand},
+		History:  scaling.History{},
+	}
+	for _, v := range variants {
+		if v.ready < 0 {
+			v.ready = v.current
+		}
+		if v.reporting < 0 {
+			v.reporting = v.ready
+		}
+		if v.bounds == (scaling.Bounds{}) {
+			v.bounds = scaling.Unbounded()
+		}
+		key := scaling.VariantKey{Namespace: "ns", Name: v.name}
+		sv := scaling.Variant{Key: key, Model: model, Cost: v.cost, Bounds: v.bounds, StartUp: v.startUp, Missing: "gone"}
+		if !v.unreadable {
+			sv.Missing = ""
+			sv.Replicas = scaling.ReplicaCounts{Observed: true, Current: v.current, Ready: v.ready, Pending: v.current - v.ready, Unschedulable: v.unschedulable}
+		}
+		in.Snapshot.Variants = append(in.Snapshot.Variants, sv)
+		in.Analysis.Variants = append(in.Analysis.Variants, scaling.Capacity{Variant: key, PerReplica: 1})
+		in.Analysis.Supply += float64(v.reporting)
+		for i := range v.reporting {
+			in.Snapshot.Replicas = append(in.Snapshot.Replicas, scaling.ReplicaSample{
+				Pod: fmt.Sprintf("%s-%d", v.name, i), Variant: key, Ready: true,
+				KVCacheUsage: scaling.Measured(0.5, scaling.Fresh), QueueLength: scaling.Measured(0, scaling.Fresh),
+			})
+		}
+		if v.desired >= 0 {
+			at := now.Add(-v.quiet)
+			in.History[key] = scaling.Past{Desired: v.desired, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
+		}
+	}
+	return in
+}
+
+func TestDecide(t *testing.T) {
+	cheap, dear := settledAt("cheap", 10, 2), settledAt("dear", 40, 2)
+	with := func(v variant, change func(*variant)) variant { change(&v); return v }
+	ordered := func(v variant, quiet time.Duration) variant {
+		return with(v, func(v *variant) { v.desired = v.current + 1; v.quiet = quiet })
+	}
+	tests := []struct {
+		name string
+		in   Input
+		want []string // "variant: target reason"
+	}{
+		{
+			"growth goes to the cheapest",
+			input(scaling.Grow, 0, cheap, dear),
+			[]string{"cheap: 3 Saturated", "dear: 2 OtherVariant"},
+		},
+		{
+			"growth skips a variant at its most",
+			input(scaling.Grow, 0, with(cheap, func(v *variant) { v.bounds = scaling.Bounds{Max: 2} }), dear),
+			[]string{"cheap: 2 OtherVariant", "dear: 3 Saturated"},
+		},
+		{
+			"a variant at zero replicas is a candidate",
+			input(scaling.Grow, 0, settledAt("cheap", 10, 0), dear),
+			[]string{"cheap: 1 Saturated", "dear: 2 OtherVariant"},
+		},
+		{
+			"an order under way makes the whole model wait",
+			input(scaling.Grow, 0, ordered(cheap, time.Minute), dear),
+			[]string{"cheap: 3 InTransition", "dear: 2 InTransition"},
+		},
+		{
+			"an order that the target never took stops counting after 5 minutes",
+			input(scaling.Grow, 0, ordered(cheap, 5*time.Minute+time.Second), dear),
+			[]string{"cheap: 3 TargetNotMoving", "dear: 3 Saturated"},
+		},
+		{
+			"twice the usual start-up is shorter than that",
+			input(scaling.Grow, 0, with(ordered(cheap, 181*time.Second), func(v *variant) { v.startUp = 90 * time.Second }), dear),
+			[]string{"cheap: 3 TargetNotMoving", "dear: 3 Saturated"},
+		},
+		{
+			"and a minute is the least, whatever the start-up",
+			input(scaling.Grow, 0, with(ordered(cheap, 59*time.Second), func(v *variant) { v.startUp = time.Second }), dear),
+			[]string{"cheap: 3 InTransition", "dear: 2 InTransition"},
+		},
+		{
+			"pods that no node takes are named and planned elsewhere",
+			input(scaling.Grow, 0, variant{name: "cheap", cost: 10, current: 3, ready: 2, reporting: -1, unschedulable: 1, desired: 3, quiet: time.Hour}, dear),
+			[]string{"cheap: 3 PodsUnschedulable", "dear: 3 Saturated"},
+		},
+		{
+			"an overdue order is the first to go when there is too much",
+			input(scaling.Shrink, 1, variant{name: "cheap", cost: 10, current: 3, ready: 2, reporting: -1, unschedulable: 1, desired: 3, quiet: time.Hour}, dear),
+			[]string{"cheap: 2 OrderCancelled", "dear: 2 OtherVariant"},
+		},
+		{
+			"a steady model leaves an overdue order standing, and named",
+			input(scaling.Steady, 3, variant{name: "cheap", cost: 10, current: 3, ready: 2, reporting: -1, unschedulable: 1, desired: 3, quiet: time.Hour}, dear),
+			[]string{"cheap: 3 PodsUnschedulable", "dear: 2 Steady"},
+		},
+		{
+			"one pod that never reports does not pin a model for ever",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 4, ready: 4, reporting: 3, desired: 4, quiet: time.Hour}),
+			[]string{"only: 5 Saturated"},
+		},
+		{
+			"an image that never starts is not ordered without end",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 3, ready: 1, reporting: -1, desired: 3, quiet: time.Hour}),
+			[]string{"only: 3 PodsNotReady"},
+		},
+		{
+			"reduction comes from the most expensive",
+			input(scaling.Shrink, 1, cheap, dear),
+			[]string{"cheap: 2 OtherVariant", "dear: 1 Saturated"},
+		},
+		{
+			"each variant keeps one replica",
+			input(scaling.Shrink, 0, settledAt("cheap", 10, 1), settledAt("dear", 40, 1)),
+			[]string{"cheap: 1 AtFloor", "dear: 1 AtFloor"},
+		},
+		{
+			"and its minimum",
+			input(scaling.Shrink, 0, cheap, with(dear, func(v *variant) { v.bounds = scaling.Bounds{Min: 2, Max: 9} })),
+			[]string{"cheap: 1 Saturated", "dear: 2 OtherVariant"},
+		},
+		{
+			"nothing goes whose load the rest cannot take",
+			input(scaling.Shrink, 3.5, cheap, dear),
+			[]string{"cheap: 2 Steady", "dear: 2 Steady"},
+		},
+		{
+			"one removal at a time",
+			input(scaling.Shrink, 0.5, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			[]string{"cheap: 1 Steady", "dear: 2 Steady"},
+		},
+		{
+			"a removal that the target does not make is named and blocks nobody",
+			input(scaling.Shrink, 0.5, with(cheap, func(v *variant) { v.desired = 1; v.quiet = time.Hour }), dear),
+			[]string{"cheap: 1 TargetNotMoving", "dear: 1 Saturated"},
+		},
+		{
+			"a removal is taken back when load returns, before anything is added",
+			input(scaling.Grow, 3, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			[]string{"cheap: 2 RemovalCancelled", "dear: 2 OtherVariant"},
+		},
+		{
+			"a removal is taken back when the rest can no longer carry the load",
+			input(scaling.Steady, 3.5, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			[]string{"cheap: 2 RemovalCancelled", "dear: 2 OtherVariant"},
+		},
+		{
+			"without data the larger of the last decision and what runs holds",
+			input(scaling.Unknown, 0, with(cheap, func(v *variant) { v.desired = 5 }), with(dear, func(v *variant) { v.desired = 1 })),
+			[]string{"cheap: 5 NoData", "dear: 2 NoData"},
+		},
+		{
+			"without data and without any replica or decision the cheapest starts one",
+			input(scaling.Unknown, 0, variant{name: "dear", cost: 40, desired: -1}, variant{name: "cheap", cost: 10, desired: -1}),
+			[]string{"cheap: 1 FirstReplica", "dear: 0 NoData"},
+		},
+		{
+			"but not where another variant runs",
+			input(scaling.Unknown, 0, variant{name: "cheap", cost: 10, desired: -1}, variant{name: "dear", cost: 40, current: 1, ready: 0, desired: -1}),
+			[]string{"cheap: 0 NoData", "dear: 1 NoData"},
+		},
+		{
+			"a target that cannot be read keeps its last decision",
+			input(scaling.Grow, 0, cheap, variant{name: "gone", cost: 1, desired: 3, unreadable: true}),
+			[]string{"cheap: 3 Saturated", "gone: 3 TargetUnreadable"},
+		},
+		{
+			"and has none where there was none",
+			input(scaling.Unknown, 0, variant{name: "gone", cost: 1, desired: -1, unreadable: true}),
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, d := range Decide(tt.in) {
+				got = append(got, fmt.Sprintf("%s: %d %s", d.Variant.Name, d.Target(), d.Cause().Reason))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("decisions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
