@@ -54,6 +54,8 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})
-	root.AddCommand()
+	root.AddCommand(newExplainCommand())
+	root.AddCommand(newLoadCommand())
+	root.AddCommand(newEmulateCommand())
 	return root
 }

@@ -1,0 +1,145 @@
+package v1alpha1
+
+// ConditionType is the type of a condition of a VariantAutoscaling. Every
+// condition carries observedGeneration, its lastTransitionTime moves only when
+// its status flips, and its message holds nothing that moves by itself.
+type ConditionType string
+
+const (
+	// ConditionTargetResolved is True while the scale target exists. Reasons:
+	// TargetFound; TargetNotFound.
+	ConditionTargetResolved ConditionType = "TargetResolved"
+
+	// ConditionMetricsAvailable is True while the metrics of the model are young
+	// enough to decide on. Reasons: MetricsFound, MetricsAging; MetricsMissing,
+	// MetricsStale, PrometheusError.
+	ConditionMetricsAvailable ConditionType = "MetricsAvailable"
+
+	// ConditionOptimizationReady is True while a decision stands. Reasons:
+	// OptimizationSucceeded, FallbackUsed, Paused; OptimizationFailed,
+	// MetricsUnavailable.
+	ConditionOptimizationReady ConditionType = "OptimizationReady"
+
+	// ConditionConfigurationValid is False while an entry that concerns this
+	// object cannot be used. It does not stand in the way of Ready, because the
+	// last good value or the default is in force. Reasons: ConfigurationAccepted;
+	// InvalidConfiguration, ProfileMissing, ServiceClassMissing,
+	// ProfileContradicted.
+	ConditionConfigurationValid ConditionType = "ConfigurationValid"
+
+	// ConditionScalerFollowing is False while whoever should carry out the
+	// decision does not. Reasons: Following; NoScaler, HPANotReadingMetric,
+	// HPALimited, HPATolerance, TargetNotMoving, PodsUnschedulable.
+	ConditionScalerFollowing ConditionType = "ScalerFollowing"
+
+	// ConditionDeploymentTargetConflict is True while several objects scale one
+	// target, on the winner as on the losers, and absent otherwise. Reasons:
+	// ConflictResolvedByArbitration, SuppressedDueToConflict.
+	ConditionDeploymentTargetConflict ConditionType = "DeploymentTargetConflict"
+
+	// ConditionReady is True while nothing stands in the way. Reasons: Ready;
+	// else the reason of the first of the conditions above that does.
+	ConditionReady ConditionType = "Ready"
+)
+
+// ConditionReason is the reason of a condition of a VariantAutoscaling.
+type ConditionReason string
+
+// Reasons of TargetResolved.
+const (
+	// ReasonTargetFound (True): the scale target exists.
+	ReasonTargetFound ConditionReason = "TargetFound"
+	// ReasonTargetNotFound (False): the scale target does not exist, or has no
+	// scale subresource.
+	ReasonTargetNotFound ConditionReason = "TargetNotFound"
+)
+
+// Reasons of MetricsAvailable.
+const (
+	// ReasonMetricsFound (True): the metrics are Fresh.
+	ReasonMetricsFound ConditionReason = "MetricsFound"
+	// ReasonMetricsAging (True): the metrics are between the fresh and the stale
+	// limit; the variant may grow, shrinking waits.
+	ReasonMetricsAging ConditionReason = "MetricsAging"
+	// ReasonMetricsMissing (False): there are no metrics for this model. The
+	// message names what to check and the model names that do exist.
+	ReasonMetricsMissing ConditionReason = "MetricsMissing"
+	// ReasonMetricsStale (False): the metrics are older than the stale limit.
+	ReasonMetricsStale ConditionReason = "MetricsStale"
+	// ReasonPrometheusError (False): Prometheus cannot be reached or answers with
+	// an error.
+	ReasonPrometheusError ConditionReason = "PrometheusError"
+)
+
+// Reasons of OptimizationReady.
+const (
+	// ReasonOptimizationSucceeded (True): the decision rests on an analysis of
+	// this cycle.
+	ReasonOptimizationSucceeded ConditionReason = "OptimizationSucceeded"
+	// ReasonFallbackUsed (True): there was no analysis; the larger of the
+	// previous decision and what runs stands.
+	ReasonFallbackUsed ConditionReason = "FallbackUsed"
+	// ReasonPaused (True, and False on Ready): the annotation AnnotationPaused
+	// freezes the decision.
+	ReasonPaused ConditionReason = "Paused"
+	// ReasonOptimizationFailed (False): the optimization ended with an error.
+	ReasonOptimizationFailed ConditionReason = "OptimizationFailed"
+	// ReasonMetricsUnavailable (False): there is no analysis, no previous
+	// decision, and the target cannot be read; nothing is published.
+	ReasonMetricsUnavailable ConditionReason = "MetricsUnavailable"
+)
+
+// Reasons of ConfigurationValid.
+const (
+	// ReasonConfigurationAccepted (True): every entry that concerns the object is
+	// in force.
+	ReasonConfigurationAccepted ConditionReason = "ConfigurationAccepted"
+	// ReasonInvalidConfiguration (False): an entry has no valid value. The
+	// message names the key, the value and the accepted range.
+	ReasonInvalidConfiguration ConditionReason = "InvalidConfiguration"
+	// ReasonProfileMissing (False): the latency model of the variant has no
+	// coefficients.
+	ReasonProfileMissing ConditionReason = "ProfileMissing"
+	// ReasonServiceClassMissing (False): no service class holds objectives for
+	// the model.
+	ReasonServiceClassMissing ConditionReason = "ServiceClassMissing"
+	// ReasonProfileContradicted (False): the measured latency contradicts the
+	// profile. The message holds both numbers.
+	ReasonProfileContradicted ConditionReason = "ProfileContradicted"
+)
+
+// Reasons of ScalerFollowing.
+const (
+	// ReasonFollowing (True): the target has the decided number of replicas or is
+	// on its way there.
+	ReasonFollowing ConditionReason = "Following"
+	// ReasonNoScaler (False): nothing scales the target on the decision: no HPA,
+	// no KEDA ScaledObject, no actuation by the scale subresource.
+	ReasonNoScaler ConditionReason = "NoScaler"
+	// ReasonHPANotReadingMetric (False): the HPA cannot read its metric.
+	ReasonHPANotReadingMetric ConditionReason = "HPANotReadingMetric"
+	// ReasonHPALimited (False): the bounds or the behavior of the HPA keep it from
+	// the decided number.
+	ReasonHPALimited ConditionReason = "HPALimited"
+	// ReasonHPATolerance (False): the tolerance of the HPA, 10 % unless set,
+	// swallows the change.
+	ReasonHPATolerance ConditionReason = "HPATolerance"
+	// ReasonTargetNotMoving (False): the replicas were ordered and have not come
+	// within twice the usual start-up time.
+	ReasonTargetNotMoving ConditionReason = "TargetNotMoving"
+	// ReasonPodsUnschedulable (False): pods of the target wait for a node.
+	ReasonPodsUnschedulable ConditionReason = "PodsUnschedulable"
+)
+
+// Reasons of DeploymentTargetConflict.
+const (
+	// ReasonConflictResolvedByArbitration (True): other objects name the same
+	// target, and this one, the oldest, scales it.
+	ReasonConflictResolvedByArbitration ConditionReason = "ConflictResolvedByArbitration"
+	// ReasonSuppressedDueToConflict (True): an older object scales the same
+	// target; this one publishes nothing and keeps its last decision.
+	ReasonSuppressedDueToConflict ConditionReason = "SuppressedDueToConflict"
+)
+
+// ReasonReady (True) is the reason of Ready where nothing stands in its way.
+const ReasonReady ConditionReason = "Ready"

@@ -1,0 +1,173 @@
+package actuator_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// bench is an Actuator with what it publishes to.
+type bench struct {
+	*actuator.Actuator
+	store *external.Store
+	reg   *prometheus.Registry
+	now   time.Time
+	// analyzed is what the memory says, for every variant.
+	analyzed time.Time
+}
+
+func (b *bench) Now() time.Time                          { return b.now }
+func (b *bench) AnalyzedAt(scaling.VariantKey) time.Time { return b.analyzed }
+
+func newBench() *bench {
+	b := &bench{store: &external.Store{}, reg: prometheus.NewRegistry(), now: start}
+	b.Actuator = actuator.New(metrics.New(b.reg, b, metrics.Options{}), b.store, b)
+	return b
+}
+
+// gauge returns the value of a family that has one series, and whether it has.
+func (b *bench) gauge(t *testing.T, name string) (float64, bool) {
+	t.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		t.Fatalf("Gather: %v", err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue(), true
+		}
+	}
+	return 0, false
+}
+
+func newVariant(name string) scaling.Variant {
+	return scaling.Variant{
+		Key:         scaling.VariantKey{Namespace: "prod", Name: name},
+		Target:      scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name + "-decode"},
+		Accelerator: "A100",
+		Replicas:    scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2},
+	}
+}
+
+// newRecord returns a cycle that wants 4 replicas of each variant.
+func newRecord(at time.Time, variants ...scaling.Variant) scaling.Record {
+	r := scaling.Record{Cycle: 7, Fleet: scaling.Fleet{At: at, Variants: variants}, Plan: scaling.Plan{At: at}}
+	for _, v := range variants {
+		d := scaling.Decision{Variant: v.Key, Current: 2}
+		r.Plan.Decisions = append(r.Plan.Decisions, d.Then(scaling.StageOptimize, 4, scaling.ReasonSaturated, ""))
+	}
+	return r
+}
+
+func TestApplyPublishesToBoth(t *testing.T) {
+	b := newBench()
+	v := newVariant("v")
+	if err := b.Apply(t.Context(), newRecord(start, v)); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	want := []external.Value{{
+		Variant: v.Key, Target: v.Target, Accelerator: "A100",
+		Desired: 4, Current: 2, Observed: true, At: start,
+	}}
+	got, ok := b.store.Values("prod")
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("store: filled %v (-want +got):\n%s", ok, diff)
+	}
+	if got, _ := b.gauge(t, metrics.DesiredReplicas); got != 4 {
+		t.Errorf("%s: got %g, want 4", metrics.DesiredReplicas, got)
+	}
+}
+
+func TestApplyNamesVariantsOutsideTheFleet(t *testing.T) {
+	b := newBench()
+	known, gone := newVariant("known"), newVariant("gone")
+	record := newRecord(start, known, gone)
+	record.Fleet.Variants = record.Fleet.Variants[:1]
+	err := b.Apply(t.Context(), record)
+	if err == nil || !strings.Contains(err.Error(), "prod/gone") || strings.Contains(err.Error(), "prod/known") {
+		t.Errorf("Apply: got error %v, want one that names prod/gone", err)
+	}
+	if got, _ := b.store.Values("prod"); len(got) != 1 {
+		t.Errorf("store: got %d values, want the one of the fleet", len(got))
+	}
+}
+
+func TestDeletedVariantIsWithdrawn(t *testing.T) {
+	b := newBench()
+	for _, record := range []scaling.Record{newRecord(start, newVariant("v")), newRecord(start)} {
+		if err := b.Apply(t.Context(), record); err != nil {
+			t.Fatalf("Apply: %v", err)
+		}
+	}
+	if got, ok := b.store.Values("prod"); len(got) != 0 || !ok {
+		t.Errorf("store: got %d values, filled %v; want none and filled", len(got), ok)
+	}
+	if _, ok := b.gauge(t, metrics.DesiredReplicas); ok {
+		t.Errorf("%s: the series remains", metrics.DesiredReplicas)
+	}
+}
+
+func TestAgeIsThatOfTheAnalysis(t *testing.T) {
+	b := newBench()
+	b.analyzed, b.now = start, start.Add(5*time.Minute)
+	if err := b.Apply(t.Context(), newRecord(b.now, newVariant("v"))); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	if got, _ := b.gauge(t, metrics.DecisionAge); got != 300 {
+		t.Errorf("age: got %g s, want 300", got)
+	}
+	if got, _ := b.store.Values("prod"); len(got) != 1 || !got[0].At.Equal(start) {
+		t.Errorf("store: got %+v, want the time of the analysis, %s", got, start)
+	}
+}
+
+func TestDecisionWithoutAnalysisHasNoAge(t *testing.T) {
+	b := newBench()
+	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	if got, ok := b.gauge(t, metrics.DecisionAge); ok {
+		t.Errorf("age: got %g s, want no series", got)
+	}
+	if got, _ := b.store.Values("prod"); len(got) != 1 || !got[0].At.Equal(start) {
+		t.Errorf("store: got %+v, want the time of the plan, %s", got, start)
+	}
+}
+
+func TestNothingIsPublishedOnceTheContextEnded(t *testing.T) {
+	b := newBench()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Apply(ctx, newRecord(start, newVariant("v"))); !errors.Is(err, context.Canceled) {
+		t.Errorf("Apply: got %v, want %v", err, context.Canceled)
+	}
+	if _, ok := b.store.Values("prod"); ok {
+		t.Error("the store was filled")
+	}
+}
+
+func TestClearWithdrawsEverything(t *testing.T) {
+	b := newBench()
+	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	b.Clear()
+	if _, ok := b.store.Values("prod"); ok {
+		t.Error("the store is still filled")
+	}
+	if _, ok := b.gauge(t, metrics.DesiredReplicas); ok {
+		t.Errorf("%s: the series remains", metrics.DesiredReplicas)
+	}
+}

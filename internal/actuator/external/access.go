@@ -1,0 +1,91 @@
+package external
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	typedauthenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// How long the answers of the API server are kept. Autoscalers ask every 15 s;
+// an allowance kept longer than that spares a review for each question. What
+// it gives away after a permission was taken is a number of replicas.
+const (
+	tokenTTL = 10 * time.Second
+	allowTTL = time.Minute
+	denyTTL  = 10 * time.Second
+)
+
+// reviewTimeout limits one review.
+const reviewTimeout = 10 * time.Second
+
+// access decides who may ask: it delegates both questions to the API server.
+type access struct {
+	trust *trust
+	wrap  func(http.Handler) http.Handler
+}
+
+// newAccess returns the delegation to the API server that config reaches. It
+// makes no request.
+func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, log logr.Logger) (*access, error) {
+	config = rest.CopyConfig(config)
+	// One review for each namespace and metric in a burst, and no waiting
+	// behind the client's default of 5 a second.
+	config.QPS, config.Burst = 50, 100
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for delegated authentication: %w", err)
+	}
+	core, err := typedcorev1.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for %s: %w", trustConfigMap, err)
+	}
+	tokens, err := typedauthenticationv1.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for token reviews: %w", err)
+	}
+	reviews, err := typedauthorizationv1.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for access reviews: %w", err)
+	}
+
+	t := newTrust(core, log)
+	// Half a second, growing by half, five times: what the API server's own
+	// webhooks do. Anonymous stays nil: nobody is served without a name.
+	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+	headers := t.requestHeaders()
+	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
+		TokenAccessReviewClient:            tokens,
+		TokenAccessReviewTimeout:           reviewTimeout,
+		WebhookRetryBackoff:                &backoff,
+		CacheTTL:                           tokenTTL,
+		ClientCertificateCAContentProvider: &t.users,
+		RequestHeaderConfig:                headers,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("building the authenticator: %w", err)
+	}
+	authorizer, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: reviews,
+		AllowCacheTTL:             allowTTL,
+		DenyCacheTTL:              denyTTL,
+		WebhookRetryBackoff:       &backoff,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("building the authorizer: %w", err)
+	}
+	return &access{trust: t, wrap: func(h http.Handler) http.Handler {
+		h = filters.WithAuthorization(h, authorizer, serializer)
+		return filters.WithAuthentication(h, authenticator, filters.Unauthorized(serializer), nil, headers)
+	}}, nil
+}

@@ -1,0 +1,185 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/metrics/pkg/apis/external_metrics"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// labelExportedNamespace is what Prometheus makes of the label namespace of a
+// scraped series, and what published selectors therefore ask for.
+const labelExportedNamespace = "exported_namespace"
+
+// Fallback answers while this process does not lead.
+type Fallback interface {
+	// Values returns what the resources of a namespace say about themselves. A
+	// variant that nothing was decided on is left out. An error means that
+	// nothing is known.
+	Values(ctx context.Context, namespace string) ([]Value, error)
+}
+
+// Ambiguity is a query that several variants answer. An autoscaler adds them
+// up, which is hardly ever meant.
+type Ambiguity struct {
+	Namespace string
+	Metric    string
+	Selector  string               // "" selects everything
+	User      string               // who asked, "" when unknown
+	Variants  []scaling.VariantKey // sorted, two or more
+}
+
+// ProviderOptions configures a Provider.
+type ProviderOptions struct {
+	Store *Store // never nil
+	// Fallback is asked while the store is empty; without one such a request
+	// fails.
+	Fallback Fallback
+	// ControllerInstance is that of the replica gauges, "" for none.
+	ControllerInstance string
+	// Ambiguous is told of every ambiguous query, as often as it is asked; it
+	// must be quick and safe for several goroutines. Without it, Log is.
+	Ambiguous func(Ambiguity)
+	Log       logr.Logger
+}
+
+// Provider answers External Metrics queries. It may be used by several
+// goroutines.
+type Provider struct {
+	opts ProviderOptions
+}
+
+var _ provider.ExternalMetricsProvider = (*Provider)(nil)
+
+// NewProvider returns a Provider.
+func NewProvider(opts ProviderOptions) *Provider {
+	if opts.Ambiguous == nil {
+		log := opts.Log
+		opts.Ambiguous = func(a Ambiguity) {
+			log.Info("external metric selects several variants", "namespace", a.Namespace,
+				"query", a.Metric, "variant", a.Variants)
+		}
+	}
+	return &Provider{opts: opts}
+}
+
+// ListAllExternalMetrics returns the metrics that are served, whether or not
+// there is a variant.
+func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
+	infos := []provider.ExternalMetricInfo{}
+	for _, name := range served() {
+		infos = append(infos, provider.ExternalMetricInfo{Metric: name})
+	}
+	return infos
+}
+
+// served returns the names of the metrics in alphabetical order.
+func served() []string { return []string{metrics.DesiredRatio, metrics.DesiredReplicas} }
+
+// GetExternalMetric returns one item for each variant of the namespace whose
+// labels match, sorted by variant; none is not an error. It returns NotFound
+// for a metric that is not served, and ServiceUnavailable while neither the
+// store nor the fallback knows anything.
+func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, selector labels.Selector,
+	info provider.ExternalMetricInfo,
+) (*external_metrics.ExternalMetricValueList, error) {
+	if !slices.Contains(served(), info.Metric) {
+		return nil, notFound(info.Metric)
+	}
+	values, err := p.values(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	list := &external_metrics.ExternalMetricValueList{Items: []external_metrics.ExternalMetricValue{}}
+	var matched []scaling.VariantKey
+	for _, v := range values {
+		set := p.labels(v)
+		if !selector.Matches(labels.Set(set)) {
+			continue
+		}
+		matched = append(matched, v.Variant)
+		if q, ok := quantity(v, info.Metric); ok {
+			list.Items = append(list.Items, external_metrics.ExternalMetricValue{
+				MetricName:   info.Metric,
+				MetricLabels: set,
+				Timestamp:    metav1.NewTime(v.At),
+				Value:        q,
+			})
+		}
+	}
+	if len(matched) > 1 {
+		a := Ambiguity{Namespace: namespace, Metric: info.Metric, Selector: selector.String(), Variants: matched}
+		if who, ok := request.UserFrom(ctx); ok {
+			a.User = who.GetName()
+		}
+		p.opts.Ambiguous(a)
+	}
+	return list, nil
+}
+
+// values returns what is known of a namespace, from the store or the fallback.
+func (p *Provider) values(ctx context.Context, namespace string) ([]Value, error) {
+	if values, ok := p.opts.Store.Values(namespace); ok {
+		return values, nil
+	}
+	if p.opts.Fallback == nil {
+		return nil, apierrors.NewServiceUnavailable("no decision was made yet")
+	}
+	values, err := p.opts.Fallback.Values(ctx, namespace)
+	if err != nil {
+		return nil, apierrors.NewServiceUnavailable(
+			fmt.Sprintf("reading the decisions of namespace %s from status: %v", namespace, err))
+	}
+	// A fallback may list a namespace more widely than it was asked to.
+	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Variant.Namespace != namespace })
+	sortValues(values)
+	return values, nil
+}
+
+// labels returns the labels of a value: those of the replica gauges and the
+// namespace under the name that a scrape gives it.
+func (p *Provider) labels(v Value) map[string]string {
+	variant := scaling.Variant{Key: v.Variant, Target: v.Target, Accelerator: v.Accelerator}
+	set := maps.Clone(metrics.TargetLabels(variant, p.opts.ControllerInstance))
+	set[labelExportedNamespace] = set[metrics.LabelNamespace]
+	return set
+}
+
+// quantity returns the value of a metric: replicas exactly, the ratio to a
+// thousandth. There is no ratio while the current replicas are unknown.
+func quantity(v Value, metric string) (resource.Quantity, bool) {
+	if metric == metrics.DesiredReplicas {
+		return *resource.NewQuantity(int64(v.Desired), resource.DecimalSI), true
+	}
+	if !v.Observed {
+		return resource.Quantity{}, false
+	}
+	milli := math.Round(1000 * metrics.Ratio(v.Desired, v.Current))
+	return *resource.NewMilliQuantity(int64(milli), resource.DecimalSI), true
+}
+
+// notFound returns the error of the API for a metric that is not served.
+func notFound(metric string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure,
+		Code:   http.StatusNotFound,
+		Reason: metav1.StatusReasonNotFound,
+		Message: fmt.Sprintf("the server could not find the metric %s, it serves %s",
+			metric, strings.Join(served(), " and ")),
+	}}
+}

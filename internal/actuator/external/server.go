@@ -1,0 +1,187 @@
+package external
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+)
+
+// shutdownTimeout is how long requests under way may take once the server is
+// told to stop.
+const shutdownTimeout = 5 * time.Second
+
+// Options configures a Server.
+type Options struct {
+	BindAddress string // host:port; the port may be 0, the host empty
+	// CertFile and KeyFile are PEM files, read again when they change. With
+	// neither, a certificate is signed by itself and lives as long as the
+	// process.
+	CertFile, KeyFile string
+	// RESTConfig reaches the API server that authentication and authorization
+	// are delegated to.
+	RESTConfig *rest.Config
+	Provider   *Provider
+	Log        logr.Logger
+	Clock      clock.WithTicker // the wall clock when nil
+}
+
+// Server serves the External Metrics API over TLS.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	certs    *certwatcher.CertWatcher // nil when self-signed
+	trust    *trust
+	clock    clock.WithTicker
+}
+
+// New returns a Server that listens and does not answer yet: Run does. A
+// Server that is not run must be closed.
+func New(opts Options) (*Server, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	routes, err := newAPI(opts.Provider)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := newAccess(opts.RESTConfig, routes.codecs, opts.Log)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{trust: guard.trust, clock: opts.Clock}
+	certificate, err := s.certificate(opts)
+	if err != nil {
+		return nil, err
+	}
+	// HTTP/1.1 only: the aggregation layer speaks it, and there is nothing to
+	// multiplex.
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	s.http = &http.Server{
+		Handler: routes.handler(guard.wrap),
+		TLSConfig: &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: certificate,
+			// Asked for and verified by the authenticator, because the
+			// authorities may change while a connection lives.
+			ClientAuth: tls.RequestClientCert,
+		},
+		Protocols:         protocols,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      requestTimeout + 10*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10, // a token and the headers of a proxy
+		// Handshakes that fail are the caller's business.
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(opts.Log), slog.LevelDebug),
+	}
+	if s.listener, err = net.Listen("tcp", opts.BindAddress); err != nil {
+		return nil, fmt.Errorf("listening for external metrics: %w", err)
+	}
+	return s, nil
+}
+
+// complete checks the options and fills in what has a default.
+func (o *Options) complete() error {
+	switch {
+	case o.Provider == nil:
+		return errors.New("external metrics: no provider")
+	case o.RESTConfig == nil:
+		return errors.New("external metrics: no API server to delegate authentication to")
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return errors.New("external metrics: a certificate file needs a key file and the other way round")
+	}
+	if _, _, err := net.SplitHostPort(o.BindAddress); err != nil {
+		return fmt.Errorf("external metrics: bind address: %w", err)
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return nil
+}
+
+// certificate returns where the TLS handshake gets its certificate from.
+func (s *Server) certificate(opts Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+	if opts.CertFile != "" {
+		watcher, err := certwatcher.New(opts.CertFile, opts.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the certificate for external metrics: %w", err)
+		}
+		s.certs = watcher
+		return watcher.GetCertificate, nil
+	}
+	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("signing a certificate for external metrics: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate signed for external metrics: %w", err)
+	}
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil
+}
+
+// Addr returns the address that the server listens on, with the actual port.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close stops listening. Run does so itself.
+func (s *Server) Close() error {
+	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("closing the listener of external metrics: %w", err)
+	}
+	return nil
+}
+
+// Run answers requests until ctx ends, then gives those under way five seconds
+// and returns nil when everything it started has ended. An error means that
+// the server cannot serve. A Server runs once.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.trust.refresh(ctx); err != nil {
+		if ctx.Err() != nil {
+			return s.Close()
+		}
+		return errors.Join(fmt.Errorf("starting external metrics: %w", err), s.Close())
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		s.trust.run(ctx, s.clock)
+		return nil
+	})
+	if s.certs != nil {
+		group.Go(func() error {
+			if err := s.certs.Start(ctx); err != nil {
+				return fmt.Errorf("watching the certificate of external metrics: %w", err)
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		err := s.http.ServeTLS(s.listener, "", "")
+		if err != nil && !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving external metrics: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		if err := s.http.Shutdown(bounded); err != nil {
+			return errors.Join(fmt.Errorf("stopping external metrics: %w", err), s.http.Close())
+		}
+		return nil
+	})
+	return group.Wait()
+}

@@ -1,0 +1,197 @@
+package external
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
+)
+
+// The API server publishes in this ConfigMap whom it trusts
+// (https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer).
+const (
+	trustNamespace = "kube-system"
+	trustConfigMap = "extension-apiserver-authentication"
+	trustRole      = "extension-apiserver-authentication-reader"
+)
+
+// trustRefresh is how often the ConfigMap is read again: as often as the
+// libraries of the API server look at such files.
+const trustRefresh = time.Minute
+
+// trust is whom to believe a client certificate: users, whose name is in the
+// certificate, and the API server's proxy, which names the user in a header.
+// A get once a minute takes the place of two informers on one small object.
+type trust struct {
+	configMaps typedcorev1.ConfigMapInterface
+	users      bundle
+	proxy      bundle
+	headers    atomic.Pointer[proxyHeaders]
+	log        logr.Logger
+}
+
+// proxyHeaders are the request headers in which the proxy names the user, and
+// the names under which it presents itself; no names means any.
+type proxyHeaders struct {
+	username, uid, group, extraPrefix, allowedNames []string
+}
+
+// newTrust returns a trust that believes nobody until it is refreshed.
+func newTrust(client typedcorev1.CoreV1Interface, log logr.Logger) *trust {
+	t := &trust{
+		configMaps: client.ConfigMaps(trustNamespace),
+		users:      bundle{name: "client-ca-file"},
+		proxy:      bundle{name: "requestheader-client-ca-file"},
+		log:        log,
+	}
+	t.headers.Store(&proxyHeaders{})
+	return t
+}
+
+// run keeps the trust current until ctx ends. A failed reading leaves what was
+// believed before.
+func (t *trust) run(ctx context.Context, clk clock.WithTicker) {
+	ticker := clk.NewTicker(trustRefresh)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			if err := t.refresh(ctx); err != nil && ctx.Err() == nil {
+				t.log.Error(err, "authentication of the API server's proxy was not refreshed")
+			}
+		}
+	}
+}
+
+// refresh reads the ConfigMap. A cluster without it, or without one of its
+// keys, has no such clients; tokens are reviewed all the same.
+func (t *trust) refresh(ctx context.Context) error {
+	cm, err := t.configMaps.Get(ctx, trustConfigMap, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		cm = &corev1.ConfigMap{}
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("reading ConfigMap %s/%s (bind the service account to the Role %s there): %w",
+			trustNamespace, trustConfigMap, trustRole, err)
+	case err != nil:
+		return fmt.Errorf("reading ConfigMap %s/%s: %w", trustNamespace, trustConfigMap, err)
+	}
+	headers, err := parseHeaders(cm.Data)
+	if err != nil {
+		return err
+	}
+	for _, b := range []*bundle{&t.users, &t.proxy} {
+		if err := b.set(cm.Data[b.name]); err != nil {
+			return err
+		}
+	}
+	t.headers.Store(headers)
+	return nil
+}
+
+// parseHeaders reads the lists, each a JSON array of strings or absent.
+func parseHeaders(data map[string]string) (*proxyHeaders, error) {
+	h := &proxyHeaders{}
+	for key, into := range map[string]*[]string{
+		"requestheader-username-headers":     &h.username,
+		"requestheader-uid-headers":          &h.uid,
+		"requestheader-group-headers":        &h.group,
+		"requestheader-extra-headers-prefix": &h.extraPrefix,
+		"requestheader-allowed-names":        &h.allowedNames,
+	} {
+		if data[key] == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data[key]), into); err != nil {
+			return nil, fmt.Errorf("reading %s of ConfigMap %s/%s: %w", key, trustNamespace, trustConfigMap, err)
+		}
+	}
+	return h, nil
+}
+
+// requestHeaders returns the trust in the proxy in the form that the
+// authenticator takes; it follows every refresh.
+func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
+	list := func(of func(*proxyHeaders) []string) headerrequest.StringSliceProvider {
+		return headerrequest.StringSliceProviderFunc(func() []string { return of(t.headers.Load()) })
+	}
+	return &authenticatorfactory.RequestHeaderConfig{
+		CAContentProvider:   &t.proxy,
+		UsernameHeaders:     list(func(h *proxyHeaders) []string { return h.username }),
+		UIDHeaders:          list(func(h *proxyHeaders) []string { return h.uid }),
+		GroupHeaders:        list(func(h *proxyHeaders) []string { return h.group }),
+		ExtraHeaderPrefixes: list(func(h *proxyHeaders) []string { return h.extraPrefix }),
+		AllowedClientNames:  list(func(h *proxyHeaders) []string { return h.allowedNames }),
+	}
+}
+
+// bundle is a set of certificate authorities that may be replaced. The zero
+// bundle believes nobody.
+type bundle struct {
+	name    string // the key in the ConfigMap
+	current atomic.Pointer[authorities]
+}
+
+// authorities are PEM blocks and the pool made of them.
+type authorities struct {
+	pem  string
+	pool *x509.CertPool
+}
+
+var _ dynamiccertificates.CAContentProvider = (*bundle)(nil)
+
+// set replaces the authorities; "" means none.
+func (b *bundle) set(pem string) error {
+	if pem == "" {
+		b.current.Store(nil)
+		return nil
+	}
+	if now := b.current.Load(); now != nil && now.pem == pem {
+		return nil
+	}
+	pool, err := cert.NewPoolFromBytes([]byte(pem))
+	if err != nil {
+		return fmt.Errorf("reading %s of ConfigMap %s/%s: %w", b.name, trustNamespace, trustConfigMap, err)
+	}
+	b.current.Store(&authorities{pem: pem, pool: pool})
+	return nil
+}
+
+// Name returns where the authorities come from.
+func (b *bundle) Name() string { return b.name }
+
+// CurrentCABundleContent returns the PEM blocks, nil when there are none.
+func (b *bundle) CurrentCABundleContent() []byte {
+	if now := b.current.Load(); now != nil {
+		return []byte(now.pem)
+	}
+	return nil
+}
+
+// VerifyOptions returns how to verify a client certificate, and false while
+// none can be believed.
+func (b *bundle) VerifyOptions() (x509.VerifyOptions, bool) {
+	now := b.current.Load()
+	if now == nil {
+		return x509.VerifyOptions{}, false
+	}
+	return x509.VerifyOptions{Roots: now.pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+}
+
+// AddListener does nothing: who asks always gets the present authorities.
+func (b *bundle) AddListener(dynamiccertificates.Listener) {}

@@ -1,0 +1,38 @@
+package collector
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Limits are the ages at which a page stops being Fresh and stops being Aging.
+type Limits struct {
+	Fresh time.Duration // younger is Fresh, > 0
+	Aging time.Duration // younger is Aging, else Stale; >= Fresh
+}
+
+// DefaultLimits returns the least limits of the contract, section 3: 1m and 5m.
+func DefaultLimits() Limits { return Limits{Fresh: time.Minute, Aging: 5 * time.Minute} }
+
+// For returns l raised for pages that are scraped every interval (0 while
+// unknown) and answers that are kept for cacheTTL: a page is Fresh for two
+// intervals and the TTL, so that one missed scrape changes nothing, and Aging
+// for twice as long.
+func (l Limits) For(interval, cacheTTL time.Duration) Limits {
+	fresh := max(l.Fresh, 2*interval+cacheTTL)
+	return Limits{Fresh: fresh, Aging: max(l.Aging, 2*fresh)}
+}
+
+// State returns how far a page of that age may be trusted. A negative age, from
+// a source whose clock is ahead, is Fresh.
+func (l Limits) State(age time.Duration) scaling.Freshness {
+	switch {
+	case age < l.Fresh:
+		return scaling.Fresh
+	case age < l.Aging:
+		return scaling.Aging
+	default:
+		return scaling.Stale
+	}
+}

@@ -1,0 +1,126 @@
+package prometheus
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"time"
+)
+
+// defaultTimeout bounds a query for callers that set no deadline.
+const defaultTimeout = 30 * time.Second
+
+// Config says where the store is and how to reach it. The fields are those of
+// the contract, section 3.
+type Config struct {
+	// URL is the base of the API, with the path prefix if there is one. Its query
+	// parameters are sent with every query (Thanos: dedup, partial_response).
+	URL string
+	// CACertPath names a PEM file of authorities to trust instead of the
+	// system's. "" means the system's.
+	CACertPath string
+	// ClientCertPath and ClientKeyPath name the PEM files of the client's
+	// certificate. Both or neither.
+	ClientCertPath, ClientKeyPath string
+	// ServerName is the name expected in the server's certificate. "" means the
+	// host of URL.
+	ServerName string
+	// BearerToken is sent with every request; it takes precedence over TokenPath,
+	// a file that holds the token. A leading "Bearer " in either is accepted.
+	BearerToken, TokenPath string
+	// Headers are sent with every request, for example a tenant.
+	Headers map[string]string
+	// Username and Password are sent where there is no token.
+	Username, Password string
+	// InsecureSkipVerify accepts any server certificate. No certificate file is
+	// then needed, and none is checked for.
+	InsecureSkipVerify bool
+	// AllowInsecure accepts a URL that is not https.
+	AllowInsecure bool
+	// Timeout bounds one query. 0 means 30s.
+	Timeout time.Duration
+	// OnWarning is told of warnings that came with an answer, such as a partial
+	// response of Thanos. It must be safe for concurrent use. Nil drops them.
+	OnWarning func(expr string, warnings []string)
+}
+
+// validate returns the parsed URL, or what is wrong with c.
+func (c Config) validate() (*url.URL, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		// The parser's error repeats the URL, which may hold a password.
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err
+		}
+		return nil, fmt.Errorf("parsing the Prometheus URL: %w", err)
+	}
+	switch {
+	case c.URL == "":
+		return nil, errors.New("the Prometheus URL is empty")
+	case u.Scheme != "https" && !c.AllowInsecure:
+		return nil, fmt.Errorf("HTTPS is required - URL must use https:// scheme: %s", shown(u, c.URL)) //nolint:staticcheck // text fixed by the contract
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("the scheme of the Prometheus URL must be https or http: %s", shown(u, c.URL))
+	case u.Host == "":
+		return nil, fmt.Errorf("the Prometheus URL has no host: %s", shown(u, c.URL))
+	case (c.ClientCertPath == "") != (c.ClientKeyPath == ""):
+		return nil, errors.New("a client certificate needs both its certificate and its key file")
+	case c.Timeout < 0:
+		return nil, fmt.Errorf("the Prometheus timeout must not be negative: %s", c.Timeout)
+	}
+	if c.InsecureSkipVerify {
+		return u, nil
+	}
+	return u, c.checkFiles()
+}
+
+// checkFiles names the first certificate file that is missing or unusable.
+func (c Config) checkFiles() error {
+	for _, file := range []struct{ what, path string }{
+		{"CA certificate", c.CACertPath},
+		{"client certificate", c.ClientCertPath},
+		{"client key", c.ClientKeyPath},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if _, err := os.Stat(file.path); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s file not found: %s", file.what, file.path)
+		}
+	}
+	if c.CACertPath != "" {
+		if _, _, err := readAuthorities(c.CACertPath); err != nil {
+			return err
+		}
+	}
+	if c.ClientCertPath != "" {
+		if _, err := tls.LoadX509KeyPair(c.ClientCertPath, c.ClientKeyPath); err != nil {
+			return fmt.Errorf("reading client certificate %s: %w", c.ClientCertPath, err)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns a copy of c with every unset field filled in.
+func (c Config) withDefaults() Config {
+	c.Headers = maps.Clone(c.Headers)
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.OnWarning == nil {
+		c.OnWarning = func(string, []string) {}
+	}
+	return c
+}
+
+// shown returns the URL as written, or without its password.
+func shown(u *url.URL, written string) string {
+	if u.User != nil {
+		return u.Redacted()
+	}
+	return written
+}

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"io"
+
+	"golang.org/x/term"
+)
+
+// Terminal is what a writer can show. The zero value is no terminal: plain
+// lines of any width, without colour.
+type Terminal struct {
+	// Interactive is whether the cursor can be moved and a block redrawn.
+	Interactive bool
+	// Colour is whether colours are wanted and can be shown.
+	Colour bool
+	// Size returns the columns and lines of the window, which may change; 0 is
+	// unknown and does not limit. nil is unknown.
+	Size func() (columns, lines int)
+}
+
+// Detect finds out what w can show. getenv is os.Getenv outside tests.
+func Detect(w io.Writer, getenv func(string) string) Terminal {
+	file, ok := w.(interface{ Fd() uintptr })
+	if !ok || !term.IsTerminal(int(file.Fd())) || getenv("TERM") == "dumb" {
+		return Terminal{}
+	}
+	return Terminal{
+		Interactive: true,
+		Colour:      getenv("NO_COLOR") == "",
+		Size: func() (int, int) {
+			columns, lines, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0, 0
+			}
+			return columns, lines
+		},
+	}
+}
+
+func (t Terminal) size() (columns, lines int) {
+	if t.Size == nil {
+		return 0, 0
+	}
+	return t.Size()
+}
+
+// Paint returns the painter of this terminal.
+func (t Terminal) Paint() Paint { return Paint{colour: t.Colour} }
+
+// Paint colours text, or leaves it as it is where colour is not wanted. The
+// zero value does not colour. Colour only repeats what the text says.
+type Paint struct {
+	colour bool
+}
+
+// Good is green.
+func (p Paint) Good(s string) string { return p.sgr("32", s) }
+
+// Warn is yellow.
+func (p Paint) Warn(s string) string { return p.sgr("33", s) }
+
+// Bad is red.
+func (p Paint) Bad(s string) string { return p.sgr("31", s) }
+
+// Strong is bold.
+func (p Paint) Strong(s string) string { return p.sgr("1", s) }
+
+// Faint is dim.
+func (p Paint) Faint(s string) string { return p.sgr("2", s) }
+
+// sgr wraps s in a Select Graphic Rendition sequence (ECMA-48, 8.3.117).
+func (p Paint) sgr(code, s string) string {
+	if !p.colour || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

@@ -1,0 +1,54 @@
+// Package emulator is a fleet of LLM serving replicas in real time: it looks to
+// clients like an OpenAI-compatible gateway and to Prometheus like vLLM pods
+// and an endpoint picker (EPP), and needs no GPU. It is not a load generator,
+// and it decides nothing about the number of replicas.
+//
+// Its law: a pod of the cluster that carries both annotations
+//
+//	wva.llmd.ai/emulated-profile: <name of a serving profile>
+//	wva.llmd.ai/emulated-model: <model ID>
+//
+// on its template and is Ready is one internal/serving replica; a request goes to
+// the least loaded Ready replica of its namespace and model (waiting + running,
+// ties by pod name); while there is none it is held, first in first out, and
+// counted in inference_extension_flow_control_queue_size. A Deployment whose
+// template carries the annotations makes its model known before it has pods.
+//
+// # Life of a replica
+//
+//	pod                        replica
+//	not Ready yet              none; its metrics page answers 503, as while a model loads
+//	Ready                      takes requests
+//	was Ready, is not          takes no new requests, goes on with those it has
+//	terminating or gone        drains: finishes within the grace what it has
+//	grace over                 what streamed nothing returns to the head of the held, the rest fails
+//
+// # What is served
+//
+//	/NAMESPACE/MODEL/v1/completions        POST; MODEL may contain slashes
+//	/NAMESPACE/MODEL/v1/chat/completions   POST
+//	/NAMESPACE/MODEL/v1/models             GET
+//	/v1/...                                the same, by the field "model" if only one namespace has it
+//	/pods/NAMESPACE/POD/metrics            a vLLM page
+//	/gateway/NAMESPACE/metrics             an EPP page
+//	/sd                                    Prometheus HTTP service discovery
+//	/healthz                               "ok"
+//
+// # Requests
+//
+// The input length is, in this order: the header X-Input-Tokens, the extension
+// field "input_tokens", the number of whitespace-separated words of prompt or
+// messages (for a prompt of token IDs, their number). The extension field
+// "cached_tokens" says how many of them are in the prefix cache. The output is
+// exactly max_tokens (or max_completion_tokens) words of filler, by default 16
+// for completions and 256 for chat, cut to what the replica's maxModelLen and KV
+// cache allow; so finish_reason is always "length". The header
+// X-Gateway-Inference-Fairness-Id names the flow.
+//
+// # Layers
+//
+// fleet and pool are pure: they take the time as an offset and are driven in
+// virtual time by tests. Emulator adds a lock, a clock and one goroutine; Handler
+// adds HTTP; Cluster watches pods. catalogue.go holds every metric of a vLLM
+// page with the releases that have it.
+package emulator

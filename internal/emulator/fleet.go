@@ -1,0 +1,222 @@
+package emulator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+)
+
+type podKey struct{ namespace, name string }
+
+// podState is a pod of the cluster with the replica behind it, if it has been
+// Ready.
+type podState struct {
+	pod     Pod
+	replica *replica
+}
+
+// fleet is every emulated pod and model: pure, driven with offsets, not safe
+// for concurrent use.
+type fleet struct {
+	profiles Profiles
+	grace    time.Duration // for which a replica drains
+	pools    map[ModelKey]*pool
+	pods     map[podKey]*podState
+	replicas []*replica // Ready, not Ready and draining; in the order they came
+	lastID   uint64
+	events   []serving.Event
+}
+
+func newFleet(profiles Profiles, grace time.Duration) *fleet {
+	return &fleet{profiles: profiles, grace: grace, pools: map[ModelKey]*pool{}, pods: map[podKey]*podState{}}
+}
+
+// declare makes a model known and returns its pool.
+func (f *fleet) declare(key ModelKey) *pool {
+	p := f.pools[key]
+	if p == nil {
+		p = newPool(key)
+		f.pools[key] = p
+	}
+	return p
+}
+
+// setPod books a new pod or a change of one. It returns an error, and emulates
+// nothing, when the pod's profile is not known.
+func (f *fleet) setPod(now time.Duration, pod Pod) error {
+	p := f.declare(ModelKey{Namespace: pod.Namespace, ID: pod.Model})
+	key := podKey{pod.Namespace, pod.Name}
+	state := f.pods[key]
+	if state != nil && (state.pod.UID != pod.UID || state.pod.Model != pod.Model || state.pod.Profile != pod.Profile) {
+		f.deletePod(now, pod.Namespace, pod.Name)
+		state = nil
+	}
+	if state == nil {
+		state = &podState{}
+		f.pods[key] = state
+	}
+	state.pod = pod
+	switch r := state.replica; {
+	case pod.Terminating:
+		f.drain(now, r)
+	case r == nil && pod.Ready:
+		return f.start(now, state, p)
+	case r == nil || r.draining:
+	case pod.Ready && !r.ready:
+		p.add(r)
+		p.release(now)
+	case !pod.Ready && r.ready:
+		p.remove(r)
+	}
+	return nil
+}
+
+// start puts a replica behind a pod that has become Ready.
+func (f *fleet) start(now time.Duration, state *podState, p *pool) error {
+	profile, ok := f.profiles[state.pod.Profile]
+	if !ok {
+		return fmt.Errorf("pod %s/%s: unknown profile %q, want one of %q",
+			state.pod.Namespace, state.pod.Name, state.pod.Profile, slices.Sorted(maps.Keys(f.profiles)))
+	}
+	machine, err := serving.New(profile, serving.Options{})
+	if err != nil {
+		return fmt.Errorf("pod %s/%s: %w", state.pod.Namespace, state.pod.Name, err)
+	}
+	machine.Advance(now, nil)
+	r := &replica{pod: state.pod, pool: p, machine: machine, page: newPage(profile), calls: map[uint64]*call{}}
+	state.replica = r
+	f.replicas = append(f.replicas, r)
+	p.add(r)
+	p.release(now)
+	return nil
+}
+
+// deletePod books that a pod is gone. Its page goes with it; what runs on it
+// drains.
+func (f *fleet) deletePod(now time.Duration, namespace, name string) {
+	key := podKey{namespace, name}
+	if state := f.pods[key]; state != nil {
+		f.drain(now, state.replica)
+		delete(f.pods, key)
+	}
+}
+
+// drain takes a replica, nil for none, out of service. Its grace begins with
+// the first sign that its pod goes.
+func (f *fleet) drain(now time.Duration, r *replica) {
+	if r == nil || r.draining {
+		return
+	}
+	r.pool.remove(r)
+	r.draining, r.deadline = true, now+f.grace
+	if f.grace <= 0 {
+		f.advanceReplica(now, r)
+		r.pool.evict(now, r)
+	}
+}
+
+// submit takes a call in; how it goes on is told to c.receiver.
+func (f *fleet) submit(now time.Duration, key ModelKey, fairness string, c *call) error {
+	p := f.pools[key]
+	if p == nil {
+		return fmt.Errorf("%w %q in namespace %q", errUnknownModel, key.ID, key.Namespace)
+	}
+	f.lastID++
+	c.id, c.request.ID, c.asked = f.lastID, f.lastID, c.request.OutputTokens
+	c.pool, c.flow = p, p.flowOf(fairness)
+	p.enter(now, c)
+	return nil
+}
+
+// cancel ends a call whose client has gone away.
+func (f *fleet) cancel(now time.Duration, c *call) {
+	if c.replica == nil {
+		c.pool.cancelHeld(now, c)
+		return
+	}
+	f.advanceReplica(now, c.replica)
+	if c.replica != nil { // it has not finished just now
+		c.replica.machine.Abort(now, c.request.ID)
+		c.leave()
+	}
+}
+
+// next returns when the fleet has something to do next; false means idle.
+func (f *fleet) next() (at time.Duration, ok bool) {
+	for _, r := range f.replicas {
+		due, busy := r.machine.Next()
+		if r.draining && (!busy || r.deadline < due) {
+			due, busy = r.deadline, true
+		}
+		if busy && (!ok || due < at) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
+
+// advance does everything that is due at or before now.
+func (f *fleet) advance(now time.Duration) {
+	gone := false
+	for _, r := range f.replicas {
+		f.advanceReplica(now, r)
+		if r.draining && r.deadline <= now {
+			r.pool.evict(now, r)
+		}
+		gone = gone || r.draining && len(r.calls) == 0
+	}
+	if gone {
+		f.replicas = slices.DeleteFunc(f.replicas, func(r *replica) bool { return r.draining && len(r.calls) == 0 })
+	}
+}
+
+// advanceReplica steps a replica up to now, or to its deadline, and delivers
+// what happened.
+func (f *fleet) advanceReplica(now time.Duration, r *replica) {
+	if r.draining {
+		now = min(now, r.deadline)
+	}
+	if due, busy := r.machine.Next(); !busy || due > now {
+		return
+	}
+	f.events = r.machine.Advance(now, f.events[:0])
+	for _, e := range f.events {
+		if e.Kind == serving.Step {
+			r.page.observe(stepTokens, float64(e.Tokens))
+		} else if c := r.calls[e.ID]; c != nil {
+			c.handle(e)
+		}
+	}
+}
+
+// keys returns the keys of the known models that want accepts, sorted.
+func (f *fleet) keys(want func(ModelKey) bool) []ModelKey {
+	var keys []ModelKey
+	for key := range f.pools {
+		if want(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b ModelKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	})
+	return keys
+}
+
+// sortedPods returns the pods that have started, by namespace and name.
+func (f *fleet) sortedPods() []Pod {
+	var pods []Pod
+	for _, state := range f.pods {
+		if state.pod.Started || state.replica != nil {
+			pods = append(pods, state.pod)
+		}
+	}
+	slices.SortFunc(pods, func(a, b Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return pods
+}

@@ -1,0 +1,162 @@
+package emulator
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The outcomes of flow control that happen here.
+const (
+	outcomeDispatched = "Dispatched"
+	outcomeRejected   = "RejectedOther"
+	outcomeCancelled  = "EvictedContextCancelled"
+)
+
+// Flows of an EPP: requests of one fairness ID at one priority. The number of
+// flows per pool is bounded, because the fairness ID comes from clients.
+const (
+	defaultFairness = "default-flow"
+	otherFairness   = "other"
+	maxFlows        = 100
+	priority        = "0"
+)
+
+type flowKey struct{ fairness string }
+
+// flow counts one flow's requests in flow control.
+type flow struct {
+	size      int
+	durations map[string]*histogram // by outcome [s]
+}
+
+func (f *flow) enter() { f.size++ }
+
+func (f *flow) leave(outcome string, after time.Duration) {
+	f.size--
+	h := f.durations[outcome]
+	if h == nil {
+		h = new(newHistogram(queueDurationBuckets()))
+		f.durations[outcome] = h
+	}
+	h.observe(after.Seconds())
+}
+
+// flowOf returns the flow of a fairness ID, "" meaning the default one.
+func (p *pool) flowOf(fairness string) *flow {
+	key := flowKey{fairness: cmp.Or(fairness, defaultFairness)}
+	if f := p.flows[key]; f != nil {
+		return f
+	}
+	if len(p.flows) >= maxFlows {
+		key.fairness = otherFairness
+	}
+	f := p.flows[key]
+	if f == nil {
+		f = &flow{durations: map[string]*histogram{}}
+		p.flows[key] = f
+	}
+	return f
+}
+
+func queueDurationBuckets() []float64 {
+	return []float64{.0001, .0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+}
+
+func dispatchBuckets() []float64 {
+	return []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1}
+}
+
+// poolName makes a Kubernetes name of a model ID.
+func poolName(model string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(model)), "-")
+}
+
+// errorCode returns the EPP's word for why a call failed.
+func errorCode(err error) string {
+	switch {
+	case errors.Is(err, errTooLong):
+		return "BadRequest"
+	case errors.Is(err, errBusy):
+		return "InferencePoolResourceExhausted"
+	default:
+		return "ModelServerError"
+	}
+}
+
+func (p *pool) countError(err error) { p.errors[errorCode(err)]++ }
+
+func (p *pool) modelLabels() []string {
+	return []string{"model_name", p.key.ID, "target_model_name", p.key.ID}
+}
+
+func (p *pool) flowLabels(key flowKey) []string {
+	return append([]string{"fairness_id", key.fairness, "priority", priority, "inference_pool", p.name}, p.modelLabels()...)
+}
+
+func (p *pool) sortedFlows() []flowKey {
+	return slices.SortedFunc(maps.Keys(p.flows), func(a, b flowKey) int { return cmp.Compare(a.fairness, b.fairness) })
+}
+
+// writeGatewayPage writes the page of an EPP with flow control (names of
+// gateway-api-inference-extension 1.5) over the pools of one namespace. Like
+// the EPP's, its series appear when they are first used; ready_pods is there
+// from the start.
+func writeGatewayPage(e *exposition, pools []*pool) {
+	const ext, obj = "inference_extension_flow_control_", "inference_objective_"
+	e.family(ext+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
+	for _, p := range pools {
+		for _, key := range p.sortedFlows() {
+			e.sample(ext+"queue_size", labelSet(p.flowLabels(key)...), float64(p.flows[key].size))
+		}
+	}
+	e.family(ext+"request_queue_duration_seconds", "histogram", "Time requests spend in the flow control layer.")
+	for _, p := range pools {
+		for _, key := range p.sortedFlows() {
+			f := p.flows[key]
+			for _, outcome := range slices.Sorted(maps.Keys(f.durations)) {
+				e.histogram(ext+"request_queue_duration_seconds", labelSet(append(p.flowLabels(key), "outcome", outcome)...), f.durations[outcome])
+			}
+		}
+	}
+	// The witness that flow control is on, so that no queue_size means an empty queue.
+	e.family(ext+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
+	cycles := newHistogram(dispatchBuckets())
+	for _, p := range pools {
+		for i, n := range p.dispatches.counts {
+			cycles.counts[i] += n
+		}
+		cycles.sum += p.dispatches.sum
+	}
+	e.histogram(ext+"dispatch_cycle_duration_seconds", "", &cycles)
+	e.family(obj+"request_total", "counter", "Counter of inference requests, raised after admission.")
+	for _, p := range pools {
+		if p.hasRequests {
+			e.sample(obj+"request_total", labelSet(append(p.modelLabels(), "priority", priority)...), float64(p.requests))
+		}
+	}
+	e.family(obj+"request_error_total", "counter", "Counter of inference requests that failed.")
+	for _, p := range pools {
+		for _, code := range slices.Sorted(maps.Keys(p.errors)) {
+			e.sample(obj+"request_error_total", labelSet(append(p.modelLabels(), "error_code", code)...), float64(p.errors[code]))
+		}
+	}
+	e.family(obj+"running_requests", "gauge", "Requests running on the pool.")
+	for _, p := range pools {
+		if p.hasRequests {
+			e.sample(obj+"running_requests", labelSet("model_name", p.key.ID), float64(p.running))
+		}
+	}
+	e.family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
+	for _, p := range pools {
+		e.sample("inference_pool_ready_pods", labelSet("name", p.name), float64(len(p.replicas)))
+	}
+}

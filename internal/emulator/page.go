@@ -1,0 +1,80 @@
+package emulator
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+)
+
+// page is what a vLLM metrics page holds beyond the machine's own Stats.
+type page struct {
+	histograms [histogramCount]histogram
+	refused    uint64 // requests refused because the queue was full
+}
+
+// newPage returns a page with every child at 0.
+func newPage(p serving.Profile) *page {
+	layouts := bucketLayouts(p.MaxModelLen)
+	pg := &page{}
+	for i := range pg.histograms {
+		pg.histograms[i] = newHistogram(layouts[i])
+	}
+	return pg
+}
+
+func (p *page) clone() *page {
+	c := *p
+	for i := range c.histograms {
+		c.histograms[i] = p.histograms[i].clone()
+	}
+	return &c
+}
+
+func (p *page) observe(id histogramID, v float64) { p.histograms[id].observe(v) }
+
+// observeFinish books what vLLM observes once, when a request finishes.
+func (p *page) observeFinish(c *call, at time.Duration) {
+	p.observe(endToEnd, (at - c.submitted).Seconds())
+	p.observe(queueTime, (c.admitted - c.submitted).Seconds())
+	p.observe(prefillTime, (c.first - c.admitted).Seconds())
+	p.observe(decodeTime, (at - c.first).Seconds())
+	p.observe(inferenceTime, (at - c.admitted).Seconds())
+	p.observe(promptTokens, float64(c.request.InputTokens))
+	p.observe(computedTokens, float64(c.request.InputTokens-c.request.CachedTokens))
+	p.observe(generationTokens, float64(c.generated))
+	p.observe(maxGenerationTokens, float64(c.request.OutputTokens))
+	p.observe(maxTokens, float64(c.request.OutputTokens))
+	p.observe(choices, 1)
+	p.observe(requestPreemptions, float64(c.preemptions))
+	perToken := 0.0 // what vLLM observes for a request of one token
+	if c.generated > 1 {
+		perToken = (at - c.first).Seconds() / float64(c.generated-1)
+	}
+	p.observe(requestTimePerToken, perToken)
+}
+
+// writePage writes a vLLM metrics page of release v for model.
+func writePage(e *exposition, families []family, v Version, model string, s *view) {
+	labels := labelSet("engine", "0", "model_name", model)
+	for i := range families {
+		f := &families[i]
+		if !f.in(v) {
+			continue
+		}
+		e.family(f.name, f.kind, f.help)
+		switch {
+		case f.histogram != noHistogram:
+			e.histogram(f.name, labels, &s.page.histograms[f.histogram])
+		case f.label != "":
+			for _, c := range f.children {
+				if c.since <= v {
+					e.sample(f.name, labels+","+labelSet(f.label, c.value), c.read(s))
+				}
+			}
+		default:
+			e.sample(f.name, labels, f.value(s))
+		}
+	}
+	e.family("vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig")
+	e.sample("vllm:cache_config_info", labelSet(cacheConfig(s.profile, v)...), 1)
+}

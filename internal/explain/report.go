@@ -1,0 +1,122 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Report tells the last decision of a variant to a person: what is decided,
+// the steps that led there, what keeps it from growing or shrinking, and what
+// was known, with ages as of now.
+func Report(e Explanation, now time.Time) string {
+	var b strings.Builder
+	v := e.Variant
+	fmt.Fprintf(&b, "%s: %s on %s, %d GPU a replica, cost %g\n", v.Key, v.Model.ID, or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost)
+	line := func(title, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-10s %s\n", title, fmt.Sprintf(format, args...))
+	}
+	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
+	if !e.Decided {
+		line("decision", "none: %s", or(v.Missing, e.Analysis.Detail))
+	} else {
+		line("decision", "%d replicas, since %s ago, by cycle %d %s ago", e.Decision.Target(), age(e.Past.DecidedAt, now), e.Cycle, age(e.At, now))
+		for _, s := range e.Decision.Steps {
+			line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
+		}
+	}
+	line("analysis", "%s says %s: %s", or(e.Analysis.Analyzer, "nothing"), e.Analysis.Signal, or(e.Analysis.Detail, "no analysis was made"))
+	if e.Decision.Fallback {
+		line("", "no analysis stands behind the decision; the last one that did is %s old", age(e.AnalyzedAt, now))
+	} else if e.Analysis.Unit != "" {
+		line("", "demand %.2f, supply %.2f %s; with what is ordered %.2f", e.Analysis.Demand, e.Analysis.Supply, e.Analysis.Unit, e.Analysis.Anticipated)
+	}
+	for _, s := range blocks(e) {
+		line("blocked", "%s", s)
+	}
+	if f := e.Snapshot.Fault; f != "" {
+		line("fault", "%s", f)
+	}
+	if len(e.Snapshot.SeenModels) > 0 {
+		line("seen", "metrics carry no model %q; they do carry %s", v.Model.ID, strings.Join(e.Snapshot.SeenModels, ", "))
+	}
+	b.WriteString(inputs(e, now))
+	return b.String()
+}
+
+// blocks says what keeps the model from going where the analysis points.
+func blocks(e Explanation) []string {
+	var out []string
+	changes := false
+	for _, d := range e.Model {
+		cause := d.Cause()
+		switch cause.Reason {
+		case scaling.ReasonInTransition, scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
+			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
+			scaling.ReasonAboveMax, scaling.ReasonBelowMin:
+			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
+		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
+			changes = true
+		}
+	}
+	if len(out) == 0 && !changes && e.Analysis.Signal == scaling.Steady {
+		out = append(out, "neither growth nor reduction is called for: "+e.Analysis.Detail)
+	}
+	return out
+}
+
+// inputs lists what each replica of the model reported, and how old that is.
+func inputs(e Explanation, now time.Time) string {
+	if len(e.Snapshot.Replicas) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", "replica", "age", "KV cache peak/now", "queue peak/now", "running")
+	for _, r := range e.Snapshot.Replicas {
+		fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", r.Pod, age(r.At, now),
+			r.KVCacheUsage.String()+" / "+r.KVCacheUsageNow.String(), r.QueueLength.String()+" / "+r.QueueLengthNow.String(), r.Running)
+	}
+	l := e.Snapshot.Load
+	fmt.Fprintf(&b, "  peaks over %s; arrivals %s req/s, input %s and output %s tokens, TTFT %s ms, ITL %s ms, gateway queue %s\n",
+		e.Snapshot.Window, l.ArrivalRate, l.InputTokens, l.OutputTokens, l.TTFT, l.ITL, l.GatewayQueue)
+	return b.String()
+}
+
+func counts(v scaling.Variant) string {
+	r := v.Replicas
+	if !r.Observed {
+		return v.Missing
+	}
+	text := fmt.Sprintf("%d current, %d Ready", r.Current, r.Ready)
+	if r.Pending > 0 {
+		text += fmt.Sprintf(", %d pending", r.Pending)
+	}
+	if r.Unschedulable > 0 {
+		text += fmt.Sprintf(" (%d without a node)", r.Unschedulable)
+	}
+	return text
+}
+
+func bounds(b scaling.Bounds) string {
+	if b.Max == math.MaxInt {
+		return fmt.Sprintf("(min %d, no max)", b.Min)
+	}
+	return fmt.Sprintf("(min %d, max %d)", b.Min, b.Max)
+}
+
+func age(at, now time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return max(0, now.Sub(at)).Round(time.Second).String()
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

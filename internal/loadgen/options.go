@@ -1,0 +1,100 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Defaults of Options.
+const (
+	// DefaultMaxInFlight stays below the usual limit of 1024 open files with
+	// room to spare.
+	DefaultMaxInFlight = 900
+	// DefaultTimeout is long for an answer of a few thousand tokens.
+	DefaultTimeout = 5 * time.Minute
+	// DefaultProgressEvery suits a terminal.
+	DefaultProgressEvery = time.Second
+)
+
+// SLO are latency objectives. 0 is no objective.
+type SLO struct {
+	TTFT time.Duration // of a request
+	ITL  time.Duration // mean of a request
+}
+
+// Options describe a run. URL and Model are required.
+type Options struct {
+	// URL is the base to which /v1/completions is appended, such as
+	// http://127.0.0.1:8000/ns/meta/llama-3.1-8b.
+	URL string
+	// Model is the model's ID in the request.
+	Model string
+	// Duration is how long the workload lasts, with the silence at its end; 0 is
+	// until its last request.
+	Duration time.Duration
+	// SLO is what attainment is measured against.
+	SLO SLO
+	// MaxInFlight is how many requests may be under way; 0 is
+	// DefaultMaxInFlight.
+	MaxInFlight int
+	// Timeout bounds a request from its start to the end of its stream; 0 is
+	// DefaultTimeout.
+	Timeout time.Duration
+	// Seed makes prompts and samples repeatable.
+	Seed uint64
+	// Progress, if not nil, is called every ProgressEvery while the run lasts
+	// and once at its end, never concurrently.
+	Progress func(Progress)
+	// ProgressEvery is DefaultProgressEvery when 0.
+	ProgressEvery time.Duration
+	// Transport carries the requests; nil is one of the run's own.
+	Transport http.RoundTripper
+	// Clock is the real one when nil.
+	Clock clock.WithTicker
+}
+
+// Validate reports the first thing wrong with o, as Run would.
+func (o Options) Validate() error {
+	_, _, err := o.complete()
+	return err
+}
+
+// complete checks o and fills in defaults; endpoint is the URL to post to.
+func (o Options) complete() (completed Options, endpoint string, err error) {
+	base, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return o, "", fmt.Errorf("the URL: %w", err)
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return o, "", fmt.Errorf("the URL %q is not of the form http://host:port/path", o.URL)
+	case base.RawQuery != "" || base.Fragment != "":
+		return o, "", fmt.Errorf("the URL %q has a query or fragment, want a base to append /v1/completions to", o.URL)
+	case strings.HasSuffix(base.Path, "/v1") || strings.HasSuffix(base.Path, "/v1/completions"):
+		return o, "", fmt.Errorf("the URL %q has /v1 already, want the base to append /v1/completions to", o.URL)
+	case o.Model == "":
+		return o, "", errors.New("the model is empty")
+	case o.MaxInFlight < 0:
+		return o, "", fmt.Errorf("the number of requests in flight, %d, is negative", o.MaxInFlight)
+	case o.Duration < 0 || o.Timeout < 0 || o.ProgressEvery < 0 || o.SLO.TTFT < 0 || o.SLO.ITL < 0:
+		return o, "", errors.New("a duration is negative")
+	}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = DefaultMaxInFlight
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.ProgressEvery == 0 {
+		o.ProgressEvery = DefaultProgressEvery
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o, base.JoinPath("/v1/completions").String(), nil
+}

@@ -1,0 +1,126 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// The names of the instruments. They are part of the contract with users.
+const (
+	DesiredReplicas        = "wva_desired_replicas"
+	CurrentReplicas        = "wva_current_replicas"
+	DesiredRatio           = "wva_desired_ratio"
+	ReplicaScaling         = "wva_replica_scaling_total"
+	SaturationLevel        = "wva_saturation_level"
+	ScalingDecision        = "wva_scaling_decision"
+	DecisionAge            = "wva_decision_age_seconds"
+	CurrentLoad            = "wva_current_load"
+	CycleDuration          = "wva_cycle_duration_seconds"
+	Cycles                 = "wva_cycles_total"
+	CollectorQueries       = "wva_collector_queries_total"
+	CollectorQueryDuration = "wva_collector_query_duration_seconds"
+	Errors                 = "wva_errors_total"
+)
+
+// The names of the labels.
+const (
+	LabelVariant            = "variant_name"
+	LabelTarget             = "target_name"
+	LabelTargetKind         = "target_kind"
+	LabelNamespace          = "namespace"
+	LabelAccelerator        = "accelerator_type"
+	LabelControllerInstance = "controller_instance"
+	LabelModel              = "model_name"
+	LabelDirection          = "direction"
+	LabelReason             = "reason"
+	LabelSignal             = "signal"
+	LabelQuantity           = "quantity"
+	LabelOutcome            = "outcome"
+	LabelQuery              = "query"
+	LabelComponent          = "component"
+)
+
+// Kind is how the values of an instrument behave.
+type Kind string
+
+// The kinds of instruments, in the words of the exposition format.
+const (
+	Gauge     Kind = "gauge"
+	Counter   Kind = "counter"
+	Histogram Kind = "histogram"
+)
+
+// Instrument describes one metric family.
+type Instrument struct {
+	Name string
+	Kind Kind
+	// Unit is the base unit in which the values are, "" for a counter of events
+	// and where a label selects the quantity and the help states the unit.
+	Unit string
+	// Labels are in the order in which the values are given.
+	Labels []string
+	Help   string
+}
+
+// Catalogue returns every instrument, decision series first. The labels are
+// those of a process without a controller instance; with one, the families of
+// which ByInstance is true have LabelControllerInstance as their last label.
+func Catalogue() []Instrument {
+	return append(decisionInstruments(), healthInstruments()...)
+}
+
+// ByInstance reports whether the family carries the controller instance.
+func (i Instrument) ByInstance() bool {
+	switch i.Name {
+	case DesiredReplicas, CurrentReplicas, DesiredRatio, ReplicaScaling:
+		return true
+	default:
+		return false
+	}
+}
+
+// decisionInstruments returns the families that Publish fills.
+func decisionInstruments() []Instrument {
+	target := []string{LabelVariant, LabelTarget, LabelTargetKind, LabelNamespace, LabelAccelerator}
+	variant := []string{LabelVariant, LabelNamespace}
+	return []Instrument{
+		{DesiredReplicas, Gauge, "replicas", target,
+			"Replicas that the variant should run, as decided by the latest cycle."},
+		{CurrentReplicas, Gauge, "replicas", target,
+			"Replicas that the scale target is asked to run now. No series while the target cannot be read."},
+		{DesiredRatio, Gauge, "ratio", target,
+			"Desired replicas divided by current replicas; the desired replicas where the current ones are 0."},
+		{ReplicaScaling, Counter, "", append(target[:len(target):len(target)], LabelDirection, LabelReason),
+			"Changes of the desired replicas, by direction (up or down) and the reason of the decision."},
+		{SaturationLevel, Gauge, "", append(variant[:len(variant):len(variant)], LabelSignal),
+			"Saturation of a variant, the mean over its replicas that report of each one's peak over the window: " +
+				"signal kv_cache is the part of the KV cache in use (ratio), queue the waiting requests per replica."},
+		{ScalingDecision, Gauge, "", variant,
+			"Direction of the decision against the current replicas: -1 down, 0 hold, 1 up."},
+		{DecisionAge, Gauge, "seconds", variant,
+			"Time since the analysis behind the decision. It grows while decisions are held without data."},
+		{CurrentLoad, Gauge, "", append(variant[:len(variant):len(variant)], LabelModel, LabelQuantity),
+			"Load of the model that the variant serves, the same for each of the model's variants: quantity " +
+				"arrival_rate (requests per second), input_tokens and output_tokens (mean tokens per request)."},
+	}
+}
+
+// healthInstruments returns the families that say how the process fares.
+func healthInstruments() []Instrument {
+	return []Instrument{
+		{CycleDuration, Histogram, "seconds", nil, "Duration of a cycle from its start to the plan."},
+		{Cycles, Counter, "", []string{LabelOutcome}, "Cycles run, by outcome (success or failure)."},
+		{CollectorQueries, Counter, "", []string{LabelQuery, LabelOutcome},
+			"Queries sent to the metrics source, by query and outcome (success or failure)."},
+		{CollectorQueryDuration, Histogram, "seconds", []string{LabelQuery},
+			"Duration of a query to the metrics source."},
+		{Errors, Counter, "", []string{LabelComponent}, "Errors, by the component that met them."},
+	}
+}
+
+// desc returns what client_golang needs to know of the family. Families by
+// instance end in the label of a controller instance that is set.
+func (i Instrument) desc(controllerInstance string) *prometheus.Desc {
+	labels := i.Labels
+	if controllerInstance != "" && i.ByInstance() {
+		labels = append(labels[:len(labels):len(labels)], LabelControllerInstance)
+	}
+	return prometheus.NewDesc(i.Name, i.Help, labels, nil)
+}

@@ -1,0 +1,85 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Outcome says how something ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Success Outcome = "success"
+	Failure Outcome = "failure"
+)
+
+// OutcomeOf returns Failure for an error and Success for none.
+func OutcomeOf(err error) Outcome {
+	if err != nil {
+		return Failure
+	}
+	return Success
+}
+
+// health holds the instruments about the process itself.
+type health struct {
+	cycleDuration prometheus.Histogram
+	cycles        *prometheus.CounterVec
+	queries       *prometheus.CounterVec
+	queryDuration *prometheus.HistogramVec
+	errors        *prometheus.CounterVec
+}
+
+// newHealth returns the instruments of healthInstruments, not yet registered.
+func newHealth() health {
+	known := map[string]Instrument{}
+	for _, i := range healthInstruments() {
+		known[i.Name] = i
+	}
+	counter := func(name string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: known[name].Help}, known[name].Labels)
+	}
+	// 1 ms to 65 s: from a cycle over caches to one that ran into its deadline.
+	buckets := prometheus.ExponentialBuckets(0.001, 4, 9)
+	duration := func(name string) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: known[name].Help, Buckets: buckets}
+	}
+	h := health{
+		cycleDuration: prometheus.NewHistogram(duration(CycleDuration)),
+		cycles:        counter(Cycles),
+		queries:       counter(CollectorQueries),
+		queryDuration: prometheus.NewHistogramVec(duration(CollectorQueryDuration), known[CollectorQueryDuration].Labels),
+		errors:        counter(Errors),
+	}
+	// The outcomes are known beforehand, so their series begin at 0 and the
+	// first failure is an increase.
+	h.cycles.WithLabelValues(string(Success))
+	h.cycles.WithLabelValues(string(Failure))
+	return h
+}
+
+// collectors returns everything that must be registered.
+func (h *health) collectors() []prometheus.Collector {
+	return []prometheus.Collector{h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.errors}
+}
+
+// ObserveCycle counts a cycle that took d up to its plan.
+func (h *health) ObserveCycle(outcome Outcome, d time.Duration) {
+	h.cycles.WithLabelValues(Label(string(outcome))).Inc()
+	h.cycleDuration.Observe(d.Seconds())
+}
+
+// ObserveQuery counts a query to the metrics source that took d. query is its
+// name in the catalogue of queries, never its text: the label must be bounded.
+func (h *health) ObserveQuery(query string, outcome Outcome, d time.Duration) {
+	h.queries.WithLabelValues(Label(query), Label(string(outcome))).Inc()
+	h.queryDuration.WithLabelValues(Label(query)).Observe(d.Seconds())
+}
+
+// CountError counts an error of a component, which is a package name like
+// "collector" or "actuator": the label must be bounded.
+func (h *health) CountError(component string) {
+	h.errors.WithLabelValues(Label(component)).Inc()
+}

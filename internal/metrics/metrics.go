@@ -1,0 +1,101 @@
+package metrics
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Clock tells the time at which a scrape computes ages.
+type Clock interface {
+	Now() time.Time
+}
+
+// Options configures Metrics. Its zero value works.
+type Options struct {
+	// ControllerInstance names this controller where several share a cluster,
+	// "" for the only one. It becomes a label of the replica families.
+	ControllerInstance string
+}
+
+// Metrics exports the instruments of the Catalogue. Its methods may be called
+// from several goroutines.
+type Metrics struct {
+	health
+
+	instance string
+	clock    Clock
+	descs    map[string]*prometheus.Desc
+
+	publishing sync.Mutex // one publication at a time; scrapes do not take it
+	page       atomic.Pointer[page]
+}
+
+// page is what a scrape of the decision series returns. It is never modified.
+type page struct {
+	series []prometheus.Metric
+	ages   []age
+	tally  map[scaling.VariantKey]tally
+}
+
+// age is a series whose value grows between two publications.
+type age struct {
+	labels []string
+	since  time.Time
+}
+
+// New returns the instruments, registered with reg. It panics if one of them
+// is registered already: two Metrics on one registry are a mistake of the
+// program.
+func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
+	m := &Metrics{
+		health:   newHealth(),
+		instance: opts.ControllerInstance,
+		clock:    clock,
+		descs:    map[string]*prometheus.Desc{},
+	}
+	for _, i := range decisionInstruments() {
+		m.descs[i.Name] = i.desc(opts.ControllerInstance)
+	}
+	m.page.Store(&page{})
+	reg.MustRegister(decisions{m})
+	reg.MustRegister(m.collectors()...)
+	return m
+}
+
+// Clear takes all decision series away, as a process must that no longer
+// leads. What was counted is forgotten too: the next leader counts on.
+func (m *Metrics) Clear() {
+	m.publishing.Lock()
+	defer m.publishing.Unlock()
+	m.page.Store(&page{})
+}
+
+// decisions is the Collector of the decision series. It is not Metrics itself,
+// so that nobody registers those a second time.
+type decisions struct{ *Metrics }
+
+var _ prometheus.Collector = decisions{}
+
+// Describe sends the descriptions of the decision series.
+func (d decisions) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range d.descs {
+		ch <- desc
+	}
+}
+
+// Collect sends the series of the latest page, with the ages of this moment.
+func (d decisions) Collect(ch chan<- prometheus.Metric) {
+	p, now := d.page.Load(), d.clock.Now()
+	for _, s := range p.series {
+		ch <- s
+	}
+	for _, a := range p.ages {
+		seconds := max(0, now.Sub(a.since).Seconds())
+		ch <- prometheus.MustNewConstMetric(d.descs[DecisionAge], prometheus.GaugeValue, seconds, a.labels...)
+	}
+}

@@ -1,0 +1,38 @@
+package query
+
+import (
+	"fmt"
+	"time"
+)
+
+// The flow control metrics of the endpoint picker, llm-d-router's name first.
+// Newer versions write both: never add them. reference/serving-metrics.md
+// section 3.
+const (
+	gatewayQueueName       = "llm_d_epp_flow_control_queue_size"
+	gatewayQueueOldName    = "inference_extension_flow_control_queue_size"
+	gatewayDispatchName    = "llm_d_epp_flow_control_dispatch_cycle_duration_seconds_count"
+	gatewayDispatchOldName = "inference_extension_flow_control_dispatch_cycle_duration_seconds_count"
+)
+
+// gatewayQueue asks two things at once: how many requests are held for each
+// model, and per namespace when a picker with flow control was scraped last.
+//
+// The queue is the expression of reference/serving-metrics.md section 4: the
+// twins fold into one, flows and pickers add up, the target model counts where
+// there is one. A picker names no namespace but its own, and serves one pool:
+// its namespace is the models'.
+//
+// The time comes from the queue series or, since those vanish while a flow is
+// idle, from the counter of dispatch cycles: its presence makes an absent queue
+// a queue of 0. timestamp stands on bare selectors (see vllmLastScrape) and the
+// names are joined by `or`, because timestamp of a pattern would make two series
+// that differ in nothing but the name collide.
+func gatewayQueue(time.Duration) string {
+	queue := fmt.Sprintf(`sum by (namespace, model) (label_replace(label_replace(max by (namespace, pod, pod_name, fairness_id, priority, inference_pool, model_name, target_model_name) `+
+		`({__name__=~"%s|%s"}), "%[3]s", "$1", "model_name", "(.+)"), "%[3]s", "$1", "target_model_name", "(.+)"))`,
+		gatewayQueueName, gatewayQueueOldName, LabelGatewayModel)
+	seen := "(" + twins("timestamp(%s)", gatewayDispatchName, gatewayDispatchOldName, gatewayQueueName, gatewayQueueOldName) + ")"
+	at := fmt.Sprintf("max by (namespace) %[1]s or max by (namespace) (max_over_time(%[1]s[15m:30s]))", seen)
+	return stat(StatQueue, queue) + " or " + stat(StatAt, at)
+}

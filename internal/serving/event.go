@@ -1,0 +1,104 @@
+package serving
+
+import "time"
+
+// Request is one call for tokens.
+type Request struct {
+	ID           uint64 // chosen by the driver, unique among its live requests
+	InputTokens  int    // prompt [tokens], >= 1
+	OutputTokens int    // to put out [tokens], >= 1
+	CachedTokens int    // head of the prompt found in the prefix cache [tokens], [0, InputTokens-1]; not computed but held in blocks of its own
+}
+
+// Kind says what an Event reports.
+type Kind uint8
+
+// The kinds of events. The zero value reports nothing and is never emitted.
+const (
+	None       Kind = iota
+	Admitted        // entered the batch; again after each preemption
+	FirstToken      // put out its first token
+	Token           // put out a token after the first; left out when Options.Milestones
+	Finished        // put out its last token; follows the event of that token
+	Preempted       // lost its blocks and went back to the head of the queue
+	Refused         // not taken; Event.Refusal says why
+	Aborted         // taken back by the driver
+	Step            // a step ended; no ID, Tokens is what it computed; left out when Options.Milestones
+)
+
+var kindNames = [...]string{"none", "admitted", "first token", "token", "finished", "preempted", "refused", "aborted", "step"}
+
+// String returns the kind in words.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Refusal says why a request was not taken. The zero value means that it was.
+type Refusal uint8
+
+// The reasons for a refusal.
+const (
+	Accepted       Refusal = iota
+	QueueFull              // MaxBatchSize + MaxQueue requests are live; worth another try later
+	TooLong                // input + output tokens exceed MaxModelLen
+	TooLarge               // it needs more blocks than the whole KV cache has
+	InvalidRequest         // a length outside of its range
+)
+
+var refusalNames = [...]string{"accepted", "queue full", "longer than the model allows", "larger than the KV cache", "invalid request"}
+
+// String returns the reason in words.
+func (r Refusal) String() string {
+	if int(r) < len(refusalNames) {
+		return refusalNames[r]
+	}
+	return "unknown"
+}
+
+// Event is something that happened to a request, or the end of a step.
+type Event struct {
+	At      time.Duration // offset from the driver's epoch
+	ID      uint64        // of the request; 0 for Step
+	Tokens  int32         // tokens put out so far; computed for Step; lost for Preempted
+	Kind    Kind
+	Refusal Refusal // for Refused
+}
+
+// Stats is a snapshot of a replica: gauges as of the last call that was given a
+// time, and counts and sums since it was made. Sums are exact in time.Duration.
+type Stats struct {
+	Running, Waiting   int // requests
+	UsedBlocks, Blocks int // KV cache blocks
+
+	Submitted, Refused, Finished, Aborted uint64 // requests
+	Preemptions                           uint64
+	Steps                                 uint64
+	Busy                                  time.Duration // within steps that have ended
+
+	PromptTokens     uint64 // of prompts whose prefill ended, cached ones included; once per request
+	CachedTokens     uint64 // of PromptTokens, those found in the prefix cache
+	GenerationTokens uint64 // put out
+
+	PrefixQueries, PrefixHits uint64 // tokens looked up and found at first admission
+
+	FirstTokens     uint64        // requests that put out their first token
+	TTFT            time.Duration // sum over FirstTokens, from submission
+	InterTokens     uint64        // tokens after the first
+	ITL             time.Duration // sum over InterTokens of the time since the token before
+	Admitted        uint64        // requests admitted; later admissions of preempted ones not counted
+	Queued          time.Duration // sum over Admitted, from submission
+	FinishedInput   uint64        // input tokens of finished requests
+	FinishedOutput  uint64        // output tokens of finished requests
+	FinishedLatency time.Duration // sum over Finished, from submission to last token
+}
+
+// KVUsage returns the share of KV cache blocks in use, in [0, 1].
+func (s Stats) KVUsage() float64 {
+	if s.Blocks == 0 {
+		return 0
+	}
+	return float64(s.UsedBlocks) / float64(s.Blocks)
+}

@@ -1,0 +1,78 @@
+package serving
+
+import "time"
+
+// sequence is a request inside the machine.
+type sequence struct {
+	id        uint64
+	input     int // prompt [tokens]
+	output    int // to put out [tokens]
+	cached    int // of input, found in the prefix cache [tokens]
+	computed  int // tokens whose keys and values are in the cache
+	generated int // tokens put out; kept over a preemption
+	blocks    int // KV cache blocks held
+	chunk     int // tokens computed in the present step
+	decoding  bool
+	admitted  bool // has been in the batch at least once
+	arrived   time.Duration
+	last      time.Duration // when it put out its last token
+}
+
+// queue is a double-ended queue of sequences on a ring. The zero value is empty.
+type queue struct {
+	ring []sequence // length 0 or a power of two
+	head int
+	n    int
+}
+
+func (q *queue) len() int { return q.n }
+
+// at returns the i-th sequence from the front, 0 <= i < len.
+func (q *queue) at(i int) *sequence { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+
+func (q *queue) pushBack(s sequence) {
+	q.grow()
+	q.n++
+	*q.at(q.n - 1) = s
+}
+
+func (q *queue) pushFront(s sequence) {
+	q.grow()
+	q.head = (q.head - 1) & (len(q.ring) - 1)
+	q.n++
+	*q.at(0) = s
+}
+
+func (q *queue) popFront() sequence {
+	s := *q.at(0)
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	q.n--
+	return s
+}
+
+// remove takes the i-th sequence out and keeps the order of the others. It
+// moves the shorter side, so what gives up after waiting longest is cheap.
+func (q *queue) remove(i int) {
+	if i < q.n/2 {
+		for ; i > 0; i-- {
+			*q.at(i) = *q.at(i - 1)
+		}
+		q.popFront()
+		return
+	}
+	for ; i < q.n-1; i++ {
+		*q.at(i) = *q.at(i + 1)
+	}
+	q.n--
+}
+
+func (q *queue) grow() {
+	if q.n < len(q.ring) {
+		return
+	}
+	ring := make([]sequence, max(16, 2*len(q.ring)))
+	for i := range q.n {
+		ring[i] = *q.at(i)
+	}
+	q.ring, q.head = ring, 0
+}

@@ -1,0 +1,182 @@
+package serving
+
+import "time"
+
+// load is what one step computes; see doc.go for the law that makes it time.
+type load struct {
+	decoding int  // requests that compute one token to put out the next
+	prefill  int  // tokens of prompt, or recomputed after a preemption
+	begins   bool // a prompt begins in this step
+}
+
+func (p *Profile) stepTime(l load) time.Duration {
+	fixed := 0.0
+	if l.decoding > 0 {
+		fixed = p.AlphaMS
+	}
+	if l.begins {
+		fixed = max(fixed, p.GammaMS)
+	}
+	return duration(fixed + p.BetaMS*float64(l.decoding) + p.DeltaMS*float64(l.prefill))
+}
+
+// beginStep gives out the step's tokens and sets when it ends.
+func (r *Replica) beginStep() {
+	l, budget, preempted := r.scheduleRunning()
+	if !preempted {
+		r.admit(&l, budget)
+	}
+	r.stepTook = r.profile.stepTime(l)
+	r.stepEnd = r.free + r.stepTook
+	r.stepping = true
+}
+
+// scheduleRunning gives every running request its tokens, oldest first, and
+// preempts from the youngest end when blocks run out.
+func (r *Replica) scheduleRunning() (l load, budget int, preempted bool) {
+	budget = r.profile.MaxBatchedTokens
+	for i := 0; i < len(r.running) && budget > 0; i++ {
+		s := &r.running[i]
+		chunk := min(s.input+s.generated-s.computed, budget)
+		for need := r.blocksFor(s, chunk); need > 0; need = r.blocksFor(s, chunk) {
+			if need <= r.freeBlocks {
+				r.freeBlocks -= need
+				s.blocks += need
+				break
+			}
+			preempted = true
+			r.preemptYoungest()
+			if i == len(r.running) {
+				return l, budget, true // it was the youngest itself
+			}
+		}
+		s.chunk = chunk
+		budget -= chunk
+		if s.decoding {
+			l.decoding++
+		} else {
+			l.prefill += chunk
+		}
+	}
+	return l, budget, preempted
+}
+
+// admit moves requests from the queue to the batch while there is room for
+// their first chunk.
+func (r *Replica) admit(l *load, budget int) {
+	for r.waiting.len() > 0 && len(r.running) < r.profile.MaxBatchSize && budget > 0 {
+		s := r.waiting.at(0)
+		s.computed = s.cached
+		chunk := min(s.input+s.generated-s.computed, budget)
+		need := r.blocksFor(s, chunk)
+		if need > r.freeBlocks {
+			return
+		}
+		r.freeBlocks -= need
+		s.blocks += need
+		s.chunk = chunk
+		budget -= chunk
+		l.prefill += chunk
+		l.begins = true
+		r.countAdmission(s)
+		r.running = append(r.running, r.waiting.popFront())
+	}
+}
+
+func (r *Replica) countAdmission(s *sequence) {
+	r.emit(Event{At: r.free, ID: s.id, Kind: Admitted, Tokens: int32(s.generated)})
+	if s.admitted {
+		return
+	}
+	s.admitted = true
+	r.stats.Admitted++
+	r.stats.Queued += r.free - s.arrived
+	r.stats.PrefixQueries += uint64(s.input)
+	r.stats.PrefixHits += uint64(s.cached)
+}
+
+// blocksFor returns how many blocks s lacks to compute chunk more tokens.
+func (r *Replica) blocksFor(s *sequence, chunk int) int {
+	size := r.profile.BlockSize
+	short := s.computed + chunk - s.blocks*size
+	if short <= 0 {
+		return 0
+	}
+	return (short + size - 1) / size
+}
+
+// preemptYoungest sends the request that was admitted last back to the head of
+// the queue, to be computed again from its cached prefix.
+func (r *Replica) preemptYoungest() {
+	last := len(r.running) - 1
+	s := r.running[last]
+	r.running = r.running[:last]
+	r.emit(Event{At: r.free, ID: s.id, Kind: Preempted, Tokens: int32(s.computed)})
+	r.freeBlocks += s.blocks
+	r.stats.Preemptions++
+	s.blocks, s.computed, s.chunk, s.decoding = 0, 0, 0, false
+	r.waiting.pushFront(s)
+}
+
+// endStep books what the step computed, puts out tokens and lets go what has
+// finished.
+func (r *Replica) endStep() {
+	computed, kept := 0, 0
+	for i := range r.running {
+		s := &r.running[i]
+		computed += s.chunk
+		if s.chunk > 0 && r.book(s) {
+			r.finish(s)
+			continue
+		}
+		if kept != i {
+			r.running[kept] = *s
+		}
+		kept++
+	}
+	r.running = r.running[:kept]
+	r.stepping = false
+	r.free = r.stepEnd
+	r.stats.Steps++
+	r.stats.Busy += r.stepTook
+	if !r.milestones {
+		r.emit(Event{At: r.stepEnd, Kind: Step, Tokens: int32(computed)})
+	}
+}
+
+// book adds the chunk of s to what is computed and, when nothing is left to
+// compute, puts out one token. It returns whether that was the last.
+func (r *Replica) book(s *sequence) (last bool) {
+	s.computed += s.chunk
+	s.chunk = 0
+	if s.computed < s.input+s.generated {
+		return false
+	}
+	s.decoding = true
+	s.generated++
+	r.stats.GenerationTokens++
+	if s.generated == 1 {
+		r.stats.PromptTokens += uint64(s.input)
+		r.stats.CachedTokens += uint64(s.cached)
+		r.stats.FirstTokens++
+		r.stats.TTFT += r.stepEnd - s.arrived
+		r.emit(Event{At: r.stepEnd, ID: s.id, Kind: FirstToken, Tokens: 1})
+	} else {
+		r.stats.InterTokens++
+		r.stats.ITL += r.stepEnd - s.last
+		if !r.milestones {
+			r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Token, Tokens: int32(s.generated)})
+		}
+	}
+	s.last = r.stepEnd
+	return s.generated == s.output
+}
+
+func (r *Replica) finish(s *sequence) {
+	r.freeBlocks += s.blocks
+	r.stats.Finished++
+	r.stats.FinishedInput += uint64(s.input)
+	r.stats.FinishedOutput += uint64(s.output)
+	r.stats.FinishedLatency += r.stepEnd - s.arrived
+	r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Finished, Tokens: int32(s.generated)})
+}

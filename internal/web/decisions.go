@@ -1,0 +1,70 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// DecisionsPath is where the handler is to be mounted, with and without a
+// slash at its end.
+const DecisionsPath = "/debug/decisions"
+
+// Memory knows the last decisions; *ledger.Ledger does.
+type Memory interface {
+	Latest() (scaling.Record, bool)
+	Explain(key scaling.VariantKey) (explain.Explanation, bool)
+}
+
+// Decisions returns a handler that explains the last decisions. A process that
+// has decided nothing yet, because it has just started or does not lead, answers
+// 503.
+func Decisions(memory Memory) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+DecisionsPath, func(w http.ResponseWriter, _ *http.Request) {
+		record, ok := memory.Latest()
+		if !ok {
+			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
+			return
+		}
+		all := make([]explain.Explanation, 0, len(record.Fleet.Variants))
+		for _, v := range record.Fleet.Variants {
+			if e, ok := memory.Explain(v.Key); ok {
+				all = append(all, e)
+			}
+		}
+		answer(w, http.StatusOK, all)
+	})
+	mux.HandleFunc("GET "+DecisionsPath+"/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if _, ok := memory.Latest(); !ok {
+			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
+			return
+		}
+		e, ok := memory.Explain(key)
+		if !ok {
+			fail(w, http.StatusNotFound, fmt.Sprintf("no cycle has seen a VariantAutoscaling %s", key))
+			return
+		}
+		answer(w, http.StatusOK, e)
+	})
+	return mux
+}
+
+func fail(w http.ResponseWriter, code int, message string) {
+	answer(w, code, map[string]string{"error": message})
+}
+
+func answer(w http.ResponseWriter, code int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("encoding the answer: %v", err), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the client has gone: there is nobody to tell
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+func get(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	return w.Code, w.Body.String()
+}
+
+func TestDecisionsSaysWhatItKnows(t *testing.T) {
+	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
+	model := scaling.ModelKey{Namespace: "ns", ID: "org/model"}
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	book := ledger.New()
+	h := Decisions(book)
+
+	if code, body := get(t, h, "/debug/decisions/ns/v"); code != http.StatusServiceUnavailable || !strings.Contains(body, "no cycle has run yet") {
+		t.Errorf("before the first cycle: %d %s", code, body)
+	}
+
+	variant := scaling.Variant{Key: key, Model: model, Bounds: scaling.Bounds{Max: math.MaxInt}}
+	decision := scaling.Decision{Variant: key, Model: model, Current: 1}.Then(scaling.StageOptimize, 2, scaling.ReasonSaturated, "because")
+	book.Record(scaling.Record{
+		Cycle: 7, Interval: 15 * time.Second, Fleet: scaling.Fleet{At: at, Variants: []scaling.Variant{variant}},
+		Snapshots: []scaling.Snapshot{{Model: model, At: at}}, Analyses: []scaling.Analysis{{Model: model, Signal: scaling.Grow}},
+		Plan: scaling.Plan{At: at, Decisions: []scaling.Decision{decision}}, History: scaling.History{key: {Desired: 2, DecidedAt: at}},
+	})
+
+	want := explain.Explanation{
+		Cycle: 7, At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
+		Past: scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
+		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
+	}
+	code, body := get(t, h, "/debug/decisions/ns/v")
+	var one explain.Explanation
+	if err := json.Unmarshal([]byte(body), &one); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %v: %s", code, err, body)
+	}
+	if diff := cmp.Diff(want, one); diff != "" {
+		t.Errorf("one variant (-want +got):\n%s", diff)
+	}
+
+	_, body = get(t, h, "/debug/decisions")
+	var all []explain.Explanation
+	if err := json.Unmarshal([]byte(body), &all); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]explain.Explanation{want}, all); diff != "" {
+		t.Errorf("all variants (-want +got):\n%s", diff)
+	}
+
+	if code, body := get(t, h, "/debug/decisions/ns/other"); code != http.StatusNotFound || !strings.Contains(body, "ns/other") {
+		t.Errorf("unknown variant: %d %s", code, body)
+	}
+}
