@@ -55,7 +55,7 @@ func newAPI(metrics provider.ExternalMetricsProvider) (*api, error) {
 			GroupVersion:    version,
 			ParameterCodec:  metav1.ParameterCodec,
 			Serializer:      a.codecs,
-			Creater:         a.scheme,
+			Creater:         a.scheme, //nolint:misspell // the library's word
 			Convertor:       a.scheme,
 			UnsafeConvertor: runtime.UnsafeObjectConvertor(a.scheme),
 			Typer:           a.scheme,

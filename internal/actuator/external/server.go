@@ -87,7 +87,8 @@ func New(opts Options) (*Server, error) {
 		// Handshakes that fail are the caller's business.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(opts.Log), slog.LevelDebug),
 	}
-	if s.listener, err = net.Listen("tcp", opts.BindAddress); err != nil {
+	// Binding waits for nothing that a context could end.
+	if s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", opts.BindAddress); err != nil {
 		return nil, fmt.Errorf("listening for external metrics: %w", err)
 	}
 	return s, nil

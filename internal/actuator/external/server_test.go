@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -173,9 +174,8 @@ func (c caller) get(t *testing.T, url string) (int, string) {
 	if err != nil {
 		t.Fatalf("GET %s: %v", url, err)
 	}
-	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatalf("GET %s: %v", url, err)
 	}
 	return resp.StatusCode, string(body)
@@ -395,8 +395,11 @@ func servingName(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatalf("dialling: %v", err)
 	}
-	defer conn.Close()
-	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+	name := conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+	if err := conn.Close(); err != nil {
+		t.Errorf("closing: %v", err)
+	}
+	return name
 }
 
 func TestOptionsAreChecked(t *testing.T) {

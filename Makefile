@@ -1,0 +1,146 @@
+# Everything here works with Go, git and make alone: tools are built from source
+# and pinned in tools/go.mod. What is built for this checkout is in .local.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GO ?= go
+LOCAL := .local
+BIN := $(LOCAL)/bin
+MODULES := . tools test/localcluster
+
+# Builds with a note on its progress: the local cluster compiles Kubernetes.
+GOBUILD = $(GO) run ./hack/gobuild
+
+# Go files of this repository, whatever lies in .local.
+GOFILES = git ls-files --cached --others --exclude-standard -- '*.go'
+
+# controller-gen is asked for the same things by generate and by verify.
+OBJECTS = object:headerFile=hack/boilerplate.go.txt paths=./api/...
+CRDS = crd paths=./api/...
+ROLE = rbac:roleName=workload-variant-autoscaler-manager-role paths=./internal/controller/...
+CRD_DIR := config/crd/bases
+DEEPCOPY := api/v1alpha1/zz_generated.deepcopy.go
+ROLE_YAML := config/rbac/role.yaml
+
+##@ General
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## "; print "usage: make TARGET [VARIABLE=value]" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z][a-z0-9-]*:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: clean
+clean: cluster-down ## Stop the local cluster and remove what was built
+	rm -rf bin dist $(LOCAL)
+
+##@ Development
+
+.PHONY: run
+run: build localcluster ## Show the autoscaler at work in a local cluster (DURATION=2m: end by itself)
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/demo ./test/demo
+	@exec $(BIN)/demo $(if $(DURATION),--duration $(DURATION))
+
+.PHONY: build
+build: ## Build bin/manager and bin/wva
+	@CGO_ENABLED=0 $(GOBUILD) -o bin/manager ./cmd/manager
+	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
+
+.PHONY: generate
+generate: controller-gen ## Regenerate the CRD, the manager's role and the deepcopy functions
+	$(BIN)/controller-gen $(OBJECTS)
+	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
+	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
+
+##@ Checks
+
+.PHONY: test
+test: gotest localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
+	@# Not test/localcluster under -race: it would compile Kubernetes once more.
+	@$(BIN)/gotest -m . -m tools -plain test/localcluster -- $(TESTFLAGS) ./...
+
+.PHONY: e2e
+e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e $(TESTFLAGS) ./test/e2e/...
+
+.PHONY: lint
+lint: golangci-lint ## Run the linters
+	$(BIN)/golangci-lint run ./...
+	cd test/localcluster && $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+
+.PHONY: verify
+verify: controller-gen ## Check that generated files, modules and formatting are up to date
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	$(BIN)/controller-gen $(OBJECTS) output:object:dir="$$tmp/object"; \
+	$(BIN)/controller-gen $(CRDS) output:crd:dir="$$tmp/crd"; \
+	$(BIN)/controller-gen $(ROLE) output:rbac:dir="$$tmp"; \
+	same=true; \
+	git --no-pager diff --no-index -- $(DEEPCOPY) "$$tmp/object/$(notdir $(DEEPCOPY))" || same=false; \
+	git --no-pager diff --no-index -- $(CRD_DIR) "$$tmp/crd" || same=false; \
+	if [ -e $(ROLE_YAML) ] || [ -e "$$tmp/role.yaml" ]; then \
+		git --no-pager diff --no-index -- $(ROLE_YAML) "$$tmp/role.yaml" || same=false; fi; \
+	if ! $$same; then echo "verify: generated files differ from their source: run make generate" >&2; exit 1; fi
+	@for module in $(MODULES); do \
+		$(GO) -C $$module mod tidy -diff || \
+			{ echo "verify: $$module/go.mod is not tidy: run go -C $$module mod tidy" >&2; exit 1; }; \
+	done
+	@files=$$($(GOFILES)); \
+	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
+	@for module in $(MODULES); do $(GO) -C $$module vet ./...; done
+	@$(GO) vet -tags e2e ./test/...
+	@echo "verify: ok"
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME (30s)
+	@targets=$$($(GOFILES) | grep '_test\.go$$' | xargs grep -H '^func Fuzz' | \
+		sed -n 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*|\1:\2|p'); \
+	if [ -z "$$targets" ]; then echo "no fuzz tests"; fi; \
+	for target in $$targets; do \
+		echo "$${target#*:} in $${target%:*}"; \
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(or $(FUZZTIME),30s) "./$${target%:*}"; \
+	done
+
+.PHONY: bench
+bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run before (BENCH=regexp)
+	@mkdir -p $(LOCAL)/bench; rm -f $(LOCAL)/bench/ok
+	@if [ -s $(LOCAL)/bench/new.txt ]; then mv $(LOCAL)/bench/new.txt $(LOCAL)/bench/old.txt; fi
+	@{ $(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -count $(or $(COUNT),6) ./... && touch $(LOCAL)/bench/ok; } | \
+		tee $(LOCAL)/bench/new.txt; test -e $(LOCAL)/bench/ok
+	@cd $(LOCAL)/bench && if [ -e old.txt ]; then ../bin/benchstat old.txt new.txt; else ../bin/benchstat new.txt; fi
+
+##@ Local cluster
+
+.PHONY: cluster-up
+cluster-up: localcluster ## Start a real control plane, simulated nodes and Prometheus on this machine
+	@$(BIN)/localcluster up --dir $(LOCAL)
+
+.PHONY: cluster-down
+cluster-down: ## Stop the local cluster
+	@if [ -x $(BIN)/localcluster ]; then $(BIN)/localcluster down --dir $(LOCAL); fi
+
+# What the targets above build for themselves. The go command decides whether
+# anything has changed, so these are always asked for.
+
+.PHONY: localcluster
+localcluster:
+	@$(GOBUILD) -C test/localcluster -o $(CURDIR)/$(BIN)/localcluster .
+	@ln -sf localcluster $(BIN)/kubectl
+
+.PHONY: gotest
+gotest:
+	@$(GO) build -C tools -o $(CURDIR)/$(BIN)/gotest ./gotest
+
+.PHONY: controller-gen
+controller-gen:
+	@$(GOBUILD) -C tools -o $(CURDIR)/$(BIN)/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen
+
+.PHONY: golangci-lint
+golangci-lint:
+	@$(GOBUILD) -C tools -o $(CURDIR)/$(BIN)/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: benchstat
+benchstat:
+	@$(GO) build -C tools -o $(CURDIR)/$(BIN)/benchstat golang.org/x/perf/cmd/benchstat

@@ -1,0 +1,234 @@
+package v1alpha1_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
+)
+
+// celBudget is the cost that the API server allows to the rules of one object.
+const celBudget = 10_000_000
+
+// server does to an object what the API server does with our definition: it
+// drops unknown fields, fills in defaults and validates.
+type server struct {
+	structural *schema.Structural
+	validator  validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+func definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	return decode[apiextensionsv1.CustomResourceDefinition](t, crd.VariantAutoscalings())
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	var props apiextensions.JSONSchemaProps
+	v1 := definition(t).Spec.Versions[0].Schema.OpenAPIV3Schema
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	structural, err := schema.NewStructural(&props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, _, err := validation.NewSchemaValidator(&props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{structural, validator, cel.NewValidator(structural, true, celBudget)}
+}
+
+// admit changes obj as the server would, and returns the fields it dropped and
+// what it has against the object.
+func (s *server) admit(t *testing.T, obj map[string]any) (dropped []string, errs string) {
+	t.Helper()
+	dropped = pruning.PruneWithOptions(obj, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	defaulting.Default(obj, s.structural)
+	list := validation.ValidateCustomResource(nil, obj, s.validator)
+	broken, _ := s.rules.Validate(t.Context(), nil, s.structural, obj, nil, celBudget)
+	if err := append(list, broken...).ToAggregate(); err != nil {
+		errs = err.Error()
+	}
+	return dropped, errs
+}
+
+// parse reads a document as the server does: whole numbers are integers.
+func parse(t *testing.T, doc []byte) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSON(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := json.Unmarshal(data, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func TestPublishedManifestsApplyUnchanged(t *testing.T) {
+	s := newServer(t)
+	files := []string{filepath.Join(samples, "variantautoscaling.yaml"), filepath.Join(samples, "test-different-name-va.yaml")}
+	for _, shape := range []string{"m0", "v0.4", "s0", "s1", "f"} {
+		files = append(files, filepath.Join("testdata", shape+".yaml"))
+	}
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			if dropped, errs := s.admit(t, parse(t, documents(t, name)[0])); len(dropped) > 0 || errs != "" {
+				t.Errorf("dropped %q, refused with %q", dropped, errs)
+			}
+		})
+	}
+}
+
+func TestStoredObjectWorksUnderThisDefinition(t *testing.T) {
+	s := newServer(t)
+	obj := parse(t, documents(t, "testdata/stored.yaml")[0])
+	dropped, errs := s.admit(t, obj)
+	if errs != "" {
+		t.Fatalf("refused with %s", errs)
+	}
+	want := []string{
+		"status.currentAlloc.accelerator", "status.currentAlloc.load",
+		"status.currentAlloc.maxBatch", "status.currentAlloc.variantCost",
+	}
+	if diff := cmp.Diff(dropped, want); diff != "" {
+		t.Errorf("dropped (-got +want):\n%s", diff)
+	}
+	var va v1alpha1.VariantAutoscaling
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &va); err != nil {
+		t.Fatal(err)
+	}
+	if va.Status.CurrentAlloc.NumReplicas != 3 || va.Status.DesiredOptimizedAlloc.NumReplicas != 4 {
+		t.Errorf("status lost its replicas: %+v", va.Status)
+	}
+
+	va.Status = v1alpha1.VariantAutoscalingStatus{
+		CurrentAlloc:          &v1alpha1.CurrentAlloc{},
+		DesiredOptimizedAlloc: &v1alpha1.OptimizedAlloc{LastUpdate: &v1alpha1.LastUpdate{}},
+		Actuation:             &v1alpha1.Actuation{},
+	}
+	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&va)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dropped, errs := s.admit(t, written); len(dropped) > 0 || errs != "" {
+		t.Errorf("status written at zero: dropped %q, refused with %q", dropped, errs)
+	}
+}
+
+// TestValidation holds every statement of config/samples/VALIDATION_EXAMPLES.md.
+func TestValidation(t *testing.T) {
+	const (
+		accepted = ""
+		bounds   = `: maxReplicas must be greater than or equal to minReplicas`
+	)
+	tests := map[string]struct {
+		spec string // beside modelID, as flow YAML
+		want string // part of the error
+	}{
+		"nothing else":             {``, accepted},
+		"both bounds":              {`minReplicas: 1, maxReplicas: 4`, accepted},
+		"fixed size":               {`minReplicas: 3, maxReplicas: 3`, accepted},
+		"only min":                 {`minReplicas: 2`, accepted},
+		"only max":                 {`maxReplicas: 4`, accepted},
+		"zero to one":              {`minReplicas: 0, maxReplicas: 1`, accepted},
+		"max below min":            {`minReplicas: 5, maxReplicas: 2`, bounds},
+		"max zero":                 {`maxReplicas: 0`, "spec.maxReplicas"},
+		"min negative":             {`minReplicas: -1`, "spec.minReplicas"},
+		"no model":                 {`modelID: ""`, "spec.modelID"},
+		"variant ID":               {`variantID: default/default-A100-1`, accepted},
+		"variant ID, count of 10":  {`variantID: a-b-10`, accepted},
+		"variant ID, count of 0":   {`variantID: x-A100-0`, "spec.variantID"},
+		"variant ID without model": {`variantID: A100-1`, "spec.variantID"},
+		"cost of zero":             {`variantCost: "0"`, accepted},
+		"cost with cents":          {`variantCost: "1.95"`, accepted},
+		"cost without digits":      {`variantCost: ".5"`, "spec.variantCost"},
+		"cost below zero":          {`variantCost: "-1"`, "spec.variantCost"},
+		"cost with an exponent":    {`variantCost: "1e3"`, "spec.variantCost"},
+		"cost as a number":         {`variantCost: 1.95`, "spec.variantCost"},
+		"target without version":   {`scaleTargetRef: {kind: Deployment, name: d}`, accepted},
+		"target, empty version":    {`scaleTargetRef: {apiVersion: "", kind: Deployment, name: d}`, accepted},
+		"target without kind":      {`scaleTargetRef: {name: d}`, "spec.scaleTargetRef.kind"},
+		"target without name":      {`scaleTargetRef: {kind: Deployment}`, "spec.scaleTargetRef.name"},
+		"target, empty name":       {`scaleTargetRef: {kind: Deployment, name: ""}`, "spec.scaleTargetRef.name"},
+		"no accelerators":          {`acceleratorCount: 0`, "spec.acceleratorCount"},
+		"no batch":                 {`variantProfile: {maxBatchSize: 0}`, "spec.variantProfile.maxBatchSize"},
+		"empty parameters":         {`variantProfile: {perfParms: {decodeParms: {}}}`, "spec.variantProfile.perfParms.decodeParms"},
+		"parameter as a number":    {`variantProfile: {perfParms: {decodeParms: {alpha: 20}}}`, "spec.variantProfile.perfParms.decodeParms.alpha"},
+		"empty model profile":      {`modelProfile: {accelerators: []}`, "spec.modelProfile.accelerators"},
+		"nameless accelerator":     {`modelProfile: {accelerators: [{acc: ""}]}`, "spec.modelProfile.accelerators[0].acc"},
+	}
+	s := newServer(t)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj := parse(t, []byte("apiVersion: llmd.ai/v1alpha1\nkind: VariantAutoscaling\nmetadata: {name: va}\n"))
+			spec := map[string]any{"modelID": "m"}
+			for k, v := range parse(t, []byte("{"+tt.spec+"}")) {
+				spec[k] = v
+			}
+			obj["spec"] = spec
+			dropped, errs := s.admit(t, obj)
+			if len(dropped) > 0 {
+				t.Errorf("dropped %q", dropped)
+			}
+			if (tt.want == "") != (errs == "") || !strings.Contains(errs, tt.want) {
+				t.Errorf("got %q, want %q", errs, tt.want)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	obj := parse(t, []byte("spec: {modelID: m}"))
+	newServer(t).admit(t, obj)
+	want := map[string]any{"spec": map[string]any{"modelID": "m", "variantCost": "10", "minReplicas": int64(0)}}
+	if diff := cmp.Diff(obj, want); diff != "" {
+		t.Errorf("defaults (-got +want):\n%s", diff)
+	}
+}
+
+func TestInvalidSampleIsRefused(t *testing.T) {
+	doc := documents(t, filepath.Join(samples, "test-invalid-minmax.yaml"))[0]
+	_, errs := newServer(t).admit(t, parse(t, doc))
+	if want := "maxReplicas must be greater than or equal to minReplicas"; !strings.Contains(errs, want) {
+		t.Errorf("got %q, want %q", errs, want)
+	}
+}
+
+func TestPrinterColumns(t *testing.T) {
+	var narrow, wide []string
+	for _, c := range definition(t).Spec.Versions[0].AdditionalPrinterColumns {
+		if c.Priority == 0 {
+			narrow = append(narrow, c.Name)
+		} else {
+			wide = append(wide, c.Name)
+		}
+	}
+	want := []string{
+		"Target", "Model", "VariantID", "Accelerator", "CurrentReplicas", "Optimized", "MetricsReady", "Age",
+	}
+	if diff := cmp.Diff(narrow, want); diff != "" {
+		t.Errorf("columns (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(wide, []string{"Reason", "Cost"}); diff != "" {
+		t.Errorf("wide columns (-got +want):\n%s", diff)
+	}
+}

@@ -1,0 +1,45 @@
+// Command manager is the controller of the Workload Variant Autoscaler: it
+// decides, every few seconds, how many replicas each variant of each model
+// should run, publishes that for HPA and KEDA, and says why.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
+)
+
+func main() {
+	switch err := run(ctrl.SetupSignalHandler()); {
+	case err == nil, errors.Is(err, config.ErrHelp):
+	default:
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	operator, err := config.Parse(os.Args[1:], os.LookupEnv, os.Stdout)
+	if err != nil {
+		return err
+	}
+	log, err := logging.New(os.Stderr, operator.LogLevel)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(log)
+	klog.SetLogger(log.WithName("kubernetes"))
+	m, err := assemble(operator, log)
+	if err != nil {
+		return err
+	}
+	return m.Start(logr.NewContext(ctx, log))
+}

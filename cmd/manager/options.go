@@ -1,0 +1,69 @@
+package main
+
+import (
+	"crypto/tls"
+	"net/http"
+	"path/filepath"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
+)
+
+// cacheOptions restricts what is watched to what this manager serves.
+func cacheOptions(o *config.Operator) cache.Options {
+	options := discovery.CacheOptions()
+	if o.WatchNamespace != "" {
+		options.DefaultNamespaces = map[string]cache.Config{o.WatchNamespace: {}}
+	}
+	if o.ControllerInstance != "" {
+		options.ByObject[&v1alpha1.VariantAutoscaling{}] = cache.ByObject{
+			Label: labels.SelectorFromSet(labels.Set{v1alpha1.LabelControllerInstance: o.ControllerInstance}),
+		}
+	}
+	return options
+}
+
+// metricsOptions describes the port of /metrics and /debug/decisions.
+func metricsOptions(o *config.Operator, decisions http.Handler) metricsserver.Options {
+	options := metricsserver.Options{
+		BindAddress: o.MetricsBindAddress, SecureServing: o.MetricsSecure,
+		CertDir: o.MetricsCertPath, CertName: o.MetricsCertName, KeyName: o.MetricsCertKey,
+		ExtraHandlers: map[string]http.Handler{web.DecisionsPath: decisions, web.DecisionsPath + "/": decisions},
+	}
+	if o.MetricsSecure {
+		options.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if !o.EnableHTTP2 {
+		// HTTP/2 is off unless asked for: its servers were open to stream
+		// cancellation attacks (CVE-2023-44487, CVE-2023-39325).
+		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+	}
+	return options
+}
+
+// newExternalMetrics builds the External Metrics API, which every manager
+// serves: the leader from its ledger, the others from the objects' status.
+func newExternalMetrics(o *config.Operator, mgr manager.Manager, store *external.Store, log logr.Logger) (*external.Server, error) {
+	options := external.Options{
+		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: mgr.GetConfig(), Log: log,
+		Provider: external.NewProvider(external.ProviderOptions{
+			Store: store, Fallback: actuator.NewStatusValues(mgr.GetClient()), ControllerInstance: o.ControllerInstance, Log: log,
+		}),
+	}
+	if o.ExternalMetricsCertPath != "" {
+		options.CertFile = filepath.Join(o.ExternalMetricsCertPath, "tls.crt")
+		options.KeyFile = filepath.Join(o.ExternalMetricsCertPath, "tls.key")
+	}
+	return external.New(options)
+}

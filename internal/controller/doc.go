@@ -1,0 +1,53 @@
+// Package controller is where decisions meet the objects that users see: it
+// writes what the ledger knows into the status of each VariantAutoscaling,
+// tells changes as events, wakes the loop when something to scale changes, and
+// gives a new process the decisions of the last one. It computes no number.
+//
+// Status, one object at a time, after every cycle:
+//
+//	ledger.Record ──> every VariantAutoscaling ──> next(object, view) ──> differs? ──> write, tell
+//
+// A status is written when its meaning changes. The times and averages that
+// move by themselves (lastRunTime, ttftAverage, itlAverage) are refreshed with a
+// write and are no reason for one, and messages hold no such thing: a steady
+// fleet causes no writes. Events follow from the difference between the status
+// that was stored and the one that was written, so that a restart repeats none.
+//
+// lastUpdate is the last change of the decision:
+//
+//	number     fallback        reason              updateTime, numReplicasChanged
+//	differs    any             of the decision     when it was decided, the difference
+//	same       began or ended  of the decision     now, 0
+//	same       as before       the stored one      as stored
+//
+// The conditions, from what the ledger knows. "Own" are the Ready or reporting
+// pods of the variant, or of the model while the variant has none:
+//
+//	TargetResolved     True  TargetFound            the target was read
+//	                   False TargetNotFound         it was not
+//	MetricsAvailable   False PrometheusError        the snapshot has a fault
+//	                   False MetricsStale           a reading of an own pod is Stale
+//	                   True  MetricsAging           the oldest is Aging
+//	                   True  MetricsFound           all are Fresh
+//	                   False MetricsMissing         there is none
+//	OptimizationReady  False MetricsUnavailable     nothing was decided
+//	                   True  FallbackUsed           decided without an analysis
+//	                   True  OptimizationSucceeded  decided by one
+//	ScalerFollowing    Unknown                      nothing was decided or read
+//	                   False TargetNotMoving        a step says so
+//	                   False PodsUnschedulable      a step says so
+//	                   True  Following              else
+//	DeploymentTargetConflict
+//	                   True  ConflictResolvedByArbitration  this one scales the target
+//	                   True  SuppressedDueToConflict        another does
+//	                   absent                       nobody else names the target
+//	Ready              False, with the reason of the first of the first four that
+//	                   is not True; SuppressedDueToConflict for the suppressed
+//	                   True  Ready                  else
+//
+// A suppressed object keeps everything else that its status held.
+//
+// While a decision holds for reasons that say nothing about an overdue order
+// (another variant of the model is on its way, there is no analysis), the order
+// stays as it was last reported, so that ScalerFollowing does not flap.
+package controller

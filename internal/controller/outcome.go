@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// unknownAccelerator stands in a variant id for an accelerator that no source
+// names.
+const unknownAccelerator = "unknown"
+
+// view is what is known of one object after a cycle.
+type view struct {
+	at        time.Time // of the cycle
+	cycle     int64
+	explained bool // whether the cycle saw the variant
+	explain.Explanation
+	contenders []scaling.VariantKey // all that name its target, nil when it is alone
+}
+
+// suppressed reports whether another object scales the target of key.
+func (v view) suppressed(key scaling.VariantKey) bool {
+	return len(v.contenders) > 1 && v.contenders[0] != key
+}
+
+// next returns the status that va should have, and false when nothing is known
+// about it. It does not modify va.
+func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingStatus, bool) {
+	status := *va.Status.DeepCopy()
+	var conditions []metav1.Condition
+	switch key := keyOf(va); {
+	case v.suppressed(key):
+		conditions = suppress(va, v)
+		if status.Actuation != nil {
+			status.Actuation.Applied = false
+		}
+	case v.explained:
+		conditions = explained(va.Status, v.Explanation)
+		conditions = append(conditions, ready(conditions))
+		if len(v.contenders) > 1 {
+			conditions = append(conditions, condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue,
+				v1alpha1.ReasonConflictResolvedByArbitration, conflictOf(va, v).Won()))
+		}
+		status.CurrentAlloc = currentAlloc(va, v.Explanation)
+		status.DesiredOptimizedAlloc = desiredAlloc(va.Status, v.Explanation)
+		status.Actuation = actuation(status.DesiredOptimizedAlloc, v.Variant.Replicas)
+	default:
+		return status, false
+	}
+	if len(v.contenders) <= 1 {
+		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
+	}
+	for _, c := range conditions {
+		c.ObservedGeneration, c.LastTransitionTime = va.Generation, metav1.NewTime(v.at)
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	return status, true
+}
+
+// suppress returns the conditions of an object whose target another one scales.
+func suppress(va *v1alpha1.VariantAutoscaling, v view) []metav1.Condition {
+	message := conflictOf(va, v).Lost()
+	return []metav1.Condition{
+		condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue, v1alpha1.ReasonSuppressedDueToConflict, message),
+		condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuppressedDueToConflict, message),
+	}
+}
+
+func conflictOf(va *v1alpha1.VariantAutoscaling, v view) explain.Conflict {
+	return explain.Conflict{Target: scaling.TargetRef(va.Target()), Contenders: v.contenders}
+}
+
+// differs reports whether two statuses mean different things.
+func differs(a, b v1alpha1.VariantAutoscalingStatus) bool {
+	return !equality.Semantic.DeepEqual(meaning(a), meaning(b))
+}
+
+// meaning returns a status without what moves by itself.
+func meaning(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
+	s = *s.DeepCopy()
+	if s.CurrentAlloc != nil {
+		s.CurrentAlloc.TTFTAverage, s.CurrentAlloc.ITLAverage = "", ""
+	}
+	if s.DesiredOptimizedAlloc != nil {
+		s.DesiredOptimizedAlloc.LastRunTime = nil
+	}
+	return s
+}
+
+// currentAlloc returns what runs. While the target cannot be read, the replicas
+// are the last that were known.
+func currentAlloc(va *v1alpha1.VariantAutoscaling, e explain.Explanation) *v1alpha1.CurrentAlloc {
+	if va.Status.CurrentAlloc == nil && !e.Variant.Replicas.Observed {
+		return nil
+	}
+	out := v1alpha1.CurrentAlloc{
+		VariantID:   cmp.Or(va.Spec.VariantID, variantID(e.Variant)),
+		NumReplicas: replicas(e.Variant.Replicas.Current),
+		TTFTAverage: milliseconds(e.Snapshot.Load.TTFT),
+		ITLAverage:  milliseconds(e.Snapshot.Load.ITL),
+	}
+	if !e.Variant.Replicas.Observed {
+		out.NumReplicas = va.Status.CurrentAlloc.NumReplicas
+	}
+	return &out
+}
+
+func variantID(v scaling.Variant) string {
+	return fmt.Sprintf("%s-%s-%d", v.Model.ID, cmp.Or(v.Accelerator, unknownAccelerator), v.GPUsPerReplica)
+}
+
+// milliseconds returns a reading in ms with two decimals, "" when it is unknown.
+func milliseconds(r scaling.Reading) string {
+	if !r.Known() {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", r.Value)
+}
+
+// actuation says whether the target has the replicas decided on, nil when there
+// is no decision.
+func actuation(desired *v1alpha1.OptimizedAlloc, r scaling.ReplicaCounts) *v1alpha1.Actuation {
+	if desired == nil {
+		return nil
+	}
+	return &v1alpha1.Actuation{Applied: r.Observed && replicas(r.Current) == desired.NumReplicas}
+}
+
+// replicas returns a number of replicas in the type of the API.
+func replicas(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
+
+func keyOf(va *v1alpha1.VariantAutoscaling) scaling.VariantKey {
+	return scaling.VariantKey{Namespace: va.Namespace, Name: va.Name}
+}

@@ -1,0 +1,60 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Restorer takes over what an earlier process decided.
+type Restorer interface {
+	// Restore remembers p of a variant, and when an analysis last stood behind
+	// the decision, zero while that is unknown.
+	Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time)
+}
+
+var _ Restorer = (*ledger.Ledger)(nil)
+
+// Restore gives memory the decisions that the status of every VariantAutoscaling
+// holds. It is called before the first cycle of a process. Objects without a
+// decision, or with one that says not when it was made, are left out: they count
+// as never decided on.
+func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
+	var list v1alpha1.VariantAutoscalingList
+	if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing VariantAutoscalings to restore their decisions: %w", err)
+	}
+	for i := range list.Items {
+		va := &list.Items[i]
+		if past, ok := pastOf(va.Status); ok {
+			memory.Restore(keyOf(va), past, analyzedAt(va.Status))
+		}
+	}
+	return nil
+}
+
+// pastOf returns what a status remembers, and false when it holds no decision.
+// The order counts as not having progressed since it was given.
+func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
+	d := s.DesiredOptimizedAlloc
+	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() {
+		return scaling.Past{}, false
+	}
+	at := d.LastUpdate.UpdateTime.Time
+	return scaling.Past{Desired: int(d.NumReplicas), DecidedAt: at, ProgressAt: at}, true
+}
+
+// analyzedAt returns the last time of which a status says that an analysis stood
+// behind its decision, zero while a fallback stands.
+func analyzedAt(s v1alpha1.VariantAutoscalingStatus) time.Time {
+	if d := s.DesiredOptimizedAlloc; fallbackOf(s) == nil && d != nil && d.LastRunTime != nil {
+		return d.LastRunTime.Time
+	}
+	return time.Time{}
+}

@@ -1,0 +1,171 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// retryConflict is when a status is tried again whose object changed under it:
+// by then the cache has the change.
+const retryConflict = 500 * time.Millisecond
+
+// Ledger remembers what was decided.
+type Ledger interface {
+	// Explain returns what is known of the last decision of a variant, and false
+	// when no cycle has seen it.
+	Explain(key scaling.VariantKey) (explain.Explanation, bool)
+	// Latest returns the record of the last cycle, and false before the first.
+	Latest() (scaling.Record, bool)
+	// Watch returns a channel that receives after every cycle.
+	Watch() <-chan struct{}
+}
+
+var _ Ledger = (*ledger.Ledger)(nil)
+
+// Conflicts knows which variants name the same target.
+type Conflicts interface {
+	// Contenders returns every variant that names the target of key, first the
+	// one that scales it; nil when key is alone.
+	Contenders(key scaling.VariantKey) []scaling.VariantKey
+}
+
+// Objects reads and writes VariantAutoscalings.
+type Objects interface {
+	// Variant returns an object that the caller may modify, or NotFound.
+	Variant(ctx context.Context, key client.ObjectKey) (*v1alpha1.VariantAutoscaling, error)
+	// Variants returns the keys of all objects.
+	Variants(ctx context.Context) ([]client.ObjectKey, error)
+	// WriteStatus writes the status of va, or returns Conflict when the object
+	// is no longer what va was read as.
+	WriteStatus(ctx context.Context, va *v1alpha1.VariantAutoscaling) error
+}
+
+// Status writes into each VariantAutoscaling what was decided about it, and
+// tells changes as events. The zero value is not usable; see NewStatus.
+type Status struct {
+	objects   Objects
+	ledger    Ledger
+	conflicts Conflicts
+	events    events.EventRecorder
+}
+
+var _ reconcile.Reconciler = (*Status)(nil)
+
+// StatusOptions are the parts of a Status, all of them required.
+type StatusOptions struct {
+	Objects   Objects
+	Ledger    Ledger
+	Conflicts Conflicts
+	Events    events.EventRecorder
+}
+
+// NewStatus returns a Status.
+func NewStatus(o StatusOptions) *Status {
+	return &Status{objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, events: o.Events}
+}
+
+// SetupWithManager has mgr reconcile every VariantAutoscaling after each cycle,
+// while it leads.
+func (s *Status) SetupWithManager(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).Named("variantstatus").
+		WatchesRawSource(source.Func(s.afterCycles)).Complete(s)
+	if err != nil {
+		return fmt.Errorf("setting up the status controller: %w", err)
+	}
+	return nil
+}
+
+// Reconcile brings the status of one object up to date with the ledger.
+func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	va, err := s.objects.Variant(ctx, req.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("reading VariantAutoscaling %s: %w", req, err)
+	}
+	if !va.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	v := s.view(keyOf(va))
+	was := va.Status
+	is, known := next(va, v)
+	if !known || !differs(was, is) {
+		return reconcile.Result{}, nil
+	}
+	va.Status = is
+	err = s.objects.WriteStatus(ctx, va)
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: retryConflict}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("writing the status of VariantAutoscaling %s: %w", req, err)
+	}
+	log.FromContext(ctx).V(1).Info("status written", "cycle", v.cycle)
+	for _, n := range notices(was, is, v) {
+		s.events.Eventf(va, nil, n.kind, n.reason, n.action, "%s", n.note)
+	}
+	return reconcile.Result{}, nil
+}
+
+// view collects what is known of a variant: nothing before the first cycle.
+func (s *Status) view(key scaling.VariantKey) view {
+	latest, ok := s.ledger.Latest()
+	if !ok {
+		return view{}
+	}
+	v := view{at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key)}
+	if e, ok := s.ledger.Explain(key); ok {
+		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
+	}
+	return v
+}
+
+// queue is where objects wait to be reconciled.
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// afterCycles enqueues every object after each cycle until ctx ends. Cycles that
+// end while it does so are one.
+func (s *Status) afterCycles(ctx context.Context, q queue) error {
+	recorded := s.ledger.Watch()
+	go func() {
+		s.enqueue(ctx, q) // what was recorded before the watch began
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-recorded:
+				s.enqueue(ctx, q)
+			}
+		}
+	}()
+	return nil
+}
+
+func (s *Status) enqueue(ctx context.Context, q queue) {
+	keys, err := s.objects.Variants(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; their status waits for the next cycle")
+		return
+	}
+	for _, key := range keys {
+		q.Add(reconcile.Request{NamespacedName: key})
+	}
+}

@@ -1,0 +1,107 @@
+package discovery
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions returns the options of the manager's cache that keep its memory
+// small: of pods, workloads and ReplicaSets only what is used here stays. Pods
+// that have ended are not watched at all.
+//
+// Objects of these kinds that are read from the cache are incomplete. They must
+// not be written back; whoever scales a target does so by its subresource.
+func CacheOptions() cache.Options {
+	replicaSet := &metav1.PartialObjectMetadata{}
+	replicaSet.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Transform: strip, Field: fields.AndSelectors(
+				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+			)},
+			&appsv1.Deployment{}:  {Transform: strip},
+			&appsv1.StatefulSet{}: {Transform: strip},
+			replicaSet:            {Transform: strip},
+		},
+	}
+}
+
+// strip returns an object with what is used of it. What it does not know, such
+// as the tombstone of a deleted object, it returns as it is.
+func strip(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return &corev1.Pod{ObjectMeta: stripMeta(o.ObjectMeta), Status: corev1.PodStatus{
+			Phase: o.Status.Phase, Conditions: stripConditions(o.Status.Conditions),
+		}}, nil
+	case *appsv1.Deployment:
+		return &appsv1.Deployment{
+			ObjectMeta: stripMeta(o.ObjectMeta),
+			Spec: appsv1.DeploymentSpec{
+				Replicas: o.Spec.Replicas, Selector: o.Spec.Selector, Template: stripTemplate(o.Spec.Template),
+			},
+			Status: appsv1.DeploymentStatus{
+				ObservedGeneration: o.Status.ObservedGeneration, Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas,
+			},
+		}, nil
+	case *appsv1.StatefulSet:
+		return &appsv1.StatefulSet{
+			ObjectMeta: stripMeta(o.ObjectMeta),
+			Spec: appsv1.StatefulSetSpec{
+				Replicas: o.Spec.Replicas, Selector: o.Spec.Selector, Template: stripTemplate(o.Spec.Template),
+			},
+			Status: appsv1.StatefulSetStatus{
+				ObservedGeneration: o.Status.ObservedGeneration, Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas,
+			},
+		}, nil
+	case *metav1.PartialObjectMetadata:
+		o.ObjectMeta = stripMeta(o.ObjectMeta)
+		o.Labels = nil
+		return o, nil
+	}
+	return object, nil
+}
+
+// stripMeta keeps identity, age, labels and the controller.
+func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
+	out := metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, Labels: m.Labels,
+	}
+	if owner := metav1.GetControllerOf(&m); owner != nil {
+		out.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return out
+}
+
+// stripConditions keeps the conditions that living reads, without their words.
+func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
+	out := make([]corev1.PodCondition, 0, 2)
+	for _, c := range conditions {
+		if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
+			out = append(out, corev1.PodCondition{
+				Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
+			})
+		}
+	}
+	return out
+}
+
+// stripTemplate keeps what says where a pod runs and which devices it takes.
+func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	out := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels}}
+	out.Spec.NodeSelector = t.Spec.NodeSelector
+	if t.Spec.Affinity != nil {
+		out.Spec.Affinity = &corev1.Affinity{NodeAffinity: t.Spec.Affinity.NodeAffinity}
+	}
+	for _, c := range t.Spec.Containers {
+		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
+	}
+	return out
+}

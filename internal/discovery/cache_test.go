@@ -1,0 +1,63 @@
+package discovery
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestStripKeepsWhatIsUsed(t *testing.T) {
+	three := int32(3)
+	ballast := metav1.ObjectMeta{
+		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"}, Finalizers: []string{"f"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		Namespace:     "ns", Name: "n", UID: "u", ResourceVersion: "7", Generation: 2, OwnerReferences: controlledBy("o"),
+	}
+	yes := true
+	kept := metav1.ObjectMeta{
+		Namespace: "ns", Name: "n", UID: "u", ResourceVersion: "7", Generation: 2,
+		OwnerReferences: []metav1.OwnerReference{{UID: "o", Controller: &yes}},
+	}
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		NodeSelector: map[string]string{"k": "v"}, ServiceAccountName: "s",
+		Containers: []corev1.Container{{Name: "c", Image: "i", Args: []string{"a"}}},
+	}}
+	bare := corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: map[string]string{"k": "v"}, Containers: []corev1.Container{{Name: "c"}}}}
+	tests := map[string]struct{ object, want any }{
+		"pod": {
+			&corev1.Pod{
+				ObjectMeta: ballast, Spec: corev1.PodSpec{NodeName: "node"},
+				Status: corev1.PodStatus{Phase: corev1.PodRunning, HostIP: "1.2.3.4", Conditions: []corev1.PodCondition{
+					{Type: corev1.PodReady, Status: corev1.ConditionTrue, Message: "words"}, {Type: corev1.PodInitialized},
+				}},
+			},
+			&corev1.Pod{ObjectMeta: kept, Status: corev1.PodStatus{
+				Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			}},
+		},
+		"deployment": {
+			&appsv1.Deployment{ObjectMeta: ballast, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: template}, Status: appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 2, UpdatedReplicas: 1}},
+			&appsv1.Deployment{ObjectMeta: kept, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: bare}, Status: appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 2}},
+		},
+		"stateful set": {
+			&appsv1.StatefulSet{ObjectMeta: ballast, Spec: appsv1.StatefulSetSpec{Replicas: &three, Template: template, ServiceName: "s"}, Status: appsv1.StatefulSetStatus{Replicas: 3, ReadyReplicas: 2}},
+			&appsv1.StatefulSet{ObjectMeta: kept, Spec: appsv1.StatefulSetSpec{Replicas: &three, Template: bare}, Status: appsv1.StatefulSetStatus{Replicas: 3, ReadyReplicas: 2}},
+		},
+		"replica set":    {&metav1.PartialObjectMetadata{ObjectMeta: ballast}, &metav1.PartialObjectMetadata{ObjectMeta: kept}},
+		"something else": {"tombstone", "tombstone"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := strip(tt.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("-got +want:\n%s", diff)
+			}
+		})
+	}
+}

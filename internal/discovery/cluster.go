@@ -1,0 +1,87 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Cluster tells what there is to scale. The zero value is not usable; see New.
+// It is safe for concurrent use.
+type Cluster struct {
+	reader     client.Reader
+	scales     Scales
+	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
+}
+
+var _ cycle.Cluster = (*Cluster)(nil)
+
+// New returns a Cluster that reads objects from reader, which is the cache of a
+// manager built with CacheOptions, and the replicas of kinds without an
+// informer from scales.
+func New(reader client.Reader, scales Scales) *Cluster {
+	return &Cluster{reader: reader, scales: scales}
+}
+
+// Fleet returns every variant that is not being deleted and may scale its
+// target, and the live pods behind them. A variant whose target cannot be read
+// is in it, with Missing set. An error means that nothing is known.
+func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
+	var list v1alpha1.VariantAutoscalingList
+	if err := c.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return scaling.Fleet{}, fmt.Errorf("listing VariantAutoscalings: %w", err)
+	}
+	winners, contenders := arbitrate(list.Items)
+	scales := c.readScales(ctx, winners)
+	workloads := map[string]workloads{}
+	for _, va := range winners {
+		if _, ok := workloads[va.Namespace]; ok {
+			continue
+		}
+		w, err := c.readNamespace(ctx, va.Namespace)
+		if err != nil {
+			return scaling.Fleet{}, err
+		}
+		workloads[va.Namespace] = w
+	}
+
+	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners))}
+	claims := claims{}
+	for _, va := range winners {
+		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
+		fleet.Variants = append(fleet.Variants, resolve(va, target))
+		claims.add(keyOf(va), target)
+	}
+	fleet.Pods = claims.pods()
+	c.contenders.Store(&contenders)
+	return fleet, nil
+}
+
+// Contenders returns every variant that names the target of key, as the last
+// Fleet saw it: first the one that scales the target, then the others by age.
+// Nil when key has its target to itself or was not seen.
+func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
+	contenders := c.contenders.Load()
+	if contenders == nil {
+		return nil
+	}
+	return slices.Clone((*contenders)[key])
+}
+
+// keyOf returns the key of the variant that va describes.
+func keyOf(va *v1alpha1.VariantAutoscaling) scaling.VariantKey {
+	return scaling.VariantKey{Namespace: va.Namespace, Name: va.Name}
+}
+
+// refOf returns the target of va, the defaults filled in.
+func refOf(va *v1alpha1.VariantAutoscaling) scaling.TargetRef {
+	return scaling.TargetRef(va.Target())
+}

@@ -1,0 +1,120 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// longestStartUp is the longest time from creation to Ready that is taken for a
+// start. A pod whose readiness flaps carries the time of its last return, which
+// says nothing about how long a replica takes to come up; the largest models
+// take half an hour to load from a registry.
+const longestStartUp = time.Hour
+
+// pod is what is used of a pod that lives.
+type pod struct {
+	namespace, name string
+	labels          map[string]string
+	owner           types.UID // of the controller that created it
+	ready           bool
+	unschedulable   bool
+	created         time.Time
+	readyAt         time.Time // when it became Ready, zero while it is not
+}
+
+// living returns what is used of p, and false if p terminates or has ended.
+func living(p *corev1.Pod) (pod, bool) {
+	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return pod{}, false
+	}
+	out := pod{namespace: p.Namespace, name: p.Name, labels: p.Labels, created: p.CreationTimestamp.Time}
+	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
+		out.owner = owner.UID
+	}
+	for _, c := range p.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:
+			out.ready, out.readyAt = true, c.LastTransitionTime.Time
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:
+			out.unschedulable = true
+		}
+	}
+	return out, true
+}
+
+// count returns the replicas of a target that asks for current of them and has
+// pods, and the usual time from a pod's creation to Ready, 0 while unknown.
+func count(current int, pods []pod) (scaling.ReplicaCounts, time.Duration) {
+	r := scaling.ReplicaCounts{Observed: true, Current: current}
+	ready, unschedulable := 0, 0
+	var starts []time.Duration
+	for _, p := range pods {
+		if p.unschedulable {
+			unschedulable++
+		}
+		if !p.ready {
+			continue
+		}
+		ready++
+		if p.readyAt.After(r.NewestReady) {
+			r.NewestReady = p.readyAt
+		}
+		if took := p.readyAt.Sub(p.created); took >= 0 && took <= longestStartUp {
+			starts = append(starts, took)
+		}
+	}
+	r.Ready = min(ready, current)
+	r.Pending = current - r.Ready
+	r.Unschedulable = min(unschedulable, r.Pending)
+	return r, median(starts)
+}
+
+// median returns the middle of d, the lower of two, and 0 of none.
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[(len(d)-1)/2]
+}
+
+// claims assigns each pod to one variant.
+type claims map[types.NamespacedName]assignment
+
+type assignment struct {
+	pod   scaling.Pod
+	owned bool
+}
+
+// add assigns the pods of a target to key, unless they belong to another
+// already. A target that owns a pod comes before one that only selects it, and
+// among equals the first to ask.
+func (c claims) add(key scaling.VariantKey, t target) {
+	for _, p := range t.pods {
+		name := types.NamespacedName{Namespace: p.namespace, Name: p.name}
+		if held, taken := c[name]; taken && (held.owned || !t.owned) {
+			continue
+		}
+		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready}, t.owned}
+	}
+}
+
+// pods returns the assigned pods, sorted by namespace and name.
+func (c claims) pods() []scaling.Pod {
+	out := make([]scaling.Pod, 0, len(c))
+	for _, a := range c {
+		out = append(out, a.pod)
+	}
+	slices.SortFunc(out, func(a, b scaling.Pod) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}

@@ -1,0 +1,155 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// kinds with an informer, of any version of the group apps.
+const (
+	kindDeployment  = "Deployment"
+	kindStatefulSet = "StatefulSet"
+)
+
+// workloads is what runs in one namespace.
+type workloads struct {
+	namespace string
+	known     map[workloadName]workload
+	pods      []pod
+	owned     map[types.UID][]pod // by the workload that they belong to in the end
+}
+
+type workloadName struct{ kind, name string }
+
+// workload is a Deployment or a StatefulSet.
+type workload struct {
+	uid      types.UID
+	replicas int
+	pod      *corev1.PodSpec
+}
+
+// readNamespace reads the workloads and live pods of a namespace.
+func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workloads, error) {
+	w := workloads{namespace: namespace, known: map[workloadName]workload{}, owned: map[types.UID][]pod{}}
+	var deployments appsv1.DeploymentList
+	var statefulSets appsv1.StatefulSetList
+	var pods corev1.PodList
+	replicaSets := replicaSetList()
+	for _, l := range []struct {
+		what string
+		list client.ObjectList
+	}{
+		{"Deployments", &deployments}, {"StatefulSets", &statefulSets}, {"ReplicaSets", replicaSets}, {"Pods", &pods},
+	} {
+		if err := c.reader.List(ctx, l.list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return workloads{}, fmt.Errorf("listing %s in namespace %s: %w", l.what, namespace, err)
+		}
+	}
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec}
+	}
+	for i := range statefulSets.Items {
+		s := &statefulSets.Items[i]
+		w.known[workloadName{kindStatefulSet, s.Name}] = workload{s.UID, orOne(s.Spec.Replicas), &s.Spec.Template.Spec}
+	}
+	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
+	return w, nil
+}
+
+// assign sorts the pods that live by the workload that they belong to. A pod of
+// a ReplicaSet belongs to its Deployment.
+func (w *workloads) assign(pods []corev1.Pod, deployments map[types.UID]types.UID) {
+	for i := range pods {
+		p, ok := living(&pods[i])
+		if !ok {
+			continue
+		}
+		w.pods = append(w.pods, p)
+		owner := p.owner
+		if deployment, ok := deployments[owner]; ok {
+			owner = deployment
+		}
+		if owner != "" {
+			w.owned[owner] = append(w.owned[owner], p)
+		}
+	}
+}
+
+// target returns the target that ref names; scale is its scale subresource
+// where the kind has no informer.
+func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
+	if !hasInformer(ref) {
+		return w.scaled(ref, scale)
+	}
+	found, ok := w.known[workloadName{ref.Kind, ref.Name}]
+	if !ok {
+		return target{missing: notFound(ref, w.namespace)}
+	}
+	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true}
+}
+
+// scaled returns a target that is known by its scale alone.
+func (w workloads) scaled(ref scaling.TargetRef, scale scaleAnswer) target {
+	if scale.missing != "" {
+		return target{missing: scale.missing}
+	}
+	selector, err := labels.Parse(scale.selector)
+	if err != nil || selector.Empty() {
+		return target{missing: fmt.Sprintf("the scale of %s %q in namespace %q does not select its pods: status.selector is %q",
+			ref.Kind, ref.Name, w.namespace, scale.selector)}
+	}
+	t := target{current: scale.replicas}
+	for _, p := range w.pods {
+		if selector.Matches(labels.Set(p.labels)) {
+			t.pods = append(t.pods, p)
+		}
+	}
+	return t
+}
+
+// hasInformer reports whether the kind of a target is read from informers.
+func hasInformer(ref scaling.TargetRef) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == appsv1.GroupName && (ref.Kind == kindDeployment || ref.Kind == kindStatefulSet)
+}
+
+// deploymentsOf maps the UID of each ReplicaSet to that of its Deployment.
+func deploymentsOf(replicaSets []metav1.PartialObjectMetadata) map[types.UID]types.UID {
+	out := make(map[types.UID]types.UID, len(replicaSets))
+	for i := range replicaSets {
+		if owner := metav1.GetControllerOfNoCopy(&replicaSets[i]); owner != nil {
+			out[replicaSets[i].UID] = owner.UID
+		}
+	}
+	return out
+}
+
+// replicaSetList returns the list by which ReplicaSets are read: metadata only.
+func replicaSetList() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))
+	return list
+}
+
+func notFound(ref scaling.TargetRef, namespace string) string {
+	return fmt.Sprintf("%s %q not found in namespace %q", ref.Kind, ref.Name, namespace)
+}
+
+// orOne returns the replicas that a workload asks for, 1 unless it says.
+func orOne(replicas *int32) int {
+	if replicas == nil {
+		return 1
+	}
+	return int(*replicas)
+}

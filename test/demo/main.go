@@ -1,0 +1,109 @@
+// Command demo shows the autoscaler at work on one machine: a real control
+// plane, an emulated serving fleet of two models, a load that rises and falls,
+// and a table of what is decided and what becomes of it. make run builds and
+// runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
+)
+
+func main() {
+	duration := flag.Duration("duration", 0, "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C")
+	root := flag.String("root", ".", "the checkout, with bin and .local/bin built")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *root, *duration)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// shortest is the least time in which the load can rise, be followed, fall and
+// be followed again.
+const shortest = 3 * time.Minute
+
+func run(ctx context.Context, root string, duration time.Duration) (err error) {
+	if duration != 0 && duration < shortest {
+		return fmt.Errorf("-duration %s: want 0 or at least %s, the time a rise and a fall take to be followed", duration, shortest)
+	}
+	root, err = filepath.Abs(root)
+	if err != nil {
+		return fmt.Errorf("finding the checkout: %w", err)
+	}
+	dir := filepath.Join(root, ".local")
+	unlock, err := lock(filepath.Join(dir, "run.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: dir, Out: os.Stdout})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		fmt.Println("ending what was started")
+		// Ctrl-C has ended ctx: what remains to be done has its own time.
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, bed.Down(end))
+	}()
+
+	s, err := begin(ctx, bed, duration)
+	if err != nil {
+		return err
+	}
+	live := console.NewLive(os.Stdout, console.LiveOptions{Terminal: console.Detect(os.Stdout, os.Getenv), Every: 15 * time.Second})
+	watchErr := s.watch(ctx, live)
+	if err := errors.Join(watchErr, live.Close()); err != nil {
+		return err
+	}
+	if duration == 0 || ctx.Err() != nil {
+		return nil // ended by hand: there is nothing to judge
+	}
+	return s.summarize(ctx)
+}
+
+// lock takes the lock of the demonstration or says who holds it.
+func lock(path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("preparing %s: %w", filepath.Dir(path), err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		pid := make([]byte, 16)
+		n, _ := f.Read(pid) // only for the message
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("the demonstration runs already, as process %s: end that one first", pid[:n])
+		}
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	if err := errors.Join(f.Truncate(0), writeAt(f, fmt.Sprint(os.Getpid()))); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("writing %s: %w", path, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+func writeAt(f *os.File, text string) error {
+	_, err := f.WriteAt([]byte(text), 0)
+	return err
+}

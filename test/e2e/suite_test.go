@@ -1,0 +1,205 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
+)
+
+// suite is what the scenarios share: one cluster, one emulated fleet, one
+// manager. A scenario that needs another manager says so.
+type suite struct {
+	bed      *testbed.Bed
+	emulator *testbed.Emulator
+	manager  *testbed.Manager
+}
+
+var shared suite
+
+// interval is that of the manager's cycles.
+const interval = 2 * time.Second
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return 1, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: filepath.Join(root, ".local", "e2e"), Out: os.Stderr})
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		err = errors.Join(err, bed.Down(end))
+	}()
+	shared.bed = bed
+	if shared.emulator, err = bed.StartEmulator(ctx); err != nil {
+		return 1, err
+	}
+	if shared.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{Interval: interval}); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// eventually waits for a condition, which returns "" once it holds and else
+// what is missing, and fails the test if it does not hold in time.
+func eventually(t *testing.T, within time.Duration, condition func(ctx context.Context) string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	missing := ""
+	for {
+		if now := condition(ctx); now == "" {
+			return
+		} else if ctx.Err() == nil {
+			missing = now
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not so within %s: %s", within, missing)
+		case <-tick.C:
+		}
+	}
+}
+
+// consistently checks that a condition holds all the time.
+func consistently(t *testing.T, length time.Duration, condition func(ctx context.Context) string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if missing := condition(ctx); missing != "" && ctx.Err() == nil {
+			t.Fatalf("no longer so: %s", missing)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// deploy applies variants in a namespace of the test's own.
+func deploy(t *testing.T, variants ...testbed.Variant) {
+	t.Helper()
+	if err := shared.bed.Deploy(t.Context(), variants...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		for _, v := range variants {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.Namespace}}
+			if err := client.IgnoreNotFound(shared.bed.Client.Delete(ctx, ns)); err != nil {
+				t.Errorf("removing namespace %s: %v", v.Namespace, err)
+			}
+		}
+	})
+}
+
+// load sends a workload to a model until the test ends.
+func load(t *testing.T, namespace, model, profile string) {
+	t.Helper()
+	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name()), "--url", shared.emulator.Endpoint(namespace, model), "--model", model,
+		"--profile", profile, "--input-tokens", "200", "--output-tokens", "200", "--quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+}
+
+// chat is a variant of a small model on the cheap accelerator.
+func chat(namespace, name string) testbed.Variant {
+	return testbed.Variant{
+		Namespace: namespace, Name: name, ModelID: "meta/llama-3.1-8b", Profile: "llama-8b-l40s", GPU: "NVIDIA-L40S", Accelerator: "L40S",
+		Cost: "12", Replicas: 1, Min: 1, StartUp: 3 * time.Second,
+	}
+}
+
+func read[T client.Object](ctx context.Context, namespace, name string, into T) (T, error) {
+	return into, shared.bed.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
+}
+
+func deployment(ctx context.Context, namespace, name string) (*appsv1.Deployment, error) {
+	return read(ctx, namespace, name, &appsv1.Deployment{})
+}
+
+func autoscaling(ctx context.Context, namespace, name string) (*v1alpha1.VariantAutoscaling, error) {
+	return read(ctx, namespace, name, &v1alpha1.VariantAutoscaling{})
+}
+
+func hpa(ctx context.Context, namespace, name string) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+	return read(ctx, namespace, name, &autoscalingv2.HorizontalPodAutoscaler{})
+}
+
+// explained returns what the manager says of a variant.
+func explained(ctx context.Context, m *testbed.Manager, namespace, name string) (explain.Explanation, error) {
+	all, err := m.Explain(ctx)
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	for _, e := range all {
+		if e.Variant.Key.Namespace == namespace && e.Variant.Key.Name == name {
+			return e, nil
+		}
+	}
+	return explain.Explanation{}, fmt.Errorf("the manager does not know %s/%s yet", namespace, name)
+}
+
+// condition waits until a condition of a VariantAutoscaling has a status and
+// reason, and returns its message.
+func condition(t *testing.T, within time.Duration, namespace, name, kind string, status metav1.ConditionStatus, reason string) string {
+	t.Helper()
+	message := ""
+	eventually(t, within, func(ctx context.Context) string {
+		va, err := autoscaling(ctx, namespace, name)
+		if err != nil {
+			return err.Error()
+		}
+		c := meta.FindStatusCondition(va.Status.Conditions, kind)
+		if c == nil {
+			return "there is no condition " + kind
+		}
+		if c.Status != status || c.Reason != reason {
+			return fmt.Sprintf("%s is %s, %s: %s; want %s, %s", kind, c.Status, c.Reason, c.Message, status, reason)
+		}
+		message = c.Message
+		return ""
+	})
+	return message
+}

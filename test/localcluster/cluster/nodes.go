@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+)
+
+// accelerator is a kind of GPU that fake nodes have.
+type accelerator struct {
+	short     string // for node names
+	product   string // label of NVIDIA's GPU feature discovery
+	memoryMiB int    // of one GPU, as that label says for it
+}
+
+const (
+	nodesPerAccelerator = 2
+	gpusPerNode         = 8
+)
+
+var accelerators = [...]accelerator{
+	{"h100", "NVIDIA-H100-80GB-HBM3", 81559},
+	{"a100", "NVIDIA-A100-PCIE-80GB", 81920},
+	{"l40s", "NVIDIA-L40S", 46068},
+}
+
+// object is a Kubernetes object or a part of one.
+type object map[string]any
+
+// createNodes registers the fake nodes, as their kubelets would.
+func createNodes(ctx context.Context, c *client) error {
+	for _, a := range accelerators {
+		for i := range nodesPerAccelerator {
+			if err := c.create(ctx, "/api/v1/nodes", node(fmt.Sprintf("%s-%d", a.short, i), a)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func node(name string, a accelerator) object {
+	resources := object{"cpu": "64", "memory": "512Gi", "pods": "110", "ephemeral-storage": "1Ti", "nvidia.com/gpu": fmt.Sprint(gpusPerNode)}
+	return object{
+		"apiVersion": "v1",
+		"kind":       "Node",
+		"metadata": object{
+			"name": name,
+			"labels": object{
+				"kubernetes.io/hostname": name,
+				"kubernetes.io/os":       "linux",
+				"kubernetes.io/arch":     "amd64",
+				"type":                   "kwok",
+				"nvidia.com/gpu.present": "true",
+				"nvidia.com/gpu.product": a.product,
+				"nvidia.com/gpu.memory":  fmt.Sprint(a.memoryMiB),
+				"nvidia.com/gpu.count":   fmt.Sprint(gpusPerNode),
+			},
+			"annotations": object{"kwok.x-k8s.io/node": "fake"},
+		},
+		"status": object{"capacity": resources, "allocatable": maps.Clone(resources)},
+	}
+}
+
+// nodesReady is nil if every fake node is Ready and takes pods, and the default
+// namespace has the service account that pods need.
+func nodesReady(ctx context.Context, c *client) error {
+	var nodes struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Spec     struct{ Taints []object }
+			Status   struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+	}
+	if err := c.list(ctx, "/api/v1/nodes", &nodes); err != nil {
+		return err
+	}
+	ready := 0
+	for _, n := range nodes.Items {
+		for _, condition := range n.Status.Conditions {
+			if condition.Type == "Ready" && condition.Status == "True" && len(n.Spec.Taints) == 0 {
+				ready++
+			}
+		}
+	}
+	if want := len(accelerators) * nodesPerAccelerator; ready < want {
+		return fmt.Errorf("%d of %d nodes are ready", ready, want)
+	}
+	if err := c.ok(ctx, c.base+"/api/v1/namespaces/default/serviceaccounts/default"); err != nil {
+		return fmt.Errorf("looking for the default service account: %w", err)
+	}
+	return nil
+}

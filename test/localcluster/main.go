@@ -1,0 +1,120 @@
+// Command localcluster is a Kubernetes control plane with fake GPU nodes and a
+// Prometheus, on the loopback interface and without containers.
+//
+// Usage:
+//
+//	localcluster up [--dir D] [--hpa-downscale-stabilization 0s]
+//	localcluster status [--dir D]
+//	localcluster down [--dir D] [--keep-data]
+//	localcluster COMPONENT [flags]
+//
+// COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
+// prometheus or kubectl; up starts all but kubectl, each as a process of its own.
+// Called through a link named kubectl, the binary is kubectl.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/cluster"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/component"
+)
+
+// errUsage says that the command line is wrong and has been explained.
+var errUsage = errors.New("usage")
+
+func main() {
+	os.Exit(run(os.Args))
+}
+
+func run(args []string) int {
+	if filepath.Base(args[0]) == component.Kubectl {
+		return component.Run(component.Kubectl, args[1:])
+	}
+	if len(args) < 2 {
+		usage()
+		return 2
+	}
+	if component.Known(args[1]) {
+		return component.Run(args[1], args[2:])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := command(ctx, args[1], args[2:])
+	switch {
+	case errors.Is(err, errUsage):
+		return 2
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "localcluster %s: %v\n", args[1], err)
+		return 1
+	}
+	return 0
+}
+
+// command runs what manages the processes of a cluster.
+func command(ctx context.Context, name string, args []string) error {
+	flags := flag.NewFlagSet("localcluster "+name, flag.ContinueOnError)
+	dir := flags.String("dir", ".local", "folder of the cluster")
+	switch name {
+	case "up":
+		stabilization := flags.Duration("hpa-downscale-stabilization", 0, "for how long an autoscaler without a behavior waits before it scales down")
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		executable, err := executable()
+		if err != nil {
+			return err
+		}
+		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, Out: os.Stdout})
+	case "down":
+		keep := flags.Bool("keep-data", false, "keep what the cluster stored, for a later up")
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		return cluster.Down(ctx, cluster.DownOptions{Dir: *dir, KeepData: *keep, Out: os.Stdout})
+	case "status":
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		return cluster.Status(ctx, *dir, os.Stdout)
+	}
+	usage()
+	return errUsage
+}
+
+func parse(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return errUsage // the flag set has said what is wrong
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "unknown argument:", strings.Join(flags.Args(), " "))
+		return errUsage
+	}
+	return nil
+}
+
+// executable returns the path of this binary, without links: a link may be
+// named kubectl.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this binary: %w", err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", fmt.Errorf("resolving this binary: %w", err)
+	}
+	return path, nil
+}
+
+func usage() {
+	fmt.Fprintf(os.Stderr, "usage: localcluster up|down|status [--dir D] [flags]\n       localcluster %s [flags]\n",
+		strings.Join(component.Names(), "|"))
+}

@@ -1,0 +1,199 @@
+package testbed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
+)
+
+// SystemNamespace is where the manager's objects live in the cluster.
+const SystemNamespace = "workload-variant-autoscaler-system"
+
+// Options says where a Bed finds its programs and keeps its state.
+type Options struct {
+	// Root is the checkout: its bin has manager and wva, its .local/bin has
+	// localcluster and kubectl.
+	Root string
+	// Dir is the folder of the cluster's state, created if need be.
+	Dir string
+	// Out gets progress, a line at a time. Required.
+	Out io.Writer
+}
+
+// Bed is a running local cluster and what was started in it.
+type Bed struct {
+	Options
+	Config *rest.Config
+	// Client reads and writes without a cache.
+	Client client.Client
+	State  ClusterState
+
+	found     bool // the cluster was up before
+	processes []*Process
+	cleanups  []func(context.Context) error
+}
+
+// ClusterState is what the local cluster says of itself (cluster.json).
+type ClusterState struct {
+	Kubeconfig          string `json:"kubeconfig"`
+	APIServer           string `json:"apiServer"`
+	Prometheus          string `json:"prometheus"`
+	PrometheusConfigDir string `json:"prometheusConfigDir"`
+	CACert              string `json:"caCert"`
+	CAKey               string `json:"caKey"`
+	Kubectl             string `json:"kubectl"`
+}
+
+// Up starts the local cluster, or finds it running, and installs the CRD.
+func Up(ctx context.Context, o Options) (*Bed, error) {
+	b := &Bed{Options: o}
+	b.found = b.localcluster(ctx, io.Discard, "status") == nil
+	if err := b.localcluster(ctx, o.Out, "up"); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the local cluster: %w", err), b.Down(context.WithoutCancel(ctx)))
+	}
+	data, err := os.ReadFile(filepath.Join(o.Dir, "cluster.json"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the local cluster's state: %w", err)
+	}
+	if err := json.Unmarshal(data, &b.State); err != nil {
+		return nil, fmt.Errorf("reading the local cluster's state: %w", err)
+	}
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
+	return b, b.installCRD(ctx)
+}
+
+// localcluster runs a command of the local cluster.
+func (b *Bed) localcluster(ctx context.Context, out io.Writer, verb string) error {
+	return command(ctx, out, filepath.Join(b.Root, ".local", "bin", "localcluster"), verb, "--dir", b.Dir)
+}
+
+// Scheme knows every type that a Bed handles.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic("testbed: " + err.Error()) // two types of one kind: a broken build
+		}
+	}
+	return s
+}
+
+func (b *Bed) connect() error {
+	cfg, err := clientcmd.BuildConfigFromFlags("", b.State.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", b.State.Kubeconfig, err)
+	}
+	cfg.QPS, cfg.Burst = 200, 400
+	b.Config = cfg
+	if b.Client, err = client.New(cfg, client.Options{Scheme: Scheme()}); err != nil {
+		return fmt.Errorf("connecting to the local cluster: %w", err)
+	}
+	return nil
+}
+
+// installCRD applies the CRD and waits until the API server serves it.
+func (b *Bed) installCRD(ctx context.Context) error {
+	var def apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(crd.VariantAutoscalings(), &def); err != nil {
+		return fmt.Errorf("reading the CRD: %w", err)
+	}
+	if err := b.Apply(ctx, &def); err != nil {
+		return err
+	}
+	err := poll(ctx, func() (bool, error) {
+		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(&def), &def); err != nil {
+			return false, nil //nolint:nilerr // not readable yet: asked again until ctx ends
+		}
+		return slices.ContainsFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+		}), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the CRD to be served: %w", err)
+	}
+	return nil
+}
+
+// Apply creates the objects or replaces what they say.
+func (b *Bed) Apply(ctx context.Context, objects ...client.Object) error {
+	for _, o := range objects {
+		gvk, err := b.Client.GroupVersionKindFor(o)
+		if err != nil {
+			return fmt.Errorf("applying %s: %w", o.GetName(), err)
+		}
+		o.GetObjectKind().SetGroupVersionKind(gvk)
+		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+		//nolint:staticcheck // the typed Apply needs generated configurations that the CRD has none of
+		if err := b.Client.Patch(ctx, o, client.Apply, client.FieldOwner("testbed"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("applying %s %s/%s: %w", gvk.Kind, o.GetNamespace(), o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// run starts a program that ends with the Bed.
+func (b *Bed) run(name, program string, args, env []string) (*Process, error) {
+	p, err := start(name, filepath.Join(b.Dir, "log"), filepath.Join(b.Root, "bin", program), args, env)
+	if err != nil {
+		return nil, err
+	}
+	b.processes = append(b.processes, p)
+	return p, nil
+}
+
+// Down ends everything that the Bed started, last first, and the cluster unless
+// it was up before. It goes on after an error and returns them all.
+func (b *Bed) Down(ctx context.Context) error {
+	var errs []error
+	for _, p := range slices.Backward(b.processes) {
+		p.Stop()
+	}
+	for _, clean := range slices.Backward(b.cleanups) {
+		errs = append(errs, clean(ctx))
+	}
+	if !b.found {
+		errs = append(errs, b.localcluster(ctx, b.Out, "down"))
+	}
+	return errors.Join(errs...)
+}
+
+// ReloadPrometheus makes Prometheus read its scrape configuration again.
+func (b *Bed) ReloadPrometheus(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.State.Prometheus+"/-/reload", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("reloading Prometheus: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("reloading Prometheus: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
+		return fmt.Errorf("reloading Prometheus: %s: %s", resp.Status, body)
+	}
+	return nil
+}
