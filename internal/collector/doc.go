@@ -8,21 +8,25 @@
 // # What a missing number means
 //
 // Unknown is a state and never a number. What there is gets the freshness of
-// the page that it came from, and the page's age is asked for once (LastScrape),
-// with its clock being the sample's timestamp and not the time of the question:
+// the page that it came from. The age of a page runs from its last scrape, which
+// is asked for once (query.LastScrape), and not from the time of the question:
 //
 //	Fresh   younger than max(1m, 2 scrape intervals + cache TTL)
 //	Aging   younger than max(5m, twice that)
 //	Stale   older
 //
-// What there is not depends on the kind of number and on the page:
+// What a Fresh page leaves out depends on the kind of number:
 //
-//	missing               page Fresh      page Aging   page Stale   no page
-//	gauge of a pod        Absent          Absent       Stale        Absent
-//	rate of a counter     0               Absent       Stale        Absent
-//	mean, 0 completions   NotApplicable   Absent       Stale        Absent
-//	mean, else            Absent          Absent       Stale        Absent
-//	gateway queue         0               Absent       Stale        NotApplicable
+//	gauge of a pod                     Absent
+//	rate of a counter                  0
+//	mean, while nothing was completed  NotApplicable
+//	mean, otherwise                    Absent
+//	gateway queue                      0
+//
+// What an Aging page leaves out is Absent, and what a Stale one does is Stale:
+// it was there and is out of reach. Without any page everything is Absent, but
+// for the gateway queue, which is NotApplicable: this namespace has no gateway
+// that holds requests.
 //
 // For the numbers of a model, the page is the freshest of its live pods; for
 // the gateway queue it is that of an endpoint picker in the model's namespace.

@@ -12,7 +12,7 @@ type Limits struct {
 	Aging time.Duration // younger is Aging, else Stale; >= Fresh
 }
 
-// DefaultLimits returns the least limits of the contract, section 3: 1m and 5m.
+// DefaultLimits returns the least limits, as documented for users: 1m and 5m.
 func DefaultLimits() Limits { return Limits{Fresh: time.Minute, Aging: 5 * time.Minute} }
 
 // For returns l raised for pages that are scraped every interval (0 while

@@ -131,9 +131,9 @@ func TestWindowSpansFourScrapes(t *testing.T) {
 // are not at hand.
 func golden(t *testing.T, area string) []goldenCase {
 	t.Helper()
-	shared := os.Getenv("WVA_SHARED")
+	shared := os.Getenv("WVA_SHARED") //nolint:forbidigo // where recorded cases may lie
 	if shared == "" {
-		t.Skip("WVA_SHARED is not set")
+		t.Skip("WVA_SHARED not set")
 	}
 	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
 	if err != nil {

@@ -57,12 +57,25 @@ func TestMissingReadingsOfAModel(t *testing.T) {
 		remove []query.Quantity
 		want   scaling.Load
 	}{
-		{"idle: no rate, no means", collectortest.Page{}, 1, []query.Quantity{query.Completions, query.InFlightGrowth},
-			scaling.Load{ArrivalRate: scaling.Reading{State: scaling.Aging}, InputTokens: none, OutputTokens: none, TTFT: none, ITL: none, GatewayQueue: none}},
-		{"idle with a rate of 0", collectortest.Page{}, 1, nil,
-			scaling.Load{ArrivalRate: fresh(0), InputTokens: none, OutputTokens: none, TTFT: none, ITL: none, GatewayQueue: none}},
-		{"requests and no means", collectortest.Page{Completions: 2}, 1, nil,
-			scaling.Load{ArrivalRate: fresh(2), GatewayQueue: none}},
+		{
+			"idle: no rate, no means",
+			collectortest.Page{},
+			1,
+			[]query.Quantity{query.Completions, query.InFlightGrowth},
+			scaling.Load{ArrivalRate: scaling.Reading{State: scaling.Aging}, InputTokens: none, OutputTokens: none, TTFT: none, ITL: none, GatewayQueue: none},
+		},
+		{
+			"idle with a rate of 0",
+			collectortest.Page{},
+			1, nil,
+			scaling.Load{ArrivalRate: fresh(0), InputTokens: none, OutputTokens: none, TTFT: none, ITL: none, GatewayQueue: none},
+		},
+		{
+			"requests and no means",
+			collectortest.Page{Completions: 2},
+			1, nil,
+			scaling.Load{ArrivalRate: fresh(2), GatewayQueue: none},
+		},
 		{"page aging and no rows", collectortest.Page{Age: 2 * time.Minute}, 1, []query.Quantity{query.Completions}, every(absent)},
 		{"page stale and no rows", collectortest.Page{Age: 10 * time.Minute}, 1, []query.Quantity{query.Completions}, every(stale)},
 		{"no pod at all", collectortest.Page{Completions: 2}, 0, nil, every(absent)},

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The windows of the contract, section 3.
+// The windows over which peaks, rates and means are taken.
 const (
 	minWindow     = time.Minute
 	unknownWindow = 5 * time.Minute // until a scrape interval is known

@@ -35,14 +35,26 @@ func TestSamplesJoinLivePods(t *testing.T) {
 		{"no model", query.QueueLengthPeak, []collector.Sample{row(3, "model_name", "")}, scaling.Reading{}},
 		{"duplicates fold", query.QueueLengthPeak, []collector.Sample{row(3), row(4, "pod", "", "pod_name", "m000-0"), row(2)}, fresh(4)},
 		{"ranks of a queue add", query.QueueLengthPeak, []collector.Sample{row(3, "pod", "m000-0-rank-0"), row(4, "pod", "m000-0-rank-1")}, fresh(7)},
-		{"ranks fold before they add", query.QueueLengthPeak,
-			[]collector.Sample{row(3, "pod", "m000-0-rank-0"), row(4, "pod", "m000-0-rank-1"), row(5, "pod", "m000-0-rank-0")}, fresh(9)},
-		{"the whole and its ranks are duplicates", query.QueueLengthPeak,
-			[]collector.Sample{row(8), row(3, "pod", "m000-0-rank-0"), row(4, "pod", "m000-0-rank-1")}, fresh(8)},
-		{"one unknown rank makes the sum unknown", query.QueueLengthPeak,
-			[]collector.Sample{row(3, "pod", "m000-0-rank-0"), row(math.NaN(), "pod", "m000-0-rank-1")}, scaling.Reading{}},
-		{"the worst rank of the KV cache", query.KVCacheUsagePeak,
-			[]collector.Sample{row(0.3, "pod", "m000-0-rank-0"), row(0.9, "pod", "m000-0-rank-1"), row(0.1, "pod", "m000-0-rank-2")}, fresh(0.9)},
+		{
+			"ranks fold before they add", query.QueueLengthPeak,
+			[]collector.Sample{row(3, "pod", "m000-0-rank-0"), row(4, "pod", "m000-0-rank-1"), row(5, "pod", "m000-0-rank-0")},
+			fresh(9),
+		},
+		{
+			"the whole and its ranks are duplicates", query.QueueLengthPeak,
+			[]collector.Sample{row(8), row(3, "pod", "m000-0-rank-0"), row(4, "pod", "m000-0-rank-1")},
+			fresh(8),
+		},
+		{
+			"one unknown rank makes the sum unknown", query.QueueLengthPeak,
+			[]collector.Sample{row(3, "pod", "m000-0-rank-0"), row(math.NaN(), "pod", "m000-0-rank-1")},
+			scaling.Reading{},
+		},
+		{
+			"the worst rank of the KV cache", query.KVCacheUsagePeak,
+			[]collector.Sample{row(0.3, "pod", "m000-0-rank-0"), row(0.9, "pod", "m000-0-rank-1"), row(0.1, "pod", "m000-0-rank-2")},
+			fresh(0.9),
+		},
 		{"a suffix that is no rank", query.QueueLengthPeak, []collector.Sample{row(3, "pod", "m000-0-rank-x")}, scaling.Reading{}},
 		{"NaN", query.QueueLengthPeak, []collector.Sample{row(math.NaN())}, scaling.Reading{}},
 		{"infinite", query.QueueLengthPeak, []collector.Sample{row(math.Inf(1))}, scaling.Reading{}},
@@ -53,8 +65,11 @@ func TestSamplesJoinLivePods(t *testing.T) {
 		{"capacity in tokens", query.KVCapacity, []collector.Sample{row(1, "kv_cache_size_tokens", "16000", "num_gpu_blocks", "10", "block_size", "16")}, fresh(16000)},
 		{"capacity in blocks", query.KVCapacity, []collector.Sample{row(1, "kv_cache_size_tokens", "None", "num_gpu_blocks", "10", "block_size", "16")}, fresh(160)},
 		{"capacity unknown", query.KVCapacity, []collector.Sample{row(1, "num_gpu_blocks", "None", "block_size", "16")}, scaling.Reading{}},
-		{"capacity is not added over ranks", query.KVCapacity,
-			[]collector.Sample{row(1, "pod", "m000-0-rank-0", "kv_cache_size_tokens", "9"), row(1, "pod", "m000-0-rank-1", "kv_cache_size_tokens", "9")}, fresh(9)},
+		{
+			"capacity is not added over ranks", query.KVCapacity,
+			[]collector.Sample{row(1, "pod", "m000-0-rank-0", "kv_cache_size_tokens", "9"), row(1, "pod", "m000-0-rank-1", "kv_cache_size_tokens", "9")},
+			fresh(9),
+		},
 		{"capacity names no model", query.KVCapacity, []collector.Sample{row(1, "model_name", "", "kv_cache_size_tokens", "9")}, fresh(9)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -75,8 +90,10 @@ func TestSamplesJoinLivePods(t *testing.T) {
 func TestReplicasAreThePodsThatAreReadyOrReport(t *testing.T) {
 	fleet := collectortest.Fleet(t0, 1, 4)
 	fleet.Pods[1].Ready, fleet.Pods[3].Ready = false, false
-	fleet.Pods = append(fleet.Pods, scaling.Pod{Namespace: "serving", Name: "stray", Ready: true,
-		Variant: scaling.VariantKey{Namespace: "serving", Name: "deleted"}})
+	fleet.Pods = append(fleet.Pods, scaling.Pod{
+		Namespace: "serving", Name: "stray", Ready: true,
+		Variant: scaling.VariantKey{Namespace: "serving", Name: "deleted"},
+	})
 	reporting := fleet
 	reporting.Pods = fleet.Pods[:2] // 0 is Ready, 1 is not; 2 is Ready and silent, 3 neither
 	source := collectortest.New()

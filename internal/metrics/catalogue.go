@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // The names of the instruments. They are part of the contract with users.
 const (
@@ -81,24 +85,40 @@ func decisionInstruments() []Instrument {
 	target := []string{LabelVariant, LabelTarget, LabelTargetKind, LabelNamespace, LabelAccelerator}
 	variant := []string{LabelVariant, LabelNamespace}
 	return []Instrument{
-		{DesiredReplicas, Gauge, "replicas", target,
-			"Replicas that the variant should run, as decided by the latest cycle."},
-		{CurrentReplicas, Gauge, "replicas", target,
-			"Replicas that the scale target is asked to run now. No series while the target cannot be read."},
-		{DesiredRatio, Gauge, "ratio", target,
-			"Desired replicas divided by current replicas; the desired replicas where the current ones are 0."},
-		{ReplicaScaling, Counter, "", append(target[:len(target):len(target)], LabelDirection, LabelReason),
-			"Changes of the desired replicas, by direction (up or down) and the reason of the decision."},
-		{SaturationLevel, Gauge, "", append(variant[:len(variant):len(variant)], LabelSignal),
+		{
+			DesiredReplicas, Gauge, "replicas", target,
+			"Replicas that the variant should run, as decided by the latest cycle.",
+		},
+		{
+			CurrentReplicas, Gauge, "replicas", target,
+			"Replicas that the scale target is asked to run now. No series while the target cannot be read.",
+		},
+		{
+			DesiredRatio, Gauge, "ratio", target,
+			"Desired replicas divided by current replicas; the desired replicas where the current ones are 0.",
+		},
+		{
+			ReplicaScaling, Counter, "", append(slices.Clip(target), LabelDirection, LabelReason),
+			"Changes of the desired replicas, by direction (up or down) and the reason of the decision.",
+		},
+		{
+			SaturationLevel, Gauge, "", append(slices.Clip(variant), LabelSignal),
 			"Saturation of a variant, the mean over its replicas that report of each one's peak over the window: " +
-				"signal kv_cache is the part of the KV cache in use (ratio), queue the waiting requests per replica."},
-		{ScalingDecision, Gauge, "", variant,
-			"Direction of the decision against the current replicas: -1 down, 0 hold, 1 up."},
-		{DecisionAge, Gauge, "seconds", variant,
-			"Time since the analysis behind the decision. It grows while decisions are held without data."},
-		{CurrentLoad, Gauge, "", append(variant[:len(variant):len(variant)], LabelModel, LabelQuantity),
+				"signal kv_cache is the part of the KV cache in use (ratio), queue the waiting requests per replica.",
+		},
+		{
+			ScalingDecision, Gauge, "", variant,
+			"Direction of the decision against the current replicas: -1 down, 0 hold, 1 up.",
+		},
+		{
+			DecisionAge, Gauge, "seconds", variant,
+			"Time since the analysis behind the decision. It grows while decisions are held without data.",
+		},
+		{
+			CurrentLoad, Gauge, "", append(slices.Clip(variant), LabelModel, LabelQuantity),
 			"Load of the model that the variant serves, the same for each of the model's variants: quantity " +
-				"arrival_rate (requests per second), input_tokens and output_tokens (mean tokens per request)."},
+				"arrival_rate (requests per second), input_tokens and output_tokens (mean tokens per request).",
+		},
 	}
 }
 
@@ -107,10 +127,16 @@ func healthInstruments() []Instrument {
 	return []Instrument{
 		{CycleDuration, Histogram, "seconds", nil, "Duration of a cycle from its start to the plan."},
 		{Cycles, Counter, "", []string{LabelOutcome}, "Cycles run, by outcome (success or failure)."},
-		{CollectorQueries, Counter, "", []string{LabelQuery, LabelOutcome},
-			"Queries sent to the metrics source, by query and outcome (success or failure)."},
-		{CollectorQueryDuration, Histogram, "seconds", []string{LabelQuery},
-			"Duration of a query to the metrics source."},
+		{
+			CollectorQueries, Counter, "",
+			[]string{LabelQuery, LabelOutcome},
+			"Queries sent to the metrics source, by query and outcome (success or failure).",
+		},
+		{
+			CollectorQueryDuration, Histogram, "seconds",
+			[]string{LabelQuery},
+			"Duration of a query to the metrics source.",
+		},
 		{Errors, Counter, "", []string{LabelComponent}, "Errors, by the component that met them."},
 	}
 }
@@ -120,7 +146,7 @@ func healthInstruments() []Instrument {
 func (i Instrument) desc(controllerInstance string) *prometheus.Desc {
 	labels := i.Labels
 	if controllerInstance != "" && i.ByInstance() {
-		labels = append(labels[:len(labels):len(labels)], LabelControllerInstance)
+		labels = append(slices.Clip(labels), LabelControllerInstance)
 	}
 	return prometheus.NewDesc(i.Name, i.Help, labels, nil)
 }

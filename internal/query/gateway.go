@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The flow control metrics of the endpoint picker, llm-d-router's name first.
-// Newer versions write both: never add them. reference/serving-metrics.md
-// section 3.
+// The flow control metrics of the endpoint picker: the name of llm-d-router
+// (0.9 on), then that of gateway-api-inference-extension (queue 1.1 on, dispatch
+// cycles 1.4 on). llm-d-router writes both: never add them.
 const (
 	gatewayQueueName       = "llm_d_epp_flow_control_queue_size"
 	gatewayQueueOldName    = "inference_extension_flow_control_queue_size"
@@ -18,9 +18,8 @@ const (
 // gatewayQueue asks two things at once: how many requests are held for each
 // model, and per namespace when a picker with flow control was scraped last.
 //
-// The queue is the expression of reference/serving-metrics.md section 4: the
-// twins fold into one, flows and pickers add up, the target model counts where
-// there is one. A picker names no namespace but its own, and serves one pool:
+// Of the queue the twins fold into one, flows and pickers add up, and the target
+// model counts where there is one, since it is what the engine calls the model. A picker names no namespace but its own, and serves one pool:
 // its namespace is the models'.
 //
 // The time comes from the queue series or, since those vanish while a flow is

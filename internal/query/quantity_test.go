@@ -115,9 +115,9 @@ func TestDuration(t *testing.T) {
 }
 
 func TestGoldenDuration(t *testing.T) {
-	shared := os.Getenv("WVA_SHARED")
+	shared := os.Getenv("WVA_SHARED") //nolint:forbidigo // where recorded cases may lie
 	if shared == "" {
-		t.Skip("WVA_SHARED is not set")
+		t.Skip("WVA_SHARED not set")
 	}
 	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
 	if err != nil {

@@ -20,14 +20,14 @@ const (
 	modelOf  = "namespace, model_name"
 )
 
-// The metric names of vLLM, old and new; sources and versions are in
-// reference/serving-metrics.md section 1. Of twins the first name is preferred.
+// The metric names of vLLM from 0.6 to 0.32. Of twins the first name is
+// preferred.
 const (
 	vllmRunningName     = "vllm:num_requests_running"
 	vllmWaitingName     = "vllm:num_requests_waiting"
 	vllmCacheName       = "vllm:cache_config_info"
 	vllmSuccessName     = "vllm:request_success_total"
-	vllmUsageName       = "vllm:kv_cache_usage_perc"
+	vllmUsageName       = "vllm:kv_cache_usage_perc"  // 0.9.2 on
 	vllmUsageOldName    = "vllm:gpu_cache_usage_perc" // to 0.11
 	vllmInputName       = "vllm:request_prompt_tokens"
 	vllmOutputName      = "vllm:request_generation_tokens"
@@ -47,11 +47,14 @@ const (
 // of 30s and show a scrape up to 30s late. Hence the first where there is one,
 // else the second. Scrapes are counted only of series that existed a ScrapeSpan
 // ago, so that ScrapeSpan / count is the scrape interval and not the age of a
-// young pod.
+// young pod; while there is none that old, those of the last minute stand for
+// them, if they are enough (four, an interval of 15s or less) to be divided by.
 func vllmLastScrape(time.Duration) string {
 	const of = podOf + ", job"
 	at := fmt.Sprintf("max by (%[1]s) (timestamp(%[2]s)) or max by (%[1]s) (max_over_time(timestamp(%[2]s)[15m:30s]))", of, vllmRunningName)
-	scrapes := fmt.Sprintf("max by (%[1]s) (count_over_time(%[2]s[%[3]s]) and %[2]s offset %[3]s)", of, vllmRunningName, Duration(ScrapeSpan))
+	const early = time.Minute
+	scrapes := fmt.Sprintf("max by (%[1]s) ((count_over_time(%[2]s[%[3]s]) and %[2]s offset %[3]s) or ((count_over_time(%[2]s[%[4]s]) and %[2]s offset %[4]s) >= 4) * %[5]d)",
+		of, vllmRunningName, Duration(ScrapeSpan), Duration(early), ScrapeSpan/early)
 	return stat(StatAt, at) + " or " + stat(StatScrapes, scrapes)
 }
 

@@ -2,6 +2,8 @@ package collectortest
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
@@ -79,10 +81,12 @@ func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 
 // servePod adds the answers for one pod.
 func (s *Source) servePod(now time.Time, labels []string, page Page) {
-	job := append(labels, query.LabelJob, "vllm")
-	s.Answer(query.LastScrape, Row(unix(now.Add(-page.Age)), append(job, query.LabelStat, query.StatAt)...))
+	scrape := func(v float64, stat string) collector.Sample {
+		return Row(v, slices.Concat(labels, []string{query.LabelJob, "vllm", query.LabelStat, stat})...)
+	}
+	s.Answer(query.LastScrape, scrape(unix(now.Add(-page.Age)), query.StatAt))
 	if page.Interval > 0 {
-		s.Answer(query.LastScrape, Row(float64(query.ScrapeSpan/page.Interval), append(job, query.LabelStat, query.StatScrapes)...))
+		s.Answer(query.LastScrape, scrape(float64(query.ScrapeSpan/page.Interval), query.StatScrapes))
 	}
 	for q, v := range map[query.Quantity]float64{
 		query.KVCacheUsagePeak: page.KVCacheUsage,
@@ -94,7 +98,8 @@ func (s *Source) servePod(now time.Time, labels []string, page Page) {
 		s.Answer(q, Row(v, labels...))
 	}
 	// The description of the cache has no model_name: the last pair of labels.
-	s.Answer(query.KVCapacity, Row(1, append(labels[:len(labels)-2:len(labels)-2], query.LabelCacheTokens, fmt.Sprint(page.CacheTokens))...))
+	cache := slices.Concat(labels[:len(labels)-2], []string{query.LabelCacheTokens, strconv.Itoa(page.CacheTokens)})
+	s.Answer(query.KVCapacity, Row(1, cache...))
 }
 
 // serveModel adds the answers for one model.

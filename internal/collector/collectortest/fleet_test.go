@@ -16,8 +16,10 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestServedFleetIsMeasuredAsWritten(t *testing.T) {
 	source := collectortest.New()
 	fleet := collectortest.Fleet(t0, 2, 3)
-	source.Serve(fleet, collectortest.Page{Interval: 15 * time.Second, KVCacheUsage: 0.5, QueueLength: 2, Running: 7, CacheTokens: 16000,
-		Completions: 3, InFlightGrowth: 1, Input: 100, Output: 200, TTFT: 80, ITL: 10, GatewayQueue: 4})
+	source.Serve(fleet, collectortest.Page{
+		Interval: 15 * time.Second, KVCacheUsage: 0.5, QueueLength: 2, Running: 7, CacheTokens: 16000,
+		Completions: 3, InFlightGrowth: 1, Input: 100, Output: 200, TTFT: 80, ITL: 10, GatewayQueue: 4,
+	})
 	got := collector.New(source, testingclock.NewFakePassiveClock(t0), collector.Options{}).Collect(t.Context(), fleet)
 	if len(got) != 2 || len(got[1].Replicas) != 3 {
 		t.Fatalf("got %+v, want 2 models with 3 replicas", got)

@@ -23,7 +23,8 @@ type Call struct {
 // Source is a collector.Source in memory. The zero value is not usable; it is
 // safe for concurrent use.
 type Source struct {
-	shapes map[string]query.Quantity // by expression without its numbers
+	numbers *regexp.Regexp            // in an expression, among them the window
+	shapes  map[string]query.Quantity // by expression without its numbers
 
 	mu      sync.Mutex
 	calls   []Call
@@ -37,13 +38,14 @@ var _ collector.Source = (*Source)(nil)
 // New returns a Source that answers every quantity with an empty vector.
 func New() *Source {
 	s := &Source{
+		numbers: regexp.MustCompile(`[0-9]+[smhd]?`),
 		shapes:  map[string]query.Quantity{},
 		answers: map[query.Quantity][]collector.Sample{},
 		errs:    map[query.Quantity]error{},
 		hangs:   map[query.Quantity]bool{},
 	}
 	for _, q := range query.All() {
-		s.shapes[shape(q.Expr(time.Minute))] = q
+		s.shapes[s.shape(q.Expr(time.Minute))] = q
 	}
 	return s
 }
@@ -107,7 +109,7 @@ func (s *Source) Calls() []Call {
 // Query implements collector.Source. An expression that is not in the catalogue
 // is an error.
 func (s *Source) Query(ctx context.Context, expr string, at time.Time) ([]collector.Sample, error) {
-	q, ok := s.shapes[shape(expr)]
+	q, ok := s.shapes[s.shape(expr)]
 	if !ok {
 		return nil, fmt.Errorf("collectortest: not in the catalogue: %s", expr)
 	}
@@ -130,10 +132,8 @@ func (s *Source) Query(ctx context.Context, expr string, at time.Time) ([]collec
 	return rows, nil
 }
 
-// shape returns an expression without its numbers, among them the window.
-func shape(expr string) string {
-	return regexp.MustCompile(`[0-9]+[smhd]?`).ReplaceAllString(expr, "#")
-}
+// shape returns an expression without its numbers.
+func (s *Source) shape(expr string) string { return s.numbers.ReplaceAllString(expr, "#") }
 
 // clone copies rows and their labels.
 func clone(rows []collector.Sample) []collector.Sample {

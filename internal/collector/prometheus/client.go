@@ -37,7 +37,7 @@ func (c *client) Do(ctx context.Context, req *http.Request) (*http.Response, []b
 	if err != nil {
 		return nil, nil, unreached(c.host, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return nil, nil, unreached(c.host, err)

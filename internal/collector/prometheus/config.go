@@ -13,8 +13,8 @@ import (
 // defaultTimeout bounds a query for callers that set no deadline.
 const defaultTimeout = 30 * time.Second
 
-// Config says where the store is and how to reach it. The fields are those of
-// the contract, section 3.
+// Config says where the store is and how to reach it. The fields are the
+// PROMETHEUS_* settings of the operator.
 type Config struct {
 	// URL is the base of the API, with the path prefix if there is one. Its query
 	// parameters are sent with every query (Thanos: dedup, partial_response).
@@ -52,8 +52,7 @@ func (c Config) validate() (*url.URL, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		// The parser's error repeats the URL, which may hold a password.
-		var parse *url.Error
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[*url.Error](err); ok {
 			err = parse.Err
 		}
 		return nil, fmt.Errorf("parsing the Prometheus URL: %w", err)
@@ -61,8 +60,8 @@ func (c Config) validate() (*url.URL, error) {
 	switch {
 	case c.URL == "":
 		return nil, errors.New("the Prometheus URL is empty")
-	case u.Scheme != "https" && !c.AllowInsecure:
-		return nil, fmt.Errorf("HTTPS is required - URL must use https:// scheme: %s", shown(u, c.URL)) //nolint:staticcheck // text fixed by the contract
+	case u.Scheme != "https" && !c.AllowInsecure: // users and scripts know this text
+		return nil, fmt.Errorf("HTTPS is required - URL must use https:// scheme: %s", shown(u, c.URL))
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("the scheme of the Prometheus URL must be https or http: %s", shown(u, c.URL))
 	case u.Host == "":

@@ -88,13 +88,11 @@ func (s *Source) Close() { s.client.http.CloseIdleConnections() }
 
 // described returns err as an *Error.
 func (s *Source) described(err error) error {
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	// What the library says about a 2xx answer.
-	var answered *v1.Error
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*v1.Error](err); ok {
 		return &Error{Host: s.client.host, Status: http.StatusOK, Found: answered.Error(), err: err}
 	}
 	return unreached(s.client.host, err)

@@ -90,7 +90,7 @@ func serveTLS(t *testing.T, a authority, change func(*tls.Config)) *httptest.Ser
 		answer(http.StatusOK, vector(nil))(w, r)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}} //nolint:gosec // a test sets the version
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	change(server.TLS)
 	server.StartTLS()
 	t.Cleanup(server.Close)
