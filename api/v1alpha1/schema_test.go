@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -181,9 +182,7 @@ func TestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			obj := parse(t, []byte("apiVersion: llmd.ai/v1alpha1\nkind: VariantAutoscaling\nmetadata: {name: va}\n"))
 			spec := map[string]any{"modelID": "m"}
-			for k, v := range parse(t, []byte("{"+tt.spec+"}")) {
-				spec[k] = v
-			}
+			maps.Copy(spec, parse(t, []byte("{"+tt.spec+"}")))
 			obj["spec"] = spec
 			dropped, errs := s.admit(t, obj)
 			if len(dropped) > 0 {

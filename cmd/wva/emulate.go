@@ -83,13 +83,12 @@ func runEmulate(ctx context.Context, out, errOut io.Writer, o emulateOptions) er
 	if err != nil {
 		return fmt.Errorf("making a client of the cluster: %w", err)
 	}
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", o.listen, err)
 	}
-	defer listener.Close()
 	if err := announce(out, o.addressFile, "http://"+listener.Addr().String()); err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { fleet.Run(ctx); return nil })
@@ -138,7 +137,7 @@ func announce(out io.Writer, file, url string) error {
 		return nil
 	}
 	temporary := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".new")
-	if err := os.WriteFile(temporary, []byte(url+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(temporary, []byte(url+"\n"), 0o600); err != nil {
 		return fmt.Errorf("writing the address: %w", err)
 	}
 	if err := os.Rename(temporary, file); err != nil {
@@ -156,7 +155,7 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		stopped <- server.Shutdown(last)
 	})

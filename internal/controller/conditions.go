@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,16 +84,19 @@ func scalerFollowing(was v1alpha1.VariantAutoscalingStatus, e explain.Explanatio
 	}
 }
 
+// overdueReasons are the reasons of steps that name an overdue order.
+var overdueReasons = []scaling.Reason{
+	scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
+}
+
 // overdue returns what the order of e waits for when it is overdue, else "".
 func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scaling.Reason {
 	silent := e.Decision.Fallback
 	for _, s := range e.Decision.Steps {
-		switch s.Reason {
-		case scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady:
+		if slices.Contains(overdueReasons, s.Reason) {
 			return s.Reason
-		case scaling.ReasonInTransition:
-			silent = true
 		}
+		silent = silent || s.Reason == scaling.ReasonInTransition
 	}
 	if before := overdueIn(was); silent && decides(was, e) && stillWaits(before, e) {
 		return before

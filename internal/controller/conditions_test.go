@@ -90,7 +90,8 @@ func TestConditionsCarryGenerationAndMoveTheirTimeOnAFlipOnly(t *testing.T) {
 
 // TestMetricsAvailableAsPublished holds the cases of the area
 // metrics-availability of the recorded contract. Two deviate: a source that is
-// not configured is a fault like any other, and a message holds no age.
+// not configured is a fault like any other, and a message holds no age. T-604, an
+// answer of the wrong type, does not reach a snapshot.
 func TestMetricsAvailableAsPublished(t *testing.T) {
 	fault := func(text string) func(*explain.Explanation) {
 		return func(e *explain.Explanation) { e.Snapshot.Fault, e.Snapshot.Replicas = text, nil }

@@ -72,8 +72,8 @@ func update(stored *v1alpha1.OptimizedAlloc, c change) *v1alpha1.LastUpdate {
 		if c.number == before && last != nil && last.UpdateTime != nil && last.Reason == c.reason {
 			return last
 		}
-		if c.number == before {
-			at = c.now
+		if c.number == before || last != nil && last.UpdateTime != nil && at.Before(last.UpdateTime.Time) {
+			at = c.now // the number is older than what is stored about it
 		}
 	}
 	moved := metav1.NewTime(at)

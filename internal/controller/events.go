@@ -48,7 +48,7 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 		out = append(out, notice{corev1.EventTypeNormal, eventScaledDown, action, explain.Scaled(v.Explanation, from)})
 	}
 	if late := overdueIn(is); late != "" && late != overdueIn(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation)})
+		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late)})
 	}
 	if fallbackOf(is) != nil && fallbackOf(was) == nil {
 		out = append(out, notice{corev1.EventTypeWarning, eventHeld, "Hold", explain.Held(v.Explanation)})

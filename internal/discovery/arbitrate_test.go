@@ -37,7 +37,8 @@ func TestOldestScalesTheTarget(t *testing.T) {
 		"none": {nil, []string{}, keys{}},
 		"golden SC-conflict-047: same target name, other namespace": {
 			[]v1alpha1.VariantAutoscaling{claimant("n1", "a", "d1", 5), claimant("n2", "b", "d1", 1)},
-			[]string{"n1/a", "n2/b"}, keys{},
+			[]string{"n1/a", "n2/b"},
+			keys{},
 		},
 		"golden SC-conflict-049: two conflicts": {
 			[]v1alpha1.VariantAutoscaling{
@@ -57,11 +58,13 @@ func TestOldestScalesTheTarget(t *testing.T) {
 		},
 		"the default target conflicts too": {
 			[]v1alpha1.VariantAutoscaling{implicit, claimant("ns", "x", "d", 1)},
-			[]string{"ns/x"}, keys{"ns/d": {"ns/x", "ns/d"}, "ns/x": {"ns/x", "ns/d"}},
+			[]string{"ns/x"},
+			keys{"ns/d": {"ns/x", "ns/d"}, "ns/x": {"ns/x", "ns/d"}},
 		},
 		"another version of the kind is the same target": {
 			[]v1alpha1.VariantAutoscaling{claimant("ns", "a", "d", 1), otherVersion},
-			[]string{"ns/a"}, keys{"ns/a": {"ns/a", "ns/b"}, "ns/b": {"ns/a", "ns/b"}},
+			[]string{"ns/a"},
+			keys{"ns/a": {"ns/a", "ns/b"}, "ns/b": {"ns/a", "ns/b"}},
 		},
 		"another kind is not":             {[]v1alpha1.VariantAutoscaling{claimant("ns", "a", "d", 1), statefulSet}, []string{"ns/a", "ns/b"}, keys{}},
 		"who is being deleted has no say": {[]v1alpha1.VariantAutoscaling{deleted, claimant("ns", "b", "d", 2)}, []string{"ns/b"}, keys{}},

@@ -50,11 +50,13 @@ func TestLiving(t *testing.T) {
 		"not ready": {livePod("p", with(corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(at(60))})), pod{}, true},
 		"unschedulable": {
 			livePod("p", with(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable})),
-			pod{unschedulable: true}, true,
+			pod{unschedulable: true},
+			true,
 		},
 		"held back by a scheduling gate": {
 			livePod("p", with(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated})),
-			pod{}, true,
+			pod{},
+			true,
 		},
 		"terminating": {livePod("p", readySince(60), terminating), pod{}, false},
 		"succeeded":   {livePod("p", inPhase(corev1.PodSucceeded)), pod{}, false},

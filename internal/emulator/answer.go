@@ -25,7 +25,7 @@ type answer struct {
 	sent       int   // tokens
 }
 
-// chunk marshals what all chunks of the answer have, with its choices.
+// object returns what the API calls the answer, or a chunk of it.
 func (a *answer) object() string {
 	switch {
 	case a.chat && a.stream:

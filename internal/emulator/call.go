@@ -66,6 +66,7 @@ func (c *call) handle(e serving.Event) {
 		page.observeFinish(c, e.At)
 		c.leave()
 		c.receiver.finished(c.request)
+	default: // aborts are ours, and nothing else concerns a call
 	}
 }
 

@@ -51,7 +51,7 @@ func (f *fleet) setPod(now time.Duration, pod Pod) error {
 	p := f.declare(ModelKey{Namespace: pod.Namespace, ID: pod.Model})
 	key := podKey{pod.Namespace, pod.Name}
 	state := f.pods[key]
-	if state != nil && (state.pod.UID != pod.UID || state.pod.Model != pod.Model || state.pod.Profile != pod.Profile) {
+	if state != nil && !state.pod.same(pod) {
 		f.deletePod(now, pod.Namespace, pod.Name)
 		state = nil
 	}

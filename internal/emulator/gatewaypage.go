@@ -111,52 +111,61 @@ func (p *pool) sortedFlows() []flowKey {
 // the EPP's, its series appear when they are first used; ready_pods is there
 // from the start.
 func writeGatewayPage(e *exposition, pools []*pool) {
-	const ext, obj = "inference_extension_flow_control_", "inference_objective_"
-	e.family(ext+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
+	writeFlowControl(e, pools)
+	writeObjectives(e, pools)
+	e.family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
+	for _, p := range pools {
+		e.sample("inference_pool_ready_pods", labelSet("name", p.name), float64(len(p.replicas)))
+	}
+}
+
+// writeFlowControl writes what waits and has waited before the replicas.
+func writeFlowControl(e *exposition, pools []*pool) {
+	const name = "inference_extension_flow_control_"
+	e.family(name+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
 	for _, p := range pools {
 		for _, key := range p.sortedFlows() {
-			e.sample(ext+"queue_size", labelSet(p.flowLabels(key)...), float64(p.flows[key].size))
+			e.sample(name+"queue_size", labelSet(p.flowLabels(key)...), float64(p.flows[key].size))
 		}
 	}
-	e.family(ext+"request_queue_duration_seconds", "histogram", "Time requests spend in the flow control layer.")
+	e.family(name+"request_queue_duration_seconds", "histogram", "Time requests spend in the flow control layer.")
 	for _, p := range pools {
 		for _, key := range p.sortedFlows() {
 			f := p.flows[key]
 			for _, outcome := range slices.Sorted(maps.Keys(f.durations)) {
-				e.histogram(ext+"request_queue_duration_seconds", labelSet(append(p.flowLabels(key), "outcome", outcome)...), f.durations[outcome])
+				e.histogram(name+"request_queue_duration_seconds", labelSet(append(p.flowLabels(key), "outcome", outcome)...), f.durations[outcome])
 			}
 		}
 	}
 	// The witness that flow control is on, so that no queue_size means an empty queue.
-	e.family(ext+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
+	e.family(name+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
 	cycles := newHistogram(dispatchBuckets())
 	for _, p := range pools {
-		for i, n := range p.dispatches.counts {
-			cycles.counts[i] += n
-		}
-		cycles.sum += p.dispatches.sum
+		cycles.add(&p.dispatches)
 	}
-	e.histogram(ext+"dispatch_cycle_duration_seconds", "", &cycles)
-	e.family(obj+"request_total", "counter", "Counter of inference requests, raised after admission.")
+	e.histogram(name+"dispatch_cycle_duration_seconds", "", &cycles)
+}
+
+// writeObjectives writes what has become of requests; a pool without any yet
+// has no series.
+func writeObjectives(e *exposition, pools []*pool) {
+	const name = "inference_objective_"
+	e.family(name+"request_total", "counter", "Counter of inference requests, raised after admission.")
 	for _, p := range pools {
 		if p.hasRequests {
-			e.sample(obj+"request_total", labelSet(append(p.modelLabels(), "priority", priority)...), float64(p.requests))
+			e.sample(name+"request_total", labelSet(append(p.modelLabels(), "priority", priority)...), float64(p.requests))
 		}
 	}
-	e.family(obj+"request_error_total", "counter", "Counter of inference requests that failed.")
+	e.family(name+"request_error_total", "counter", "Counter of inference requests that failed.")
 	for _, p := range pools {
 		for _, code := range slices.Sorted(maps.Keys(p.errors)) {
-			e.sample(obj+"request_error_total", labelSet(append(p.modelLabels(), "error_code", code)...), float64(p.errors[code]))
+			e.sample(name+"request_error_total", labelSet(append(p.modelLabels(), "error_code", code)...), float64(p.errors[code]))
 		}
 	}
-	e.family(obj+"running_requests", "gauge", "Requests running on the pool.")
+	e.family(name+"running_requests", "gauge", "Requests running on the pool.")
 	for _, p := range pools {
 		if p.hasRequests {
-			e.sample(obj+"running_requests", labelSet("model_name", p.key.ID), float64(p.running))
+			e.sample(name+"running_requests", labelSet("model_name", p.key.ID), float64(p.running))
 		}
-	}
-	e.family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
-	for _, p := range pools {
-		e.sample("inference_pool_ready_pods", labelSet("name", p.name), float64(len(p.replicas)))
 	}
 }

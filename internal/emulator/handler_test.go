@@ -41,14 +41,12 @@ func serve(t testing.TB, o Options) (*Emulator, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { e.Run(ctx) })
+	running.Go(func() { e.Run(t.Context()) })
 	server := httptest.NewServer(e.Handler())
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
-		cancel()
 		running.Wait()
 	})
 	return e, server

@@ -1,9 +1,6 @@
 package emulator
 
-import (
-	"slices"
-	"sort"
-)
+import "slices"
 
 // histogram counts observations in buckets with inclusive upper bounds.
 type histogram struct {
@@ -17,8 +14,17 @@ func newHistogram(bounds []float64) histogram {
 }
 
 func (h *histogram) observe(v float64) {
-	h.counts[sort.SearchFloat64s(h.bounds, v)]++
+	i, _ := slices.BinarySearch(h.bounds, v) // the first bound that is not below v
+	h.counts[i]++
 	h.sum += v
+}
+
+// add books the observations of other, whose bounds are the same.
+func (h *histogram) add(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.sum += other.sum
 }
 
 func (h *histogram) clone() histogram {

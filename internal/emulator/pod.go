@@ -19,6 +19,12 @@ type Pod struct {
 	Terminating     bool
 }
 
+// same returns whether other is the same pod at another time, not a later one of
+// its name or one that now emulates something else.
+func (p Pod) same(other Pod) bool {
+	return p.UID == other.UID && p.Model == other.Model && p.Profile == other.Profile
+}
+
 // ModelKey identifies a model: the ID alone never does.
 type ModelKey struct{ Namespace, ID string }
 

@@ -86,8 +86,8 @@ func checkInvariants(t *testing.T, r *Replica) {
 	held := 0
 	for i := range r.running {
 		q := &r.running[i]
-		held += q.blocks
-		if q.computed+q.chunk > q.blocks*r.profile.BlockSize {
+		held += int(q.blocks)
+		if q.computed+q.chunk > q.blocks*r.blockSize {
 			t.Fatalf("request %d has %d tokens in %d blocks", q.id, q.computed+q.chunk, q.blocks)
 		}
 	}

@@ -2,20 +2,21 @@ package serving
 
 import "time"
 
-// sequence is a request inside the machine.
+// sequence is a request inside the machine: 64 bytes, one line of a CPU's cache.
+// Its counts fit because a Profile bounds them by 2^30.
 type sequence struct {
 	id        uint64
-	input     int // prompt [tokens]
-	output    int // to put out [tokens]
-	cached    int // of input, found in the prefix cache [tokens]
-	computed  int // tokens whose keys and values are in the cache
-	generated int // tokens put out; kept over a preemption
-	blocks    int // KV cache blocks held
-	chunk     int // tokens computed in the present step
-	decoding  bool
-	admitted  bool // has been in the batch at least once
 	arrived   time.Duration
 	last      time.Duration // when it put out its last token
+	input     int32         // prompt [tokens]
+	output    int32         // to put out [tokens]
+	cached    int32         // of input, found in the prefix cache [tokens]
+	computed  int32         // tokens whose keys and values are in the cache
+	generated int32         // tokens put out; kept over a preemption
+	blocks    int32         // KV cache blocks held
+	chunk     int32         // tokens computed in the present step
+	decoding  bool
+	admitted  bool // has been in the batch at least once
 }
 
 // queue is a double-ended queue of sequences on a ring. The zero value is empty.

@@ -24,7 +24,8 @@ type Replica struct {
 
 	running    []sequence // in the order of admission, at most MaxBatchSize
 	waiting    queue
-	freeBlocks int
+	freeBlocks int32
+	blockSize  int32 // tokens
 
 	stats  Stats
 	events []Event // not yet taken by Advance
@@ -39,7 +40,8 @@ func New(profile Profile, o Options) (*Replica, error) {
 		profile:    profile,
 		milestones: o.Milestones,
 		running:    make([]sequence, 0, min(profile.MaxBatchSize, 256)),
-		freeBlocks: profile.Blocks(),
+		freeBlocks: int32(profile.Blocks()),
+		blockSize:  int32(profile.BlockSize),
 	}, nil
 }
 
@@ -78,8 +80,8 @@ func (r *Replica) Submit(now time.Duration, req Request) Refusal {
 		r.free = max(r.free, r.now)
 	}
 	r.waiting.pushBack(sequence{
-		id: req.ID, input: req.InputTokens, output: req.OutputTokens, cached: req.CachedTokens,
-		arrived: r.now,
+		id: req.ID, arrived: r.now,
+		input: int32(req.InputTokens), output: int32(req.OutputTokens), cached: int32(req.CachedTokens),
 	})
 	return Accepted
 }
@@ -108,7 +110,7 @@ func (r *Replica) Abort(now time.Duration, id uint64) bool {
 func (r *Replica) abort(s *sequence) {
 	r.freeBlocks += s.blocks
 	r.stats.Aborted++
-	r.emit(Event{At: r.now, ID: s.id, Kind: Aborted, Tokens: int32(s.generated)})
+	r.emit(Event{At: r.now, ID: s.id, Kind: Aborted, Tokens: s.generated})
 }
 
 // Next returns when the replica has something to do next: the end of the step
@@ -141,9 +143,10 @@ func (r *Replica) Advance(now time.Duration, buf []Event) []Event {
 // Stats returns a snapshot as of the last call that was given a time.
 func (r *Replica) Stats() Stats {
 	s := r.stats
+	s.GenerationTokens = s.FirstTokens + s.InterTokens
 	s.Running, s.Waiting = len(r.running), r.waiting.len()
 	s.Blocks = r.profile.Blocks()
-	s.UsedBlocks = s.Blocks - r.freeBlocks
+	s.UsedBlocks = s.Blocks - int(r.freeBlocks)
 	return s
 }
 

@@ -4,9 +4,9 @@ import "time"
 
 // load is what one step computes; see doc.go for the law that makes it time.
 type load struct {
-	decoding int  // requests that compute one token to put out the next
-	prefill  int  // tokens of prompt, or recomputed after a preemption
-	begins   bool // a prompt begins in this step
+	decoding int32 // requests that compute one token to put out the next
+	prefill  int32 // tokens of prompt, or recomputed after a preemption
+	begins   bool  // a prompt begins in this step
 }
 
 func (p *Profile) stepTime(l load) time.Duration {
@@ -33,10 +33,16 @@ func (r *Replica) beginStep() {
 
 // scheduleRunning gives every running request its tokens, oldest first, and
 // preempts from the youngest end when blocks run out.
-func (r *Replica) scheduleRunning() (l load, budget int, preempted bool) {
-	budget = r.profile.MaxBatchedTokens
+func (r *Replica) scheduleRunning() (l load, budget int32, preempted bool) {
+	budget = int32(r.profile.MaxBatchedTokens)
 	for i := 0; i < len(r.running) && budget > 0; i++ {
 		s := &r.running[i]
+		if s.decoding && s.computed < s.blocks*r.blockSize { // the common case: one token, and room for it
+			s.chunk = 1
+			budget--
+			l.decoding++
+			continue
+		}
 		chunk := min(s.input+s.generated-s.computed, budget)
 		for need := r.blocksFor(s, chunk); need > 0; need = r.blocksFor(s, chunk) {
 			if need <= r.freeBlocks {
@@ -63,7 +69,7 @@ func (r *Replica) scheduleRunning() (l load, budget int, preempted bool) {
 
 // admit moves requests from the queue to the batch while there is room for
 // their first chunk.
-func (r *Replica) admit(l *load, budget int) {
+func (r *Replica) admit(l *load, budget int32) {
 	for r.waiting.len() > 0 && len(r.running) < r.profile.MaxBatchSize && budget > 0 {
 		s := r.waiting.at(0)
 		s.computed = s.cached
@@ -84,7 +90,7 @@ func (r *Replica) admit(l *load, budget int) {
 }
 
 func (r *Replica) countAdmission(s *sequence) {
-	r.emit(Event{At: r.free, ID: s.id, Kind: Admitted, Tokens: int32(s.generated)})
+	r.emit(Event{At: r.free, ID: s.id, Kind: Admitted, Tokens: s.generated})
 	if s.admitted {
 		return
 	}
@@ -96,13 +102,12 @@ func (r *Replica) countAdmission(s *sequence) {
 }
 
 // blocksFor returns how many blocks s lacks to compute chunk more tokens.
-func (r *Replica) blocksFor(s *sequence, chunk int) int {
-	size := r.profile.BlockSize
-	short := s.computed + chunk - s.blocks*size
+func (r *Replica) blocksFor(s *sequence, chunk int32) int32 {
+	short := s.computed + chunk - s.blocks*r.blockSize
 	if short <= 0 {
 		return 0
 	}
-	return (short + size - 1) / size
+	return (short + r.blockSize - 1) / r.blockSize
 }
 
 // preemptYoungest sends the request that was admitted last back to the head of
@@ -111,7 +116,7 @@ func (r *Replica) preemptYoungest() {
 	last := len(r.running) - 1
 	s := r.running[last]
 	r.running = r.running[:last]
-	r.emit(Event{At: r.free, ID: s.id, Kind: Preempted, Tokens: int32(s.computed)})
+	r.emit(Event{At: r.free, ID: s.id, Kind: Preempted, Tokens: s.computed})
 	r.freeBlocks += s.blocks
 	r.stats.Preemptions++
 	s.blocks, s.computed, s.chunk, s.decoding = 0, 0, 0, false
@@ -121,7 +126,7 @@ func (r *Replica) preemptYoungest() {
 // endStep books what the step computed, puts out tokens and lets go what has
 // finished.
 func (r *Replica) endStep() {
-	computed, kept := 0, 0
+	computed, kept := int32(0), 0
 	for i := range r.running {
 		s := &r.running[i]
 		computed += s.chunk
@@ -140,7 +145,7 @@ func (r *Replica) endStep() {
 	r.stats.Steps++
 	r.stats.Busy += r.stepTook
 	if !r.milestones {
-		r.emit(Event{At: r.stepEnd, Kind: Step, Tokens: int32(computed)})
+		r.emit(Event{At: r.stepEnd, Kind: Step, Tokens: computed})
 	}
 }
 
@@ -154,22 +159,25 @@ func (r *Replica) book(s *sequence) (last bool) {
 	}
 	s.decoding = true
 	s.generated++
-	r.stats.GenerationTokens++
-	if s.generated == 1 {
-		r.stats.PromptTokens += uint64(s.input)
-		r.stats.CachedTokens += uint64(s.cached)
-		r.stats.FirstTokens++
-		r.stats.TTFT += r.stepEnd - s.arrived
-		r.emit(Event{At: r.stepEnd, ID: s.id, Kind: FirstToken, Tokens: 1})
-	} else {
+	if s.generated > 1 {
 		r.stats.InterTokens++
 		r.stats.ITL += r.stepEnd - s.last
 		if !r.milestones {
-			r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Token, Tokens: int32(s.generated)})
+			r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Token, Tokens: s.generated})
 		}
+	} else {
+		r.bookFirst(s)
 	}
 	s.last = r.stepEnd
 	return s.generated == s.output
+}
+
+func (r *Replica) bookFirst(s *sequence) {
+	r.stats.PromptTokens += uint64(s.input)
+	r.stats.CachedTokens += uint64(s.cached)
+	r.stats.FirstTokens++
+	r.stats.TTFT += r.stepEnd - s.arrived
+	r.emit(Event{At: r.stepEnd, ID: s.id, Kind: FirstToken, Tokens: 1})
 }
 
 func (r *Replica) finish(s *sequence) {
@@ -178,5 +186,5 @@ func (r *Replica) finish(s *sequence) {
 	r.stats.FinishedInput += uint64(s.input)
 	r.stats.FinishedOutput += uint64(s.output)
 	r.stats.FinishedLatency += r.stepEnd - s.arrived
-	r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Finished, Tokens: int32(s.generated)})
+	r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Finished, Tokens: s.generated})
 }

@@ -22,9 +22,10 @@ import (
 func main() {
 	duration := flag.Duration("duration", 0, "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C")
 	root := flag.String("root", ".", "the checkout, with bin and .local/bin built")
+	picture := flag.String("picture", "", "draw the run into this SVG file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *root, *duration)
+	err := run(ctx, *root, *picture, *duration)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -36,7 +37,7 @@ func main() {
 // be followed again.
 const shortest = 3 * time.Minute
 
-func run(ctx context.Context, root string, duration time.Duration) (err error) {
+func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
 	if duration != 0 && duration < shortest {
 		return fmt.Errorf("-duration %s: want 0 or at least %s, the time a rise and a fall take to be followed", duration, shortest)
 	}
@@ -71,6 +72,11 @@ func run(ctx context.Context, root string, duration time.Duration) (err error) {
 	watchErr := s.watch(ctx, live)
 	if err := errors.Join(watchErr, live.Close()); err != nil {
 		return err
+	}
+	if picture != "" {
+		if err := s.film.draw(picture, s.panels()); err != nil {
+			return err
+		}
 	}
 	if duration == 0 || ctx.Err() != nil {
 		return nil // ended by hand: there is nothing to judge

@@ -77,6 +77,7 @@ type scene struct {
 	length   time.Duration // of the load; 0 goes on
 	started  time.Time
 	seen     map[string]*replicas
+	film     film
 }
 
 // begin starts the fleet, the manager and the load, and says what runs where.

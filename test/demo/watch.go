@@ -69,6 +69,7 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 		console.Left("VARIANT"), console.Left("MODEL"), console.Right("COST"), console.Right("REQ/S"), console.Left("KV CACHE"),
 		console.Right("QUEUE"), console.Right("READY"), console.Right("CURRENT"), console.Right("DESIRED"), console.Left("REASON"),
 	}
+	s.film.see(time.Since(s.started), all)
 	var rows [][]string
 	cycle := int64(0)
 	for _, e := range all {

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// told returns the reasons and actions of the events of a cycle.
+func told(notices []notice) []string {
+	var out []string
+	for _, n := range notices {
+		out = append(out, n.kind+" "+n.reason+" "+n.action)
+	}
+	return out
+}
+
+func TestEventsTellChangesOnce(t *testing.T) {
+	steady := explanation()
+	grows := explanation(deciding(3, scaling.ReasonSaturated))
+	stuck := explanation(deciding(3, scaling.ReasonTargetNotMoving))
+	noNode := explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable))
+	unready := explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady))
+	blind := explanation(fallback(2))
+	tests := map[string]struct {
+		before []explain.Explanation
+		now    explain.Explanation
+		want   []string
+	}{
+		"first, as many as run":     {nil, steady, nil},
+		"first, more than run":      {nil, grows, []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"steady":                    {[]explain.Explanation{steady}, steady, nil},
+		"up":                        {[]explain.Explanation{steady}, grows, []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"up, told":                  {[]explain.Explanation{steady, grows}, grows, nil},
+		"down":                      {[]explain.Explanation{grows}, explanation(deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal ScaledDown ScaleFrom3To2"}},
+		"overdue":                   {[]explain.Explanation{grows}, stuck, []string{"Warning NotFollowed TargetNotMoving"}},
+		"overdue, told":             {[]explain.Explanation{grows, stuck}, stuck, nil},
+		"overdue for another cause": {[]explain.Explanation{grows, stuck}, noNode, []string{"Warning NotFollowed PodsUnschedulable"}},
+		"pods do not become Ready":  {[]explain.Explanation{grows}, unready, []string{"Warning NotFollowed PodsNotReady"}},
+		"and still do not":          {[]explain.Explanation{grows, unready}, unready, nil},
+		"arrived":                   {[]explain.Explanation{grows, unready}, explanation(running(3, 3, 0), deciding(3, scaling.ReasonSteady)), nil},
+		"a fallback begins":         {[]explain.Explanation{steady}, blind, []string{"Warning Held Hold"}},
+		"a fallback lasts":          {[]explain.Explanation{steady, blind}, blind, nil},
+		"a fallback ends":           {[]explain.Explanation{steady, blind}, steady, nil},
+		"nothing is decided":        {[]explain.Explanation{steady}, explanation(undecided), nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			va := object()
+			va.Status = statusAfter(va, tt.before...)
+			is, _ := next(va, seen(tt.now))
+			if diff := cmp.Diff(told(notices(va.Status, is, seen(tt.now))), tt.want); diff != "" {
+				t.Errorf("-got +want:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
+	v := seen(explanation(deciding(3, scaling.ReasonSaturated)))
+	is, _ := next(object(), v)
+	got := notices(v1alpha1.VariantAutoscalingStatus{}, is, v)
+	if want := "from 2 to 3 replicas: Saturated (why); cycle 7"; len(got) != 1 || got[0].note != want {
+		t.Errorf("got %v, want %q", got, want)
+	}
+}
+
+func TestConflictIsToldToBothAndWhenItChanges(t *testing.T) {
+	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n", Name: name} }
+	two, three := []scaling.VariantKey{key("u"), keyV}, []scaling.VariantKey{key("t"), key("u"), keyV}
+	va := object()
+	for _, step := range []struct {
+		contenders []scaling.VariantKey
+		want       int
+	}{{two, 1}, {two, 0}, {three, 1}, {three, 0}} {
+		v := view{at: at(100), cycle: 9, contenders: step.contenders}
+		is, _ := next(va, v)
+		got := notices(va.Status, is, v)
+		if len(got) != step.want {
+			t.Errorf("contenders %v: got %v, want %d", step.contenders, got, step.want)
+		}
+		for _, n := range got {
+			if n.reason != "TargetConflict" || !strings.HasSuffix(n.note, "; cycle 9") {
+				t.Errorf("got %+v", n)
+			}
+		}
+		va.Status = is
+	}
+	winner := seen(explanation())
+	winner.contenders = []scaling.VariantKey{keyV, key("w")}
+	is, _ := next(object(), winner)
+	if got := told(notices(v1alpha1.VariantAutoscalingStatus{}, is, winner)); !cmp.Equal(got, []string{"Warning TargetConflict Arbitrate"}) {
+		t.Errorf("the winner is told %v", got)
+	}
+}

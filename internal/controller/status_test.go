@@ -1,0 +1,212 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// fakeObjects holds objects and counts the writes.
+type fakeObjects struct {
+	objects map[client.ObjectKey]*v1alpha1.VariantAutoscaling
+	writes  int
+	fail    error // of the next write
+}
+
+func (f *fakeObjects) Variant(_ context.Context, key client.ObjectKey) (*v1alpha1.VariantAutoscaling, error) {
+	va, ok := f.objects[key]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return va.DeepCopy(), nil
+}
+
+func (f *fakeObjects) Variants(context.Context) ([]client.ObjectKey, error) {
+	var keys []client.ObjectKey
+	for key := range f.objects {
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func (f *fakeObjects) WriteStatus(_ context.Context, va *v1alpha1.VariantAutoscaling) error {
+	if err := f.fail; err != nil {
+		f.fail = nil
+		return err
+	}
+	f.writes++
+	f.objects[client.ObjectKeyFromObject(va)] = va.DeepCopy()
+	return nil
+}
+
+// fakeEvents records the events.
+type fakeEvents struct{ told []string }
+
+func (f *fakeEvents) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	f.told = append(f.told, kind+" "+reason+" "+fmt.Sprintf(note, args...))
+}
+
+// noConflicts knows of no shared target.
+type noConflicts struct{}
+
+func (noConflicts) Contenders(scaling.VariantKey) []scaling.VariantKey { return nil }
+
+// fixture is a Status around n/v and a real ledger.
+type fixture struct {
+	*Status
+	objects *fakeObjects
+	events  *fakeEvents
+	ledger  *ledger.Ledger
+}
+
+func newFixture() fixture {
+	va := object()
+	f := fixture{
+		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
+		events:  &fakeEvents{}, ledger: ledger.New(),
+	}
+	f.Status = NewStatus(StatusOptions{Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Events: f.events})
+	return f
+}
+
+// cycle records a cycle that ends at a number of seconds and decides for to
+// replicas, of which the target has current.
+func (f fixture) cycle(seconds, current, to int, reason scaling.Reason) {
+	e := explanation(later(seconds), running(current, current, 0), deciding(to, reason), measured(float64(seconds), 5))
+	history := f.ledger.History()
+	history[keyV] = history[keyV].Decide(to, at(seconds))
+	f.ledger.Record(scaling.Record{
+		Cycle: int64(seconds), Fleet: scaling.Fleet{Variants: []scaling.Variant{e.Variant}},
+		Snapshots: []scaling.Snapshot{e.Snapshot}, History: history,
+		Plan: scaling.Plan{At: at(seconds), Decisions: []scaling.Decision{e.Decision}},
+	})
+}
+
+func (f fixture) reconcile(t *testing.T) reconcile.Result {
+	t.Helper()
+	result, err := f.Reconcile(t.Context(), requestV())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func requestV() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "n", Name: "v"}}
+}
+
+func TestSteadyFleetCausesNoWrites(t *testing.T) {
+	f := newFixture()
+	for i := range 100 {
+		f.cycle(10*(i+1), 2, 2, scaling.ReasonSteady)
+		f.reconcile(t)
+	}
+	if f.objects.writes != 1 {
+		t.Errorf("got %d writes in 100 cycles, want the first one", f.objects.writes)
+	}
+	if len(f.events.told) != 0 {
+		t.Errorf("got events %v", f.events.told)
+	}
+}
+
+func TestStatusFollowsTheDecision(t *testing.T) {
+	f := newFixture()
+	f.reconcile(t) // before the first cycle
+	if f.objects.writes != 0 {
+		t.Fatal("a status was written before the first cycle")
+	}
+	for i, c := range []struct {
+		current, to int
+		reason      scaling.Reason
+		writes      int
+	}{
+		{1, 1, scaling.ReasonSteady, 1},
+		{1, 2, scaling.ReasonSaturated, 2},    // the order
+		{1, 2, scaling.ReasonInTransition, 2}, // nothing has moved
+		{2, 2, scaling.ReasonInTransition, 3}, // the target has
+		{2, 2, scaling.ReasonSteady, 3},
+	} {
+		f.cycle(10*(i+1), c.current, c.to, c.reason)
+		f.reconcile(t)
+		if f.objects.writes != c.writes {
+			t.Errorf("cycle %d: got %d writes, want %d", i, f.objects.writes, c.writes)
+		}
+	}
+	got := f.objects.objects[requestV().NamespacedName].Status
+	want := &v1alpha1.OptimizedAlloc{
+		LastRunTime: stamp(40), Accelerator: "A100", NumReplicas: 2,
+		LastUpdate: &v1alpha1.LastUpdate{UpdateTime: stamp(20), NumReplicasChanged: 1, Reason: "Saturated"},
+	}
+	if diff := cmp.Diff(got.DesiredOptimizedAlloc, want); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+	if got.CurrentAlloc.TTFTAverage != "40.00" {
+		t.Errorf("ttft is %s, want that of the last write", got.CurrentAlloc.TTFTAverage)
+	}
+	if diff := cmp.Diff(f.events.told, []string{"Normal ScaledUp from 1 to 2 replicas: Saturated (why); cycle 20"}); diff != "" {
+		t.Errorf("events, -got +want:\n%s", diff)
+	}
+}
+
+func TestFailedWriteIsTriedAgainAndTellsNothing(t *testing.T) {
+	f := newFixture()
+	f.cycle(10, 1, 2, scaling.ReasonSaturated)
+
+	f.objects.fail = apierrors.NewConflict(schema.GroupResource{}, "v", errors.New("changed"))
+	if result := f.reconcile(t); result.RequeueAfter <= 0 {
+		t.Error("a conflict is not tried again")
+	}
+	f.objects.fail = errors.New("boom")
+	if _, err := f.Reconcile(t.Context(), requestV()); err == nil {
+		t.Error("an error is swallowed")
+	}
+	if len(f.events.told) != 0 {
+		t.Errorf("told before it was written: %v", f.events.told)
+	}
+	f.reconcile(t)
+	if len(f.events.told) != 1 || f.objects.writes != 1 {
+		t.Errorf("got %d writes and events %v, want one of each", f.objects.writes, f.events.told)
+	}
+}
+
+func TestDeletedObjectIsLeftAlone(t *testing.T) {
+	f := newFixture()
+	f.cycle(10, 1, 2, scaling.ReasonSaturated)
+	f.objects.objects[requestV().NamespacedName].DeletionTimestamp = stamp(5)
+	f.reconcile(t)
+	delete(f.objects.objects, requestV().NamespacedName)
+	f.reconcile(t)
+	if f.objects.writes != 0 {
+		t.Error("the status of a deleted object was written")
+	}
+}
+
+func TestEveryObjectIsEnqueuedAfterACycle(t *testing.T) {
+	f := newFixture()
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	if err := f.afterCycles(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		got, shutDown := q.Get() // waits
+		if shutDown || got != requestV() {
+			t.Fatalf("got %v", got)
+		}
+		q.Done(got)
+		f.cycle(10, 1, 1, scaling.ReasonSteady)
+	}
+}

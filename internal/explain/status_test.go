@@ -1,0 +1,133 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// variant returns an explanation of n/v, which serves m on A100.
+func variant(change ...func(*Explanation)) Explanation {
+	e := Explanation{Cycle: 7, Variant: scaling.Variant{
+		Key: scaling.VariantKey{Namespace: "n", Name: "v"}, Model: scaling.ModelKey{Namespace: "n", ID: "m"},
+		Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"}, Accelerator: "A100",
+	}}
+	for _, f := range change {
+		f(&e)
+	}
+	return e
+}
+
+func decided(to int, reason scaling.Reason, detail string) func(*Explanation) {
+	return func(e *Explanation) {
+		e.Decision = scaling.Decision{Current: 2}.Then(scaling.StageOptimize, to, reason, detail)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	const checks = "No vLLM metrics found for model 'm' in namespace 'n'. Check: (1) ServiceMonitor exists in monitoring namespace, " +
+		"(2) ServiceMonitor selector matches vLLM service labels, (3) vLLM pods are running and exposing /metrics endpoint, " +
+		"(4) Prometheus is scraping the monitoring namespace"
+	analyzed := func(e *Explanation) { e.AnalyzedAt = time.Date(2026, 1, 1, 13, 0, 0, 5, time.FixedZone("x", 3600)) }
+	silent := scaling.ReplicaSample{Pod: "p", Ready: true}
+	reports := scaling.ReplicaSample{Pod: "q", Ready: true, QueueLength: scaling.Reading{State: scaling.Fresh}}
+	seen := func(names ...string) func(*Explanation) {
+		return func(e *Explanation) {
+			e.Snapshot.SeenModels, e.Snapshot.Replicas = names, []scaling.ReplicaSample{silent}
+		}
+	}
+	replicas := func(r ...scaling.ReplicaSample) func(*Explanation) {
+		return func(e *Explanation) { e.Snapshot.Replicas = r }
+	}
+	many := make([]string, 12)
+	for i := range many {
+		many[i] = fmt.Sprintf("m%02d", i)
+	}
+	fault := func(text string) func(*Explanation) {
+		return func(e *Explanation) { e.Snapshot.Fault = text }
+	}
+	missing := func(e *Explanation) { e.Variant.Missing = `Deployment "d" not found in namespace "n"` }
+	noType := func(e *Explanation) { e.Variant.Accelerator = "" }
+	tests := map[string]struct{ got, want string }{
+		"target":                  {TargetFound(variant()), "Scale target Deployment d found"},
+		"no target":               {TargetNotFound(variant(missing)), `Deployment "d" not found in namespace "n"`},
+		"no target, no reason":    {TargetNotFound(variant()), "Scale target Deployment d not found"},
+		"silent pods":             {MetricsMissing(variant(replicas(silent))), checks},
+		"no pods":                 {MetricsMissing(variant()), checks + ". No pod of the model is running"},
+		"others report":           {MetricsMissing(variant(replicas(silent, reports))), checks + ". Pods of other variants of the model do report"},
+		"other models":            {MetricsMissing(variant(seen("a", "b"))), checks + ". Metrics of other models do exist in this namespace, with model_name 'a', 'b': is one of them meant by modelID?"},
+		"many other models":       {MetricsMissing(variant(seen(many...)))[len(checks):], ". Metrics of other models do exist in this namespace, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID?"},
+		"fault":                   {PrometheusError(variant(fault("boom"))), "Failed to query Prometheus: boom"},
+		"fault of a connection":   {PrometheusError(variant(fault("Post \"https://p\": read tcp 10.0.0.1:41234->10.0.0.2:9090: i/o timeout"))), "Failed to query Prometheus: Post \"https://p\": read tcp 10.0.0.2:9090: i/o timeout"},
+		"fault over IPv6":         {PrometheusError(variant(fault("write tcp6 [::1]:41234->[::1]:9090: broken pipe"))), "Failed to query Prometheus: write tcp [::1]:9090: broken pipe"},
+		"long fault":              {PrometheusError(variant(fault(strings.Repeat("ä", 400)))), "Failed to query Prometheus: " + strings.Repeat("ä", 300) + "…"},
+		"optimized":               {Optimized(variant(decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas on A100"},
+		"accelerator unknown":     {Optimized(variant(noType, decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas (accelerator unknown: set spec.accelerator)"},
+		"fallback":                {FellBack(variant(analyzed, decided(3, scaling.ReasonNoData, ""))), "No analysis since 2026-01-01T12:00:00Z: the larger of the last decision and what runs holds, within the bounds"},
+		"fallback from the start": {FellBack(variant(decided(3, scaling.ReasonNoData, ""))), "No analysis so far: the larger of the last decision and what runs holds, within the bounds"},
+		"first replica":           {FellBack(variant(decided(1, scaling.ReasonFirstReplica, ""))), "No analysis so far: nothing runs, one replica of the cheapest variant starts"},
+		"target unreadable":       {FellBack(variant(decided(3, scaling.ReasonTargetUnreadable, ""))), "No analysis so far: the target cannot be read, the last decision holds"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("got  %q\nwant %q", tt.got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConflictMessagesNameTheOthers(t *testing.T) {
+	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n", Name: name} }
+	c := Conflict{
+		Target:     scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},
+		Contenders: []scaling.VariantKey{key("v"), key("w"), key("x")},
+	}
+	won := "This VA won arbitration (oldest) but 2 other VA(s) also target the same deployment: n/d. DELETE OR REASSIGN: w, x"
+	lost := "SUPPRESSED: This VA targets deployment n/d which is already managed by v (older VA). No optimization/metrics for this VA. " +
+		"ACTION: Delete this VA or change scaleTargetRef to a unique deployment."
+	if got := c.Won(); got != won {
+		t.Errorf("got  %q\nwant %q", got, won)
+	}
+	if got := c.Lost(); got != lost {
+		t.Errorf("got  %q\nwant %q", got, lost)
+	}
+}
+
+func TestOverdueMessagesDifferAndHoldNoNumbers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, reason := range []scaling.Reason{scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady} {
+		message := NotFollowing(reason)
+		if seen[message] || strings.ContainsAny(message, "0123456789") {
+			t.Errorf("%s: %q", reason, message)
+		}
+		seen[message] = true
+	}
+}
+
+func TestEventTexts(t *testing.T) {
+	short := variant(decided(3, scaling.ReasonSaturated, "KV 0.05 below 0.10"))
+	late := variant(decided(3, scaling.ReasonTargetNotMoving, "no HPA"), func(e *Explanation) {
+		e.Decision = e.Decision.Then(scaling.StageBounds, 4, scaling.ReasonBelowMin, "minReplicas is 4")
+		e.Variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
+	})
+	tests := map[string]struct{ got, want string }{
+		"scaled":       {Scaled(short, 2), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"held":         {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"not followed": {NotFollowed(late, scaling.ReasonTargetNotMoving), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("got  %q\nwant %q", tt.got, tt.want)
+			}
+		})
+	}
+	long := Scaled(variant(decided(3, scaling.ReasonSaturated, strings.Repeat("ä", 2000))), 2)
+	if len(long) > noteAtMost || !strings.HasSuffix(long, "ä…; cycle 7") {
+		t.Errorf("a note of %d bytes ends with %q", len(long), long[len(long)-20:])
+	}
+}
