@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,7 +32,8 @@ type notice struct {
 func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	var out []notice
 	if conflict := contested(is); conflict != "" && conflict != contested(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", fmt.Sprintf("%s; cycle %d", conflict, v.cycle)})
+		note := fmt.Sprintf("%s; cycle %d", strings.TrimSuffix(conflict, "."), v.cycle)
+		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", note})
 	}
 	if !v.explained || !v.Decided || is.DesiredOptimizedAlloc == nil {
 		return out
