@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log.WithName("kubernetes"))
-	m, err := assemble(operator, log)
+	m, err := assemble(operator, log) //nolint:contextcheck // the server that it builds gets its context from Start
 	if err != nil {
 		return err
 	}

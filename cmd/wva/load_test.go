@@ -20,7 +20,7 @@ import (
 func endpoint(t *testing.T) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, data := range []string{`{"choices":[{"text":"a"}]}`, `{"choices":[{"text":"b"}]}`, "[DONE]"} {

@@ -131,7 +131,7 @@ func TestWindowSpansFourScrapes(t *testing.T) {
 // are not at hand.
 func golden(t *testing.T, area string) []goldenCase {
 	t.Helper()
-	shared := os.Getenv("WVA_SHARED") //nolint:forbidigo // where recorded cases may lie
+	shared := os.Getenv("WVA_SHARED")
 	if shared == "" {
 		t.Skip("WVA_SHARED not set")
 	}

@@ -64,8 +64,14 @@ func TestBarShowsTheRatio(t *testing.T) {
 		ratio float64
 		want  string
 	}{
-		{0, "    "}, {0.5, "██  "}, {1, "████"}, {1.0 / 32, "▏   "}, {0.6, "██▍ "},
-		{-3, "    "}, {math.Inf(1), "████"}, {math.NaN(), "????"},
+		{0, "    "},
+		{0.5, "██  "},
+		{1, "████"},
+		{1.0 / 32, "▏   "},
+		{0.6, "██▍ "},
+		{-3, "    "},
+		{math.Inf(1), "████"},
+		{math.NaN(), "????"},
 	} {
 		if got := Bar(test.ratio, 4); got != test.want {
 			t.Errorf("Bar(%g, 4) = %q, want %q", test.ratio, got, test.want)

@@ -19,12 +19,21 @@ func TestBounds(t *testing.T) {
 	}{
 		{"within is left alone", 3, scaling.Bounds{Min: 2, Max: 4}, nil},
 		{"at the maximum is left alone", 4, scaling.Bounds{Min: 2, Max: 4}, nil},
-		{"below the minimum is raised", 0, scaling.Bounds{Min: 2, Max: math.MaxInt},
-			[]scaling.Step{{Stage: scaling.StageBounds, From: 0, To: 2, Reason: scaling.ReasonBelowMin, Detail: "minReplicas is 2"}}},
-		{"above the maximum is cut", 5, scaling.Bounds{Min: 2, Max: 4},
-			[]scaling.Step{{Stage: scaling.StageBounds, From: 5, To: 4, Reason: scaling.ReasonAboveMax, Detail: "maxReplicas is 4"}}},
-		{"the maximum wins where the two contradict each other", 3, scaling.Bounds{Min: 5, Max: 2},
-			[]scaling.Step{{Stage: scaling.StageBounds, From: 3, To: 2, Reason: scaling.ReasonAboveMax, Detail: "maxReplicas is 2"}}},
+		{
+			"below the minimum is raised", 0,
+			scaling.Bounds{Min: 2, Max: math.MaxInt},
+			[]scaling.Step{{Stage: scaling.StageBounds, From: 0, To: 2, Reason: scaling.ReasonBelowMin, Detail: "minReplicas is 2"}},
+		},
+		{
+			"above the maximum is cut", 5,
+			scaling.Bounds{Min: 2, Max: 4},
+			[]scaling.Step{{Stage: scaling.StageBounds, From: 5, To: 4, Reason: scaling.ReasonAboveMax, Detail: "maxReplicas is 4"}},
+		},
+		{
+			"the maximum wins where the two contradict each other", 3,
+			scaling.Bounds{Min: 5, Max: 2},
+			[]scaling.Step{{Stage: scaling.StageBounds, From: 3, To: 2, Reason: scaling.ReasonAboveMax, Detail: "maxReplicas is 2"}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

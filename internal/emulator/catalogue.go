@@ -118,10 +118,14 @@ func engineFamilies() []family {
 	return []family{
 		{name: "vllm:num_requests_running", kind: "gauge", help: "Number of requests in model execution batches.", value: running},
 		{name: "vllm:num_requests_waiting", kind: "gauge", help: "Number of requests waiting to be processed.", value: waiting},
-		{name: "vllm:num_requests_waiting_by_reason", kind: "gauge", help: "Number of waiting requests by reason.", since: 20,
-			label: "reason", children: []child{{value: "capacity", read: waiting}, {value: "deferred", read: zero}}},
-		{name: "vllm:engine_sleep_state", kind: "gauge", help: "Engine sleep state; awake = 0 means engine is sleeping.", since: 12,
-			label: "sleep_state", children: []child{{value: "awake", read: one}, {value: "weights_offloaded", read: zero}, {value: "discard_all", read: zero}}},
+		{
+			name: "vllm:num_requests_waiting_by_reason", kind: "gauge", help: "Number of waiting requests by reason.", since: 20,
+			label: "reason", children: []child{{value: "capacity", read: waiting}, {value: "deferred", read: zero}},
+		},
+		{
+			name: "vllm:engine_sleep_state", kind: "gauge", help: "Engine sleep state; awake = 0 means engine is sleeping.", since: 12,
+			label: "sleep_state", children: []child{{value: "awake", read: one}, {value: "weights_offloaded", read: zero}, {value: "discard_all", read: zero}},
+		},
 		{name: "vllm:gpu_cache_usage_perc", kind: "gauge", help: "GPU KV-cache usage. 1 means 100 percent usage.", until: 10, value: kvUsage},
 		{name: "vllm:kv_cache_usage_perc", kind: "gauge", help: "KV-cache usage. 1 means 100 percent usage.", value: kvUsage},
 	}
@@ -139,16 +143,24 @@ func counterFamilies() []family {
 		{name: "vllm:mm_cache_hits_total", kind: "counter", help: "Multi-modal cache hits, in terms of number of cached items.", since: 12, value: zero},
 		{name: "vllm:num_preemptions_total", kind: "counter", help: "Cumulative number of preemption from the engine.", value: preemptions},
 		{name: "vllm:prompt_tokens_total", kind: "counter", help: "Number of prefill tokens processed.", value: prompts},
-		{name: "vllm:prompt_tokens_by_source_total", kind: "counter", help: "Number of prompt tokens by source.", since: 20,
-			label: "source", children: []child{{value: "local_compute", read: computedPrompts}, {value: "local_cache_hit", read: cachedPrompts}, {value: "external_kv_transfer", read: zero}}},
+		{
+			name: "vllm:prompt_tokens_by_source_total", kind: "counter", help: "Number of prompt tokens by source.", since: 20,
+			label: "source", children: []child{{value: "local_compute", read: computedPrompts}, {value: "local_cache_hit", read: cachedPrompts}, {value: "external_kv_transfer", read: zero}},
+		},
 		{name: "vllm:prompt_tokens_cached_total", kind: "counter", help: "Number of cached prompt tokens.", since: 16, value: cachedPrompts},
 		{name: "vllm:generation_tokens_total", kind: "counter", help: "Number of generation tokens processed.", value: generated},
 		// A client that goes away moves none of these, in vLLM too.
 		{name: "vllm:request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: "finished_reason", children: []child{
-			{value: "stop", read: zero}, {value: "length", read: finishedByLength}, {value: "abort", read: zero},
-			{value: "error", since: 20, read: zero}, {value: "repetition", since: 32, read: zero}}},
-		{name: "vllm:admission_rejections_total", kind: "counter", help: "Requests refused by the limits of the queue.", since: 32,
-			label: "reason", children: []child{{value: "max_waiting_requests", read: admissionRefusals}, {value: "max_waiting_tokens", read: zero}}},
+			{value: "stop", read: zero},
+			{value: "length", read: finishedByLength},
+			{value: "abort", read: zero},
+			{value: "error", since: 20, read: zero},
+			{value: "repetition", since: 32, read: zero},
+		}},
+		{
+			name: "vllm:admission_rejections_total", kind: "counter", help: "Requests refused by the limits of the queue.", since: 32,
+			label: "reason", children: []child{{value: "max_waiting_requests", read: admissionRefusals}, {value: "max_waiting_tokens", read: zero}},
+		},
 	}
 }
 

@@ -23,8 +23,8 @@ func parsePage(t testing.TB, page []byte) map[string]*dto.MetricFamily {
 	return families
 }
 
-func renderPage(v Version, f *fleet, pod string) []byte {
-	r := f.pods[podKey{testModel.Namespace, pod}].replica
+func renderPage(v Version, f *fleet) []byte {
+	r := f.pods[podKey{testModel.Namespace, "a"}].replica
 	var page exposition
 	writePage(&page, catalogue(), v, testModel.ID, &view{profile: r.machine.Profile(), stats: r.machine.Stats(), page: r.page})
 	return page.Bytes()
@@ -38,7 +38,7 @@ func TestPageHoldsTheCatalogueFromTheStart(t *testing.T) {
 	for v := oldestVersion; v <= newestVersion; v++ {
 		f := newFleet(testProfiles(slowProfile()), 0)
 		set(t, f, 0, readyPod("a"))
-		parsed := parsePage(t, renderPage(v, f, "a"))
+		parsed := parsePage(t, renderPage(v, f))
 		known := 1 // cache_config_info
 		for _, family := range catalogue() {
 			got := parsed[family.name]
@@ -92,8 +92,8 @@ func TestReleasesDifferAsVLLMDoes(t *testing.T) {
 		{"vllm:num_requests_waiting_by_reason", false, true},
 		{"vllm:gpu_prefix_cache_hits_total", true, false},
 	} {
-		_, old := parsePage(t, renderPage(10, f, "a"))[c.family]
-		_, now := parsePage(t, renderPage(20, f, "a"))[c.family]
+		_, old := parsePage(t, renderPage(10, f))[c.family]
+		_, now := parsePage(t, renderPage(20, f))[c.family]
 		if old != c.old || now != c.new {
 			t.Errorf("%s: got %v in 0.10 and %v in 0.20, want %v and %v", c.family, old, now, c.old, c.new)
 		}
@@ -103,7 +103,7 @@ func TestReleasesDifferAsVLLMDoes(t *testing.T) {
 func TestPageWritesFloatsAsPythonDoes(t *testing.T) {
 	f := newFleet(testProfiles(slowProfile()), 0)
 	set(t, f, 0, readyPod("a"))
-	page := string(renderPage(DefaultVersion, f, "a"))
+	page := string(renderPage(DefaultVersion, f))
 	for _, want := range []string{
 		`vllm:num_requests_running{engine="0",model_name="meta/llama-3.1-8b"} 0.0`,
 		`vllm:time_to_first_token_seconds_bucket{engine="0",model_name="meta/llama-3.1-8b",le="1.0"} 0.0`,
@@ -137,7 +137,7 @@ func TestPageObservesWhereVLLMDoes(t *testing.T) {
 	type sums map[string][2]float64 // count and sum
 	read := func() sums {
 		got := sums{}
-		for name, family := range parsePage(t, renderPage(DefaultVersion, f, "a")) {
+		for name, family := range parsePage(t, renderPage(DefaultVersion, f)) {
 			for _, m := range family.Metric {
 				if h := m.Histogram; h != nil && h.GetSampleCount() > 0 {
 					got[strings.TrimPrefix(name, "vllm:")] = [2]float64{float64(h.GetSampleCount()), math.Round(h.GetSampleSum()*1e6) / 1e6}

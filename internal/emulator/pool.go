@@ -110,6 +110,7 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 		case serving.QueueFull:
 			r.page.refused++
 			err = errBusy
+		default: // refused by its size, as by every replica of the profile
 		}
 	}
 	return nil, serving.Request{}, err

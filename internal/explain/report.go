@@ -60,6 +60,7 @@ func blocks(e Explanation) []string {
 			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
 			changes = true
+		default: // says nothing of an obstacle
 		}
 	}
 	if len(out) == 0 && !changes && e.Analysis.Signal == scaling.Steady {

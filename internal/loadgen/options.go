@@ -67,16 +67,10 @@ func (o Options) Validate() error {
 
 // complete checks o and fills in defaults; endpoint is the URL to post to.
 func (o Options) complete() (completed Options, endpoint string, err error) {
-	base, err := url.Parse(o.URL)
+	endpoint, err = completions(o.URL)
 	switch {
 	case err != nil:
-		return o, "", fmt.Errorf("the URL: %w", err)
-	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return o, "", fmt.Errorf("the URL %q is not of the form http://host:port/path", o.URL)
-	case base.RawQuery != "" || base.Fragment != "":
-		return o, "", fmt.Errorf("the URL %q has a query or fragment, want a base to append /v1/completions to", o.URL)
-	case strings.HasSuffix(base.Path, "/v1") || strings.HasSuffix(base.Path, "/v1/completions"):
-		return o, "", fmt.Errorf("the URL %q has /v1 already, want the base to append /v1/completions to", o.URL)
+		return o, "", err
 	case o.Model == "":
 		return o, "", errors.New("the model is empty")
 	case o.MaxInFlight < 0:
@@ -96,5 +90,21 @@ func (o Options) complete() (completed Options, endpoint string, err error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	return o, base.JoinPath("/v1/completions").String(), nil
+	return o, endpoint, nil
+}
+
+// completions returns the URL to post to below a base.
+func completions(text string) (string, error) {
+	base, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the URL: %w", err)
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return "", fmt.Errorf("the URL %q is not of the form http://host:port/path", text)
+	case base.RawQuery != "" || base.Fragment != "":
+		return "", fmt.Errorf("the URL %q has a query or fragment, want a base to append /v1/completions to", text)
+	case strings.HasSuffix(base.Path, "/v1") || strings.HasSuffix(base.Path, "/v1/completions"):
+		return "", fmt.Errorf("the URL %q has /v1 already, want the base to append /v1/completions to", text)
+	}
+	return base.JoinPath("/v1/completions").String(), nil
 }

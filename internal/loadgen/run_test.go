@@ -153,7 +153,9 @@ func TestFailuresAreToldApart(t *testing.T) {
 		example string
 		tokens  int
 	}{
-		{"overload", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "queue full", 503) }, "http 503", "queue full", 0},
+		{"overload", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "queue full", http.StatusServiceUnavailable)
+		}, "http 503", "queue full", 0},
 		{"stream ends early", stream(text, text), Stream, "after 2 events: unexpected EOF", 2},
 		{"connection is cut", func(w http.ResponseWriter, r *http.Request) {
 			stream(text)(w, r)

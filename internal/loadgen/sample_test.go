@@ -52,7 +52,8 @@ func TestPromptsHaveTheirWordsAndNoCommonPrefix(t *testing.T) {
 		}
 		seen[words[0]] = true
 	}
-	if p.text(50, 7, 3) != p.text(50, 7, 3) {
+	first, again := p.text(50, 7, 3), p.text(50, 7, 3)
+	if first != again {
 		t.Error("the same request has two prompts")
 	}
 }

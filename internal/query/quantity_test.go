@@ -115,7 +115,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestGoldenDuration(t *testing.T) {
-	shared := os.Getenv("WVA_SHARED") //nolint:forbidigo // where recorded cases may lie
+	shared := os.Getenv("WVA_SHARED")
 	if shared == "" {
 		t.Skip("WVA_SHARED not set")
 	}

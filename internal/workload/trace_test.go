@@ -98,7 +98,7 @@ func TestWrongTraceNamesLineAndProblem(t *testing.T) {
 func TestTraceStreams(t *testing.T) {
 	r, w := io.Pipe()
 	go func() {
-		io.WriteString(w, header+"0,1,1\n")
+		_, _ = io.WriteString(w, header+"0,1,1\n")
 		// A reader that wanted more before the first request would hang here.
 		w.CloseWithError(errors.New("cable pulled"))
 	}()

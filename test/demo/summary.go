@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,46 +25,53 @@ func (s *scene) summarize(ctx context.Context) error {
 	}
 	fmt.Println("\nWhat the HPAs did, on wva_desired_replicas alone:")
 	for _, r := range rescales {
-		fmt.Printf("  %s  %-16s %s\n", r.LastTimestamp.Format("15:04:05"), r.InvolvedObject.Name, r.Message)
+		message, _, _ := strings.Cut(r.Message, "(&LabelSelector")
+		fmt.Printf("  %s  %-16s %s\n", r.LastTimestamp.Format("15:04:05"), r.InvolvedObject.Name, message)
 	}
+	fmt.Println()
 	table := console.Table{Columns: []console.Column{
 		console.Left("VARIANT"), console.Right("READY AT FIRST"), console.Right("MOST"), console.Right("AT LAST"), console.Left("ROSE"), console.Left("FELL"),
 	}}
-	followed := map[string]struct{ rose, fell bool }{}
+	models := map[string]followed{}
 	for _, v := range s.variants {
 		r := s.seen[v.Name]
 		if r == nil {
 			return fmt.Errorf("%s never had a Ready replica", v.Name)
 		}
-		up := r.rose && slices.ContainsFunc(rescales, func(e corev1.Event) bool {
-			return e.InvolvedObject.Name == v.Name && strings.Contains(e.Message, "wva_desired_replicas")
-		})
-		down := r.fell && slices.ContainsFunc(rescales, func(e corev1.Event) bool {
-			return e.InvolvedObject.Name == v.Name && strings.Contains(e.Message, "below target")
-		})
-		m := followed[v.ModelID]
-		m.rose, m.fell = m.rose || up, m.fell || down
-		followed[v.ModelID] = m
-		table.Rows = append(table.Rows, []string{v.Name, fmt.Sprint(r.first), fmt.Sprint(r.most), fmt.Sprint(r.last), yes(up), yes(down)})
+		f := r.because(rescales, v.Name)
+		m := models[v.ModelID]
+		models[v.ModelID] = followed{m.rose || f.rose, m.fell || f.fell}
+		table.Rows = append(table.Rows, []string{v.Name, fmt.Sprint(r.first), fmt.Sprint(r.most), fmt.Sprint(r.last), yes(f.rose), yes(f.fell)})
 	}
-	fmt.Println()
 	if err := table.Write(os.Stdout); err != nil {
 		return fmt.Errorf("writing the summary: %w", err)
 	}
 	fmt.Println()
 	var errs []error
-	for _, v := range s.variants {
-		if m, ok := followed[v.ModelID]; ok {
-			if !m.rose || !m.fell {
-				errs = append(errs, fmt.Errorf("the replicas of %s did not rise and fall on our metric (rose: %s, fell: %s)", v.ModelID, yes(m.rose), yes(m.fell)))
-			}
-			delete(followed, v.ModelID)
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		if m := models[model]; !m.rose || !m.fell {
+			errs = append(errs, fmt.Errorf("the replicas of %s did not rise and fall on our metric (rose: %s, fell: %s)", model, yes(m.rose), yes(m.fell)))
 		}
 	}
 	if len(errs) == 0 {
 		fmt.Println("Every model's replicas rose with the load and fell after it, because of our metric.")
 	}
 	return errors.Join(errs...)
+}
+
+// followed says which way replicas went because of an HPA.
+type followed struct{ rose, fell bool }
+
+// because returns which of the movements of a variant an HPA made. The message
+// of a rise names the metric; that of a fall says that all are below target,
+// and ours is the only one.
+func (r *replicas) because(rescales []corev1.Event, name string) followed {
+	did := func(message string) bool {
+		return slices.ContainsFunc(rescales, func(e corev1.Event) bool {
+			return e.InvolvedObject.Name == name && strings.Contains(e.Message, message)
+		})
+	}
+	return followed{rose: r.rose && did("wva_desired_replicas"), fell: r.fell && did("below target")}
 }
 
 // rescales returns what the HPAs of the demonstration did, oldest first.

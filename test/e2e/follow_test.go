@@ -177,20 +177,25 @@ func TestEndpointStreamsACompletion(t *testing.T) {
 	v.NoHPA = true
 	deploy(t, v)
 	body := `{"model":"` + v.ModelID + `","prompt":"how are you","max_tokens":12,"stream":true}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shared.emulator.Endpoint(ns, v.ModelID)+"/v1/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	post := func() (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shared.emulator.Endpoint(ns, v.ModelID)+"/v1/completions", strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		return http.DefaultClient.Do(req)
 	}
-	req.Header.Set("Content-Type", "application/json")
 	var resp *http.Response
 	eventually(t, time.Minute, func(context.Context) string {
-		if resp, err = http.DefaultClient.Do(req.Clone(t.Context())); err != nil {
+		got, err := post()
+		if err != nil {
 			return err.Error()
 		}
-		if resp.StatusCode == http.StatusNotFound {
-			resp.Body.Close() // the fleet has not seen the model's pods yet
-			return resp.Status
+		if got.StatusCode == http.StatusNotFound {
+			got.Body.Close() // the fleet has not seen the model's pods yet
+			return got.Status
 		}
+		resp = got
 		return ""
 	})
 	defer resp.Body.Close()

@@ -55,7 +55,7 @@ func newAPI(metrics provider.ExternalMetricsProvider) (*api, error) {
 			GroupVersion:    version,
 			ParameterCodec:  metav1.ParameterCodec,
 			Serializer:      a.codecs,
-			Creater:         a.scheme, //nolint:misspell // the library's word
+			Creater:         a.scheme,
 			Convertor:       a.scheme,
 			UnsafeConvertor: runtime.UnsafeObjectConvertor(a.scheme),
 			Typer:           a.scheme,
