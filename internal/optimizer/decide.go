@@ -57,7 +57,7 @@ func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision
 		case i == first:
 			d = d.Then(scaling.StageOptimize, 1, scaling.ReasonFirstReplica, "nothing runs and nothing is known: one replica of the cheapest variant starts")
 		default:
-			d = d.Then(scaling.StageOptimize, max(s.base, s.Replicas.Current), scaling.ReasonNoData,
+			d = d.Then(scaling.StageOptimize, max(s.base, s.Replicas.Current), s.because(scaling.ReasonNoData),
 				"the larger of the last decision and what runs holds: "+a.Detail)
 		}
 		out = append(out, d)
@@ -76,7 +76,7 @@ func holdInTransition(variants []standing) []scaling.Decision {
 		}
 	}
 	return each(variants, func(s standing) (int, scaling.Reason, string) {
-		return s.base, scaling.ReasonInTransition, strings.Join(waits, "; ")
+		return s.base, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
 	})
 }
 
@@ -110,6 +110,8 @@ const tolerance = 1e-9
 // reduce goes on with removals while the rest can carry the load, and starts
 // one where there is too much.
 func reduce(a scaling.Analysis, variants []standing) []scaling.Decision {
+	// Replicas beyond those asked for go by themselves; with them the supply is
+	// not what will be left.
 	supply, removing := a.Supply, false
 	for _, s := range variants {
 		if s.phase == leaving {
@@ -120,7 +122,8 @@ func reduce(a scaling.Analysis, variants []standing) []scaling.Decision {
 	if a.Demand > supply+tolerance && supply < a.Supply {
 		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit the %.2f that would stay", a.Demand, supply))
 	}
-	if a.Signal != scaling.Shrink || removing {
+	surplus := slices.ContainsFunc(variants, func(s standing) bool { return s.phase == settled && s.reporting > s.Replicas.Current })
+	if a.Signal != scaling.Shrink || removing || surplus {
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
 			return s.base, s.because(scaling.ReasonSteady), a.Detail
 		})

@@ -143,6 +143,26 @@ func TestDecide(t *testing.T) {
 			[]string{"only: 3 PodsNotReady"},
 		},
 		{
+			"a surge is waited for while it is new",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 2, ready: 2, reporting: 3, desired: 2}),
+			[]string{"only: 2 InTransition"},
+		},
+		{
+			"and does not keep a model from growing for the length of a rollout",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 2, ready: 2, reporting: 3, desired: 2, quiet: time.Hour}),
+			[]string{"only: 3 Saturated"},
+		},
+		{
+			"nor does it pass for capacity that may go",
+			input(scaling.Shrink, 0, variant{name: "only", cost: 10, current: 2, ready: 2, reporting: 3, desired: 2, quiet: time.Hour}),
+			[]string{"only: 2 Steady"},
+		},
+		{
+			"an overdue order stays named while another is on its way",
+			input(scaling.Grow, 0, variant{name: "cheap", cost: 10, current: 3, ready: 2, reporting: -1, unschedulable: 1, desired: 3, quiet: time.Hour}, ordered(dear, time.Second)),
+			[]string{"cheap: 3 PodsUnschedulable", "dear: 3 InTransition"},
+		},
+		{
 			"reduction comes from the most expensive",
 			input(scaling.Shrink, 1, cheap, dear),
 			[]string{"cheap: 2 OtherVariant", "dear: 1 Saturated"},

@@ -20,6 +20,8 @@
 //	          cluster autoscaler can still fill it, but the variant gets no other,
 //	          the rest is planned without it, and it is the first to be cancelled
 //	          when there is too much
+//	          (replicas beyond those asked for, as in a rollout, make it wait too,
+//	          but are never overdue: nothing is missing)
 //	leaving   desired < current: the removal goes on while the others can carry
 //	          the load, and is cancelled when they cannot; it blocks no growth
 //

@@ -80,19 +80,35 @@ func (s standing) classify(now time.Time) standing {
 	case s.base < s.Replicas.Current:
 		s.phase = leaving
 		s.detail = fmt.Sprintf("%d of %d replicas are to go", s.Replicas.Current-s.base, s.Replicas.Current)
-		if s.decided && now.Sub(s.past.ProgressAt) > s.patience() {
+		if s.late(now) {
 			s.fault = scaling.ReasonTargetNotMoving
 		}
-	case s.base > s.Replicas.Current || s.reporting != s.Replicas.Current:
+	case s.base > s.Replicas.Current || s.reporting < s.Replicas.Current:
 		s.phase = arriving
 		s.fault, s.detail = s.waitsFor()
-		if s.decided && now.Sub(s.past.ProgressAt) > s.patience() {
+		if s.late(now) {
 			s.phase = overdue
 		}
+	case s.reporting > s.Replicas.Current && !s.late(now):
+		// More replicas than were asked for: a rollout's surge, or a removal that
+		// is not quite over. Nothing is missing, so it is waited for and not named.
+		s.phase = arriving
+		s.detail = fmt.Sprintf("%d replicas report and %d are asked for", s.reporting, s.Replicas.Current)
 	default:
 		s.phase = settled
 	}
 	return s
+}
+
+// late reports whether the variant has made no progress for longer than it may.
+// A replica that became Ready is progress, also one of which only its pod tells,
+// to a process that has just started.
+func (s standing) late(now time.Time) bool {
+	progress := s.past.ProgressAt
+	if newest := s.Replicas.NewestReady; newest.After(progress) {
+		progress = newest
+	}
+	return s.decided && now.Sub(progress) > s.patience()
 }
 
 // patience is how long the variant may take for its next step.
