@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -59,7 +60,10 @@ func TestPrometheusFaultsHoldTheDecision(t *testing.T) {
 				c.Close()
 			}
 		}, "EOF"},
-		{"slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "deadline"},
+		{"slow", func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
+			<-r.Context().Done()
+		}, "no answer in time"},
 		{"garbage", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>login</html>") }, "<html>"},
 	}
 	for _, f := range faults {

@@ -163,8 +163,11 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 // restart ends the manager and starts another.
 func restart(t *testing.T, o testbed.ManagerOptions) {
 	t.Helper()
+	// The test's own context has ended where this is a clean-up.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	shared.manager.Stop()
-	m, err := shared.bed.StartManager(t.Context(), o)
+	m, err := shared.bed.StartManager(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +65,14 @@ func run(m *testing.M) (code int, err error) {
 		err = errors.Join(err, bed.Down(end))
 	}()
 	shared.bed = bed
+	go func() {
+		// An interrupted run leaves nothing behind either.
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		<-signals
+		_ = bed.Down(context.Background())
+		os.Exit(1)
+	}()
 	if shared.emulator, err = bed.StartEmulator(ctx); err != nil {
 		return 1, err
 	}
@@ -76,41 +86,44 @@ func run(m *testing.M) (code int, err error) {
 // what is missing, and fails the test if it does not hold in time.
 func eventually(t *testing.T, within time.Duration, condition func(ctx context.Context) string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
 	missing := ""
-	for {
-		if now := condition(ctx); now == "" {
-			return
-		} else if ctx.Err() == nil {
-			missing = now
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not so within %s: %s", within, missing)
-		case <-tick.C:
-		}
+	if !observe(t, within, func(ctx context.Context) bool {
+		missing = condition(ctx)
+		return missing == ""
+	}) {
+		t.Fatalf("not so within %s: %s", within, missing)
 	}
 }
 
 // consistently checks that a condition holds all the time.
 func consistently(t *testing.T, length time.Duration, condition func(ctx context.Context) string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), length)
-	defer cancel()
+	missing := ""
+	if observe(t, length, func(ctx context.Context) bool {
+		missing = condition(ctx)
+		return missing != ""
+	}) {
+		t.Fatalf("no longer so: %s", missing)
+	}
+}
+
+// observe looks until done is true, and returns false if it is not in time. A
+// look that has begun may end later: it has a context of its own.
+func observe(t *testing.T, within time.Duration, done func(ctx context.Context) bool) bool {
+	t.Helper()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		if missing := condition(ctx); missing != "" && ctx.Err() == nil {
-			t.Fatalf("no longer so: %s", missing)
+	for end := time.Now().Add(within); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ok := done(ctx)
+		cancel()
+		if ok {
+			return true
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+		if time.Now().After(end) {
+			return false
 		}
+		<-tick.C
 	}
 }
 

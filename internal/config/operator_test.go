@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const prometheusURL = "https://prometheus.example"
+
+func parse(t *testing.T, env map[string]string, args ...string) (*Operator, error) {
+	t.Helper()
+	all := map[string]string{"PROMETHEUS_BASE_URL": prometheusURL}
+	maps.Copy(all, env)
+	return Parse(args, func(key string) (string, bool) { v, ok := all[key]; return v, ok }, io.Discard)
+}
+
+func TestAFlagWinsOverItsTwinAndTheTwinOverTheDefault(t *testing.T) {
+	tests := []struct {
+		name string
+		env  map[string]string
+		args []string
+		want time.Duration
+	}{
+		{"default", nil, nil, time.Minute},
+		{"environment", map[string]string{"GLOBAL_OPT_INTERVAL": "15s"}, nil, 15 * time.Second},
+		{"an empty variable is none", map[string]string{"GLOBAL_OPT_INTERVAL": ""}, nil, time.Minute},
+		{"flag", map[string]string{"GLOBAL_OPT_INTERVAL": "15s"}, []string{"--global-opt-interval=5s"}, 5 * time.Second},
+		{"a flag that repeats the default wins too", map[string]string{"GLOBAL_OPT_INTERVAL": "15s"}, []string{"--global-opt-interval=60s"}, time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o, err := parse(t, tt.env, tt.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Interval != tt.want {
+				t.Errorf("interval %s, want %s", o.Interval, tt.want)
+			}
+		})
+	}
+}
+
+func TestEveryPublishedNameIsRead(t *testing.T) {
+	env := map[string]string{
+		"METRICS_BIND_ADDRESS": ":8443", "METRICS_SECURE": "false", "METRICS_CERT_PATH": "/certs", "METRICS_CERT_NAME": "c", "METRICS_CERT_KEY": "k",
+		"ENABLE_HTTP2": "true", "HEALTH_PROBE_BIND_ADDRESS": ":1", "LEADER_ELECT": "true", "LEADER_ELECTION_ID": "id",
+		"LEADER_ELECTION_LEASE_DURATION": "30s", "LEADER_ELECTION_RENEW_DEADLINE": "20s", "LEADER_ELECTION_RETRY_PERIOD": "5s", "REST_CLIENT_TIMEOUT": "9s",
+		"GLOBAL_OPT_INTERVAL": "30s", "WATCH_NAMESPACE": "w", "POD_NAMESPACE": "p", "CONTROLLER_INSTANCE": "c", "LOG_LEVEL": "debug",
+		"EXTERNAL_METRICS_BIND_ADDRESS": ":6443", "EXTERNAL_METRICS_CERT_PATH": "/ext",
+		"ALLOW_INSECURE_PROMETHEUS": "true", "PROMETHEUS_CA_CERT_PATH": "ca", "PROMETHEUS_CLIENT_CERT_PATH": "cc", "PROMETHEUS_CLIENT_KEY_PATH": "ck",
+		"PROMETHEUS_SERVER_NAME": "sn", "PROMETHEUS_TLS_INSECURE_SKIP_VERIFY": "true", "PROMETHEUS_BEARER_TOKEN": "bt", "PROMETHEUS_TOKEN_PATH": "tp",
+		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_TIMEOUT": "3s",
+	}
+	got, err := parse(t, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Operator{
+		MetricsBindAddress: ":8443", MetricsCertPath: "/certs", MetricsCertName: "c", MetricsCertKey: "k", EnableHTTP2: true, HealthProbeBindAddress: ":1",
+		LeaderElect: true, LeaderElectionID: "id", LeaseDuration: 30 * time.Second, LeaseRenewDeadline: 20 * time.Second, LeaseRetryPeriod: 5 * time.Second,
+		RESTClientTimeout: 9 * time.Second, Interval: 30 * time.Second, WatchNamespace: "w", SystemNamespace: "p", ControllerInstance: "c", LogLevel: "debug",
+		ExternalMetricsBindAddress: ":6443", ExternalMetricsCertPath: "/ext",
+		Prometheus: Prometheus{
+			BaseURL: prometheusURL, AllowInsecure: true, CACertPath: "ca", ClientCertPath: "cc", ClientKeyPath: "ck", ServerName: "sn", InsecureSkipVerify: true,
+			BearerToken: "bt", TokenPath: "tp", Username: "u", Password: "pw", Headers: map[string]string{"X-Scope-OrgID": "a", "B": "c=d"}, Timeout: 3 * time.Second,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsInvalidIsRefusedWithWhatIsAccepted(t *testing.T) {
+	tests := []struct {
+		name string
+		env  map[string]string
+		args []string
+		want []string // parts of the message
+	}{
+		{"interval below the least", map[string]string{"GLOBAL_OPT_INTERVAL": "500ms"}, nil, []string{"GLOBAL_OPT_INTERVAL", `"500ms"`, "1s to 1h"}},
+		{"interval above the most", nil, []string{"--global-opt-interval=2h"}, []string{"GLOBAL_OPT_INTERVAL", `"2h0m0s"`, "1s to 1h"}},
+		{"no duration", map[string]string{"GLOBAL_OPT_INTERVAL": "soon"}, nil, []string{"GLOBAL_OPT_INTERVAL", `"soon"`}},
+		{"unknown level", map[string]string{"LOG_LEVEL": "loud"}, nil, []string{"LOG_LEVEL", `"loud"`, "debug, info, warn, error"}},
+		{"header without a value", map[string]string{"PROMETHEUS_HEADERS": "X"}, nil, []string{"PROMETHEUS_HEADERS", "Name=value"}},
+		{"unknown flag", nil, []string{"--nonsense"}, []string{"nonsense"}},
+		{"stray argument", nil, []string{"stray"}, []string{`"stray"`}},
+		{"no Prometheus", map[string]string{"PROMETHEUS_BASE_URL": ""}, nil, []string{"no Prometheus configuration found"}},
+		{"a lease that cannot be kept", map[string]string{"LEADER_ELECT": "true", "LEADER_ELECTION_LEASE_DURATION": "10s"}, nil, []string{"lease duration (10s)", "renew deadline (50s)"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parse(t, tt.env, tt.args...)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("message %q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	var help strings.Builder
+	_, err := Parse([]string{"--help"}, func(string) (string, bool) { return "hunter2", true }, &help)
+	if !errors.Is(err, ErrHelp) {
+		t.Fatalf("--help: %v", err)
+	}
+	if strings.Contains(help.String(), "hunter2") {
+		t.Error("help prints the environment")
+	}
+}
+
+func TestHelpListsEveryFlagWithItsTwin(t *testing.T) {
+	var help strings.Builder
+	if _, err := Parse([]string{"-h"}, func(string) (string, bool) { return "", false }, &help); !errors.Is(err, ErrHelp) {
+		t.Fatalf("-h: %v", err)
+	}
+	for _, want := range []string{"--leader-elect ($LEADER_ELECT)", "--prometheus-base-url ($PROMETHEUS_BASE_URL)", "(default 1m0s)"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("help does not say %q:\n%s", want, help.String())
+		}
+	}
+}

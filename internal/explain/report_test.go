@@ -1,0 +1,83 @@
+package explain
+
+import (
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected reports")
+
+func TestReport(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 10, 0, time.UTC)
+	model := scaling.ModelKey{Namespace: "demo", ID: "meta/llama-3.1-8b"}
+	cheap := scaling.VariantKey{Namespace: "demo", Name: "llama-8b-l40s"}
+	dear := scaling.VariantKey{Namespace: "demo", Name: "llama-8b-h100"}
+	variant := scaling.Variant{
+		Key: cheap, Model: model, Target: scaling.TargetRef{Kind: "Deployment", Name: cheap.Name}, Accelerator: "L40S", GPUsPerReplica: 1, Cost: 12,
+		Bounds: scaling.Bounds{Min: 1, Max: 3}, Replicas: scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1},
+	}
+	decided := func(key scaling.VariantKey, current, to int, reason scaling.Reason, detail string) scaling.Decision {
+		return scaling.Decision{Variant: key, Model: model, Current: current}.Then(scaling.StageOptimize, to, reason, detail)
+	}
+	grown := decided(cheap, 2, 4, scaling.ReasonSaturated, "KV spare Saturation low (0.050 < 0.100)").
+		Then(scaling.StageBounds, 3, scaling.ReasonAboveMax, "maxReplicas is 3")
+	stuck := decided(dear, 2, 2, scaling.ReasonPodsUnschedulable, "no node takes 1 of 2 replicas")
+	analysis := scaling.Analysis{
+		Model: model, Analyzer: "saturation", Signal: scaling.Grow, Unit: scaling.UnitReplicas, Demand: 2.14, Supply: 2, Anticipated: 3,
+		Detail: "KV spare Saturation low (0.050 < 0.100)",
+	}
+	full := Explanation{
+		Cycle: 42, At: now.Add(-2 * time.Second), AnalyzedAt: now.Add(-2 * time.Second), Variant: variant, Decided: true, Decision: grown,
+		Past: scaling.Past{Desired: 3, DecidedAt: now.Add(-70 * time.Second)}, Analysis: analysis, Model: []scaling.Decision{stuck, grown},
+		Snapshot: scaling.Snapshot{
+			Model: model, Window: time.Minute, Load: scaling.Load{ArrivalRate: scaling.Measured(12.34, scaling.Fresh), GatewayQueue: scaling.Reading{State: scaling.NotApplicable}},
+			Replicas: []scaling.ReplicaSample{
+				{
+					Pod: "llama-8b-l40s-abc", Variant: cheap, Ready: true, At: now.Add(-5 * time.Second), KVCacheUsage: scaling.Measured(.75, scaling.Fresh),
+					KVCacheUsageNow: scaling.Measured(.7, scaling.Fresh), QueueLength: scaling.Measured(2, scaling.Fresh), QueueLengthNow: scaling.Measured(0, scaling.Fresh),
+					Running: scaling.Measured(17, scaling.Fresh),
+				},
+				{Pod: "llama-8b-l40s-def", Variant: cheap, Ready: true},
+			},
+		},
+	}
+	blind := Explanation{
+		Cycle: 7, At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
+		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replicas reports"},
+		Snapshot: scaling.Snapshot{Model: model, SeenModels: []string{"llama-8b", "qwen"}},
+	}
+	blind.Decision = decided(cheap, 1, 1, scaling.ReasonNoData, "the larger of the last decision and what runs holds: none of 1 replicas reports")
+	blind.Decision.Fallback = true
+	blind.Model = []scaling.Decision{blind.Decision}
+	missing := Explanation{Cycle: 1, At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}
+	tests := []struct {
+		name string
+		e    Explanation
+	}{{"limited", full}, {"blind", blind}, {"missing", missing}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join("testdata", tt.name+".txt")
+			got := Report(tt.e, now)
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
