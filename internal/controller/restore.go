@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -40,14 +41,19 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 }
 
 // pastOf returns what a status remembers, and false when it holds no decision.
-// The order counts as not having progressed since it was given.
+// An order that was overdue stays so; the wait for any other begins with the
+// first look at the target, because nothing tells what has come of it since.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
 	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() {
 		return scaling.Past{}, false
 	}
 	at := d.LastUpdate.UpdateTime.Time
-	return scaling.Past{Desired: int(d.NumReplicas), DecidedAt: at, ProgressAt: at}, true
+	past := scaling.Past{Desired: int(d.NumReplicas), Change: int(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
+	if meta.IsStatusConditionFalse(s.Conditions, string(v1alpha1.ConditionScalerFollowing)) {
+		past.ProgressAt = at
+	}
+	return past, true
 }
 
 // analyzedAt returns the last time of which a status says that an analysis stood

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -27,17 +29,21 @@ func (l listed) List(_ context.Context, list client.ObjectList, _ ...client.List
 }
 
 func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
-	const steady, held = "steady", "held"
+	const steady, held, overdue = "steady", "held", "overdue"
 	with := func(name string, status v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscaling {
 		return *object(func(va *v1alpha1.VariantAutoscaling) { va.Name, va.Status = name, status })
 	}
+	late := statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))
+	meta.SetStatusCondition(&late.Conditions, metav1.Condition{
+		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: string(v1alpha1.ReasonPodsUnschedulable),
+	})
 	undated := statusAfter(object(), explanation())
 	undated.DesiredOptimizedAlloc.LastUpdate.UpdateTime = nil
 	none := statusAfter(object(), explanation(unreadable, undecided))
 	reader := listed{items: []v1alpha1.VariantAutoscaling{
 		with(steady, statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))),
 		with(held, statusAfter(object(), explanation(), explanation(later(200), fallback(2)))),
-		with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
+		with(overdue, late), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
 	}}
 	memory := ledger.New()
 	if err := Restore(t.Context(), reader, memory); err != nil {
@@ -45,8 +51,9 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 	}
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n", Name: name} }
 	want := scaling.History{
-		key(steady): {Desired: 3, DecidedAt: at(100), ProgressAt: at(100)},
-		key(held):   {Desired: 2, DecidedAt: at(200), ProgressAt: at(200)},
+		key(steady):  {Desired: 3, Change: 1, DecidedAt: at(100)},
+		key(held):    {Desired: 2, DecidedAt: at(200)},
+		key(overdue): {Desired: 3, Change: 1, DecidedAt: at(100), ProgressAt: at(100)},
 	}
 	if diff := cmp.Diff(memory.History(), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)

@@ -25,24 +25,22 @@ func Decide(in Input) []scaling.Decision {
 	case in.Analysis.Signal == scaling.Unknown:
 		return holdWithoutData(in.Analysis, variants)
 	case slices.ContainsFunc(variants, func(s standing) bool { return s.phase == arriving }):
-		return holdInTransition(variants)
+		return holdInTransition(in.Analysis, variants)
 	case in.Analysis.Signal == scaling.Grow:
 		return grow(in.Analysis, variants)
 	default:
-		return reduce(in.Analysis, variants)
+		return reduce(in, variants)
 	}
 }
 
 // holdWithoutData keeps the larger of the last decision and what runs. Where
-// nothing runs and nothing was ever decided, one replica of the cheapest variant
-// starts: without it there would never be anything to measure.
+// nothing runs and nothing is to run, one replica of the cheapest variant starts:
+// without it there would never be anything to measure.
 func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision {
-	untouched := !slices.ContainsFunc(variants, func(s standing) bool {
-		return s.decided || !s.Replicas.Observed || s.Replicas.Current > 0
-	})
+	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 })
 	first := -1
-	if untouched && len(variants) > 0 {
-		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(variants).Key })
+	if readable := keep(variants, func(s standing) bool { return s.Replicas.Observed }); nothing && len(readable) > 0 {
+		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(readable).Key })
 	}
 	var out []scaling.Decision
 	for i, s := range variants {
@@ -68,7 +66,12 @@ func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision
 // holdInTransition leaves everything as it was decided until what was ordered
 // has arrived or is overdue: the load of a fleet that is changing says nothing
 // about the fleet that it will be.
-func holdInTransition(variants []standing) []scaling.Decision {
+//
+// Removals alone are taken back when the load no longer fits without the removed.
+func holdInTransition(a scaling.Analysis, variants []standing) []scaling.Decision {
+	if slices.ContainsFunc(variants, standing.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
+		return cancelRemovals(variants, a.Detail)
+	}
 	var waits []string
 	for _, s := range variants {
 		if s.phase == arriving {
@@ -83,7 +86,7 @@ func holdInTransition(variants []standing) []scaling.Decision {
 // grow takes back removals that are still under way, else adds one replica to
 // the cheapest variant that can take it.
 func grow(a scaling.Analysis, variants []standing) []scaling.Decision {
-	if slices.ContainsFunc(variants, func(s standing) bool { return s.phase == leaving }) {
+	if slices.ContainsFunc(variants, standing.cancellable) {
 		return cancelRemovals(variants, a.Detail)
 	}
 	candidates := keep(variants, func(s standing) bool { return s.phase == settled && s.Replicas.Pending == 0 && s.base < s.Bounds.Max })
@@ -104,36 +107,85 @@ func grow(a scaling.Analysis, variants []standing) []scaling.Decision {
 	})
 }
 
-// tolerance keeps a sum of exact shares from missing its total by a rounding.
-const tolerance = 1e-9
+// rounding keeps a sum of exact shares from missing its total.
+const rounding = 1e-9
+
+// margin is the part of the remaining supply that the load may fill where the
+// last change of the model was growth: what was just found too little is not
+// given up for being just enough, or noise would make a fleet go up and down.
+const margin = 0.9
 
 // reduce goes on with removals while the rest can carry the load, and starts
 // one where there is too much.
-func reduce(a scaling.Analysis, variants []standing) []scaling.Decision {
-	// Replicas beyond those asked for go by themselves; with them the supply is
-	// not what will be left.
-	supply, removing := a.Supply, false
+func reduce(in Input, variants []standing) []scaling.Decision {
+	a := in.Analysis
+	if slices.ContainsFunc(variants, standing.cancellable) && !fitsWithoutLeaving(a, variants) {
+		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit those that would stay", a.Demand))
+	}
+	if why := notYet(in, variants); why != "" {
+		detail := a.Detail
+		if a.Signal == scaling.Shrink {
+			detail += "; not reduced: " + why
+		}
+		return each(variants, func(s standing) (int, scaling.Reason, string) {
+			return s.base, s.because(scaling.ReasonSteady), detail
+		})
+	}
+	return giveUp(a, variants)
+}
+
+// notYet says why no replica is given up now, or returns "" where one may be.
+func notYet(in Input, variants []standing) string {
+	if in.Analysis.Signal != scaling.Shrink {
+		return "nothing calls for it"
+	}
+	for _, s := range variants {
+		switch {
+		case s.phase == leaving && s.fault == "":
+			return s.Key.Name + " gives one up already"
+		case s.phase == settled && s.reporting > s.Replicas.Current:
+			// They go by themselves; with them the supply is not what will be left.
+			return s.Key.Name + " has replicas beyond those asked for"
+		case s.decided && in.Snapshot.At.Sub(s.past.ProgressAt) < in.Snapshot.Window:
+			// What was removed has taken its load out of sight, and the others do not
+			// show it yet.
+			return "the readings still show the fleet before its last change"
+		}
+	}
+	return ""
+}
+
+// fitsWithoutLeaving reports whether the load fits the replicas that stay once
+// every removal under way is over.
+func fitsWithoutLeaving(a scaling.Analysis, variants []standing) bool {
+	return a.Demand <= remaining(a, variants)+rounding
+}
+
+// remaining is the supply without the replicas that are on their way out.
+func remaining(a scaling.Analysis, variants []standing) float64 {
+	supply := a.Supply
 	for _, s := range variants {
 		if s.phase == leaving {
 			supply -= s.perReplica * float64(s.Replicas.Current-s.base)
-			removing = removing || s.fault == ""
 		}
 	}
-	if a.Demand > supply+tolerance && supply < a.Supply {
-		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit the %.2f that would stay", a.Demand, supply))
+	return supply
+}
+
+// lastGrew reports whether the last change of the model was growth.
+func lastGrew(variants []standing) bool {
+	var last scaling.Past
+	for _, s := range variants {
+		if s.past.Change != 0 && s.past.DecidedAt.After(last.DecidedAt) {
+			last = s.past
+		}
 	}
-	surplus := slices.ContainsFunc(variants, func(s standing) bool { return s.phase == settled && s.reporting > s.Replicas.Current })
-	if a.Signal != scaling.Shrink || removing || surplus {
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonSteady), a.Detail
-		})
-	}
-	return giveUp(a, variants, supply)
+	return last.Change > 0
 }
 
 // giveUp cancels an order that never arrived, else removes one replica of the
 // most expensive variant that can spare it.
-func giveUp(a scaling.Analysis, variants []standing, supply float64) []scaling.Decision {
+func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 	if i := slices.IndexFunc(variants, func(s standing) bool { return s.phase == overdue && s.unarrived() > 0 }); i >= 0 {
 		late := variants[i]
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
@@ -143,8 +195,13 @@ func giveUp(a scaling.Analysis, variants []standing, supply float64) []scaling.D
 			return s.base, s.because(scaling.ReasonOtherVariant), a.Detail
 		})
 	}
-	able := keep(variants, func(s standing) bool { return s.phase == settled && s.base > s.floor() })
-	fitting := keep(able, func(s standing) bool { return a.Demand <= supply-s.perReplica+tolerance })
+	able := keep(variants, standing.mayGive)
+	fill := 1.0
+	if lastGrew(variants) {
+		fill = margin
+	}
+	left := remaining(a, variants)
+	fitting := keep(able, func(s standing) bool { return a.Demand <= fill*(left-s.perReplica)+rounding })
 	switch {
 	case len(able) == 0:
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
@@ -152,7 +209,7 @@ func giveUp(a scaling.Analysis, variants []standing, supply float64) []scaling.D
 		})
 	case len(fitting) == 0:
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonSteady), fmt.Sprintf("%s; not reduced: the load of %.2f replicas needs what any removal would take", a.Detail, a.Demand)
+			return s.base, s.because(scaling.ReasonSteady), fmt.Sprintf("%s; not reduced: the load of %.2f replicas would fill more than %.0f %% of the others", a.Detail, a.Demand, 100*fill)
 		})
 	}
 	chosen := slices.MaxFunc(fitting, byCostThenName)
@@ -167,13 +224,14 @@ func giveUp(a scaling.Analysis, variants []standing, supply float64) []scaling.D
 // unarrived counts the replicas of an order that can be taken back without
 // touching one that runs.
 func (s standing) unarrived() int {
-	return max(0, s.base-max(s.Replicas.Ready, s.reporting, s.floor()))
+	least := min(s.floor(), max(s.Replicas.Current, s.Bounds.Min)) // at zero nothing needs to stay
+	return max(0, s.base-max(s.Replicas.Ready, s.reporting, least))
 }
 
 // cancelRemovals lets every variant keep what it has.
 func cancelRemovals(variants []standing, why string) []scaling.Decision {
 	return each(variants, func(s standing) (int, scaling.Reason, string) {
-		if s.phase == leaving {
+		if s.cancellable() {
 			return s.Replicas.Current, scaling.ReasonRemovalCancelled, why
 		}
 		return s.base, s.because(scaling.ReasonOtherVariant), why

@@ -22,13 +22,14 @@ type variant struct {
 	unschedulable int           //
 	desired       int           // of the last decision; -1: none
 	quiet         time.Duration // since the last progress
+	change        int           // of the last decision
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool
 }
 
 func settledAt(name string, cost float64, replicas int) variant {
-	return variant{name: name, cost: cost, current: replicas, ready: -1, reporting: -1, desired: replicas}
+	return variant{name: name, cost: cost, current: replicas, ready: -1, reporting: -1, desired: replicas, quiet: time.Hour}
 }
 
 func input(signal scaling.Signal, demand float64, variants ...variant) Input {
@@ -65,7 +66,7 @@ func input(signal scaling.Signal, demand float64, variants ...variant) Input {
 		}
 		if v.desired >= 0 {
 			at := now.Add(-v.quiet)
-			in.History[key] = scaling.Past{Desired: v.desired, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
+			in.History[key] = scaling.Past{Desired: v.desired, Change: v.change, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
 		}
 	}
 	return in
@@ -76,6 +77,9 @@ func TestDecide(t *testing.T) {
 	with := func(v variant, change func(*variant)) variant { change(&v); return v }
 	ordered := func(v variant, quiet time.Duration) variant {
 		return with(v, func(v *variant) { v.desired = v.current + 1; v.quiet = quiet })
+	}
+	leaves := func(v variant, desired int) variant {
+		return with(v, func(v *variant) { v.desired, v.quiet, v.change = desired, 0, desired-v.current })
 	}
 	tests := []struct {
 		name string
@@ -184,7 +188,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"one removal at a time",
-			input(scaling.Shrink, 0.5, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			input(scaling.Shrink, 0.5, leaves(cheap, 1), dear),
 			[]string{"cheap: 1 Steady", "dear: 2 Steady"},
 		},
 		{
@@ -194,17 +198,77 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"a removal is taken back when load returns, before anything is added",
-			input(scaling.Grow, 3, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			input(scaling.Grow, 3, leaves(cheap, 1), dear),
 			[]string{"cheap: 2 RemovalCancelled", "dear: 2 OtherVariant"},
 		},
 		{
 			"a removal is taken back when the rest can no longer carry the load",
-			input(scaling.Steady, 3.5, with(cheap, func(v *variant) { v.desired = 1 }), dear),
+			input(scaling.Steady, 3.5, leaves(cheap, 1), dear),
 			[]string{"cheap: 2 RemovalCancelled", "dear: 2 OtherVariant"},
 		},
 		{
+			"also while another variant is on its way",
+			input(scaling.Grow, 3, leaves(cheap, 1), ordered(dear, time.Second)),
+			[]string{"cheap: 2 RemovalCancelled", "dear: 3 OtherVariant"},
+		},
+		{
+			"a removal down to the maximum cannot be taken back and blocks no growth",
+			input(scaling.Grow, 9, with(leaves(cheap, 1), func(v *variant) { v.bounds = scaling.Bounds{Max: 1} }), dear),
+			[]string{"cheap: 1 OtherVariant", "dear: 3 Saturated"},
+		},
+		{
+			"readings from before the last change give nothing up",
+			input(scaling.Shrink, 1, with(cheap, func(v *variant) { v.quiet = 59 * time.Second }), dear),
+			[]string{"cheap: 2 Steady", "dear: 2 Steady"},
+		},
+		{
+			"what was just found too little is not given up for being just enough",
+			input(scaling.Shrink, 2.8, with(cheap, func(v *variant) { v.change = 1 }), dear),
+			[]string{"cheap: 2 Steady", "dear: 2 Steady"},
+		},
+		{
+			"but for being clearly enough",
+			input(scaling.Shrink, 2.7, with(cheap, func(v *variant) { v.change = 1 }), dear),
+			[]string{"cheap: 2 OtherVariant", "dear: 1 Saturated"},
+		},
+		{
+			"a replica that fails its probe under load does not keep its model from growing",
+			input(scaling.Grow, 9, variant{name: "only", cost: 10, current: 3, ready: 2, reporting: 3, desired: 3, quiet: time.Hour}),
+			[]string{"only: 4 Saturated"},
+		},
+		{
+			"a step that an HPA takes for no difference is made one larger",
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 11, ready: -1, reporting: -1, desired: 12, quiet: time.Hour}),
+			[]string{"only: 13 Saturated"},
+		},
+		{
+			"and not larger without end",
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 11, ready: -1, reporting: -1, desired: 13, quiet: time.Hour}),
+			[]string{"only: 13 TargetNotMoving"},
+		},
+		{
+			"the same for a removal",
+			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: time.Hour, change: -1}),
+			[]string{"only: 8 Saturated"},
+		},
+		{
+			"two pods that never start are not followed by a third",
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: time.Hour}),
+			[]string{"only: 12 PodsNotReady"},
+		},
+		{
+			"an order from zero that nobody carries out is cancelled to zero",
+			input(scaling.Shrink, 0.5, variant{name: "asleep", cost: 10, desired: 1, quiet: time.Hour}, dear),
+			[]string{"asleep: 0 OrderCancelled", "dear: 2 OtherVariant"},
+		},
+		{
+			"a model that was decided to nothing by its last variant starts again",
+			input(scaling.Unknown, 0, settledAt("only", 10, 0)),
+			[]string{"only: 1 FirstReplica"},
+		},
+		{
 			"without data the larger of the last decision and what runs holds",
-			input(scaling.Unknown, 0, with(cheap, func(v *variant) { v.desired = 5 }), with(dear, func(v *variant) { v.desired = 1 })),
+			input(scaling.Unknown, 0, with(cheap, func(v *variant) { v.desired, v.quiet = 5, 0 }), leaves(dear, 1)),
 			[]string{"cheap: 5 NoData", "dear: 2 NoData"},
 		},
 		{

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 type standing struct {
 	scaling.Variant
 	phase      phase
+	late       bool // no progress for longer than the variant may take
 	past       scaling.Past
 	decided    bool    // whether there is a past
 	base       int     // replicas that hold if nothing is changed
@@ -68,6 +70,7 @@ func standings(in Input) []standing {
 }
 
 func (s standing) classify(now time.Time) standing {
+	s.late = s.decided && now.Sub(s.past.ProgressAt) > s.patience()
 	s.base = s.Replicas.Current
 	// A decision for zero counts as none: nothing here decides on zero, so it
 	// can only be left from a time when the variant had no replicas.
@@ -80,16 +83,16 @@ func (s standing) classify(now time.Time) standing {
 	case s.base < s.Replicas.Current:
 		s.phase = leaving
 		s.detail = fmt.Sprintf("%d of %d replicas are to go", s.Replicas.Current-s.base, s.Replicas.Current)
-		if s.late(now) {
+		if s.late {
 			s.fault = scaling.ReasonTargetNotMoving
 		}
 	case s.base > s.Replicas.Current || s.reporting < s.Replicas.Current:
 		s.phase = arriving
 		s.fault, s.detail = s.waitsFor()
-		if s.late(now) {
+		if s.late {
 			s.phase = overdue
 		}
-	case s.reporting > s.Replicas.Current && !s.late(now):
+	case s.reporting > s.Replicas.Current && !s.late:
 		// More replicas than were asked for: a rollout's surge, or a removal that
 		// is not quite over. Nothing is missing, so it is waited for and not named.
 		s.phase = arriving
@@ -98,17 +101,6 @@ func (s standing) classify(now time.Time) standing {
 		s.phase = settled
 	}
 	return s
-}
-
-// late reports whether the variant has made no progress for longer than it may.
-// A replica that became Ready is progress, also one of which only its pod tells,
-// to a process that has just started.
-func (s standing) late(now time.Time) bool {
-	progress := s.past.ProgressAt
-	if newest := s.Replicas.NewestReady; newest.After(progress) {
-		progress = newest
-	}
-	return s.decided && now.Sub(progress) > s.patience()
 }
 
 // patience is how long the variant may take for its next step.
@@ -133,12 +125,53 @@ func (s standing) waitsFor() (scaling.Reason, string) {
 	return scaling.ReasonPodsNotReady, fmt.Sprintf("%d of %d replicas report", s.reporting, r.Current)
 }
 
-// limps reports whether the variant is overdue because of single pods that do
-// not become Ready or do not report, while most do. Such a variant may still
-// grow where nothing else can: one bad node must not pin a model for ever, and
-// an image that never starts must not be ordered without end.
+// limps reports whether the variant may grow although not all is well with it,
+// where nothing else can:
+//
+//   - One pod does not become Ready or does not report, or fails its readiness
+//     probe under the load and does report. One bad node must not pin a model for
+//     ever; an image that never starts must not be ordered again and again, so
+//     with two such pods it is over.
+//   - The target did not take the last step, and that step is within the 10 % by
+//     which an HPA with the default tolerance ignores a difference. One more
+//     replica is beyond it.
 func (s standing) limps() bool {
-	return s.phase == overdue && s.fault == scaling.ReasonPodsNotReady && 2*s.reporting >= s.base
+	switch {
+	case !s.late:
+		return false
+	case s.phase == settled:
+		return s.Replicas.Pending > 0
+	case s.phase != overdue:
+		return false
+	case s.fault == scaling.ReasonTargetNotMoving:
+		return s.whole() && s.withinTolerance()
+	}
+	return s.fault == scaling.ReasonPodsNotReady && s.base-s.reporting <= 1
+}
+
+// whole reports whether every replica that the target has serves and reports.
+func (s standing) whole() bool {
+	return s.Replicas.Pending == 0 && s.reporting == s.Replicas.Current
+}
+
+// withinTolerance reports whether an HPA with the default tolerance of 0.1 takes
+// the decision for no difference (k8s.io/kubernetes, podautoscaler).
+func (s standing) withinTolerance() bool {
+	const tolerance = 0.1
+	return math.Abs(float64(s.base-s.Replicas.Current)) <= tolerance*float64(s.Replicas.Current)+1e-9
+}
+
+// mayGive reports whether a replica of the variant may be given up: one that is
+// settled, or whose last removal an HPA takes for no difference.
+func (s standing) mayGive() bool {
+	return s.base > s.floor() && s.whole() &&
+		(s.phase == settled || s.phase == leaving && s.fault != "" && s.withinTolerance())
+}
+
+// cancellable reports whether the variant has a removal under way that can be
+// taken back: down to its upper bound it cannot.
+func (s standing) cancellable() bool {
+	return s.phase == leaving && s.base < min(s.Replicas.Current, s.Bounds.Max)
 }
 
 // decision starts the variant's decision.

@@ -47,13 +47,15 @@ const (
 // of 30s and show a scrape up to 30s late. Hence the first where there is one,
 // else the second. Scrapes are counted only of series that existed a ScrapeSpan
 // ago, so that ScrapeSpan / count is the scrape interval and not the age of a
-// young pod; while there is none that old, those of the last minute stand for
-// them, if they are enough (four, an interval of 15s or less) to be divided by.
+// young pod, and of the counts of the last ScrapeSpan the largest, so that an
+// outage does not pass for a long interval; while there is none that old, those
+// of the last minute stand for them, if they are enough (four, an interval of
+// 15s or less) to be divided by.
 func vllmLastScrape(time.Duration) string {
 	const of = podOf + ", job"
 	at := fmt.Sprintf("max by (%[1]s) (timestamp(%[2]s)) or max by (%[1]s) (max_over_time(timestamp(%[2]s)[15m:30s]))", of, vllmRunningName)
 	const early = time.Minute
-	scrapes := fmt.Sprintf("max by (%[1]s) ((count_over_time(%[2]s[%[3]s]) and %[2]s offset %[3]s) or ((count_over_time(%[2]s[%[4]s]) and %[2]s offset %[4]s) >= 4) * %[5]d)",
+	scrapes := fmt.Sprintf("max by (%[1]s) ((max_over_time(count_over_time(%[2]s[%[3]s])[%[3]s:%[4]s]) and %[2]s offset %[3]s) or ((count_over_time(%[2]s[%[4]s]) and %[2]s offset %[4]s) >= 4) * %[5]d)",
 		of, vllmRunningName, Duration(ScrapeSpan), Duration(early), ScrapeSpan/early)
 	return stat(StatAt, at) + " or " + stat(StatScrapes, scrapes)
 }
@@ -62,8 +64,14 @@ func vllmLastScrape(time.Duration) string {
 // servers adds a series per process (label pid), most of them 0, which the same
 // max removes.
 func vllmKVCacheUsagePeak(window time.Duration) string {
-	return twins("max by ("+podOf+") (max_over_time(%s["+Duration(window)+"]))", vllmUsageName, vllmUsageOldName)
+	return twins("max by ("+podOf+") (max_over_time(%s["+Duration(window)+"]))", vllmUsageName, vllmUsageOldName) + " or " +
+		twins("max by ("+podOf+") (last_over_time(%s["+aging(window)+"]))", vllmUsageName, vllmUsageOldName)
 }
+
+// aging is how far back the last value of a gauge is looked for where the window
+// has none: scrapes that stopped leave readings that age, and not a replica
+// without any.
+func aging(window time.Duration) string { return Duration(max(ScrapeSpan, window)) }
 
 func vllmKVCacheUsage(time.Duration) string {
 	return twins("max by ("+podOf+") (%s)", vllmUsageName, vllmUsageOldName)
@@ -73,7 +81,7 @@ func vllmKVCacheUsage(time.Duration) string {
 // of their sum: that would take a subquery for each pod, and the bound errs
 // towards growth.
 func vllmQueueLengthPeak(window time.Duration) string {
-	return perPod("max_over_time(" + vllmWaitingName + "[" + Duration(window) + "])")
+	return perPod("max_over_time(" + vllmWaitingName + "[" + Duration(window) + "]) or last_over_time(" + vllmWaitingName + "[" + aging(window) + "])")
 }
 
 func vllmQueueLength(time.Duration) string { return perPod(vllmWaitingName) }

@@ -54,14 +54,8 @@ func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spa
 // doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
 // returns "".
 func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Policy) string {
-	if silent := silentPods(samples); len(silent) > 0 {
-		withIdle := loads(samples, func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-			kv, queue, ok = peak(s)
-			return kv, queue, ok || s.Ready
-		})
-		if short, _ := measure(withIdle, p).short(p); !short {
-			return fmt.Sprintf("not so if %s, Ready and silent, is idle", names(silent))
-		}
+	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
+		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
 	}
 	if newest := newestReady(snap.Variants); !newest.IsZero() && snap.At.Sub(newest) < snap.Window {
 		if short, _ := measure(loads(samples, latest), p).short(p); !short {

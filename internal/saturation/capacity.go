@@ -20,23 +20,18 @@ const full = 1e6
 // demand is the larger of the two sums of utilization x weight.
 func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scaling.ReplicaSample, p Policy) {
 	weights := weigh(variants, samples)
-	var kvDemand, queueDemand float64
+	a.Demand, a.Supply = balance(weights, samples, p, 1)
 	type sum struct{ utilization, replicas float64 }
 	sums := map[scaling.VariantKey]sum{}
 	for _, s := range samples {
 		kv := ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
 		queue := ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
 		if !s.Reports() {
-			kv, queue = 1, 1 // silent: full, as far as giving something up goes
+			kv = 1
 		}
-		w := weights[s.Variant].perReplica
-		kvDemand += kv * w
-		queueDemand += queue * w
-		a.Supply += w
 		v := sums[s.Variant]
 		sums[s.Variant] = sum{v.utilization + max(kv, queue), v.replicas + 1}
 	}
-	a.Demand = max(kvDemand, queueDemand)
 	for _, v := range variants {
 		w := weights[v.Key]
 		c := scaling.Capacity{Variant: v.Key, PerReplica: w.perReplica, Source: w.source}
@@ -47,6 +42,31 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 		a.Variants = append(a.Variants, c)
 	}
 	slices.SortFunc(a.Variants, func(x, y scaling.Capacity) int { return x.Variant.Compare(y.Variant) })
+}
+
+// balance adds up the load and the weight of the replicas. A replica that does
+// not report counts as loaded to the given part of its weight.
+func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Policy, silent float64) (demand, supply float64) {
+	var kvDemand, queueDemand float64
+	for _, s := range samples {
+		kv := ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
+		queue := ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
+		if !s.Reports() {
+			kv, queue = silent, silent
+		}
+		w := weights[s.Variant].perReplica
+		kvDemand += kv * w
+		queueDemand += queue * w
+		supply += w
+	}
+	return max(kvDemand, queueDemand), supply
+}
+
+// fitsWithIdle reports whether the load that is known would fit the model if
+// every replica that is Ready and silent were idle.
+func fitsWithIdle(variants []scaling.Variant, samples []scaling.ReplicaSample, p Policy) bool {
+	demand, supply := balance(weigh(variants, samples), samples, p, 0)
+	return demand <= supply
 }
 
 type weight struct {

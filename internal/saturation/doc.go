@@ -15,7 +15,9 @@
 // Around it stand the rules that keep it from acting on what it does not know:
 //
 //   - Replicas that are Ready and silent count as idle when growing and as full
-//     when shrinking; where that turns the direction, the model holds.
+//     when shrinking; where that turns the direction, the model holds. They turn
+//     it only if the load that is known would fit with their help: one idle
+//     replica does not excuse twenty that drown.
 //   - Aging readings may grow a model and never shrink it.
 //   - A peak that was measured before the newest replica was Ready describes a
 //     smaller fleet. Until it has left the window, growth needs the latest

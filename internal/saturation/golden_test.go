@@ -192,7 +192,13 @@ func (c goldenCase) history() scaling.History {
 	h := scaling.History{}
 	for _, s := range c.Inputs.States {
 		if s.Desired != 0 { // published: 0 means that nothing was decided yet
-			h[variantKey(s.Variant)] = scaling.Past{Desired: s.Desired, DecidedAt: goldenNow, ProgressAt: goldenNow}
+			// The cases hold no times. What is under way is taken for new, what is
+			// done for long done.
+			at := goldenNow
+			if s.Desired == s.Current {
+				at = goldenNow.Add(-time.Hour)
+			}
+			h[variantKey(s.Variant)] = scaling.Past{Desired: s.Desired, DecidedAt: at, ProgressAt: at}
 		}
 	}
 	return h

@@ -4,14 +4,22 @@ import "time"
 
 // Past is what is remembered of one variant between cycles.
 type Past struct {
+	// Target is what the variant scaled then. A decision for another target says
+	// nothing of this one. Empty where it is not known: after a restart.
+	Target TargetRef `json:"target,omitzero"`
 	// Desired is the last decision, in replicas.
 	Desired int `json:"desired"`
+	// Change is by how many replicas Desired last changed, 0 if it never did.
+	Change int `json:"change"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
-	// ProgressAt is when the target last came closer to Desired: replicas were
-	// set or became Ready. Never before DecidedAt.
-	ProgressAt time.Time `json:"progressAt"`
-	// Counts are the replicas seen when the decision was last confirmed.
+	// ProgressAt is when the wait for Desired began, or when the target last came
+	// closer to it than ever since. Zero while nothing was observed yet.
+	ProgressAt time.Time `json:"progressAt,omitzero"`
+	// Gap counts what was missing when the target was closest, in replicas to be
+	// set and replicas to become Ready; 0 while nothing is missing.
+	Gap int `json:"gap"`
+	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
 }
 
@@ -19,14 +27,20 @@ type Past struct {
 // entry has never been decided on.
 type History map[VariantKey]Past
 
-// Observe returns p brought up to date with the replicas seen at now: any
-// movement of the counts is progress, however small.
+// Observe returns p brought up to date with the replicas seen at now. Progress
+// is to come closer than before: a pod that comes and goes makes it once, and
+// not for ever. What was complete and is no longer begins a new wait.
 func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
-	if seen.Observed && p.Counts.Observed && (seen.Current != p.Counts.Current || seen.Ready != p.Counts.Ready) {
+	if !seen.Observed {
+		return p
+	}
+	p.Counts = seen
+	gap := p.missing()
+	if p.ProgressAt.IsZero() || p.Gap == 0 && gap > 0 || gap < p.Gap {
 		p.ProgressAt = now
 	}
-	if seen.Observed {
-		p.Counts = seen
+	if p.Gap == 0 || gap < p.Gap {
+		p.Gap = gap
 	}
 	return p
 }
@@ -34,8 +48,24 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 // Decide returns p after a decision for target replicas at now. A decision
 // that changes nothing leaves the clocks alone.
 func (p Past) Decide(target int, now time.Time) Past {
-	if p.DecidedAt.IsZero() || target != p.Desired {
+	if p.DecidedAt.IsZero() {
 		p.Desired, p.DecidedAt, p.ProgressAt = target, now, now
+		p.Gap = p.missing()
+		return p
+	}
+	if target != p.Desired {
+		p.Change = target - p.Desired
+		p.Desired, p.DecidedAt, p.ProgressAt = target, now, now
+		p.Gap = p.missing()
 	}
 	return p
+}
+
+// missing counts the replicas between what is and what was decided: those to be
+// set or taken away, and those that are asked for and not Ready.
+func (p Past) missing() int {
+	if !p.Counts.Observed {
+		return 0
+	}
+	return max(p.Desired-p.Counts.Current, p.Counts.Current-p.Desired) + max(0, p.Counts.Current-p.Counts.Ready)
 }

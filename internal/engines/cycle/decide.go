@@ -37,7 +37,7 @@ func Decide(c Case, analyze Analyzer) Verdict {
 	for _, s := range snapshots {
 		for _, v := range s.Variants {
 			variants[v.Key] = v
-			if p, ok := c.History[v.Key]; ok {
+			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
 				past[v.Key] = p.Observe(v.Replicas, c.Now)
 			}
 		}
@@ -54,9 +54,10 @@ func Decide(c Case, analyze Analyzer) Verdict {
 	verdict.Plan = constrain.Apply(constrain.Input{Variants: variants}, verdict.Plan)
 
 	for _, d := range verdict.Plan.Decisions {
-		p := verdict.History[d.Variant]
-		if !p.Counts.Observed {
-			p.Counts = variants[d.Variant].Replicas
+		p, v := verdict.History[d.Variant], variants[d.Variant]
+		p.Target = v.Target
+		if v.Replicas.Observed {
+			p.Counts = v.Replicas
 		}
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}

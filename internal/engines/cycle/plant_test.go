@@ -3,6 +3,7 @@ package cycle
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -19,17 +20,21 @@ type plant struct {
 	window  time.Duration
 	tick    time.Duration
 	sync    time.Duration // of the scaler: it reads the decision this often
-	stuck   bool          // pods never become Ready
+	scrape  time.Duration // between scrapes; 0 is every tick
+	stuck   bool          // pods ordered never become Ready
+	healthy int           // replicas at the start, 0 is one
+	noise   *rand.Rand    // of each scrape, nil is none
+	spread  float64       // standard deviation of the noise, a part of the usage
 
 	replicas []time.Duration // when each was created
-	peaks    []float64       // mean usage at each tick
+	scrapes  []scraped       // oldest first
 	past     scaling.History
 	ordered  int // most replicas ever decided on
 }
 
 func (p *plant) run(length time.Duration) (targets []int) {
 	p.past = scaling.History{}
-	p.replicas = []time.Duration{-time.Hour}
+	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
 		verdict := Decide(Case{Now: now.Add(t), Snapshots: []scaling.Snapshot{p.observe(t)}, History: p.past}, analyze)
 		p.past = verdict.History
@@ -49,7 +54,7 @@ func (p *plant) run(length time.Duration) (targets []int) {
 func (p *plant) ready(t time.Duration) (ready int, newest time.Duration) {
 	newest = -time.Hour
 	for i, created := range p.replicas {
-		if created+p.startUp > t || p.stuck && i > 0 {
+		if created+p.startUp > t || p.stuck && i >= max(1, p.healthy) {
 			continue
 		}
 		ready++
@@ -58,11 +63,35 @@ func (p *plant) ready(t time.Duration) (ready int, newest time.Duration) {
 	return ready, newest
 }
 
+// scraped is what one scrape of the replicas showed.
+type scraped struct {
+	at    time.Duration
+	usage float64
+}
+
+// measure scrapes the replicas when it is time and returns the peak over the
+// window and the last value, as a store would: a removed replica has taken its
+// load out of sight, and the others show it with their next scrape.
+func (p *plant) measure(t time.Duration, ready int) (peak, last float64) {
+	if n := len(p.scrapes); n == 0 || t-p.scrapes[n-1].at >= p.scrape {
+		usage := p.demand(t) / float64(ready)
+		if p.noise != nil {
+			usage *= 1 + p.spread*p.noise.NormFloat64()
+		}
+		p.scrapes = append(p.scrapes, scraped{t, min(1, max(0, usage))})
+	}
+	for _, s := range slices.Backward(p.scrapes) {
+		if t-s.at > p.window {
+			break
+		}
+		peak = max(peak, s.usage)
+	}
+	return peak, p.scrapes[len(p.scrapes)-1].usage
+}
+
 func (p *plant) observe(t time.Duration) scaling.Snapshot {
 	ready, newest := p.ready(t)
-	usage := math.Min(1, p.demand(t)/float64(ready))
-	p.peaks = append(p.peaks, usage)
-	peak := slices.Max(p.peaks[max(0, len(p.peaks)-int(p.window/p.tick)):])
+	peak, usage := p.measure(t, ready)
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	snap := scaling.Snapshot{Model: model, At: now.Add(t), Window: p.window, Variants: []scaling.Variant{{
@@ -151,5 +180,61 @@ func TestPodsThatNeverStartAreOrderedOnce(t *testing.T) {
 	p.run(2 * time.Hour)
 	if p.ordered > 3 {
 		t.Errorf("ordered %d replicas while none started", p.ordered)
+	}
+	p = plant{demand: func(time.Duration) float64 { return 10 }, healthy: 10, startUp: 20 * time.Second, window: time.Minute, tick: 15 * time.Second, sync: 15 * time.Second, stuck: true}
+	p.run(2 * time.Hour)
+	if p.ordered > 12 {
+		t.Errorf("ordered %d replicas beside 10 while none started", p.ordered)
+	}
+}
+
+// TestReductionStopsAtWhatIsNeeded: a removed replica takes its load out of
+// sight at once, and the others show it late. The fleet does not go below what
+// the load needs all the same.
+func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
+	for _, scrape := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+		for _, tick := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
+			for healthy, demand := range map[int]float64{4: 1.2, 8: 2.6} {
+				p := plant{
+					demand: func(time.Duration) float64 { return demand }, healthy: healthy, scrape: scrape, tick: tick,
+					startUp: 90 * time.Second, window: max(time.Minute, 4*scrape), sync: 15 * time.Second,
+				}
+				if tick > p.sync {
+					p.sync = tick
+				}
+				targets := p.run(time.Hour)
+				need := int(math.Ceil(demand / growthPoint))
+				if least := slices.Min(targets); least < need {
+					t.Errorf("scrape %s, tick %s: %d replicas came down to %d, the load needs %d", scrape, tick, healthy, least, need)
+				}
+				if last := targets[len(targets)-1]; last > need+1 {
+					t.Errorf("scrape %s, tick %s: %d replicas came down to %d only, the load needs %d", scrape, tick, healthy, last, need)
+				}
+			}
+		}
+	}
+}
+
+// TestNoiseDoesNotMakeAFleetGoUpAndDown: a constant load with noise, at the
+// worst place, just where one replica fewer would be just too little.
+func TestNoiseDoesNotMakeAFleetGoUpAndDown(t *testing.T) {
+	for seed := range uint64(10) {
+		for _, spread := range []float64{0.02, 0.05} {
+			p := plant{
+				demand: func(time.Duration) float64 { return 2.75 }, scrape: 15 * time.Second, tick: 15 * time.Second, startUp: 90 * time.Second,
+				window: time.Minute, sync: 15 * time.Second, noise: rand.New(rand.NewPCG(seed, 2)), spread: spread,
+			}
+			targets := p.run(3 * time.Hour)
+			changes := 0
+			for i := 1; i < len(targets); i++ {
+				if targets[i] != targets[i-1] {
+					changes++
+				}
+			}
+			// Up to five or six replicas, one at a time, and no more than a step back.
+			if changes > 8 {
+				t.Errorf("seed %d, noise %g: %d changes in 3 hours", seed, spread, changes)
+			}
+		}
 	}
 }

@@ -1,0 +1,48 @@
+package scaling
+
+import (
+	"testing"
+	"time"
+)
+
+func TestProgressIsToComeCloserThanEver(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	seen := func(current, ready int) ReplicaCounts {
+		return ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
+	}
+	tests := []struct {
+		name  string
+		looks []ReplicaCounts // a minute apart, after a decision for 4 with 2 running
+		want  int             // the look at which the last progress was made, -1 for none
+	}{
+		{"nothing moves", []ReplicaCounts{seen(2, 2), seen(2, 2)}, -1},
+		{"replicas are set", []ReplicaCounts{seen(4, 2)}, -1}, // what was to be set is now to become Ready
+		{"one becomes Ready", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 3)}, 1},
+		{"one comes and goes", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 2), seen(4, 3), seen(4, 2)}, 1},
+		{"all arrive", []ReplicaCounts{seen(4, 3), seen(4, 4), seen(4, 4)}, 1},
+		{"one is lost later: a new wait begins", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 2},
+		{"the target cannot be read", []ReplicaCounts{{}, {}}, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Past{Counts: seen(2, 2)}.Decide(2, start.Add(-time.Hour)).Decide(4, start)
+			for i, counts := range tt.looks {
+				p = p.Observe(counts, start.Add(time.Duration(i+1)*time.Minute))
+			}
+			if want := start.Add(time.Duration(tt.want+1) * time.Minute); !p.ProgressAt.Equal(want) {
+				t.Errorf("last progress at %s, want %s", p.ProgressAt.Sub(start), want.Sub(start))
+			}
+			if p.Change != 2 || !p.DecidedAt.Equal(start) {
+				t.Errorf("change %d at %s, want 2 at the start", p.Change, p.DecidedAt.Sub(start))
+			}
+		})
+	}
+}
+
+func TestAWaitBeginsWithTheFirstLookAfterARestart(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	p := Past{Desired: 3, DecidedAt: start.Add(-time.Hour)}.Observe(ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}, start)
+	if !p.ProgressAt.Equal(start) || p.Gap != 1 {
+		t.Errorf("progress at %s, gap %d; want the first look, 1", p.ProgressAt, p.Gap)
+	}
+}
