@@ -195,7 +195,19 @@ func fromStatus(ctx context.Context, out io.Writer, config *rest.Config, key cli
 		return fmt.Errorf("listing events of %s: %w", key, err)
 	}
 	for _, e := range events.Items {
-		fmt.Fprintf(out, "  event      %s %s: %s\n", e.LastTimestamp.Format(time.RFC3339), e.Reason, e.Message)
+		fmt.Fprintf(out, "  event      %s %s: %s\n", lastSeen(e).Format(time.RFC3339), e.Reason, e.Message)
 	}
 	return nil
+}
+
+// lastSeen returns when an event last happened, in whichever of the two events
+// APIs it was told.
+func lastSeen(e corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	}
+	return e.EventTime.Time
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,12 @@ func blocks(e Explanation) []string {
 	for _, d := range e.Model {
 		cause := d.Cause()
 		switch cause.Reason {
-		case scaling.ReasonInTransition, scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
+		case scaling.ReasonInTransition:
+			// Of the model, and the same for all of its variants.
+			if line := fmt.Sprintf("%s, %s", cause.Reason, cause.Detail); !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		case scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
 			scaling.ReasonAboveMax, scaling.ReasonBelowMin:
 			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))

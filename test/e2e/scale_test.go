@@ -39,7 +39,7 @@ func TestACycleCostsTheSameForOneVariantAndForFifty(t *testing.T) {
 		t.Errorf("%v queries a cycle for one variant, %v for fifty; want the same, at most 15", one, fifty)
 	}
 
-	m := managerMetrics(t)
+	m := managerMetrics(t.Context(), t)
 	cycles := m["wva_cycle_duration_seconds"].GetMetric()[0].GetHistogram()
 	mean := time.Duration(cycles.GetSampleSum() / float64(cycles.GetSampleCount()) * float64(time.Second))
 	memory := m["process_resident_memory_bytes"].GetMetric()[0].GetGauge().GetValue() / (1 << 20)
@@ -64,10 +64,10 @@ func queriesPerCycle(t *testing.T, n int) float64 {
 		return ""
 	})
 	const cycles = 4
-	queries0, cycles0 := counted(t)
+	queries0, cycles0 := counted(t.Context(), t)
 	var queries1, cycles1 float64
-	eventually(t, time.Minute, func(context.Context) string {
-		if queries1, cycles1 = counted(t); cycles1 < cycles0+cycles {
+	eventually(t, time.Minute, func(ctx context.Context) string {
+		if queries1, cycles1 = counted(ctx, t); cycles1 < cycles0+cycles {
 			return fmt.Sprintf("%v cycles have passed, want %d", cycles1-cycles0, cycles)
 		}
 		return ""
@@ -76,9 +76,9 @@ func queriesPerCycle(t *testing.T, n int) float64 {
 }
 
 // counted returns the queries and the cycles that the manager has counted.
-func counted(t *testing.T) (queries, cycles float64) {
+func counted(ctx context.Context, t *testing.T) (queries, cycles float64) {
 	t.Helper()
-	m := managerMetrics(t)
+	m := managerMetrics(ctx, t)
 	for _, s := range m["wva_collector_queries_total"].GetMetric() {
 		queries += s.GetCounter().GetValue()
 	}
@@ -88,9 +88,9 @@ func counted(t *testing.T) (queries, cycles float64) {
 	return queries, cycles
 }
 
-func managerMetrics(t *testing.T) map[string]*dto.MetricFamily {
+func managerMetrics(ctx context.Context, t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	page, err := shared.manager.Get(t.Context(), "/metrics")
+	page, err := shared.manager.Get(ctx, "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
