@@ -48,16 +48,16 @@ const (
 // else the second. Scrapes are counted only of series that existed a ScrapeSpan
 // ago, so that ScrapeSpan / count is the scrape interval and not the age of a
 // young pod, and of the counts of the last ScrapeSpan the largest, so that an
-// outage does not pass for a long interval; while there is none that old, those
-// of the last minute stand for them, if they are enough (four, an interval of
-// 15s or less) to be divided by.
+// outage does not pass for a long interval. While there is none that old, those
+// of a shorter span stand for them, if they are enough (four) to be divided by.
 func vllmLastScrape(time.Duration) string {
 	const of = podOf + ", job"
 	at := fmt.Sprintf("max by (%[1]s) (timestamp(%[2]s)) or max by (%[1]s) (max_over_time(timestamp(%[2]s)[15m:30s]))", of, vllmRunningName)
-	const early = time.Minute
-	scrapes := fmt.Sprintf("max by (%[1]s) ((max_over_time(count_over_time(%[2]s[%[3]s])[%[3]s:%[4]s]) and %[2]s offset %[3]s) or ((count_over_time(%[2]s[%[4]s]) and %[2]s offset %[4]s) >= 4) * %[5]d)",
-		of, vllmRunningName, Duration(ScrapeSpan), Duration(early), ScrapeSpan/early)
-	return stat(StatAt, at) + " or " + stat(StatScrapes, scrapes)
+	scrapes := fmt.Sprintf("(max_over_time(count_over_time(%[1]s[%[2]s])[%[2]s:1m]) and %[1]s offset %[2]s)", vllmRunningName, Duration(ScrapeSpan))
+	for _, span := range []time.Duration{time.Minute, 30 * time.Second} {
+		scrapes += fmt.Sprintf(" or ((count_over_time(%[1]s[%[2]s]) and %[1]s offset %[2]s) >= 4) * %[3]d", vllmRunningName, Duration(span), ScrapeSpan/span)
+	}
+	return stat(StatAt, at) + " or " + stat(StatScrapes, fmt.Sprintf("max by (%s) (%s)", of, scrapes))
 }
 
 // vllmKVCacheUsagePeak takes the worst rank; vLLM to 0.11 behind several API
