@@ -53,11 +53,11 @@ const (
 func vllmLastScrape(time.Duration) string {
 	const of = podOf + ", job"
 	at := fmt.Sprintf("max by (%[1]s) (timestamp(%[2]s)) or max by (%[1]s) (max_over_time(timestamp(%[2]s)[15m:30s]))", of, vllmRunningName)
-	scrapes := fmt.Sprintf("(max_over_time(count_over_time(%[1]s[%[2]s])[%[2]s:1m]) and %[1]s offset %[2]s)", vllmRunningName, Duration(ScrapeSpan))
+	terms := []string{fmt.Sprintf("(max_over_time(count_over_time(%[1]s[%[2]s])[%[2]s:1m]) and %[1]s offset %[2]s)", vllmRunningName, Duration(ScrapeSpan))}
 	for _, span := range []time.Duration{time.Minute, 30 * time.Second} {
-		scrapes += fmt.Sprintf(" or ((count_over_time(%[1]s[%[2]s]) and %[1]s offset %[2]s) >= 4) * %[3]d", vllmRunningName, Duration(span), ScrapeSpan/span)
+		terms = append(terms, fmt.Sprintf("((count_over_time(%[1]s[%[2]s]) and %[1]s offset %[2]s) >= 4) * %[3]d", vllmRunningName, Duration(span), ScrapeSpan/span))
 	}
-	return stat(StatAt, at) + " or " + stat(StatScrapes, fmt.Sprintf("max by (%s) (%s)", of, scrapes))
+	return stat(StatAt, at) + " or " + stat(StatScrapes, fmt.Sprintf("max by (%s) (%s)", of, strings.Join(terms, " or ")))
 }
 
 // vllmKVCacheUsagePeak takes the worst rank; vLLM to 0.11 behind several API
