@@ -98,7 +98,7 @@ func newManager(o *config.Operator, log logr.Logger, book *ledger.Ledger) (manag
 	}
 	rest.Timeout = o.RESTClientTimeout
 	mgr, err := ctrl.NewManager(rest, ctrl.Options{
-		Scheme: scheme, Logger: log, Cache: cacheOptions(o), Metrics: metricsOptions(o, web.Decisions(book)),
+		Scheme: scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, web.Decisions(book)),
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
 		LeaderElection:         o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -32,6 +33,15 @@ func cacheOptions(o *config.Operator) cache.Options {
 		}
 	}
 	return options
+}
+
+// newCache returns a cache whose watches have no timeout: that of the REST client
+// is for requests, and a watch lasts.
+func newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = 0
+	options.HTTPClient = nil // built from config
+	return cache.New(config, options)
 }
 
 // metricsOptions describes the port of /metrics and /debug/decisions.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+)
+
+func TestCacheServesWhatTheManagerServes(t *testing.T) {
+	all := cacheOptions(&config.Operator{})
+	if len(all.DefaultNamespaces) != 0 {
+		t.Errorf("namespaces %v, want all", all.DefaultNamespaces)
+	}
+	one := cacheOptions(&config.Operator{WatchNamespace: "team", ControllerInstance: "blue"})
+	if _, ok := one.DefaultNamespaces["team"]; !ok || len(one.DefaultNamespaces) != 1 {
+		t.Errorf("namespaces %v, want team alone", one.DefaultNamespaces)
+	}
+	for object, by := range one.ByObject {
+		if _, ok := object.(*v1alpha1.VariantAutoscaling); !ok {
+			if by.Label != nil {
+				t.Errorf("%T is restricted to %s; only VariantAutoscalings are split", object, by.Label)
+			}
+			continue
+		}
+		mine, other := labels.Set{v1alpha1.LabelControllerInstance: "blue"}, labels.Set{v1alpha1.LabelControllerInstance: "green"}
+		if by.Label == nil || !by.Label.Matches(mine) || by.Label.Matches(other) || by.Label.Matches(labels.Set{}) {
+			t.Errorf("VariantAutoscalings are restricted to %v", by.Label)
+		}
+	}
+}
+
+func TestDecisionsAreServedBehindTheSameDoorAsMetrics(t *testing.T) {
+	handler := http.NotFoundHandler()
+	secure := metricsOptions(&config.Operator{MetricsBindAddress: ":8443", MetricsSecure: true}, handler)
+	if secure.FilterProvider == nil || !secure.SecureServing {
+		t.Error("a secure port lets anybody in")
+	}
+	for _, path := range []string{"/debug/decisions", "/debug/decisions/"} {
+		if secure.ExtraHandlers[path] == nil {
+			t.Errorf("%s is not served", path)
+		}
+	}
+	if plain := metricsOptions(&config.Operator{MetricsBindAddress: ":8080"}, handler); plain.FilterProvider != nil || plain.SecureServing {
+		t.Error("a port that is not to be secure is")
+	}
+}
