@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -57,8 +58,7 @@ func launch(executable string, s spec, log string) (Process, error) {
 // recorded ones get a signal.
 func stop(ctx context.Context, processes []Process, out io.Writer) error {
 	var errs []error
-	for i := len(processes) - 1; i >= 0; i-- {
-		p := processes[i]
+	for _, p := range slices.Backward(processes) {
 		if !p.alive() {
 			continue
 		}

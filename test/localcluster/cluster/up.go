@@ -125,20 +125,8 @@ func (u *up) bring(ctx context.Context) error {
 		return err
 	}
 	begin := time.Now()
-	// Each group needs the one before it, and nothing of its own.
-	for _, group := range [][]string{{etcd, prometheus}, {apiServer}, {controllerManager, scheduler, kwok}} {
-		for _, name := range group {
-			if slices.Contains(missing, name) {
-				if err := u.start(name); err != nil {
-					return err
-				}
-			}
-		}
-		if slices.Contains(group, apiServer) || slices.Contains(group, etcd) {
-			if err := u.await(ctx, c, group[0]); err != nil {
-				return err
-			}
-		}
+	if err := u.startMissing(ctx, c, missing); err != nil {
+		return err
 	}
 	if err := createNodes(ctx, c); err != nil {
 		return err
@@ -153,6 +141,35 @@ func (u *up) bring(ctx context.Context) error {
 		return err
 	}
 	u.say(missing, time.Since(begin))
+	return nil
+}
+
+// startMissing starts the components that are missing, each group once the one
+// that it needs answers.
+func (u *up) startMissing(ctx context.Context, c *client, missing []string) error {
+	for _, group := range []struct {
+		names []string
+		await string // answers before the next group starts, "" for nothing
+	}{
+		{[]string{etcd, prometheus}, etcd},
+		{[]string{apiServer}, apiServer},
+		{[]string{controllerManager, scheduler, kwok}, ""},
+	} {
+		for _, name := range group.names {
+			if !slices.Contains(missing, name) {
+				continue
+			}
+			if err := u.start(name); err != nil {
+				return err
+			}
+		}
+		if group.await == "" {
+			continue
+		}
+		if err := u.await(ctx, c, group.await); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
