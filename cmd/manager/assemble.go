@@ -129,7 +129,7 @@ func newSource(p config.Prometheus, log logr.Logger) (*prometheus.Source, error)
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("configuring Prometheus: %w", err)
+		return nil, fmt.Errorf("configuring Prometheus (--prometheus-*, and --allow-insecure-prometheus for http): %w", err)
 	}
 	return source, nil
 }

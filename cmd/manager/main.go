@@ -31,6 +31,9 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
 	log, err := logging.New(os.Stderr, operator.LogLevel)
 	if err != nil {
 		return err

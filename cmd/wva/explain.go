@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
@@ -74,7 +75,12 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	config, err := loader.ClientConfig()
+	if f.kubeconfig == "" {
+		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
+			return fmt.Errorf("reading the kubeconfig: %w", err)
+		}
+	}
+	restConfig, err := loader.ClientConfig()
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -83,12 +89,12 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 			return fmt.Errorf("reading the kubeconfig: %w", err)
 		}
 	}
-	e, err := f.ask(ctx, config, name)
+	e, err := f.ask(ctx, restConfig, name)
 	if err == nil {
 		return f.print(out, e)
 	}
 	fmt.Fprintf(warnings, "wva: %v\nwva: what follows is from the object's status and events, and may be old\n", err)
-	if err := fromStatus(ctx, out, config, client.ObjectKey{Namespace: f.namespace, Name: name}); err != nil {
+	if err := fromStatus(ctx, out, restConfig, client.ObjectKey{Namespace: f.namespace, Name: name}); err != nil {
 		return err
 	}
 	return errFinding

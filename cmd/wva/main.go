@@ -50,6 +50,13 @@ func newRootCommand() *cobra.Command {
 		Short:         "Workload Variant Autoscaler: replicas of LLM serving variants, decided and explained",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs, // so that an unknown command comes to RunE
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%w: there is no command %q; see wva --help", errUsage, args[0])
+			}
+			return command.Help()
+		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w", errUsage, err)

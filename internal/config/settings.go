@@ -10,7 +10,8 @@ import (
 // setting is a flag and its environment twin.
 type setting struct {
 	flag, env string
-	secret    bool // its value is never printed
+	secret    bool   // its value is never printed
+	accepts   string // what it takes, in words
 }
 
 func (s setting) show(value string) string {
@@ -23,6 +24,9 @@ func (s setting) show(value string) string {
 func (s setting) want(err error) string {
 	if s.secret {
 		return "a valid value"
+	}
+	if s.accepts != "" {
+		return s.accepts
 	}
 	return "a valid value: " + err.Error()
 }
@@ -81,6 +85,8 @@ func (d *definition) add(name string) {
 	d.settings = append(d.settings, setting{flag: name, env: strings.ToUpper(strings.ReplaceAll(name, "-", "_"))})
 }
 
+func (d *definition) accepts(what string) { d.settings[len(d.settings)-1].accepts = what }
+
 func (d *definition) text(to *string, name, def, help string) {
 	d.fs.StringVar(to, name, def, help)
 	d.add(name)
@@ -94,11 +100,13 @@ func (d *definition) secret(to *string, name, help string) {
 func (d *definition) truth(to *bool, name string, def bool, help string) {
 	d.fs.BoolVar(to, name, def, help)
 	d.add(name)
+	d.accepts("true or false")
 }
 
 func (d *definition) duration(to *time.Duration, name string, def time.Duration, help string) {
 	d.fs.DurationVar(to, name, def, help)
 	d.add(name)
+	d.accepts("a duration with its unit, such as 30s or 5m")
 }
 
 // headers declares a list of Name=value pairs.

@@ -53,7 +53,11 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late)})
 	}
 	if fallbackOf(is) != nil && fallbackOf(was) == nil {
-		out = append(out, notice{corev1.EventTypeWarning, eventHeld, "Hold", explain.Held(v.Explanation)})
+		kind := corev1.EventTypeWarning
+		if v.Variant.Replicas.Ready == 0 && v.Snapshot.Fault == "" {
+			kind = corev1.EventTypeNormal // there is nothing to measure yet
+		}
+		out = append(out, notice{kind, eventHeld, "Hold", explain.Held(v.Explanation)})
 	}
 	return out
 }

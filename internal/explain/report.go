@@ -33,7 +33,7 @@ func Report(e Explanation, now time.Time) string {
 	if e.Decision.Fallback {
 		line("", "no analysis stands behind the decision; the last one that did is %s old", age(e.AnalyzedAt, now))
 	} else if e.Analysis.Unit != "" {
-		line("", "demand %.2f, supply %.2f %s; with what is ordered %.2f", e.Analysis.Demand, e.Analysis.Supply, e.Analysis.Unit, e.Analysis.Anticipated)
+		line("", "%s", room(e))
 	}
 	for _, s := range blocks(e) {
 		line("blocked", "%s", s)
@@ -46,6 +46,20 @@ func Report(e Explanation, now time.Time) string {
 	}
 	b.WriteString(inputs(e, now))
 	return b.String()
+}
+
+// room says how far the peaks fill what serves. More than all of it is no number
+// of replicas: a queue that has built up is a stock and not a rate.
+func room(e Explanation) string {
+	a := e.Analysis
+	text := fmt.Sprintf("the peaks over %s fill %.2f of %.2f %s", e.Snapshot.Window, a.Demand, a.Supply, a.Unit)
+	if a.Demand > a.Supply {
+		text = fmt.Sprintf("the peaks over %s are more than the %.2f %s that serve can hold", e.Snapshot.Window, a.Supply, a.Unit)
+	}
+	if a.Anticipated > a.Supply {
+		text += fmt.Sprintf("; with what is ordered there are %.2f", a.Anticipated)
+	}
+	return text
 }
 
 // blocks says what keeps the model from going where the analysis points.
@@ -70,7 +84,7 @@ func blocks(e Explanation) []string {
 		}
 	}
 	if len(out) == 0 && !changes && e.Analysis.Signal == scaling.Steady {
-		out = append(out, "neither growth nor reduction is called for: "+e.Analysis.Detail)
+		out = append(out, "nothing: neither growth nor reduction is called for")
 	}
 	return out
 }

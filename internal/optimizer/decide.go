@@ -99,9 +99,13 @@ func grow(a scaling.Analysis, variants []standing) []scaling.Decision {
 		})
 	}
 	chosen := cheapest(candidates)
+	detail := a.Detail
+	if cheaper := keep(variants, func(s standing) bool { return s.Cost < chosen.Cost }); len(cheaper) > 0 {
+		detail += "; what is cheaper cannot grow (" + obstacles(cheaper) + ")"
+	}
 	return each(variants, func(s standing) (int, scaling.Reason, string) {
 		if s.Key == chosen.Key {
-			return s.base + 1, a.Reason, a.Detail
+			return s.base + 1, a.Reason, detail
 		}
 		return s.base, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s grows, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
 	})
@@ -213,9 +217,13 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 		})
 	}
 	chosen := slices.MaxFunc(fitting, byCostThenName)
+	detail := a.Detail
+	if dearest := slices.MaxFunc(able, byCostThenName); dearest.Key != chosen.Key {
+		detail += fmt.Sprintf("; the dearer %s stays, the load would not fit without it", dearest.Key.Name)
+	}
 	return each(variants, func(s standing) (int, scaling.Reason, string) {
 		if s.Key == chosen.Key {
-			return s.base - 1, a.Reason, a.Detail
+			return s.base - 1, a.Reason, detail
 		}
 		return s.base, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s gives up a replica, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
 	})

@@ -34,7 +34,7 @@ func Analyze(snap scaling.Snapshot, p Policy) scaling.Analysis {
 
 // direction weighs the spare capacity against what is not known about it.
 func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Policy) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("spare of %d of %d replicas below the thresholds: KV %.3f (trigger %.3f), queue %.1f (trigger %.1f)",
+	standing := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
 		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
 	if short, why := spare.short(p); short {
 		if doubt := doubtGrowth(snap, samples, p); doubt != "" {

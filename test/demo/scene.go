@@ -16,6 +16,9 @@ const (
 	interval  = 5 * time.Second
 	startUp   = 15 * time.Second
 	wave      = 6 * time.Minute // of the load, when it goes on until Ctrl-C
+	// What users are counted as served by, in the summary. Nothing here sizes by
+	// it: a burst that outruns the start of a replica shows.
+	loadTTFT, loadITL = 2 * time.Second, 50 * time.Millisecond
 )
 
 const (
@@ -115,7 +118,8 @@ func (s *scene) load() error {
 		}
 		var err error
 		c.process, err = s.bed.StartLoad(c.name, "--url", s.emulator.Endpoint(namespace, c.model), "--model", c.model,
-			"--profile", c.profile(length), "--input-tokens", "200", "--output-tokens", "200", "-o", "json", "--quiet")
+			"--profile", c.profile(length), "--input-tokens", "200", "--output-tokens", "200",
+			"--slo-ttft", loadTTFT.String(), "--slo-itl", loadITL.String(), "-o", "json", "--quiet")
 		if err != nil {
 			return err
 		}
@@ -130,18 +134,18 @@ A Kubernetes control plane runs on this machine, with GPU nodes that do not exis
 and serving pods that are emulated. The rest is real.
 
   kubectl      export KUBECONFIG=%s
-               %s get va,hpa,deploy -n %s -w
-               %s describe va llama-8b-l40s -n %[3]s
-  Prometheus   %[5]s
-  endpoints    curl -N %[6]s/v1/completions -H 'Content-Type: application/json' \
-                 -d '{"model":"%[7]s","prompt":"hello","max_tokens":20,"stream":true}'
-               %[8]s
+               %s get va,hpa,deploy,events -n %s
+               %[2]s get va -n %[3]s -w
   why          %[9]s explain llama-8b-l40s -n %[3]s --manager %[10]s
+  Prometheus   %[5]s
+  endpoints    %[6]s/v1/completions
+               %[8]s/v1/completions
+               curl -N %[6]s/v1/completions -d '{"model":"%[7]s","prompt":"hello","max_tokens":20,"stream":true}'
 
 Set for the demonstration: GLOBAL_OPT_INTERVAL %[11]s (default 60s), HPA sync period
 5s (15s) and scale-down window 0 (5m), replicas start in %[12]s, scrapes every %[13]s.
 
 `, s.bed.State.Kubeconfig, s.bed.State.Kubectl, namespace, s.bed.State.Kubectl, s.bed.State.Prometheus,
 		s.emulator.Endpoint(namespace, chatModel), chatModel, s.emulator.Endpoint(namespace, expertModel),
-		local("../bin/wva"), s.manager.URL, interval, startUp, testbed.ScrapeInterval)
+		filepath.Clean(local("../bin/wva")), s.manager.URL, interval, startUp, testbed.ScrapeInterval)
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/loadgen"
 )
 
 // summarize says what happened and returns an error unless every model's
@@ -47,6 +50,10 @@ func (s *scene) summarize(ctx context.Context) error {
 		return fmt.Errorf("writing the summary: %w", err)
 	}
 	fmt.Println()
+	for _, l := range s.loaders {
+		fmt.Println(l.told())
+	}
+	fmt.Println()
 	var errs []error
 	for _, model := range slices.Sorted(maps.Keys(models)) {
 		if m := models[model]; !m.rose || !m.fell {
@@ -57,6 +64,25 @@ func (s *scene) summarize(ctx context.Context) error {
 		fmt.Println("Every model's replicas rose with the load and fell after it, because of our metric.")
 	}
 	return errors.Join(errs...)
+}
+
+// told ends the load and says what its users saw.
+func (l *loader) told() string {
+	l.process.Stop()
+	var seen loadgen.Summary
+	data, err := os.ReadFile(l.process.Log)
+	if err == nil {
+		err = json.Unmarshal(data[max(0, bytes.IndexByte(data, '{')):], &seen)
+	}
+	if err != nil {
+		return fmt.Sprintf("%s: the load left no summary: %v", l.model, err)
+	}
+	text := fmt.Sprintf("%s: %d requests, %d completed; TTFT p50 %.0f ms, p90 %.0f ms; ITL p50 %.0f ms, p90 %.0f ms",
+		l.model, seen.Requests, seen.Completed, seen.TTFT.P50, seen.TTFT.P90, seen.ITL.P50, seen.ITL.P90)
+	if seen.Attainment != nil {
+		text += fmt.Sprintf("; %.0f %% within TTFT %s and ITL %s", 100**seen.Attainment, loadTTFT, loadITL)
+	}
+	return text
 }
 
 // followed says which way replicas went because of an HPA.

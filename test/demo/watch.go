@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,34 +67,54 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 		return err
 	}
 	header := []console.Column{
-		console.Left("VARIANT"), console.Left("MODEL"), console.Right("COST"), console.Right("REQ/S"), console.Left("KV CACHE"),
-		console.Right("QUEUE"), console.Right("READY"), console.Right("CURRENT"), console.Right("DESIRED"), console.Left("REASON"),
+		console.Left("VARIANT"), console.Right("COST"), console.Left("KV CACHE"), console.Right("QUEUE"),
+		console.Right("READY"), console.Right("CURRENT"), console.Right("DESIRED"), console.Left("REASON"),
 	}
 	s.film.see(time.Since(s.started), all)
 	var rows [][]string
+	var models []string
 	cycle := int64(0)
 	for _, e := range all {
 		if e.Variant.Key.Namespace != namespace {
 			continue
 		}
-		ready := e.Variant.Replicas.Ready
-		seen := s.seen[e.Variant.Key.Name]
-		if seen == nil && ready > 0 {
-			seen = &replicas{first: ready, least: ready, most: ready, last: ready}
-			s.seen[e.Variant.Key.Name] = seen
-		}
-		if seen != nil {
-			seen.see(ready)
-		}
+		s.remember(e)
 		cycle = e.Cycle
 		rows = append(rows, row(e))
+		if line := about(e); !slices.Contains(models, line) {
+			models = append(models, line)
+		}
 	}
 	elapsed := time.Since(s.started).Round(time.Second)
 	footer := fmt.Sprintf("%s since the load began, cycle %d", elapsed, cycle)
 	if s.length > 0 {
 		footer += fmt.Sprintf(", ends at %s", s.length)
 	}
-	return live.Update(header, rows, footer)
+	return live.Update(header, rows, append(append([]string{""}, models...), "", footer)...)
+}
+
+// remember keeps how far a variant goes.
+func (s *scene) remember(e explain.Explanation) {
+	ready := e.Variant.Replicas.Ready
+	seen := s.seen[e.Variant.Key.Name]
+	if seen == nil && ready > 0 {
+		seen = &replicas{first: ready, least: ready, most: ready, last: ready}
+		s.seen[e.Variant.Key.Name] = seen
+	}
+	if seen != nil {
+		seen.see(ready)
+	}
+}
+
+// about tells of a variant's model: what is asked of it and what the analysis
+// says. It is the same line for all of its variants.
+func about(e explain.Explanation) string {
+	said := e.Analysis.Detail
+	if said == "" {
+		said = "nothing is known"
+	}
+	return fmt.Sprintf("%s: %s req/s over %s, TTFT %s, ITL %s; %s: %s", e.Variant.Model.ID, rate(e.Snapshot.Load.ArrivalRate), e.Snapshot.Window,
+		milliseconds(e.Snapshot.Load.TTFT), milliseconds(e.Snapshot.Load.ITL), e.Analysis.Signal, said)
 }
 
 func row(e explain.Explanation) []string {
@@ -111,12 +132,18 @@ func row(e explain.Explanation) []string {
 		usage = fmt.Sprintf("%s %3.0f %%", console.Bar(kv/n, width), 100*kv/n)
 		waiting = fmt.Sprintf("%.0f", queue)
 	}
-	cause := e.Decision.Cause()
 	return []string{
-		e.Variant.Key.Name, e.Variant.Model.ID, fmt.Sprintf("%g", e.Variant.Cost), rate(e.Snapshot.Load.ArrivalRate), usage, waiting,
+		e.Variant.Key.Name, fmt.Sprintf("%g", e.Variant.Cost), usage, waiting,
 		strconv.Itoa(e.Variant.Replicas.Ready), strconv.Itoa(e.Variant.Replicas.Current), strconv.Itoa(e.Decision.Target()),
-		string(cause.Reason) + ": " + cause.Detail,
+		string(e.Decision.Cause().Reason),
 	}
+}
+
+func milliseconds(r scaling.Reading) string {
+	if !r.Known() {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f ms", r.Value)
 }
 
 func rate(r scaling.Reading) string {

@@ -21,7 +21,8 @@ type Cycle struct {
 	Recorder  Recorder
 	Actuator  Actuator
 
-	count int64
+	count  int64
+	faults map[scaling.ModelKey]string // of the last cycle, "" where there was none
 }
 
 // Run makes one pass: observe, collect, decide, record, actuate. The plan is
@@ -49,6 +50,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	}
 	c.Recorder.Record(record)
 	report(log, history, record)
+	c.reportFaults(log, snapshots)
 	if err := c.Actuator.Apply(ctx, record); err != nil {
 		return fmt.Errorf("publishing the plan of cycle %d: %w", c.count, err)
 	}
@@ -68,4 +70,22 @@ func report(log logr.Logger, before scaling.History, r scaling.Record) {
 			"from", d.Current, "to", d.Target(), "stage", string(cause.Stage), "reason", string(cause.Reason), "detail", cause.Detail)
 	}
 	log.V(1).Info("cycle done", "duration", r.Duration.String(), "variants", len(r.Fleet.Variants))
+}
+
+// reportFaults logs when the source of a model's metrics begins to fail, when it
+// fails for another reason, and when it is back: a log without a line must not
+// pass for health.
+func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
+	faults := make(map[scaling.ModelKey]string, len(snapshots))
+	for _, s := range snapshots {
+		faults[s.Model] = s.Fault
+		switch before := c.faults[s.Model]; {
+		case s.Fault == before:
+		case s.Fault != "":
+			log.Error(nil, "metrics are out of reach, decisions hold", "namespace", s.Model.Namespace, "model", s.Model.ID, "reason", s.Fault)
+		default:
+			log.Info("metrics are back", "namespace", s.Model.Namespace, "model", s.Model.ID)
+		}
+	}
+	c.faults = faults
 }

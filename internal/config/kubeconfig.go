@@ -1,0 +1,24 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// CheckKubeconfig returns an error if the variable KUBECONFIG names files and
+// none of them is there. The client library passes over missing files, and then
+// says that nothing was configured.
+func CheckKubeconfig(lookupEnv func(string) (string, bool)) error {
+	const key = "KUBECONFIG"
+	value, ok := lookupEnv(key)
+	if !ok || value == "" {
+		return nil
+	}
+	for _, file := range filepath.SplitList(value) {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s=%s: there is no such file", key, value)
+}
