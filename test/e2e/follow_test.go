@@ -25,6 +25,8 @@ import (
 func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
 	const ns = "follow"
 	v := chat(ns, "cheap")
+	most := int32(3) // replicas go one at a time, a window (1m) apart
+	v.Max = &most
 	deploy(t, v)
 	condition(t, time.Minute, ns, "cheap", "Ready", "True", "Ready")
 
@@ -39,7 +41,7 @@ func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
 		}
 		return ""
 	})
-	eventually(t, 4*time.Minute, func(ctx context.Context) string {
+	eventually(t, 6*time.Minute, func(ctx context.Context) string {
 		d, err := deployment(ctx, ns, "cheap")
 		if err != nil {
 			return err.Error()
