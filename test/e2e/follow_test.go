@@ -146,6 +146,7 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 		}
 		return ""
 	})
+	fitsInto(t, 100) // without the External Metrics API
 	// An order that nobody carries out is named.
 	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "TargetNotMoving")
 
