@@ -35,7 +35,7 @@ func main() {
 
 // shortest is the least time in which the load can rise, be followed, fall and
 // be followed again.
-const shortest = 3 * time.Minute
+const shortest = 4 * time.Minute
 
 func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
 	if duration != 0 && duration < shortest {

@@ -18,7 +18,7 @@ const (
 	wave      = 6 * time.Minute // of the load, when it goes on until Ctrl-C
 	// What users are counted as served by, in the summary. Nothing here sizes by
 	// it: a burst that outruns the start of a replica shows.
-	loadTTFT, loadITL = 2 * time.Second, 50 * time.Millisecond
+	loadTTFT, loadITL = 2 * time.Second, 75 * time.Millisecond
 )
 
 const (
@@ -55,19 +55,19 @@ type loader struct {
 
 func loaders() []*loader {
 	return []*loader{
-		{name: "load-8b", model: chatModel, idle: 0.5, peak: 24},
-		{name: "load-70b", model: expertModel, idle: 0.2, peak: 4.5},
+		{name: "load-8b", model: chatModel, idle: 1, peak: 20},
+		{name: "load-70b", model: expertModel, idle: 0.3, peak: 3.6},
 	}
 }
 
-// profile is a load that rises, stays, falls and leaves the fleet the second
-// half of the time to follow it down.
+// profile is a load that rises, stays, falls and leaves the fleet more than
+// half of the time to follow it down, a window (1m) for each replica.
 func (c *loader) profile(length time.Duration) string {
 	part := func(share float64) time.Duration {
 		return time.Duration(share * float64(length)).Round(time.Second)
 	}
 	return fmt.Sprintf("constant(%[1]g,%[3]s),ramp(%[1]g->%[2]g,%[4]s),constant(%[2]g,%[5]s),ramp(%[2]g->%[1]g,%[6]s),constant(%[1]g,%[7]s)",
-		c.idle, c.peak, part(.06), part(.12), part(.22), part(.05), part(.55))
+		c.idle, c.peak, part(.05), part(.22), part(.10), part(.06), part(.57))
 }
 
 // scene is the running demonstration.
