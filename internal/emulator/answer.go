@@ -36,18 +36,18 @@ func (a *answer) object() string {
 	return "text_completion"
 }
 
-// placeholder stands for the word in a chunk that is marshalled only once.
-const placeholder = "@@word@@"
+// wordMark stands for the word in a chunk that is marshalled only once.
+const wordMark = "@@word@@"
 
 // prepare marshals the chunk of a word once, so that a token costs no JSON.
 func (a *answer) prepare() {
 	choice := map[string]any{"index": 0, "logprobs": nil, "finish_reason": nil}
 	if a.chat {
-		choice["delta"] = map[string]string{"content": placeholder}
+		choice["delta"] = map[string]string{"content": wordMark}
 	} else {
-		choice["text"] = placeholder
+		choice["text"] = wordMark
 	}
-	a.head, a.tail, _ = strings.Cut(a.event([]any{choice}, nil), placeholder)
+	a.head, a.tail, _ = strings.Cut(a.event([]any{choice}, nil), wordMark)
 }
 
 // event returns one server-sent event with choices and, if not nil, usage.
