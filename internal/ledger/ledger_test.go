@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
+
+// record is a cycle n minutes after the start that decided on variants, by
+// fallback where their name says so.
+func record(n int, names ...string) scaling.Record {
+	at := start.Add(time.Duration(n) * time.Minute)
+	r := scaling.Record{Cycle: int64(n), Plan: scaling.Plan{At: at}, History: scaling.History{}}
+	for _, name := range names {
+		r.Fleet.Variants = append(r.Fleet.Variants, scaling.Variant{Key: key(name)})
+		d := scaling.Decision{Variant: key(name), Fallback: name == "blind"}
+		r.Plan.Decisions = append(r.Plan.Decisions, d.Then(scaling.StageOptimize, n, scaling.ReasonSteady, "because"))
+		r.History[key(name)] = scaling.Past{Desired: n, DecidedAt: at}
+	}
+	return r
+}
+
+func TestAnAnalysisIsRememberedWhileTheVariantLives(t *testing.T) {
+	l := New()
+	l.Record(record(1, "seen", "blind"))
+	l.Record(record(2, "blind"))
+	l.Record(record(3, "seen"))
+	for name, want := range map[string]time.Time{
+		"seen":  start.Add(3 * time.Minute), // forgotten while it was away, and seen again
+		"blind": {},
+	} {
+		if got := l.AnalyzedAt(key(name)); !got.Equal(want) {
+			t.Errorf("%s: analyzed at %s, want %s", name, got, want)
+		}
+	}
+	l.Record(record(4, "blind"))
+	if got := l.AnalyzedAt(key("seen")); !got.IsZero() {
+		t.Errorf("a deleted variant is remembered since %s", got)
+	}
+}
+
+func TestWhatWasDecidedHereIsNotReplacedByWhatWasRestored(t *testing.T) {
+	l := New()
+	old := scaling.Past{Desired: 7, DecidedAt: start.Add(-time.Hour)}
+	l.Restore(key("seen"), old, start.Add(-time.Minute))
+	l.Restore(key("seen"), scaling.Past{Desired: 9}, time.Time{})
+	if diff := cmp.Diff(scaling.History{key("seen"): old}, l.History()); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	l.Record(record(1, "seen"))
+	l.Restore(key("seen"), old, start)
+	l.Restore(key("new"), old, start)
+	if diff := cmp.Diff(record(1, "seen").History, l.History()); diff != "" {
+		t.Errorf("after a cycle (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReaderCannotChangeWhatIsRemembered(t *testing.T) {
+	l := New()
+	l.Record(record(1, "seen"))
+	l.History()[key("seen")] = scaling.Past{Desired: 99}
+	if got := l.History()[key("seen")].Desired; got != 1 {
+		t.Errorf("desired %d after a reader changed its copy, want 1", got)
+	}
+}
+
+func TestNoticesThatAreNotReadBecomeOne(t *testing.T) {
+	l := New()
+	watch := l.Watch()
+	for n := range 3 {
+		l.Record(record(n+1, "seen"))
+	}
+	<-watch
+	select {
+	case <-watch:
+		t.Error("three cycles before the first look gave more than one notice")
+	default:
+	}
+	l.Record(record(4, "seen"))
+	<-watch
+}
+
+func TestExplainKnowsOnlyWhatACycleSaw(t *testing.T) {
+	l := New()
+	if _, ok := l.Explain(key("seen")); ok {
+		t.Error("explained before any cycle")
+	}
+	r := record(1, "seen")
+	r.Fleet.Variants = append(r.Fleet.Variants, scaling.Variant{Key: key("undecided"), Missing: "gone"})
+	l.Record(r)
+	if e, ok := l.Explain(key("seen")); !ok || !e.Decided || e.Decision.Target() != 1 {
+		t.Errorf("explained %+v, %t", e, ok)
+	}
+	if e, ok := l.Explain(key("undecided")); !ok || e.Decided || e.Variant.Missing != "gone" {
+		t.Errorf("explained %+v, %t", e, ok)
+	}
+	if _, ok := l.Explain(key("other")); ok {
+		t.Error("explained a variant that no cycle saw")
+	}
+}
