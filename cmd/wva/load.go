@@ -125,7 +125,9 @@ func (f *loadFlags) run(command *cobra.Command) error {
 	}
 	switch {
 	case runErr != nil:
-		return fmt.Errorf("load: %w", runErr)
+		return fmt.Errorf("load of %s: %w", load.name, runErr)
+	case summary.Requests == 0:
+		return fmt.Errorf("load of %s: nothing was sent, for it has no arrivals in this time", load.name)
 	case summary.Completed == 0 && summary.Interrupted == 0:
 		return errFinding
 	}

@@ -20,12 +20,18 @@ import (
 )
 
 func main() {
-	duration := flag.Duration("duration", 0, "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C")
+	var duration time.Duration
+	flag.Func("duration", "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C", func(text string) (err error) {
+		if duration, err = time.ParseDuration(text); err != nil {
+			return errors.New("want a duration with its unit, such as 4m")
+		}
+		return nil
+	})
 	root := flag.String("root", ".", "the checkout, with bin and .local/bin built")
 	picture := flag.String("picture", "", "draw the run into this SVG file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *root, *picture, *duration)
+	err := run(ctx, *root, *picture, duration)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
