@@ -72,8 +72,8 @@ func standings(in Input) []standing {
 func (s standing) classify(now time.Time) standing {
 	s.late = s.decided && now.Sub(s.past.ProgressAt) > s.patience()
 	s.base = s.Replicas.Current
-	// A decision for zero counts as none: nothing here decides on zero, so it
-	// can only be left from a time when the variant had no replicas.
+	// A decision for zero counts as none: it only ever confirms that nothing runs,
+	// so whoever has started replicas since then is not undone by it.
 	if s.decided && (s.past.Desired != 0 || !s.Replicas.Observed) {
 		s.base = s.past.Desired
 	}
@@ -158,7 +158,7 @@ func (s standing) whole() bool {
 // the decision for no difference (k8s.io/kubernetes, podautoscaler).
 func (s standing) withinTolerance() bool {
 	const tolerance = 0.1
-	return math.Abs(float64(s.base-s.Replicas.Current)) <= tolerance*float64(s.Replicas.Current)+1e-9
+	return math.Abs(float64(s.base-s.Replicas.Current)) <= tolerance*float64(s.Replicas.Current)+rounding
 }
 
 // mayGive reports whether a replica of the variant may be given up: one that is
