@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,14 +17,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
@@ -33,39 +33,56 @@ import (
 
 // assemble builds the manager from its parts.
 func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
+	mode, err := executor.ParseMode(o.Executor)
+	if err != nil {
+		return nil, err
+	}
 	book := ledger.New()
-	mgr, err := newManager(o, log, book)
+	store := newKept(o.Collector.Cache)
+	mgr, err := newManager(o, log, debugHandlers(web.Decisions(book), store.handler()))
 	if err != nil {
 		return nil, err
 	}
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{ControllerInstance: o.ControllerInstance})
-	source, err := newSource(o.Prometheus, log)
+	exports := &external.Store{}
+	act := actuator.New(instruments, exports, book)
+	fleet := discovery.New(mgr.GetClient(), discovery.NewScaleClient(mgr.GetClient()))
+	from, err := newBackend(backends(), surroundings{
+		operator: o, log: log, cluster: fleet,
+		observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
+	})
 	if err != nil {
 		return nil, err
 	}
-	store := &external.Store{}
-	act := actuator.New(instruments, store, book)
-	fleet := discovery.New(mgr.GetClient(), discovery.NewScaleClient(mgr.GetClient()))
-	exec := executor.New(clock.RealClock{}, func() time.Duration { return o.Interval })
+	measure := newCollector(measuring{
+		operator: o, source: from.source, store: store, instruments: instruments, hasObjective: fleet.HasObjective,
+	})
 	policy := saturation.Default()
+	analyze := enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return policy })
+	exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return o.Interval })
 	runnables := []manager.Runnable{
-		controller.NewTriggers(mgr.GetCache(), exec.Trigger),
+		controller.NewTriggers(mgr.GetCache(), exec.Trigger, store.forget),
 		&loop{
 			log: log, executor: exec, instruments: instruments, actuator: act, reader: mgr.GetClient(), memory: book,
 			cycle: &cycle.Cycle{
-				Clock: clock.RealClock{}, Cluster: fleet, Recorder: book, Actuator: act,
-				Analyze: enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return policy }),
-				Collector: collector.New(source, clock.RealClock{}, collector.Options{
-					QueryTimeout: o.Prometheus.Timeout,
-					Observe: func(name string, took time.Duration, err error) {
-						instruments.ObserveQuery(name, metrics.OutcomeOf(err), took)
-					},
-				}),
+				Clock: clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Recorder: book, Actuator: act,
 			},
 		},
 	}
+	if o.Collector.Cache.Background() {
+		runnables = append(runnables, background(log, o.FetchInterval(), &watch.Watch{
+			Clock: clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Memory: book,
+			Wake: wakes(mode, exec), Alone: mode == executor.Reactive,
+			Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
+		}))
+	}
+	for _, run := range []leading{store.run, from.run} {
+		if run != nil {
+			runnables = append(runnables, run)
+		}
+	}
 	if o.ExternalMetricsBindAddress != "" {
-		server, err := newExternalMetrics(o, mgr, store, log)
+		server, err := newExternalMetrics(o, mgr, exports, log)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +102,7 @@ func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
 
 // newManager returns the frame that everything runs in: caches, leader
 // election, probes, and the authenticated port.
-func newManager(o *config.Operator, log logr.Logger, book *ledger.Ledger) (manager.Manager, error) {
+func newManager(o *config.Operator, log logr.Logger, debug map[string]http.Handler) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -98,7 +115,7 @@ func newManager(o *config.Operator, log logr.Logger, book *ledger.Ledger) (manag
 	}
 	rest.Timeout = o.RESTClientTimeout
 	mgr, err := ctrl.NewManager(rest, ctrl.Options{
-		Scheme: scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, web.Decisions(book)),
+		Scheme: scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, debug),
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
 		LeaderElection:         o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,
@@ -114,22 +131,4 @@ func newManager(o *config.Operator, log logr.Logger, book *ledger.Ledger) (manag
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
 	return mgr, nil
-}
-
-// newSource connects to Prometheus. It asks nothing yet: a Prometheus that is
-// not there is found out, and reported, by the first cycle.
-func newSource(p config.Prometheus, log logr.Logger) (*prometheus.Source, error) {
-	source, err := prometheus.New(prometheus.Config{
-		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
-		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
-		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
-		Headers: p.Headers, Timeout: p.Timeout,
-		OnWarning: func(expr string, warnings []string) {
-			log.V(1).Info("query answered with warnings", "query", expr, "reason", warnings)
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("configuring Prometheus (--prometheus-*, and --allow-insecure-prometheus for http): %w", err)
-	}
-	return source, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 )
@@ -20,7 +21,7 @@ import (
 // loop runs the cycles of the leader.
 type loop struct {
 	log         logr.Logger
-	executor    *executor.Hybrid
+	executor    *executor.Executor
 	cycle       *cycle.Cycle
 	instruments *metrics.Metrics
 	actuator    *actuator.Actuator
@@ -59,6 +60,34 @@ func (l *loop) once(ctx context.Context, interval time.Duration, reasons []strin
 		l.instruments.CountError("cycle")
 		l.log.Error(err, "cycle failed")
 	}
+}
+
+// leading is something that runs while this manager leads.
+type leading func(ctx context.Context) error
+
+var _ manager.LeaderElectionRunnable = leading(nil)
+
+// NeedLeaderElection reports that only the leader does it.
+func (leading) NeedLeaderElection() bool { return true }
+
+// Start runs until ctx ends.
+func (l leading) Start(ctx context.Context) error { return l(ctx) }
+
+// background returns what keeps measurements warm and watches them between
+// cycles, with a pass every interval on an executor of its own.
+func background(log logr.Logger, interval time.Duration, w *watch.Watch) leading {
+	exec := executor.New(clock.RealClock{}, executor.Polling, func() time.Duration { return interval })
+	return func(ctx context.Context) error {
+		return exec.Run(logr.NewContext(ctx, log), func(ctx context.Context, _ time.Duration, _ []string) { w.Pass(ctx) })
+	}
+}
+
+// wakes returns what a watch wakes cycles with, nil where they cannot be woken.
+func wakes(mode executor.Mode, exec *executor.Executor) func(reason string) {
+	if mode == executor.Polling {
+		return nil
+	}
+	return exec.Trigger
 }
 
 // everywhere is a runnable that managers run whether they lead or not.

@@ -40,6 +40,9 @@ func run(ctx context.Context) error {
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log.WithName("kubernetes"))
+	for _, warning := range operator.Warnings() {
+		log.Info("a setting does not do what one might think", "reason", warning)
+	}
 	m, err := assemble(operator, log) //nolint:contextcheck // the server that it builds gets its context from Start
 	if err != nil {
 		return err

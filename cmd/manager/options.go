@@ -23,7 +23,7 @@ import (
 
 // cacheOptions restricts what is watched to what this manager serves.
 func cacheOptions(o *config.Operator) cache.Options {
-	options := discovery.CacheOptions()
+	options := discovery.CacheOptions(discovery.Needs{Pages: o.Collector.Backend != config.BackendPrometheus})
 	if o.WatchNamespace != "" {
 		options.DefaultNamespaces = map[string]cache.Config{o.WatchNamespace: {}}
 	}
@@ -44,12 +44,24 @@ func newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	return cache.New(config, options)
 }
 
-// metricsOptions describes the port of /metrics and /debug/decisions.
-func metricsOptions(o *config.Operator, decisions http.Handler) metricsserver.Options {
+// cachePath is where the collector's cache is shown (the verb get, for who
+// authorizes) and emptied (delete).
+const cachePath = "/debug/cache"
+
+// debugHandlers returns what is served beside /metrics, by path.
+func debugHandlers(decisions, measurements http.Handler) map[string]http.Handler {
+	return map[string]http.Handler{
+		web.DecisionsPath: decisions, web.DecisionsPath + "/": decisions,
+		cachePath: measurements,
+	}
+}
+
+// metricsOptions describes the port of /metrics and the debug paths.
+func metricsOptions(o *config.Operator, debug map[string]http.Handler) metricsserver.Options {
 	options := metricsserver.Options{
 		BindAddress: o.MetricsBindAddress, SecureServing: o.MetricsSecure,
 		CertDir: o.MetricsCertPath, CertName: o.MetricsCertName, KeyName: o.MetricsCertKey,
-		ExtraHandlers: map[string]http.Handler{web.DecisionsPath: decisions, web.DecisionsPath + "/": decisions},
+		ExtraHandlers: debug,
 	}
 	if o.MetricsSecure {
 		options.FilterProvider = filters.WithAuthenticationAndAuthorization

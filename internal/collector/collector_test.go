@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,15 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 var busy = collectortest.Page{
 	Age: 10 * time.Second, Interval: 15 * time.Second,
 	KVCacheUsage: 0.5, QueueLength: 2, Running: 7, CacheTokens: 16000,
-	Completions: 3, InFlightGrowth: 1, Input: 100, Output: 200, TTFT: 80, ITL: 10, GatewayQueue: 4,
+	Completions: 3, InFlightGrowth: 1, Input: 100, Output: 200, TTFT: 80, ITL: 10, PrefixHits: 0.25,
+	GatewayQueue: 4, GatewayArrivals: 3,
+}
+
+// serving returns a fleet and a source that serves page for it.
+func serving(models, podsPerModel int, page collectortest.Page) (*collectortest.Source, scaling.Fleet) {
+	source, fleet := collectortest.New(t0), collectortest.Fleet(t0, models, podsPerModel)
+	source.Serve(fleet, page)
+	return source, fleet
 }
 
 // collect measures fleet through source.
@@ -49,49 +58,110 @@ func only(t testing.TB, source collector.Source, fleet scaling.Fleet) scaling.Sn
 // fresh is a Fresh reading of v.
 func fresh(v float64) scaling.Reading { return scaling.Reading{Value: v, State: scaling.Fresh} }
 
-func TestQueriesDoNotGrowWithTheFleet(t *testing.T) {
+// aging is an Aging reading of v.
+func aging(v float64) scaling.Reading { return scaling.Reading{Value: v, State: scaling.Aging} }
+
+// regular are the questions of every collection.
+var regular = []query.Question{
+	query.AskPages, query.AskScrapeIntervals, query.AskKVCacheUsagePeak, query.AskKVCacheUsage, query.AskQueueLengthPeak,
+	query.AskQueueLength, query.AskRunning, query.AskKVCapacity, query.AskQuiet, query.AskFlow, query.AskMeans, query.AskGateway,
+}
+
+func TestQuestionsDoNotGrowWithTheFleet(t *testing.T) {
 	for _, models := range []int{1, 50} {
-		source, fleet := collectortest.New(), collectortest.Fleet(t0, models, 4)
-		source.Serve(fleet, busy)
+		source, fleet := serving(models, 4, busy)
 		collect(t, source, fleet)
-		calls := source.Calls()
-		if len(calls) != query.Count {
-			t.Errorf("%d models: got %d queries, want %d", models, len(calls), query.Count)
+		if diff := cmp.Diff(regular, source.Asked()); diff != "" {
+			t.Errorf("%d models: asked (-want +got):\n%s", models, diff)
 		}
-		for i, call := range calls {
-			if call.Quantity != query.Quantity(i) || !call.At.Equal(t0) {
-				t.Errorf("%d models: query %d is %s at %s, want each quantity once at the fleet's instant", models, i, call.Quantity, call.At)
+	}
+}
+
+func TestSomeQuestionsAreAskedOnlyWhenTheyMatter(t *testing.T) {
+	percentiles := collector.Options{Percentiles: func(m scaling.ModelKey) bool { return m.ID != "m001" }}
+	for _, tc := range []struct {
+		name    string
+		options collector.Options
+		change  func(*collectortest.Source, *scaling.Fleet)
+		want    []query.Question
+	}{
+		{"a Ready pod without a page", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
+			s.Replace(query.AskPages, s.Rows(query.AskPages)[1:]...)
+		}, []query.Question{query.AskEarlierPages}},
+		{"a pod without a page that is not Ready", collector.Options{}, func(s *collectortest.Source, f *scaling.Fleet) {
+			s.Replace(query.AskPages, s.Rows(query.AskPages)[1:]...)
+			f.Pods[0].Ready = false
+		}, nil},
+		{"a pod that is quiet", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
+			s.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, collectortest.Namespace, "m000-0", "m000", 3))
+		}, []query.Question{query.AskStuck}},
+		{"models with an objective", percentiles, func(*collectortest.Source, *scaling.Fleet) {}, []query.Question{query.AskBuckets}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			source, fleet := serving(3, 1, busy)
+			tc.change(source, &fleet)
+			collector.New(source, testingclock.NewFakePassiveClock(t0), tc.options).Collect(t.Context(), fleet)
+			want := slices.Sorted(slices.Values(append(slices.Clone(regular), tc.want...)))
+			if diff := cmp.Diff(want, source.Asked()); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
 			}
+		})
+	}
+}
+
+func TestRequestsCarryTheirParticulars(t *testing.T) {
+	source, fleet := serving(3, 1, busy)
+	source.Replace(query.AskPages, source.Rows(query.AskPages)[1:]...)
+	source.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, collectortest.Namespace, "m000-0", "m000", 3))
+	collector.New(source, testingclock.NewFakePassiveClock(t0.Add(time.Hour)), collector.Options{
+		Namespaces:  []string{"a", "b"},
+		Percentiles: func(m scaling.ModelKey) bool { return m.ID != "m001" },
+	}).Collect(t.Context(), fleet)
+	if n := len(source.Calls()); n != query.QuestionCount {
+		t.Errorf("got %d questions, want all %d", n, query.QuestionCount)
+	}
+	for _, got := range source.Calls() {
+		want := query.Request{Ask: got.Ask, Namespaces: []string{"a", "b"}}
+		if got.Ask != query.AskPages && got.Ask != query.AskScrapeIntervals {
+			want.At, want.Window = t0, time.Minute // of the source's clock, not of ours
+		}
+		if got.Ask == query.AskBuckets {
+			want.Models = []string{"m000", "m002"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", got.Ask, diff)
 		}
 	}
 }
 
 func TestFleetWithoutModelsAsksNothing(t *testing.T) {
-	source := collectortest.New()
+	source := collectortest.New(t0)
 	if got := collect(t, source, scaling.Fleet{At: t0}); got == nil || len(got) != 0 || len(source.Calls()) != 0 {
-		t.Errorf("got %v after %d queries, want no snapshot and no query", got, len(source.Calls()))
+		t.Errorf("got %v after %d questions, want no snapshot and no question", got, len(source.Calls()))
 	}
 }
 
-func TestOrderOfSamplesAndPodsDoesNotMatter(t *testing.T) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 5, 4)
-	source.Serve(fleet, busy)
-	source.Answer(query.QueueLengthPeak, // duplicates and ranks
-		collectortest.Row(0.1, collectortest.PodLabels(collectortest.Namespace, "m001-1-rank-0", "m001")...),
-		collectortest.Row(0.7, collectortest.PodLabels(collectortest.Namespace, "m001-1-rank-1", "m001")...),
-		collectortest.Row(1e15, collectortest.PodLabels(collectortest.Namespace, "m001-1-rank-10", "m001")...),
-		collectortest.Row(9, collectortest.PodLabels(collectortest.Namespace, "m002-1", "m002")...),
-		collectortest.Row(math.NaN(), collectortest.PodLabels(collectortest.Namespace, "m003-1", "m003")...))
+func TestOrderOfRowsAndPodsDoesNotMatter(t *testing.T) {
+	source, fleet := serving(5, 4, busy)
+	const ns = collectortest.Namespace
+	source.Answer(query.AskQueueLengthPeak, // duplicates and ranks
+		collectortest.PodRow(query.QueueLengthPeak, ns, "m001-1-rank-0", "m001", 0.1),
+		collectortest.PodRow(query.QueueLengthPeak, ns, "m001-1-rank-1", "m001", 0.7),
+		collectortest.PodRow(query.QueueLengthPeak, ns, "m001-1-rank-10", "m001", 1e15),
+		collectortest.PodRow(query.QueueLengthPeak, ns, "m002-1", "m002", 9),
+		collectortest.PodRow(query.QueueLengthPeak, ns, "m003-1", "m003", math.NaN()))
+	source.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, ns, "m004-1", "m004", 3), collectortest.PodRow(query.Quiet, ns, "m004-1", "m004", 5))
+	source.Answer(query.AskStuck, collectortest.PodRow(query.Stuck, ns, "m004-1", "m004", 0), collectortest.PodRow(query.Stuck, ns, "m004-1", "m004", 1))
 	want := collect(t, source, fleet)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		for _, q := range query.All() {
-			rows := source.Rows(q)
+		for _, ask := range query.Questions() {
+			rows := source.Rows(ask)
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-			source.Replace(q, rows)
+			source.Replace(ask, rows...)
 		}
 		shuffled := fleet
-		shuffled.Pods = append([]scaling.Pod(nil), fleet.Pods...)
+		shuffled.Pods = slices.Clone(fleet.Pods)
 		random.Shuffle(len(shuffled.Pods), func(i, j int) {
 			shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i]
 		})
@@ -101,77 +171,95 @@ func TestOrderOfSamplesAndPodsDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestOneFailingQueryLosesOnlyItsOwnReadings(t *testing.T) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 2)
-	source.Serve(fleet, busy)
+func TestOneFailingQuestionLosesOnlyItsOwnReadings(t *testing.T) {
+	source, fleet := serving(1, 2, busy)
 	whole := only(t, source, fleet)
-	for _, q := range query.All()[query.LastScrape+1:] {
-		source.Fail(q, errors.New("boom"))
-		got, want := only(t, source, fleet), lose(whole, q)
-		source.Fail(q, nil)
+	for _, ask := range regular[1:] {
+		source.Fail(ask, errors.New("boom"))
+		got, want := only(t, source, fleet), lose(whole, ask)
+		source.Fail(ask, nil)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("without %s (-want +got):\n%s", q, diff)
+			t.Errorf("without %s (-want +got):\n%s", ask, diff)
 		}
 	}
 }
 
-// lose returns s without the readings of q.
-func lose(s scaling.Snapshot, q query.Quantity) scaling.Snapshot {
-	s.Replicas = append([]scaling.ReplicaSample(nil), s.Replicas...)
+// lose returns s without what the answer to ask is needed for.
+func lose(s scaling.Snapshot, ask query.Question) scaling.Snapshot {
+	s.Replicas = slices.Clone(s.Replicas)
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
-		if field := map[query.Quantity]*scaling.Reading{
-			query.KVCacheUsagePeak: &r.KVCacheUsage, query.KVCacheUsage: &r.KVCacheUsageNow,
-			query.QueueLengthPeak: &r.QueueLength, query.QueueLength: &r.QueueLengthNow,
-			query.Running: &r.Running, query.KVCapacity: &r.KVCapacity,
-		}[q]; field != nil {
+		load := []*scaling.Reading{&r.KVCacheUsage, &r.KVCacheUsageNow, &r.QueueLength, &r.QueueLengthNow, &r.Running}
+		if field := map[query.Question]*scaling.Reading{
+			query.AskKVCacheUsagePeak: &r.KVCacheUsage, query.AskKVCacheUsage: &r.KVCacheUsageNow,
+			query.AskQueueLengthPeak: &r.QueueLength, query.AskQueueLength: &r.QueueLengthNow,
+			query.AskRunning: &r.Running, query.AskKVCapacity: &r.KVCapacity,
+		}[ask]; field != nil {
 			*field = scaling.Reading{}
 		}
+		switch ask {
+		case query.AskQuiet: // any replica may be stuck
+			for _, field := range load {
+				field.State = scaling.Aging
+			}
+		case query.AskScrapeIntervals: // the store may be too young
+			for _, field := range append(load, &r.KVCapacity) {
+				field.State = scaling.Aging
+			}
+		default:
+		}
 	}
-	if field := map[query.Quantity]*scaling.Reading{
-		query.Completions: &s.Load.ArrivalRate, query.InputTokens: &s.Load.InputTokens, query.OutputTokens: &s.Load.OutputTokens,
-		query.TTFT: &s.Load.TTFT, query.ITL: &s.Load.ITL, query.GatewayQueue: &s.Load.GatewayQueue,
-	}[q]; field != nil {
-		*field = scaling.Reading{}
-	}
-	if q == query.InFlightGrowth { // what is left is a lower bound
-		s.Load.ArrivalRate = scaling.Reading{Value: busy.Completions, State: scaling.Aging}
+	load := &s.Load
+	switch ask {
+	case query.AskScrapeIntervals:
+		s.Window = 5 * time.Minute
+		for _, field := range []*scaling.Reading{&load.ArrivalRate, &load.InputTokens, &load.OutputTokens, &load.TTFT, &load.ITL, &load.PrefixHits} {
+			field.State = scaling.Aging
+		}
+	case query.AskFlow:
+		load.ArrivalRate = aging(busy.GatewayArrivals) // of the gateway alone
+	case query.AskMeans:
+		absent := scaling.Reading{}
+		load.InputTokens, load.OutputTokens, load.TTFT, load.ITL, load.PrefixHits = absent, absent, absent, absent, absent
+	case query.AskGateway: // what is left is a lower bound
+		load.ArrivalRate.State, load.GatewayQueue = scaling.Aging, scaling.Reading{}
+	default:
 	}
 	return s
 }
 
-func TestFaultNamesTheQueryAndTheCause(t *testing.T) {
+func TestFaultNamesTheQuestionAndTheCause(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		fail  []query.Quantity
+		fail  []query.Question
 		fault string
 		calls int
 	}{
 		{
 			"the age of the pages is unknown",
-			[]query.Quantity{query.LastScrape},
-			"querying last_scrape: prometheus:9090 answered HTTP 401: who are you?", 1,
+			[]query.Question{query.AskPages},
+			"querying pages: prometheus:9090 answered HTTP 401: who are you?", 2,
 		},
 		{
-			"nothing else is answered", query.All()[1:],
-			"every other query fails, the first with: querying kv_cache_usage_peak: prometheus:9090 answered HTTP 401: who are you?", query.Count,
+			"nothing else is answered", query.Questions()[3:],
+			"every other query fails, the first with: querying kv_cache_usage_peak: prometheus:9090 answered HTTP 401: who are you?", len(regular),
 		},
-		{"all but one fail", query.All()[2:], "", query.Count},
+		{"all but one fail", query.Questions()[4:], "", len(regular)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 2)
-			source.Serve(fleet, busy)
-			for _, q := range tc.fail {
-				source.Fail(q, errors.New("prometheus:9090 answered HTTP 401:\nwho are you?"))
+			source, fleet := serving(1, 2, busy)
+			for _, ask := range tc.fail {
+				source.Fail(ask, errors.New("prometheus:9090 answered HTTP 401:\nwho are you?"))
 			}
 			got := only(t, source, fleet)
 			if got.Fault != tc.fault || len(source.Calls()) != tc.calls {
-				t.Errorf("got %q after %d queries, want %q after %d", got.Fault, len(source.Calls()), tc.fault, tc.calls)
+				t.Errorf("got %q after %d questions, want %q after %d", got.Fault, len(source.Calls()), tc.fault, tc.calls)
 			}
 			if len(got.Replicas) != 2 || len(got.Variants) != 1 || !got.At.Equal(t0) {
 				t.Errorf("got %+v, want the variants and ready pods all the same", got)
 			}
-			if tc.fault != "" && (got.Load != scaling.Load{} || got.Replicas[0].Reports() || got.SeenModels != nil) {
+			empty := cmp.Equal(got.Load, scaling.Load{}) && !got.Replicas[0].Reports() && got.SeenModels == nil
+			if tc.fault != "" && !empty {
 				t.Errorf("got readings %+v beside a fault", got)
 			}
 		})
@@ -179,100 +267,103 @@ func TestFaultNamesTheQueryAndTheCause(t *testing.T) {
 }
 
 func TestFaultIsBounded(t *testing.T) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 1)
-	source.Fail(query.LastScrape, errors.New(strings.Repeat("é", 4000)))
+	source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 1)
+	source.Fail(query.AskPages, errors.New(strings.Repeat("é", 4000)))
 	if got := only(t, source, fleet).Fault; len(got) > 600 || !strings.HasSuffix(got, "é...") {
 		t.Errorf("got %d bytes ending in %q", len(got), got[len(got)-8:])
 	}
 }
 
-func TestSlowQueryIsCutOffAndTheOthersCount(t *testing.T) {
+func TestSlowQuestionIsCutOffAndTheOthersCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 2)
-		source.Serve(fleet, busy)
-		source.Hang(query.TTFT)
+		source, fleet := serving(1, 2, busy)
+		source.Hang(query.AskMeans)
 		began := time.Now()
 		got := collector.New(source, clock.RealClock{}, collector.Options{QueryTimeout: 3 * time.Second}).Collect(t.Context(), fleet)[0]
 		if took := time.Since(began); took != 3*time.Second {
-			t.Errorf("took %s, want the timeout of one query", took)
+			t.Errorf("took %s, want the timeout of one question", took)
 		}
-		if got.Load.TTFT.State != scaling.Absent || got.Load.ITL != fresh(10) || got.Fault != "" {
-			t.Errorf("got TTFT %v, ITL %v, fault %q", got.Load.TTFT, got.Load.ITL, got.Fault)
-		}
-	})
-}
-
-func TestCollectReturnsWhenTheContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 2)
-		source.Serve(fleet, busy)
-		for _, q := range query.All()[1:] {
-			source.Hang(q)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		began := time.Now()
-		got := collector.New(source, clock.RealClock{}, collector.Options{}).Collect(ctx, fleet)[0]
-		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("took %s, want the 2s that the context has", took)
-		}
-		want := "every other query fails, the first with: querying kv_cache_usage_peak: context deadline exceeded"
-		if got.Fault != want {
-			t.Errorf("got %q, want %q", got.Fault, want)
+		if got.Load.TTFT.State != scaling.Absent || got.Load.ArrivalRate != fresh(4) || got.Fault != "" {
+			t.Errorf("got TTFT %v, arrivals %v, fault %q", got.Load.TTFT, got.Load.ArrivalRate, got.Fault)
 		}
 	})
 }
 
-func TestNoMoreQueriesAtOnceThanAllowed(t *testing.T) {
+func TestCollectionEndsWithItsBudgetOrItsContext(t *testing.T) {
+	for name, limit := range map[string]struct {
+		options collector.Options
+		context time.Duration
+	}{
+		"budget":  {collector.Options{Budget: 2 * time.Second}, time.Hour},
+		"context": {collector.Options{}, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source, fleet := serving(1, 2, busy)
+				for _, ask := range regular[2:] {
+					source.Hang(ask)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), limit.context)
+				defer cancel()
+				began := time.Now()
+				got := collector.New(source, clock.RealClock{}, limit.options).Collect(ctx, fleet)[0]
+				if took := time.Since(began); took != 2*time.Second {
+					t.Errorf("took %s, want 2s", took)
+				}
+				want := "every other query fails, the first with: querying kv_cache_usage_peak: context deadline exceeded"
+				if got.Fault != want {
+					t.Errorf("got %q, want %q", got.Fault, want)
+				}
+			})
+		})
+	}
+}
+
+func TestNoMoreQuestionsAtOnceThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 1)
-		source.Serve(fleet, busy)
-		for _, q := range query.All()[1:] {
-			source.Hang(q)
+		source, fleet := serving(1, 1, busy)
+		for _, ask := range regular[2:] {
+			source.Hang(ask)
 		}
 		began := time.Now()
 		options := collector.Options{QueryTimeout: time.Second, Concurrency: 2}
 		collector.New(source, clock.RealClock{}, options).Collect(t.Context(), fleet)
-		if took, want := time.Since(began), 7*time.Second; took != want {
-			t.Errorf("13 queries of 1s, two at a time, took %s, want %s", took, want)
+		if took, want := time.Since(began), 5*time.Second; took != want {
+			t.Errorf("10 questions of 1s, two at a time, took %s, want %s", took, want)
 		}
 	})
 }
 
-func TestEveryQueryIsObservedInOrder(t *testing.T) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 1)
-	source.Serve(fleet, busy)
+func TestEveryQuestionIsObservedInOrder(t *testing.T) {
+	source, fleet := serving(1, 1, busy)
 	boom := errors.New("boom")
-	source.Fail(query.ITL, boom)
+	source.Fail(query.AskMeans, boom)
 	var names []string
 	failed := map[string]error{}
-	options := collector.Options{Observe: func(name string, took time.Duration, err error) {
-		names = append(names, name)
-		if failed[name] = err; took != 0 {
-			t.Errorf("%s took %s on a clock that stands still", name, took)
-		}
-	}}
+	var fetches []error
+	options := collector.Options{
+		Observe: func(name string, took time.Duration, err error) {
+			names = append(names, name)
+			if failed[name] = err; took != 0 {
+				t.Errorf("%s took %s on a clock that stands still", name, took)
+			}
+		},
+		ObserveFetch: func(_ time.Duration, err error) { fetches = append(fetches, err) },
+	}
 	collector.New(source, testingclock.NewFakePassiveClock(t0), options).Collect(t.Context(), fleet)
-	var want []string
-	for _, q := range query.All() {
-		want = append(want, q.String())
+	want := []string{query.AskPages.String(), query.AskScrapeIntervals.String()}
+	for _, ask := range regular[2:] {
+		want = append(want, ask.String())
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("observed (-want +got):\n%s", diff)
 	}
 	for name, err := range failed {
-		if (name == query.ITL.String()) != errors.Is(err, boom) {
+		if (name == query.AskMeans.String()) != errors.Is(err, boom) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-}
-
-func BenchmarkCollect100Models10Pods(b *testing.B) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 100, 10)
-	source.Serve(fleet, busy)
-	c := collector.New(source, testingclock.NewFakePassiveClock(t0), collector.Options{})
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Collect(b.Context(), fleet)
+	if len(fetches) != 1 || fetches[0].Error() != "1 of 12 queries fail, the first with: querying means: boom" {
+		t.Errorf("got %v, want one fetch that is not complete", fetches)
 	}
 }

@@ -2,50 +2,96 @@
 // internal/query, joins the answers with the pods that live now, judges how far
 // each number may be trusted, and returns one scaling.Snapshot per model.
 //
-// It decides nothing and keeps nothing between cycles, so a restarted process
-// sees what its predecessor saw.
+// It decides nothing. What it keeps between cycles is a cache of measurements,
+// which a restarted process fills with its first fetch.
+//
+// # A collection
+//
+//	round 1  pages, scrape intervals          at the source's own now
+//	round 2  10 questions about the window,   at the instant that round 1 was
+//	         earlier pages if a Ready pod     answered for
+//	         has none, buckets if a model
+//	         has a latency objective
+//	round 3  stuck, if a pod is quiet
+//
+// That is 12 questions, and 15 at most, whatever the size of the fleet. The
+// window is the larger of 1m and four scrape intervals of the slowest job that
+// scrapes the fleet, and 5m while none is known.
+//
+// Ages are differences on the source's clock, from a page's last scrape to the
+// instant of the answers, plus the time since the fetch on the manager's. So it
+// does no harm if the two clocks disagree. ReplicaSample.At is shown on the
+// manager's.
+//
+// # What is kept
+//
+// A fetch becomes one sheet per model, with every pod that the source names,
+// live or not; a Snapshot is made by joining a sheet with the fleet of that
+// moment. So a pod that is gone never counts, whatever the cache holds. Only a
+// complete measurement, of which no question failed, is kept. One that is not
+// serves those who wait for it, in the models that have no live entry, and is
+// dropped. All who need a fetch at the same time share one.
 //
 // # What a missing number means
 //
 // Unknown is a state and never a number. What there is gets the freshness of
-// the page that it came from. The age of a page runs from its last scrape, which
-// is asked for once (query.LastScrape), and not from the time of the question:
+// the page that it came from:
 //
-//	Fresh   younger than max(1m, 2 scrape intervals + cache TTL)
+//	Fresh   younger than max(1m, 2 scrape intervals + the longest TTL)
 //	Aging   younger than max(5m, twice that)
 //	Stale   older
+//
+// A page whose job has no known scrape interval is Aging at best: the store is
+// too young, after a restart say, to tell what did not happen from what it did
+// not see.
 //
 // What a Fresh page leaves out depends on the kind of number:
 //
 //	gauge of a pod                     Absent
-//	rate of a counter                  0
+//	rate of a counter                  0 if the growth of the gauges is known, else Absent
 //	mean, while nothing was completed  NotApplicable
 //	mean, otherwise                    Absent
+//	prefix cache hits                  NotApplicable
 //	gateway queue                      0
 //
 // What an Aging page leaves out is Absent, and what a Stale one does is Stale:
 // it was there and is out of reach. Without any page everything is Absent, but
 // for the gateway queue, which is NotApplicable: this namespace has no gateway
-// that holds requests.
+// that holds requests. A replica that is Ready and has no page has a sample
+// without readings and without a time: it is young, or silent.
 //
 // For the numbers of a model, the page is the freshest of its live pods; for
-// the gateway queue it is that of an endpoint picker in the model's namespace.
-// A query that fails makes its readings Absent. When the question for the
-// pages' age fails, or every other does, nothing can be said, and
+// the gateway's it is that of an endpoint picker in the model's namespace. A
+// question that fails makes its readings Absent. When the one for the pages
+// fails, or every one of the second round does, nothing can be said, and
 // Snapshot.Fault names the cause.
+//
+// A replica that holds requests while nothing moves is stuck (scaling.Stuckness)
+// and has no load. While it cannot be known which replicas are, because that
+// question failed, those that may be are Aging at best.
 //
 // # Arrivals
 //
 // The source counts requests that finish, which under-reports exactly when a
 // model is saturated. Over one window
 //
-//	arrivals = completions + max(0, growth of running and waiting)
+//	engines  = completions + max(0, growth of running and waiting)
+//	gateway  = requests sent on + refusals + growth of the gateway queue
+//	arrivals = max(engines, gateway)
 //
-// in requests per second. A shrinking backlog is not subtracted: a pod that is
-// killed takes its requests with it, which looks the same. Requests that a
-// client abandons are in neither term. Where the growth is unknown the
-// completions are a lower bound, and the reading at best Aging: it may justify
-// growth and never a reduction.
+// in requests per second. Each is a lower bound where the other sees more: the
+// engines do not see what the gateway refuses or holds, the gateway not what
+// goes past it. A shrinking backlog is not subtracted: a pod that is killed
+// takes its requests with it, which looks the same. Requests that a client
+// abandons are in neither. Where the growth is unknown, or a picker that was
+// seen cannot be asked, the rest is a lower bound and the reading at best Aging:
+// it may justify growth and never a reduction.
+//
+// # Another backend, another cache
+//
+// A backend implements Source and passes collectortest.TestContract; the typed
+// rows of internal/query are all that it has to produce. A cache implements
+// cache.Cache. Both are chosen where the program is put together.
 //
 // # What is not here
 //

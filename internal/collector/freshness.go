@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"math"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -24,15 +25,22 @@ func (l Limits) For(interval, cacheTTL time.Duration) Limits {
 	return Limits{Fresh: fresh, Aging: max(l.Aging, 2*fresh)}
 }
 
-// State returns how far a page of that age may be trusted. A negative age, from
-// a source whose clock is ahead, is Fresh.
-func (l Limits) State(age time.Duration) scaling.Freshness {
+// measurable returns v, or NaN where no quantity can take that value.
+func measurable(v float64) float64 {
+	if !scaling.Measured(v, scaling.Fresh).Known() {
+		return math.NaN()
+	}
+	return v
+}
+
+// larger returns the larger number, or the only one.
+func larger(a, b float64) float64 {
 	switch {
-	case age < l.Fresh:
-		return scaling.Fresh
-	case age < l.Aging:
-		return scaling.Aging
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
 	default:
-		return scaling.Stale
+		return max(a, b)
 	}
 }

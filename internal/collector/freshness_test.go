@@ -1,18 +1,20 @@
 package collector_test
 
 import (
-	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
+
+// uncached keeps nothing, so that the limits are the bare ones.
+const uncached = cache.Fixed(0)
 
 func TestLimitsFollowTheScrapeInterval(t *testing.T) {
 	for _, tc := range []struct {
@@ -31,38 +33,84 @@ func TestLimitsFollowTheScrapeInterval(t *testing.T) {
 	}
 }
 
+func TestWithoutACacheNothingIsFreshForLonger(t *testing.T) {
+	page := busy
+	page.Interval, page.Age = 30*time.Second, time.Minute
+	for _, options := range []collector.Options{{}, {TTL: cache.Fixed(time.Hour)}, {TTL: cache.Fixed(time.Hour), Cache: cache.NoOp{}}} {
+		source, fleet := serving(1, 1, page)
+		got := collector.New(source, testingclock.NewFakePassiveClock(t0), options).Collect(t.Context(), fleet)[0]
+		if r := got.Replicas[0].QueueLength; r != aging(2) {
+			t.Errorf("%+v: got %v", options.TTL, r)
+		}
+	}
+}
+
+// states are the states of everything that a page says.
+func states(s scaling.Snapshot) map[string]scaling.Freshness {
+	r := s.Replicas[0]
+	return map[string]scaling.Freshness{
+		"usage": r.KVCacheUsage.State, "usage now": r.KVCacheUsageNow.State, "queue": r.QueueLength.State,
+		"queue now": r.QueueLengthNow.State, "running": r.Running.State, "capacity": r.KVCapacity.State,
+		"arrivals": s.Load.ArrivalRate.State, "input": s.Load.InputTokens.State, "ttft": s.Load.TTFT.State,
+	}
+}
+
 func TestPageAgesFromFreshToStale(t *testing.T) {
 	for _, tc := range []struct {
-		interval, age time.Duration
-		want          scaling.Freshness
+		interval time.Duration
+		ttl      cache.Policy
+		age      time.Duration
+		want     scaling.Freshness
 	}{
-		{15 * time.Second, -time.Second, scaling.Fresh}, // a clock ahead of ours
-		{15 * time.Second, 0, scaling.Fresh},
-		{15 * time.Second, time.Minute - time.Millisecond, scaling.Fresh},
-		{15 * time.Second, time.Minute, scaling.Aging},
-		{15 * time.Second, 5*time.Minute - time.Millisecond, scaling.Aging},
-		{15 * time.Second, 5 * time.Minute, scaling.Stale},
-		{time.Minute, 2*time.Minute - time.Millisecond, scaling.Fresh},
-		{time.Minute, 2 * time.Minute, scaling.Aging},
-		{0, time.Minute, scaling.Aging},
+		{15 * time.Second, uncached, -time.Second, scaling.Fresh}, // scraped by a clock that is ahead
+		{15 * time.Second, uncached, 0, scaling.Fresh},
+		{15 * time.Second, uncached, time.Minute - time.Millisecond, scaling.Fresh},
+		{15 * time.Second, uncached, time.Minute, scaling.Aging},
+		{15 * time.Second, uncached, 5*time.Minute - time.Millisecond, scaling.Aging},
+		{15 * time.Second, uncached, 5 * time.Minute, scaling.Stale},
+		{time.Minute, uncached, 2*time.Minute - time.Millisecond, scaling.Fresh},
+		{time.Minute, uncached, 2 * time.Minute, scaling.Aging},
+		{15 * time.Second, cache.Fixed(time.Minute), 90*time.Second - time.Millisecond, scaling.Fresh},
+		{15 * time.Second, cache.Fixed(time.Minute), 90 * time.Second, scaling.Aging},
+		{15 * time.Second, cache.Adaptive{Min: time.Second, Max: time.Minute}, 90*time.Second - time.Millisecond, scaling.Fresh},
+		{0, uncached, 0, scaling.Aging}, // the interval is not known: the store is young
+		{0, uncached, 5 * time.Minute, scaling.Stale},
 	} {
-		source, fleet, page := collectortest.New(), collectortest.Fleet(t0, 1, 1), busy
-		page.Interval, page.Age = tc.interval, tc.age
-		source.Serve(fleet, page)
-		s := only(t, source, fleet)
-		r := s.Replicas[0]
-		for name, got := range map[string]scaling.Freshness{
-			"usage": r.KVCacheUsage.State, "usage now": r.KVCacheUsageNow.State, "queue": r.QueueLength.State,
-			"queue now": r.QueueLengthNow.State, "running": r.Running.State, "capacity": r.KVCapacity.State,
-			"arrivals": s.Load.ArrivalRate.State, "input": s.Load.InputTokens.State, "ttft": s.Load.TTFT.State,
-			"gateway": s.Load.GatewayQueue.State,
-		} {
+		page := busy
+		page.Interval, page.Age, page.WithoutGateway = tc.interval, tc.age, true
+		source, fleet := serving(1, 1, page)
+		clk := testingclock.NewFakeClock(t0)
+		c := collector.New(source, clk, collector.Options{TTL: tc.ttl, Cache: cache.New(clk, cache.Options{})})
+		s := c.Collect(t.Context(), fleet)[0]
+		for name, got := range states(s) {
 			if got != tc.want {
 				t.Errorf("interval %s, age %s: %s is %v, want %v", tc.interval, tc.age, name, got, tc.want)
 			}
 		}
-		if !r.At.Equal(t0.Add(-tc.age)) {
-			t.Errorf("interval %s, age %s: scraped at %s", tc.interval, tc.age, r.At)
+		if at := s.Replicas[0].At; !at.Equal(t0.Add(-tc.age)) {
+			t.Errorf("interval %s, age %s: scraped at %s", tc.interval, tc.age, at)
+		}
+	}
+}
+
+func TestAgeIsAMatterOfTheSourcesClock(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, -time.Minute, time.Minute, time.Hour} {
+		for age, want := range map[time.Duration]scaling.Freshness{
+			10 * time.Second: scaling.Fresh, 2 * time.Minute: scaling.Aging, 6 * time.Minute: scaling.Stale,
+		} {
+			source, fleet := collectortest.New(t0.Add(skew)), collectortest.Fleet(t0, 1, 1)
+			page := busy
+			page.Age = age
+			source.Serve(fleet, page)
+			s := only(t, source, fleet)
+			for name, got := range states(s) {
+				if got != want {
+					t.Errorf("skew %s, age %s: %s is %v, want %v", skew, age, name, got, want)
+				}
+			}
+			if at := s.Replicas[0].At; !at.Equal(t0.Add(-age)) {
+				t.Errorf("skew %s, age %s: scraped at %s on our clock", skew, age, at)
+			}
 		}
 	}
 }
@@ -71,10 +119,10 @@ func TestMissingGaugeIsStaleOnlyOnAStalePage(t *testing.T) {
 	for age, want := range map[time.Duration]scaling.Freshness{
 		0: scaling.Absent, 2 * time.Minute: scaling.Absent, 6 * time.Minute: scaling.Stale,
 	} {
-		source, fleet, page := collectortest.New(), collectortest.Fleet(t0, 1, 1), busy
+		page := busy
 		page.Age = age
-		source.Serve(fleet, page)
-		source.Replace(query.KVCacheUsagePeak, nil)
+		source, fleet := serving(1, 1, page)
+		source.Replace(query.AskKVCacheUsagePeak)
 		if got := only(t, source, fleet).Replicas[0].KVCacheUsage; got != (scaling.Reading{State: want}) {
 			t.Errorf("age %s: got %v, want %v", age, got, want)
 		}
@@ -82,142 +130,98 @@ func TestMissingGaugeIsStaleOnlyOnAStalePage(t *testing.T) {
 }
 
 func TestValuesWithoutAPageAreAbsent(t *testing.T) {
-	source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 1)
-	source.Serve(fleet, busy)
-	source.Replace(query.LastScrape, nil)
+	page := busy
+	page.WithoutGateway = true
+	source, fleet := serving(1, 1, page)
+	source.Replace(query.AskPages)
 	got := only(t, source, fleet)
 	if r := got.Replicas[0]; r.Reports() || !r.At.IsZero() || got.Load.ArrivalRate != (scaling.Reading{}) {
 		t.Errorf("got %+v, %+v", r, got.Load)
 	}
 }
 
-func TestWindowSpansFourScrapes(t *testing.T) {
-	scrapes := func(n float64, pod, job string) collector.Sample {
-		return collectortest.Row(n, append(collectortest.PodLabels(collectortest.Namespace, pod, "m000"), "job", job, "stat", "scrapes")...)
+func TestAnEarlierPageTellsStaleFromAbsent(t *testing.T) {
+	source, fleet := serving(1, 2, busy)
+	rows := source.Rows(query.AskPages)
+	rows[1].Value = scrapedAgo(8 * time.Minute)
+	source.Replace(query.AskPages, rows[0])
+	source.Replace(query.AskEarlierPages, rows...)
+	for _, ask := range []query.Question{query.AskKVCacheUsagePeak, query.AskKVCacheUsage, query.AskQueueLengthPeak, query.AskQueueLength, query.AskRunning} {
+		source.Replace(ask, source.Rows(ask)[0])
 	}
+	got := only(t, source, fleet).Replicas
+	if got[0].QueueLength != fresh(2) || got[1].QueueLength.State != scaling.Stale || !got[1].At.Equal(t0.Add(-8*time.Minute)) {
+		t.Errorf("got %v and %v, the latter scraped at %s", got[0].QueueLength, got[1].QueueLength, got[1].At)
+	}
+}
+
+func TestWindowSpansFourScrapes(t *testing.T) {
+	interval := func(job string, seconds float64) query.Row {
+		return query.Row{Quantity: query.ScrapeInterval, Namespace: collectortest.Namespace, Job: job, Value: seconds}
+	}
+	elsewhere := interval("a", 60)
+	elsewhere.Namespace = "other"
 	for _, tc := range []struct {
 		name string
-		rows []collector.Sample
+		rows []query.Row
 		want time.Duration
 	}{
 		{"unknown", nil, 5 * time.Minute},
-		{"never less than a minute", []collector.Sample{scrapes(300, "m000-0", "a")}, time.Minute},
-		{"15s", []collector.Sample{scrapes(20, "m000-0", "a")}, time.Minute},
-		{"15s, one scrape more or less", []collector.Sample{scrapes(19, "m000-0", "a"), scrapes(21, "m000-0", "b")}, time.Minute},
-		{"30s", []collector.Sample{scrapes(10, "m000-0", "a")}, 2 * time.Minute},
-		{"1m", []collector.Sample{scrapes(5, "m000-0", "a")}, 4 * time.Minute},
-		{"the slowest job", []collector.Sample{scrapes(20, "m000-0", "a"), scrapes(10, "m000-1", "b")}, 2 * time.Minute},
-		{"the median pod of a job", []collector.Sample{scrapes(20, "m000-0", "a"), scrapes(2, "m000-1", "a"), scrapes(20, "m000-2", "a")}, time.Minute},
-		{"bounded", []collector.Sample{scrapes(1, "m000-0", "a")}, 10 * time.Minute},
-		{"no scrape says nothing", []collector.Sample{scrapes(0, "m000-0", "a")}, 5 * time.Minute},
-		{"a pod of nobody", []collector.Sample{scrapes(5, "x", "a")}, 5 * time.Minute},
+		{"never less than a minute", []query.Row{interval("a", 1)}, time.Minute},
+		{"15s", []query.Row{interval("a", 15)}, time.Minute},
+		{"15s, one scrape more or less", []query.Row{interval("a", 300./19), interval("b", 300./21)}, time.Minute},
+		{"30s", []query.Row{interval("a", 30)}, 2 * time.Minute},
+		{"1m", []query.Row{interval("a", 60)}, 4 * time.Minute},
+		{"the slowest job", []query.Row{interval("a", 15), interval("b", 30)}, 2 * time.Minute},
+		{"a job that is not known yet has no say", []query.Row{interval("a", 30)}, 2 * time.Minute},
+		{"bounded", []query.Row{interval("a", 300)}, 10 * time.Minute},
+		{"what is no interval says nothing", []query.Row{interval("a", 0), interval("b", -3)}, 5 * time.Minute},
+		{"a job of nobody", []query.Row{interval("c", 60), elsewhere}, 5 * time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, 3)
-			source.Answer(query.LastScrape, tc.rows...)
+			source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 2)
+			for i, job := range []string{"a", "b"} {
+				source.Answer(query.AskPages, podRow(query.PageTime, scrapedAgo(0), ofPod(fleet.Pods[i].Name), ofJob(job)))
+			}
+			source.Answer(query.AskScrapeIntervals, tc.rows...)
 			if got := only(t, source, fleet).Window; got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
-			for _, call := range source.Calls()[1:] {
-				if call.Expr != call.Quantity.Expr(tc.want) {
-					t.Errorf("%s was not asked over %s: %s", call.Quantity, tc.want, call.Expr)
+			for _, call := range source.Calls()[2:] {
+				if call.Window != tc.want {
+					t.Errorf("%s was asked over %s", call.Ask, call.Window)
 				}
 			}
 		})
 	}
 }
 
-// golden decodes the recorded cases of one area, or skips the test where they
-// are not at hand.
-func golden(t *testing.T, area string) []goldenCase {
-	t.Helper()
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED not set")
-	}
-	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all, cases []goldenCase
-	if err := json.Unmarshal(content, &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range all {
-		if c.Area == area {
-			cases = append(cases, c)
-		}
-	}
-	if len(cases) == 0 {
-		t.Fatalf("no golden case of area %s", area)
-	}
-	return cases
-}
-
-// goldenCase is one recorded case.
-type goldenCase struct {
-	ID, Area, Case string
-	Inputs         struct {
-		AgeSeconds float64   `json:"ageSeconds"`
-		Ages       []float64 `json:"ages_s"`
-		QueryError string    `json:"query_error"`
-	}
-	Expected struct {
-		Status    string
-		Available bool
-		Reason    string
+func TestAJobWithoutAnIntervalIsAgingWhileOthersAreFresh(t *testing.T) {
+	source, fleet := serving(1, 2, busy)
+	rows := source.Rows(query.AskPages)
+	rows[1].Job = "young"
+	source.Replace(query.AskPages, rows...)
+	got := only(t, source, fleet).Replicas
+	if got[0].QueueLength != fresh(2) || got[1].QueueLength != aging(2) {
+		t.Errorf("got %v and %v", got[0].QueueLength, got[1].QueueLength)
 	}
 }
 
-func TestGoldenFreshness(t *testing.T) {
-	// The recordings call Aging "stale" and Stale "unavailable".
-	names := map[scaling.Freshness]string{scaling.Fresh: "fresh", scaling.Aging: "stale", scaling.Stale: "unavailable"}
-	for _, c := range golden(t, "freshness") {
-		age := time.Duration(c.Inputs.AgeSeconds * float64(time.Second))
-		if got := names[collector.DefaultLimits().State(age)]; got != c.Expected.Status {
-			t.Errorf("%s (%s): got %s, want %s", c.ID, c.Case, got, c.Expected.Status)
+// TestNothingIsKnownOfAnIdleModelAfterARestartOfTheStore: pages that were just
+// scraped, and not two samples of anything.
+func TestNothingIsKnownOfAnIdleModelAfterARestartOfTheStore(t *testing.T) {
+	page := busy
+	page.Interval, page.WithoutRequests, page.KVCacheUsage, page.QueueLength, page.Running = 0, true, 0, 0, 0
+	source, fleet := serving(1, 2, page)
+	source.Replace(query.AskFlow)
+	source.Drop(query.AskGateway, query.GatewayArrivals)
+	got := only(t, source, fleet)
+	if r := got.Load.ArrivalRate; r != (scaling.Reading{}) {
+		t.Errorf("got arrivals of %v, want none known", r)
+	}
+	for _, r := range got.Replicas {
+		if r.QueueLength != aging(0) {
+			t.Errorf("%s: got a queue of %v, which may not shrink anything", r.Pod, r.QueueLength)
 		}
 	}
-}
-
-func TestGoldenMetricsAvailability(t *testing.T) {
-	// What the status says is the controller's; here is what it is told. Two
-	// recordings do not apply: "prom api nil", because a Collector always has a
-	// source, and "non vector", because a source answers with nothing else: the
-	// Prometheus source reports such an answer as an error.
-	deviations := map[string]bool{"prom api nil": true, "non vector": true}
-	for _, c := range golden(t, "metrics-availability") {
-		if deviations[c.Case] {
-			continue
-		}
-		source, fleet := collectortest.New(), collectortest.Fleet(t0, 1, max(len(c.Inputs.Ages), 1))
-		if c.Inputs.QueryError != "" {
-			source.FailAll(errors.New(c.Inputs.QueryError))
-		}
-		for i, age := range c.Inputs.Ages {
-			pod, page := fleet, busy
-			pod.Pods, page.Age = fleet.Pods[i:i+1], time.Duration(age)*time.Second
-			source.Serve(pod, page)
-		}
-		if available, reason := availability(only(t, source, fleet)); available != c.Expected.Available || reason != c.Expected.Reason {
-			t.Errorf("%s (%s): got %v, %s, want %v, %s", c.ID, c.Case, available, reason, c.Expected.Available, c.Expected.Reason)
-		}
-	}
-}
-
-// availability is what a recorded status says of a Snapshot: one stale pod is
-// enough to doubt the model.
-func availability(s scaling.Snapshot) (available bool, reason string) {
-	if s.Fault != "" {
-		return false, "PrometheusError"
-	}
-	for _, r := range s.Replicas {
-		switch {
-		case r.KVCacheUsage.State == scaling.Stale:
-			return false, "MetricsStale"
-		case !r.Reports():
-			return false, "MetricsMissing"
-		}
-	}
-	return true, "MetricsFound"
 }

@@ -2,84 +2,122 @@ package collector
 
 import (
 	"math"
-	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// gateways is what the endpoint pickers say, by namespace and model.
-type gateways struct {
-	failed bool
-	state  map[string]scaling.Freshness // of the freshest picker of a namespace
-	queue  map[scaling.ModelKey]float64
+// picker is what the endpoint pickers of a model's namespace say of the model.
+type picker struct {
+	page     page    // of the freshest picker with flow control; zero if never seen
+	queue    float64 // requests; NaN where there is no row, garbage where it is no number
+	arrivals float64 // requests/s, likewise
+	// unnamed: requests wait or arrive, and nobody says for which of several
+	// models.
+	unnamed bool
 }
 
-// readGateways reads the answer to query.GatewayQueue.
-func readGateways(models []scaling.ModelVariants, got answer, now time.Time, limits Limits) gateways {
-	g := gateways{
-		failed: got.err != nil,
-		state:  map[string]scaling.Freshness{},
-		queue:  map[scaling.ModelKey]float64{},
+// readPickers reads the answer to query.AskGateway.
+func (b builders) readPickers(rows []query.Row, limits limits) {
+	models := map[string]int{}
+	for model := range b {
+		models[model.Namespace]++
 	}
-	perNamespace := map[string]int{}
-	only := map[string]string{} // the model of a namespace that has one
-	for _, m := range models {
-		perNamespace[m.Model.Namespace]++
-		only[m.Model.Namespace] = m.Model.ID
-	}
-	for _, s := range got.samples {
-		namespace := s.Labels[query.LabelNamespace]
-		if perNamespace[namespace] == 0 {
+	pages := map[string]page{}
+	queues, arrivals := map[scaling.ModelKey]float64{}, map[scaling.ModelKey]float64{}
+	for _, row := range rows {
+		if row.Quantity == query.GatewaySeen {
+			if !math.IsNaN(instant(row.Value)) {
+				pages[row.Namespace] = pages[row.Namespace].newer(limits.gateway(row.Value))
+			}
 			continue
 		}
-		switch s.Labels[query.LabelStat] {
-		case query.StatAt:
-			if v := measurable(s.Value); !math.IsNaN(v) {
-				g.state[namespace] = max(g.state[namespace], limits.State(now.Sub(unixTime(v))))
-			}
-		case query.StatQueue:
-			// The oldest pickers name no model on the queue: with one model in the
-			// namespace it can only be that.
-			key := scaling.ModelKey{Namespace: namespace, ID: s.Labels[query.LabelGatewayModel]}
-			if key.ID == "" && perNamespace[namespace] == 1 {
-				key.ID = only[namespace]
-			}
-			g.add(key, measurable(s.Value))
+		of := queues
+		if row.Quantity == query.GatewayArrivals {
+			of = arrivals
 		}
+		v := measurable(row.Value)
+		if math.IsNaN(v) {
+			v = garbage
+		}
+		key := scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}
+		if before, ok := of[key]; ok {
+			v = max(before, v)
+		}
+		of[key] = v
 	}
-	return g
+	for model, one := range b {
+		p := picker{page: pages[model.Namespace]}
+		// The oldest pickers name no model: with one model in the namespace it can
+		// only be that.
+		alone := models[model.Namespace] == 1
+		var unnamed [2]bool
+		p.queue, unnamed[0] = pick(queues, model, alone)
+		p.arrivals, unnamed[1] = pick(arrivals, model, alone)
+		p.unnamed = unnamed[0] || unnamed[1]
+		one.sheet.picker = p
+	}
 }
 
-// add folds another row of a model into its queue.
-func (g gateways) add(model scaling.ModelKey, v float64) {
-	if old, ok := g.queue[model]; ok {
-		v = larger(old, v)
-	}
-	g.queue[model] = v
-}
-
-// reading returns the requests that wait in front of a model.
-func (g gateways) reading(model scaling.ModelKey) scaling.Reading {
-	state, seen := g.state[model.Namespace]
-	v, queued := g.queue[model]
-	anonymous, unnamed := g.queue[scaling.ModelKey{Namespace: model.Namespace}]
+// pick returns the number of a model, NaN where there is none, and whether a
+// number without a name may be meant for it.
+func pick(of map[scaling.ModelKey]float64, model scaling.ModelKey, alone bool) (v float64, unnamed bool) {
+	anonymous, there := of[scaling.ModelKey{Namespace: model.Namespace}]
+	v, named := of[model]
 	switch {
-	case g.failed:
+	case named:
+		return v, false
+	case there && alone:
+		return anonymous, false
+	default:
+		return math.NaN(), there && anonymous != 0
+	}
+}
+
+// gatewayQueue returns the requests that wait in front of the model.
+func (s *sheet) gatewayQueue(now int64) scaling.Reading {
+	state := s.picker.page.state(now)
+	switch {
+	case s.survey.failed.has(query.AskGateway):
 		return scaling.Reading{}
-	case !seen:
+	case state == scaling.Absent:
 		return scaling.Reading{State: scaling.NotApplicable}
-	case queued:
-		return scaling.Measured(v, state)
+	case !math.IsNaN(s.picker.queue):
+		return scaling.Measured(s.picker.queue, state)
 	case state == scaling.Stale:
 		return scaling.Reading{State: scaling.Stale}
-	case state == scaling.Aging:
-		return scaling.Reading{}
-	case unnamed && (math.IsNaN(anonymous) || anonymous > 0):
-		// Requests wait, and nobody says for which of several models.
+	case state == scaling.Aging || s.picker.unnamed:
 		return scaling.Reading{}
 	default:
 		// The picker lives and has no queue for the model: nothing waits.
 		return scaling.Measured(0, scaling.Fresh)
+	}
+}
+
+// atGateway returns an arrival rate that was estimated from the engines, raised
+// to what the endpoint picker counts. Where a picker should know better and
+// cannot be asked, the estimate is a lower bound.
+func (s *sheet) atGateway(engines scaling.Reading, now int64) scaling.Reading {
+	state := s.picker.page.state(now)
+	bound := engines
+	if engines.Known() {
+		bound = scaling.Measured(engines.Value, min(engines.State, scaling.Aging))
+	}
+	switch {
+	case s.survey.failed.has(query.AskGateway):
+		return bound
+	case state == scaling.Absent:
+		return engines
+	case state == scaling.Stale, s.picker.arrivals == garbage, s.picker.unnamed && math.IsNaN(s.picker.arrivals):
+		return bound
+	case math.IsNaN(s.picker.arrivals) && state == scaling.Fresh:
+		// The picker lives and has sent nothing of the model.
+		return engines
+	case math.IsNaN(s.picker.arrivals):
+		return bound
+	case !engines.Known():
+		return scaling.Measured(s.picker.arrivals, scaling.Aging)
+	default:
+		return scaling.Measured(max(engines.Value, s.picker.arrivals), min(engines.State, state))
 	}
 }

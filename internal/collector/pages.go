@@ -2,7 +2,6 @@ package collector
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
@@ -16,71 +15,66 @@ const (
 	// windowScrapes is how many scrapes a window spans, so that a rate survives
 	// two missed ones.
 	windowScrapes = 4
+	// longestInterval bounds what is believed of a scrape interval: two scrapes
+	// within the look-back of Prometheus are the least that show one at all.
+	longestInterval = 150 * time.Second
 )
 
 // job identifies what scrapes a pod. The name alone is not unique: two
 // namespaces may configure it each for themselves.
 type job struct{ namespace, name string }
 
-// page is what one job has seen of one pod.
-type page struct {
-	pod int // position in the index
-	job job
-	at  time.Time // of the last scrape
+// pagesSeen is which of the fleet's pods have a page, and what scrapes them.
+type pagesSeen struct {
+	pods podIndex
+	has  []bool // per pod
+	jobs map[job]bool
 }
 
-// pages is when the fleet's pods were scraped and how often each job does so.
-type pages struct {
-	pods      podIndex
-	seen      []page
-	intervals map[job]time.Duration // only where known
-}
-
-// pageState is the page of one pod as of now.
-type pageState struct {
-	at    time.Time // zero if never scraped
-	state scaling.Freshness
-}
-
-// readPages reads the answer to query.LastScrape for the pods of the fleet.
-func readPages(pods podIndex, samples []Sample) pages {
-	p := pages{pods: pods, intervals: map[job]time.Duration{}}
-	counts := map[job][]float64{}
-	for _, s := range samples {
-		i, _, ok := pods.pod(s.Labels)
-		v := measurable(s.Value)
-		if !ok || !pods.serves(i, s.Labels) || math.IsNaN(v) {
-			continue
-		}
-		j := job{s.Labels[query.LabelNamespace], s.Labels[query.LabelJob]}
-		switch s.Labels[query.LabelStat] {
-		case query.StatAt:
-			p.seen = append(p.seen, page{pod: i, job: j, at: unixTime(v)})
-		case query.StatScrapes:
-			counts[j] = append(counts[j], v)
+// readPages reads the answer to query.AskPages for the pods of the fleet.
+func readPages(pods podIndex, rows []query.Row) pagesSeen {
+	seen := pagesSeen{pods: pods, has: make([]bool, len(pods.pods)), jobs: map[job]bool{}}
+	for _, row := range rows {
+		if i, ok := pods.pod(row); ok && pods.models[i].ID == row.Model {
+			seen.has[i] = true
+			seen.jobs[job{row.Namespace, row.Job}] = true
 		}
 	}
-	for j, n := range counts {
-		if interval := scrapeInterval(n); interval > 0 {
-			p.intervals[j] = interval
-		}
-	}
-	return p
+	return seen
 }
 
-// scrapeInterval returns the scrape interval of a job from how often it scraped
-// each of its pods within query.ScrapeSpan, 0 when that says nothing. The median
-// pod counts, so that single pods that fail to answer do not look like a slow
-// job. The result is rounded, to 1s below 10s, to 5s below a minute, else to
-// 30s: the count is a whole number that varies by one, and a window that moves
-// with it would make equal load look different.
-func scrapeInterval(counts []float64) time.Duration {
-	slices.Sort(counts)
-	n := counts[len(counts)/2]
-	if n < 1 {
-		return 0
+// misses reports whether a pod that is Ready has no page: it is young, or it was
+// last scraped longer ago than the answer reaches.
+func (s pagesSeen) misses() bool {
+	for i, has := range s.has {
+		if !has && s.pods.pods[i].Ready {
+			return true
+		}
 	}
-	interval := time.Duration(float64(query.ScrapeSpan) / n)
+	return false
+}
+
+// intervals is how often each job scrapes, only where known.
+type intervals map[job]time.Duration
+
+// readIntervals reads the answer to query.AskScrapeIntervals for the jobs that
+// scrape the fleet.
+func readIntervals(rows []query.Row, jobs map[job]bool) intervals {
+	known := intervals{}
+	for _, row := range rows {
+		j := job{row.Namespace, row.Job}
+		if seconds := measurable(row.Value); jobs[j] && seconds > 0 {
+			known[j] = max(known[j], rounded(seconds))
+		}
+	}
+	return known
+}
+
+// rounded returns a scrape interval to 1s below 10s, to 5s below a minute, else
+// to 30s: it is measured by a count of scrapes, a whole number that varies by
+// one, and a window that moves with it would make equal load look different.
+func rounded(seconds float64) time.Duration {
+	interval := time.Duration(min(seconds, longestInterval.Seconds()) * float64(time.Second))
 	grain := 30 * time.Second
 	switch {
 	case interval < 10*time.Second:
@@ -88,50 +82,100 @@ func scrapeInterval(counts []float64) time.Duration {
 	case interval < time.Minute:
 		grain = 5 * time.Second
 	}
-	// Two scrapes are the least that show an interval at all.
-	return min(max(interval.Round(grain), time.Second), query.ScrapeSpan/2)
+	return max(interval.Round(grain), time.Second)
 }
 
 // longest returns the longest scrape interval among the jobs, 0 while none is
 // known.
-func (p pages) longest() time.Duration {
+func (x intervals) longest() time.Duration {
 	var longest time.Duration
-	for _, interval := range p.intervals {
+	for _, interval := range x {
 		longest = max(longest, interval)
 	}
 	return longest
 }
 
-// window returns the window for peaks, rates and means. One expression asks for
+// window returns the window for peaks, rates and means. One question asks for
 // the whole cluster, so the slowest job sets it. A job whose interval is not
-// known yet has no say while others are: should it be slower, its peaks and its
-// growth are missing, and neither lets anything shrink.
-func (p pages) window() time.Duration {
-	longest := p.longest()
+// known yet has no say while others are: its pages are Aging at best, so nothing
+// shrinks by what the window leaves out.
+func (x intervals) window() time.Duration {
+	longest := x.longest()
 	if longest == 0 {
 		return unknownWindow
 	}
 	return max(minWindow, windowScrapes*longest)
 }
 
-// judge returns the page of each pod. Of several jobs the one counts that makes
-// the pod freshest.
-func (p pages) judge(now time.Time, least Limits, cacheTTL time.Duration) []pageState {
-	states := make([]pageState, len(p.pods.pods))
-	for _, seen := range p.seen {
-		limits := least.For(p.intervals[seen.job], cacheTTL)
-		s := &states[seen.pod]
-		s.state = max(s.state, limits.State(now.Sub(seen.at)))
-		if seen.at.After(s.at) {
-			s.at = seen.at
-		}
-	}
-	return states
+// limits turns the time of a scrape into how long its page may be trusted.
+type limits struct {
+	least     Limits
+	ttl       time.Duration // the most for which an answer may be kept
+	intervals intervals
 }
 
-// unixTime returns the instant that PromQL writes as v, to the millisecond in
-// which Prometheus counts.
-func unixTime(v float64) time.Time {
-	const limit = float64(math.MaxInt64 / 1000) // seconds that fit in milliseconds
-	return time.UnixMilli(int64(math.Round(min(v, limit/2) * 1000))).UTC()
+// page returns the page that j scraped at the given time. While its interval is
+// not known the page is Aging at best: the store is too young to hold two scrapes
+// of it, and what it leaves out means nothing.
+func (l limits) page(j job, at float64) page {
+	interval, known := l.intervals[j]
+	limit := l.least.For(interval, l.ttl)
+	p := page{at: unixMilli(at)}
+	p.agingUntil = p.at + limit.Aging.Milliseconds()
+	if known {
+		p.freshUntil = p.at + limit.Fresh.Milliseconds()
+	}
+	return p
 }
+
+// gateway returns the page of an endpoint picker, whose own interval nobody
+// asks for.
+func (l limits) gateway(at float64) page {
+	limit := l.least.For(l.intervals.longest(), l.ttl)
+	p := page{at: unixMilli(at)}
+	p.freshUntil, p.agingUntil = p.at+limit.Fresh.Milliseconds(), p.at+limit.Aging.Milliseconds()
+	return p
+}
+
+// page is when something was scraped and for how long that counts, in
+// milliseconds since 1970 on the source's clock. The zero value was never
+// scraped.
+type page struct{ at, freshUntil, agingUntil int64 }
+
+// newer folds two pages of one thing, by different jobs: the one counts that
+// makes it fresher, at any time.
+func (p page) newer(o page) page {
+	return page{max(p.at, o.at), max(p.freshUntil, o.freshUntil), max(p.agingUntil, o.agingUntil)}
+}
+
+// state returns how far the page may be trusted at the given instant of the
+// source's clock [ms].
+func (p page) state(now int64) scaling.Freshness {
+	switch {
+	case p == page{}:
+		return scaling.Absent
+	case now < p.freshUntil:
+		return scaling.Fresh
+	case now < p.agingUntil:
+		return scaling.Aging
+	default:
+		return scaling.Stale
+	}
+}
+
+// lastInstant is the latest time that is taken for one [s since 1970]: in the
+// year 8307, before those that cannot be written down.
+const lastInstant = 2e11
+
+// instant returns the seconds since 1970 that a source writes as v, or NaN where
+// that is no time.
+func instant(v float64) float64 {
+	if v = measurable(v); v > lastInstant {
+		return math.NaN()
+	}
+	return v
+}
+
+// unixMilli returns the seconds since 1970 as the milliseconds in which
+// Prometheus counts.
+func unixMilli(seconds float64) int64 { return int64(math.Round(seconds * 1000)) }

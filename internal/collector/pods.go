@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
@@ -11,8 +10,7 @@ import (
 // podKey identifies a pod.
 type podKey struct{ namespace, name string }
 
-// podIndex finds the live pods of the fleet by the labels of a sample. A column
-// holds one number per pod, in the order of pods.
+// podIndex finds the live pods of a fleet.
 type podIndex struct {
 	pods    []scaling.Pod      // those whose variant is in the fleet
 	models  []scaling.ModelKey // of each pod
@@ -27,8 +25,10 @@ func indexPods(fleet scaling.Fleet) podIndex {
 		modelOf[v.Key] = v.Model
 	}
 	x := podIndex{
+		pods:    make([]scaling.Pod, 0, len(fleet.Pods)),
+		models:  make([]scaling.ModelKey, 0, len(fleet.Pods)),
 		byKey:   make(map[podKey]int, len(fleet.Pods)),
-		byModel: make(map[scaling.ModelKey][]int),
+		byModel: make(map[scaling.ModelKey][]int, len(fleet.Variants)),
 	}
 	for _, p := range fleet.Pods {
 		model, ok := modelOf[p.Variant]
@@ -44,34 +44,29 @@ func indexPods(fleet scaling.Fleet) podIndex {
 	return x
 }
 
-// pod returns the position of the pod that labels speak of, and the rank within
-// it where the pod's name carries one. A pod that is not in the fleet is not
-// found.
-func (x podIndex) pod(labels map[string]string) (i int, rank string, ok bool) {
-	name := cmp.Or(labels[query.LabelPod], labels[query.LabelPodName])
-	key := podKey{labels[query.LabelNamespace], name}
-	i, ok = x.byKey[key]
+// pod returns the position of the pod that a row is about: the one of the name
+// as written, else the one whose rank the name is. A pod that is not in the fleet
+// is not found.
+func (x podIndex) pod(row query.Row) (int, bool) {
+	i, ok := x.byKey[podKey{row.Namespace, row.Pod}]
 	if !ok {
-		key.name, rank = cutRank(name)
-		i, ok = x.byKey[key]
+		name, _ := cutRank(row.Pod)
+		i, ok = x.byKey[podKey{row.Namespace, name}]
 	}
-	return i, rank, ok
+	return i, ok
 }
 
-// serves reports whether labels name the model that the i-th pod is there for.
-func (x podIndex) serves(i int, labels map[string]string) bool {
-	return labels[query.LabelModel] == x.models[i].ID
-}
+// rankMark begins the suffix that some scrape configurations append to a pod's
+// name for each engine rank: "-rank-N".
+const rankMark = "-rank-"
 
-// cutRank splits the suffix "-rank-N" off a pod's name, which some scrape
-// configurations append for each engine rank.
+// cutRank splits the rank off a pod's name; rank is "" where there is none.
 func cutRank(name string) (pod, rank string) {
-	const mark = "-rank-"
-	at := strings.LastIndex(name, mark)
+	at := strings.LastIndex(name, rankMark)
 	if at < 0 {
 		return name, ""
 	}
-	digits := name[at+len(mark):]
+	digits := name[at+len(rankMark):]
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return name, ""
 	}

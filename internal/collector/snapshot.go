@@ -11,81 +11,153 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// measurement is everything that was asked for in one cycle, joined with the
-// fleet.
-type measurement struct {
-	at      time.Time
-	window  time.Duration
-	fault   string
-	pods    podIndex
-	pages   []pageState            // per pod
-	columns [query.Count][]float64 // per quantity and pod, nil if unanswered
-	load    map[scaling.ModelKey]*loadRows
-	gateway gateways
-	seen    []scaling.ModelKey
-}
-
-// snapshot returns the Snapshot of one model.
-func (m measurement) snapshot(model scaling.ModelVariants) scaling.Snapshot {
-	s := scaling.Snapshot{
+// snapshot joins the sheet of a model with its live pods, as of now on the
+// manager's clock.
+func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time) scaling.Snapshot {
+	snap := scaling.Snapshot{
 		Model:    model.Model,
-		At:       m.at,
-		Window:   m.window,
+		At:       at,
+		Window:   s.survey.window,
 		Variants: model.Variants,
-		Replicas: m.replicas(model.Model),
-		Fault:    m.fault,
 	}
-	if m.fault != "" {
-		return s
-	}
-	page, reports := scaling.Absent, false
-	for _, i := range m.pods.byModel[model.Model] {
-		page = max(page, m.pages[i].state)
-	}
-	for _, r := range s.Replicas {
-		reports = reports || r.Reports()
-	}
-	s.Load = m.load[model.Model].readings(page)
-	s.Load.GatewayQueue = m.gateway.reading(model.Model)
-	if !reports {
-		s.SeenModels = seenInstead(m.seen, model.Model)
-	}
-	return s
-}
-
-// replicas returns the samples of a model's pods that are Ready or report.
-func (m measurement) replicas(model scaling.ModelKey) []scaling.ReplicaSample {
-	var replicas []scaling.ReplicaSample
-	for _, i := range m.pods.byModel[model] {
-		s, pod := m.sample(i), m.pods.pods[i]
-		s.Pod, s.Variant, s.Ready = pod.Name, pod.Variant, pod.Ready
-		if s.Ready || s.Reports() {
-			replicas = append(replicas, s)
+	instant := s.survey.now(now)
+	freshest, reports := scaling.Absent, false
+	for _, i := range pods.byModel[model.Model] {
+		row := s.join(pods, i)
+		state := row.page.state(instant)
+		freshest = max(freshest, state)
+		r := s.sample(&row, state)
+		r.Pod, r.Variant, r.Ready = pods.pods[i].Name, pods.pods[i].Variant, pods.pods[i].Ready
+		if r.Ready || r.Reports() {
+			snap.Replicas = append(snap.Replicas, r)
+			reports = reports || r.Reports() || r.Stuck != ""
 		}
 	}
+	sortReplicas(snap.Replicas)
+	snap.Load = s.load(freshest, instant)
+	if !reports {
+		snap.SeenModels, snap.Unjoined = s.seen, s.unjoined
+	}
+	return snap
+}
+
+// faulted returns the Snapshot of a model of which nothing is known.
+func faulted(at time.Time, model scaling.ModelVariants, pods podIndex, fault string) scaling.Snapshot {
+	snap := scaling.Snapshot{Model: model.Model, At: at, Window: unknownWindow, Variants: model.Variants, Fault: fault}
+	for _, i := range pods.byModel[model.Model] {
+		if p := pods.pods[i]; p.Ready {
+			snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{Pod: p.Name, Variant: p.Variant, Ready: true})
+		}
+	}
+	sortReplicas(snap.Replicas)
+	return snap
+}
+
+// sortReplicas puts samples in the order of a Snapshot.
+func sortReplicas(replicas []scaling.ReplicaSample) {
 	slices.SortFunc(replicas, func(a, b scaling.ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
 	})
-	return replicas
 }
 
-// sample returns the readings of the i-th pod.
-func (m measurement) sample(i int) scaling.ReplicaSample {
-	read := func(q query.Quantity) scaling.Reading {
-		r := row{answered: m.columns[q] != nil}
-		if r.answered {
-			r.value = m.columns[q][i]
-			r.found = !math.IsNaN(r.value)
+// join returns the row of the i-th pod: that of its name, and those of its ranks
+// where the source writes each as a pod of its own. The whole and its ranks are
+// duplicates: the larger counts. A name that some pod bears is no rank.
+func (s *sheet) join(pods podIndex, i int) podRow {
+	pod := pods.pods[i]
+	joined := newPodRow("")
+	if at, ok := slices.BinarySearchFunc(s.pods, pod.Name, func(p podRow, name string) int {
+		return strings.Compare(p.name, name)
+	}); ok {
+		joined = s.pods[at]
+	}
+	if !s.ranked {
+		return joined
+	}
+	ranks, n := newPodRow(""), 0
+	for _, row := range s.pods {
+		name, rank := cutRank(row.name)
+		if _, alive := pods.byKey[podKey{pod.Namespace, row.name}]; rank == "" || name != pod.Name || alive {
+			continue
 		}
-		return r.reading(m.pages[i].state)
+		if n++; n == 1 {
+			ranks = row
+		} else {
+			ranks = ranks.beside(row)
+		}
 	}
-	return scaling.ReplicaSample{
-		At:              m.pages[i].at,
-		KVCacheUsage:    read(query.KVCacheUsagePeak),
-		QueueLength:     read(query.QueueLengthPeak),
-		KVCacheUsageNow: read(query.KVCacheUsage),
-		QueueLengthNow:  read(query.QueueLength),
-		Running:         read(query.Running),
-		KVCapacity:      read(query.KVCapacity),
+	if n > 0 {
+		joined = joined.or(ranks)
 	}
+	return joined
+}
+
+// beside returns two ranks of a pod as one: they hold different requests, which
+// add up; of the cache the worse counts, and of its size there is one. The pod is
+// as sick as any of its ranks, and frozen if all of them are.
+func (p podRow) beside(o podRow) podRow {
+	for i := range p.gauges {
+		if q := firstGauge + query.Quantity(i); q.Unit() == query.Requests {
+			p.gauges[i] += o.gauges[i]
+		} else {
+			p.gauges[i] = larger(p.gauges[i], o.gauges[i])
+		}
+	}
+	switch {
+	case math.IsNaN(p.held):
+		p.held = o.held
+	case !math.IsNaN(o.held):
+		p.held += o.held
+	}
+	if p.stuck != o.stuck {
+		p.stuck = max(p.stuck, o.stuck)
+		if p.stuck == frozen {
+			p.stuck = moves
+		}
+	}
+	p.page = p.page.newer(o.page)
+	return p
+}
+
+// or returns two rows that say the same as one.
+func (p podRow) or(o podRow) podRow {
+	for i := range p.gauges {
+		p.gauges[i] = larger(p.gauges[i], o.gauges[i])
+	}
+	p.held = larger(p.held, o.held)
+	p.stuck = max(p.stuck, o.stuck)
+	p.page = p.page.newer(o.page)
+	return p
+}
+
+// sample returns the readings of a pod whose page is in the given state. The
+// gauges of a replica that is stuck are no load: they are Absent, as if it were
+// silent. While it cannot be known whether it is, they are Aging at best.
+func (s *sheet) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample {
+	r := scaling.ReplicaSample{KVCapacity: s.gauge(p, query.KVCapacity, query.AskKVCapacity).reading(state)}
+	if p.page != (page{}) {
+		r.At = s.survey.shown(p.page.at)
+	}
+	if p.stuck != moves && state >= scaling.Aging {
+		r.Stuck, r.Held = scaling.Frozen, larger(measurable(p.held), 0)
+		if p.stuck == sick {
+			r.Stuck = scaling.Sick
+		}
+		return r
+	}
+	failed := s.survey.failed
+	if failed.has(query.AskQuiet) || failed.has(query.AskStuck) && !math.IsNaN(p.held) {
+		state = min(state, scaling.Aging)
+	}
+	r.KVCacheUsage = s.gauge(p, query.KVCacheUsagePeak, query.AskKVCacheUsagePeak).reading(state)
+	r.QueueLength = s.gauge(p, query.QueueLengthPeak, query.AskQueueLengthPeak).reading(state)
+	r.KVCacheUsageNow = s.gauge(p, query.KVCacheUsage, query.AskKVCacheUsage).reading(state)
+	r.QueueLengthNow = s.gauge(p, query.QueueLength, query.AskQueueLength).reading(state)
+	r.Running = s.gauge(p, query.Running, query.AskRunning).reading(state)
+	return r
+}
+
+// gauge returns a number of a pod.
+func (s *sheet) gauge(p *podRow, q query.Quantity, ask query.Question) row {
+	return row{value: *p.gauge(q), answered: !s.survey.failed.has(ask)}
 }

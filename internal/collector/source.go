@@ -2,25 +2,18 @@ package collector
 
 import (
 	"context"
-	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Source answers PromQL instant queries. It is the port behind which a metrics
-// store stands.
+// Source answers the questions of the catalogue for the whole cluster. It is the
+// port behind which a metrics backend stands.
 type Source interface {
-	// Query evaluates expr at the given instant and returns the resulting
-	// vector; an empty one is an answer and not an error. It returns when ctx
-	// ends at the latest, does not retry, and is safe for concurrent use. The
-	// result belongs to the caller. An error says who was asked and what was
-	// found; it does not repeat expr, which the caller knows by name.
-	Query(ctx context.Context, expr string, at time.Time) ([]Sample, error)
-}
-
-// Sample is one row of an instant vector.
-type Sample struct {
-	Labels map[string]string // a missing label and an empty one are the same
-	Value  float64           // unit of the query; NaN and infinities as the source has them
-	// At is when the expression was evaluated. It is not when the value was
-	// scraped: query.LastScrape asks for that.
-	At time.Time
+	// Ask answers one question. No rows are an answer and not an error. It
+	// returns when ctx ends at the latest and is safe for concurrent use; what
+	// can be tried again within ctx, it tries again. Of a failed question no rows
+	// are returned. An error says in one line who was asked and what was found;
+	// it does not repeat the question, which the caller knows by name. The
+	// answer belongs to the caller, but for its strings' memory.
+	Ask(ctx context.Context, request query.Request) (query.Answer, error)
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 )
 
 // Operator is the configuration of a manager process.
 type Operator struct {
-	// MetricsBindAddress serves /metrics and /debug/decisions; "0" is off.
+	// MetricsBindAddress serves /metrics, /debug/decisions and /debug/cache;
+	// "0" is off.
 	MetricsBindAddress string
 	// MetricsSecure serves them over TLS to authenticated and authorized clients.
 	MetricsSecure bool
@@ -29,6 +29,8 @@ type Operator struct {
 
 	// Interval is the time between cycles, 1s to 1h.
 	Interval time.Duration
+	// Executor says when cycles run, one of Executors.
+	Executor string
 	// WatchNamespace restricts the manager to one namespace, "" for all.
 	WatchNamespace string
 	// SystemNamespace is where the manager itself lives.
@@ -45,35 +47,32 @@ type Operator struct {
 	ExternalMetricsCertPath string
 
 	Prometheus Prometheus
+	Collector  Collector
 }
 
-// Prometheus says where metrics are read and how to get at them.
-type Prometheus struct {
-	BaseURL                    string
-	AllowInsecure              bool // plain http is accepted
-	CACertPath, ClientCertPath string
-	ClientKeyPath, ServerName  string
-	InsecureSkipVerify         bool
-	BearerToken, TokenPath     string
-	Username, Password         string
-	Headers                    map[string]string
-	Timeout                    time.Duration
-}
+// The executors: what makes a cycle run.
+const (
+	ExecutorHybrid   = "hybrid"   // the interval, and changes
+	ExecutorPolling  = "polling"  // the interval alone
+	ExecutorReactive = "reactive" // changes alone; needs background fetching
+)
 
-// FieldError is a value that is not accepted.
-type FieldError struct {
-	Key   string // flag or environment variable, as the user wrote it
-	Value string
-	Want  string // what is accepted
-}
+// Executors returns the names of the executors, the default first.
+func Executors() []string { return []string{ExecutorHybrid, ExecutorPolling, ExecutorReactive} }
 
-// Error names the key, the value and what is accepted.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %q is not accepted: want %s", e.Key, e.Value, e.Want)
-}
+// Warnings lists what was accepted and does not do what one might think, in
+// whole sentences.
+func (o *Operator) Warnings() []string { return o.Collector.Cache.warnings() }
 
 // ErrHelp is returned by Parse when help was asked for and has been printed.
 var ErrHelp = errors.New("help requested")
+
+// FetchInterval returns the time between two background fetches: the configured
+// one, but no more than that between two cycles, so that no cycle decides again
+// on what the one before has seen.
+func (o *Operator) FetchInterval() time.Duration {
+	return min(o.Collector.Cache.FetchInterval, o.Interval)
+}
 
 // Parse reads the configuration from arguments and environment. Help goes to
 // out.
@@ -107,24 +106,41 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 }
 
 func (o *Operator) validate() error {
-	const shortest, longest = time.Second, time.Hour
-	if o.Interval < shortest || o.Interval > longest {
-		return &FieldError{Key: "GLOBAL_OPT_INTERVAL", Value: o.Interval.String(), Want: "a duration from 1s to 1h"}
+	if err := within("GLOBAL_OPT_INTERVAL", o.Interval, time.Second, time.Hour); err != nil {
+		return err
 	}
 	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, o.LogLevel) {
-		return &FieldError{Key: "LOG_LEVEL", Value: o.LogLevel, Want: "one of " + strings.Join(levels, ", ")}
-	}
-	if o.Prometheus.BaseURL == "" {
-		return errors.New("no Prometheus configuration found. Please set PROMETHEUS_BASE_URL environment variable or --prometheus-base-url")
+		return &FieldError{Key: "LOG_LEVEL", Value: o.LogLevel, Want: oneOf(levels)}
 	}
 	if o.LeaderElect && (o.LeaseDuration <= o.LeaseRenewDeadline || o.LeaseRenewDeadline <= o.LeaseRetryPeriod) {
 		return fmt.Errorf("leader election: want lease duration (%s) > renew deadline (%s) > retry period (%s)",
 			o.LeaseDuration, o.LeaseRenewDeadline, o.LeaseRetryPeriod)
 	}
-	if o.Prometheus.Timeout <= 0 {
-		return &FieldError{Key: "--prometheus-timeout", Value: o.Prometheus.Timeout.String(), Want: "a positive duration"}
+	if err := o.Collector.validate(); err != nil {
+		return err
 	}
-	return nil
+	if err := o.Prometheus.validate(o.Collector.Backend == BackendPrometheus); err != nil {
+		return err
+	}
+	return o.validateExecutor()
+}
+
+// validateExecutor refuses an executor that would never run a cycle.
+func (o *Operator) validateExecutor() error {
+	if !slices.Contains(Executors(), o.Executor) {
+		return &FieldError{Key: "WVA_EXECUTOR", Value: o.Executor, Want: oneOf(Executors())}
+	}
+	if o.Executor != ExecutorReactive || o.Collector.Cache.Background() {
+		return nil
+	}
+	const because = " with WVA_EXECUTOR=" + ExecutorReactive + ", which learns from background fetching that load has changed"
+	if !o.Collector.Cache.Enabled {
+		return &FieldError{Key: cacheKey + "ENABLED", Value: "false", Want: "true" + because}
+	}
+	return &FieldError{
+		Key: cacheKey + "FETCH_INTERVAL", Value: o.Collector.Cache.FetchInterval.String(),
+		Want: fmt.Sprintf("a duration from 1s to %s%s", brief(o.Collector.Cache.UnavailableThreshold), because),
+	}
 }
 
 // usage lists every flag with its environment twin.
@@ -133,7 +149,7 @@ func usage(out io.Writer, fs *flag.FlagSet, settings []setting) {
 	for _, s := range settings {
 		f := fs.Lookup(s.flag)
 		fmt.Fprintf(out, "  --%s ($%s)\n        %s", s.flag, s.env, f.Usage)
-		if f.DefValue != "" && f.DefValue != "false" {
+		if !slices.Contains([]string{"", "false", "0", "0s"}, f.DefValue) {
 			fmt.Fprintf(out, " (default %s)", f.DefValue)
 		}
 		fmt.Fprintln(out)

@@ -56,6 +56,12 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		"ALLOW_INSECURE_PROMETHEUS": "true", "PROMETHEUS_CA_CERT_PATH": "ca", "PROMETHEUS_CLIENT_CERT_PATH": "cc", "PROMETHEUS_CLIENT_KEY_PATH": "ck",
 		"PROMETHEUS_SERVER_NAME": "sn", "PROMETHEUS_TLS_INSECURE_SKIP_VERIFY": "true", "PROMETHEUS_BEARER_TOKEN": "bt", "PROMETHEUS_TOKEN_PATH": "tp",
 		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_TIMEOUT": "3s",
+		"PROMETHEUS_BUDGET": "9s", "PROMETHEUS_PROXY_URL": "pu", "PROMETHEUS_MAX_RESPONSE_BYTES": "1000000",
+		"WVA_EXECUTOR": "reactive", "COLLECTOR_BACKEND": "pods", "SCRAPE_INTERVAL": "2s",
+		"EPP_SELECTOR": "app=epp", "EPP_PORT": "9091", "EPP_BEARER_TOKEN": "et", "EPP_TOKEN_PATH": "ep",
+		"PROMETHEUS_METRICS_CACHE_ENABLED": "true", "PROMETHEUS_METRICS_CACHE_MODE": "adaptive", "PROMETHEUS_METRICS_CACHE_TTL": "20s",
+		"PROMETHEUS_METRICS_CACHE_CLEANUP_INTERVAL": "1m", "PROMETHEUS_METRICS_CACHE_MAX_ENTRIES": "9", "PROMETHEUS_METRICS_CACHE_FETCH_INTERVAL": "7s",
+		"PROMETHEUS_METRICS_CACHE_FRESH_THRESHOLD": "40s", "PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD": "2m", "PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD": "4m",
 	}
 	got, err := parse(t, env)
 	if err != nil {
@@ -64,11 +70,20 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 	want := &Operator{
 		MetricsBindAddress: ":8443", MetricsCertPath: "/certs", MetricsCertName: "c", MetricsCertKey: "k", EnableHTTP2: true, HealthProbeBindAddress: ":1",
 		LeaderElect: true, LeaderElectionID: "id", LeaseDuration: 30 * time.Second, LeaseRenewDeadline: 20 * time.Second, LeaseRetryPeriod: 5 * time.Second,
-		RESTClientTimeout: 9 * time.Second, Interval: 30 * time.Second, WatchNamespace: "w", SystemNamespace: "p", ControllerInstance: "c", LogLevel: "debug",
+		RESTClientTimeout: 9 * time.Second, Interval: 30 * time.Second, Executor: "reactive", WatchNamespace: "w", SystemNamespace: "p", ControllerInstance: "c", LogLevel: "debug",
 		ExternalMetricsBindAddress: ":6443", ExternalMetricsCertPath: "/ext",
 		Prometheus: Prometheus{
 			BaseURL: prometheusURL, AllowInsecure: true, CACertPath: "ca", ClientCertPath: "cc", ClientKeyPath: "ck", ServerName: "sn", InsecureSkipVerify: true,
 			BearerToken: "bt", TokenPath: "tp", Username: "u", Password: "pw", Headers: map[string]string{"X-Scope-OrgID": "a", "B": "c=d"}, Timeout: 3 * time.Second,
+			Budget: 9 * time.Second, ProxyURL: "pu", MaxResponseBytes: 1_000_000,
+		},
+		Collector: Collector{
+			Backend: "pods",
+			Cache: Cache{
+				Enabled: true, Mode: "adaptive", TTL: 20 * time.Second, CleanupInterval: time.Minute, MaxEntries: 9, FetchInterval: 7 * time.Second,
+				FreshThreshold: 40 * time.Second, UnavailableThreshold: 4 * time.Minute, StaleThreshold: 2 * time.Minute,
+			},
+			Scrape: Scrape{Interval: 2 * time.Second, PickerSelector: "app=epp", PickerPort: 9091, PickerToken: "et", PickerTokenPath: "ep"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,6 +103,8 @@ func TestWhatIsInvalidIsRefusedWithWhatIsAccepted(t *testing.T) {
 		{"no duration", map[string]string{"GLOBAL_OPT_INTERVAL": "soon"}, nil, []string{"GLOBAL_OPT_INTERVAL", `"soon"`}},
 		{"unknown level", map[string]string{"LOG_LEVEL": "loud"}, nil, []string{"LOG_LEVEL", `"loud"`, "debug, info, warn, error"}},
 		{"header without a value", map[string]string{"PROMETHEUS_HEADERS": "X"}, nil, []string{"PROMETHEUS_HEADERS", "Name=value"}},
+		{"a flag that is no duration", nil, []string{"--global-opt-interval=soon"}, []string{"global-opt-interval", `"soon"`, "want a duration with its unit"}},
+		{"a flag that is no number", nil, []string{"--epp-port=few"}, []string{"epp-port", `"few"`, "want a whole number"}},
 		{"unknown flag", nil, []string{"--nonsense"}, []string{"nonsense"}},
 		{"stray argument", nil, []string{"stray"}, []string{`"stray"`}},
 		{"no Prometheus", map[string]string{"PROMETHEUS_BASE_URL": ""}, nil, []string{"no Prometheus configuration found"}},
@@ -124,7 +141,7 @@ func TestHelpListsEveryFlagWithItsTwin(t *testing.T) {
 	if _, err := Parse([]string{"-h"}, func(string) (string, bool) { return "", false }, &help); !errors.Is(err, ErrHelp) {
 		t.Fatalf("-h: %v", err)
 	}
-	for _, want := range []string{"--leader-elect ($LEADER_ELECT)", "--prometheus-base-url ($PROMETHEUS_BASE_URL)", "(default 1m0s)"} {
+	for _, want := range []string{"--leader-elect ($LEADER_ELECT)", "--prometheus-base-url ($PROMETHEUS_BASE_URL)", "(default 1m0s)", "--executor ($WVA_EXECUTOR)", "(default hybrid)"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help does not say %q:\n%s", want, help.String())
 		}

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"errors"
 	"flag"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -35,21 +35,12 @@ func (s setting) want(err error) string {
 // the order in which help lists them.
 func define(fs *flag.FlagSet, o *Operator) []setting {
 	d := &definition{fs: fs}
-	d.text(&o.Prometheus.BaseURL, "prometheus-base-url", "", "URL of the Prometheus HTTP API (required)")
-	d.truth(&o.Prometheus.AllowInsecure, "allow-insecure-prometheus", false, "accept a Prometheus URL without https")
-	d.text(&o.Prometheus.CACertPath, "prometheus-ca-cert-path", "", "file with the CA certificates that Prometheus is verified by")
-	d.text(&o.Prometheus.ClientCertPath, "prometheus-client-cert-path", "", "file with the client certificate shown to Prometheus")
-	d.text(&o.Prometheus.ClientKeyPath, "prometheus-client-key-path", "", "file with the key of the client certificate")
-	d.text(&o.Prometheus.ServerName, "prometheus-server-name", "", "name that the certificate of Prometheus must carry, if not the URL's")
-	d.truth(&o.Prometheus.InsecureSkipVerify, "prometheus-tls-insecure-skip-verify", false, "do not verify the certificate of Prometheus")
-	d.secret(&o.Prometheus.BearerToken, "prometheus-bearer-token", "bearer token for Prometheus; prefer a token file")
-	d.text(&o.Prometheus.TokenPath, "prometheus-token-path", "", "file with the bearer token for Prometheus, read again when it changes")
-	d.text(&o.Prometheus.Username, "prometheus-username", "", "user name for Prometheus")
-	d.secret(&o.Prometheus.Password, "prometheus-password", "password for Prometheus")
-	d.headers(&o.Prometheus.Headers, "prometheus-headers", "headers for Prometheus as Name=value, separated by commas")
-	d.duration(&o.Prometheus.Timeout, "prometheus-timeout", 10*time.Second, "longest time to wait for one query")
+	o.Prometheus.define(d)
+	o.Collector.define(d)
 
 	d.duration(&o.Interval, "global-opt-interval", time.Minute, "time between cycles, 1s to 1h")
+	d.text(&o.Executor, "executor", ExecutorHybrid, "when cycles run: hybrid (at the interval and on changes), polling (at the interval), reactive (on changes and what background fetching sees)")
+	d.twin("WVA_EXECUTOR")
 	d.text(&o.WatchNamespace, "watch-namespace", "", "namespace to serve; empty serves all")
 	d.text(&o.SystemNamespace, "pod-namespace", "workload-variant-autoscaler-system", "namespace of the manager itself")
 	d.text(&o.ControllerInstance, "controller-instance", "", "serve only objects whose label wva.llmd.ai/controller-instance has this value")
@@ -58,7 +49,7 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	d.text(&o.ExternalMetricsBindAddress, "external-metrics-bind-address", "", "address to serve the External Metrics API on; empty is off")
 	d.text(&o.ExternalMetricsCertPath, "external-metrics-cert-path", "", "folder with tls.crt and tls.key for it; empty for a self-signed certificate")
 
-	d.text(&o.MetricsBindAddress, "metrics-bind-address", "0", "address to serve /metrics and /debug/decisions on; 0 is off")
+	d.text(&o.MetricsBindAddress, "metrics-bind-address", "0", "address to serve /metrics, /debug/decisions and /debug/cache on; 0 is off")
 	d.truth(&o.MetricsSecure, "metrics-secure", true, "serve them over TLS, to authenticated and authorized clients")
 	d.text(&o.MetricsCertPath, "metrics-cert-path", "", "folder with the certificate for it; empty for a self-signed one")
 	d.text(&o.MetricsCertName, "metrics-cert-name", "tls.crt", "name of the certificate's file")
@@ -85,6 +76,9 @@ func (d *definition) add(name string) {
 	d.settings = append(d.settings, setting{flag: name, env: strings.ToUpper(strings.ReplaceAll(name, "-", "_"))})
 }
 
+// twin renames the environment variable of the setting declared last.
+func (d *definition) twin(env string) { d.settings[len(d.settings)-1].env = env }
+
 func (d *definition) accepts(what string) { d.settings[len(d.settings)-1].accepts = what }
 
 func (d *definition) text(to *string, name, def, help string) {
@@ -107,21 +101,33 @@ func (d *definition) duration(to *time.Duration, name string, def time.Duration,
 	d.fs.DurationVar(to, name, def, help)
 	d.add(name)
 	d.accepts("a duration with its unit, such as 30s or 5m")
+	d.explained(name)
 }
 
-// headers declares a list of Name=value pairs.
-func (d *definition) headers(to *map[string]string, name, help string) {
-	d.fs.Func(name, help, func(text string) error {
-		headers := map[string]string{}
-		for pair := range strings.SplitSeq(text, ",") {
-			key, value, ok := strings.Cut(pair, "=")
-			if key = strings.TrimSpace(key); !ok || key == "" {
-				return fmt.Errorf("%q is not Name=value", pair)
-			}
-			headers[key] = strings.TrimSpace(value)
-		}
-		*to = headers
-		return nil
-	})
+// count declares a whole number.
+func (d *definition) count(to *int, name string, def int, help string) {
+	d.fs.IntVar(to, name, def, help)
 	d.add(name)
+	d.accepts("a whole number")
+	d.explained(name)
+}
+
+// explained makes a flag that cannot be read say what it takes.
+func (d *definition) explained(name string) {
+	f := d.fs.Lookup(name)
+	f.Value = explainedValue{f.Value, d.settings[len(d.settings)-1].accepts}
+}
+
+// explainedValue is a value whose only error is what it takes.
+type explainedValue struct {
+	flag.Value
+	accepts string
+}
+
+// Set reads text.
+func (v explainedValue) Set(text string) error {
+	if v.Value.Set(text) != nil {
+		return errors.New("want " + v.accepts)
+	}
+	return nil
 }

@@ -16,7 +16,7 @@ func metricsAvailable(e explain.Explanation) metav1.Condition {
 	}
 	switch oldest(ownSamples(e)) {
 	case scaling.Fresh:
-		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonMetricsFound, explain.MetricsFound())
+		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonMetricsFound, explain.MetricsFound(e))
 	case scaling.Aging:
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonMetricsAging, explain.MetricsAging(e))
 	case scaling.Stale:
@@ -48,10 +48,14 @@ func ownSamples(e explain.Explanation) []scaling.ReplicaSample {
 
 // oldest returns the least fresh state of the readings that there are, Absent
 // when there are none. A pod that reports nothing is passed over while another
-// reports: every new pod is such a pod until it is scraped.
+// reports: every new pod is such a pod until it is scraped. A pod that is stuck
+// has no readings because its metrics say that it is; they are there.
 func oldest(samples []scaling.ReplicaSample) scaling.Freshness {
 	found := scaling.Absent
 	for _, s := range samples {
+		if s.Stuck != "" && found == scaling.Absent {
+			found = scaling.Fresh
+		}
 		for _, state := range []scaling.Freshness{s.KVCacheUsage.State, s.QueueLength.State} {
 			if state >= scaling.Stale && (found == scaling.Absent || state < found) {
 				found = state

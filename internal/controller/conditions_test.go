@@ -129,6 +129,8 @@ func TestMetricsAreJudgedByTheVariantsOwnPods(t *testing.T) {
 	half.QueueLength = scaling.Reading{}
 	dead := sample(scaling.Stale)
 	dead.Ready = false
+	stuck := sample(scaling.Absent)
+	stuck.Stuck = scaling.Frozen
 	tests := map[string]struct {
 		samples []scaling.ReplicaSample
 		want    string
@@ -138,6 +140,8 @@ func TestMetricsAreJudgedByTheVariantsOwnPods(t *testing.T) {
 		"own pod starts":                     {[]scaling.ReplicaSample{starting, other}, "MetricsFound"},
 		"only starting pods":                 {[]scaling.ReplicaSample{starting}, "MetricsMissing"},
 		"a new pod beside one that reports":  {[]scaling.ReplicaSample{sample(scaling.Fresh), sample(scaling.Absent)}, "MetricsFound"},
+		"own pod is stuck":                   {[]scaling.ReplicaSample{stuck}, "MetricsFound"},
+		"own pods are stuck and stale":       {[]scaling.ReplicaSample{stuck, sample(scaling.Stale)}, "MetricsStale"},
 		"one quantity of two":                {[]scaling.ReplicaSample{half}, "MetricsFound"},
 		"what a crashed pod left":            {[]scaling.ReplicaSample{sample(scaling.Fresh), dead}, "MetricsFound"},
 		"others are stale":                   {[]scaling.ReplicaSample{sample(scaling.Fresh), {Variant: other.Variant, Ready: true, KVCacheUsage: scaling.Reading{State: scaling.Stale}}}, "MetricsFound"},

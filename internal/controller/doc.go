@@ -28,7 +28,7 @@
 //	MetricsAvailable   False PrometheusError        the snapshot has a fault
 //	                   False MetricsStale           a reading of an own pod is Stale
 //	                   True  MetricsAging           the oldest is Aging
-//	                   True  MetricsFound           all are Fresh
+//	                   True  MetricsFound           all are Fresh; none, and a pod is stuck
 //	                   False MetricsMissing         there is none
 //	OptimizationReady  False MetricsUnavailable     nothing was decided
 //	                   True  FallbackUsed           decided without an analysis

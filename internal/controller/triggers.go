@@ -6,26 +6,37 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Triggers asks for a cycle when something to scale changes:
+// Triggers asks for a cycle when something to scale changes, and has the
+// measurements of a model forgotten when they may speak of something that is no
+// longer there:
 //
-//	VariantAutoscaling       created, deleted, or its spec changed; never its status
-//	Deployment, StatefulSet  created, deleted, its spec changed (replicas, template),
-//	                         or its replicas or Ready replicas did, if a
-//	                         VariantAutoscaling scales it
+//	                         a cycle                         forgotten
+//	VariantAutoscaling       created, deleted, or its spec   deleted, or its
+//	                         changed; never its status       spec changed
+//	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
+//	that one of them scales  changed, or its replicas or     more than replicas,
+//	                         Ready replicas did              or it was replaced
+//
+// A target that is only scaled keeps its measurements: they are of pods, and
+// joined with those that live. Were they forgotten, every cycle that follows a
+// scaling would wait for the network.
 //
 // What is there at the start asks for nothing: the first cycle sees it anyway.
 // Targets of other kinds are not watched.
 type Triggers struct {
 	cache   cache.Cache
 	trigger func(reason string)
+	forget  func(model scaling.ModelKey)
 }
 
 var (
@@ -33,11 +44,12 @@ var (
 	_ manager.LeaderElectionRunnable = (*Triggers)(nil)
 )
 
-// NewTriggers returns Triggers that watch through c and call trigger, which must
-// not block. It may be called by several goroutines at once and often: it is the
-// callee that makes one cycle of many calls.
-func NewTriggers(c cache.Cache, trigger func(reason string)) *Triggers {
-	return &Triggers{cache: c, trigger: trigger}
+// NewTriggers returns Triggers that watch through c. For one change they call
+// forget first, for each model concerned, and then trigger. Both must not block,
+// and may be called by several goroutines at once and often: it is the callee
+// that makes one cycle of many calls.
+func NewTriggers(c cache.Cache, trigger func(reason string), forget func(model scaling.ModelKey)) *Triggers {
+	return &Triggers{cache: c, trigger: trigger, forget: forget}
 }
 
 // NeedLeaderElection reports that only the leader decides.
@@ -64,55 +76,91 @@ func (t *Triggers) handler(ctx context.Context) toolscache.ResourceEventHandler 
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
 			if !initial {
-				t.notice(ctx, object, "created")
+				t.notice(ctx, object, "created", false)
 			}
 		},
 		UpdateFunc: func(before, after any) {
 			if matters(before, after) {
-				t.notice(ctx, after, "changed")
+				t.notice(ctx, after, "changed", respecified(before, after))
 			}
 		},
 		DeleteFunc: func(object any) {
 			if tombstone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 				object = tombstone.Obj
 			}
-			t.notice(ctx, object, "deleted")
+			_, variant := object.(*v1alpha1.VariantAutoscaling)
+			t.notice(ctx, object, "deleted", variant)
 		},
 	}
 }
 
-// notice asks for a cycle if object is something to scale.
-func (t *Triggers) notice(ctx context.Context, object any, what string) {
+// notice asks for a cycle if object is something to scale. stale says that what
+// was measured of it may no longer hold.
+func (t *Triggers) notice(ctx context.Context, object any, what string, stale bool) {
 	switch o := object.(type) {
 	case *v1alpha1.VariantAutoscaling:
+		if stale {
+			t.forget(modelOf(o))
+		}
 		t.trigger(fmt.Sprintf("%s %s/%s %s", v1alpha1.Kind, o.Namespace, o.Name, what))
 	case *appsv1.Deployment:
-		t.noticeTarget(ctx, "Deployment", o, what)
+		t.noticeTarget(ctx, "Deployment", o, what, stale)
 	case *appsv1.StatefulSet:
-		t.noticeTarget(ctx, "StatefulSet", o, what)
+		t.noticeTarget(ctx, "StatefulSet", o, what, stale)
 	}
 }
 
-func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Object, what string) {
+func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Object, what string, stale bool) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := t.cache.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle",
 			"namespace", o.GetNamespace(), "target", o.GetName())
 		return
 	}
-	if scaled(list.Items, kind, o.GetName()) {
+	scaled := false
+	for i := range list.Items {
+		va := &list.Items[i]
+		if ref := va.Target(); ref.Kind != kind || ref.Name != o.GetName() {
+			continue
+		}
+		scaled = true
+		if stale {
+			t.forget(modelOf(va))
+		}
+	}
+	if scaled {
 		t.trigger(fmt.Sprintf("%s %s/%s %s", kind, o.GetNamespace(), o.GetName(), what))
 	}
 }
 
-// scaled reports whether one of vas names the target.
-func scaled(vas []v1alpha1.VariantAutoscaling, kind, name string) bool {
-	for i := range vas {
-		if ref := vas[i].Target(); ref.Kind == kind && ref.Name == name {
-			return true
-		}
+// modelOf returns the model that va serves.
+func modelOf(va *v1alpha1.VariantAutoscaling) scaling.ModelKey {
+	return scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
+}
+
+// respecified reports whether after runs something else than before: whether the
+// object was replaced, or its spec changed in more than the replicas. The cache
+// holds but a part of a target's spec, so that the rest is known by its
+// generation: one step together with other replicas is a scaling.
+func respecified(before, after any) bool {
+	switch b := after.(type) {
+	case *v1alpha1.VariantAutoscaling:
+		a, ok := before.(*v1alpha1.VariantAutoscaling)
+		return ok && (a.Generation != b.Generation || a.UID != b.UID)
+	case *appsv1.Deployment:
+		a, ok := before.(*appsv1.Deployment)
+		return ok && (a.UID != b.UID || !sameButReplicas(a.Generation, b.Generation, a.Spec.Replicas, b.Spec.Replicas))
+	case *appsv1.StatefulSet:
+		a, ok := before.(*appsv1.StatefulSet)
+		return ok && (a.UID != b.UID || !sameButReplicas(a.Generation, b.Generation, a.Spec.Replicas, b.Spec.Replicas))
 	}
 	return false
+}
+
+// sameButReplicas reports whether the steps from one generation to another are
+// explained by a change of the replicas.
+func sameButReplicas(from, to int64, before, after *int32) bool {
+	return to == from || to == from+1 && ptr.Deref(before, 1) != ptr.Deref(after, 1)
 }
 
 // matters reports whether the difference between two states of an object is one

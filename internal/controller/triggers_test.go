@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // cached makes a cache of what can only list.
@@ -66,27 +67,81 @@ func TestOnlyWhatADecisionMayDependOnMatters(t *testing.T) {
 	}
 }
 
-func TestTriggersNameWhatChanged(t *testing.T) {
-	deployment := func(name string, generation int64) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, Generation: generation}}
+func TestTriggersNameWhatChangedAndForgetWhatMayNoLongerHold(t *testing.T) {
+	deployment := func(name string, generation int64, replicas int32) *appsv1.Deployment {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, Generation: generation},
+			Spec:       appsv1.DeploymentSpec{Replicas: &replicas},
+		}
 	}
-	var got []string
-	triggers := NewTriggers(cached{listed: listed{items: []v1alpha1.VariantAutoscaling{*object()}}}, func(reason string) { got = append(got, reason) })
-	h := triggers.handler(t.Context())
-
-	h.OnAdd(object(), true) // there at the start
-	h.OnAdd(object(), false)
-	h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: object()})
-	h.OnUpdate(deployment("d", 1), deployment("d", 2))
-	h.OnUpdate(deployment("d", 2), deployment("d", 2))
-	h.OnUpdate(deployment("stranger", 1), deployment("stranger", 2))
-	h.OnAdd(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "d"}}, false)
-	h.OnDelete(deployment("d", 2))
-
-	want := []string{
-		"VariantAutoscaling n/v created", "VariantAutoscaling n/v deleted", "Deployment n/d changed", "Deployment n/d deleted",
+	statefulSet := func(generation int64, replicas int32) *appsv1.StatefulSet {
+		return &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", Generation: generation},
+			Spec:       appsv1.StatefulSetSpec{Replicas: &replicas},
+		}
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("-got +want:\n%s", diff)
+	ready, replaced := deployment("d", 2, 1), deployment("d", 1, 1)
+	ready.Status.ReadyReplicas, replaced.UID = 1, "another"
+	spec := object(func(va *v1alpha1.VariantAutoscaling) { va.Generation++ })
+	set := object(func(va *v1alpha1.VariantAutoscaling) {
+		va.Name, va.Spec.ModelID, va.Spec.ScaleTargetRef = "w", "of s", &v1alpha1.ScaleTargetRef{Kind: "StatefulSet", Name: "s"}
+	})
+	twin := object(func(va *v1alpha1.VariantAutoscaling) { va.Name, va.Spec.ModelID = "x", "another of d" })
+	const forgetD1, forgetD2, forgetS = "forget n/m", "forget n/another of d", "forget n/of s"
+	tests := []struct {
+		name   string
+		change func(h toolscache.ResourceEventHandler)
+		want   []string
+	}{
+		{"there at the start", func(h toolscache.ResourceEventHandler) { h.OnAdd(object(), true) }, nil},
+		{"variant created", func(h toolscache.ResourceEventHandler) { h.OnAdd(object(), false) }, []string{"VariantAutoscaling n/v created"}},
+		{"variant changed", func(h toolscache.ResourceEventHandler) { h.OnUpdate(object(), spec) }, []string{forgetD1, "VariantAutoscaling n/v changed"}},
+		{"variant deleted", func(h toolscache.ResourceEventHandler) { h.OnDelete(object()) }, []string{forgetD1, "VariantAutoscaling n/v deleted"}},
+		{
+			"variant deleted unseen",
+			func(h toolscache.ResourceEventHandler) {
+				h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: object()})
+			},
+			[]string{forgetD1, "VariantAutoscaling n/v deleted"},
+		},
+		{"resync", func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 2, 1), deployment("d", 2, 1)) }, nil},
+		{
+			"template changed, for every variant that names the target",
+			func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 1, 1), deployment("d", 2, 1)) },
+			[]string{forgetD1, forgetD2, "Deployment n/d changed"},
+		},
+		{
+			"scaled",
+			func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 1, 1), deployment("d", 2, 3)) },
+			[]string{"Deployment n/d changed"},
+		},
+		{
+			"scaled and changed in two steps that came as one",
+			func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 1, 1), deployment("d", 3, 3)) },
+			[]string{forgetD1, forgetD2, "Deployment n/d changed"},
+		},
+		{"replica Ready", func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 2, 1), ready) }, []string{"Deployment n/d changed"}},
+		{
+			"replaced",
+			func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("d", 1, 1), replaced) },
+			[]string{forgetD1, forgetD2, "Deployment n/d changed"},
+		},
+		{"target deleted", func(h toolscache.ResourceEventHandler) { h.OnDelete(deployment("d", 2, 1)) }, []string{"Deployment n/d deleted"}},
+		{"stateful set changed", func(h toolscache.ResourceEventHandler) { h.OnUpdate(statefulSet(1, 1), statefulSet(2, 1)) }, []string{forgetS, "StatefulSet n/s changed"}},
+		{"stateful set scaled", func(h toolscache.ResourceEventHandler) { h.OnUpdate(statefulSet(1, 1), statefulSet(2, 0)) }, []string{"StatefulSet n/s changed"}},
+		{"a target of nobody", func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("e", 1, 1), deployment("e", 2, 1)) }, nil},
+		{"a kind of the same name", func(h toolscache.ResourceEventHandler) { h.OnDelete(deployment("s", 1, 1)) }, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			triggers := NewTriggers(cached{listed: listed{items: []v1alpha1.VariantAutoscaling{*object(), *set, *twin}}},
+				func(reason string) { got = append(got, reason) },
+				func(model scaling.ModelKey) { got = append(got, "forget "+model.String()) })
+			tt.change(triggers.handler(t.Context()))
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("-got +want:\n%s", diff)
+			}
+		})
 	}
 }

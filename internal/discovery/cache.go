@@ -9,19 +9,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// Needs says what is used of pods beyond what every manager uses. The zero value
+// is nothing.
+type Needs struct {
+	// Pages is where pods serve their metrics, for backends that scrape them.
+	Pages bool
+}
+
 // CacheOptions returns the options of the manager's cache that keep its memory
 // small: of pods, workloads and ReplicaSets only what is used here stays. Pods
 // that have ended are not watched at all.
 //
 // Objects of these kinds that are read from the cache are incomplete. They must
 // not be written back; whoever scales a target does so by its subresource.
-func CacheOptions() cache.Options {
+func CacheOptions(needs Needs) cache.Options {
+	stripPod := strip
+	if needs.Pages {
+		stripPod = stripKeepingPage
+	}
 	replicaSet := &metav1.PartialObjectMetadata{}
 	replicaSet.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Transform: strip, Field: fields.AndSelectors(
+			&corev1.Pod{}: {Transform: stripPod, Field: fields.AndSelectors(
 				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
 			)},

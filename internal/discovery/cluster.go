@@ -20,6 +20,7 @@ type Cluster struct {
 	reader     client.Reader
 	scales     Scales
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
+	objectives atomic.Pointer[map[scaling.ModelKey]bool]
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -55,13 +56,18 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 
 	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners))}
 	claims := claims{}
+	objectives := map[scaling.ModelKey]bool{}
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
 		fleet.Variants = append(fleet.Variants, resolve(va, target))
 		claims.add(keyOf(va), target)
+		if va.Spec.SLOClassRef != nil {
+			objectives[modelOf(va)] = true
+		}
 	}
 	fleet.Pods = claims.pods()
 	c.contenders.Store(&contenders)
+	c.objectives.Store(&objectives)
 	return fleet, nil
 }
 
@@ -74,6 +80,18 @@ func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
 		return nil
 	}
 	return slices.Clone((*contenders)[key])
+}
+
+// HasObjective reports whether one of the model's variants names a service
+// class, and with it latency objectives, as the last Fleet saw them.
+func (c *Cluster) HasObjective(model scaling.ModelKey) bool {
+	objectives := c.objectives.Load()
+	return objectives != nil && (*objectives)[model]
+}
+
+// modelOf returns the model that va serves.
+func modelOf(va *v1alpha1.VariantAutoscaling) scaling.ModelKey {
+	return scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
 }
 
 // keyOf returns the key of the variant that va describes.

@@ -28,6 +28,7 @@ type pod struct {
 	unschedulable   bool
 	created         time.Time
 	readyAt         time.Time // when it became Ready, zero while it is not
+	page            string    // URL of its metrics, "" where that is not kept
 }
 
 // living returns what is used of p, and false if p terminates or has ended.
@@ -35,7 +36,7 @@ func living(p *corev1.Pod) (pod, bool) {
 	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return pod{}, false
 	}
-	out := pod{namespace: p.Namespace, name: p.Name, labels: p.Labels, created: p.CreationTimestamp.Time}
+	out := pod{namespace: p.Namespace, name: p.Name, labels: p.Labels, created: p.CreationTimestamp.Time, page: p.Annotations[annotationPage]}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		out.owner = owner.UID
 	}
@@ -103,7 +104,7 @@ func (c claims) add(key scaling.VariantKey, t target) {
 		if held, taken := c[name]; taken && (held.owned || !t.owned) {
 			continue
 		}
-		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready}, t.owned}
+		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready, Page: p.page}, t.owned}
 	}
 }
 

@@ -32,7 +32,7 @@ type target struct {
 func resolve(va *v1alpha1.VariantAutoscaling, t target) scaling.Variant {
 	v := scaling.Variant{
 		Key:            keyOf(va),
-		Model:          scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID},
+		Model:          modelOf(va),
 		Target:         refOf(va),
 		Accelerator:    accelerator(va, t.pod),
 		GPUsPerReplica: gpusPerReplica(va, t.pod),

@@ -27,6 +27,9 @@ type workloads struct {
 	known     map[workloadName]workload
 	pods      []pod
 	owned     map[types.UID][]pod // by the workload that they belong to in the end
+	// parts are the workloads that another object controls: the StatefulSet of
+	// the leaders of a LeaderWorkerSet. Its workers are controlled by pods.
+	parts map[workloadName][]types.UID
 }
 
 type workloadName struct{ kind, name string }
@@ -40,7 +43,9 @@ type workload struct {
 
 // readNamespace reads the workloads and live pods of a namespace.
 func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workloads, error) {
-	w := workloads{namespace: namespace, known: map[workloadName]workload{}, owned: map[types.UID][]pod{}}
+	w := workloads{
+		namespace: namespace, known: map[workloadName]workload{}, owned: map[types.UID][]pod{}, parts: map[workloadName][]types.UID{},
+	}
 	var deployments appsv1.DeploymentList
 	var statefulSets appsv1.StatefulSetList
 	var pods corev1.PodList
@@ -58,13 +63,23 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
 		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec}
+		w.addPart(d)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
 		w.known[workloadName{kindStatefulSet, s.Name}] = workload{s.UID, orOne(s.Spec.Replicas), &s.Spec.Template.Spec}
+		w.addPart(s)
 	}
 	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
 	return w, nil
+}
+
+// addPart notes whose part a workload is.
+func (w *workloads) addPart(o metav1.Object) {
+	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
+		name := workloadName{owner.Kind, owner.Name}
+		w.parts[name] = append(w.parts[name], o.GetUID())
+	}
 }
 
 // assign sorts the pods that live by the workload that they belong to. A pod of
@@ -99,10 +114,18 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true}
 }
 
-// scaled returns a target that is known by its scale alone.
+// scaled returns a target that is known by its scale. Its pods are those of the
+// workloads that it controls, else those that its scale selects.
 func (w workloads) scaled(ref scaling.TargetRef, scale scaleAnswer) target {
 	if scale.missing != "" {
 		return target{missing: scale.missing}
+	}
+	owned := target{current: scale.replicas, owned: true}
+	for _, part := range w.parts[workloadName{ref.Kind, ref.Name}] {
+		owned.pods = append(owned.pods, w.owned[part]...)
+	}
+	if len(owned.pods) > 0 {
+		return owned
 	}
 	selector, err := labels.Parse(scale.selector)
 	if err != nil || selector.Empty() {

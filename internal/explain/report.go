@@ -44,6 +44,9 @@ func Report(e Explanation, now time.Time) string {
 	if len(e.Snapshot.SeenModels) > 0 {
 		line("seen", "metrics carry no model %q; they do carry %s", v.Model.ID, strings.Join(e.Snapshot.SeenModels, ", "))
 	}
+	if u := e.Snapshot.Unjoined; u != "" {
+		line("unjoined", "%s", u)
+	}
 	b.WriteString(inputs(e, now))
 	return b.String()
 }
@@ -97,6 +100,10 @@ func inputs(e Explanation, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", "replica", "age", "KV cache peak/now", "queue peak/now", "running")
 	for _, r := range e.Snapshot.Replicas {
+		if r.Stuck != "" {
+			fmt.Fprintf(&b, "  %-40s %-6s %s: holds %.0f requests and nothing moves\n", r.Pod, age(r.At, now), r.Stuck, r.Held)
+			continue
+		}
 		fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", r.Pod, age(r.At, now),
 			r.KVCacheUsage.String()+" / "+r.KVCacheUsageNow.String(), r.QueueLength.String()+" / "+r.QueueLengthNow.String(), r.Running)
 	}

@@ -58,10 +58,17 @@ func TestReport(t *testing.T) {
 	blind.Decision.Fallback = true
 	blind.Model = []scaling.Decision{blind.Decision}
 	missing := Explanation{Cycle: 1, At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}
+	halted := blind
+	halted.Snapshot = scaling.Snapshot{
+		Model: model, Unjoined: `x with {job="vllm"} exists but has no label pod`,
+		Replicas: []scaling.ReplicaSample{
+			{Pod: "llama-8b-l40s-abc", Variant: cheap, Ready: true, At: now.Add(-5 * time.Second), Stuck: scaling.Frozen, Held: 3},
+		},
+	}
 	tests := []struct {
 		name string
 		e    Explanation
-	}{{"limited", full}, {"blind", blind}, {"missing", missing}}
+	}{{"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join("testdata", tt.name+".txt")

@@ -15,7 +15,7 @@ import (
 // state stays the same, so that a status is written only when its meaning
 // changes.
 
-// seenAtMost limits how many model names a message lists.
+// seenAtMost limits how many names a message lists.
 const seenAtMost = 10
 
 // faultAtMost limits the length of a fault in a message, in runes.
@@ -35,12 +35,39 @@ func TargetNotFound(e Explanation) string {
 	return cmp.Or(e.Variant.Missing, fmt.Sprintf("Scale target %s %s not found", e.Variant.Target.Kind, e.Variant.Target.Name))
 }
 
-// MetricsFound says that the metrics of the variant's model are current.
-func MetricsFound() string { return "vLLM metrics are available and up-to-date" }
+// MetricsFound says that the metrics of the variant's model are current, and
+// which of its replicas are stuck.
+func MetricsFound(e Explanation) string {
+	return "vLLM metrics are available and up-to-date" + stuck(e)
+}
 
-// MetricsAging says that the metrics are too old to shrink by.
+// MetricsAging says that the metrics are too old to shrink by, and which of the
+// variant's replicas are stuck.
 func MetricsAging(e Explanation) string {
-	return fmt.Sprintf("vLLM metrics for model '%s' are late: the model may still grow, shrinking waits", e.Variant.Model.ID)
+	return fmt.Sprintf("vLLM metrics for model '%s' are late: the model may still grow, shrinking waits", e.Variant.Model.ID) + stuck(e)
+}
+
+// stuck says which replicas of the variant hold requests and do nothing, as a
+// sentence of its own; "" where none does.
+func stuck(e Explanation) string {
+	var frozen, sick []string
+	for _, r := range e.Snapshot.Replicas {
+		switch {
+		case r.Variant != e.Variant.Key:
+		case r.Stuck == scaling.Frozen:
+			frozen = append(frozen, r.Pod)
+		case r.Stuck == scaling.Sick:
+			sick = append(sick, r.Pod)
+		}
+	}
+	var text string
+	if len(sick) > 0 {
+		text += fmt.Sprintf(". Requests wait and nothing moves in %s: restart it", quoted(sick))
+	}
+	if len(frozen) > 0 {
+		text += fmt.Sprintf(". The gauges of %s are frozen and count as no load", quoted(frozen))
+	}
+	return text
 }
 
 // MetricsStale says that the metrics are too old to act on.
@@ -48,14 +75,16 @@ func MetricsStale(e Explanation) string {
 	return fmt.Sprintf("vLLM metrics for model '%s' are stale. ServiceMonitor may not be scraping correctly.", e.Variant.Model.ID)
 }
 
-// MetricsMissing says that there are no metrics, what to check, and which model
-// names have metrics instead.
+// MetricsMissing says that there are no metrics, what to check, and what there is
+// instead: series that belong to no pod of the model, or other models.
 func MetricsMissing(e Explanation) string {
 	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. Check: (1) ServiceMonitor exists in monitoring namespace, "+
 		"(2) ServiceMonitor selector matches vLLM service labels, (3) vLLM pods are running and exposing /metrics endpoint, "+
 		"(4) Prometheus is scraping the monitoring namespace", e.Variant.Model.ID, e.Variant.Model.Namespace)
 	reports := func(r scaling.ReplicaSample) bool { return r.Reports() }
 	switch {
+	case e.Snapshot.Unjoined != "":
+		message += ". " + e.Snapshot.Unjoined
 	case len(e.Snapshot.SeenModels) > 0:
 		message += fmt.Sprintf(". Metrics of other models do exist in this namespace, with model_name %s: is one of them meant by modelID?", quoted(e.Snapshot.SeenModels))
 	case slices.ContainsFunc(e.Snapshot.Replicas, reports):

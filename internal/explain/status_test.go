@@ -46,6 +46,12 @@ func TestMessages(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("m%02d", i)
 	}
+	unjoined := func(text string) func(*Explanation) {
+		return func(e *Explanation) { e.Snapshot.Unjoined = text }
+	}
+	stuckAs := func(pod string, how scaling.Stuckness) scaling.ReplicaSample {
+		return scaling.ReplicaSample{Pod: pod, Variant: variant().Variant.Key, Ready: true, Stuck: how, Held: 3}
+	}
 	fault := func(text string) func(*Explanation) {
 		return func(e *Explanation) { e.Snapshot.Fault = text }
 	}
@@ -60,6 +66,9 @@ func TestMessages(t *testing.T) {
 		"others report":           {MetricsMissing(variant(replicas(silent, reports))), checks + ". Pods of other variants of the model do report"},
 		"other models":            {MetricsMissing(variant(seen("a", "b"))), checks + ". Metrics of other models do exist in this namespace, with model_name 'a', 'b': is one of them meant by modelID?"},
 		"many other models":       {MetricsMissing(variant(seen(many...)))[len(checks):], ". Metrics of other models do exist in this namespace, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID?"},
+		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), checks + ". x{} exists but has no label pod"},
+		"stuck pods":              {MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))), "vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load"},
+		"stuck pods elsewhere":    {MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))), "vLLM metrics are available and up-to-date"},
 		"fault":                   {PrometheusError(variant(fault("boom"))), "Failed to query Prometheus: boom"},
 		"fault of a connection":   {PrometheusError(variant(fault("Post \"https://p\": read tcp 10.0.0.1:41234->10.0.0.2:9090: i/o timeout"))), "Failed to query Prometheus: Post \"https://p\": read tcp 10.0.0.2:9090: i/o timeout"},
 		"fault over IPv6":         {PrometheusError(variant(fault("write tcp6 [::1]:41234->[::1]:9090: broken pipe"))), "Failed to query Prometheus: write tcp [::1]:9090: broken pipe"},

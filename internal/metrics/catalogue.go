@@ -16,10 +16,14 @@ const (
 	ScalingDecision        = "wva_scaling_decision"
 	DecisionAge            = "wva_decision_age_seconds"
 	CurrentLoad            = "wva_current_load"
+	MetricsAge             = "wva_metrics_age_seconds"
 	CycleDuration          = "wva_cycle_duration_seconds"
 	Cycles                 = "wva_cycles_total"
 	CollectorQueries       = "wva_collector_queries_total"
 	CollectorQueryDuration = "wva_collector_query_duration_seconds"
+	CollectorCacheHits     = "wva_collector_cache_hits_total"
+	CollectorCacheMisses   = "wva_collector_cache_misses_total"
+	BackgroundFetches      = "wva_collector_background_fetches_total"
 	Errors                 = "wva_errors_total"
 )
 
@@ -119,6 +123,12 @@ func decisionInstruments() []Instrument {
 			"Load of the model that the variant serves, the same for each of the model's variants: quantity " +
 				"arrival_rate (requests per second), input_tokens and output_tokens (mean tokens per request).",
 		},
+		{
+			MetricsAge, Gauge, "seconds",
+			[]string{LabelNamespace, LabelModel},
+			"Time since the oldest scrape among those that the latest cycle knew of the model's live replicas. " +
+				"It grows between cycles. No series while none of them was scraped.",
+		},
 	}
 }
 
@@ -136,6 +146,13 @@ func healthInstruments() []Instrument {
 			CollectorQueryDuration, Histogram, "seconds",
 			[]string{LabelQuery},
 			"Duration of a query to the metrics source.",
+		},
+		{CollectorCacheHits, Counter, "", nil, "Models whose measurement was found in the collector's cache."},
+		{CollectorCacheMisses, Counter, "", nil, "Models whose measurement was not found in the collector's cache, or had expired."},
+		{
+			BackgroundFetches, Counter, "",
+			[]string{LabelOutcome},
+			"Passes of background fetching, which keeps the cache warm between cycles, by outcome (success or failure).",
 		},
 		{Errors, Counter, "", []string{LabelComponent}, "Errors, by the component that met them."},
 	}

@@ -48,7 +48,7 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	r.Snapshots = []scaling.Snapshot{{
 		Model:    v.Model,
 		Variants: r.Fleet.Variants,
-		Replicas: []scaling.ReplicaSample{{Pod: "p", Variant: v.Key, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh)}},
+		Replicas: []scaling.ReplicaSample{{Pod: "p", Variant: v.Key, At: start, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh)}},
 		Load:     scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh)},
 	}}
 	publish(t, m, r)

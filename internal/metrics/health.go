@@ -29,6 +29,9 @@ type health struct {
 	cycles        *prometheus.CounterVec
 	queries       *prometheus.CounterVec
 	queryDuration *prometheus.HistogramVec
+	cacheHits     prometheus.Counter
+	cacheMisses   prometheus.Counter
+	background    *prometheus.CounterVec
 	errors        *prometheus.CounterVec
 }
 
@@ -51,18 +54,25 @@ func newHealth() health {
 		cycles:        counter(Cycles),
 		queries:       counter(CollectorQueries),
 		queryDuration: prometheus.NewHistogramVec(duration(CollectorQueryDuration), known[CollectorQueryDuration].Labels),
+		cacheHits:     counter(CollectorCacheHits).WithLabelValues(),
+		cacheMisses:   counter(CollectorCacheMisses).WithLabelValues(),
+		background:    counter(BackgroundFetches),
 		errors:        counter(Errors),
 	}
 	// The outcomes are known beforehand, so their series begin at 0 and the
 	// first failure is an increase.
-	h.cycles.WithLabelValues(string(Success))
-	h.cycles.WithLabelValues(string(Failure))
+	for _, outcome := range []Outcome{Success, Failure} {
+		h.cycles.WithLabelValues(string(outcome))
+		h.background.WithLabelValues(string(outcome))
+	}
 	return h
 }
 
 // collectors returns everything that must be registered.
 func (h *health) collectors() []prometheus.Collector {
-	return []prometheus.Collector{h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.errors}
+	return []prometheus.Collector{
+		h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.cacheHits, h.cacheMisses, h.background, h.errors,
+	}
 }
 
 // ObserveCycle counts a cycle that took d up to its plan.
@@ -76,6 +86,18 @@ func (h *health) ObserveCycle(outcome Outcome, d time.Duration) {
 func (h *health) ObserveQuery(query string, outcome Outcome, d time.Duration) {
 	h.queries.WithLabelValues(Label(query), Label(string(outcome))).Inc()
 	h.queryDuration.WithLabelValues(Label(query)).Observe(d.Seconds())
+}
+
+// ObserveCache counts for how many models a measurement was looked up in the
+// collector's cache and found, and for how many it was not.
+func (h *health) ObserveCache(hits, misses int) {
+	h.cacheHits.Add(float64(hits))
+	h.cacheMisses.Add(float64(misses))
+}
+
+// CountBackgroundFetch counts a pass of background fetching.
+func (h *health) CountBackgroundFetch(outcome Outcome) {
+	h.background.WithLabelValues(Label(string(outcome))).Inc()
 }
 
 // CountError counts an error of a component, which is a package name like

@@ -44,6 +44,7 @@ type page struct {
 
 // age is a series whose value grows between two publications.
 type age struct {
+	name   string
 	labels []string
 	since  time.Time
 }
@@ -96,6 +97,6 @@ func (d decisions) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, a := range p.ages {
 		seconds := max(0, now.Sub(a.since).Seconds())
-		ch <- prometheus.MustNewConstMetric(d.descs[DecisionAge], prometheus.GaugeValue, seconds, a.labels...)
+		ch <- prometheus.MustNewConstMetric(d.descs[a.name], prometheus.GaugeValue, seconds, a.labels...)
 	}
 }

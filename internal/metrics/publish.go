@@ -20,7 +20,8 @@ import (
 //
 // The error names the variants that have no series or not all of them: those
 // decided on and not in the fleet, so that their labels are unknown, and those
-// whose labels equal another's after both were cut. The others are published.
+// whose labels equal another's after both were cut; it names models of which the
+// latter is true, too. The others are published.
 func (m *Metrics) Publish(r scaling.Record, analyzedAt map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
@@ -51,6 +52,7 @@ func (m *Metrics) Publish(r scaling.Record, analyzedAt map[scaling.VariantKey]ti
 	for _, s := range r.Snapshots {
 		p.saturation(s)
 		p.load(s)
+		p.metricsAge(s)
 	}
 	m.page.Store(p.page)
 	return errors.Join(p.faults...)
@@ -104,9 +106,26 @@ func (p *press) count(v scaling.Variant, t tally) {
 
 // age adds the time at which the analysis behind the decision was made.
 func (p *press) age(key scaling.VariantKey, since time.Time) {
-	labels := variant(key)
-	if p.claim(key, DecisionAge, labels) {
-		p.page.ages = append(p.page.ages, age{labels: labels, since: since})
+	p.since("variant "+key.String(), DecisionAge, since, variant(key)...)
+}
+
+// metricsAge adds when the model's replica that was scraped longest ago was.
+func (p *press) metricsAge(s scaling.Snapshot) {
+	var oldest time.Time
+	for _, r := range s.Replicas {
+		if !r.At.IsZero() && (oldest.IsZero() || r.At.Before(oldest)) {
+			oldest = r.At
+		}
+	}
+	if !oldest.IsZero() {
+		p.since("model "+s.Model.String(), MetricsAge, oldest, Label(s.Model.Namespace), Label(s.Model.ID))
+	}
+}
+
+// since adds a series that counts the time from an instant on.
+func (p *press) since(subject, name string, instant time.Time, labels ...string) {
+	if p.claim(subject, name, labels) {
+		p.page.ages = append(p.page.ages, age{name: name, labels: labels, since: instant})
 	}
 }
 
@@ -153,7 +172,7 @@ func (p *press) load(s scaling.Snapshot) {
 
 // add puts a series on the page.
 func (p *press) add(key scaling.VariantKey, name string, value float64, labels ...string) {
-	if !p.claim(key, name, labels) {
+	if !p.claim("variant "+key.String(), name, labels) {
 		return
 	}
 	kind := prometheus.GaugeValue
@@ -164,11 +183,12 @@ func (p *press) add(key scaling.VariantKey, name string, value float64, labels .
 }
 
 // claim reports whether the series is not on the page yet. Two equal series
-// would make the whole scrape fail, so the second is left out and named.
-func (p *press) claim(key scaling.VariantKey, name string, labels []string) bool {
+// would make the whole scrape fail, so the second is left out and its subject
+// named.
+func (p *press) claim(subject, name string, labels []string) bool {
 	id := name + "\x00" + strings.Join(labels, "\x00")
 	if p.taken[id] {
-		p.faults = append(p.faults, fmt.Errorf("publishing variant %s: %s has these labels already", key, name))
+		p.faults = append(p.faults, fmt.Errorf("publishing %s: %s has these labels already", subject, name))
 		return false
 	}
 	p.taken[id] = true

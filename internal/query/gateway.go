@@ -1,37 +1,116 @@
 package query
 
-import (
-	"fmt"
-	"time"
-)
+import "strings"
 
-// The flow control metrics of the endpoint picker: the name of llm-d-router
-// (0.9 on), then that of gateway-api-inference-extension (queue 1.1 on, dispatch
-// cycles 1.4 on). llm-d-router writes both: never add them.
+// GatewaySeries are the series of an endpoint picker: the name of llm-d-router
+// (0.9 on) first, then its twin of gateway-api-inference-extension. llm-d-router
+// writes both: of one pod the first that is there counts.
+type GatewaySeries struct {
+	// Queue is the number of requests held by flow control [requests]: raised on
+	// entry, lowered on leaving. A flow that is idle may vanish.
+	Queue []string
+	// Dispatch counts flow control's dispatch cycles: where it is, flow control
+	// is on, and an absent queue is a queue of 0.
+	Dispatch []string
+	// Requests counts requests sent on to a model server, after admission: what
+	// waits or was refused is missing.
+	Requests []string
+	// Errors counts requests that ended with an error, by LabelErrorCode.
+	Errors []string
+	// Refusals are the values of LabelErrorCode of requests that were not sent
+	// on because the pool had no room for them.
+	Refusals []string
+	// Identity lists the labels of the picker's series, beyond LabelErrorCode,
+	// whose values count separate things, which add up. No version has them all.
+	Identity []string
+}
+
+// Gateway returns the series of the endpoint picker: flow control from
+// gateway-api-inference-extension 1.1 on (dispatch cycles 1.4 on), requests from
+// 1.0 on. A picker names no namespace but its own, and serves one pool: its
+// namespace is the models'.
+//
+// The refusals are of llm-d-router (ResourceExhausted: saturated;
+// ServiceUnavailable: no endpoint, waited too long, shutting down) and of the
+// older picker (InferencePoolResourceExhausted). A request evicted after it was
+// sent on has the same codes and counts twice, which errs towards growth. Bad
+// requests and errors of model servers are no arrivals, or are counted already.
+func Gateway() GatewaySeries {
+	return GatewaySeries{
+		Queue:    []string{"llm_d_epp_flow_control_queue_size", "inference_extension_flow_control_queue_size"},
+		Dispatch: []string{"llm_d_epp_flow_control_dispatch_cycle_duration_seconds_count", "inference_extension_flow_control_dispatch_cycle_duration_seconds_count"},
+		Requests: []string{"llm_d_epp_request_total", "inference_objective_request_total", "inference_model_request_total"},
+		Errors:   []string{"llm_d_epp_request_error_total", "inference_objective_request_error_total", "inference_model_request_error_total"},
+		Refusals: []string{"ResourceExhausted", "ServiceUnavailable", "InferencePoolResourceExhausted"},
+		Identity: []string{"fairness_id", "priority", "inference_pool", LabelModel, LabelTargetModel},
+	}
+}
+
 const (
-	gatewayQueueName       = "llm_d_epp_flow_control_queue_size"
-	gatewayQueueOldName    = "inference_extension_flow_control_queue_size"
-	gatewayDispatchName    = "llm_d_epp_flow_control_dispatch_cycle_duration_seconds_count"
-	gatewayDispatchOldName = "inference_extension_flow_control_dispatch_cycle_duration_seconds_count"
+	// pickerOf identifies the pod of an endpoint picker.
+	pickerOf = "namespace, pod, pod_name"
+	// gatewayOf identifies a row of a gateway.
+	gatewayOf = "namespace, " + LabelGatewayModel
 )
 
-// gatewayQueue asks two things at once: how many requests are held for each
-// model, and per namespace when a picker with flow control was scraped last.
-//
-// Of the queue the twins fold into one, flows and pickers add up, and the target
-// model counts where there is one, since it is what the engine calls the model. A picker names no namespace but its own, and serves one pool:
-// its namespace is the models'.
-//
-// The time comes from the queue series or, since those vanish while a flow is
-// idle, from the counter of dispatch cycles: its presence makes an absent queue
-// a queue of 0. timestamp stands on bare selectors (see vllmLastScrape) and the
-// names are joined by `or`, because timestamp of a pattern would make two series
-// that differ in nothing but the name collide.
-func gatewayQueue(time.Duration) string {
-	queue := fmt.Sprintf(`sum by (namespace, model) (label_replace(label_replace(max by (namespace, pod, pod_name, fairness_id, priority, inference_pool, model_name, target_model_name) `+
-		`({__name__=~"%s|%s"}), "%[3]s", "$1", "model_name", "(.+)"), "%[3]s", "$1", "target_model_name", "(.+)"))`,
-		gatewayQueueName, gatewayQueueOldName, LabelGatewayModel)
-	seen := "(" + twins("timestamp(%s)", gatewayDispatchName, gatewayDispatchOldName, gatewayQueueName, gatewayQueueOldName) + ")"
-	at := fmt.Sprintf("max by (namespace) %[1]s or max by (namespace) (max_over_time(%[1]s[15m:30s]))", seen)
-	return stat(StatQueue, queue) + " or " + stat(StatAt, at)
+// gateway renders AskGateway: three quantities, each with its name in LabelStat.
+// The rows are few: a picker has tens of series, not thousands.
+func (r renderer) gateway() string {
+	return strings.Join([]string{
+		stat(GatewaySeen, r.gatewaySeen()),
+		stat(GatewayQueue, r.gatewayQueue()),
+		stat(GatewayArrivals, r.gatewayArrivals()),
+	}, " or ")
+}
+
+// gatewaySeen is when a picker with flow control was scraped last: the time of
+// the counter of dispatch cycles or, before there was one, of the queue. The
+// subquery reaches back beyond the 5m of a selector, to tell a picker that
+// stopped answering from one that never was. timestamp stands on bare selectors
+// joined by `or`: of a pattern of names, two series that differ in nothing but
+// the name would collide.
+func (r renderer) gatewaySeen() string {
+	series := Gateway()
+	var times []string
+	for _, name := range append(series.Dispatch, series.Queue...) {
+		times = append(times, "timestamp("+r.selector(name)+")")
+	}
+	at := "(" + strings.Join(times, " or ") + ")"
+	return "max by (namespace) " + at + " or max by (namespace) (max_over_time(" + at + earlier + "))"
+}
+
+func (r renderer) gatewayQueue() string {
+	return byGatewayModel(r.perPicker(Last, Gateway().Queue))
+}
+
+// gatewayArrivals adds what was sent on, what was refused, and the growth of
+// what is held.
+func (r renderer) gatewayArrivals() string {
+	series := Gateway()
+	return byGatewayModel(strings.Join([]string{
+		r.perPicker(Rate, series.Requests),
+		part(1, r.perPicker(Rate, series.Errors, LabelErrorCode+"=~"+alternatives(series.Refusals))),
+		part(2, r.perPicker(Growth, series.Queue)+" / "+seconds(r.window)),
+	}, " or "))
+}
+
+// perPicker renders the sum of a metric for each pod of a picker and each pair of
+// model and target. Of twins the first counts that the pod has: by the pod, not
+// by the series, because the labels of the twins differ.
+func (r renderer) perPicker(over Over, names []string, matchers ...string) string {
+	identity := strings.Join(append([]string{pickerOf, LabelErrorCode}, Gateway().Identity...), ", ")
+	var terms []string
+	for _, name := range names {
+		terms = append(terms, "sum by ("+pickerOf+", "+LabelModel+", "+LabelTargetModel+") (max by ("+identity+") ("+
+			r.samples(over, r.selector(name, matchers...))+"))")
+	}
+	return "(" + strings.Join(terms, " or on ("+pickerOf+") ") + ")"
+}
+
+// byGatewayModel adds pickers up per model: the target, where there is one.
+func byGatewayModel(vector string) string {
+	for _, label := range []string{LabelModel, LabelTargetModel} {
+		vector = `label_replace(` + vector + `, "` + LabelGatewayModel + `", "$1", "` + label + `", "(.+)")`
+	}
+	return "sum by (" + gatewayOf + ") (" + vector + ")"
 }

@@ -1,20 +1,17 @@
 package query
 
-import (
-	"strings"
-	"time"
-)
-
-// Quantity is one entry of the catalogue. The values are dense from 0, so that
-// answers can be kept in an array of length Count.
+// Quantity is one number that a decision may need. The values are dense from 0,
+// so that numbers can be kept in an array of length Count.
 type Quantity uint8
 
-// The quantities. The comment of each says what one row of the answer means;
-// the reasons for the expression stand at its builder.
+// The quantities. What the numbers are made of stands at the recipes of each
+// serving engine.
 const (
-	// LastScrape is when each pod was scraped last and how often, the witness
-	// that a pod's page is alive. Rows carry LabelStat.
-	LastScrape Quantity = iota
+	// PageTime is when a pod's page was scraped last, the witness that the page
+	// is alive. A pod that several jobs scrape has a row for each.
+	PageTime Quantity = iota
+	// ScrapeInterval is how often a job scrapes its pods.
+	ScrapeInterval
 	// KVCacheUsagePeak is the highest KV cache usage within the window.
 	KVCacheUsagePeak
 	// KVCacheUsage is the KV cache usage at the last scrape.
@@ -26,9 +23,17 @@ const (
 	QueueLength
 	// Running is the number of requests in the batch at the last scrape.
 	Running
-	// KVCapacity describes the KV cache. Its value is 1: the numbers are in the
-	// labels LabelCacheTokens, LabelBlocks and LabelBlockSize, as text.
+	// KVCapacity is the size of the KV cache.
 	KVCapacity
+	// Quiet marks a pod that holds requests, did so a QuietSpan ago, and generated
+	// no token since. Its value is the number of requests. It is a suspicion: the
+	// gap of a store makes pods quiet too, and Stuck decides.
+	Quiet
+	// Stuck marks a pod that holds requests while nothing at all has moved for
+	// the span of quiet: neither the requests, nor the KV cache usage, nor any
+	// counter. Its value is the number of waiting requests: above 0 the replica
+	// is sick, at 0 its gauges are frozen.
+	Stuck
 	// Completions is the rate at which requests finish, for whatever reason.
 	Completions
 	// InFlightGrowth is the rate at which running and waiting requests together
@@ -42,11 +47,21 @@ const (
 	TTFT
 	// ITL is the mean inter-token latency.
 	ITL
-	// GatewayQueue is the number of requests that the gateway's endpoint picker
-	// holds back, and when that picker was scraped last. Rows carry LabelStat.
+	// PrefixHits is the part of the prompt tokens found in the prefix cache.
+	PrefixHits
+	// TTFTBuckets and ITLBuckets are the rates of observations at or below each
+	// bound [ms], over the window.
+	TTFTBuckets
+	ITLBuckets
+	// GatewaySeen is when an endpoint picker with flow control was scraped last.
+	GatewaySeen
+	// GatewayQueue is the number of requests that the endpoint picker holds back.
 	GatewayQueue
+	// GatewayArrivals is the rate at which requests reach the endpoint picker:
+	// those it sent on, those it refused, and the growth of its queue.
+	GatewayArrivals
 
-	// Count is the number of quantities, and so of queries in one cycle.
+	// Count is the number of quantities.
 	Count = iota
 )
 
@@ -60,88 +75,64 @@ const (
 	RequestsPerSecond Unit = "requests/s" // InFlightGrowth may be negative
 	Tokens            Unit = "tokens"     // >= 0
 	Milliseconds      Unit = "ms"         // >= 0
-	UnixSeconds       Unit = "s"          // since 1970, with fractions
-	Info              Unit = "info"       // always 1, the labels count
+	Seconds           Unit = "s"          // >= 0
+	UnixSeconds       Unit = "unix s"     // since 1970, with fractions
+	PerSecond         Unit = "1/s"        // observations
 )
 
-// Scope is what one row of an answer is about.
+// Scope is what one row is about.
 type Scope string
 
-// The scopes, with the labels that identify a row.
+// The scopes, with the fields of Row that say of what.
 const (
-	PerPod   Scope = "pod"   // LabelNamespace, LabelPod or LabelPodName, LabelModel
-	PerModel Scope = "model" // LabelNamespace, LabelModel
-	// PerGateway rows have LabelNamespace, that of the endpoint picker, and
-	// LabelGatewayModel.
-	PerGateway Scope = "gateway"
+	PerPod     Scope = "pod"     // Namespace, Pod; Model where the source names it
+	PerModel   Scope = "model"   // Namespace, Model
+	PerJob     Scope = "job"     // Namespace, Job
+	PerGateway Scope = "gateway" // Namespace, that of the picker; Model, "" for GatewaySeen
 )
 
-// The labels of the rows.
-const (
-	LabelNamespace = "namespace"
-	// LabelPod names the pod, LabelPodName where the former is missing.
-	LabelPod     = "pod"
-	LabelPodName = "pod_name"
-	LabelModel   = "model_name"
-	LabelJob     = "job" // of LastScrape: scrape intervals differ by job
-	// LabelGatewayModel is the target model of a held request, or what the
-	// client asked for where the target is unknown.
-	LabelGatewayModel = "model"
-	// LabelCacheTokens is the KV cache of one pod in tokens. Where it is missing,
-	// LabelBlocks x LabelBlockSize. Text, "None" when unknown.
-	LabelCacheTokens = "kv_cache_size_tokens"
-	LabelBlocks      = "num_gpu_blocks"
-	LabelBlockSize   = "block_size"
-	// LabelStat tells apart the rows of an expression that answers two
-	// questions: StatAt, StatScrapes, StatQueue.
-	LabelStat = "stat"
-)
-
-// The values of LabelStat.
-const (
-	StatAt      = "at"      // the value is the time of the last scrape [unix s]
-	StatScrapes = "scrapes" // the value counts the scrapes within ScrapeSpan
-	StatQueue   = "queue"   // the value counts held requests
-)
-
-// entry is one line of the catalogue. A builder takes the rendered window.
-type entry struct {
-	name     string
-	unit     Unit
-	scope    Scope
-	windowed bool
-	vllm     func(window time.Duration) string
-	gateway  func(window time.Duration) string
+// line is one line of the table of quantities.
+type line struct {
+	name  string
+	unit  Unit
+	scope Scope
 }
 
-// catalogue returns the table. It is a function because a table in a variable
-// could be changed.
-func catalogue() [Count]entry {
-	return [Count]entry{
-		LastScrape:       {name: "last_scrape", unit: UnixSeconds, scope: PerPod, vllm: vllmLastScrape},
-		KVCacheUsagePeak: {name: "kv_cache_usage_peak", unit: Ratio, scope: PerPod, windowed: true, vllm: vllmKVCacheUsagePeak},
-		KVCacheUsage:     {name: "kv_cache_usage", unit: Ratio, scope: PerPod, vllm: vllmKVCacheUsage},
-		QueueLengthPeak:  {name: "queue_length_peak", unit: Requests, scope: PerPod, windowed: true, vllm: vllmQueueLengthPeak},
-		QueueLength:      {name: "queue_length", unit: Requests, scope: PerPod, vllm: vllmQueueLength},
-		Running:          {name: "running", unit: Requests, scope: PerPod, vllm: vllmRunning},
-		KVCapacity:       {name: "kv_capacity", unit: Info, scope: PerPod, vllm: vllmKVCapacity},
-		Completions:      {name: "completions", unit: RequestsPerSecond, scope: PerModel, windowed: true, vllm: vllmCompletions},
-		InFlightGrowth:   {name: "in_flight_growth", unit: RequestsPerSecond, scope: PerModel, windowed: true, vllm: vllmInFlightGrowth},
-		InputTokens:      {name: "input_tokens", unit: Tokens, scope: PerModel, windowed: true, vllm: vllmInputTokens},
-		OutputTokens:     {name: "output_tokens", unit: Tokens, scope: PerModel, windowed: true, vllm: vllmOutputTokens},
-		TTFT:             {name: "ttft", unit: Milliseconds, scope: PerModel, windowed: true, vllm: vllmTTFT},
-		ITL:              {name: "itl", unit: Milliseconds, scope: PerModel, windowed: true, vllm: vllmITL},
-		GatewayQueue:     {name: "gateway_queue", unit: Requests, scope: PerGateway, gateway: gatewayQueue},
+// lines returns the table. It is a function because a table in a variable could
+// be changed.
+func lines() [Count]line {
+	return [Count]line{
+		PageTime:         {"page_time", UnixSeconds, PerPod},
+		ScrapeInterval:   {"scrape_interval", Seconds, PerJob},
+		KVCacheUsagePeak: {"kv_cache_usage_peak", Ratio, PerPod},
+		KVCacheUsage:     {"kv_cache_usage", Ratio, PerPod},
+		QueueLengthPeak:  {"queue_length_peak", Requests, PerPod},
+		QueueLength:      {"queue_length", Requests, PerPod},
+		Running:          {"running", Requests, PerPod},
+		KVCapacity:       {"kv_capacity", Tokens, PerPod},
+		Quiet:            {"quiet", Requests, PerPod},
+		Stuck:            {"stuck", Requests, PerPod},
+		Completions:      {"completions", RequestsPerSecond, PerModel},
+		InFlightGrowth:   {"in_flight_growth", RequestsPerSecond, PerModel},
+		InputTokens:      {"input_tokens", Tokens, PerModel},
+		OutputTokens:     {"output_tokens", Tokens, PerModel},
+		TTFT:             {"ttft", Milliseconds, PerModel},
+		ITL:              {"itl", Milliseconds, PerModel},
+		PrefixHits:       {"prefix_hits", Ratio, PerModel},
+		TTFTBuckets:      {"ttft_buckets", PerSecond, PerModel},
+		ITLBuckets:       {"itl_buckets", PerSecond, PerModel},
+		GatewaySeen:      {"gateway_seen", UnixSeconds, PerGateway},
+		GatewayQueue:     {"gateway_queue", Requests, PerGateway},
+		GatewayArrivals:  {"gateway_arrivals", RequestsPerSecond, PerGateway},
 	}
 }
 
-// entry returns the line of q. It panics on a value that is not in the
-// catalogue.
-func (q Quantity) entry() entry {
+// line returns the line of q. It panics on a value that is not in the catalogue.
+func (q Quantity) line() line {
 	if int(q) >= Count {
 		panic("query: no such quantity")
 	}
-	return catalogue()[q]
+	return lines()[q]
 }
 
 // All returns every quantity in catalogue order.
@@ -154,27 +145,10 @@ func All() []Quantity {
 }
 
 // String returns the name of q, fit for a log key or a metric label.
-func (q Quantity) String() string { return q.entry().name }
+func (q Quantity) String() string { return q.line().name }
 
 // Unit returns what the values of q count.
-func (q Quantity) Unit() Unit { return q.entry().unit }
+func (q Quantity) Unit() Unit { return q.line().unit }
 
-// Scope returns what one row of the answer is about.
-func (q Quantity) Scope() Scope { return q.entry().scope }
-
-// Windowed reports whether Expr depends on the window.
-func (q Quantity) Windowed() bool { return q.entry().windowed }
-
-// Expr returns the PromQL expression of q, for all pods and models. Peaks, rates
-// and means are taken over window, which should span four scrape intervals or
-// more: below two a rate has no result.
-func (q Quantity) Expr(window time.Duration) string {
-	e := q.entry()
-	var columns []string
-	for _, build := range []func(time.Duration) string{e.vllm, e.gateway} {
-		if build != nil {
-			columns = append(columns, build(window))
-		}
-	}
-	return strings.Join(columns, " or ")
-}
+// Scope returns what one row of q is about.
+func (q Quantity) Scope() Scope { return q.line().scope }

@@ -20,12 +20,13 @@ func Analyze(snap scaling.Snapshot, p Policy) scaling.Analysis {
 	peaks := loads(samples, peak)
 	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
 	if len(peaks) == 0 {
-		a.Detail = silence(snap, len(samples))
+		a.Detail = silence(snap, len(samples)) + stuck(snap, samples)
 		return a
 	}
 	spare := measure(peaks, p)
 	capacities(&a, snap.Variants, samples, p)
 	a.Signal, a.Reason, a.Detail = direction(snap, samples, spare, p)
+	a.Detail += stuck(snap, samples)
 	if a.Signal == scaling.Shrink {
 		a.Removable = 1
 	}

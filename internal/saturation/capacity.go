@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -136,13 +137,31 @@ func silence(snap scaling.Snapshot, pods int) string {
 	return fmt.Sprintf("none of %d replicas reports", pods)
 }
 
-// names joins pod names, at most three of them.
+// namedAtMost is how many pods a sentence names.
+const namedAtMost = 3
+
+// names joins pod names.
 func names(pods []string) string {
-	const most = 3
-	if len(pods) <= most {
+	if len(pods) <= namedAtMost {
 		return strings.Join(pods, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(pods[:most], ", "), len(pods)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namedAtMost], ", "), len(pods)-namedAtMost)
+}
+
+// stuck says which pods hold requests and do nothing, as the end of a sentence;
+// "" where none does.
+func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
+	var clauses []string
+	for _, s := range samples {
+		if s.Stuck != "" {
+			clauses = append(clauses, fmt.Sprintf("; pod %s holds %.0f requests and nothing has moved for %s: %s",
+				s.Pod, s.Held, query.Duration(query.QuietSpan(snap.Window)), s.Stuck))
+		}
+	}
+	if more := len(clauses) - namedAtMost; more > 0 {
+		clauses = append(clauses[:namedAtMost], fmt.Sprintf("; and %d more", more))
+	}
+	return strings.Join(clauses, "")
 }
 
 // newestReady returns when the youngest replica of the model became Ready.

@@ -18,6 +18,9 @@
 //     when shrinking; where that turns the direction, the model holds. They turn
 //     it only if the load that is known would fit with their help: one idle
 //     replica does not excuse twenty that drown.
+//   - Replicas that are stuck (holding requests while nothing moves, be their
+//     gauges frozen or they themselves sick) have no readings and are silent in
+//     this sense: neither demand nor survivors. The Detail names them.
 //   - Aging readings may grow a model and never shrink it.
 //   - A peak that was measured before the newest replica was Ready describes a
 //     smaller fleet. Until it has left the window, growth needs the latest

@@ -6,7 +6,7 @@ import "time"
 // after it was handed on.
 type Record struct {
 	Cycle     int64         `json:"cycle"`     // counts the cycles of a process, from 1
-	Interval  time.Duration `json:"interval"`  // planned until the next cycle
+	Interval  time.Duration `json:"interval"`  // planned until the next cycle, 0 where only a change brings one
 	Duration  time.Duration `json:"duration"`  // of the cycle up to the plan, collection included
 	Fleet     Fleet         `json:"fleet"`     // what there was
 	Snapshots []Snapshot    `json:"snapshots"` // sorted by model

@@ -20,7 +20,27 @@ type ReplicaSample struct {
 	QueueLengthNow  Reading `json:"queueLengthNow"`
 	Running         Reading `json:"running"`    // requests in the batch
 	KVCapacity      Reading `json:"kvCapacity"` // tokens
+	// Stuck says that the replica holds requests and does nothing with them. Its
+	// load is then Absent, as if it were silent.
+	Stuck Stuckness `json:"stuck,omitempty"`
+	// Held counts the requests that a replica which is Stuck holds, running and
+	// waiting; else 0.
+	Held float64 `json:"held,omitempty"`
 }
+
+// Stuckness says in which way a replica holds requests while nothing has moved
+// for the quiet span of the Snapshot's window: neither its requests, nor its KV
+// cache usage, nor any counter. The zero value is a replica that is not stuck.
+type Stuckness string
+
+// The ways.
+const (
+	// Frozen: no request waits. The engine updates its gauges only while it
+	// works, so what they show is left over and no load.
+	Frozen Stuckness = "frozen"
+	// Sick: requests wait and nothing happens to them. The replica serves nobody.
+	Sick Stuckness = "sick"
+)
 
 // Reports reports whether the sample says anything about the replica's load.
 func (s ReplicaSample) Reports() bool {
@@ -35,6 +55,11 @@ type Load struct {
 	TTFT         Reading `json:"ttft"`         // mean, ms
 	ITL          Reading `json:"itl"`          // mean, ms
 	GatewayQueue Reading `json:"gatewayQueue"` // requests held before any replica
+	PrefixHits   Reading `json:"prefixHits"`   // prompt tokens found in the prefix cache, a ratio in [0, 1]
+	// TTFTBuckets and ITLBuckets are the distributions behind the means. They are
+	// NotApplicable for a model without a latency objective.
+	TTFTBuckets Histogram `json:"ttftBuckets,omitzero"`
+	ITLBuckets  Histogram `json:"itlBuckets,omitzero"`
 }
 
 // Snapshot is one model at one instant. It is never modified.
@@ -51,4 +76,7 @@ type Snapshot struct {
 	// SeenModels lists the model names that the source does carry in this
 	// namespace when it carries none for this model, sorted.
 	SeenModels []string `json:"seenModels,omitempty"`
+	// Unjoined says in one sentence why series that name the model belong to none
+	// of its pods, with an example; "" when they do or when there are none.
+	Unjoined string `json:"unjoined,omitempty"`
 }

@@ -19,111 +19,155 @@ import (
 
 // Backend makes the Sources that TestContract examines.
 type Backend struct {
-	// Answering returns a Source that answers every query with rows, evaluated at
-	// the instant asked for.
-	Answering func(t *testing.T, rows []collector.Sample) collector.Source
-	// Failing returns a Source that can answer nothing.
+	// Answering returns a Source that knows the given numbers of running requests
+	// and nothing else, as of its own now. The rows are of distinct pods, with
+	// namespace, pod and model; a value may be NaN or infinite.
+	Answering func(t *testing.T, running []query.Row) collector.Source
+	// Failing returns a Source that can answer nothing. Nil for a backend that
+	// answers from what it has and so never fails.
 	Failing func(t *testing.T) collector.Source
-	// Hanging returns a Source that answers nothing until the context ends.
+	// Hanging returns a Source that answers nothing until the context ends. Nil
+	// for a backend that does not wait.
 	Hanging func(t *testing.T) collector.Source
+}
+
+// running asks for what the contract's rows are about.
+func running(at time.Time) query.Request {
+	return query.Request{Ask: query.AskRunning, At: at, Window: time.Minute}
 }
 
 // TestContract checks that the Sources of a backend keep the contract of
 // collector.Source.
 func TestContract(t *testing.T, backend Backend) {
 	t.Helper()
-	at := time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC)
-	expr := query.Running.Expr(time.Minute)
-	rows := []collector.Sample{
-		Row(0.25, PodLabels("a", "pod-0", "org/model")...),
-		Row(math.NaN(), PodLabels("a", "pod-1", `quoted "model"\`)...),
-		Row(math.Inf(1), PodLabels("b", "pod-0", "modèle")...),
-		Row(-1.5e300),
+	rows := []query.Row{
+		PodRow(query.Running, "a", "pod-0", "org/model", 0.25),
+		PodRow(query.Running, "a", "pod-1", `quoted "model"\ {of} 'all'`, math.NaN()),
+		PodRow(query.Running, "b", "pod-0", "modèle", math.Inf(1)),
+		PodRow(query.Running, "b", "pod-1", "org/model", 1.5e300),
 	}
-	for i := range rows {
-		rows[i].At = at
-	}
-
-	t.Run("labels, values and times arrive", func(t *testing.T) {
-		got, err := backend.Answering(t, rows).Query(t.Context(), expr, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(sorted(rows), sorted(got), cmpopts.EquateNaNs()); diff != "" {
-			t.Errorf("rows (-want +got):\n%s", diff)
-		}
+	t.Run("rows arrive, with the instant that they are for", func(t *testing.T) {
+		testRows(t, backend.Answering(t, rows), rows)
 	})
-	t.Run("an empty vector is an answer", func(t *testing.T) {
-		got, err := backend.Answering(t, nil).Query(t.Context(), expr, at)
-		if err != nil || len(got) != 0 {
+	t.Run("no rows are an answer", func(t *testing.T) {
+		got, err := backend.Answering(t, nil).Ask(t.Context(), running(time.Time{}))
+		if err != nil || len(got.Rows) != 0 {
 			t.Errorf("got %v, %v; want no rows and no error", got, err)
 		}
 	})
-	t.Run("the answer belongs to the caller", func(t *testing.T) { testOwnership(t, backend.Answering(t, rows), at) })
-	t.Run("queries run side by side", func(t *testing.T) { testConcurrency(t, backend.Answering(t, rows), at) })
-	t.Run("a failure is one line", func(t *testing.T) {
-		got, err := backend.Failing(t).Query(t.Context(), expr, at)
-		if err == nil || len(got) != 0 {
-			t.Fatalf("got %v, %v; want an error and no rows", got, err)
-		}
-		if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), expr) {
-			t.Errorf("got %q, want one line that does not repeat the expression", err)
-		}
-	})
-	t.Run("the end of the context ends a query", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if _, err := backend.Hanging(t).Query(ctx, expr, at); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want context.DeadlineExceeded", err)
-		}
-	})
+	t.Run("every question has an answer", func(t *testing.T) { testConcurrency(t, backend.Answering(t, rows)) })
+	t.Run("the answer belongs to the caller", func(t *testing.T) { testOwnership(t, backend.Answering(t, rows)) })
+	t.Run("only the namespaces asked for", func(t *testing.T) { testNamespaces(t, backend.Answering(t, rows)) })
+	t.Run("a failure is one line", func(t *testing.T) { testFailure(t, backend) })
+	t.Run("the end of the context ends a question", func(t *testing.T) { testHanging(t, backend) })
 	t.Run("an ended context asks nothing", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := backend.Answering(t, rows).Query(ctx, expr, at); !errors.Is(err, context.Canceled) {
+		if _, err := backend.Answering(t, rows).Ask(ctx, running(time.Time{})); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want context.Canceled", err)
 		}
 	})
 }
 
-// testOwnership writes into one answer and looks at the next.
-func testOwnership(t *testing.T, source collector.Source, at time.Time) {
+// testRows asks for the Source's now, and then for the instant that it named.
+func testRows(t *testing.T, source collector.Source, rows []query.Row) {
 	t.Helper()
-	ask := func() []collector.Sample {
-		rows, err := source.Query(t.Context(), query.Running.Expr(time.Minute), at)
+	var at time.Time
+	for range 2 {
+		got, err := source.Ask(t.Context(), running(at))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rows
-	}
-	for _, row := range ask() {
-		row.Labels["pod"] = "overwritten"
-	}
-	for _, row := range ask() {
-		if row.Labels["pod"] == "overwritten" {
-			t.Fatal("two answers share their labels")
+		if diff := cmp.Diff(sorted(rows), sorted(got.Rows), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
 		}
+		if got.At.IsZero() || !at.IsZero() && !got.At.Equal(at) {
+			t.Errorf("answered for %s, asked for %s", got.At, at)
+		}
+		at = got.At
 	}
 }
 
-// testConcurrency asks from several goroutines; the race detector watches.
-func testConcurrency(t *testing.T, source collector.Source, at time.Time) {
+// testConcurrency asks everything at once; the race detector watches.
+func testConcurrency(t *testing.T, source collector.Source) {
 	t.Helper()
 	var wg sync.WaitGroup
-	for _, q := range query.All() {
+	for _, ask := range query.Questions() {
 		wg.Go(func() {
-			if _, err := source.Query(t.Context(), q.Expr(time.Minute), at); err != nil {
-				t.Errorf("%s: %v", q, err)
+			if _, err := source.Ask(t.Context(), query.Request{Ask: ask, Window: time.Minute, Models: []string{"org/model"}}); err != nil {
+				t.Errorf("%s: %v", ask, err)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// sorted returns rows in an order that depends on their labels alone.
-func sorted(rows []collector.Sample) []collector.Sample {
-	key := func(s collector.Sample) string {
-		return strings.Join([]string{s.Labels["namespace"], s.Labels["pod"], s.Labels["model_name"]}, "\x00")
+// testOwnership writes into one answer and looks at the next.
+func testOwnership(t *testing.T, source collector.Source) {
+	t.Helper()
+	ask := func() []query.Row {
+		got, err := source.Ask(t.Context(), running(time.Time{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Rows
 	}
-	return slices.SortedFunc(slices.Values(rows), func(a, b collector.Sample) int { return strings.Compare(key(a), key(b)) })
+	rows := ask()
+	for i := range rows {
+		rows[i].Pod = "overwritten"
+	}
+	for _, row := range ask() {
+		if row.Pod == "overwritten" {
+			t.Fatal("two answers share their rows")
+		}
+	}
+}
+
+// testNamespaces restricts a question. A backend in memory may leave the
+// restriction to what it was told to watch, but must not lose what was asked for.
+func testNamespaces(t *testing.T, source collector.Source) {
+	t.Helper()
+	request := running(time.Time{})
+	request.Namespaces = []string{"b"}
+	got, err := source.Ask(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(slices.DeleteFunc(got.Rows, func(r query.Row) bool { return r.Namespace != "b" })); n != 2 {
+		t.Errorf("got %d rows of the namespace, want 2", n)
+	}
+}
+
+// testFailure looks at the error of a Source that can answer nothing.
+func testFailure(t *testing.T, backend Backend) {
+	t.Helper()
+	if backend.Failing == nil {
+		t.Skip("the backend never fails")
+	}
+	got, err := backend.Failing(t).Ask(t.Context(), running(time.Time{}))
+	if err == nil || len(got.Rows) != 0 {
+		t.Fatalf("got %v, %v; want an error and no rows", got, err)
+	}
+	if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), query.VLLM.Witness()) {
+		t.Errorf("got %q, want one line that does not repeat the question", err)
+	}
+}
+
+// testHanging waits for a Source that does not answer.
+func testHanging(t *testing.T, backend Backend) {
+	t.Helper()
+	if backend.Hanging == nil {
+		t.Skip("the backend does not wait")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := backend.Hanging(t).Ask(ctx, running(time.Time{})); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want context.DeadlineExceeded", err)
+	}
+}
+
+// sorted returns rows in an order that does not depend on their values.
+func sorted(rows []query.Row) []query.Row {
+	key := func(r query.Row) string { return strings.Join([]string{r.Namespace, r.Pod, r.Model}, "\x00") }
+	return slices.SortedFunc(slices.Values(rows), func(a, b query.Row) int { return strings.Compare(key(a), key(b)) })
 }

@@ -2,17 +2,17 @@ package collectortest
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Namespace is where the models of Fleet live.
 const Namespace = "serving"
+
+// Job is what scrapes the pods of Serve.
+const Job = "vllm"
 
 // Fleet returns a fleet of models "m000", "m001" and so on, each with one
 // variant of the same name and ready pods "m000-0", "m000-1" and so on.
@@ -54,12 +54,15 @@ type Page struct {
 	InFlightGrowth  float64       // requests/s and model
 	Input, Output   float64       // tokens
 	TTFT, ITL       float64       // ms
+	PrefixHits      float64       // ratio
 	GatewayQueue    float64       // requests and model
-	WithoutRequests bool          // the means have no rows
+	GatewayArrivals float64       // requests/s and model
+	WithoutRequests bool          // the means and the buckets have no rows
 	WithoutGateway  bool          // no endpoint picker was ever scraped
 }
 
-// Serve adds the answers for a fleet whose pods all show page.
+// Serve adds the answers for a fleet whose pods all show page, as of what the
+// Source's clock shows.
 func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 	models := map[scaling.VariantKey]scaling.ModelKey{}
 	namespaces := map[string]bool{}
@@ -67,78 +70,75 @@ func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 		models[v.Key] = v.Model
 	}
 	for _, p := range fleet.Pods {
-		s.servePod(fleet.At, PodLabels(p.Namespace, p.Name, models[p.Variant].ID), page)
+		s.servePod(p, models[p.Variant].ID, page)
+		if !namespaces[p.Namespace] && page.Interval > 0 {
+			namespaces[p.Namespace] = true
+			s.Answer(query.AskScrapeIntervals, query.Row{
+				Quantity: query.ScrapeInterval, Namespace: p.Namespace, Job: Job, Value: page.Interval.Seconds(),
+			})
+		}
 	}
+	gateways := map[string]bool{}
 	for _, m := range fleet.Models() {
 		s.serveModel(m.Model, page)
-		if !page.WithoutGateway && !namespaces[m.Model.Namespace] {
-			namespaces[m.Model.Namespace] = true
-			s.Answer(query.GatewayQueue, Row(unix(fleet.At.Add(-page.Age)),
-				query.LabelNamespace, m.Model.Namespace, query.LabelStat, query.StatAt))
+		if !page.WithoutGateway && !gateways[m.Model.Namespace] {
+			gateways[m.Model.Namespace] = true
+			s.Answer(query.AskGateway, ModelRow(query.GatewaySeen, m.Model.Namespace, "", Unix(s.Now().Add(-page.Age))))
 		}
 	}
 }
 
 // servePod adds the answers for one pod.
-func (s *Source) servePod(now time.Time, labels []string, page Page) {
-	scrape := func(v float64, stat string) collector.Sample {
-		return Row(v, slices.Concat(labels, []string{query.LabelJob, "vllm", query.LabelStat, stat})...)
-	}
-	s.Answer(query.LastScrape, scrape(unix(now.Add(-page.Age)), query.StatAt))
-	if page.Interval > 0 {
-		s.Answer(query.LastScrape, scrape(float64(query.ScrapeSpan/page.Interval), query.StatScrapes))
-	}
-	for q, v := range map[query.Quantity]float64{
-		query.KVCacheUsagePeak: page.KVCacheUsage,
-		query.KVCacheUsage:     page.KVCacheUsage,
-		query.QueueLengthPeak:  page.QueueLength,
-		query.QueueLength:      page.QueueLength,
-		query.Running:          page.Running,
+func (s *Source) servePod(p scaling.Pod, model string, page Page) {
+	seen := PodRow(query.PageTime, p.Namespace, p.Name, model, Unix(s.Now().Add(-page.Age)))
+	seen.Job = Job
+	s.Answer(query.AskPages, seen)
+	for _, number := range []struct {
+		ask      query.Question
+		quantity query.Quantity
+		value    float64
+	}{
+		{query.AskKVCacheUsagePeak, query.KVCacheUsagePeak, page.KVCacheUsage},
+		{query.AskKVCacheUsage, query.KVCacheUsage, page.KVCacheUsage},
+		{query.AskQueueLengthPeak, query.QueueLengthPeak, page.QueueLength},
+		{query.AskQueueLength, query.QueueLength, page.QueueLength},
+		{query.AskRunning, query.Running, page.Running},
 	} {
-		s.Answer(q, Row(v, labels...))
+		s.Answer(number.ask, PodRow(number.quantity, p.Namespace, p.Name, model, number.value))
 	}
-	// The description of the cache has no model_name: the last pair of labels.
-	cache := slices.Concat(labels[:len(labels)-2], []string{query.LabelCacheTokens, strconv.Itoa(page.CacheTokens)})
-	s.Answer(query.KVCapacity, Row(1, cache...))
+	// The description of the cache names no model.
+	s.Answer(query.AskKVCapacity, PodRow(query.KVCapacity, p.Namespace, p.Name, "", float64(page.CacheTokens)))
 }
 
 // serveModel adds the answers for one model.
 func (s *Source) serveModel(model scaling.ModelKey, page Page) {
-	rates := map[query.Quantity]float64{query.Completions: page.Completions, query.InFlightGrowth: page.InFlightGrowth}
-	means := map[query.Quantity]float64{
-		query.InputTokens:  page.Input,
-		query.OutputTokens: page.Output,
-		query.TTFT:         page.TTFT,
-		query.ITL:          page.ITL,
+	add := func(ask query.Question, quantity query.Quantity, value float64) {
+		s.Answer(ask, ModelRow(quantity, model.Namespace, model.ID, value))
 	}
-	for q, v := range rates {
-		s.Answer(q, Row(v, query.LabelNamespace, model.Namespace, query.LabelModel, model.ID))
-	}
-	for q, v := range means {
-		if !page.WithoutRequests {
-			s.Answer(q, Row(v, query.LabelNamespace, model.Namespace, query.LabelModel, model.ID))
-		}
+	add(query.AskFlow, query.Completions, page.Completions)
+	add(query.AskFlow, query.InFlightGrowth, page.InFlightGrowth)
+	if !page.WithoutRequests {
+		add(query.AskMeans, query.InputTokens, page.Input)
+		add(query.AskMeans, query.OutputTokens, page.Output)
+		add(query.AskMeans, query.TTFT, page.TTFT)
+		add(query.AskMeans, query.ITL, page.ITL)
+		add(query.AskMeans, query.PrefixHits, page.PrefixHits)
 	}
 	if !page.WithoutGateway {
-		s.Answer(query.GatewayQueue, Row(page.GatewayQueue, query.LabelNamespace, model.Namespace,
-			query.LabelGatewayModel, model.ID, query.LabelStat, query.StatQueue))
+		add(query.AskGateway, query.GatewayQueue, page.GatewayQueue)
+		add(query.AskGateway, query.GatewayArrivals, page.GatewayArrivals)
 	}
 }
 
-// PodLabels returns the labels of a pod's row as pairs of name and value, with
-// the model last.
-func PodLabels(namespace, pod, model string) []string {
-	return []string{query.LabelNamespace, namespace, query.LabelPod, pod, query.LabelModel, model}
+// PodRow returns a row about a pod.
+func PodRow(quantity query.Quantity, namespace, pod, model string, value float64) query.Row {
+	return query.Row{Quantity: quantity, Namespace: namespace, Pod: pod, Model: model, Value: value}
 }
 
-// Row returns a row with the given labels, as pairs of name and value.
-func Row(value float64, labels ...string) collector.Sample {
-	row := collector.Sample{Labels: map[string]string{}, Value: value}
-	for i := 0; i+1 < len(labels); i += 2 {
-		row.Labels[labels[i]] = labels[i+1]
-	}
-	return row
+// ModelRow returns a row about a model, or about the model's gateway.
+func ModelRow(quantity query.Quantity, namespace, model string, value float64) query.Row {
+	return query.Row{Quantity: quantity, Namespace: namespace, Model: model, Value: value}
 }
 
-// unix returns t as PromQL's timestamp does.
-func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+// Unix returns t as the values of PageTime and GatewaySeen are written.
+func Unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -2,9 +2,6 @@ package collectortest
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -13,133 +10,142 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Call is one query that a Source was asked.
-type Call struct {
-	Quantity query.Quantity
-	Expr     string
-	At       time.Time
-}
-
-// Source is a collector.Source in memory. The zero value is not usable; it is
-// safe for concurrent use.
+// Source is a collector.Source in memory: its answers are set by question, it
+// records what it was asked, and fails or hangs on demand. It is safe for
+// concurrent use.
 type Source struct {
-	numbers *regexp.Regexp            // in an expression, among them the window
-	shapes  map[string]query.Quantity // by expression without its numbers
-
 	mu      sync.Mutex
-	calls   []Call
-	answers map[query.Quantity][]collector.Sample
-	errs    map[query.Quantity]error
-	hangs   map[query.Quantity]bool
+	now     time.Time
+	calls   []query.Request
+	answers [query.QuestionCount][]query.Row
+	errs    [query.QuestionCount]error
+	hangs   [query.QuestionCount]bool
 }
 
 var _ collector.Source = (*Source)(nil)
 
-// New returns a Source that answers every quantity with an empty vector.
-func New() *Source {
-	s := &Source{
-		numbers: regexp.MustCompile(`[0-9]+[smhd]?`),
-		shapes:  map[string]query.Quantity{},
-		answers: map[query.Quantity][]collector.Sample{},
-		errs:    map[query.Quantity]error{},
-		hangs:   map[query.Quantity]bool{},
-	}
-	for _, q := range query.All() {
-		s.shapes[s.shape(q.Expr(time.Minute))] = q
-	}
-	return s
-}
+// New returns a Source whose clock shows now and that answers every question
+// with no rows.
+func New(now time.Time) *Source { return &Source{now: now} }
 
-// Answer adds rows to the answer for q.
-func (s *Source) Answer(q query.Quantity, rows ...collector.Sample) {
+// SetNow sets the Source's clock, by which a question without an instant is
+// answered.
+func (s *Source) SetNow(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answers[q] = append(s.answers[q], rows...)
+	s.now = now
 }
 
-// Rows returns a copy of the answer for q.
-func (s *Source) Rows(q query.Quantity) []collector.Sample {
+// Now returns what the Source's clock shows.
+func (s *Source) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return clone(s.answers[q])
+	return s.now
 }
 
-// Replace puts rows in place of the answer for q.
-func (s *Source) Replace(q query.Quantity, rows []collector.Sample) {
+// Answer adds rows to the answer to ask.
+func (s *Source) Answer(ask query.Question, rows ...query.Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answers[q] = clone(rows)
+	s.answers[ask] = append(s.answers[ask], rows...)
 }
 
-// Fail makes q fail with err, or answer again if err is nil.
-func (s *Source) Fail(q query.Quantity, err error) {
+// Rows returns a copy of the answer to ask.
+func (s *Source) Rows(ask query.Question) []query.Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.errs[q] = err
+	return slices.Clone(s.answers[ask])
 }
 
-// FailAll makes every quantity fail with err.
+// Replace puts rows in place of the answer to ask.
+func (s *Source) Replace(ask query.Question, rows ...query.Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[ask] = slices.Clone(rows)
+}
+
+// Drop removes the rows of quantity from the answer to ask.
+func (s *Source) Drop(ask query.Question, quantity query.Quantity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[ask] = slices.DeleteFunc(s.answers[ask], func(r query.Row) bool { return r.Quantity == quantity })
+}
+
+// Clear removes all rows of all answers.
+func (s *Source) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = [query.QuestionCount][]query.Row{}
+}
+
+// Fail makes ask fail with err, or answer again if err is nil.
+func (s *Source) Fail(ask query.Question, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs[ask] = err
+}
+
+// FailAll makes every question fail with err, or answer again if err is nil.
 func (s *Source) FailAll(err error) {
-	for _, q := range query.All() {
-		s.Fail(q, err)
+	for _, ask := range query.Questions() {
+		s.Fail(ask, err)
 	}
 }
 
-// Hang makes q answer nothing until its context ends.
-func (s *Source) Hang(q query.Quantity) {
+// Hang makes ask answer nothing until its context ends.
+func (s *Source) Hang(ask query.Question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hangs[q] = true
+	s.hangs[ask] = true
 }
 
-// Calls returns what was asked so far, in catalogue order within equal instants.
-func (s *Source) Calls() []Call {
+// Calls returns what was asked since the last call of Forget, in the order in
+// which it came; questions that are asked side by side come in any order.
+func (s *Source) Calls() []query.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	calls := slices.Clone(s.calls)
-	slices.SortStableFunc(calls, func(a, b Call) int {
-		if c := a.At.Compare(b.At); c != 0 {
-			return c
-		}
-		return int(a.Quantity) - int(b.Quantity)
-	})
-	return calls
+	return slices.Clone(s.calls)
 }
 
-// Query implements collector.Source. An expression that is not in the catalogue
-// is an error.
-func (s *Source) Query(ctx context.Context, expr string, at time.Time) ([]collector.Sample, error) {
-	q, ok := s.shapes[s.shape(expr)]
-	if !ok {
-		return nil, fmt.Errorf("collectortest: not in the catalogue: %s", expr)
+// Asked returns the questions of Calls, sorted.
+func (s *Source) Asked() []query.Question {
+	var asked []query.Question
+	for _, call := range s.Calls() {
+		asked = append(asked, call.Ask)
 	}
+	slices.Sort(asked)
+	return asked
+}
+
+// Forget empties what Calls returns.
+func (s *Source) Forget() {
 	s.mu.Lock()
-	s.calls = append(s.calls, Call{Quantity: q, Expr: expr, At: at})
-	rows, err, hangs := clone(s.answers[q]), s.errs[q], s.hangs[q]
+	defer s.mu.Unlock()
+	s.calls = nil
+}
+
+// Ask implements collector.Source. An answer without rows has no time, as one of
+// Prometheus has none.
+func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, request)
+	rows, err, hangs := slices.Clone(s.answers[request.Ask]), s.errs[request.Ask], s.hangs[request.Ask]
+	at := request.At
+	if at.IsZero() {
+		at = s.now
+	}
 	s.mu.Unlock()
 	if hangs {
 		<-ctx.Done()
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return query.Answer{}, ctx.Err()
 	}
 	if err != nil {
-		return nil, err
+		return query.Answer{}, err
 	}
-	for i := range rows {
-		rows[i].At = at
+	if len(rows) == 0 {
+		return query.Answer{}, nil
 	}
-	return rows, nil
-}
-
-// shape returns an expression without its numbers.
-func (s *Source) shape(expr string) string { return s.numbers.ReplaceAllString(expr, "#") }
-
-// clone copies rows and their labels.
-func clone(rows []collector.Sample) []collector.Sample {
-	copied := slices.Clone(rows)
-	for i := range copied {
-		copied[i].Labels = maps.Clone(copied[i].Labels)
-	}
-	return copied
+	return query.Answer{At: at, Rows: rows}, nil
 }

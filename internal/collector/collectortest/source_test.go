@@ -11,28 +11,35 @@ import (
 
 func TestSourceKeepsTheContract(t *testing.T) {
 	collectortest.TestContract(t, collectortest.Backend{
-		Answering: func(_ *testing.T, rows []collector.Sample) collector.Source {
-			s := collectortest.New()
-			for _, q := range query.All() {
-				s.Answer(q, rows...)
-			}
-			return s
+		Answering: func(_ *testing.T, running []query.Row) collector.Source {
+			source := collectortest.New(t0)
+			source.Answer(query.AskRunning, running...)
+			return source
 		},
 		Failing: func(*testing.T) collector.Source {
-			s := collectortest.New()
-			s.FailAll(errors.New("boom"))
-			return s
+			source := collectortest.New(t0)
+			source.FailAll(errors.New("nobody is there"))
+			return source
 		},
 		Hanging: func(*testing.T) collector.Source {
-			s := collectortest.New()
-			s.Hang(query.Running)
-			return s
+			source := collectortest.New(t0)
+			source.Hang(query.AskRunning)
+			return source
 		},
 	})
 }
 
-func TestSourceRefusesWhatIsNotInTheCatalogue(t *testing.T) {
-	if _, err := collectortest.New().Query(t.Context(), "up", collectortest.Fleet(t0, 1, 1).At); err == nil {
-		t.Error("got no error for an expression that no quantity has")
+func TestSourceRemembersWhatItWasAsked(t *testing.T) {
+	source := collectortest.New(t0)
+	for _, ask := range []query.Question{query.AskFlow, query.AskPages} {
+		if _, err := source.Ask(t.Context(), query.Request{Ask: ask, At: t0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := source.Asked(); len(got) != 2 || got[0] != query.AskPages || source.Calls()[0].Ask != query.AskFlow {
+		t.Errorf("got %v of %v", got, source.Calls())
+	}
+	if source.Forget(); len(source.Calls()) != 0 {
+		t.Error("a call was not forgotten")
 	}
 }

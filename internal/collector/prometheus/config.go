@@ -5,13 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// defaultTimeout bounds a query for callers that set no deadline.
-const defaultTimeout = 30 * time.Second
+const (
+	// defaultTimeout bounds a question for callers that set no deadline.
+	defaultTimeout = 30 * time.Second
+	// defaultMaxBytes is forty times what 10,000 pods take.
+	defaultMaxBytes = 64 << 20
+)
 
 // Config says where the store is and how to reach it. The fields are the
 // PROMETHEUS_* settings of the operator.
@@ -29,7 +40,8 @@ type Config struct {
 	// host of URL.
 	ServerName string
 	// BearerToken is sent with every request; it takes precedence over TokenPath,
-	// a file that holds the token. A leading "Bearer " in either is accepted.
+	// a file that holds the token and is read for every question, and once more
+	// when the store refuses the token. A leading "Bearer " in either is accepted.
 	BearerToken, TokenPath string
 	// Headers are sent with every request, for example a tenant.
 	Headers map[string]string
@@ -40,22 +52,29 @@ type Config struct {
 	InsecureSkipVerify bool
 	// AllowInsecure accepts a URL that is not https.
 	AllowInsecure bool
-	// Timeout bounds one query. 0 means 30s.
+	// ProxyURL is the proxy to go through. "" means what the environment says
+	// (HTTPS_PROXY, NO_PROXY), which other clients of the process go by too.
+	ProxyURL string
+	// Timeout bounds one question, its retries included. 0 means 30s.
 	Timeout time.Duration
-	// OnWarning is told of warnings that came with an answer, such as a partial
-	// response of Thanos. It must be safe for concurrent use. Nil drops them.
-	OnWarning func(expr string, warnings []string)
+	// MaxBytes bounds an answer, unpacked, in bytes. 0 means 64 MiB.
+	MaxBytes int64
+	// OnWarning is told of the warnings and infos that came with an answer, such
+	// as a partial response of Thanos. It must be safe for concurrent use. Nil
+	// drops them.
+	OnWarning func(ask query.Question, warnings []string)
+	// Clock times the waits between attempts. Nil means the system's.
+	Clock clock.Clock
+	// Rand varies these waits. It belongs to the Source from then on. Nil means
+	// one that the clock seeds.
+	Rand *rand.Rand
 }
 
 // validate returns the parsed URL, or what is wrong with c.
 func (c Config) validate() (*url.URL, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		// The parser's error repeats the URL, which may hold a password.
-		if parse, ok := errors.AsType[*url.Error](err); ok {
-			err = parse.Err
-		}
-		return nil, fmt.Errorf("parsing the Prometheus URL: %w", err)
+		return nil, fmt.Errorf("parsing the Prometheus URL: %w", parseError(err))
 	}
 	switch {
 	case c.URL == "":
@@ -70,11 +89,40 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("a client certificate needs both its certificate and its key file")
 	case c.Timeout < 0:
 		return nil, fmt.Errorf("the Prometheus timeout must not be negative: %s", c.Timeout)
+	case c.MaxBytes < 0:
+		return nil, fmt.Errorf("the limit of a Prometheus answer must not be negative: %d bytes", c.MaxBytes)
+	}
+	if _, err := c.proxy(); err != nil {
+		return nil, err
 	}
 	if c.InsecureSkipVerify {
 		return u, nil
 	}
 	return u, c.checkFiles()
+}
+
+// proxy returns the proxy's URL, nil where none is configured.
+func (c Config) proxy() (*url.URL, error) {
+	if c.ProxyURL == "" {
+		return nil, nil //nolint:nilnil // as http.ProxyURL takes it
+	}
+	u, err := url.Parse(c.ProxyURL)
+	if err != nil {
+		return nil, fmt.Errorf("parsing the URL of the proxy to Prometheus: %w", parseError(err))
+	}
+	if schemes := []string{"http", "https", "socks5", "socks5h"}; !slices.Contains(schemes, u.Scheme) || u.Host == "" {
+		return nil, fmt.Errorf("the URL of the proxy to Prometheus must have a scheme of %s and a host: %s",
+			strings.Join(schemes, ", "), shown(u, c.ProxyURL))
+	}
+	return u, nil
+}
+
+// parseError returns err without the URL, which may hold a password.
+func parseError(err error) error {
+	if parse, ok := errors.AsType[*url.Error](err); ok {
+		return parse.Err
+	}
+	return err
 }
 
 // checkFiles names the first certificate file that is missing or unusable.
@@ -110,8 +158,17 @@ func (c Config) withDefaults() Config {
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = defaultMaxBytes
+	}
 	if c.OnWarning == nil {
-		c.OnWarning = func(string, []string) {}
+		c.OnWarning = func(query.Question, []string) {}
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(uint64(c.Clock.Now().UnixNano()), 0))
 	}
 	return c
 }

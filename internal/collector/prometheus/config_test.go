@@ -36,6 +36,11 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"half a certificate", prometheus.Config{URL: "https://p", ClientCertPath: empty}, "a client certificate needs both its certificate and its key file"},
 		{"an empty CA", prometheus.Config{URL: "https://p", CACertPath: empty}, "CA certificate file holds no certificate: " + empty},
 		{"negative timeout", prometheus.Config{URL: "https://p", Timeout: -1}, "the Prometheus timeout must not be negative: -1ns"},
+		{"negative limit", prometheus.Config{URL: "https://p", MaxBytes: -1}, "the limit of a Prometheus answer must not be negative: -1 bytes"},
+		{"a proxy", prometheus.Config{URL: "https://p", ProxyURL: "socks5://proxy:1080"}, ""},
+		{"a proxy of another kind", prometheus.Config{URL: "https://p", ProxyURL: "ftp://u:secret@proxy"}, "the URL of the proxy to Prometheus must have a scheme of http, https, socks5, socks5h and a host: ftp://u:xxxxx@proxy"},
+		{"a proxy without a host", prometheus.Config{URL: "https://p", ProxyURL: "proxy:80"}, "the URL of the proxy to Prometheus must have a scheme of http, https, socks5, socks5h and a host: proxy:80"},
+		{"no URL of a proxy", prometheus.Config{URL: "https://p", ProxyURL: "http://u:secret@p\x7f"}, "parsing the URL of the proxy to Prometheus: net/url: invalid control character in URL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := prometheus.New(tc.config)
@@ -69,10 +74,10 @@ func TestCredentials(t *testing.T) {
 			var got, tenant string
 			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				got, tenant = r.Header.Get("Authorization"), r.Header.Get("X-Scope-OrgID")
-				answer(http.StatusOK, vector(nil))(w, r)
+				answer(http.StatusOK, vector())(w, r)
 			})
 			source := open(t, server.URL, tc.change, func(c *prometheus.Config) { c.Headers = map[string]string{"x-scope-orgid": "t1"} })
-			if _, err := source.Query(t.Context(), "up", t0); err != nil {
+			if _, err := source.Ask(t.Context(), running); err != nil {
 				t.Fatal(err)
 			}
 			if got != tc.want || tenant != "t1" {
@@ -86,18 +91,63 @@ func TestTokenFileIsReadAgain(t *testing.T) {
 	var got string
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Get("Authorization")
-		answer(http.StatusOK, vector(nil))(w, r)
+		answer(http.StatusOK, vector())(w, r)
 	})
 	file := filepath.Join(t.TempDir(), "token")
 	source := open(t, server.URL, func(c *prometheus.Config) { c.TokenPath = file })
-	if _, err := source.Query(t.Context(), "up", t0); err == nil || !strings.Contains(err.Error(), "reading bearer token: open "+file) {
+	if _, err := source.Ask(t.Context(), running); err == nil || !strings.Contains(err.Error(), "reading bearer token: open "+file) {
 		t.Errorf("without the file: got %v", err)
 	}
 	for _, token := range []string{"one", "two"} {
 		write(t, file, token)
-		if _, err := source.Query(t.Context(), "up", t0); err != nil || got != "Bearer "+token {
+		if _, err := source.Ask(t.Context(), running); err != nil || got != "Bearer "+token {
 			t.Errorf("got %q, %v, want %s", got, err, token)
 		}
+	}
+}
+
+func TestTokenThatRotatesMeanwhileIsTriedAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	for _, tc := range []struct {
+		name  string
+		after string // what the file holds once the first token was refused
+		calls string
+		fails bool
+	}{
+		{"rotated", "new", "Bearer old, Bearer new", false},
+		{"still the same", "old", "Bearer old", true},
+		{"rotated, but refused too", "other", "Bearer old, Bearer other", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			write(t, file, "old")
+			var calls []string
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				calls = append(calls, r.Header.Get("Authorization"))
+				write(t, file, tc.after)
+				if r.Header.Get("Authorization") != "Bearer new" {
+					http.Error(w, "expired", http.StatusUnauthorized)
+					return
+				}
+				answer(http.StatusOK, vector())(w, r)
+			})
+			source := open(t, server.URL, func(c *prometheus.Config) { c.TokenPath = file })
+			_, err := source.Ask(t.Context(), running)
+			if got := strings.Join(calls, ", "); got != tc.calls || (err != nil) != tc.fails {
+				t.Errorf("got %s and %v, want %s", got, err, tc.calls)
+			}
+		})
+	}
+}
+
+func TestProxyOfTheConfigurationIsUsed(t *testing.T) {
+	var asked string
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Host
+		answer(http.StatusOK, vector())(w, r)
+	})
+	source := open(t, "http://prometheus.example:9090", func(c *prometheus.Config) { c.ProxyURL = proxy.URL })
+	if _, err := source.Ask(t.Context(), running); err != nil || asked != "prometheus.example:9090" {
+		t.Errorf("got %v, the proxy was asked for %q", err, asked)
 	}
 }
 

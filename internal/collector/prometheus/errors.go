@@ -5,9 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 )
 
 // excerptLength is how much of an unusable answer an error shows, in bytes.
@@ -18,7 +21,10 @@ type Error struct {
 	Host   string // host:port that was asked
 	Status int    // of the HTTP answer, 0 when there was none
 	Found  string // what was found instead of an answer
-	err    error  // cause, nil when the answer itself is the cause
+
+	err       error         // cause, nil when the answer itself is the cause
+	transient bool          // it may be otherwise in a moment
+	after     time.Duration // how long the store wants to be left alone, 0 where it did not say
 }
 
 // Error returns one line.
@@ -35,7 +41,8 @@ func (e *Error) Unwrap() error { return e.err }
 // unreached describes why there was no answer. The text leaves out what differs
 // between two attempts, like the local port of a connection.
 func unreached(host string, err error) *Error {
-	e := &Error{Host: host, err: err}
+	// A connection that was closed before the answer, or within it.
+	e := &Error{Host: host, err: err, transient: errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)}
 	var (
 		op          *net.OpError
 		transported *url.Error
@@ -50,12 +57,20 @@ func unreached(host string, err error) *Error {
 		e.Found = "its certificate is not accepted: " + certificate.Err.Error()
 	case errors.As(err, &op):
 		e.Found = fmt.Sprintf("%s: %v", op.Op, op.Err)
+		// Not an alert of TLS ("remote error"), which is about a certificate or a
+		// version.
+		e.transient = slices.Contains([]string{"dial", "proxyconnect", "read", "write"}, op.Op)
 	case errors.As(err, &transported):
 		e.Found = transported.Err.Error()
 	default:
 		e.Found = err.Error()
 	}
 	return e
+}
+
+// saidError renders what the store itself said of an error.
+func saidError(kind, message string) string {
+	return excerpt([]byte(strings.TrimPrefix(kind+": "+message, ": ")))
 }
 
 // excerpt returns the beginning of a body on one line.

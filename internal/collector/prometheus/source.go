@@ -3,23 +3,27 @@ package prometheus
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
+	"io"
+	"net/url"
+	"strconv"
+	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/api"
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	"github.com/prometheus/common/model"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Source answers queries over the Prometheus HTTP API. It is safe for
+// Source answers questions over the Prometheus HTTP API. It is safe for
 // concurrent use.
 type Source struct {
-	api       v1.API
 	client    *client
-	onWarning func(expr string, warnings []string)
+	retry     *retry
+	strings   interner
+	onWarning func(query.Question, []string)
+
+	rows [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
 }
 
 var _ collector.Source = (*Source)(nil)
@@ -27,82 +31,100 @@ var _ collector.Source = (*Source)(nil)
 // New returns a Source, or what is wrong with the configuration. It does not
 // contact the store, which may come up later.
 func New(config Config) (*Source, error) {
-	u, err := config.validate()
+	base, err := config.validate()
 	if err != nil {
 		return nil, err
 	}
 	config = config.withDefaults()
-	trans, err := newTransport(config)
+	c, err := newClient(base, config)
 	if err != nil {
 		return nil, err
 	}
-	base, err := api.NewClient(api.Config{Address: config.URL, RoundTripper: trans})
-	if err != nil {
-		return nil, fmt.Errorf("creating the Prometheus client: %w", err)
-	}
-	c := &client{
-		Client: base,
-		host:   hostPort(u),
-		config: config,
-		http: &http.Client{
-			Transport: trans,
-			Timeout:   config.Timeout,
-			// A redirect leads to a login page or to another host, and neither
-			// should see the credentials.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
-	return &Source{api: v1.NewAPI(c), client: c, onWarning: config.OnWarning}, nil
+	return &Source{
+		client:    c,
+		retry:     &retry{clock: config.Clock, rand: config.Rand},
+		onWarning: config.OnWarning,
+	}, nil
 }
 
-// Query implements collector.Source. It sends POST, and GET where POST is not
-// allowed. Errors are of type *Error.
-func (s *Source) Query(ctx context.Context, expr string, at time.Time) ([]collector.Sample, error) {
-	value, warnings, _, err := s.api.Query(ctx, expr, at)
-	if len(warnings) > 0 {
-		s.onWarning(expr, warnings)
+// Ask implements collector.Source. Errors are of type *Error.
+func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
+	defer cancel()
+	form := url.Values{"query": {request.PromQL()}}
+	if !request.At.IsZero() {
+		form.Set("time", unixSeconds(request.At))
 	}
-	if err != nil {
-		return nil, s.described(err)
-	}
-	vector, ok := value.(model.Vector)
-	if !ok {
-		found := "an answer without a result"
-		if value != nil {
-			found = fmt.Sprintf("a %s where a vector was expected", value.Type())
+	for attempts := 1; ; attempts++ {
+		answer, err := s.attempt(ctx, request.Ask, form)
+		if err == nil {
+			return answer, nil
 		}
-		return nil, &Error{Host: s.client.host, Status: http.StatusOK, Found: found}
-	}
-	samples := make([]collector.Sample, 0, len(vector))
-	for _, row := range vector {
-		if row == nil || row.Histogram != nil {
-			continue // a native histogram is no number
+		failure, ok := errors.AsType[*Error](err)
+		if end := ctx.Err(); end != nil && ok && failure.Status == 0 {
+			// The transport may as well report how it ended the connection.
+			return query.Answer{}, unreached(s.client.host, end)
 		}
-		samples = append(samples, toSample(row))
+		if !ok || !s.retry.wait(ctx, attempts, failure) {
+			return query.Answer{}, err
+		}
 	}
-	return samples, nil
 }
 
-// Close closes the connections that no query uses.
+// Close closes the connections that no question uses.
 func (s *Source) Close() { s.client.http.CloseIdleConnections() }
 
-// described returns err as an *Error.
-func (s *Source) described(err error) error {
-	if known, ok := errors.AsType[*Error](err); ok {
-		return known
+// attempt asks once.
+func (s *Source) attempt(ctx context.Context, ask query.Question, form url.Values) (query.Answer, error) {
+	text, err := s.client.do(ctx, form)
+	if err != nil {
+		return query.Answer{}, err
 	}
-	// What the library says about a 2xx answer.
-	if answered, ok := errors.AsType[*v1.Error](err); ok {
-		return &Error{Host: s.client.host, Status: http.StatusOK, Found: answered.Error(), err: err}
+	defer text.Close()
+	rows := make([]query.Row, 0, s.rows[ask].Load())
+	d := decoder{
+		labels: labels{strings: &s.strings},
+		row: func(label func(string) string, value float64) {
+			if row, ok := query.RowOf(ask, label, value); ok {
+				rows = append(rows, row)
+			}
+		},
 	}
-	return unreached(s.client.host, err)
+	err = d.decode(text)
+	if len(d.notes) > 0 {
+		s.onWarning(ask, d.notes)
+	}
+	if err != nil {
+		return query.Answer{}, s.undecoded(text, err)
+	}
+	if found := d.missing(); found != "" {
+		return query.Answer{}, text.found(found)
+	}
+	s.rows[ask].Store(int64(len(rows)))
+	return query.Answer{At: d.at, Rows: rows}, nil
 }
 
-// toSample converts one row.
-func toSample(row *model.Sample) collector.Sample {
-	labels := make(map[string]string, len(row.Metric))
-	for name, value := range row.Metric {
-		labels[string(name)] = string(value)
+// undecoded describes a body that is no answer.
+func (s *Source) undecoded(text *body, err error) error {
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure // reading it failed
 	}
-	return collector.Sample{Labels: labels, Value: float64(row.Value), At: row.Timestamp.Time().UTC()}
+	beginning := text.beginning()
+	shape, isShape := errors.AsType[shapeError](err)
+	syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !text.isObject():
+		return text.found("garbage: " + excerpt(beginning))
+	case isShape:
+		return text.found(shape.Error())
+	case isSyntax && !errors.Is(err, io.ErrUnexpectedEOF):
+		return text.found("garbage: " + excerpt([]byte(syntax.Err.Error())))
+	default:
+		return text.failed(err)
+	}
+}
+
+// unixSeconds renders an instant as the API takes it, to the millisecond.
+func unixSeconds(at time.Time) string {
+	return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', -1, 64)
 }

@@ -87,7 +87,7 @@ func serveTLS(t *testing.T, a authority, change func(*tls.Config)) *httptest.Ser
 		if len(r.TLS.PeerCertificates) > 0 {
 			w.Header().Set("Client", r.TLS.PeerCertificates[0].Subject.CommonName)
 		}
-		answer(http.StatusOK, vector(nil))(w, r)
+		answer(http.StatusOK, vector())(w, r)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
@@ -128,7 +128,7 @@ func TestServerMustShowACertificateOfOurAuthority(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.config.URL = server.URL
-			_, err := openTLS(t, tc.config).Query(t.Context(), "up", t0)
+			_, err := openTLS(t, tc.config).Ask(t.Context(), running)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
@@ -138,16 +138,16 @@ func TestServerMustShowACertificateOfOurAuthority(t *testing.T) {
 
 func TestTLSBelow12IsRefused(t *testing.T) {
 	server := serveTLS(t, newAuthority(t, "ours"), func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 })
-	_, err := openTLS(t, prometheus.Config{URL: server.URL, InsecureSkipVerify: true}).Query(t.Context(), "up", t0)
+	_, err := openTLS(t, prometheus.Config{URL: server.URL, InsecureSkipVerify: true}).Ask(t.Context(), running)
 	if err == nil || !strings.Contains(err.Error(), "protocol version") {
 		t.Errorf("got %v, want a complaint about the protocol version", err)
 	}
 }
 
 func TestPlainServerBehindHTTPSIsNamed(t *testing.T) {
-	server := serve(t, answer(http.StatusOK, vector(nil)))
+	server := serve(t, answer(http.StatusOK, vector()))
 	url := strings.Replace(server.URL, "http:", "https:", 1)
-	_, err := openTLS(t, prometheus.Config{URL: url}).Query(t.Context(), "up", t0)
+	_, err := openTLS(t, prometheus.Config{URL: url}).Ask(t.Context(), running)
 	if err == nil || !strings.HasSuffix(err.Error(), "http: server gave HTTP response to HTTPS client") {
 		t.Errorf("got %v", err)
 	}
@@ -176,7 +176,7 @@ func TestClientShowsItsCertificate(t *testing.T) {
 		write(t, config.ClientCertPath, cert)
 		write(t, config.ClientKeyPath, key)
 		source := openTLS(t, config)
-		if _, err := source.Query(t.Context(), "up", t0); err != nil {
+		if _, err := source.Ask(t.Context(), running); err != nil {
 			t.Fatal(err)
 		}
 		source.Close()
@@ -184,7 +184,7 @@ func TestClientShowsItsCertificate(t *testing.T) {
 	if strings.Join(shown, " ") != "first second" {
 		t.Errorf("the server saw %v", shown)
 	}
-	if _, err := openTLS(t, prometheus.Config{URL: server.URL, ServerName: "prometheus", CACertPath: config.CACertPath}).Query(t.Context(), "up", t0); err == nil {
+	if _, err := openTLS(t, prometheus.Config{URL: server.URL, ServerName: "prometheus", CACertPath: config.CACertPath}).Ask(t.Context(), running); err == nil {
 		t.Error("got an answer without a certificate")
 	}
 }
@@ -205,7 +205,7 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 		{"the wrong one again", theirs.pem, false},
 	} {
 		write(t, ca, step.content)
-		if _, err := source.Query(t.Context(), "up", t0); (err == nil) != step.works {
+		if _, err := source.Ask(t.Context(), running); (err == nil) != step.works {
 			t.Errorf("%s: got %v", step.name, err)
 		}
 	}

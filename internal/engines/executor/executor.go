@@ -1,9 +1,3 @@
-// Package executor decides when a cycle runs, and owns the only timer of the
-// autoscaler: one loop for the cluster, whatever the number of objects.
-//
-// The hybrid executor runs at a fixed interval and, between two of those, as
-// soon as something changes. Changes that come together are one cycle, and a
-// cycle that a change asks for starts no earlier than a second after the last.
 package executor
 
 import (
@@ -20,10 +14,11 @@ import (
 // for at once.
 const gap = time.Second
 
-// Hybrid runs cycles at an interval and on demand. It is safe for concurrent
-// use; Run may be called once.
-type Hybrid struct {
+// Executor runs passes when its Mode says. It is safe for concurrent use; Run
+// may be called once.
+type Executor struct {
 	clock    clock.WithTicker
+	mode     Mode
 	interval func() time.Duration
 
 	mu      sync.Mutex
@@ -32,72 +27,86 @@ type Hybrid struct {
 }
 
 // New returns an executor. interval is asked before every wait, so that a
-// changed configuration takes effect with the next cycle; it returns a positive
-// duration.
-func New(c clock.WithTicker, interval func() time.Duration) *Hybrid {
-	return &Hybrid{clock: c, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1)}
+// changed configuration takes effect with the next pass; it returns a positive
+// duration. In Reactive mode it is not waited for.
+func New(c clock.WithTicker, mode Mode, interval func() time.Duration) *Executor {
+	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// Trigger asks for a cycle because of reason, a short constant phrase. It
-// returns at once.
-func (h *Hybrid) Trigger(reason string) {
-	h.mu.Lock()
-	h.reasons[reason] = true
-	h.mu.Unlock()
+// Trigger asks for a pass because of reason, a short constant phrase. It
+// returns at once. In Polling mode it does nothing.
+func (e *Executor) Trigger(reason string) {
+	if e.mode == Polling {
+		return
+	}
+	e.mu.Lock()
+	e.reasons[reason] = true
+	e.mu.Unlock()
 	select {
-	case h.wake <- struct{}{}:
-	default: // a cycle is asked for already and will see this change too
+	case e.wake <- struct{}{}:
+	default: // a pass is asked for already and will see this change too
 	}
 }
 
-// Run calls cycle at once, then at every interval and after every Trigger,
-// until ctx ends; it returns nil then. Cycles never overlap. cycle is told the
-// interval and what asked for it, sorted; nothing when its time had come.
-func (h *Hybrid) Run(ctx context.Context, cycle func(ctx context.Context, interval time.Duration, reasons []string)) error {
+// Run calls pass at once and then whenever the mode says, until ctx ends; it
+// returns nil then. pass is told when the next one is planned, 0 when only a
+// change will bring it, and what asked for this one, sorted; nothing when its
+// time had come.
+func (e *Executor) Run(ctx context.Context, pass func(ctx context.Context, interval time.Duration, reasons []string)) error {
 	for {
-		start := h.clock.Now()
-		interval := h.interval()
-		cycle(ctx, interval, h.takeReasons())
-		if !h.wait(ctx, start, interval) {
+		start := e.clock.Now()
+		var interval time.Duration
+		if e.mode != Reactive {
+			interval = e.interval()
+		}
+		pass(ctx, interval, e.takeReasons())
+		if !e.wait(ctx, start, interval) {
 			return nil
 		}
 	}
 }
 
-// wait returns true when the next cycle is due and false when ctx has ended.
-func (h *Hybrid) wait(ctx context.Context, start time.Time, interval time.Duration) bool {
-	timer := h.clock.NewTimer(max(0, start.Add(interval).Sub(h.clock.Now())))
+// wait returns true when the next pass is due and false when ctx has ended. An
+// interval of 0 is never over.
+func (e *Executor) wait(ctx context.Context, start time.Time, interval time.Duration) bool {
+	var due <-chan time.Time
+	rest := gap
+	if interval > 0 {
+		timer := e.clock.NewTimer(e.until(start.Add(interval)))
+		defer timer.Stop()
+		due, rest = timer.C(), min(gap, interval)
+	}
+	select {
+	case <-ctx.Done():
+	case <-due:
+		return ctx.Err() == nil // both may have come while the pass ran
+	case <-e.wake:
+	}
+	timer := e.clock.NewTimer(e.until(start.Add(rest)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
 	case <-timer.C():
-		return true
-	case <-h.wake:
 	}
-	rest := h.clock.NewTimer(max(0, start.Add(min(gap, interval)).Sub(h.clock.Now())))
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-rest.C():
-		return true
-	}
+	return ctx.Err() == nil
 }
 
+// until returns how long it is until t, 0 when it is over.
+func (e *Executor) until(t time.Time) time.Duration { return max(0, t.Sub(e.clock.Now())) }
+
 // takeReasons empties what was asked for.
-func (h *Hybrid) takeReasons() []string {
+func (e *Executor) takeReasons() []string {
 	select {
-	case <-h.wake: // this cycle answers it
+	case <-e.wake: // this pass answers it
 	default:
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	reasons := make([]string, 0, len(h.reasons))
-	for r := range h.reasons {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	reasons := make([]string, 0, len(e.reasons))
+	for r := range e.reasons {
 		reasons = append(reasons, r)
 	}
-	clear(h.reasons)
+	clear(e.reasons)
 	slices.Sort(reasons)
 	return reasons
 }

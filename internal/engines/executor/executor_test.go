@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,24 +11,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// run starts an executor in a bubble of virtual time and returns the seconds
-// since its start at which cycles began, with what asked for each.
+// start is when a pass began after the start of its executor, when the next was
+// planned, and what asked for it.
 type start struct {
-	At      time.Duration
-	Reasons []string
+	At, Interval time.Duration
+	Reasons      []string
 }
 
-func run(t *testing.T, interval, length time.Duration, act func(h *Hybrid)) []start {
+// run lets an executor run for a length of virtual time while act goes on
+// beside it, and returns the passes.
+func run(t *testing.T, mode Mode, interval, length time.Duration, act func(e *Executor)) []start {
 	t.Helper()
 	var starts []start
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), length)
 		defer cancel()
-		h := New(clock.RealClock{}, func() time.Duration { return interval })
+		e := New(clock.RealClock{}, mode, func() time.Duration { return interval })
 		began := time.Now()
-		go act(h)
-		if err := h.Run(ctx, func(_ context.Context, _ time.Duration, reasons []string) {
-			starts = append(starts, start{time.Since(began), reasons})
+		go act(e)
+		if err := e.Run(ctx, func(_ context.Context, interval time.Duration, reasons []string) {
+			starts = append(starts, start{time.Since(began), interval, reasons})
 		}); err != nil {
 			t.Errorf("Run: %v", err)
 		}
@@ -35,48 +38,114 @@ func run(t *testing.T, interval, length time.Duration, act func(h *Hybrid)) []st
 	return starts
 }
 
-func TestCyclesRunAtTheInterval(t *testing.T) {
-	got := run(t, 10*time.Second, 35*time.Second, func(*Hybrid) {})
-	want := []start{{0, []string{}}, {10 * time.Second, []string{}}, {20 * time.Second, []string{}}, {30 * time.Second, []string{}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cycles (-want +got):\n%s", diff)
+func TestEachModeRunsWhenItsNameSays(t *testing.T) {
+	const interval, length = 10 * time.Second, 25 * time.Second
+	act := func(e *Executor) {
+		time.Sleep(4 * time.Second)
+		e.Trigger("changed")
+	}
+	none := []string{}
+	changed := []string{"changed"}
+	tests := map[Mode][]start{
+		Hybrid:   {{0, interval, none}, {4 * time.Second, interval, changed}, {14 * time.Second, interval, none}, {24 * time.Second, interval, none}},
+		Polling:  {{0, interval, none}, {10 * time.Second, interval, none}, {20 * time.Second, interval, none}},
+		Reactive: {{0, 0, none}, {4 * time.Second, 0, changed}},
+	}
+	for _, mode := range Modes() {
+		t.Run(mode.String(), func(t *testing.T) {
+			if diff := cmp.Diff(tests[mode], run(t, mode, interval, length, act)); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestChangesThatComeTogetherAreOneCycle(t *testing.T) {
-	got := run(t, time.Minute, 30*time.Second, func(h *Hybrid) {
-		time.Sleep(10 * time.Second)
-		for range 500 {
-			h.Trigger("b changed")
+// TestChangesThatComeTogetherAreOnePass lets many changes come within the second
+// after a start. Of a burst that comes later the first change is answered at
+// once, so there may be one pass more.
+func TestChangesThatComeTogetherAreOnePass(t *testing.T) {
+	tests := []struct {
+		name  string
+		after time.Duration
+		most  int
+	}{
+		{"within a second of the last start", 300 * time.Millisecond, 2},
+		{"later", 10 * time.Second, 3},
+	}
+	for _, mode := range []Mode{Hybrid, Reactive} {
+		for _, tt := range tests {
+			t.Run(mode.String()+" "+tt.name, func(t *testing.T) {
+				got := run(t, mode, time.Minute, 30*time.Second, func(e *Executor) {
+					time.Sleep(tt.after)
+					for range 500 {
+						e.Trigger("b changed")
+					}
+					e.Trigger("a changed")
+				})
+				if len(got) < 2 || len(got) > tt.most {
+					t.Fatalf("%d passes, want from 2 to %d: %v", len(got), tt.most, got)
+				}
+				reasons := map[string]bool{}
+				for _, s := range got {
+					for _, reason := range s.Reasons {
+						reasons[reason] = true
+					}
+				}
+				if !reasons["a changed"] || !reasons["b changed"] {
+					t.Errorf("reasons %v, want both", reasons)
+				}
+			})
 		}
-		h.Trigger("a changed")
-	})
-	want := []start{{0, []string{}}, {10 * time.Second, []string{"a changed", "b changed"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cycles (-want +got):\n%s", diff)
 	}
 }
 
 func TestAChangeWaitsUntilASecondAfterTheLastStart(t *testing.T) {
-	got := run(t, time.Minute, 30*time.Second, func(h *Hybrid) {
-		time.Sleep(300 * time.Millisecond)
-		h.Trigger("changed")
-		time.Sleep(300 * time.Millisecond)
-		h.Trigger("changed again")
-	})
-	want := []start{{0, []string{}}, {time.Second, []string{"changed", "changed again"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cycles (-want +got):\n%s", diff)
+	for _, mode := range []Mode{Hybrid, Reactive} {
+		t.Run(mode.String(), func(t *testing.T) {
+			got := run(t, mode, time.Minute, 30*time.Second, func(e *Executor) {
+				time.Sleep(300 * time.Millisecond)
+				e.Trigger("changed")
+				time.Sleep(300 * time.Millisecond)
+				e.Trigger("changed again")
+			})
+			if len(got) != 2 {
+				t.Fatalf("%d passes, want the first and one more: %v", len(got), got)
+			}
+			if diff := cmp.Diff([]string{"changed", "changed again"}, got[1].Reasons); diff != "" || got[1].At != time.Second {
+				t.Errorf("at %s, reasons (-want +got):\n%s", got[1].At, diff)
+			}
+		})
 	}
 }
 
-func TestAChangeMovesTheNextRegularCycle(t *testing.T) {
-	got := run(t, 10*time.Second, 19*time.Second, func(h *Hybrid) {
-		time.Sleep(8 * time.Second)
-		h.Trigger("changed")
+func TestAPassThatOutlastsItsIntervalIsFollowedAtOnceAndNotOverlapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 35*time.Second)
+		defer cancel()
+		e := New(clock.RealClock{}, Polling, func() time.Duration { return 10 * time.Second })
+		began := time.Now()
+		var got []time.Duration
+		if err := e.Run(ctx, func(context.Context, time.Duration, []string) {
+			got = append(got, time.Since(began))
+			time.Sleep(15 * time.Second)
+		}); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if diff := cmp.Diff([]time.Duration{0, 15 * time.Second, 30 * time.Second}, got); diff != "" {
+			t.Errorf("passes (-want +got):\n%s", diff)
+		}
 	})
-	want := []start{{0, []string{}}, {8 * time.Second, []string{"changed"}}, {18 * time.Second, []string{}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cycles (-want +got):\n%s", diff)
+}
+
+func TestEveryModeIsFoundByItsNameAndNothingElseIs(t *testing.T) {
+	for _, mode := range Modes() {
+		if got, err := ParseMode(mode.String()); err != nil || got != mode {
+			t.Errorf("%s: got %s, %v", mode, got, err)
+		}
+	}
+	for _, name := range []string{"", "Hybrid", "eager"} {
+		if _, err := ParseMode(name); err == nil || !strings.Contains(err.Error(), "hybrid, polling, reactive") {
+			t.Errorf("%q: error %v does not list the modes", name, err)
+		}
 	}
 }

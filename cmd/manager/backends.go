@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// backend is where metrics are read.
+type backend struct {
+	source collector.Source
+	// run is what the source needs to have running while this manager leads, nil
+	// for nothing.
+	run leading
+}
+
+// surroundings are what a backend may be built from.
+type surroundings struct {
+	operator *config.Operator
+	log      logr.Logger
+	cluster  cluster
+	// observe is told of every page that was scraped, from several goroutines.
+	observe func(took time.Duration, err error)
+}
+
+// cluster is what the backends that scrape ask for what to scrape.
+type cluster interface {
+	Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error)
+	Pickers(ctx context.Context, selector labels.Selector) ([]discovery.Page, error)
+}
+
+var _ cluster = (*discovery.Cluster)(nil)
+
+// factory builds a backend. It contacts nothing: what is not there is found
+// out, and reported, by the first cycle. What is configured wrongly is refused.
+type factory func(surroundings) (backend, error)
+
+// backends returns the factory of every backend, by its name in the
+// configuration. To add another:
+//
+//   - implement collector.Source in a package of its own below
+//     internal/collector, with collectortest.TestContract as its first test;
+//   - give it a name in config.Backends, and its settings a struct there;
+//   - add its factory here.
+func backends() map[string]factory {
+	return map[string]factory{
+		config.BackendPrometheus: newPrometheus,
+		config.BackendPods:       newPods,
+		config.BackendEPP:        newEPP,
+	}
+}
+
+// newBackend builds the backend that the configuration names.
+func newBackend(known map[string]factory, s surroundings) (backend, error) {
+	name := s.operator.Collector.Backend
+	build, ok := known[name]
+	if !ok {
+		names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+		return backend{}, &config.FieldError{Key: "COLLECTOR_BACKEND", Value: name, Want: "one of " + names}
+	}
+	return build(s)
+}
+
+// newPrometheus reads a store with the Prometheus HTTP API.
+func newPrometheus(s surroundings) (backend, error) {
+	p := s.operator.Prometheus
+	source, err := prometheus.New(prometheus.Config{
+		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
+		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
+		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
+		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, MaxBytes: int64(p.MaxResponseBytes),
+		OnWarning: func(ask query.Question, warnings []string) {
+			s.log.V(1).Info("query answered with warnings", "query", ask.String(), "reason", warnings)
+		},
+	})
+	if err != nil {
+		return backend{}, fmt.Errorf("configuring Prometheus (--prometheus-*, and --allow-insecure-prometheus for http): %w", err)
+	}
+	return backend{source: source}, nil
+}

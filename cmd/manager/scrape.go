@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+)
+
+// newPods reads the pages of the serving pods themselves, and of the endpoint
+// pickers for what waits in front of them.
+func newPods(s surroundings) (backend, error) {
+	return newScrape(s, scrape.Options{})
+}
+
+// newEPP reads the pages of the endpoint pickers, which speak for their pods.
+func newEPP(s surroundings) (backend, error) {
+	return newScrape(s, scrape.Options{PickersOnly: true})
+}
+
+// newScrape completes what two backends have in common.
+func newScrape(s surroundings, options scrape.Options) (backend, error) {
+	settings := s.operator.Collector.Scrape
+	selector, err := labels.Parse(settings.PickerSelector)
+	if err != nil {
+		return backend{}, fmt.Errorf("reading the selector of endpoint pickers: %w", err)
+	}
+	options.Name, options.Interval = s.operator.Collector.Backend, settings.Interval
+	options.Client, options.Observe = newScrapeClient(), s.observe
+	options.Authorize = bearer(settings.PickerToken, settings.PickerTokenPath)
+	options.Pods = func(ctx context.Context) ([]scrape.Target, error) {
+		fleet, err := s.cluster.Fleet(ctx, clock.RealClock{}.Now())
+		if err != nil {
+			return nil, err
+		}
+		return targets(discovery.Pages(fleet)), nil
+	}
+	if !selector.Empty() { // an empty one would match every pod
+		options.Pickers = func(ctx context.Context) ([]scrape.Target, error) {
+			pages, err := s.cluster.Pickers(ctx, selector)
+			if err != nil {
+				return nil, err
+			}
+			return at(settings.PickerPort, targets(pages)), nil
+		}
+	}
+	source := scrape.New(clock.RealClock{}, options)
+	return backend{source: source, run: source.Run}, nil
+}
+
+// targets returns pages in the words of the scraper.
+func targets(pages []discovery.Page) []scrape.Target {
+	out := make([]scrape.Target, len(pages))
+	for i, p := range pages {
+		out[i] = scrape.Target(p)
+	}
+	return out
+}
+
+// at moves targets to a port, 0 for where they are. It changes its argument.
+func at(port int, targets []scrape.Target) []scrape.Target {
+	for i := range targets {
+		if page, err := url.Parse(targets[i].URL); err == nil && port != 0 {
+			page.Host = net.JoinHostPort(page.Hostname(), strconv.Itoa(port))
+			targets[i].URL = page.String()
+		}
+	}
+	return targets
+}
+
+// newScrapeClient returns a client for pages of pods. It goes to them directly,
+// whatever proxy the environment names for the world outside, and nowhere else.
+func newScrapeClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			// A connection costs more memory than it saves time at thousands of pods.
+			MaxIdleConns: 256, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// bearer returns what adds a token to a request, nil where there is none. The
+// file is read for every request: that is cheaper than to be wrong about whether
+// it changed.
+func bearer(token, path string) func(*http.Request) error {
+	if token == "" && path == "" {
+		return nil
+	}
+	return func(req *http.Request) error {
+		token := token
+		if token == "" {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("reading the endpoint pickers' bearer token: %w", err)
+			}
+			token = strings.TrimSpace(string(content))
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
+	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// TestAReadingThatCrossesAThresholdWakesACycle lets the KV caches of one model
+// fill up after 100 s, between two cycles that are an hour apart, and empty
+// again after 160 s. Background fetching looks every 15 s, so the first look that
+// sees it is at 105 s, the one that sees the end at 165 s.
+func TestAReadingThatCrossesAThresholdWakesACycle(t *testing.T) {
+	tests := map[executor.Mode][]time.Duration{
+		executor.Polling: {0},
+		// One for each change of the signal: what has been seen wakes nobody.
+		executor.Hybrid: {0, 105, 165},
+		// Nothing else would bring the next one, so each look does while a model
+		// wants to grow.
+		executor.Reactive: {0, 105, 120, 135, 150, 165},
+	}
+	for mode, want := range tests {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if diff := cmp.Diff(want, cyclesOf(t, mode)); diff != "" {
+					t.Errorf("seconds at which cycles began (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// cyclesOf returns when cycles begin within 4 minutes, in seconds.
+func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
+	t.Helper()
+	b := newBench(t, "--global-opt-interval=1h")
+	book := ledger.New()
+	measure := newCollector(b.measuring)
+	analyze := enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return saturation.Default() })
+	exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return b.operator.Interval })
+	pass := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Recorder: book, Actuator: b}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	go func() {
+		_ = background(logr.Discard(), b.operator.Collector.Cache.FetchInterval, &watch.Watch{
+			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Memory: book,
+			Wake: wakes(mode, exec), Alone: mode == executor.Reactive,
+		}).Start(ctx)
+	}()
+	kv := func(usage float64) {
+		var rows []query.Row
+		for _, pod := range []string{"m000-0", "m000-1"} {
+			rows = append(rows, collectortest.PodRow(query.KVCacheUsagePeak, collectortest.Namespace, pod, "m000", usage))
+		}
+		b.source.Replace(query.AskKVCacheUsagePeak, append(rows, othersOf(b)...)...)
+	}
+	go func() {
+		time.Sleep(100 * time.Second)
+		kv(0.95)
+		time.Sleep(60 * time.Second)
+		kv(0.5)
+	}()
+	began := clock.RealClock{}.Now()
+	var starts []time.Duration
+	if err := exec.Run(ctx, func(ctx context.Context, interval time.Duration, _ []string) {
+		starts = append(starts, clock.RealClock{}.Since(began)/time.Second)
+		if err := pass.Run(ctx, interval); err != nil {
+			t.Errorf("cycle: %v", err)
+		}
+	}); err != nil {
+		t.Errorf("executor: %v", err)
+	}
+	return starts
+}
+
+// othersOf returns what the pods of the other models show.
+func othersOf(b *bench) []query.Row {
+	var rows []query.Row
+	for _, row := range b.source.Rows(query.AskKVCacheUsagePeak) {
+		if row.Model != "m000" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,180 @@
+package cache
+
+import (
+	"container/list"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Options are the settings of a TTL cache. The zero value works.
+type Options struct {
+	// CleanupInterval is how often Run drops what has expired. 0 means 5m. Until
+	// then an expired entry takes space, and is found by Peek alone.
+	CleanupInterval time.Duration
+	// MaxEntries is how many entries are kept. 0 means 10,000.
+	MaxEntries int
+}
+
+// withDefaults returns o with every unset field filled in.
+func (o Options) withDefaults() Options {
+	if o.CleanupInterval <= 0 {
+		o.CleanupInterval = 5 * time.Minute
+	}
+	if o.MaxEntries <= 0 {
+		o.MaxEntries = 10_000
+	}
+	return o
+}
+
+// TTL is a Cache in memory. It is safe for concurrent use.
+type TTL struct {
+	clock clock.WithTicker
+	opts  Options
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element
+	used  *list.List // of *Entry, the most recently used first
+	stats Stats      // but for Entries
+}
+
+var _ Cache = (*TTL)(nil)
+
+// New returns an empty cache. What has expired stays in it until Run drops it or
+// space is needed.
+func New(clk clock.WithTicker, opts Options) *TTL {
+	return &TTL{clock: clk, opts: opts.withDefaults(), byKey: map[string]*list.Element{}, used: list.New()}
+}
+
+// Run drops what has expired at every CleanupInterval until ctx ends; it returns
+// nil then.
+func (c *TTL) Run(ctx context.Context) error {
+	ticker := c.clock.NewTicker(c.opts.CleanupInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			c.cleanUp()
+		}
+	}
+}
+
+// cleanUp drops what has expired.
+func (c *TTL) cleanUp() {
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, element := range c.byKey {
+		if !now.Before(entryOf(element).Expires()) {
+			c.drop(element)
+			c.stats.Expirations++
+		}
+	}
+}
+
+// Get implements Cache. An entry that is found is the most recently used.
+func (c *TTL) Get(key string) (Entry, bool) {
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element, ok := c.byKey[key]
+	if !ok || !now.Before(entryOf(element).Expires()) {
+		c.stats.Misses++
+		return Entry{}, false
+	}
+	c.stats.Hits++
+	c.used.MoveToFront(element)
+	return *entryOf(element), true
+}
+
+// Peek implements Cache.
+func (c *TTL) Peek(key string) (Entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element, ok := c.byKey[key]
+	if !ok {
+		return Entry{}, false
+	}
+	return *entryOf(element), true
+}
+
+// Put implements Cache.
+func (c *TTL) Put(key string, value Value, ttl time.Duration) {
+	entry := &Entry{Key: key, Value: value, At: c.clock.Now(), TTL: ttl}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.byKey[key]; ok {
+		c.drop(element)
+	}
+	if ttl <= 0 {
+		return
+	}
+	for c.used.Len() >= c.opts.MaxEntries {
+		c.drop(c.used.Back())
+		c.stats.Evictions++
+	}
+	c.byKey[key] = c.used.PushFront(entry)
+	c.stats.Bytes += entry.size()
+}
+
+// Invalidate implements Cache.
+func (c *TTL) Invalidate(prefix string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dropped := 0
+	for key, element := range c.byKey {
+		if strings.HasPrefix(key, prefix) {
+			c.drop(element)
+			dropped++
+		}
+	}
+	c.stats.Invalidated += uint64(dropped)
+	return dropped
+}
+
+// Entries implements Cache.
+func (c *TTL) Entries() []Entry {
+	c.mu.Lock()
+	entries := make([]Entry, 0, len(c.byKey))
+	for _, element := range c.byKey {
+		entries = append(entries, *entryOf(element))
+	}
+	c.mu.Unlock()
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	return entries
+}
+
+// Stats implements Cache.
+func (c *TTL) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats := c.stats
+	stats.Entries = len(c.byKey)
+	return stats
+}
+
+// drop removes an element. The lock is held.
+func (c *TTL) drop(element *list.Element) {
+	entry := entryOf(element)
+	c.used.Remove(element)
+	delete(c.byKey, entry.Key)
+	c.stats.Bytes -= entry.size()
+}
+
+// size returns about how many bytes an entry holds.
+func (e *Entry) size() int { return len(e.Key) + e.Value.Size() }
+
+// entryOf returns what an element of the list holds.
+func entryOf(element *list.Element) *Entry {
+	entry, ok := element.Value.(*Entry)
+	if !ok {
+		panic("cache: the list holds something else than entries")
+	}
+	return entry
+}

@@ -1,0 +1,187 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// measurement is the outcome of one fetch.
+type measurement struct {
+	sheets map[scaling.ModelKey]*sheet // of every model of the fleet; nil if nothing is known
+	err    error                       // why it is not complete, nil if it is
+	fault  string                      // why nothing is known, "" if something is
+}
+
+// covers reports whether m is about every model of the fleet.
+func (m *measurement) covers(fleet scaling.Fleet) bool {
+	return m.fault != "" || !slices.ContainsFunc(fleet.Variants, func(v scaling.Variant) bool {
+		return m.sheets[v.Model] == nil
+	})
+}
+
+// answer is what came back for one question.
+type answer struct {
+	query.Answer
+	asked bool
+	took  time.Duration
+	err   error // names the question
+}
+
+// answers holds one answer per question.
+type answers [query.QuestionCount]answer
+
+// at returns the instant that the answers are for, on the source's clock; zero
+// while no answer says.
+func (a *answers) at() time.Time {
+	for _, one := range a {
+		if !one.At.IsZero() {
+			return one.At
+		}
+	}
+	return time.Time{}
+}
+
+// firstRound are the questions that the others depend on: what can be trusted,
+// and the window.
+func firstRound() []query.Question {
+	return []query.Question{query.AskPages, query.AskScrapeIntervals}
+}
+
+// secondRound are the questions that are always asked.
+func secondRound() []query.Question {
+	return []query.Question{
+		query.AskKVCacheUsagePeak, query.AskKVCacheUsage, query.AskQueueLengthPeak, query.AskQueueLength,
+		query.AskRunning, query.AskKVCapacity, query.AskQuiet, query.AskFlow, query.AskMeans, query.AskGateway,
+	}
+}
+
+// fetch asks for everything and returns what it makes of the answers. The first
+// questions are for the source's own now; the instant that it names is that of
+// all others, so that the answers fit each other and a manager whose clock is
+// wrong asks for the right time.
+func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
+	defer cancel()
+	asked := c.clock.Now()
+	var got answers
+	c.ask(ctx, &got, query.Request{}, firstRound()...)
+	if err := got[query.AskPages].err; err != nil {
+		return &measurement{err: err, fault: sentence(err.Error())}
+	}
+	pods := indexPods(fleet)
+	seen := readPages(pods, got[query.AskPages].Rows)
+	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
+	request := query.Request{At: got.at(), Window: intervals.window()}
+	percentiles := c.percentiles(fleet)
+	for _, model := range percentiles {
+		request.Models = append(request.Models, model.ID)
+	}
+	request.Models = slices.Compact(slices.Sorted(slices.Values(request.Models)))
+	round := secondRound()
+	if seen.misses() {
+		round = append(round, query.AskEarlierPages)
+	}
+	if len(percentiles) > 0 {
+		round = append(round, query.AskBuckets)
+	}
+	c.ask(ctx, &got, request, round...)
+	if fault := got.fault(round); fault != nil {
+		return &measurement{err: fault, fault: sentence(fault.Error())}
+	}
+	if len(got[query.AskQuiet].Rows) > 0 {
+		c.ask(ctx, &got, request, query.AskStuck)
+	}
+	s := &survey{at: got.at(), asked: asked, window: request.Window}
+	for ask, one := range got {
+		if one.err != nil {
+			s.failed = s.failed.with(query.Question(ask))
+		}
+	}
+	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
+	return &measurement{sheets: buildSheets(s, fleet, pods, limits, percentiles, &got), err: got.err()}
+}
+
+// percentiles returns the models of the fleet that have a latency objective.
+func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {
+	var models []scaling.ModelKey
+	for _, m := range fleet.Models() {
+		if c.opts.Percentiles(m.Model) {
+			models = append(models, m.Model)
+		}
+	}
+	return models
+}
+
+// ask puts the answers to the given questions into a; each gets the particulars
+// of request. One that fails leaves the others alone. It returns when all have
+// ended.
+func (c *Collector) ask(ctx context.Context, a *answers, request query.Request, round ...query.Question) {
+	slices.Sort(round)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, c.opts.Concurrency)
+	for _, ask := range round {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			a[ask] = c.askOne(ctx, ask, request)
+		})
+	}
+	wg.Wait()
+	for _, ask := range round {
+		c.opts.Observe(ask.String(), a[ask].took, a[ask].err)
+	}
+}
+
+// askOne asks one question within the timeout.
+func (c *Collector) askOne(ctx context.Context, ask query.Question, request query.Request) answer {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
+	defer cancel()
+	request.Ask, request.Namespaces = ask, c.opts.Namespaces
+	if ask != query.AskBuckets {
+		request.Models = nil
+	}
+	began := c.clock.Now()
+	got, err := c.source.Ask(ctx, request)
+	took := c.clock.Since(began)
+	if err != nil {
+		return answer{asked: true, took: took, err: questionError(ask, err)}
+	}
+	return answer{asked: true, took: took, Answer: got}
+}
+
+// err says that the answers are not complete, nil when they are.
+func (a *answers) err() error {
+	var first error
+	asked, failed := 0, 0
+	for _, one := range a {
+		if one.asked {
+			asked++
+		}
+		if one.err != nil {
+			failed++
+			if first == nil {
+				first = one.err
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of %d queries fail, the first with: %w", failed, asked, first)
+}
+
+// fault says why nothing is known of a round, nil when something is.
+func (a *answers) fault(round []query.Question) error {
+	for _, ask := range round {
+		if a[ask].err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("every other query fails, the first with: %w", a[slices.Min(round)].err)
+}

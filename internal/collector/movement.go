@@ -1,0 +1,58 @@
+package collector
+
+import (
+	"math"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+// The amounts below which a difference is small whatever it is a part of:
+// requests that wait or run, and requests per second.
+const (
+	fewRequests = 5
+	slowArrival = 1
+)
+
+// movedSince returns how far the readings of a model have moved since an earlier
+// sheet: the largest part by which any of them changed, from 0 for equal ones to
+// 1 for a number that came or went, or a replica that did. KV cache usage counts
+// by its difference, which is a part of the whole already.
+func (s *sheet) movedSince(before *sheet) float64 {
+	if len(s.pods) != len(before.pods) {
+		return 1
+	}
+	usage := func(s *sheet) float64 {
+		return s.total(query.KVCacheUsagePeak) / float64(max(len(s.pods), 1))
+	}
+	moved := part(usage(s), usage(before), 1)
+	for _, q := range []query.Quantity{query.QueueLengthPeak, query.Running} {
+		moved = max(moved, part(s.total(q), before.total(q), fewRequests))
+	}
+	moved = max(moved, part(*s.flows.of(query.Completions), *before.flows.of(query.Completions), slowArrival))
+	moved = max(moved, part(s.picker.arrivals, before.picker.arrivals, slowArrival))
+	return max(moved, part(s.picker.queue, before.picker.queue, fewRequests))
+}
+
+// total adds up a number over the pods that have it.
+func (s *sheet) total(q query.Quantity) float64 {
+	var sum float64
+	for i := range s.pods {
+		if v := *s.pods[i].gauge(q); !math.IsNaN(v) {
+			sum += v
+		}
+	}
+	return sum
+}
+
+// part returns the difference of two numbers as a part of the larger, or of
+// least if that is larger still.
+func part(a, b, least float64) float64 {
+	switch {
+	case math.IsNaN(a) && math.IsNaN(b) || a == b:
+		return 0
+	case math.IsNaN(a) || math.IsNaN(b) || a == garbage || b == garbage:
+		return 1
+	default:
+		return math.Abs(a-b) / max(a, b, least)
+	}
+}

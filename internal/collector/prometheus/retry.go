@@ -1,0 +1,75 @@
+package prometheus
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+const (
+	// maxAttempts is how often a question is asked at most. What does not pass
+	// within the first half second is for the next cycle.
+	maxAttempts = 3
+	// firstWait is the mean wait before the second attempt; each further one is
+	// twice as long.
+	firstWait = 100 * time.Millisecond
+)
+
+// retry decides whether and when a question is asked again. It is safe for
+// concurrent use.
+type retry struct {
+	clock clock.Clock
+
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+// wait reports whether to ask again after a number of attempts of which the last
+// ended with failure, and has waited by then. It does not wait where the context
+// would end first. When the context ends meanwhile it returns true, for the next
+// attempt to report.
+func (r *retry) wait(ctx context.Context, attempts int, failure *Error) bool {
+	if !failure.transient || attempts >= maxAttempts {
+		return false
+	}
+	wait := max(failure.after, r.backOff(attempts))
+	if end, ok := ctx.Deadline(); ok && end.Sub(r.clock.Now()) <= wait {
+		return false
+	}
+	timer := r.clock.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// backOff returns the wait after a number of attempts: between half and one and a
+// half of its mean, so that what failed together does not come back together.
+func (r *retry) backOff(attempts int) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	mean := firstWait << (attempts - 1)
+	return mean/2 + time.Duration(r.rand.Int64N(int64(mean)))
+}
+
+// retryAfter reads a Retry-After header: a number of seconds or a date (RFC 9110,
+// section 10.2.3). It is 0 where there is none.
+func retryAfter(header string, now time.Time) time.Duration {
+	// Of a number out of range ParseUint returns the largest, 68 years.
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Sub(now))
+}

@@ -1,0 +1,227 @@
+package scrape
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+// view is what the store holds at one moment. It does not change.
+type view struct {
+	job      string
+	interval time.Duration
+	pods     []scraped // sorted by target
+	pickers  []scraped
+	// models names the model of each pod where the pods themselves are not
+	// scraped and the pickers speak for them, nil elsewhere.
+	models map[podKey]string
+}
+
+// podKey identifies a pod.
+type podKey struct{ namespace, pod string }
+
+// scraped is a target and its pages.
+type scraped struct {
+	target  Target
+	history history
+}
+
+func (v view) sort() {
+	for _, list := range [][]scraped{v.pods, v.pickers} {
+		slices.SortFunc(list, func(a, b scraped) int {
+			return cmp.Or(strings.Compare(a.target.Namespace, b.target.Namespace), strings.Compare(a.target.Pod, b.target.Pod),
+				strings.Compare(a.target.URL, b.target.URL))
+		})
+	}
+}
+
+// answer returns the rows of a request, as PromQL would give them.
+func (v view) answer(r query.Request, m moment) []query.Row {
+	v = v.restrict(r.Namespaces)
+	var rows []query.Row
+	switch r.Ask {
+	case query.AskPages:
+		rows = v.pageTimes(m, func(h history) (page, bool) { return h.last(m.at, query.ScrapeSpan) })
+	case query.AskEarlierPages:
+		rows = v.pageTimes(m, func(h history) (page, bool) { return h.newest(m.at, earlierSpan) })
+	case query.AskScrapeIntervals:
+		rows = v.intervals(m)
+	case query.AskGateway:
+		rows = v.gatewayRows(m)
+	case query.AskBuckets:
+		rows = v.buckets(r.Ask.Quantities(), r.Models, m)
+	default:
+		for _, q := range r.Ask.Quantities() {
+			rows = append(rows, v.rows(q, m)...)
+		}
+	}
+	return rows
+}
+
+// restrict returns v with the targets of namespaces, of all where there are none.
+func (v view) restrict(namespaces []string) view {
+	if len(namespaces) == 0 {
+		return v
+	}
+	foreign := func(s scraped) bool { return !slices.Contains(namespaces, s.target.Namespace) }
+	v.pods = slices.DeleteFunc(slices.Clone(v.pods), foreign)
+	v.pickers = slices.DeleteFunc(slices.Clone(v.pickers), foreign)
+	return v
+}
+
+// pageTimes returns when each target that shows an engine's witness was scraped.
+func (v view) pageTimes(m moment, of func(history) (page, bool)) []query.Row {
+	var rows []query.Row
+	if v.models != nil {
+		rows = v.poolTimes(m, of)
+	}
+	for _, t := range v.pods {
+		p, ok := of(t.history)
+		if !ok {
+			continue
+		}
+		for _, model := range models(p) {
+			rows = append(rows, query.Row{
+				Quantity: query.PageTime, Namespace: t.target.Namespace, Pod: t.target.Pod, Model: model, Job: v.job,
+				Value: unixSeconds(p.at),
+			})
+		}
+	}
+	return rows
+}
+
+// models returns the models that the witness of an engine names on a page.
+func models(p page) []string {
+	var names []string
+	for _, engine := range query.Engines() {
+		for _, i := range p.layout.byName[engine.Witness()] {
+			if name := p.layout.series[i].label(query.LabelModel); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// settled is how long a target must have been scraped for its interval to count:
+// PromQL, too, tells none of a series that has not been there for that long.
+const settled = 30 * time.Second
+
+// intervals returns the configured interval for each namespace in which a target
+// has been scraped for long enough.
+func (v view) intervals(m moment) []query.Row {
+	old := map[string]bool{}
+	for _, t := range append(slices.Clone(v.pods), v.pickers...) {
+		if pages := t.history.within(m.at.Add(-query.ScrapeSpan), m.at); len(pages) > 1 && !pages[0].at.After(m.at.Add(-settled)) {
+			old[t.target.Namespace] = true
+		}
+	}
+	rows := make([]query.Row, 0, len(old))
+	for _, namespace := range slices.Sorted(keys(old)) {
+		rows = append(rows, query.Row{Quantity: query.ScrapeInterval, Namespace: namespace, Job: v.job, Value: v.interval.Seconds()})
+	}
+	return rows
+}
+
+// rows returns the rows of a quantity that has a recipe.
+func (v view) rows(q query.Quantity, m moment) []query.Row {
+	var rows []query.Row
+	for _, engine := range query.Engines() {
+		r, ok := query.RecipeOf(engine, q)
+		if !ok {
+			continue
+		}
+		switch {
+		case q.Scope() == query.PerPod:
+			for _, t := range v.pods {
+				e := evaluator{engine: engine, moment: m, pages: t.history}
+				rows = append(rows, e.rows(q, r, t.target)...)
+			}
+		default:
+			rows = append(rows, v.modelRows(q, engine, r, m)...)
+		}
+	}
+	if v.models != nil {
+		rows = append(rows, v.poolRows(q, m)...)
+	}
+	return rows
+}
+
+// modelKey is a model as the pages name it.
+type modelKey struct{ namespace, model, bound string }
+
+// modelRows returns the rows of a quantity per model.
+func (v view) modelRows(q query.Quantity, engine query.Engine, r query.Recipe, m moment) []query.Row {
+	if r.Over == query.Mean {
+		return v.meanRows(q, engine, r, m)
+	}
+	suffix := ""
+	if r.Over == query.Buckets {
+		suffix = "_bucket"
+	}
+	sums := v.sums(engine, r, r.Of, suffix, m)
+	rows := make([]query.Row, 0, len(sums))
+	for _, k := range slices.SortedFunc(keys(sums), compareModel) {
+		row := query.Row{Quantity: q, Namespace: k.namespace, Model: k.model, Value: sums[k] * scale(r)}
+		if r.Over == query.Buckets {
+			bound, err := strconv.ParseFloat(k.bound, 64)
+			if err != nil || math.IsNaN(bound) {
+				continue
+			}
+			row.Bound = bound * 1000 // seconds on a page, milliseconds here
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// meanRows returns the means per model, of models with anything to take one of.
+func (v view) meanRows(q query.Quantity, engine query.Engine, r query.Recipe, m moment) []query.Row {
+	sums := v.sums(engine, r, r.Of, "", m)
+	counts := v.sums(engine, r, []query.Series{r.Per}, "", m)
+	var rows []query.Row
+	for _, k := range slices.SortedFunc(keys(sums), compareModel) {
+		if n, ok := counts[k]; ok && n > 0 {
+			rows = append(rows, query.Row{Quantity: q, Namespace: k.namespace, Model: k.model, Value: sums[k] / n * scale(r)})
+		}
+	}
+	return rows
+}
+
+// sums adds up metrics over the pods of each model.
+func (v view) sums(engine query.Engine, r query.Recipe, metrics []query.Series, suffix string, m moment) map[modelKey]float64 {
+	sums := map[modelKey]float64{}
+	for _, t := range v.pods {
+		e := evaluator{engine: engine, moment: m, pages: t.history}
+		for id, value := range e.totals(r, metrics, suffix) {
+			sums[modelKey{t.target.Namespace, id.model, id.bound}] += value
+		}
+	}
+	return sums
+}
+
+// buckets returns the rows of histograms for the models asked for.
+func (v view) buckets(quantities []query.Quantity, names []string, m moment) []query.Row {
+	var rows []query.Row
+	for _, q := range quantities {
+		for _, row := range v.rows(q, m) {
+			if slices.Contains(names, row.Model) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+func compareModel(a, b modelKey) int {
+	return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.model, b.model), strings.Compare(a.bound, b.bound))
+}
+
+// unixSeconds writes an instant as PromQL does, in whole milliseconds.
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

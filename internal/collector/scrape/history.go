@@ -1,0 +1,172 @@
+package scrape
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unique"
+)
+
+// series identifies a series within the pages of one target.
+type series struct {
+	name   string
+	labels []label // sorted by name
+	key    string  // name and labels
+}
+
+// label returns the value of a label, "" when there is none.
+func (s series) label(name string) string {
+	for _, l := range s.labels {
+		if l.name == name {
+			return l.value
+		}
+	}
+	return ""
+}
+
+// layout is the list of series on a page. Pages of the same engine and model
+// have the same one, so it is kept once for all of them.
+type layout struct {
+	series []series
+	byKey  map[string]int
+	byName map[string][]int
+}
+
+// layouts finds layouts by their content. It is safe for concurrent use.
+type layouts struct {
+	mu    sync.Mutex
+	known map[unique.Handle[string]]*layout
+}
+
+// of returns the layout of points, and their values in its order.
+func (l *layouts) of(points []point) (*layout, []float64) {
+	var id strings.Builder
+	values := make([]float64, len(points))
+	for i, p := range points {
+		id.WriteString(key(p))
+		id.WriteByte('\n')
+		values[i] = p.value
+	}
+	handle := unique.Make(id.String())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.known[handle]; ok {
+		return known, values
+	}
+	made := &layout{byKey: map[string]int{}, byName: map[string][]int{}}
+	for i, p := range points {
+		s := series{name: p.name, labels: p.labels, key: key(p)}
+		made.series = append(made.series, s)
+		made.byKey[s.key] = i
+		made.byName[s.name] = append(made.byName[s.name], i)
+	}
+	if l.known == nil {
+		l.known = map[unique.Handle[string]]*layout{}
+	}
+	l.known[handle] = made
+	return made, values
+}
+
+// keep forgets every layout that is not in use.
+func (l *layouts) keep(used map[*layout]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for handle, known := range l.known {
+		if !used[known] {
+			delete(l.known, handle)
+		}
+	}
+}
+
+// key writes a point's name and labels so that no two series share it.
+func key(p point) string {
+	var b strings.Builder
+	b.WriteString(p.name)
+	for _, l := range p.labels {
+		b.WriteByte(0xff)
+		b.WriteString(l.name)
+		b.WriteByte(0xfe)
+		b.WriteString(l.value)
+	}
+	return b.String()
+}
+
+// page is what one scrape saw.
+type page struct {
+	at     time.Time
+	layout *layout
+	values []float64 // in the order of the layout
+}
+
+// value returns the value of a series, and false when the page does not have it.
+func (p page) value(s series) (float64, bool) {
+	i, ok := p.layout.byKey[s.key]
+	if !ok {
+		return 0, false
+	}
+	return p.values[i], true
+}
+
+// history is the pages of one target, the oldest first. The zero value is empty.
+type history struct {
+	pages []page
+	// failed is when the last scrape failed, zero when it did not: what it would
+	// have shown is unknown from then on.
+	failed time.Time
+}
+
+// add appends a page and drops those that span does not reach back to, but for
+// the newest, which remains to age.
+func (h *history) add(p page, span time.Duration) {
+	h.failed = time.Time{}
+	h.pages = append(h.pages, p)
+	from := p.at.Add(-span)
+	old := 0
+	for old < len(h.pages)-1 && h.pages[old].at.Before(from) {
+		old++
+	}
+	h.pages = slices.Delete(h.pages, 0, old)
+}
+
+// fail notes that a scrape failed.
+func (h *history) fail(at time.Time) { h.failed = at }
+
+// clone returns a copy that later scrapes do not change.
+func (h *history) clone() history {
+	return history{pages: slices.Clone(h.pages), failed: h.failed}
+}
+
+// last returns the newest page at or before at, within lookBack of it. Where the
+// scrape after it failed there is none: the target is gone or does not answer.
+func (h history) last(at time.Time, lookBack time.Duration) (page, bool) {
+	if !h.failed.IsZero() && !h.failed.After(at) {
+		return page{}, false
+	}
+	return h.newest(at, lookBack)
+}
+
+// newest is last, whatever came after.
+func (h history) newest(at time.Time, lookBack time.Duration) (page, bool) {
+	for _, p := range slices.Backward(h.pages) {
+		if !p.at.After(at) {
+			return p, p.at.After(at.Add(-lookBack))
+		}
+	}
+	return page{}, false
+}
+
+// within returns the pages after from, up to and including to.
+func (h history) within(from, to time.Time) []page {
+	first, _ := slices.BinarySearchFunc(h.pages, from, func(p page, t time.Time) int {
+		if p.at.After(t) {
+			return 1
+		}
+		return -1
+	})
+	end := first
+	for end < len(h.pages) && !h.pages[end].at.After(to) {
+		end++
+	}
+	return h.pages[first:end]
+}

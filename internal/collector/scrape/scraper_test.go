@@ -1,0 +1,217 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+// serving answers each path with a page.
+func serving(t *testing.T, pages map[string]http.HandlerFunc) (list func(pods ...string) Targets) {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, handler := range pages {
+		mux.HandleFunc("/"+path, handler)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return func(pods ...string) Targets {
+		return func(context.Context) ([]Target, error) {
+			var targets []Target
+			for _, pod := range pods {
+				targets = append(targets, Target{Namespace: "llm", Pod: pod, Model: "m", URL: server.URL + "/" + pod})
+			}
+			return targets, nil
+		}
+	}
+}
+
+func text(page string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) }
+}
+
+// scraping runs a source until the test ends.
+func scraping(t *testing.T, options Options) (*Source, *clocktesting.FakeClock) {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(noon)
+	s := New(clk, options)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return s, clk
+}
+
+// ask asks now, and waits for the first round.
+func ask(t *testing.T, s *Source, q query.Question) ([]query.Row, error) {
+	t.Helper()
+	answer, err := s.Ask(t.Context(), query.Request{Ask: q, Window: time.Minute})
+	return answer.Rows, err
+}
+
+func TestOnePodThatFailsLeavesTheOthersAlone(t *testing.T) {
+	good := vllmPage(1, 0, 0.1, 5)
+	for name, bad := range map[string]http.HandlerFunc{
+		"an error":               func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "loading", http.StatusServiceUnavailable) },
+		"garbage":                text("vllm:num_requests_running{model_name=\"m\" 1\n"),
+		"a page without end":     text(strings.Repeat("vllm:num_requests_running 1\n", 1000)),
+		"a line without end":     text(strings.Repeat("x", 10_000)),
+		"a page of other things": text("go_goroutines 12\n"),
+		"no answer in time":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := serving(t, map[string]http.HandlerFunc{"good": text(good), "bad": bad})
+			s, _ := scraping(t, Options{Name: "pods", Pods: list("bad", "good"), MaxBytes: 5_000, Timeout: 200 * time.Millisecond})
+			rows, err := ask(t, s, query.AskRunning)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "good", Model: "m", Value: 1})
+		})
+	}
+}
+
+func TestWhenEveryPageFailsTheSourceSaysWhy(t *testing.T) {
+	list := serving(t, nil)
+	s, _ := scraping(t, Options{Name: "pods", Pods: list("a", "b")})
+	_, err := ask(t, s, query.AskPages)
+	if !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "HTTP 404") || !strings.Contains(err.Error(), "all 2 failed") {
+		t.Errorf("got %v, want that all 2 pages answered HTTP 404", err)
+	}
+}
+
+func TestNothingToScrapeIsAnAnswer(t *testing.T) {
+	s, _ := scraping(t, Options{Name: "pods"})
+	if rows, err := ask(t, s, query.AskPages); err != nil || len(rows) != 0 {
+		t.Errorf("got %v, %v; want no rows and no error", rows, err)
+	}
+}
+
+func TestAPodThatIsGoneIsForgotten(t *testing.T) {
+	list := serving(t, map[string]http.HandlerFunc{"a": text(vllmPage(1, 0, 0.1, 5)), "b": text(vllmPage(2, 0, 0.1, 5))})
+	var now atomic.Pointer[Targets]
+	both, one := list("a", "b"), list("a")
+	now.Store(&both)
+	s := New(clocktesting.NewFakeClock(noon), Options{Name: "pods", Pods: func(ctx context.Context) ([]Target, error) { return (*now.Load())(ctx) }})
+	s.round(t.Context())
+	now.Store(&one)
+	s.options.Interval = 0 // nothing to spread
+	s.round(t.Context())
+	close(s.first)
+	rows, err := ask(t, s, query.AskRunning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "a", Model: "m", Value: 1})
+}
+
+func TestCredentialsGoToPickersAndNeverToPods(t *testing.T) {
+	sent := make(chan string, 2)
+	list := serving(t, map[string]http.HandlerFunc{
+		"pod": func(w http.ResponseWriter, r *http.Request) {
+			sent <- "pod:" + r.Header.Get("Authorization")
+			text(vllmPage(1, 0, 0.1, 5))(w, r)
+		},
+		"epp": func(_ http.ResponseWriter, r *http.Request) { sent <- "epp:" + r.Header.Get("Authorization") },
+	})
+	s, _ := scraping(t, Options{Name: "pods", Pods: list("pod"), Pickers: list("epp"), Authorize: func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer secret")
+		return nil
+	}})
+	if _, err := ask(t, s, query.AskPages); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{<-sent, <-sent}
+	slices.Sort(got)
+	if want := []string{"epp:Bearer secret", "pod:"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRoundsFollowTheInterval(t *testing.T) {
+	var scrapes atomic.Int64
+	again := make(chan struct{}, 1)
+	list := serving(t, map[string]http.HandlerFunc{"a": func(w http.ResponseWriter, r *http.Request) {
+		if scrapes.Add(1) == 2 {
+			again <- struct{}{}
+		}
+		text(vllmPage(1, 0, 0.1, 5))(w, r)
+	}})
+	s, clk := scraping(t, Options{Name: "pods", Pods: list("a"), Interval: 5 * time.Second})
+	if _, err := ask(t, s, query.AskPages); err != nil {
+		t.Fatal(err)
+	}
+	for !clk.HasWaiters() {
+		if t.Context().Err() != nil {
+			t.Fatal("the source does not wait for the next round")
+		}
+	}
+	clk.Step(5 * time.Second)
+	<-again
+}
+
+func TestAnEndedContextAsksNothing(t *testing.T) {
+	s := New(clocktesting.NewFakeClock(noon), Options{Name: "pods"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Ask(ctx, query.Request{Ask: query.AskPages}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	f.Add(vllmPage(1, 2, 0.5, 7))
+	f.Add("vllm:num_requests_running{model_name=\"a\\\"b\\n\",engine=\"0\"} NaN\n")
+	f.Add("# TYPE vllm:num_requests_running histogram\nvllm:num_requests_running_bucket{le=\"x\"} 1\n")
+	wanted := wantedOfPods()
+	f.Fuzz(func(t *testing.T, body string) {
+		points, err := readPage(strings.NewReader(body), wanted, 1<<16)
+		if err != nil {
+			return
+		}
+		for _, p := range points {
+			if !wanted.has([]byte(p.name)) {
+				t.Errorf("%q was not asked for", p.name)
+			}
+		}
+		s := newStore("pods", time.Second)
+		target := Target{Namespace: "llm", Pod: "a"}
+		s.retain(servingPod, []Target{target})
+		s.add(servingPod, target, ago(15), points)
+		s.add(servingPod, target, noon, points)
+		v, err := s.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range query.Questions() {
+			v.answer(query.Request{Ask: q}, moment{at: noon, window: time.Minute})
+		}
+	})
+}
+
+func BenchmarkPage(b *testing.B) {
+	page := vllmPage(1, 2, 0.5, 7) + strings.Repeat("# TYPE http_requests_total counter\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"2xx\"} 12\n", 500)
+	wanted := wantedOfPods()
+	b.SetBytes(int64(len(page)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readPage(strings.NewReader(page), wanted, 1<<20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+// Target is a page to scrape.
+type Target struct {
+	Namespace string
+	Pod       string // whose page it is
+	Model     string // that the pod serves, "" for an endpoint picker
+	URL       string
+}
+
+// Targets lists what is to be scraped now. It reads caches and answers at once.
+type Targets func(ctx context.Context) ([]Target, error)
+
+// Options are the settings of a Source.
+type Options struct {
+	// Name is the job that rows of PageTime and ScrapeInterval name.
+	Name string
+	// Pods lists the serving pods, Pickers the endpoint pickers. Nil lists none.
+	Pods, Pickers Targets
+	// PickersOnly leaves the pages of the serving pods alone: their pickers speak
+	// for them.
+	PickersOnly bool
+	// Interval is the time between two scrapes of a page. 0 means 5s.
+	Interval time.Duration
+	// Timeout bounds one scrape. 0 means the interval, but 10s at most.
+	Timeout time.Duration
+	// Concurrency is how many pages may be under way at once. 0 means 32.
+	Concurrency int
+	// MaxBytes bounds a page. 0 means 8 MiB.
+	MaxBytes int64
+	// Client sends the requests. Nil means http.DefaultClient.
+	Client *http.Client
+	// Authorize adds credentials to a request to an endpoint picker, whose page
+	// may ask for them. Serving pods are never sent any: a pod belongs to whoever
+	// deployed it. Nil adds none.
+	Authorize func(*http.Request) error
+	// Observe is told of every scrape after it ended. It must be safe for
+	// concurrent use. Nil means nobody listens.
+	Observe func(took time.Duration, err error)
+}
+
+func (o Options) withDefaults() Options {
+	none := func(context.Context) ([]Target, error) { return nil, nil }
+	if o.Pods == nil {
+		o.Pods = none
+	}
+	if o.Pickers == nil {
+		o.Pickers = none
+	}
+	if o.Interval <= 0 {
+		o.Interval = 5 * time.Second
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = min(o.Interval, 10*time.Second)
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = 32
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 8 << 20
+	}
+	if o.Client == nil {
+		o.Client = http.DefaultClient
+	}
+	if o.Authorize == nil {
+		o.Authorize = func(*http.Request) error { return nil }
+	}
+	if o.Observe == nil {
+		o.Observe = func(time.Duration, error) {}
+	}
+	return o
+}
+
+// Source answers the catalogue from pages that it scrapes itself. Run scrapes;
+// Ask answers from memory and is safe for concurrent use.
+type Source struct {
+	options Options
+	clock   clock.WithTicker
+	store   *store
+	wanted  map[kind]families
+	// first is closed when every target was scraped once.
+	first chan struct{}
+}
+
+var _ collector.Source = (*Source)(nil)
+
+// New returns a Source that knows nothing until Run is under way.
+func New(clk clock.WithTicker, options Options) *Source {
+	options = options.withDefaults()
+	return &Source{
+		options: options, clock: clk, store: newStore(options.Name, options.Interval), first: make(chan struct{}),
+		wanted: map[kind]families{servingPod: wantedOfPods(), endpointPicker: wantedOfPickers()},
+	}
+}
+
+// errNothing is the error of a source whose every page fails.
+var errNothing = errors.New("no page could be scraped")
+
+// Ask answers a question from the pages scraped so far. It waits for the first
+// round of scrapes to end. It fails when no page of the last round could be
+// scraped, though there were some to be.
+func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return query.Answer{}, fmt.Errorf("asking the %s backend: %w", s.options.Name, err)
+	}
+	select {
+	case <-s.first:
+	case <-ctx.Done():
+		return query.Answer{}, fmt.Errorf("waiting for the first round of scrapes by the %s backend: %w", s.options.Name, ctx.Err())
+	}
+	view, err := s.store.view()
+	if err != nil {
+		return query.Answer{}, fmt.Errorf("%s backend: %w", s.options.Name, err)
+	}
+	at := request.At
+	if at.IsZero() {
+		at = s.clock.Now()
+	}
+	window := request.Window
+	if window <= 0 {
+		window = time.Minute
+	}
+	return query.Answer{At: at, Rows: view.answer(request, moment{at: at, window: window})}, nil
+}

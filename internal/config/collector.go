@@ -1,0 +1,82 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// The backends that metrics can be read from.
+const (
+	BackendPrometheus = "prometheus" // a store with the Prometheus HTTP API
+	BackendPods       = "pods"       // the pages of the serving pods themselves
+	BackendEPP        = "epp"        // the pages of the gateway's endpoint pickers
+)
+
+// Backends returns the names of the backends, the default first.
+func Backends() []string { return []string{BackendPrometheus, BackendPods, BackendEPP} }
+
+// Collector says where metrics come from, how long they are kept and how old
+// they may become.
+type Collector struct {
+	Backend string // one of Backends
+	Cache   Cache
+	Scrape  Scrape
+}
+
+// Scrape configures the backends that read pages themselves.
+type Scrape struct {
+	// Interval is the time between two looks at a page, 1s to 1m.
+	Interval time.Duration
+	// PickerSelector is the label selector of the endpoint pickers' pods.
+	PickerSelector string
+	// PickerPort is where they serve their page, 1 to 65535; 0 for what the pod
+	// says.
+	PickerPort int
+	// PickerToken, or the file PickerTokenPath, is the bearer token for their
+	// page. "" sends none. It is sent to every pod that the selector names.
+	PickerToken, PickerTokenPath string
+}
+
+// The range of the scrape interval: below, the pages cost more than they tell;
+// above, a page is never Fresh.
+const shortestScrape, longestScrape = time.Second, time.Minute
+
+func (c *Collector) define(d *definition) {
+	d.text(&c.Backend, "collector-backend", BackendPrometheus, "where metrics are read: "+strings.Join(Backends(), ", "))
+	c.Cache.define(d)
+	c.Scrape.define(d)
+}
+
+func (c *Collector) validate() error {
+	if !slices.Contains(Backends(), c.Backend) {
+		return &FieldError{Key: "COLLECTOR_BACKEND", Value: c.Backend, Want: oneOf(Backends())}
+	}
+	if err := c.Cache.validate(); err != nil {
+		return err
+	}
+	return c.Scrape.validate(c.Backend)
+}
+
+func (s *Scrape) define(d *definition) {
+	d.duration(&s.Interval, "scrape-interval", 5*time.Second, "time between two looks at a page (backends pods and epp), 1s to 1m")
+	d.text(&s.PickerSelector, "epp-selector", "inferencepool", "label selector of the endpoint pickers' pods (backends pods and epp); empty for none")
+	d.count(&s.PickerPort, "epp-port", 0, "port of the endpoint pickers' metrics page; 0 for the pod's annotation prometheus.io/port or its port named metrics")
+	d.secret(&s.PickerToken, "epp-bearer-token", "bearer token for the endpoint pickers' page; prefer a token file")
+	d.text(&s.PickerTokenPath, "epp-token-path", "", "file with the bearer token for it, read again when it changes; every pod of the selector is sent it")
+}
+
+func (s *Scrape) validate(backend string) error {
+	if err := within("SCRAPE_INTERVAL", s.Interval, shortestScrape, longestScrape); err != nil {
+		return err
+	}
+	if backend == BackendEPP && s.PickerSelector == "" {
+		return &FieldError{Key: "EPP_SELECTOR", Want: "a label selector with COLLECTOR_BACKEND=" + BackendEPP}
+	}
+	if _, err := labels.Parse(s.PickerSelector); err != nil {
+		return &FieldError{Key: "EPP_SELECTOR", Value: s.PickerSelector, Want: "a label selector, such as app=epp"}
+	}
+	return between("EPP_PORT", s.PickerPort, 0, 65535)
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Prometheus says where metrics are read and how to get at them.
+type Prometheus struct {
+	BaseURL                    string // required by BackendPrometheus
+	AllowInsecure              bool   // plain http is accepted
+	CACertPath, ClientCertPath string
+	ClientKeyPath, ServerName  string
+	InsecureSkipVerify         bool
+	BearerToken, TokenPath     string
+	Username, Password         string
+	Headers                    map[string]string
+	// ProxyURL is the proxy on the way, "" for what the environment says.
+	ProxyURL string
+	// Timeout bounds one query with its retries, > 0.
+	Timeout time.Duration
+	// Budget bounds all queries of one collection together, their retries
+	// included, 1s to 10m.
+	Budget time.Duration
+	// MaxResponseBytes bounds one answer, 64 KiB to 1 GiB.
+	MaxResponseBytes int
+}
+
+// The ranges of the settings.
+const (
+	shortestBudget, longestBudget = time.Second, 10 * time.Minute
+	leastResponse, mostResponse   = 64 << 10, 1 << 30
+)
+
+func (p *Prometheus) define(d *definition) {
+	d.text(&p.BaseURL, "prometheus-base-url", "", "URL of the Prometheus HTTP API (required by the backend prometheus)")
+	d.truth(&p.AllowInsecure, "allow-insecure-prometheus", false, "accept a Prometheus URL without https")
+	d.text(&p.CACertPath, "prometheus-ca-cert-path", "", "file with the CA certificates that Prometheus is verified by")
+	d.text(&p.ClientCertPath, "prometheus-client-cert-path", "", "file with the client certificate shown to Prometheus")
+	d.text(&p.ClientKeyPath, "prometheus-client-key-path", "", "file with the key of the client certificate")
+	d.text(&p.ServerName, "prometheus-server-name", "", "name that the certificate of Prometheus must carry, if not the URL's")
+	d.truth(&p.InsecureSkipVerify, "prometheus-tls-insecure-skip-verify", false, "do not verify the certificate of Prometheus")
+	d.secret(&p.BearerToken, "prometheus-bearer-token", "bearer token for Prometheus; prefer a token file")
+	d.text(&p.TokenPath, "prometheus-token-path", "", "file with the bearer token for Prometheus, read again when it changes")
+	d.text(&p.Username, "prometheus-username", "", "user name for Prometheus")
+	d.secret(&p.Password, "prometheus-password", "password for Prometheus")
+	d.headers(&p.Headers, "prometheus-headers", "headers for Prometheus as Name=value, separated by commas")
+	d.text(&p.ProxyURL, "prometheus-proxy-url", "", "URL of a proxy on the way to Prometheus; empty for HTTPS_PROXY and NO_PROXY")
+	d.duration(&p.Timeout, "prometheus-timeout", 10*time.Second, "longest time to wait for one query, its retries included")
+	d.duration(&p.Budget, "prometheus-budget", 20*time.Second, "longest time for all queries of one collection, 1s to 10m")
+	d.count(&p.MaxResponseBytes, "prometheus-max-response-bytes", 64<<20, "largest answer to one query, 64 KiB to 1 GiB")
+}
+
+func (p *Prometheus) validate(required bool) error {
+	if required && p.BaseURL == "" {
+		return errors.New("no Prometheus configuration found. Please set PROMETHEUS_BASE_URL environment variable or --prometheus-base-url")
+	}
+	if p.Timeout <= 0 {
+		return &FieldError{Key: "PROMETHEUS_TIMEOUT", Value: p.Timeout.String(), Want: "a positive duration"}
+	}
+	if err := within("PROMETHEUS_BUDGET", p.Budget, shortestBudget, longestBudget); err != nil {
+		return err
+	}
+	if err := between("PROMETHEUS_MAX_RESPONSE_BYTES", p.MaxResponseBytes, leastResponse, mostResponse); err != nil {
+		return err
+	}
+	if required && !p.InsecureSkipVerify {
+		return p.checkAuthorities()
+	}
+	return nil
+}
+
+// checkAuthorities refuses a file of authorities that holds none. One that is
+// missing or unreadable is named by whoever reads it.
+func (p *Prometheus) checkAuthorities() error {
+	if p.CACertPath == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(p.CACertPath)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return &FieldError{Key: "PROMETHEUS_CA_CERT_PATH", Value: p.CACertPath, Want: "a PEM file with one certificate or more"}
+	}
+	return nil
+}
+
+// headers declares a list of Name=value pairs.
+func (d *definition) headers(to *map[string]string, name, help string) {
+	d.fs.Func(name, help, func(text string) error {
+		headers := map[string]string{}
+		for pair := range strings.SplitSeq(text, ",") {
+			key, value, ok := strings.Cut(pair, "=")
+			if key = strings.TrimSpace(key); !ok || key == "" {
+				return fmt.Errorf("%q is not Name=value", pair)
+			}
+			headers[key] = strings.TrimSpace(value)
+		}
+		*to = headers
+		return nil
+	})
+	d.add(name)
+}

@@ -1,0 +1,129 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// The annotations by which a pod says where it serves its metrics, a convention
+// of Prometheus' configurations.
+const (
+	annotationScheme = "prometheus.io/scheme"
+	annotationPort   = "prometheus.io/port"
+	annotationPath   = "prometheus.io/path"
+	// annotationPage holds the URL of the metrics on a pod of the cache. No pod of
+	// the API server has it.
+	annotationPage = "wva.llmd.ai/page"
+)
+
+// defaultPort is where vLLM serves its metrics unless it is told otherwise.
+const defaultPort = 8000
+
+// stripKeepingPage is strip, and keeps where a pod serves its metrics.
+func stripKeepingPage(object any) (any, error) {
+	p, ok := object.(*corev1.Pod)
+	if !ok {
+		return strip(object)
+	}
+	page := pageOf(p)
+	if page == "" {
+		page = p.Annotations[annotationPage] // of a pod that was stripped before
+	}
+	stripped, err := strip(p)
+	if out, ok := stripped.(*corev1.Pod); ok && page != "" {
+		out.Annotations = map[string]string{annotationPage: page}
+	}
+	return stripped, err
+}
+
+// pageOf returns the URL of a pod's metrics, "" while it has no address: what
+// its annotations say, else the port that is named for metrics or, since engines
+// serve both at one port, for HTTP.
+func pageOf(p *corev1.Pod) string {
+	if p.Status.PodIP == "" {
+		return ""
+	}
+	port := p.Annotations[annotationPort]
+	if port == "" {
+		port = strconv.Itoa(metricsPort(p))
+	}
+	page := url.URL{
+		Scheme: cmp.Or(p.Annotations[annotationScheme], "http"),
+		Host:   net.JoinHostPort(p.Status.PodIP, port),
+		Path:   "/" + strings.TrimPrefix(cmp.Or(p.Annotations[annotationPath], "/metrics"), "/"),
+	}
+	return page.String()
+}
+
+// metricsPort returns the port at which a pod most likely serves metrics.
+func metricsPort(p *corev1.Pod) int {
+	best, rank := defaultPort, 4
+	names := []string{"metrics", "http-metrics", "http"}
+	for _, c := range p.Spec.Containers {
+		for _, port := range c.Ports {
+			at := slices.Index(names, port.Name)
+			if at < 0 {
+				at = len(names)
+			}
+			if at < rank {
+				best, rank = int(port.ContainerPort), at
+			}
+		}
+	}
+	return best
+}
+
+// Page is where a pod serves its metrics.
+type Page struct {
+	Namespace, Pod string
+	Model          string // that the pod serves, "" for an endpoint picker
+	URL            string
+}
+
+// Pages returns where the live pods of a fleet serve their metrics, in the
+// fleet's order. A pod without an address is left out, as is one that is not
+// Ready and so has no page yet.
+func Pages(fleet scaling.Fleet) []Page {
+	models := make(map[scaling.VariantKey]string, len(fleet.Variants))
+	for _, v := range fleet.Variants {
+		models[v.Key] = v.Model.ID
+	}
+	pages := make([]Page, 0, len(fleet.Pods))
+	for _, p := range fleet.Pods {
+		if p.Page != "" && p.Ready {
+			pages = append(pages, Page{Namespace: p.Namespace, Pod: p.Name, Model: models[p.Variant], URL: p.Page})
+		}
+	}
+	return pages
+}
+
+// Pickers returns where the endpoint pickers of gateways serve their metrics: the
+// Ready pods that selector matches, sorted by namespace and name.
+func (c *Cluster) Pickers(ctx context.Context, selector labels.Selector) ([]Page, error) {
+	var list corev1.PodList
+	if err := c.reader.List(ctx, &list, client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing endpoint pickers: %w", err)
+	}
+	var pages []Page
+	for i := range list.Items {
+		if p, ok := living(&list.Items[i]); ok && p.ready && p.page != "" {
+			pages = append(pages, Page{Namespace: p.namespace, Pod: p.name, URL: p.page})
+		}
+	}
+	slices.SortFunc(pages, func(a, b Page) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod))
+	})
+	return pages, nil
+}

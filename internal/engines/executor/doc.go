@@ -1,0 +1,14 @@
+// Package executor decides when a pass runs, and owns the only timers of the
+// autoscaler: one loop for the cluster, whatever the number of objects.
+//
+// There is one Executor with three modes:
+//
+//	mode      runs                                 a change
+//	hybrid    at its interval and on a change      is answered at once
+//	polling   at its interval                      waits for the interval
+//	reactive  on a change                          is answered at once
+//
+// All run once at the start. A pass that a change asks for starts no earlier
+// than a second after the last one did, and answers all changes until then.
+// Passes never overlap.
+package executor

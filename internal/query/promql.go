@@ -1,0 +1,190 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ScrapeSpan is how far back the last value of a gauge is looked for where the
+// window has none, and the span over which scrapes are counted. It is the
+// look-back of Prometheus, beyond which no scrape interval works anyway.
+const ScrapeSpan = 5 * time.Minute
+
+// The labels that identify a row.
+const (
+	podOf   = LabelNamespace + ", " + LabelPod + ", " + LabelPodName + ", " + LabelModel
+	modelOf = LabelNamespace + ", " + LabelModel
+)
+
+// PromQL returns the expression that answers r in PromQL, for every pod and every
+// model at once. Its rows are read by RowOf.
+func (r Request) PromQL() string {
+	of := newRenderer(r)
+	switch r.Ask {
+	case AskPages:
+		return engines(of.pages)
+	case AskEarlierPages:
+		return engines(of.earlierPages)
+	case AskScrapeIntervals:
+		return engines(of.scrapeIntervals)
+	case AskGateway:
+		return of.gateway()
+	default:
+		return of.recipes(r.Ask.Quantities())
+	}
+}
+
+// recipes renders a question about what recipes make up.
+func (r renderer) recipes(quantities []Quantity) string {
+	vectors := make([]string, len(quantities))
+	for i, q := range quantities {
+		vectors[i] = engines(func(e Engine) string { return r.recipe(e, q) })
+		if len(quantities) > 1 {
+			vectors[i] = stat(q, vectors[i])
+		}
+	}
+	return strings.Join(vectors, " or ")
+}
+
+// engines joins what the engines answer.
+func engines(render func(Engine) string) string {
+	var columns []string
+	for _, e := range Engines() {
+		if column := render(e); column != "" {
+			columns = append(columns, column)
+		}
+	}
+	return strings.Join(columns, " or ")
+}
+
+// recipe renders how q is made of the series of e, or "" where it is not.
+func (r renderer) recipe(e Engine, q Quantity) string {
+	recipe, ok := RecipeOf(e, q)
+	if !ok {
+		return ""
+	}
+	scope := modelOf
+	if q.Scope() == PerPod {
+		scope = podOf
+	}
+	var vector string
+	switch recipe.Over {
+	case Mean:
+		// `> 0` drops a model without observations, whose 0/0 would be NaN.
+		vector = "(" + r.sum(e, Rate, scope, recipe.Of) + " / (" + r.sum(e, Rate, scope, []Series{recipe.Per}) + " > 0))"
+	case Growth:
+		vector = r.sum(e, Growth, scope, recipe.Of) + " / " + seconds(r.window)
+	case Buckets:
+		vector = r.sum(e, Buckets, scope+", "+LabelBound, recipe.Of)
+	case Info:
+		vector = r.info(recipe.Of[0])
+	case Idle:
+		vector = r.idle(e, recipe)
+	default:
+		if recipe.Worst {
+			vector = r.worst(recipe.Over, recipe.Of[0])
+		} else {
+			vector = r.sum(e, recipe.Over, scope, recipe.Of)
+		}
+	}
+	if recipe.Scale != 0 && recipe.Scale != 1 {
+		vector = strconv.FormatFloat(recipe.Scale, 'f', -1, 64) + " * " + vector
+	}
+	return vector
+}
+
+// sum adds up addends, and the ranks of each, by the labels of scope. An
+// arithmetic + would lose what only one side has: addends are united instead,
+// told apart by a label of our own. Of models there are few, so they are added
+// up first; of pods there are as many before as after.
+func (r renderer) sum(e Engine, over Over, scope string, addends []Series) string {
+	by := "sum by (" + scope + ") ("
+	if len(addends) == 1 {
+		return by + r.fold(e, over, addends[0]) + ")"
+	}
+	parts := make([]string, len(addends))
+	for i, addend := range addends {
+		parts[i] = r.fold(e, over, addend)
+		if scope != podOf {
+			parts[i] = by + parts[i] + ")"
+		}
+		parts[i] = part(i, parts[i])
+	}
+	return by + strings.Join(parts, " or ") + ")"
+}
+
+// fold removes duplicates: after rates, never before, since raw counters of
+// several incarnations would fake resets. Each twin is folded by itself, so that
+// a page which has both names counts once.
+func (r renderer) fold(e Engine, over Over, s Series) string {
+	labels := slices.Concat([]string{podOf}, e.Ranks(), s.By)
+	suffix := ""
+	if over == Buckets {
+		labels, suffix = append(labels, LabelBound), "_bucket"
+	}
+	identity := strings.Join(labels, ", ")
+	terms := make([]string, len(s.Names))
+	for i, name := range s.Names {
+		terms[i] = "max by (" + identity + ") (" + r.samples(over, r.of(s, name+suffix)) + ")"
+	}
+	return strings.Join(terms, " or ")
+}
+
+// worst takes the largest value over ranks and duplicates at once.
+func (r renderer) worst(over Over, s Series) string {
+	terms := make([]string, len(s.Names))
+	for i, name := range s.Names {
+		terms[i] = "max by (" + podOf + ") (" + r.samples(over, r.of(s, name)) + ")"
+	}
+	return strings.Join(terms, " or ")
+}
+
+// info keeps the labels that count and no other.
+func (r renderer) info(s Series) string {
+	return "max by (" + strings.Join(append([]string{LabelNamespace, LabelPod, LabelPodName}, s.By...), ", ") + ") (" + r.of(s, s.Names[0]) + ")"
+}
+
+// samples renders what is done with the samples of a selector.
+func (r renderer) samples(over Over, selector string) string {
+	span := "[" + Duration(r.window) + "]"
+	switch over {
+	case Peak:
+		// Scrapes that stopped leave readings that age, and not a pod without
+		// any: the last value is looked for beyond the window.
+		aging := "[" + Duration(max(ScrapeSpan, r.window)) + "]"
+		return "max_over_time(" + selector + span + ") or last_over_time(" + selector + aging + ")"
+	case Rate, Buckets:
+		return "rate(" + selector + span + ")"
+	case Growth:
+		// Over the same window and with the same extrapolation as the rate of
+		// completions that it is added to.
+		return "delta(" + selector + span + ")"
+	case Idle:
+		// What holds nothing adds nothing.
+		return selector + " > 0"
+	default:
+		return selector
+	}
+}
+
+// part marks every addend but the first with a label of our own, which the sum
+// around it removes.
+func part(i int, vector string) string {
+	if i == 0 {
+		return vector
+	}
+	return labelled("part", strconv.Itoa(i), vector)
+}
+
+// stat marks the rows of a quantity of a question about several.
+func stat(q Quantity, vector string) string { return labelled(LabelStat, q.String(), vector) }
+
+func labelled(label, value, vector string) string {
+	return fmt.Sprintf(`label_replace(%s, "%s", "%s", "", "")`, vector, label, value)
+}
+
+// seconds renders d as a number to divide by, in step with Duration.
+func seconds(d time.Duration) string { return strconv.FormatInt(max(int64(d/time.Second), 1), 10) }

@@ -1,0 +1,223 @@
+package query
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestCatalogue pins every expression: a change of what is asked shows as a
+// difference to review. That a PromQL engine accepts them and that they answer
+// as described is tested in test/promql.
+func TestCatalogue(t *testing.T) {
+	var got bytes.Buffer
+	fmt.Fprintln(&got, "# Question, then what each of its quantities is and how it is asked for of each engine, over a window of 2m.")
+	window := 2 * time.Minute
+	of := renderer{window: window}
+	for _, ask := range Questions() {
+		fmt.Fprintf(&got, "\n## %s\n", ask)
+		for _, q := range ask.Quantities() {
+			fmt.Fprintf(&got, "%s [%s] per %s\n", q, q.Unit(), q.Scope())
+			for _, e := range Engines() {
+				if _, ok := RecipeOf(e, q); ok {
+					fmt.Fprintf(&got, "  %s: %s\n", e, of.recipe(e, q))
+				}
+			}
+		}
+		if _, ok := RecipeOf(VLLM, ask.Quantities()[0]); !ok {
+			fmt.Fprintf(&got, "  %s\n", Request{Ask: ask, Window: window}.PromQL())
+		}
+	}
+	fmt.Fprintf(&got, "\n## Whole, restricted\n%s\n", Request{
+		Ask: AskBuckets, Window: window, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
+	}.PromQL())
+	path := filepath.Join("testdata", "catalogue.txt")
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("catalogue (-want +got):\n%s", diff)
+	}
+}
+
+// metric finds the metric names of an expression with what restricts them.
+var metric = regexp.MustCompile(`((?:vllm|sglang):\w+|(?:llm_d_epp|inference)_\w+_\w+)(\{[^}]*\})?`)
+
+// expr asks with a window, for every namespace and model.
+func expr(ask Question) string { return Request{Ask: ask, Window: time.Minute}.PromQL() }
+
+func TestEveryQuestionIsAskedOfEveryEngineAndOnlyOnce(t *testing.T) {
+	for _, ask := range Questions() {
+		whole := expr(ask)
+		if ask == AskGateway {
+			continue
+		}
+		for _, e := range Engines() {
+			if !strings.Contains(whole, string(e)+":") {
+				t.Errorf("%s does not ask %s: %s", ask, e, whole)
+			}
+			for _, q := range ask.Quantities() {
+				if column := (renderer{window: time.Minute}).recipe(e, q); strings.Count(whole, column) != 1 && column != "" {
+					t.Errorf("%s of %s is not once in %s", q, e, ask)
+				}
+			}
+		}
+	}
+}
+
+func TestQuestionsAboutSeveralQuantitiesSayWhichARowIs(t *testing.T) {
+	stats := regexp.MustCompile(`"stat", "(\w+)", "", ""\)`)
+	for _, ask := range Questions() {
+		var got, want []string
+		for _, match := range stats.FindAllStringSubmatch(expr(ask), -1) {
+			got = append(got, match[1])
+		}
+		if quantities := ask.Quantities(); len(quantities) > 1 {
+			for _, q := range quantities {
+				want = append(want, q.String())
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", ask, diff)
+		}
+	}
+}
+
+func TestNamespacesRestrictEverySelector(t *testing.T) {
+	for _, test := range []struct {
+		namespaces []string
+		want       string
+	}{
+		{[]string{"team-a"}, `namespace="team-a"`},
+		{[]string{"team-a", "b.c"}, `namespace=~"team-a|b\\.c"`},
+	} {
+		for _, ask := range Questions() {
+			whole := Request{Ask: ask, Window: time.Minute, Namespaces: test.namespaces}.PromQL()
+			selectors := metric.FindAllStringSubmatch(whole, -1)
+			if len(selectors) == 0 {
+				t.Errorf("%s has no selector: %s", ask, whole)
+			}
+			for _, selector := range selectors {
+				if !strings.HasPrefix(selector[2], "{"+test.want) {
+					t.Errorf("%s: %s is not restricted to %s", ask, selector[0], test.want)
+				}
+			}
+		}
+	}
+}
+
+func TestModelsRestrictBucketsAlone(t *testing.T) {
+	for _, ask := range Questions() {
+		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()
+		for _, selector := range metric.FindAllStringSubmatch(whole, -1) {
+			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskBuckets; got != want {
+				t.Errorf("%s: %s restricted to models: %v, want %v", ask, selector[0], got, want)
+			}
+		}
+	}
+}
+
+func TestTwinsAreFoldedOneByOneAndNeverAdded(t *testing.T) {
+	for _, ask := range Questions() {
+		whole := expr(ask)
+		if strings.Contains(whole, " + ") || strings.Contains(whole, "__name__") {
+			t.Errorf("%s adds vectors or selects by a pattern of names: %s", ask, whole)
+		}
+	}
+	for _, e := range Engines() {
+		for _, q := range All() {
+			recipe, ok := RecipeOf(e, q)
+			if !ok || recipe.Over == Idle {
+				continue
+			}
+			column := renderer{window: time.Minute}.recipe(e, q)
+			for _, s := range slices.Concat(recipe.Of, []Series{recipe.Per}) {
+				for i := 1; i < len(s.Names); i++ {
+					joined := regexp.MustCompile(regexp.QuoteMeta(s.Names[i-1]) + `[^ ]* ?[^ ]*\) or max by \([^)]*\) \([^(]*\(?` + regexp.QuoteMeta(s.Names[i]))
+					if recipe.Over != Peak && !joined.MatchString(column) {
+						t.Errorf("%s of %s: %s and %s are not joined by `or` after a fold: %s", q, e, s.Names[i-1], s.Names[i], column)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestRatesAreTakenBeforeAnythingIsAdded(t *testing.T) {
+	for _, ask := range Questions() {
+		if whole := expr(ask); regexp.MustCompile(`(rate|delta|changes)\((sum|max|label)`).MatchString(whole) {
+			t.Errorf("%s takes the rate of an aggregate, which fakes resets: %s", ask, whole)
+		}
+	}
+}
+
+func TestExpressionsAreBalancedAndUseTheWindow(t *testing.T) {
+	for _, ask := range Questions() {
+		one, two := expr(ask), Request{Ask: ask, Window: 90 * time.Minute}.PromQL()
+		for _, pair := range []string{"()", "[]", "{}"} {
+			if strings.Count(one, pair[:1]) != strings.Count(one, pair[1:]) {
+				t.Errorf("%s: unbalanced %s in %s", ask, pair, one)
+			}
+		}
+		if strings.Contains(one, "%") || strings.Contains(one, "\n") {
+			t.Errorf("%s: a verb or a line break was left in %s", ask, one)
+		}
+		if one != two && !strings.Contains(two, "[90m]") {
+			t.Errorf("%s: no window of 90m in %s", ask, two)
+		}
+		windowless := []Question{AskPages, AskEarlierPages, AskScrapeIntervals, AskKVCacheUsage, AskQueueLength, AskRunning, AskKVCapacity}
+		if got, want := one == two, slices.Contains(windowless, ask); got != want {
+			t.Errorf("%s: independent of the window: %v, want %v", ask, got, want)
+		}
+	}
+}
+
+// FuzzModelNamesAreValues checks that whatever a model is called, its name is one
+// string of the expression, and that string matches the name and no other.
+func FuzzModelNamesAreValues(f *testing.F) {
+	for _, name := range []string{"", "org/m-1.5", `a"b`, `a\b`, `a\`, "a{b}c", "a\nb", "a|b", ".*", `\Q`, "\x00", "ü", "\u2028", "\xff", `"} or vector(1) #`, "`"} {
+		f.Add(name, name+"x")
+	}
+	shape := func(a, b string) string {
+		return Request{Ask: AskBuckets, Window: time.Minute, Models: []string{a, b}}.PromQL()
+	}
+	plain := strings.Split(shape("a", "b"), `"a|b"`)
+	f.Fuzz(func(t *testing.T, name, other string) {
+		literal := alternatives([]string{name, "model"})
+		if got := shape(name, "model"); got != strings.Join(plain, literal) {
+			t.Fatalf("%q changed more than a literal: %s", name, got)
+		}
+		pattern := unquote(t, literal)
+		expression, err := regexp.Compile("^(?s:" + pattern + ")$")
+		if err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		if name := strings.ToValidUTF8(name, "\uFFFD"); !expression.MatchString(name) {
+			t.Errorf("%s does not match %q", pattern, name)
+		}
+		if other := strings.ToValidUTF8(other, "\uFFFD"); other != valid(name) && other != "model" && expression.MatchString(other) {
+			t.Errorf("%s, of %q, matches %q", pattern, name, other)
+		}
+		one := strings.TrimPrefix(oneOf([]string{name}), "=")
+		if got, want := unquote(t, one), strings.ToValidUTF8(name, "\uFFFD"); got != want {
+			t.Errorf("one name: got %q, want %q", got, want)
+		}
+	})
+}

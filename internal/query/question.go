@@ -1,0 +1,135 @@
+package query
+
+import "time"
+
+// Question is what is asked at once, in one expression of a metrics store: one
+// quantity where its rows are many, several where they are few. The values are
+// dense from 0.
+type Question uint8
+
+// The questions.
+const (
+	// AskPages must be the first: the answers to the others are worth what the
+	// pages are that they come from.
+	AskPages Question = iota
+	// AskEarlierPages asks for PageTime 15 minutes back. It costs several times
+	// what AskPages does and is asked when a live pod has no page there.
+	AskEarlierPages
+	AskScrapeIntervals
+	AskKVCacheUsagePeak
+	AskKVCacheUsage
+	AskQueueLengthPeak
+	AskQueueLength
+	AskRunning
+	AskKVCapacity
+	AskQuiet
+	// AskStuck costs several times what AskQuiet does and is asked when that has
+	// a row.
+	AskStuck
+	AskFlow
+	AskMeans
+	AskGateway
+	// AskBuckets is asked for the models that have a latency objective.
+	AskBuckets
+
+	// QuestionCount is the number of questions, and so the most queries that one
+	// collection sends.
+	QuestionCount = iota
+)
+
+// topic is one line of the table of questions: a name and the first and the last
+// of the quantities asked about, which stand together in the catalogue.
+type topic struct {
+	name        string
+	first, last Quantity
+}
+
+func topics() [QuestionCount]topic {
+	return [QuestionCount]topic{
+		AskPages:            {"pages", PageTime, PageTime},
+		AskEarlierPages:     {"earlier_pages", PageTime, PageTime},
+		AskScrapeIntervals:  {"scrape_intervals", ScrapeInterval, ScrapeInterval},
+		AskKVCacheUsagePeak: {"kv_cache_usage_peak", KVCacheUsagePeak, KVCacheUsagePeak},
+		AskKVCacheUsage:     {"kv_cache_usage", KVCacheUsage, KVCacheUsage},
+		AskQueueLengthPeak:  {"queue_length_peak", QueueLengthPeak, QueueLengthPeak},
+		AskQueueLength:      {"queue_length", QueueLength, QueueLength},
+		AskRunning:          {"running", Running, Running},
+		AskKVCapacity:       {"kv_capacity", KVCapacity, KVCapacity},
+		AskQuiet:            {"quiet", Quiet, Quiet},
+		AskStuck:            {"stuck", Stuck, Stuck},
+		AskFlow:             {"flow", Completions, InFlightGrowth},
+		AskMeans:            {"means", InputTokens, PrefixHits},
+		AskGateway:          {"gateway", GatewaySeen, GatewayArrivals},
+		AskBuckets:          {"buckets", TTFTBuckets, ITLBuckets},
+	}
+}
+
+// Questions returns every question.
+func Questions() []Question {
+	all := make([]Question, QuestionCount)
+	for i := range all {
+		all[i] = Question(i)
+	}
+	return all
+}
+
+// String returns the name of q, fit for a log key or a metric label.
+func (q Question) String() string { return q.topic().name }
+
+// Quantities returns what the rows of an answer to q may be, in catalogue order.
+func (q Question) Quantities() []Quantity {
+	t := q.topic()
+	var all []Quantity
+	for quantity := t.first; quantity <= t.last; quantity++ {
+		all = append(all, quantity)
+	}
+	return all
+}
+
+// topic returns the line of q. It panics on a value that is not in the table.
+func (q Question) topic() topic {
+	if int(q) >= QuestionCount {
+		panic("query: no such question")
+	}
+	return topics()[q]
+}
+
+// Request is a question with its particulars.
+type Request struct {
+	Ask Question
+	// At is the instant to answer for. Zero asks for the source's own now, so
+	// that the source's clock judges the source's samples.
+	At time.Time
+	// Window is the span of peaks, rates and means. It should span four scrape
+	// intervals or more: below two a rate has no result. 0 where Ask has none.
+	Window time.Duration
+	// Namespaces restricts the answer. Empty means all.
+	Namespaces []string
+	// Models restricts the answer to AskBuckets to these model names. It is
+	// ignored elsewhere. Any text is a name: a store is given it as a value.
+	Models []string
+}
+
+// QuietSpan is how long nothing must move for a pod to be Quiet or Stuck: the
+// window, but 2 minutes at least.
+func QuietSpan(window time.Duration) time.Duration { return max(2*time.Minute, window) }
+
+// Answer is what came back for a Request.
+type Answer struct {
+	// At is the instant that the answer is for, on the source's clock. Zero where
+	// the source did not say: an empty answer of Prometheus has no time.
+	At   time.Time
+	Rows []Row
+}
+
+// Row is one number of an answer. Which fields say what it is about depends on
+// the Scope of its Quantity; the others are empty.
+type Row struct {
+	Quantity  Quantity
+	Namespace string
+	Pod       string  // as the source names it, a rank suffix included
+	Model     string  // as the serving engine names it; "" where the source does not say
+	Job       string  // what scraped the page: of PageTime and ScrapeInterval
+	Bound     float64 // upper bound of a bucket [ms], of TTFTBuckets and ITLBuckets
+	Value     float64 // in the Unit of Quantity; NaN and infinities as the source has them
+}

@@ -1,0 +1,113 @@
+package query_test
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+func TestEveryQuantityBelongsToOneQuestion(t *testing.T) {
+	got := map[query.Quantity][]query.Question{}
+	for _, ask := range query.Questions() {
+		for _, q := range ask.Quantities() {
+			got[q] = append(got[q], ask)
+		}
+	}
+	want := map[query.Quantity][]query.Question{
+		// When a page was scraped last is asked twice: cheaply, and far back.
+		query.PageTime:         {query.AskPages, query.AskEarlierPages},
+		query.ScrapeInterval:   {query.AskScrapeIntervals},
+		query.KVCacheUsagePeak: {query.AskKVCacheUsagePeak},
+		query.KVCacheUsage:     {query.AskKVCacheUsage},
+		query.QueueLengthPeak:  {query.AskQueueLengthPeak},
+		query.QueueLength:      {query.AskQueueLength},
+		query.Running:          {query.AskRunning},
+		query.KVCapacity:       {query.AskKVCapacity},
+		query.Quiet:            {query.AskQuiet},
+		query.Stuck:            {query.AskStuck},
+		query.Completions:      {query.AskFlow},
+		query.InFlightGrowth:   {query.AskFlow},
+		query.InputTokens:      {query.AskMeans},
+		query.OutputTokens:     {query.AskMeans},
+		query.TTFT:             {query.AskMeans},
+		query.ITL:              {query.AskMeans},
+		query.PrefixHits:       {query.AskMeans},
+		query.TTFTBuckets:      {query.AskBuckets},
+		query.ITLBuckets:       {query.AskBuckets},
+		query.GatewaySeen:      {query.AskGateway},
+		query.GatewayQueue:     {query.AskGateway},
+		query.GatewayArrivals:  {query.AskGateway},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("questions of each quantity (-want +got):\n%s", diff)
+	}
+	if len(got) != query.Count {
+		t.Errorf("got %d quantities in questions, want %d", len(got), query.Count)
+	}
+}
+
+func TestOneCollectionAsksFifteenQuestionsAtMost(t *testing.T) {
+	if got := len(query.Questions()); got > 15 {
+		t.Errorf("got %d questions", got)
+	}
+}
+
+func TestNamesAreLabelValuesAndDiffer(t *testing.T) {
+	var quantities, questions []string
+	for _, q := range query.All() {
+		quantities = append(quantities, q.String())
+	}
+	for _, ask := range query.Questions() {
+		questions = append(questions, ask.String())
+	}
+	for _, names := range [][]string{quantities, questions} {
+		for i, name := range names {
+			if !regexp.MustCompile(`^[a-z][a-z_]*[a-z]$`).MatchString(name) || slices.Contains(names[:i], name) {
+				t.Errorf("the name %q is taken or no label value to like", name)
+			}
+		}
+	}
+}
+
+// TestRowsOfAQuestionAreOfOneScope keeps rows that a Row cannot tell apart from
+// standing in one answer.
+func TestRowsOfAQuestionAreOfOneScope(t *testing.T) {
+	for _, ask := range query.Questions() {
+		for _, q := range ask.Quantities() {
+			if got, want := q.Scope(), ask.Quantities()[0].Scope(); got != want {
+				t.Errorf("%s: %s is per %s, want per %s", ask, q, got, want)
+			}
+		}
+	}
+}
+
+func TestWhatIsNotInTheCataloguePanics(t *testing.T) {
+	for name, call := range map[string]func(){
+		"quantity": func() { _ = query.Quantity(query.Count).String() },
+		"question": func() { _ = query.Question(query.QuestionCount).Quantities() },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("got an answer for a %s that does not exist", name)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func TestQuietSpanIsTwoMinutesAtLeast(t *testing.T) {
+	for window, want := range map[time.Duration]time.Duration{
+		0: 2 * time.Minute, time.Minute: 2 * time.Minute, 4 * time.Minute: 4 * time.Minute,
+	} {
+		if got := query.QuietSpan(window); got != want {
+			t.Errorf("window %s: got %s, want %s", window, got, want)
+		}
+	}
+}

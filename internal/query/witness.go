@@ -1,0 +1,88 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// earlier is how far back a page is looked for that is not there now, beyond the
+// look-back of a selector and a staleness marker: what stopped answering is not
+// what never did. The steps lie on multiples of 30s, so a scrape seems up to 30s
+// older than it is.
+const earlier = "[15m:30s]"
+
+// pages is when each page was scraped last, by job. timestamp must stand on a
+// bare selector: of an aggregate it is the time of the evaluation.
+func (r renderer) pages(e Engine) string {
+	return "max by (" + podOf + ", " + LabelJob + ") (timestamp(" + r.selector(e.Witness()) + "))"
+}
+
+// earlierPages is pages of the last 15 minutes.
+func (r renderer) earlierPages(e Engine) string {
+	return "max by (" + podOf + ", " + LabelJob + ") (max_over_time(timestamp(" + r.selector(e.Witness()) + ")" + earlier + "))"
+}
+
+// scrapeIntervals divides a span by the scrapes of the witness within it: those
+// of the median pod of each job. Only pods count that were there at the
+// beginning of ScrapeSpan, else a young pod would pass for one that is scraped
+// rarely, and of the counts of the last ScrapeSpan the largest, so that an outage
+// does not pass for a long interval. While no pod is that old, a minute stands
+// for it, if the scrapes are enough to be divided by: an interval of 15 seconds
+// or less, which of a pod younger than that minute seems longer than it is but
+// no longer than 15 seconds. There is no row before that.
+func (r renderer) scrapeIntervals(e Engine) string {
+	const enough = 4
+	witness := r.selector(e.Witness())
+	median := "quantile by (" + LabelNamespace + ", " + LabelJob + ") (0.5, %s)"
+	scrapes := func(span time.Duration) string { return "count_over_time(" + witness + "[" + Duration(span) + "])" }
+	old := fmt.Sprintf(median, scrapes(ScrapeSpan)+" and "+witness+" offset "+Duration(ScrapeSpan))
+	young := fmt.Sprintf(median, scrapes(time.Minute))
+	return fmt.Sprintf("%s / max_over_time((%s)[%s:1m]) or %s / (%s >= %d)",
+		seconds(ScrapeSpan), old, Duration(ScrapeSpan), seconds(time.Minute), young, enough)
+}
+
+// idle renders Idle. The conditions are put one after the other onto rows that
+// become few: each looks at every pod, but nothing is labelled or added up for
+// it.
+func (r renderer) idle(e Engine, recipe Recipe) string {
+	span, on := Duration(QuietSpan(r.window)), " on ("+podOf+") "
+	holds := func(offset string) string {
+		var terms []string
+		for _, selector := range r.selectors(recipe.Holds) {
+			terms = append(terms, selector+offset+" > 0")
+		}
+		return " and" + on + "(" + strings.Join(terms, " or ") + ")"
+	}
+	var vector strings.Builder
+	if equal(recipe.Of, recipe.Holds) {
+		vector.WriteString(r.sum(e, Idle, podOf, recipe.Of))
+	} else {
+		vector.WriteString(r.sum(e, Last, podOf, recipe.Of) + holds(""))
+	}
+	vector.WriteString(holds(" offset " + span))
+	for _, selector := range r.selectors(recipe.Still) {
+		vector.WriteString(" unless" + on + "(changes(" + selector + "[" + span + "]) > 0)")
+	}
+	if recipe.Scrapes > 0 {
+		fmt.Fprintf(&vector, " and%s(count_over_time(%s[%s]) >= %d)", on, r.selector(e.Witness()), span, recipe.Scrapes)
+	}
+	return vector.String()
+}
+
+// selectors renders a selector of each name of each of the series.
+func (r renderer) selectors(series []Series) []string {
+	var all []string
+	for _, s := range series {
+		for _, name := range s.Names {
+			all = append(all, r.of(s, name))
+		}
+	}
+	return all
+}
+
+// equal reports whether a and b name the same series in the same order.
+func equal(a, b []Series) bool {
+	return slices.EqualFunc(a, b, func(x, y Series) bool { return slices.Equal(x.Names, y.Names) })
+}

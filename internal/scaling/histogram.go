@@ -1,0 +1,67 @@
+package scaling
+
+import "math"
+
+// Histogram is a distribution of latencies as a store keeps it: how often per
+// second an observation was at or below each bound. The zero value is Absent.
+type Histogram struct {
+	State   Freshness `json:"state"`
+	Buckets []Bucket  `json:"buckets,omitempty"` // finite bounds, ascending and distinct
+	Total   float64   `json:"total,omitempty"`   // observations/s, the bucket without a bound
+}
+
+// Bucket is one bucket of a Histogram.
+type Bucket struct {
+	Bound float64 `json:"bound"` // ms
+	Rate  float64 `json:"rate"`  // observations/s at or below Bound
+}
+
+// Side says on which side of an Estimate the true quantile lies.
+type Side uint8
+
+// The sides.
+const (
+	// Around: between two bounds, interpolated.
+	Around Side = iota
+	// AtMost: in the first bucket, of which only the upper end is known. The value
+	// is interpolated from 0, which is a guess; the bucket's bound is not.
+	AtMost
+	// AtLeast: beyond the last bound, which is the value.
+	AtLeast
+)
+
+// Estimate is a quantile read off a Histogram.
+type Estimate struct {
+	Value float64 // ms
+	Side  Side
+}
+
+// Quantile returns the value below which the part q of the observations lies,
+// for q in (0, 1), and false where there is nothing to say: the Histogram is not
+// known, has no bound or no observation, or q is out of range.
+//
+// It follows histogram_quantile of PromQL: linear within a bucket, from 0 within
+// the first, the last bound beyond it, and buckets that decrease (as sums over
+// different layouts do) raised to their predecessor.
+func (h Histogram) Quantile(q float64) (Estimate, bool) {
+	n := len(h.Buckets)
+	if h.State < Aging || n == 0 || !(q > 0 && q < 1) {
+		return Estimate{}, false
+	}
+	total := h.Total
+	for _, b := range h.Buckets {
+		total = max(total, b.Rate)
+	}
+	if !(total > 0) || math.IsInf(total, 0) {
+		return Estimate{}, false
+	}
+	rank, start, below, side := q*total, 0.0, 0.0, AtMost
+	for _, b := range h.Buckets {
+		reached := max(below, b.Rate)
+		if reached >= rank {
+			return Estimate{Value: start + (b.Bound-start)*(rank-below)/(reached-below), Side: side}, true
+		}
+		start, below, side = b.Bound, reached, Around
+	}
+	return Estimate{Value: h.Buckets[n-1].Bound, Side: AtLeast}, true
+}

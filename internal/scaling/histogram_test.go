@@ -1,0 +1,86 @@
+package scaling
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// histogram returns a Fresh one of pairs of bound and rate, and a total.
+func histogram(total float64, pairs ...float64) Histogram {
+	h := Histogram{State: Fresh, Total: total}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Buckets = append(h.Buckets, Bucket{Bound: pairs[i], Rate: pairs[i+1]})
+	}
+	return h
+}
+
+func TestQuantileInterpolatesAsPromQLDoes(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		h    Histogram
+		q    float64
+		want Estimate
+		ok   bool
+	}{
+		// 10 observations: 4 up to 100, 4 in (100, 200], 2 in (200, 400].
+		{"the middle of a bucket", histogram(10, 100, 4, 200, 8, 400, 10), 0.6, Estimate{150, Around}, true},
+		{"the end of a bucket", histogram(10, 100, 4, 200, 8, 400, 10), 0.8, Estimate{200, Around}, true},
+		{"the first bucket", histogram(10, 100, 4, 200, 8, 400, 10), 0.2, Estimate{50, AtMost}, true},
+		{"beyond the last bound", histogram(10, 100, 4, 200, 8), 0.9, Estimate{200, AtLeast}, true},
+		{"all beyond the last bound", histogram(10, 100, 0, 200, 0), 0.5, Estimate{200, AtLeast}, true},
+		{"an empty bucket is skipped", histogram(10, 100, 5, 200, 5, 400, 10), 0.75, Estimate{300, Around}, true},
+		{"a bucket that decreases is raised", histogram(10, 100, 6, 200, 3, 400, 10), 0.8, Estimate{300, Around}, true},
+		{"a total below a bucket is raised", histogram(5, 100, 4, 200, 8), 0.75, Estimate{150, Around}, true},
+		{"no observations", histogram(0, 100, 0), 0.5, Estimate{}, false},
+		{"no bounds", histogram(10), 0.5, Estimate{}, false},
+		{"no such part: 0", histogram(10, 100, 10), 0, Estimate{}, false},
+		{"no such part: 1", histogram(10, 100, 10), 1, Estimate{}, false},
+		{"no such part: NaN", histogram(10, 100, 10), math.NaN(), Estimate{}, false},
+		{"infinitely many", histogram(math.Inf(1), 100, 10), 0.5, Estimate{}, false},
+		{"not known", Histogram{State: Stale, Total: 10, Buckets: []Bucket{{100, 10}}}, 0.5, Estimate{}, false},
+		{"late", Histogram{State: Aging, Total: 10, Buckets: []Bucket{{100, 5}, {200, 10}}}, 0.75, Estimate{150, Around}, true},
+	} {
+		got, ok := tc.h.Quantile(tc.q)
+		if ok != tc.ok || math.Abs(got.Value-tc.want.Value) > 1e-9 || got.Side != tc.want.Side {
+			t.Errorf("%s: got %+v, %v, want %+v, %v", tc.name, got, ok, tc.want, tc.ok)
+		}
+	}
+}
+
+func TestQuantileGrowsWithItsPart(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		h := Histogram{State: Fresh}
+		bound := 0.0
+		for range 1 + random.IntN(10) {
+			bound += 1 + 100*random.Float64()
+			h.Buckets = append(h.Buckets, Bucket{Bound: bound, Rate: 10 * random.Float64()}) // not even ascending
+		}
+		h.Total = 10 * random.Float64()
+		last := 0.0
+		for q := 0.01; q < 1; q += 0.01 {
+			got, ok := h.Quantile(q)
+			if !ok || got.Value < last || got.Value > bound {
+				t.Fatalf("%+v: quantile %.2f is %+v after %v", h, q, got, last)
+			}
+			last = got.Value
+		}
+	}
+}
+
+func TestHistogramSurvivesJSON(t *testing.T) {
+	want := histogram(10, 100, 4, 200, 8)
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Histogram
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Buckets) != 2 || got.Buckets[1] != want.Buckets[1] || got.Total != 10 || got.State != Fresh {
+		t.Errorf("got %+v from %s", got, text)
+	}
+}
