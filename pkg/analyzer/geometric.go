@@ -1,0 +1,72 @@
+package analyzer
+
+import "math"
+
+// geometric holds the sums over a queue of n places behind a server that is busy in
+// all of them, so that each state is x times as likely as the one before:
+//
+//	open   = x^0 + ... + x^(n-1)
+//	last   = x^n
+//	moment = 1 x^1 + 2 x^2 + ... + n x^n
+//
+// All three are multiplied with scale = min(1, x^-n), which keeps them finite above
+// utilization 1.
+type geometric struct {
+	scale, open, last, moment float64
+}
+
+// newGeometric sums for x = arrival/service and n places. The distance from 1 is taken from
+// the two rates, not from their quotient: that is what keeps the sums accurate at and
+// around utilization 1.
+func newGeometric(arrival, service float64, n int) geometric {
+	if arrival <= service {
+		g := descending((service-arrival)/service, n)
+		g.scale = 1
+		return g
+	}
+	// Above 1 the sums run from the full end, with 1/x.
+	g := descending((arrival-service)/arrival, n)
+	return geometric{
+		scale:  g.last,
+		open:   g.open * service / arrival,
+		last:   1,
+		moment: float64(n)*(g.open+g.last) - g.moment,
+	}
+}
+
+// descending sums for x = 1-e with e in [0, 1]; scale is left out.
+func descending(e float64, n int) geometric {
+	places := float64(n)
+	if n == 0 {
+		return geometric{last: 1}
+	}
+	if e == 0 {
+		return geometric{open: places, last: 1, moment: places * (places + 1) / 2}
+	}
+	log := math.Log1p(-e)
+	lost := -math.Expm1(places * log) // 1 - x^n
+	g := geometric{open: lost / e, last: 1 - lost}
+	if lost > 0.5 {
+		g.last = math.Exp(places * log) // where 1-lost would cancel
+	}
+	if places*e >= 1 || e >= 0.1 {
+		g.moment = (1 - e) * (g.open - places*g.last) / e
+		return g
+	}
+	// Close to 1 that difference cancels. The mean of a geometric distribution cut off
+	// at n, with d = log(x)/2 and the Langevin function L, does not:
+	mean := (places + (places+1)*langevin((places+1)*log/2) - langevin(log/2)) / 2
+	g.moment = mean * (g.open + g.last)
+	return g
+}
+
+// langevin is coth(z) - 1/z by its continued fraction (Lambert's, shifted by one
+// term), to the last bit for |z| < 1.
+func langevin(z float64) float64 {
+	z2 := z * z
+	f := 17.0
+	for odd := 15.0; odd >= 3; odd -= 2 {
+		f = odd + z2/f
+	}
+	return z / f
+}

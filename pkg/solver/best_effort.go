@@ -1,0 +1,92 @@
+package solver
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
+)
+
+// checkPolicy returns the policy that is meant.
+func checkPolicy(p config.SaturationPolicy) (config.SaturationPolicy, error) {
+	if p == "" {
+		return config.PolicyNone, nil
+	}
+	if !slices.Contains(config.Policies(), p) {
+		return "", fmt.Errorf("saturation policy %q: want one of %q", p, config.Policies())
+	}
+	return p, nil
+}
+
+// bestEffort gives servers that could not be served in full what the policy
+// allows them of the stock that is left, never more than they want. The servers
+// come in the order of their turns; it adds to given and takes from left.
+func bestEffort(policy config.SaturationPolicy, servers []core.Choice, given map[string][]core.Allocation, left stock) {
+	switch policy {
+	case config.PolicyPriorityExhaustive:
+		for _, c := range servers {
+			exhaust(c, given, left)
+		}
+	case config.PolicyPriorityRoundRobin:
+		for len(servers) > 0 {
+			p := servers[0].Priority
+			end := slices.IndexFunc(servers, func(c core.Choice) bool { return c.Priority != p })
+			if end < 0 {
+				end = len(servers)
+			}
+			takeTurns(servers[:end], given, left)
+			servers = servers[end:]
+		}
+	case config.PolicyRoundRobin:
+		takeTurns(servers, given, left)
+	case config.PolicyNone:
+	}
+}
+
+// exhaust gives a server all that it can use of the first candidate that fits.
+func exhaust(c core.Choice, given map[string][]core.Allocation, left stock) {
+	for _, a := range c.Candidates {
+		if n := left.fits(a); n > 0 {
+			a = a.Limit(n)
+			left.take(a)
+			given[c.Server.Name] = []core.Allocation{a}
+			return
+		}
+	}
+}
+
+// takeTurns gives the servers one replica each in turn, of the first candidate
+// that fits at the first turn, until none can be given.
+func takeTurns(servers []core.Choice, given map[string][]core.Allocation, left stock) {
+	chosen := make([]int, len(servers)) // the candidate, -1 if none fits
+	got := make([]int, len(servers))
+	for i, c := range servers {
+		chosen[i] = -1
+		for j, a := range c.Candidates {
+			if one := a.Limit(1); left.fits(one) > 0 {
+				left.take(one)
+				chosen[i], got[i] = j, 1
+				break
+			}
+		}
+	}
+	for gave := true; gave; {
+		gave = false
+		for i, c := range servers {
+			if chosen[i] < 0 || got[i] == c.Candidates[chosen[i]].Replicas {
+				continue
+			}
+			if one := c.Candidates[chosen[i]].Limit(1); left.fits(one) > 0 {
+				left.take(one)
+				got[i]++
+				gave = true
+			}
+		}
+	}
+	for i, c := range servers {
+		if chosen[i] >= 0 {
+			given[c.Server.Name] = []core.Allocation{c.Candidates[chosen[i]].Limit(got[i])}
+		}
+	}
+}

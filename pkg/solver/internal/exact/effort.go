@@ -1,0 +1,41 @@
+package exact
+
+import "math"
+
+// effort counts what a call of Solve does and knows when to end.
+type effort struct {
+	nodes, iterations, work int
+	limit                   int         // of work in all
+	stage                   int         // of work until the present stage ends
+	stop                    func() bool // may be nil
+	ended                   bool
+}
+
+func newEffort(params Params) *effort {
+	e := &effort{limit: params.MaxWork, stage: math.MaxInt, stop: params.Stop}
+	if e.limit <= 0 {
+		e.limit = math.MaxInt
+	}
+	return e
+}
+
+// over reports whether the present stage must end.
+func (e *effort) over() bool {
+	return e.spent() || e.work >= e.stage
+}
+
+// spent reports whether the search must end altogether.
+func (e *effort) spent() bool {
+	if !e.ended && (e.work >= e.limit || e.stop != nil && e.stop()) {
+		e.ended = true
+	}
+	return e.ended
+}
+
+// begin starts a stage that may do so much work.
+func (e *effort) begin(quota int) {
+	e.stage = math.MaxInt
+	if quota < math.MaxInt-e.work {
+		e.stage = e.work + quota
+	}
+}

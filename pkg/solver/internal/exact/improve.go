@@ -1,0 +1,191 @@
+package exact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// search looks for solutions near the relaxation that was solved last.
+func (t *tree) search(r relaxed, root bool) {
+	if t.p.effort.over() {
+		return
+	}
+	better := t.build(t.dual.prices)
+	if root {
+		better = t.dive(r) || better
+	}
+	t.searched++
+	for again := better || t.searched%mendEvery == 1; again; again = better {
+		better = !t.plain && len(t.best) > 2*mendGroups && t.mend()
+		if !better {
+			better = t.exchange()
+		}
+	}
+}
+
+// build makes a solution from the relaxation that was solved last, or if that
+// does not fit, shifts the best one towards its prices. It reports whether
+// that is a new best one.
+func (t *tree) build(prices []float64) bool {
+	if !t.pack.fill(prices, t.dual.weights, t.dual.active) {
+		t.pack.load(t.best)
+	}
+	t.pack.polish(prices)
+	return t.keep()
+}
+
+// exchange improves the best solution by pairs of groups.
+func (t *tree) exchange() bool {
+	better := false
+	t.pack.load(t.best)
+	for t.root < t.cutoff() && t.pack.exchange(t.prices, t.cost-t.root) {
+		t.pack.polish(t.prices)
+		if !t.keep() {
+			break
+		}
+		better = true
+	}
+	return better
+}
+
+// A mend solves the problem of a part of the groups anew in the room that the
+// best solution leaves them: so many groups and nodes of a tree of their own,
+// and so many parts in turn that may bring nothing.
+const (
+	mendGroups = 12
+	mendNodes  = 24
+	mendParts  = 6
+	mendEvery  = 4 // nodes
+)
+
+// mend improves the best solution part by part. Half of each part are the
+// groups that are farthest from what they would do at the prices of the root,
+// half are others in turn.
+func (t *tree) mend() bool {
+	better := false
+	for failed := 0; failed < mendParts && t.root < t.cutoff() && !t.p.effort.over(); {
+		if t.mendPart(t.choosePart()) {
+			better = true
+		} else {
+			failed++
+			t.turn++
+		}
+	}
+	return better
+}
+
+// choosePart chooses the groups of the present turn.
+func (t *tree) choosePart() []int {
+	order := make([]int, len(t.best))
+	regret := make([]float64, len(t.best))
+	for i, c := range t.best {
+		order[i] = i
+		least := math.Inf(1)
+		for _, other := range t.p.pool[i] {
+			least = min(least, other.at(t.prices))
+		}
+		regret[i] = c.at(t.prices) - least
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return -cmp.Compare(regret[a], regret[b]) })
+	// All others take their turn with the first, then with the next, and so on.
+	const half = mendGroups / 2
+	n := len(order)
+	turns := (n - 1) / half
+	first, other := t.turn/turns*half, t.turn%turns
+	part := make([]int, 0, mendGroups)
+	for k := range mendGroups {
+		at := first + k
+		if k >= half {
+			at += other * half
+		}
+		part = append(part, order[at%n])
+	}
+	slices.Sort(part)
+	return slices.Compact(part)
+}
+
+// mendPart solves these groups anew.
+func (t *tree) mendPart(part []int) bool {
+	t.pack.load(t.best)
+	groups := make([]*group, len(part))
+	skips := make([]skip, len(part))
+	start := make([]*column, len(part))
+	for k, i := range part {
+		groups[k], skips[k], start[k] = t.p.groups[i], t.p.skips[i], t.pack.release(i)
+	}
+	p := newProgram(groups, skips, t.pack.room, t.p.effort)
+	p.whole = t.p.whole
+	for k, i := range part {
+		for _, c := range t.p.pool[i] {
+			if t.pack.fits(c) {
+				p.pool[k] = append(p.pool[k], c)
+			}
+		}
+	}
+	sub := newTree(p, start, 0)
+	sub.plain, sub.most, sub.prices = true, mendNodes, t.prices
+	before := sub.cost
+	sub.run()
+	if sub.cost >= before {
+		return false
+	}
+	for k, i := range part {
+		t.pack.put(i, sub.best[k])
+	}
+	return t.keep()
+}
+
+// decided is the weight from which on a dive takes a column for chosen.
+const decided = 0.9
+
+// dive looks for a solution by deciding group after group, the clearest first,
+// and solving the relaxation of the others anew.
+func (t *tree) dive(r relaxed) bool {
+	boxes := append([]*box(nil), t.p.open...)
+	better := false
+	for t.cost > 0 && t.fix(boxes) && !t.p.effort.over() {
+		r = t.dual.solve(boxes, r.prices, max(r.mu, 1e-3*t.cost/float64(len(boxes))), aim{cutoff: t.cutoff(), tolerance: 0.05 * (t.cost - t.cutoff())})
+		if r.bound >= t.cutoff() {
+			break
+		}
+		better = t.build(t.dual.prices) || better
+	}
+	return better
+}
+
+// fix decides the groups whose weights favour one column clearly, at least the
+// clearest. It is false if all were decided before.
+func (t *tree) fix(boxes []*box) bool {
+	clearest, most := -1, 0.0
+	fixed := false
+	for i, b := range boxes {
+		if b.only != nil {
+			continue
+		}
+		k := heaviest(t.dual.weights[i])
+		w := t.dual.weights[i][k]
+		if w >= decided {
+			boxes[i] = &box{only: t.dual.active[i][k]}
+			fixed = true
+		} else if w > most {
+			clearest, most = i, w
+		}
+	}
+	if !fixed && clearest >= 0 {
+		boxes[clearest] = &box{only: t.dual.active[clearest][heaviest(t.dual.weights[clearest])]}
+		fixed = true
+	}
+	return fixed
+}
+
+// heaviest is the index of the largest weight, the first of equal ones.
+func heaviest(weights []float64) int {
+	best := 0
+	for k, w := range weights {
+		if w > weights[best] {
+			best = k
+		}
+	}
+	return best
+}

@@ -1,0 +1,236 @@
+package exact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A packing is one column of every group and the room that they leave. It is
+// how solutions are built and improved.
+type packing struct {
+	p       *program
+	columns []*column // nil while a group has none
+	room    []int     // left by row, never negative
+	cheap   []float64 // least cost of each group with the whole room, filled by exchange
+	weighed []float64 // scratch: prices scaled
+}
+
+func newPacking(p *program) *packing {
+	k := &packing{p: p, columns: make([]*column, len(p.groups)), weighed: make([]float64, len(p.capacity))}
+	k.room = append(k.room, p.room...)
+	return k
+}
+
+// empty takes all columns out.
+func (k *packing) empty() {
+	clear(k.columns)
+	copy(k.room, k.p.room)
+}
+
+// load puts the columns of a whole solution in.
+func (k *packing) load(columns []*column) {
+	k.empty()
+	for i, c := range columns {
+		k.put(i, c)
+	}
+}
+
+// cost is the cost of all columns.
+func (k *packing) cost() float64 {
+	cost := 0.0
+	for _, c := range k.columns {
+		cost += c.cost
+	}
+	return cost
+}
+
+func (k *packing) fits(c *column) bool {
+	for r, u := range c.use {
+		if int(u) > k.room[r] {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *packing) put(i int, c *column) {
+	k.columns[i] = c
+	for r, u := range c.use {
+		k.room[r] -= int(u)
+	}
+}
+
+func (k *packing) release(i int) *column {
+	c := k.columns[i]
+	k.columns[i] = nil
+	for r, u := range c.use {
+		k.room[r] += int(u)
+	}
+	return c
+}
+
+// place gives group i what costs least at the prices in the room that is left.
+func (k *packing) place(i int, prices []float64) bool {
+	is, _ := k.p.decide(i, k.p.open[i], prices, k.room, math.Inf(1))
+	if is == nothing {
+		return false
+	}
+	k.put(i, k.p.column(i, is))
+	return true
+}
+
+// fill starts anew: first the groups whose weights favour one column clearly,
+// then the others, each at the prices in the room that is left. A group that
+// does not fit any more moves another one. It is false if that fails too.
+func (k *packing) fill(prices []float64, weights [][]float64, active [][]*column) bool {
+	k.empty()
+	order := make([]int, len(k.columns))
+	favour := make([]int, len(k.columns))
+	for i := range order {
+		order[i], favour[i] = i, -1
+		for c, w := range weights[i] {
+			if favour[i] < 0 || w > weights[i][favour[i]] {
+				favour[i] = c
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return -cmp.Compare(weights[a][favour[a]], weights[b][favour[b]])
+	})
+	for _, i := range order {
+		if c := active[i][favour[i]]; weights[i][favour[i]] > 0.5 && k.fits(c) {
+			k.put(i, c)
+		} else if !k.place(i, prices) && !k.eject(i, prices) {
+			return false
+		}
+	}
+	return true
+}
+
+// eject places group i by moving one group that has its place already, the one
+// with the least cost of both at the prices.
+func (k *packing) eject(i int, prices []float64) bool {
+	best := math.Inf(1)
+	var mine, other *column
+	moved := -1
+	for h, held := range k.columns {
+		if held == nil || k.p.effort.over() {
+			continue
+		}
+		k.release(h)
+		if k.place(i, prices) {
+			if k.place(h, prices) {
+				if cost := k.columns[i].at(prices) + k.columns[h].at(prices) - held.at(prices); cost < best {
+					best, moved, mine, other = cost, h, k.columns[i], k.columns[h]
+				}
+				k.release(h)
+			}
+			k.release(i)
+		}
+		k.put(h, held)
+	}
+	if moved < 0 {
+		return false
+	}
+	k.release(moved)
+	k.put(i, mine)
+	k.put(moved, other)
+	return true
+}
+
+// relocate decides each group anew in the room the others leave, as long as
+// that lowers the cost at the prices.
+func (k *packing) relocate(prices []float64) {
+	for again := true; again && !k.p.effort.over(); {
+		again = false
+		for i := range k.columns {
+			old := k.release(i)
+			was := old.at(prices)
+			if is, _ := k.p.decide(i, k.p.open[i], prices, k.room, was-1e-9*math.Abs(was)); is != nothing {
+				old = k.p.column(i, is)
+				again = true
+			}
+			k.put(i, old)
+		}
+	}
+}
+
+// polish relocates at falling shares of the prices: first what makes room,
+// then what saves cost.
+func (k *packing) polish(prices []float64) {
+	for _, share := range []float64{1, 0.3, 0.03, 0} {
+		for r, price := range prices {
+			k.weighed[r] = share * price
+		}
+		k.relocate(k.weighed)
+	}
+}
+
+// exchange looks for pairs of groups of which one takes another known column
+// and the other makes room for it at less cost for both. Only columns whose
+// reduced cost at the prices is within the gap can be part of a better
+// solution. It reports whether it found one.
+func (k *packing) exchange(prices []float64, gap float64) bool {
+	if k.cheap == nil {
+		for i := range k.columns {
+			_, cost := k.p.decide(i, k.p.open[i], k.p.none, k.p.room, math.Inf(1))
+			k.cheap = append(k.cheap, cost)
+		}
+	}
+	found := false
+	for i := range k.columns {
+		least := math.Inf(1)
+		for _, c := range k.p.pool[i] {
+			least = min(least, c.at(prices))
+		}
+		for _, c := range k.p.pool[i] {
+			if c != k.columns[i] && c.at(prices) <= least+gap && k.swap(i, c) {
+				found = true
+			}
+		}
+		if k.p.effort.over() {
+			break
+		}
+	}
+	return found
+}
+
+// swap gives group i the column c if one other group can make room for it so
+// that the cost falls.
+func (k *packing) swap(i int, c *column) bool {
+	old := k.release(i)
+	for h := range k.columns {
+		if h == i {
+			continue
+		}
+		held := k.columns[h]
+		was := old.cost + held.cost
+		below := was - 1e-9*math.Abs(was)
+		if c.cost+k.cheap[h] >= below || !k.frees(held, c) {
+			continue
+		}
+		k.release(h)
+		if k.fits(c) {
+			k.put(i, c)
+			if is, _ := k.p.decide(h, k.p.open[h], k.p.none, k.room, below-c.cost); is != nothing {
+				k.put(h, k.p.column(h, is))
+				return true
+			}
+			k.release(i)
+		}
+		k.put(h, held)
+	}
+	k.put(i, old)
+	return false
+}
+
+// frees reports whether releasing held makes room for c.
+func (k *packing) frees(held, c *column) bool {
+	for r, u := range c.use {
+		if int(u) > k.room[r]+int(held.use[r]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,137 @@
+package exact
+
+// A program asks for one column of every group, so that their sum stays
+// within the capacity of every row and costs least. The rows are the
+// resources, then one for every class that may leave groups out: its capacity
+// is how many.
+type program struct {
+	groups   []*group  // with the costs of this program
+	skips    []skip    // by group
+	room     []int     // by row: units of stock, groups that may be left out
+	capacity []float64 // the same numbers
+	whole    bool      // all costs are whole numbers
+	effort   *effort
+	cover    coverer
+	pool     [][]*column // found so far, by group
+	open     []*box      // the widest box of every group
+	none     []float64   // prices of 0
+}
+
+// skip says what leaving a group out means.
+type skip struct {
+	allowed bool
+	cost    float64
+	row     int // whose capacity it takes one of, -1 for none
+}
+
+// A column is one way to decide a group.
+type column struct {
+	counts []int // by option, nil if the group is left out
+	cost   float64
+	use    []float64 // by row
+}
+
+// newProgram is a program over these groups, without columns.
+func newProgram(groups []*group, skips []skip, room []int, e *effort) *program {
+	p := &program{groups: groups, skips: skips, room: room, effort: e, pool: make([][]*column, len(groups))}
+	for _, n := range room {
+		p.capacity = append(p.capacity, float64(n))
+	}
+	p.none = make([]float64, len(p.capacity))
+	for i, g := range groups {
+		b := g.box()
+		b.serve = !skips[i].allowed
+		p.open = append(p.open, b)
+	}
+	return p
+}
+
+// A verdict says what a group does at some prices.
+type verdict int
+
+const (
+	nothing verdict = iota // fits into the room, at less than the given cost
+	leave                  // it is left out
+	serve                  // it is served with the counts in program.cover
+)
+
+// decide finds what group i does in the box at the prices, if it may use the
+// room, and at which cost, prices included, provided that is less than below,
+// which otherwise is returned.
+func (p *program) decide(i int, b *box, prices []float64, room []int, below float64) (verdict, float64) {
+	p.effort.work++
+	is, value := nothing, below
+	if !b.skip {
+		if cost, ok := p.cover.solve(p.groups[i], b, prices, room, below); ok {
+			is, value = serve, cost
+		}
+	}
+	if s := p.skips[i]; s.allowed && !b.serve {
+		cost, free := s.cost, true
+		if s.row >= 0 {
+			cost += prices[s.row]
+			free = room[s.row] > 0
+		}
+		if free && cost < value {
+			is, value = leave, cost
+		}
+	}
+	return is, value
+}
+
+// column is the column of group i after decide said leave or serve.
+func (p *program) column(i int, is verdict) *column {
+	if is == leave {
+		return p.without(i)
+	}
+	return p.with(i, p.cover.found)
+}
+
+// with is group i served with the counts, which are copied.
+func (p *program) with(i int, counts []int) *column {
+	c := &column{counts: append([]int(nil), counts...), use: make([]float64, len(p.capacity))}
+	for v, n := range counts {
+		o := &p.groups[i].options[v]
+		c.cost += o.cost(n)
+		if o.resource >= 0 {
+			c.use[o.resource] += float64(n * o.units)
+		}
+	}
+	return c
+}
+
+// without is group i left out.
+func (p *program) without(i int) *column {
+	c := &column{cost: p.skips[i].cost, use: make([]float64, len(p.capacity))}
+	if row := p.skips[i].row; row >= 0 {
+		c.use[row] = 1
+	}
+	return c
+}
+
+// in reports whether the column lies in the box.
+func (c *column) in(b *box) bool {
+	if c.counts == nil {
+		return !b.serve
+	}
+	if b.skip {
+		return false
+	}
+	for v, n := range c.counts {
+		if n < b.lo[v] || n > b.hi[v] {
+			return false
+		}
+	}
+	return true
+}
+
+// at is the cost of the column at the prices.
+func (c *column) at(prices []float64) float64 {
+	cost := c.cost
+	for r, u := range c.use {
+		if u != 0 {
+			cost += prices[r] * u
+		}
+	}
+	return cost
+}

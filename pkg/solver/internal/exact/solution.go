@@ -1,0 +1,96 @@
+package exact
+
+// Params says how far to search. The zero value searches until the optimum is
+// proven.
+type Params struct {
+	// Gap is good enough, >= 0: for the cost (Cost-Bound)/Cost, for the
+	// coverage of a priority the groups that might be served beyond those that
+	// are, as a share of all groups. At 0.02 and 100 groups, up to 2 groups of
+	// a priority may miss that could be served, if finding out takes long.
+	Gap float64
+	// MaxWork ends the search after so many group problems, 0 for never. The
+	// same limit ends at the same solution everywhere, unlike Stop.
+	MaxWork int
+	// Stop is asked every now and then and ends the search by returning true,
+	// nil for never. The solution found so far is returned.
+	Stop func() bool
+	// Start is a known solution in the shape of Solution.Counts, nil for none.
+	// What is returned is never worse. Groups that it does not cover, or whose
+	// bounds it breaks, count as unserved.
+	Start [][]int
+}
+
+// Status says how the search ended.
+type Status int
+
+const (
+	// Bounded means that Params.Stop or Params.MaxWork ended the search: Bound
+	// and Gap hold, but Gap is above the one asked for, or the coverage could
+	// be better.
+	Bounded Status = iota
+	// WithinGap means that coverage and cost are proven to Params.Gap.
+	WithinGap
+	// Optimal means that no solution covers more and none of this coverage
+	// costs less, to a relative 1e-7.
+	Optimal
+)
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	switch s {
+	case Bounded:
+		return "bounded"
+	case WithinGap:
+		return "within gap"
+	case Optimal:
+		return "optimal"
+	}
+	return "unknown"
+}
+
+// A Solution is a mix of replicas and what is proven about it.
+type Solution struct {
+	// Counts holds the replicas by group and option, in the order of the
+	// problem. A group either covers its demand within its bounds, or it is in
+	// Unserved and has none: see [BestEffort].
+	Counts [][]int
+	// Cost is the cost of Counts, unserved groups included: they pay
+	// RemoveCost for what runs now.
+	Cost float64
+	// Bound is proven: no solution that serves at least as many groups of every
+	// priority costs less.
+	Bound float64
+	// Gap is (Cost-Bound)/Cost, and 0 when Cost is 0.
+	Gap    float64
+	Status Status
+	// Unserved lists the groups left out, by priority and name.
+	Unserved []Unserved
+	// Coverage has one entry for each priority, the most important first.
+	Coverage []Coverage
+	// Nodes, Iterations and Work count the nodes of the search tree, the price
+	// vectors tried and the group problems solved.
+	Nodes, Iterations, Work int
+}
+
+// Coverage says how many groups of one priority are served.
+type Coverage struct {
+	Priority int
+	Groups   int // groups of this priority
+	Served   int // those whose demand is covered
+	// AtMost is proven: no solution that serves as many groups of every more
+	// important priority serves more of this one. Served == AtMost is the best.
+	AtMost int
+}
+
+// Unserved is a group whose demand is not covered.
+type Unserved struct {
+	Group int    // index in Problem.Groups
+	Name  string // its name
+	// Impossible is true if the group could not be served even if it had the
+	// whole stock to itself.
+	Impossible bool
+	// Missing holds by type, in the order of the problem, the units that the
+	// cheapest cover takes beyond what the solution leaves over; nil if the
+	// limits of the options alone (Max) keep it from being covered.
+	Missing []int
+}
