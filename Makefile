@@ -25,6 +25,9 @@ CRD_DIR := config/crd/bases
 DEEPCOPY := api/v1alpha1/zz_generated.deepcopy.go
 ROLE_YAML := config/rbac/role.yaml
 
+# The packages that others build on, whose exported API is kept in api.txt.
+PUBLIC := $(wildcard pkg/*)
+
 ##@ General
 
 .PHONY: help
@@ -50,16 +53,17 @@ build: ## Build bin/manager and bin/wva
 	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
 
 .PHONY: generate
-generate: controller-gen ## Regenerate the CRD, the manager's role and the deepcopy functions
+generate: controller-gen ## Regenerate the CRD, the manager's role, the deepcopy functions and pkg/*/api.txt
 	$(BIN)/controller-gen $(OBJECTS)
 	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
+	$(GO) run ./hack/apitext $(PUBLIC)
 
 ##@ Checks
 
 .PHONY: test
 test: gotest localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
-	@# Not test/localcluster under -race: it would compile Kubernetes once more.
+	@# Not under -race what would compile Kubernetes or Prometheus once more.
 	@$(BIN)/gotest -m . -m tools -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
@@ -77,7 +81,10 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	$(BIN)/controller-gen $(OBJECTS) output:object:dir="$$tmp/object"; \
 	$(BIN)/controller-gen $(CRDS) output:crd:dir="$$tmp/crd"; \
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir="$$tmp"; \
+	$(GO) run ./hack/apitext -o "$$tmp" $(PUBLIC); \
 	same=true; \
+	for package in $(PUBLIC); do \
+		git --no-pager diff --no-index -- "$$package/api.txt" "$$tmp/$$package/api.txt" || same=false; done; \
 	git --no-pager diff --no-index -- $(DEEPCOPY) "$$tmp/object/$(notdir $(DEEPCOPY))" || same=false; \
 	git --no-pager diff --no-index -- $(CRD_DIR) "$$tmp/crd" || same=false; \
 	if [ -e $(ROLE_YAML) ] || [ -e "$$tmp/role.yaml" ]; then \

@@ -1,5 +1,6 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, emulates a serving fleet and drives load against one.
+// explains decisions, plans with queueing models and solvers, emulates a serving
+// fleet and drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -62,6 +63,8 @@ func newRootCommand() *cobra.Command {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})
 	root.AddCommand(newExplainCommand())
+	root.AddCommand(newQueueCommand())
+	root.AddCommand(newPlanCommand())
 	root.AddCommand(newLoadCommand())
 	root.AddCommand(newEmulateCommand())
 	return root

@@ -1,5 +1,6 @@
 // Package console writes for people who read a terminal or its log: aligned
-// tables, a live block that refreshes in place, bars and sparklines.
+// tables, a live block that refreshes in place, bars and sparklines. Lines over an
+// x axis are drawn by its package plot.
 //
 // It decides nothing and knows nothing of scaling. What a writer can do is
 // found out once, by [Detect], and passed in as a [Terminal]:
