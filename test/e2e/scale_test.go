@@ -16,12 +16,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-// TestACycleCostsTheSameForOneVariantAndForFifty: the number of queries does
+// TestACollectionCostsTheSameForOneVariantAndForFifty: the number of queries does
 // not depend on the fleet, and cycles and memory stay within what is promised.
-func TestACycleCostsTheSameForOneVariantAndForFifty(t *testing.T) {
+func TestACollectionCostsTheSameForOneVariantAndForFifty(t *testing.T) {
 	const ns = "fifty"
 	deploy(t, chat(ns, "v-0"))
-	one := queriesPerCycle(t, 1)
+	one := queriesPerCollection(t, 1)
 
 	var more []testbed.Variant
 	for i := range 49 {
@@ -34,14 +34,15 @@ func TestACycleCostsTheSameForOneVariantAndForFifty(t *testing.T) {
 		more = append(more, v)
 	}
 	deploy(t, more...)
-	fifty := queriesPerCycle(t, 50)
-	if one != fifty || one <= 0 || one > 15 {
-		t.Errorf("%v queries a cycle for one variant, %v for fifty; want the same, at most 15", one, fifty)
+	fifty := queriesPerCollection(t, 50)
+	// Up to three more are asked where a pod has no page, or does not move.
+	if one < 12 || fifty < 12 || one > 15 || fifty > 15 {
+		t.Errorf("%v queries a collection for one variant, %v for fifty; want 12 to 15", one, fifty)
 	}
 
 	cycles := managerMetrics(t.Context(), t)["wva_cycle_duration_seconds"].GetMetric()[0].GetHistogram()
 	mean := time.Duration(cycles.GetSampleSum() / float64(cycles.GetSampleCount()) * float64(time.Second))
-	t.Logf("%v queries a cycle; cycles take %s in the mean", fifty, mean.Round(time.Millisecond))
+	t.Logf("%.3g queries a collection for one variant, %.3g for fifty; cycles take %s in the mean", one, fifty, mean.Round(time.Millisecond))
 	fitsInto(t, 170)
 }
 
@@ -55,9 +56,9 @@ func fitsInto(t *testing.T, most float64) {
 	}
 }
 
-// queriesPerCycle waits until the manager knows of at least n variants of the
-// test and returns how many queries it makes in a cycle.
-func queriesPerCycle(t *testing.T, n int) float64 {
+// queriesPerCollection waits until the manager knows of at least n variants of the
+// test and returns how many queries it makes in a collection.
+func queriesPerCollection(t *testing.T, n int) float64 {
 	t.Helper()
 	eventually(t, time.Minute, func(ctx context.Context) string {
 		all, err := shared.manager.Explain(ctx)
@@ -69,29 +70,31 @@ func queriesPerCycle(t *testing.T, n int) float64 {
 		}
 		return ""
 	})
-	const cycles = 4
-	queries0, cycles0 := counted(t.Context(), t)
-	var queries1, cycles1 float64
+	const collections = 4
+	queries0, collections0 := counted(t.Context(), t)
+	var queries1, collections1 float64
 	eventually(t, time.Minute, func(ctx context.Context) string {
-		if queries1, cycles1 = counted(ctx, t); cycles1 < cycles0+cycles {
-			return fmt.Sprintf("%v cycles have passed, want %d", cycles1-cycles0, cycles)
+		if queries1, collections1 = counted(ctx, t); collections1 < collections0+collections {
+			return fmt.Sprintf("%v collections have passed, want %d", collections1-collections0, collections)
 		}
 		return ""
 	})
-	return (queries1 - queries0) / (cycles1 - cycles0)
+	return (queries1 - queries0) / (collections1 - collections0)
 }
 
-// counted returns the queries and the cycles that the manager has counted.
-func counted(ctx context.Context, t *testing.T) (queries, cycles float64) {
+// counted returns the queries and the collections that the manager has counted:
+// each collection begins by asking for the pages.
+func counted(ctx context.Context, t *testing.T) (queries, collections float64) {
 	t.Helper()
-	m := managerMetrics(ctx, t)
-	for _, s := range m["wva_collector_queries_total"].GetMetric() {
+	for _, s := range managerMetrics(ctx, t)["wva_collector_queries_total"].GetMetric() {
 		queries += s.GetCounter().GetValue()
+		for _, l := range s.GetLabel() {
+			if l.GetName() == "query" && l.GetValue() == "pages" {
+				collections += s.GetCounter().GetValue()
+			}
+		}
 	}
-	for _, s := range m["wva_cycles_total"].GetMetric() {
-		cycles += s.GetCounter().GetValue()
-	}
-	return queries, cycles
+	return queries, collections
 }
 
 func managerMetrics(ctx context.Context, t *testing.T) map[string]*dto.MetricFamily {
