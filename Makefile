@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools test/localcluster
+MODULES := . tools test/localcluster test/promql
 
 # Builds with a note on its progress: the local cluster compiles Kubernetes.
 GOBUILD = $(GO) run ./hack/gobuild
@@ -64,7 +64,7 @@ generate: controller-gen ## Regenerate the CRD, the manager's role, the deepcopy
 .PHONY: test
 test: gotest localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
 	@# Not under -race what would compile Kubernetes or Prometheus once more.
-	@$(BIN)/gotest -m . -m tools -plain test/localcluster -- $(TESTFLAGS) ./...
+	@$(BIN)/gotest -m . -m tools -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
 e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
@@ -73,7 +73,8 @@ e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
 .PHONY: lint
 lint: golangci-lint ## Run the linters
 	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
-	cd test/localcluster && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	for module in test/localcluster test/promql; do \
+		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: verify
 verify: controller-gen ## Check that generated files, modules and formatting are up to date
@@ -118,6 +119,8 @@ bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run 
 	@{ $(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -count $(or $(COUNT),6) ./... && touch $(LOCAL)/bench/ok; } | \
 		tee $(LOCAL)/bench/new.txt; test -e $(LOCAL)/bench/ok
 	@cd $(LOCAL)/bench && if [ -e old.txt ]; then ../bin/benchstat old.txt new.txt; else ../bin/benchstat new.txt; fi
+	@# What a collection costs against a real Prometheus: docs/developer-guide/collector-benchmark.md.
+	@CGO_ENABLED=0 $(GO) -C test/promql run ./bench | tee $(LOCAL)/bench/collector.md
 
 ##@ Local cluster
 

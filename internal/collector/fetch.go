@@ -53,11 +53,12 @@ func firstRound() []query.Question {
 	return []query.Question{query.AskPages, query.AskScrapeIntervals}
 }
 
-// secondRound are the questions that are always asked.
+// secondRound are the questions that are always asked, those first that take a
+// store longest: the round is over when the last one is.
 func secondRound() []query.Question {
 	return []query.Question{
-		query.AskKVCacheUsagePeak, query.AskKVCacheUsage, query.AskQueueLengthPeak, query.AskQueueLength,
-		query.AskRunning, query.AskKVCapacity, query.AskQuiet, query.AskFlow, query.AskMeans, query.AskGateway,
+		query.AskMeans, query.AskFlow, query.AskQuiet, query.AskQueueLengthPeak, query.AskKVCacheUsagePeak,
+		query.AskQueueLength, query.AskKVCacheUsage, query.AskRunning, query.AskKVCapacity, query.AskGateway,
 	}
 }
 
@@ -88,7 +89,7 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 		round = append(round, query.AskEarlierPages)
 	}
 	if len(percentiles) > 0 {
-		round = append(round, query.AskBuckets)
+		round = slices.Insert(round, 0, query.AskBuckets)
 	}
 	c.ask(ctx, &got, request, round...)
 	if fault := got.fault(round); fault != nil {
@@ -119,20 +120,20 @@ func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {
 }
 
 // ask puts the answers to the given questions into a; each gets the particulars
-// of request. One that fails leaves the others alone. It returns when all have
-// ended.
+// of request. They are asked in their order, as many at a time as may be; one
+// that fails leaves the others alone. It returns when all have ended.
 func (c *Collector) ask(ctx context.Context, a *answers, request query.Request, round ...query.Question) {
-	slices.Sort(round)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, c.opts.Concurrency)
 	for _, ask := range round {
+		slots <- struct{}{}
 		wg.Go(func() {
-			slots <- struct{}{}
 			defer func() { <-slots }()
 			a[ask] = c.askOne(ctx, ask, request)
 		})
 	}
 	wg.Wait()
+	slices.Sort(round)
 	for _, ask := range round {
 		c.opts.Observe(ask.String(), a[ask].took, a[ask].err)
 	}

@@ -41,7 +41,11 @@ func (r Request) PromQL() string {
 func (r renderer) recipes(quantities []Quantity) string {
 	vectors := make([]string, len(quantities))
 	for i, q := range quantities {
-		vectors[i] = engines(func(e Engine) string { return r.recipe(e, q) })
+		if q.Scope() == PerModel {
+			vectors[i] = r.perModel(q)
+		} else {
+			vectors[i] = engines(func(e Engine) string { return r.perPod(e, q) })
+		}
 		if len(quantities) > 1 {
 			vectors[i] = stat(q, vectors[i])
 		}
@@ -60,40 +64,76 @@ func engines(render func(Engine) string) string {
 	return strings.Join(columns, " or ")
 }
 
-// recipe renders how q is made of the series of e, or "" where it is not.
-func (r renderer) recipe(e Engine, q Quantity) string {
+// perPod renders how q is made of the series of e, or "" where it is not.
+func (r renderer) perPod(e Engine, q Quantity) string {
 	recipe, ok := RecipeOf(e, q)
 	if !ok {
 		return ""
 	}
-	scope := modelOf
-	if q.Scope() == PerPod {
-		scope = podOf
+	switch {
+	case recipe.Over == Info:
+		return r.info(recipe.Of[0])
+	case recipe.Over == Idle:
+		return r.idle(e, recipe)
+	case recipe.Worst:
+		return r.worst(recipe.Over, recipe.Of[0])
+	default:
+		return r.sum(e, recipe.Over, podOf, recipe.Of)
 	}
+}
+
+// perModel renders how q is made of the series of all engines, which may serve
+// one model side by side: what they count adds up, and a mean is over all.
+func (r renderer) perModel(q Quantity) string {
+	of := func(recipe Recipe) []Series { return recipe.Of }
+	per := func(recipe Recipe) []Series { return []Series{recipe.Per} }
+	recipe := recipesOf(q)[0].recipe // engines differ in series alone
 	var vector string
 	switch recipe.Over {
 	case Mean:
 		// `> 0` drops a model without observations, whose 0/0 would be NaN.
-		vector = "(" + r.sum(e, Rate, scope, recipe.Of) + " / (" + r.sum(e, Rate, scope, []Series{recipe.Per}) + " > 0))"
+		vector = "(" + r.total(q, Rate, modelOf, of) + " / (" + r.total(q, Rate, modelOf, per) + " > 0))"
 	case Growth:
-		vector = r.sum(e, Growth, scope, recipe.Of) + " / " + seconds(r.window)
+		vector = r.total(q, Growth, modelOf, of) + " / " + seconds(r.window)
 	case Buckets:
-		vector = r.sum(e, Buckets, scope+", "+LabelBound, recipe.Of)
-	case Info:
-		vector = r.info(recipe.Of[0])
-	case Idle:
-		vector = r.idle(e, recipe)
+		vector = r.total(q, Buckets, modelOf+", "+LabelBound, of)
 	default:
-		if recipe.Worst {
-			vector = r.worst(recipe.Over, recipe.Of[0])
-		} else {
-			vector = r.sum(e, recipe.Over, scope, recipe.Of)
-		}
+		vector = r.total(q, recipe.Over, modelOf, of)
 	}
-	if recipe.Scale != 0 && recipe.Scale != 1 {
-		vector = strconv.FormatFloat(recipe.Scale, 'f', -1, 64) + " * " + vector
+	if factor := recipe.Factor(); factor != 1 {
+		vector = strconv.FormatFloat(factor, 'f', -1, 64) + " * " + vector
 	}
 	return vector
+}
+
+// total adds up what the engines have of the series that a recipe lists.
+func (r renderer) total(q Quantity, over Over, scope string, series func(Recipe) []Series) string {
+	recipes := recipesOf(q)
+	if len(recipes) == 1 {
+		return r.sum(recipes[0].engine, over, scope, series(recipes[0].recipe))
+	}
+	parts := make([]string, len(recipes))
+	for i, e := range recipes {
+		parts[i] = part(i, r.sum(e.engine, over, scope, series(e.recipe)))
+	}
+	return "sum by (" + scope + ") (" + strings.Join(parts, " or ") + ")"
+}
+
+// engineRecipe is the recipe of one engine.
+type engineRecipe struct {
+	engine Engine
+	recipe Recipe
+}
+
+// recipesOf returns the recipes of the engines that have one for q.
+func recipesOf(q Quantity) []engineRecipe {
+	var all []engineRecipe
+	for _, e := range Engines() {
+		if recipe, ok := RecipeOf(e, q); ok {
+			all = append(all, engineRecipe{e, recipe})
+		}
+	}
+	return all
 }
 
 // sum adds up addends, and the ranks of each, by the labels of scope. An

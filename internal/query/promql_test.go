@@ -29,10 +29,12 @@ func TestCatalogue(t *testing.T) {
 		fmt.Fprintf(&got, "\n## %s\n", ask)
 		for _, q := range ask.Quantities() {
 			fmt.Fprintf(&got, "%s [%s] per %s\n", q, q.Unit(), q.Scope())
-			for _, e := range Engines() {
-				if _, ok := RecipeOf(e, q); ok {
-					fmt.Fprintf(&got, "  %s: %s\n", e, of.recipe(e, q))
-				}
+			if q.Scope() == PerModel {
+				fmt.Fprintf(&got, "  all: %s\n", of.perModel(q))
+				continue
+			}
+			for _, e := range recipesOf(q) {
+				fmt.Fprintf(&got, "  %s: %s\n", e.engine, of.perPod(e.engine, q))
 			}
 		}
 		if _, ok := RecipeOf(VLLM, ask.Quantities()[0]); !ok {
@@ -74,9 +76,37 @@ func TestEveryQuestionIsAskedOfEveryEngineAndOnlyOnce(t *testing.T) {
 				t.Errorf("%s does not ask %s: %s", ask, e, whole)
 			}
 			for _, q := range ask.Quantities() {
-				if column := (renderer{window: time.Minute}).recipe(e, q); strings.Count(whole, column) != 1 && column != "" {
+				if column := columnOf(e, q); column != "" && strings.Count(whole, column) != 1 {
 					t.Errorf("%s of %s is not once in %s", q, e, ask)
 				}
+			}
+		}
+	}
+}
+
+// columnOf renders what a quantity is asked by of an engine: with the others, if
+// it is about models. It is "" where there is no recipe.
+func columnOf(e Engine, q Quantity) string {
+	of := renderer{window: time.Minute}
+	switch _, ok := RecipeOf(e, q); {
+	case !ok:
+		return ""
+	case q.Scope() == PerModel:
+		return of.perModel(q)
+	default:
+		return of.perPod(e, q)
+	}
+}
+
+func TestEnginesDifferInSeriesAlone(t *testing.T) {
+	for _, q := range All() {
+		if q.Scope() != PerModel {
+			continue
+		}
+		for _, e := range recipesOf(q) {
+			first := recipesOf(q)[0].recipe
+			if e.recipe.Over != first.Over || e.recipe.Factor() != first.Factor() {
+				t.Errorf("%s of %s: over %v scaled by %v, want %v and %v as the others", q, e.engine, e.recipe.Over, e.recipe.Factor(), first.Over, first.Factor())
 			}
 		}
 	}
@@ -147,7 +177,7 @@ func TestTwinsAreFoldedOneByOneAndNeverAdded(t *testing.T) {
 			if !ok || recipe.Over == Idle {
 				continue
 			}
-			column := renderer{window: time.Minute}.recipe(e, q)
+			column := columnOf(e, q)
 			for _, s := range slices.Concat(recipe.Of, []Series{recipe.Per}) {
 				for i := 1; i < len(s.Names); i++ {
 					joined := regexp.MustCompile(regexp.QuoteMeta(s.Names[i-1]) + `[^ ]* ?[^ ]*\) or max by \([^)]*\) \([^(]*\(?` + regexp.QuoteMeta(s.Names[i]))

@@ -56,3 +56,11 @@ type Recipe struct {
 	// is not still: after a gap the only sample agrees with itself.
 	Scrapes int
 }
+
+// Factor returns what a recipe multiplies with: Scale, and 1 where that is 0.
+func (r Recipe) Factor() float64 {
+	if r.Scale == 0 {
+		return 1
+	}
+	return r.Scale
+}

@@ -129,23 +129,13 @@ func (v view) intervals(m moment) []query.Row {
 	return rows
 }
 
-// rows returns the rows of a quantity that has a recipe.
+// rows returns the rows of a quantity that has recipes.
 func (v view) rows(q query.Quantity, m moment) []query.Row {
 	var rows []query.Row
-	for _, engine := range query.Engines() {
-		r, ok := query.RecipeOf(engine, q)
-		if !ok {
-			continue
-		}
-		switch {
-		case q.Scope() == query.PerPod:
-			for _, t := range v.pods {
-				e := evaluator{engine: engine, moment: m, pages: t.history}
-				rows = append(rows, e.rows(q, r, t.target)...)
-			}
-		default:
-			rows = append(rows, v.modelRows(q, engine, r, m)...)
-		}
+	if q.Scope() == query.PerModel {
+		rows = v.modelRows(q, m)
+	} else {
+		rows = v.podRows(q, m)
 	}
 	if v.models != nil {
 		rows = append(rows, v.poolRows(q, m)...)
@@ -153,23 +143,51 @@ func (v view) rows(q query.Quantity, m moment) []query.Row {
 	return rows
 }
 
-// modelKey is a model as the pages name it.
+// podRows returns the rows of a quantity per pod.
+func (v view) podRows(q query.Quantity, m moment) []query.Row {
+	var rows []query.Row
+	for _, engine := range query.Engines() {
+		r, ok := query.RecipeOf(engine, q)
+		if !ok {
+			continue
+		}
+		for _, t := range v.pods {
+			e := evaluator{engine: engine, moment: m, pages: t.history}
+			rows = append(rows, e.rows(q, r, t.target)...)
+		}
+	}
+	return rows
+}
+
+// modelKey is a model as the pages name it, and a bucket of a histogram.
 type modelKey struct{ namespace, model, bound string }
 
-// modelRows returns the rows of a quantity per model.
-func (v view) modelRows(q query.Quantity, engine query.Engine, r query.Recipe, m moment) []query.Row {
-	if r.Over == query.Mean {
-		return v.meanRows(q, engine, r, m)
+// modelRows returns the rows of a quantity per model: what the engines count adds
+// up, and a mean is over all.
+func (v view) modelRows(q query.Quantity, m moment) []query.Row {
+	sums, counts := map[modelKey]float64{}, map[modelKey]float64{}
+	var recipe query.Recipe // engines differ in series alone
+	for _, engine := range query.Engines() {
+		r, ok := query.RecipeOf(engine, q)
+		if !ok {
+			continue
+		}
+		recipe = r
+		v.add(sums, engine, r, r.Of, m)
+		if r.Over == query.Mean {
+			v.add(counts, engine, r, []query.Series{r.Per}, m)
+		}
 	}
-	suffix := ""
-	if r.Over == query.Buckets {
-		suffix = "_bucket"
-	}
-	sums := v.sums(engine, r, r.Of, suffix, m)
 	rows := make([]query.Row, 0, len(sums))
 	for _, k := range slices.SortedFunc(keys(sums), compareModel) {
-		row := query.Row{Quantity: q, Namespace: k.namespace, Model: k.model, Value: sums[k] * scale(r)}
-		if r.Over == query.Buckets {
+		row := query.Row{Quantity: q, Namespace: k.namespace, Model: k.model, Value: sums[k] * recipe.Factor()}
+		if recipe.Over == query.Mean {
+			if !(counts[k] > 0) {
+				continue // nothing to take a mean of
+			}
+			row.Value /= counts[k]
+		}
+		if recipe.Over == query.Buckets {
 			bound, err := strconv.ParseFloat(k.bound, 64)
 			if err != nil || math.IsNaN(bound) {
 				continue
@@ -181,29 +199,18 @@ func (v view) modelRows(q query.Quantity, engine query.Engine, r query.Recipe, m
 	return rows
 }
 
-// meanRows returns the means per model, of models with anything to take one of.
-func (v view) meanRows(q query.Quantity, engine query.Engine, r query.Recipe, m moment) []query.Row {
-	sums := v.sums(engine, r, r.Of, "", m)
-	counts := v.sums(engine, r, []query.Series{r.Per}, "", m)
-	var rows []query.Row
-	for _, k := range slices.SortedFunc(keys(sums), compareModel) {
-		if n, ok := counts[k]; ok && n > 0 {
-			rows = append(rows, query.Row{Quantity: q, Namespace: k.namespace, Model: k.model, Value: sums[k] / n * scale(r)})
-		}
+// add adds metrics up over the pods of each model.
+func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe, metrics []query.Series, m moment) {
+	suffix := ""
+	if r.Over == query.Buckets {
+		suffix = "_bucket"
 	}
-	return rows
-}
-
-// sums adds up metrics over the pods of each model.
-func (v view) sums(engine query.Engine, r query.Recipe, metrics []query.Series, suffix string, m moment) map[modelKey]float64 {
-	sums := map[modelKey]float64{}
 	for _, t := range v.pods {
 		e := evaluator{engine: engine, moment: m, pages: t.history}
 		for id, value := range e.totals(r, metrics, suffix) {
 			sums[modelKey{t.target.Namespace, id.model, id.bound}] += value
 		}
 	}
-	return sums
 }
 
 // buckets returns the rows of histograms for the models asked for.

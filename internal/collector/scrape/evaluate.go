@@ -198,7 +198,7 @@ func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row 
 	}
 	var rows []query.Row
 	for id, v := range e.totals(r, r.Of, "") {
-		rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Model: id.model, Value: v * scale(r)})
+		rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Model: id.model, Value: v * r.Factor()})
 	}
 	return rows
 }
@@ -217,22 +217,15 @@ func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.
 				if !passes(s, metric) {
 					continue
 				}
-				if row, ok := query.RowOf(query.AskKVCapacity, s.label, newest.values[i]); ok {
-					row.Quantity, row.Namespace, row.Pod = q, t.Namespace, t.Pod
+				row, ok := query.RowOf(query.AskKVCapacity, s.label, newest.values[i])
+				row.Quantity, row.Namespace, row.Pod = q, t.Namespace, t.Pod
+				if ok && !slices.Contains(rows, row) { // every rank repeats it
 					rows = append(rows, row)
 				}
 			}
 		}
 	}
 	return rows
-}
-
-// scale returns the factor of a recipe.
-func scale(r query.Recipe) float64 {
-	if r.Scale == 0 {
-		return 1
-	}
-	return r.Scale
 }
 
 // keys lists the keys of a map, in no order.

@@ -214,7 +214,7 @@ func (v view) pickerMeans(q query.Quantity, r query.Recipe, m moment) []query.Ro
 	}
 	for k := range sums {
 		if counts[k] > 0 {
-			sums[k] *= scale(r) / counts[k]
+			sums[k] *= r.Factor() / counts[k]
 		} else {
 			delete(sums, k)
 		}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+)
+
+// questionRuns is how often each question is asked for the table.
+const questionRuns = 5
+
+// questions prints how long each question takes by itself, one after the other,
+// at one size: the median, of which the most is Prometheus' part.
+func questions(ctx context.Context, w io.Writer, models int) (err error) {
+	s, err := startServer(ctx, models)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	c, err := newClient(s.url, models, false)
+	if err != nil {
+		return err
+	}
+	defer c.source.Close()
+	request := query.Request{At: now(), Window: time.Minute}
+	for _, model := range c.fleet.Models() {
+		request.Models = append(request.Models, model.Model.ID)
+	}
+	fmt.Fprintf(w, "\n| question, %d x %d | rows | alone |\n|---|---:|---:|\n", models, replicas)
+	for _, ask := range query.Questions() {
+		request.Ask = ask
+		var took []time.Duration
+		rows := 0
+		for range questionRuns {
+			began := time.Now()
+			answer, err := c.source.Ask(ctx, request)
+			if err != nil {
+				return fmt.Errorf("asking %s: %w", ask, err)
+			}
+			took, rows = append(took, time.Since(began)), len(answer.Rows)
+		}
+		slices.Sort(took)
+		fmt.Fprintf(w, "| %s | %d | %s |\n", ask, rows, ms(took[len(took)/2]))
+	}
+	return nil
+}

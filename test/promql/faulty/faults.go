@@ -1,0 +1,81 @@
+package faulty
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// Status answers everything with an HTTP status and what Prometheus would say.
+func Status(code int) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { deny(w, code) }
+}
+
+// Silence answers nothing for as long as the client waits.
+func Silence(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	// The server notices that the client is gone only once the body is read.
+	if _, err := io.Copy(io.Discard, r.Body); err == nil {
+		<-r.Context().Done()
+	}
+}
+
+// Some answers those requests with an HTTP status for which fails says so, given
+// how many came before.
+func Some(code int, fails func(before int64) bool) Fault {
+	var count atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {
+		if fails(count.Add(1) - 1) {
+			deny(w, code)
+			return
+		}
+		store.ServeHTTP(w, r)
+	}
+}
+
+// Nothing answers everything with an empty vector, as a store does that has no
+// such series.
+func Nothing(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
+}
+
+// Flood answers everything with a vector of n rows, each of another pod.
+func Flood(n int) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		body := bufio.NewWriter(w)
+		fmt.Fprint(body, `{"status":"success","data":{"resultType":"vector","result":[`)
+		for i := range n {
+			separator := ","
+			if i == 0 {
+				separator = ""
+			}
+			_, err := fmt.Fprintf(body, `%s{"metric":{"namespace":"flood","pod":"pod-%d","model_name":"m","job":"engines"},"value":[1795176000,"%d"]}`, separator, i, i)
+			if err != nil {
+				return // the client has read enough
+			}
+		}
+		fmt.Fprint(body, `]}}`)
+		body.Flush()
+	}
+}
+
+// Bearer hands over requests that carry the token that want returns, and answers
+// others with 401.
+func Bearer(want func() string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {
+		if r.Header.Get("Authorization") != "Bearer "+want() {
+			deny(w, http.StatusUnauthorized)
+			return
+		}
+		store.ServeHTTP(w, r)
+	}
+}
+
+func deny(w http.ResponseWriter, code int) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"status":"error","errorType":"internal","error":"%s"}`, http.StatusText(code))
+}
