@@ -1,6 +1,6 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, plans with queueing models and solvers, emulates a serving
-// fleet and drives load against one.
+// explains decisions, plans with queueing models and solvers, checks
+// configuration, emulates a serving fleet and drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -65,6 +65,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newExplainCommand())
 	root.AddCommand(newQueueCommand())
 	root.AddCommand(newPlanCommand())
+	root.AddCommand(newConfigCommand())
 	root.AddCommand(newLoadCommand())
 	root.AddCommand(newEmulateCommand())
 	return root

@@ -39,6 +39,8 @@ type Operator struct {
 	// label wva.llmd.ai/controller-instance equals it are served. "" serves all.
 	ControllerInstance string
 	LogLevel           string // debug, info, warn, error
+	// LegacyMetricNames exports the decisions under their older names too.
+	LegacyMetricNames bool
 
 	// ExternalMetricsBindAddress serves the External Metrics API, "" is off.
 	ExternalMetricsBindAddress string

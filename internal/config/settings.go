@@ -55,6 +55,7 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	d.text(&o.MetricsCertName, "metrics-cert-name", "tls.crt", "name of the certificate's file")
 	d.text(&o.MetricsCertKey, "metrics-cert-key", "tls.key", "name of the key's file")
 	d.truth(&o.EnableHTTP2, "enable-http2", false, "allow HTTP/2 for it")
+	d.truth(&o.LegacyMetricNames, "legacy-metric-names", false, "export the inferno_* metrics and wva_deployment_target_conflicts_total of earlier versions too")
 	d.text(&o.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
 
 	d.truth(&o.LeaderElect, "leader-elect", false, "let one of several managers lead")

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Source is the content of one ConfigMap.
+type Source struct {
+	Namespace, Name string
+	Data            map[string]string
+}
+
+// Kind is what a ConfigMap is about.
+type Kind string
+
+// The kinds of ConfigMap.
+const (
+	KindSettings       Kind = "settings"        // of the manager, one per key
+	KindServiceClasses Kind = "service classes" // YAML per key
+	KindUnitCosts      Kind = "unit costs"      // of accelerators, JSON per key
+	KindScaleToZero    Kind = "scale to zero"   // YAML per key
+	KindSaturation     Kind = "saturation"      // thresholds and pace, YAML per key
+	KindQuota          Kind = "quota"           // of accelerators by namespace, YAML under the key quotas
+)
+
+// Kinds returns every kind in the order in which they are documented.
+func Kinds() []Kind {
+	return []Kind{KindSettings, KindServiceClasses, KindUnitCosts, KindScaleToZero, KindSaturation, KindQuota}
+}
+
+// Names lists the names of the ConfigMaps of each kind. In each namespace the
+// first that exists is read.
+type Names map[Kind][]string
+
+// PublishedNames returns the names under which published versions looked.
+func PublishedNames() Names {
+	return Names{
+		KindSettings: {
+			"workload-variant-autoscaler-variantautoscaling-config", "variantautoscaling-config", "wva-variantautoscaling-config",
+		},
+		KindServiceClasses: {"service-classes-config", "serviceclass"},
+		KindUnitCosts:      {"accelerator-unit-costs", "accelerator-unitcost"},
+		KindScaleToZero:    {"model-scale-to-zero-config", "wva-model-scale-to-zero-config"},
+		KindSaturation:     {"saturation-scaling-config", "wva-saturation-scaling-config", "capacity-scaling-config"},
+		KindQuota:          {"wva-quota-config"},
+	}
+}
+
+// With returns the names with one more of a kind, before the others; "" adds
+// none. The variables CONFIG_MAP_NAME and SATURATION_CONFIG_MAP_NAME name one of
+// KindSettings and one of KindSaturation.
+func (n Names) With(kind Kind, name string) Names {
+	out := Names{}
+	for k, names := range n {
+		out[k] = slices.Clone(names)
+	}
+	if name != "" {
+		others := slices.DeleteFunc(out[kind], func(other string) bool { return other == name })
+		out[kind] = append([]string{name}, others...)
+	}
+	return out
+}
+
+// KindOf returns the kind of the ConfigMaps of this name, and whether there is
+// one.
+func (n Names) KindOf(name string) (Kind, bool) {
+	for _, kind := range Kinds() {
+		if slices.Contains(n[kind], name) {
+			return kind, true
+		}
+	}
+	return "", false
+}
+
+// Nearest returns the name that this one was probably meant to be, or "": one
+// that it ends with, as the charts' names do, or is a slip of the pen away from.
+func (n Names) Nearest(name string) string {
+	var all []string
+	for _, kind := range Kinds() {
+		for _, known := range n[kind] {
+			if strings.HasSuffix(name, "-"+known) {
+				return known
+			}
+			all = append(all, known)
+		}
+	}
+	return nearest(name, all)
+}
+
+// choose returns, of the ConfigMaps of one namespace and kind, the one whose
+// name comes first, and the others in the order of their names.
+func (n Names) choose(kind Kind, maps []Source) (first Source, others []Source) {
+	sorted := slices.SortedFunc(slices.Values(maps), func(a, b Source) int {
+		return slices.Index(n[kind], a.Name) - slices.Index(n[kind], b.Name)
+	})
+	return sorted[0], sorted[1:]
+}

@@ -1,0 +1,197 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// errEmpty says that a text holds nothing, or comments alone.
+var errEmpty = errors.New("it is empty")
+
+// decodeMapping reads a YAML or JSON text whose top is a mapping. Numbers are
+// json.Number. A key that occurs twice is an error.
+func decodeMapping(text string) (map[string]any, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errEmpty
+	}
+	if documents(text) > 1 {
+		return nil, errors.New("it holds more than one document")
+	}
+	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil && strings.Contains(err.Error(), "unsupported value") {
+		// JSON has neither NaN nor infinity. As text they reach the field that
+		// they stand in, which names itself.
+		asJSON, err = yaml.YAMLToJSONStrict(notFinite.ReplaceAll([]byte(text), []byte(`$1"$2"`)))
+	}
+	if err != nil {
+		return nil, errors.New(cut(strings.Join(strings.Fields(err.Error()), " "), longestReason))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(asJSON))
+	decoder.UseNumber()
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, err
+	}
+	if tree == nil {
+		return nil, errEmpty
+	}
+	mapping, ok := tree.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("it is %s", describe(tree))
+	}
+	return mapping, nil
+}
+
+// documents counts the YAML documents of a text that are not empty: a parser
+// reads the first and passes over the others in silence.
+func documents(text string) int {
+	n := 0
+	for _, part := range separator.Split(text, -1) {
+		if strings.TrimSpace(comment.ReplaceAllString(part, "")) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// separator stands between documents: nothing else begins a line so. A comment
+// takes a whole line here.
+var (
+	separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
+	comment   = regexp.MustCompile(`(?m)^\s*#.*$`)
+)
+
+// notFinite finds YAML's NaN and infinities as values.
+var notFinite = regexp.MustCompile(`([:\-,\[]\s*)([+-]?\.(?:nan|NaN|NAN|inf|Inf|INF))\b`)
+
+// describe says what kind of value this is.
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "empty"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	case bool:
+		return "true or false"
+	case json.Number:
+		return "a number"
+	default:
+		return "text"
+	}
+}
+
+// show renders a value of the tree for a finding.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return v
+	case plainText:
+		return string(v)
+	case json.Number:
+		return v.String()
+	default:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return describe(v)
+		}
+		return string(text)
+	}
+}
+
+// values are the accepted fields of an entry, by name. They are never changed
+// once an entry is made.
+type values map[string]any
+
+// readFields reads the fields of a mapping, at a path within the value of the
+// findings' key. Fields that are not accepted, or not known, are findings and
+// left out; refused are the known ones that were not accepted. Fields named in
+// also are read elsewhere.
+func readFields[T any](fs []field[T], in map[string]any, path string, f *findings, also ...string) (out values, refused []string) {
+	out = values{}
+	byName := map[string]field[T]{}
+	names := slices.Clone(also)
+	for _, known := range fs {
+		byName[known.Name] = known
+		names = append(names, known.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		raw := in[name]
+		known, ok := byName[name]
+		switch {
+		case !ok && slices.Contains(also, name):
+		case !ok:
+			f.unknown(path+name, name, names)
+		case raw == nil: // "name:" with nothing behind it is not set
+		default:
+			v, ok := known.parse(raw)
+			if !ok {
+				f.add(Finding{Severity: Refused, Field: path + name, Value: known.shown(raw), Want: known.Accepts})
+				refused = append(refused, name)
+				continue
+			}
+			out[name] = v
+		}
+	}
+	return out, refused
+}
+
+// keepLast puts the last good values of refused fields into to, and says in the
+// findings from one on what holds of each: that, or something else where there
+// is none.
+func keepLast(to, last values, refused []string, f *findings, from int, otherwise string) {
+	for _, name := range refused {
+		if v, ok := last[name]; ok {
+			to[name] = v
+		}
+	}
+	f.hold(from, func(field string) string {
+		if v, ok := last[field]; ok {
+			return "the last good value " + renderValue(v)
+		}
+		return otherwise
+	})
+}
+
+// applyFields puts values into to.
+func applyFields[T any](fs []field[T], to *T, in values) {
+	for _, known := range fs {
+		if v, ok := in[known.Name]; ok {
+			known.apply(to, v)
+		}
+	}
+}
+
+// name is a field that says what an entry is for, and where it goes.
+type name struct {
+	field string
+	to    *string
+}
+
+// readNames reads such fields, at a path within the value of the findings' key.
+// One that is no text makes the entry useless: it is a finding, and false is
+// returned.
+func readNames(tree map[string]any, path string, f *findings, names ...name) bool {
+	for _, n := range names {
+		raw, ok := tree[n.field]
+		if !ok || raw == nil {
+			continue
+		}
+		if *n.to, ok = text(raw); !ok {
+			f.add(Finding{Severity: Refused, Field: path + n.field, Value: show(raw), Want: "text", InForce: "nothing of this entry"})
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key documents a configuration key.
+type Key struct {
+	// In is the kind of ConfigMap that holds it.
+	In Kind
+	// Name is the key of the ConfigMap (KindSettings), or the field within the
+	// value of a key.
+	Name    string
+	Type    string // duration, number, whole number, boolean, text
+	Default string // as it would be written; "" for none
+	Accepts string // the accepted values
+	Meaning string
+	// PerNamespace is whether a ConfigMap in the namespace of a model overrides
+	// it there.
+	PerNamespace bool
+}
+
+// field is a key, how it is read and where its value goes.
+type field[T any] struct {
+	Key
+	parse  func(raw any) (any, bool)
+	apply  func(to *T, v any)
+	secret bool
+}
+
+// shown is a value fit for a finding.
+func (f field[T]) shown(raw any) string {
+	if f.secret {
+		return "(hidden)"
+	}
+	return show(raw)
+}
+
+// plainText is the value of a key that has no YAML around it: everything is text
+// there, so numbers and booleans are read from it.
+type plainText string
+
+// newField makes a field of a reader and the place its value goes to.
+func newField[T, V any](k Key, parse func(raw any) (V, bool), at func(*T) *V) field[T] {
+	return field[T]{
+		Key: k,
+		parse: func(raw any) (any, bool) {
+			v, ok := parse(raw)
+			return v, ok
+		},
+		apply: func(to *T, v any) {
+			if v, ok := v.(V); ok {
+				*at(to) = v
+			}
+		},
+	}
+}
+
+// numberField is a number from least to most.
+func numberField[T any](k Key, least, most float64, at func(*T) *float64) field[T] {
+	k.Type = "number"
+	if k.Accepts == "" {
+		k.Accepts = fmt.Sprintf("a number from %s to %s", plainNumber(least), plainNumber(most))
+	}
+	return newField(k, func(raw any) (float64, bool) {
+		x, ok := number(raw)
+		return x, ok && x >= least && x <= most
+	}, at)
+}
+
+// countField is a whole number from least to most.
+func countField[T any](k Key, least, most int, at func(*T) *int) field[T] {
+	k.Type = "whole number"
+	if k.Accepts == "" {
+		k.Accepts = fmt.Sprintf("a whole number from %d to %d", least, most)
+	}
+	return newField(k, func(raw any) (int, bool) {
+		n, ok := whole(raw)
+		return n, ok && n >= least && n <= most
+	}, at)
+}
+
+// durationField is a duration from shortest to longest.
+func durationField[T any](k Key, shortest, longest time.Duration, at func(*T) *time.Duration) field[T] {
+	k.Type = "duration"
+	if k.Accepts == "" {
+		k.Accepts = fmt.Sprintf("a duration from %s to %s", brief(shortest), brief(longest))
+	}
+	return newField(k, func(raw any) (time.Duration, bool) {
+		d, ok := duration(raw)
+		return d, ok && d >= shortest && d <= longest
+	}, at)
+}
+
+// truthField is true or false.
+func truthField[T any](k Key, at func(*T) *bool) field[T] {
+	k.Type, k.Accepts = "boolean", "true or false"
+	return newField(k, truth, at)
+}
+
+// choiceField is one of some names.
+func choiceField[T any](k Key, names []string, at func(*T) *string) field[T] {
+	k.Type, k.Accepts = "text", oneOf(names)
+	return newField(k, func(raw any) (string, bool) {
+		s, ok := text(raw)
+		return s, ok && slices.Contains(names, s)
+	}, at)
+}
+
+// textField is any text.
+func textField[T any](k Key, at func(*T) *string) field[T] {
+	k.Type = "text"
+	if k.Accepts == "" {
+		k.Accepts = "text"
+	}
+	return newField(k, text, at)
+}
+
+// hidden keeps a field's value out of findings.
+func (f field[T]) hidden() field[T] {
+	f.secret = true
+	return f
+}
+
+func number(raw any) (float64, bool) {
+	var s string
+	switch raw := raw.(type) {
+	case json.Number:
+		s = raw.String()
+	case plainText:
+		s = string(raw)
+	default:
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
+}
+
+func whole(raw any) (int, bool) {
+	x, ok := number(raw)
+	// A float64 holds whole numbers up to 2^53 exactly; no count is so large.
+	if !ok || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	return int(x), true
+}
+
+// duration reads a Go duration.
+func duration(raw any) (time.Duration, bool) {
+	s, ok := text(raw)
+	if !ok {
+		return 0, false
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil
+}
+
+func truth(raw any) (value, ok bool) {
+	switch raw := raw.(type) {
+	case bool:
+		return raw, true
+	case plainText:
+		b, err := strconv.ParseBool(strings.ToLower(string(raw)))
+		return b, err == nil
+	}
+	return false, false
+}
+
+func text(raw any) (string, bool) {
+	switch raw := raw.(type) {
+	case string:
+		return strings.TrimSpace(raw), true
+	case plainText:
+		return string(raw), true
+	}
+	return "", false
+}
+
+// plainNumber renders a number without exponent or trailing zeros.
+func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// excluding refuses one more value.
+func (f field[T]) excluding(refused any) field[T] {
+	parse := f.parse
+	f.parse = func(raw any) (any, bool) {
+		v, ok := parse(raw)
+		return v, ok && v != refused
+	}
+	return f
+}

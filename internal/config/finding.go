@@ -1,0 +1,196 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Severity says what a Finding means for its user.
+type Severity string
+
+// The severities.
+const (
+	// Refused: what was written is not in force.
+	Refused Severity = "refused"
+	// Doubtful: it is accepted and does not do what one might think.
+	Doubtful Severity = "doubtful"
+)
+
+// Finding is something in a ConfigMap that its user must know about.
+type Finding struct {
+	Severity  Severity `json:"severity"`
+	Namespace string   `json:"namespace"` // of the ConfigMap
+	ConfigMap string   `json:"configMap"` // its name
+	Key       string   `json:"key,omitempty"`
+	// Field is the place within the value of Key, such as data[2].slo-ttft.
+	Field string `json:"field,omitempty"`
+	// Value is what was found, "" where the fault is not in one value. Secrets
+	// are hidden.
+	Value string `json:"value,omitempty"`
+	// Problem says what is wrong where Want does not say it all.
+	Problem string `json:"problem,omitempty"`
+	Want    string `json:"want,omitempty"` // what is accepted
+	Nearest string `json:"nearest,omitempty"`
+	// InForce says what holds instead.
+	InForce string `json:"inForce,omitempty"`
+	// Concerns are the variants that the entry is for; empty parts stand for all.
+	Concerns Scope `json:"concerns,omitzero"`
+}
+
+// Scope is a set of variants: those with this namespace, model and accelerator,
+// "" for any.
+type Scope struct {
+	Namespace   string `json:"namespace,omitempty"`
+	Model       string `json:"model,omitempty"` // its ID
+	Accelerator string `json:"accelerator,omitempty"`
+}
+
+// Overlaps reports whether a variant could be in both scopes.
+func (s Scope) Overlaps(o Scope) bool {
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(s.Namespace, o.Namespace) && same(s.Model, o.Model) && same(s.Accelerator, o.Accelerator)
+}
+
+// String says in one sentence where, what, what is accepted and what holds.
+func (f Finding) String() string {
+	at := fmt.Sprintf("ConfigMap %s/%s", f.Namespace, f.ConfigMap)
+	if place := f.Place(); place != "" {
+		at += ", " + place
+	}
+	return at + ": " + f.Message()
+}
+
+// Place returns the key and the field, "" if the finding is about neither.
+func (f Finding) Place() string {
+	if f.Key != "" && f.Field != "" {
+		return f.Key + ", " + f.Field
+	}
+	return f.Key + f.Field
+}
+
+// Message says what, what is accepted and what holds.
+func (f Finding) Message() string {
+	var b strings.Builder
+	problem := f.Problem
+	if f.Value != "" {
+		fmt.Fprintf(&b, "%q ", f.Value)
+	}
+	if problem == "" {
+		problem = "is not accepted"
+	}
+	b.WriteString(problem)
+	if f.Want != "" {
+		fmt.Fprintf(&b, ": want %s", f.Want)
+	}
+	if f.Nearest != "" {
+		fmt.Fprintf(&b, "; did you mean %s?", f.Nearest)
+	}
+	if f.InForce != "" {
+		fmt.Fprintf(&b, "; in force: %s", f.InForce)
+	}
+	return b.String()
+}
+
+// longestShown bounds what a finding repeats of its input, in characters: a
+// condition's message holds 32 KiB, an event's 1 KiB.
+const longestShown = 96
+
+// longestReason bounds what a finding repeats of a YAML error, which may list
+// every line.
+const longestReason = 240
+
+// shorten cuts text that is too long to be repeated, and makes it valid UTF-8.
+func shorten(text string) string { return cut(text, longestShown) }
+
+// cut is shorten to a number of characters.
+func cut(text string, longest int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if utf8.RuneCountInString(text) <= longest {
+		return text
+	}
+	return string([]rune(text)[:longest]) + "..."
+}
+
+// mostFindings bounds what one ConfigMap says. A user mends the first before
+// reading the twentieth.
+const mostFindings = 20
+
+// findings collects those of one ConfigMap, up to mostFindings of each severity;
+// the rest is counted.
+type findings struct {
+	of   Source
+	list []Finding
+	seen map[Severity]int
+	// key and concerns are put into what is added.
+	key      string
+	concerns Scope
+}
+
+func newFindings(of Source) *findings {
+	return &findings{of: of, seen: map[Severity]int{}, concerns: Scope{}}
+}
+
+// full reports whether another finding would only be counted, so that nothing
+// costly need be found out for it.
+func (f *findings) full(s Severity) bool { return f.seen[s] >= mostFindings }
+
+func (f *findings) add(found Finding) {
+	f.seen[found.Severity]++
+	if f.seen[found.Severity] > mostFindings {
+		return
+	}
+	found.Namespace, found.ConfigMap = f.of.Namespace, f.of.Name
+	found.Key = shorten(cmp.Or(found.Key, f.key))
+	found.Field, found.Value = shorten(found.Field), shorten(found.Value)
+	found.Concerns = cmp.Or(found.Concerns, f.concerns)
+	f.list = append(f.list, found)
+}
+
+// hold says what is in force instead, in the findings from one on that do not
+// say it.
+func (f *findings) hold(from int, instead func(field string) string) {
+	for i := from; i < len(f.list); i++ {
+		if f.list[i].InForce == "" {
+			f.list[i].InForce = instead(f.list[i].Field)
+		}
+	}
+}
+
+// unknown adds that a name is not among those known.
+func (f *findings) unknown(field, name string, known []string) {
+	found := Finding{Severity: Refused, Field: field, Problem: "is not known", InForce: "nothing of it"}
+	if field == "" {
+		found.Key = name
+	}
+	if !f.full(Refused) {
+		found.Nearest = nearest(name, known)
+		if found.Nearest == "" {
+			found.Want = oneOfKnown(known)
+		}
+	}
+	f.add(found)
+}
+
+// all returns the findings, with one that counts those left out.
+func (f *findings) all() []Finding {
+	out := f.list
+	for _, s := range []Severity{Refused, Doubtful} {
+		if more := f.seen[s] - mostFindings; more > 0 {
+			out = append(out, Finding{
+				Severity: s, Namespace: f.of.Namespace, ConfigMap: f.of.Name,
+				Problem: fmt.Sprintf("%d more of this kind are not listed", more),
+			})
+		}
+	}
+	return out
+}
+
+// oneOfKnown lists the names if that is short enough to help.
+func oneOfKnown(known []string) string {
+	if text := oneOf(known); len(text) <= 3*longestShown {
+		return text
+	}
+	return "a documented key"
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// FuzzApply feeds two versions of a ConfigMap of every kind to one store. Nothing
+// may crash, what is in force must be within its documented range, and findings
+// must be few, and the same for the same input.
+func FuzzApply(f *testing.F) {
+	seeds := []struct{ key, first, second string }{
+		{"default", "kvCacheThreshold: 0.7", "kvCacheThreshold: .nan"},
+		{"m", "model_id: meta/llama\nmaxScaleUpStep: 4", "model_id: meta/llama\nkvSpareTrigger: 1\nanalyzerName: saturation\nscaleUpThreshold: 0.1"},
+		{"__defaults__", "enableScaleToZero: true\nretentionPeriod: 5m", "retentionPeriod: 999999999h"},
+		{"model.x", "modelID: meta/llama\nnamespace: team", "model_id: [1]"},
+		{"a", "name: A\npriority: 1\ndata: [{model: default/default, slo-tpot: 24, slo-ttft: 500}]", "priority: 0\ndata: [{model: m, slo-ttft: -1}, 3]"},
+		{"A100", `{"device": "x", "cost": "40.00"}`, `{"cost": "1e9"}`},
+		{"quotas", "namespaceQuotas: {team: {A100: -1}}\ndefault: {A100: 2}\nexclude: [x]", "namespaceQuotas: 1\nexclude: {}"},
+		{"GLOBAL_OPT_INTERVAL", "30s", "-1h"},
+		{"config.yaml", "WVA_EXECUTOR: reactive\nPROMETHEUS_METRICS_CACHE_TTL: 4m", "a: &a [*a]"},
+		{"PROMETHEUS_BASE_URL", "https://x", "http://[::1"},
+	}
+	for _, s := range seeds {
+		f.Add(s.key, s.first, s.second)
+	}
+	f.Fuzz(func(t *testing.T, key, first, second string) {
+		s := newStore(t)
+		for _, content := range []string{first, second} {
+			var all []Source
+			for _, kind := range Kinds() {
+				name := PublishedNames()[kind][0]
+				all = append(all, system(name, key, content), in("team", name, key, content))
+			}
+			report := s.Apply(all)
+			checkFindings(t, report.Findings)
+			checkInForce(t, s.Snapshot())
+			if again := s.Apply(all); again.Changed || len(again.Fresh) > 0 {
+				t.Fatalf("the same again: changed %t, new:\n%s", again.Changed, lines(again.Fresh))
+			}
+		}
+	})
+}
+
+func checkFindings(t *testing.T, all []Finding) {
+	t.Helper()
+	if len(all) > 2*len(Kinds())*2*(mostFindings+1) {
+		t.Fatalf("got %d findings", len(all))
+	}
+	for _, f := range all {
+		if text := f.String(); !utf8.ValidString(text) || len(text) > 4096 || f.Problem == "" && f.Want == "" {
+			t.Fatalf("a finding that says too much or nothing: %q", text)
+		}
+	}
+}
+
+// checkInForce holds what a snapshot says to the documented ranges.
+func checkInForce(t *testing.T, s *Snapshot) {
+	t.Helper()
+	unit := func(x float64) bool { return x >= 0 && x <= 1 }
+	for _, m := range []scaling.ModelKey{llama, {Namespace: "x", ID: "default/default"}} {
+		p := s.Policy(m)
+		if _, wrong := p.contradiction(); wrong || !unit(p.Saturation.KVCacheThreshold) || !unit(p.ScaleUpThreshold) || !unit(p.TTFTPercentile) ||
+			!slices.Contains(Engines(), p.Engine) || p.MaxScaleUpStep < 0 || p.ScaleDownStabilization < 0 || p.ScaleDownStabilization > time.Hour ||
+			p.ScaleToZero.Retention <= 0 || p.ScaleToZero.Retention > longestRetention {
+			t.Fatalf("%s: got %+v", m, p)
+		}
+		o, err := s.Objective(m, ClassRef{classesMap, "a"})
+		if err == nil && (o.Priority < 1 || o.Priority > 100 || !(o.ITL >= 0 && o.TTFT >= 0) || o.Class == "" && o.Key != "") {
+			t.Fatalf("%s: got %+v", m, o)
+		}
+		cost, _, _ := s.ReplicaCost(m.Namespace, "", "A100", 8)
+		if !(cost >= 0) || math.IsInf(cost, 0) {
+			t.Fatalf("%s: a replica costs %v", m, cost)
+		}
+		if q := s.Quota(m.Namespace, "A100"); q < Unlimited {
+			t.Fatalf("%s: quota %d", m, q)
+		}
+		s.FindingsFor(m, "A100")
+	}
+	settings := s.Settings()
+	if settings.Interval < time.Second || settings.Interval > time.Hour || strings.HasPrefix(settings.Prometheus.BaseURL, "http:") {
+		t.Fatalf("got %+v", settings)
+	}
+	for _, rule := range settingRules(false) {
+		if rule.broken(settings) {
+			t.Fatalf("%+v breaks: %s", settings, rule.want)
+		}
+	}
+}
+
+func FuzzParseFile(f *testing.F) {
+	for _, seed := range []string{"LOG_LEVEL: debug", "V: 2\nLEADER_ELECT: true", "LOG_LEVL: x", "LOG_LEVEL: {a: b}", "- a", "{", "LOG_LEVEL:", "LOG_LEVEL: .inf"} {
+		f.Add([]byte(seed))
+	}
+	known := []string{"LOG_LEVEL", "V", "LEADER_ELECT"}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file, err := ParseFile(content, known)
+		if (err == nil) != (file != nil) {
+			t.Fatalf("got %v and %v", file, err)
+		}
+		for name, value := range file {
+			if !slices.Contains(known, name) || strings.TrimSpace(value) == "" {
+				t.Fatalf("accepted %q: %q", name, value)
+			}
+		}
+	})
+}
+
+func FuzzDistanceIsAMeasure(f *testing.F) {
+	f.Add("kvCacheThreshold", "kv_cache_treshold")
+	f.Add("", "x")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a) > 64 || len(b) > 64 {
+			return
+		}
+		d := distance(a, b)
+		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
+			t.Fatalf("distance(%q, %q) = %d", a, b, d)
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// goldenCase is one recorded answer of a published version.
+type goldenCase struct {
+	Area, Case, ID   string
+	Inputs, Expected json.RawMessage
+}
+
+func (c goldenCase) decode(t *testing.T, inputs, expected any) {
+	t.Helper()
+	if err := json.Unmarshal(c.Inputs, inputs); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(c.Expected, expected); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachGolden runs check for the cases of some areas.
+func eachGolden(t *testing.T, areas []string, check func(t *testing.T, c goldenCase)) {
+	t.Helper()
+	ran := 0
+	for _, c := range goldenCases(t) {
+		if slices.Contains(areas, c.Area) {
+			ran++
+			t.Run(c.ID+" "+c.Case, func(t *testing.T) { check(t, c) })
+		}
+	}
+	if ran == 0 {
+		t.Errorf("no cases of %q", areas)
+	}
+}
+
+// goldenCases reads the cases beside this test and, where WVA_SHARED names the
+// folder that holds them, every recorded one.
+func goldenCases(t *testing.T) []goldenCase {
+	t.Helper()
+	files := []string{filepath.Join("testdata", "published.json")}
+	if shared := os.Getenv("WVA_SHARED"); shared != "" {
+		for _, name := range []string{"saturation", "contract", "zero"} {
+			files = append(files, filepath.Join(shared, "golden", name+".json"))
+		}
+	}
+	known := map[string]bool{}
+	var out []goldenCase
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []goldenCase
+		if err := json.Unmarshal(data, &cases); err != nil {
+			t.Fatalf("reading %s: %v", file, err)
+		}
+		for _, c := range cases {
+			if !known[c.ID] {
+				out = append(out, c)
+			}
+			known[c.ID] = true
+		}
+	}
+	return out
+}
+
+// TestGoldenSaturationConfig: 0 stands for a field that is not set, which the
+// published version could not tell apart.
+func TestGoldenSaturationConfig(t *testing.T) {
+	eachGolden(t, []string{"saturation-config"}, func(t *testing.T, c goldenCase) {
+		in := map[string]any{}
+		var want struct {
+			Valid                               bool
+			Message                             string
+			ScaleUpThreshold, ScaleDownBoundary float64
+		}
+		c.decode(t, &in, &want)
+		names := map[string]string{"ModelID": "model_id", "Namespace": "namespace"}
+		for _, f := range policyFields() {
+			names[strings.ToUpper(f.Name[:1])+f.Name[1:]] = f.Name
+		}
+		var content strings.Builder
+		fmt.Fprintln(&content, "engine: saturation")
+		for name, value := range in {
+			field, ok := names[name]
+			if !ok {
+				t.Fatalf("the case has a field %s", name)
+			}
+			if value != 0.0 && value != "" && value != false {
+				fmt.Fprintf(&content, "%s: %v\n", field, value)
+			}
+		}
+		s := newStore(t)
+		r := s.Apply([]Source{system(saturationMap, "default", content.String())})
+		refused := slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Severity != Refused })
+		if (len(refused) == 0) != want.Valid {
+			t.Fatalf("got %q, want valid %t", lines(refused), want.Valid)
+		}
+		if want.Message != "" { // the same field, and why
+			field, _, _ := strings.Cut(want.Message, " ")
+			if !strings.Contains(lines(refused), field) {
+				t.Errorf("got %s, want it to name %s", lines(refused), field)
+			}
+		}
+		p := s.Snapshot().Policy(llama)
+		if want.ScaleUpThreshold != 0 && want.Valid && (p.ScaleUpThreshold != want.ScaleUpThreshold || p.ScaleDownBoundary != want.ScaleDownBoundary) {
+			t.Errorf("got %v and %v, want %v and %v", p.ScaleUpThreshold, p.ScaleDownBoundary, want.ScaleUpThreshold, want.ScaleDownBoundary)
+		}
+	})
+}
+
+// TestGoldenScaleToZero covers both published formats. In the cases the entries
+// were parsed already; here they are written as their users wrote them.
+func TestGoldenScaleToZero(t *testing.T) {
+	type answer struct {
+		Enabled          bool
+		RetentionSeconds float64
+	}
+	eachGolden(t, []string{"s2z-config", "s2z-config-feb"}, func(t *testing.T, c goldenCase) {
+		var in struct {
+			Config             map[string]map[string]any
+			Data               map[string]string
+			Env                string `json:"env_WVA_SCALE_TO_ZERO"`
+			ModelID, Namespace string
+		}
+		var want answer
+		c.decode(t, &in, &want)
+		m := system(zeroMap)
+		maps.Copy(m.Data, in.Data)
+		for key, fields := range in.Config {
+			text, err := json.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Data[strings.ReplaceAll(key, "/", "-")] = string(text)
+		}
+		s := newStore(t, func(o *StoreOptions) {
+			o.Explicit = Places{{"the environment", File{"WVA_SCALE_TO_ZERO": in.Env}.Lookup}}
+		})
+		s.Apply([]Source{m})
+		z := s.Snapshot().Policy(scaling.ModelKey{Namespace: in.Namespace, ID: in.ModelID}).ScaleToZero
+		if got := (answer{z.Enabled, z.Retention.Seconds()}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+// sloDeviations are the recorded lookups that are answered otherwise here.
+var sloDeviations = map[string]string{
+	"SC-slo-lookup-113": "the answer is of a class, Premium, that is not in the recorded ConfigMap: without it there is no objective",
+}
+
+func TestGoldenServiceClassLookup(t *testing.T) {
+	eachGolden(t, []string{"slo-lookup"}, func(t *testing.T, c goldenCase) {
+		var in struct {
+			ConfigMap          map[string]string
+			ModelID, Namespace string
+		}
+		var want struct {
+			Class string
+			Error bool
+			ITL   float64 `json:"sloTPOT_ms"`
+			TTFT  float64 `json:"sloTTFT_ms"`
+		}
+		c.decode(t, &in, &want)
+		model := scaling.ModelKey{Namespace: in.Namespace, ID: in.ModelID}
+		if why, ok := sloDeviations[c.ID]; ok {
+			t.Log("deviates:", why)
+			if got, err := applied(t, Source{systemNamespace, classesMap, in.ConfigMap}).Objective(model, ClassRef{}); err == nil {
+				t.Errorf("got %+v from a ConfigMap that does not say so", got)
+			}
+			// With the class that was there, the answer is the recorded one.
+			in.ConfigMap["premium.yaml"] = fmt.Sprintf("name: %s\ndata:\n- {model: default/default, slo-tpot: %v, slo-ttft: %v}", want.Class, want.ITL, want.TTFT)
+		}
+		got, err := applied(t, Source{systemNamespace, classesMap, in.ConfigMap}).Objective(model, ClassRef{})
+		if (err != nil) != want.Error {
+			t.Fatalf("got error %v, want one: %t", err, want.Error)
+		}
+		if err == nil && (got.Class != want.Class || got.ITL != want.ITL || got.TTFT != want.TTFT) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestPublishedSamplesAreAcceptedWhole(t *testing.T) {
+	s := applied(t,
+		// Up to v0.4 and the versions after it: cents per hour, JSON.
+		system(costsMap,
+			"A100", `{"device": "NVIDIA-A100-PCIE-80GB", "cost": "40.00"}`,
+			"MI300X", `{"device": "AMD-MI300X-192GB", "cost": "65.00"}`,
+			"G2", `{"device": "Intel-Gaudi-2-96GB", "cost": "23.00"}`,
+		),
+		system(classesMap, "premium.yaml", "name: Premium\npriority: 1\ndata:\n  - model: default/default\n    slo-tpot: 24\n    slo-ttft: 500\n  - model: meta/llama0-70b\n    slo-tpot: 80\n    slo-ttft: 500\n"),
+		system(settingsMap,
+			"GLOBAL_OPT_INTERVAL", "60s", "PROMETHEUS_BASE_URL", "https://prometheus.monitoring:9090",
+			"PROMETHEUS_TLS_INSECURE_SKIP_VERIFY", "true", "PROMETHEUS_CA_CERT_PATH", "", "WVA_SCALE_TO_ZERO", "false",
+		),
+		system(saturationMap, "default", "kvCacheThreshold: 0.80\nqueueLengthThreshold: 5\nkvSpareTrigger: 0.1\nqueueSpareTrigger: 3\nenableLimiter: false\n"),
+		system(zeroMap, "__defaults__", "enableScaleToZero: true\nretentionPeriod: \"15m\"\n"),
+	)
+	if got := s.Policy(llama).ScaleToZero; got != (ScaleToZero{true, 15 * time.Minute}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := s.Settings().Prometheus; got.BaseURL == "" || !got.InsecureSkipVerify || got.CACertPath != "" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,57 @@
+package config
+
+import "strings"
+
+// nearest returns the known name with the fewest edits to name, case and
+// separators aside, or "" if none is near: more than a third of it would have
+// to change. Of equals the first wins. Its work is bounded by the length of the
+// known names.
+func nearest(name string, known []string) string {
+	best, fewest := "", 0
+	from := plain(name)
+	for _, candidate := range known {
+		to := plain(candidate)
+		allowed := max(1, len(to)/3)
+		if max(len(from), len(to))-min(len(from), len(to)) > allowed {
+			continue
+		}
+		if d := distance(from, to); d <= allowed && (best == "" || d < fewest) {
+			best, fewest = candidate, d
+		}
+	}
+	return best
+}
+
+// plain drops what writers confuse most: case and separators.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+// distance is the number of bytes to insert, delete or replace, or of neighbours
+// to swap, that turns a into b (optimal string alignment).
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Policy is how decisions are made for one model, with nothing left to look up.
+type Policy struct {
+	Model scaling.ModelKey
+	// Saturation holds the thresholds of the spare capacity analysis.
+	Saturation saturation.Policy
+	// Analyzer is what measures saturation, one of Analyzers.
+	Analyzer string
+	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
+	// token capacity analysis (AnalyzerTokens) grows and below which it shrinks,
+	// ratios in (0, 1], the first the larger.
+	ScaleUpThreshold, ScaleDownBoundary float64
+	// Engine is what decides, one of Engines.
+	Engine string
+	// Limited is whether the inventory bounds what is decided.
+	Limited bool
+	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
+	// have been wanted, 0 to 1h; 0 is at once.
+	ScaleUpStabilization, ScaleDownStabilization time.Duration
+	// MaxScaleUpStep and MaxScaleDownStep are the most replicas added or removed
+	// by one decision, 0 for no limit.
+	MaxScaleUpStep, MaxScaleDownStep int
+	// TTFTPercentile and ITLPercentile are the percentiles that objectives are
+	// held to, ratios in [0, 1); 0 is the mean.
+	TTFTPercentile, ITLPercentile float64
+	ScaleToZero                   ScaleToZero
+}
+
+// ScaleToZero says whether a model may be scaled to zero, and when.
+type ScaleToZero struct {
+	Enabled bool
+	// Retention is how long it is kept without a request, > 0.
+	Retention time.Duration
+}
+
+// The analyzers of saturation.
+const (
+	AnalyzerSpare  = ""           // spare capacity of KV cache and queue
+	AnalyzerTokens = "saturation" // capacity and demand in tokens
+)
+
+// Analyzers returns the analyzers of saturation, the default first.
+func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
+
+// The engines.
+const (
+	EngineSaturation = "saturation" // from what replicas report of themselves
+	EngineModel      = "model"      // from a queueing model and objectives
+	EngineHybrid     = "hybrid"     // both; either may grow, both must agree to shrink
+)
+
+// Engines returns the engines, the default first.
+func Engines() []string { return []string{EngineSaturation, EngineModel, EngineHybrid} }
+
+// limiterKey is the field that Policy.Limited comes from; unset, it is
+// WVA_LIMITED_MODE.
+const limiterKey = "enableLimiter"
+
+// policyFields are the fields of an entry of KindSaturation.
+func policyFields() []field[Policy] {
+	const (
+		mostRequests = 1_000_000 // a queue beyond that is no queue
+		mostReplicas = 10_000
+	)
+	ratio := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+		return numberField(Key{Name: name, Default: def, Accepts: "a ratio from 0 to 1", Meaning: meaning}, 0, 1, at)
+	}
+	requests := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+		return numberField(Key{Name: name, Default: def, Meaning: meaning}, 0, mostRequests, at)
+	}
+	positive := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+		f := numberField(Key{Name: name, Default: def, Accepts: "a ratio above 0, up to 1", Meaning: meaning}, 0, 1, at)
+		return f.excluding(0.0)
+	}
+	percentile := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+		f := numberField(Key{Name: name, Default: def, Accepts: "a ratio from 0 to below 1: 0.9 is the 90th percentile, 0 the mean", Meaning: meaning}, 0, 1, at)
+		return f.excluding(1.0)
+	}
+	pause := func(name, def, meaning string, at func(*Policy) *time.Duration) field[Policy] {
+		return durationField(Key{Name: name, Default: def, Meaning: meaning}, 0, time.Hour, at)
+	}
+	step := func(name, def, meaning string, at func(*Policy) *int) field[Policy] {
+		return countField(Key{Name: name, Default: def, Meaning: meaning}, 0, mostReplicas, at)
+	}
+	fields := []field[Policy]{
+		ratio("kvCacheThreshold", "0.8", "KV cache usage from which a replica counts as saturated [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVCacheThreshold }),
+		requests("queueLengthThreshold", "5", "queue length from which a replica counts as saturated [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueLengthThreshold }),
+		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVSpareTrigger }),
+		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueSpareTrigger }),
+		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *Policy) *bool { return &p.Limited }),
+		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
+		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
+		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
+		choiceField(Key{Name: "engine", Default: EngineSaturation, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),
+		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleUpStabilization }),
+		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleDownStabilization }),
+		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *Policy) *int { return &p.MaxScaleUpStep }),
+		step("maxScaleDownStep", "1", "most replicas removed by one decision, 0 for no limit", func(p *Policy) *int { return &p.MaxScaleDownStep }),
+		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *Policy) *float64 { return &p.TTFTPercentile }),
+		percentile("itlPercentile", "0", "percentile that ITL is held to", func(p *Policy) *float64 { return &p.ITLPercentile }),
+	}
+	for i := range fields {
+		fields[i].In, fields[i].PerNamespace = KindSaturation, true
+	}
+	return fields
+}
+
+// defaultPolicy returns what holds where nothing is set.
+func defaultPolicy() Policy {
+	var p Policy
+	for _, f := range policyFields() {
+		if v, ok := f.parse(plainText(f.Default)); ok {
+			f.apply(&p, v)
+		}
+	}
+	return p
+}
+
+// contradiction says what is wrong between thresholds that are accepted each by
+// itself, or returns nothing.
+func (p Policy) contradiction() (want string, found bool) {
+	switch t := p.Saturation; {
+	case t.KVCacheThreshold < t.KVSpareTrigger:
+		return "kvCacheThreshold (" + plainNumber(t.KVCacheThreshold) + ") at least kvSpareTrigger (" + plainNumber(t.KVSpareTrigger) + ")", true
+	case p.Analyzer == AnalyzerTokens && p.ScaleUpThreshold <= p.ScaleDownBoundary:
+		return "scaleUpThreshold (" + plainNumber(p.ScaleUpThreshold) + ") above scaleDownBoundary (" + plainNumber(p.ScaleDownBoundary) + ")", true
+	}
+	return "", false
+}
+
+// doubt says what thresholds do that nobody can want, or returns "".
+func (p Policy) doubt() string {
+	switch t := p.Saturation; {
+	case t.KVCacheThreshold == 0 || t.QueueLengthThreshold == 0:
+		return "with a threshold of 0 every replica counts as saturated, and the model grows to its bounds"
+	case t.QueueLengthThreshold < t.QueueSpareTrigger:
+		return "queueSpareTrigger (" + plainNumber(t.QueueSpareTrigger) + ") is above queueLengthThreshold (" +
+			plainNumber(t.QueueLengthThreshold) + "): an idle replica has less to spare, and the model grows to its bounds"
+	}
+	return ""
+}

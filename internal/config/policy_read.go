@@ -1,0 +1,220 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// defaultKey is the key whose entry is for every model.
+const defaultKey = "default"
+
+// policyEntry is one accepted entry of KindSaturation.
+type policyEntry struct {
+	Namespace, ConfigMap, Key string // where it stands
+	Scope                     Scope
+	Fields                    values
+}
+
+// policies are the accepted entries of one ConfigMap by what they are for. The
+// scope without namespace and model is that of the key default.
+type policies map[Scope]policyEntry
+
+// chain returns the entries that hold for a model, the most general first.
+func (p policies) chain(s Scope) []policyEntry {
+	scopes := []Scope{{}, {Namespace: s.Namespace}, {Model: s.Model}, s}
+	var out []policyEntry
+	seen := map[Scope]bool{}
+	for _, scope := range scopes {
+		if e, ok := p[scope]; ok && !seen[scope] {
+			out = append(out, e)
+		}
+		seen[scope] = true
+	}
+	return out
+}
+
+// policyReader reads ConfigMaps of KindSaturation.
+type policyReader struct {
+	fields   []field[Policy]
+	defaults Policy
+}
+
+// read returns the accepted entries of a ConfigMap, with those of last in the
+// place of those that are not. base holds the entries that lie below: those of
+// the system namespace, for another one.
+func (r policyReader) read(of Source, system bool, base, last policies) (policies, []Finding) {
+	f := newFindings(of)
+	out := policies{}
+	parsed, bad := r.parse(of, system, last, f)
+	// The general before the special, because it lies below it.
+	order := slices.SortedFunc(maps.Keys(parsed), Scope.compare)
+	for _, scope := range order {
+		entry := parsed[scope]
+		f.key, f.concerns = entry.Key, r.concerns(scope, of, system)
+		below, _ := r.resolve(r.defaults, f.concerns, base, out)
+		p := r.over(below, entry)
+		want, wrong := p.contradiction()
+		if !wrong {
+			out[scope] = entry
+			if doubt := p.doubt(); doubt != "" && doubt != below.doubt() {
+				f.add(Finding{Severity: Doubtful, Problem: doubt})
+			}
+			continue
+		}
+		found := Finding{Severity: Refused, Problem: "contradicts itself or what it inherits", Want: want, InForce: "what it inherits"}
+		if old, ok := last[scope]; ok && !bad[scope] {
+			if _, wrong := r.over(below, old).contradiction(); !wrong {
+				out[scope], found.InForce = old, "the last good entry"
+			}
+		}
+		f.add(found)
+	}
+	return out, f.all()
+}
+
+// concerns widens the scope of an entry to the models it is for.
+func (policyReader) concerns(scope Scope, of Source, system bool) Scope {
+	if !system {
+		scope.Namespace = of.Namespace
+	}
+	return scope
+}
+
+// parse reads every entry. bad are the scopes whose entry is that of last.
+func (r policyReader) parse(of Source, system bool, last policies, f *findings) (parsed policies, bad map[Scope]bool) {
+	parsed, bad = policies{}, map[Scope]bool{}
+	byKey := map[string]policyEntry{}
+	for _, e := range last {
+		byKey[e.Key] = e
+	}
+	for _, key := range slices.Sorted(maps.Keys(of.Data)) {
+		f.key, f.concerns = key, Scope{}
+		if !system {
+			f.concerns.Namespace = of.Namespace
+		}
+		tree, err := decodeMapping(of.Data[key])
+		if err != nil {
+			found := Finding{Severity: Refused, Problem: "is not read: " + err.Error(), Want: "YAML fields", InForce: "what it inherits"}
+			if old, ok := byKey[key]; ok {
+				found.InForce = keepEntry(parsed, bad, old)
+			}
+			f.add(found)
+			continue
+		}
+		scope, ok := policyScope(key, tree, of, system, f)
+		if !ok {
+			continue
+		}
+		if first, taken := parsed[scope]; taken {
+			f.add(Finding{Severity: Refused, Problem: "is for the same models as " + shorten(first.Key), Want: "one entry for each", InForce: shorten(first.Key)})
+			continue
+		}
+		f.concerns = r.concerns(scope, of, system)
+		before := len(f.list)
+		fields, refused := readFields(r.fields, tree, "", f, "model_id", "namespace")
+		if len(refused) == 0 {
+			parsed[scope] = policyEntry{of.Namespace, of.Name, key, scope, fields}
+			continue
+		}
+		inForce := "what it inherits, in place of the whole entry"
+		if old, ok := last[scope]; ok {
+			inForce = keepEntry(parsed, bad, old)
+		}
+		f.hold(before, func(string) string { return inForce })
+	}
+	return parsed, bad
+}
+
+// keepEntry puts an entry that was good before in force.
+func keepEntry(parsed policies, bad map[Scope]bool, old policyEntry) string {
+	if _, taken := parsed[old.Scope]; !taken {
+		parsed[old.Scope], bad[old.Scope] = old, true
+	}
+	return "the last good entry"
+}
+
+// policyScope reads which models an entry is for. In a ConfigMap outside the
+// system namespace that is always its own namespace, and left out of the scope.
+func policyScope(key string, tree map[string]any, of Source, system bool, f *findings) (Scope, bool) {
+	var scope Scope
+	if !readNames(tree, "", f, name{"model_id", &scope.Model}, name{"namespace", &scope.Namespace}) {
+		return Scope{}, false
+	}
+	if !system {
+		if !ownNamespace(scope.Namespace, of, f) {
+			return Scope{}, false
+		}
+		if key != defaultKey && scope.Namespace != "" && scope.Model == "" {
+			f.add(Finding{Severity: Refused, Field: "model_id", Problem: "is missing", Want: "the ID of a model; what is for the whole namespace stands under the key default", InForce: "nothing of this entry"})
+			return Scope{}, false
+		}
+		scope.Namespace = ""
+	}
+	switch {
+	case key == defaultKey && scope != Scope{}:
+		f.add(Finding{Severity: Doubtful, Problem: "is for every model: its model_id and namespace have no effect"})
+		return Scope{}, true
+	case key != defaultKey && scope == Scope{}:
+		f.add(Finding{
+			Severity: Refused, Field: "model_id", Problem: "is missing", Want: "the ID of a model, a namespace, or both",
+			Nearest: nearest(key, []string{defaultKey}), InForce: "nothing of this entry",
+		})
+		return Scope{}, false
+	}
+	return scope, true
+}
+
+// ownNamespace refuses an entry for another namespace than that of its
+// ConfigMap.
+func ownNamespace(namespace string, of Source, f *findings) bool {
+	if namespace == "" || namespace == of.Namespace {
+		return true
+	}
+	f.add(Finding{
+		Severity: Refused, Field: "namespace", Value: namespace, InForce: "nothing of this entry",
+		Want: "the namespace of the ConfigMap, or none; what is for other namespaces stands in the system namespace",
+	})
+	return false
+}
+
+// resolve puts the entries for a model over a policy, layer by layer, the first
+// the lowest. An entry that would make the policy contradict itself is passed
+// over and returned.
+func (r policyReader) resolve(p Policy, s Scope, layers ...policies) (resolved Policy, passed []policyEntry) {
+	for _, entries := range layers {
+		for _, e := range entries.chain(s) {
+			next := r.over(p, e)
+			if _, wrong := next.contradiction(); wrong {
+				passed = append(passed, e)
+				continue
+			}
+			p = next
+		}
+	}
+	return p, passed
+}
+
+// over puts one entry over a policy.
+func (r policyReader) over(p Policy, e policyEntry) Policy {
+	applyFields(r.fields, &p, e.Fields)
+	return p
+}
+
+// compare orders the general before the special, then by name.
+func (s Scope) compare(o Scope) int {
+	return cmp.Or(s.rank()-o.rank(), strings.Compare(s.Namespace, o.Namespace), strings.Compare(s.Model, o.Model))
+}
+
+// rank is higher for what is more special.
+func (s Scope) rank() int {
+	rank := 0
+	if s.Namespace != "" {
+		rank++
+	}
+	if s.Model != "" {
+		rank += 2
+	}
+	return rank
+}

@@ -1,0 +1,187 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// StoreOptions are what a Store needs to know beside ConfigMaps.
+type StoreOptions struct {
+	// SystemNamespace is where the ConfigMaps for the whole cluster are.
+	SystemNamespace string
+	// Names are those of the ConfigMaps; nil for PublishedNames.
+	Names Names
+	// Explicit is what wins over ConfigMaps; nil for nothing.
+	Explicit Explicit
+	// AllowInsecurePrometheus accepts a Prometheus URL without https.
+	AllowInsecurePrometheus bool
+}
+
+// Store turns ConfigMaps into snapshots and remembers what was good. It is safe
+// for concurrent use.
+type Store struct {
+	options  StoreOptions
+	reader   *settingsReader
+	snapshot atomic.Pointer[Snapshot]
+	mu       sync.Mutex // one Apply at a time
+}
+
+// NewStore returns a store whose snapshot holds the defaults and what is
+// explicit. Explicit values that cannot be read are an error, a *FieldError.
+func NewStore(options StoreOptions) (*Store, error) {
+	if options.Names == nil {
+		options.Names = PublishedNames()
+	}
+	if options.Explicit == nil {
+		options.Explicit = Places{}
+	}
+	reader, err := newSettingsReader(options.Explicit, options.AllowInsecurePrometheus)
+	if err != nil {
+		return nil, fmt.Errorf("reading explicit settings: %w", err)
+	}
+	s := &Store{options: options, reader: reader}
+	s.snapshot.Store(&Snapshot{names: options.Names, reader: reader, policy: policyReader{policyFields(), defaultPolicy()}})
+	return s, nil
+}
+
+// Snapshot returns the configuration in force.
+func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Report says what Apply did.
+type Report struct {
+	// Changed is whether a decision could come out otherwise than before.
+	Changed bool
+	// Findings are those of the snapshot, Fresh those that the last one had not.
+	Findings, Fresh []Finding
+}
+
+// Apply makes a snapshot of all ConfigMaps that there are, in every namespace;
+// those with names that are not read are ignored. What is not accepted keeps its
+// last good value as long as its ConfigMap is there; one that is gone leaves its
+// defaults. The ConfigMaps are not modified and not kept.
+func (s *Store) Apply(all []Source) Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.snapshot.Load()
+	next := &Snapshot{names: s.options.Names, reader: s.reader, policy: last.policy, layers: map[string]layer{}}
+	groups := s.group(all)
+	system := s.options.SystemNamespace
+	next.system = next.read(groups[system], system, true, last.system)
+	for _, namespace := range slices.Sorted(maps.Keys(groups)) {
+		if namespace != system {
+			next.layers[namespace] = next.read(groups[namespace], namespace, false, last.layers[namespace])
+		}
+	}
+	slices.SortStableFunc(next.findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ConfigMap, b.ConfigMap))
+	})
+	s.snapshot.Store(next)
+	return Report{
+		Changed:  !reflect.DeepEqual(last.system, next.system) || !sameLayers(last.layers, next.layers),
+		Findings: next.Findings(),
+		Fresh:    without(next.findings, last.findings),
+	}
+}
+
+// group sorts ConfigMaps by namespace and kind.
+func (s *Store) group(all []Source) map[string]map[Kind][]Source {
+	out := map[string]map[Kind][]Source{}
+	for _, m := range all {
+		kind, ok := s.options.Names.KindOf(m.Name)
+		if !ok {
+			continue
+		}
+		if out[m.Namespace] == nil {
+			out[m.Namespace] = map[Kind][]Source{}
+		}
+		out[m.Namespace][kind] = append(out[m.Namespace][kind], m)
+	}
+	return out
+}
+
+// read reads the ConfigMaps of one namespace and adds their findings.
+func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, last layer) layer {
+	var out layer
+	var base layer // below it
+	if !system {
+		base = s.system
+	}
+	for _, kind := range Kinds() {
+		if len(of[kind]) == 0 {
+			continue
+		}
+		m, others := s.names.choose(kind, of[kind])
+		for _, other := range others {
+			s.findings = append(s.findings, Finding{
+				Severity: Doubtful, Namespace: namespace, ConfigMap: other.Name, InForce: m.Name,
+				Problem: "is ignored: there is another ConfigMap for the same", Concerns: localScope(namespace, system),
+			})
+		}
+		var findings []Finding
+		switch kind {
+		case KindSettings:
+			out.settings, findings = s.reader.read(m, system, last.settings)
+		case KindServiceClasses:
+			out.classes, findings = readClasses(m, system, last.classes)
+		case KindUnitCosts:
+			out.costs, findings = readUnitCosts(m, system, base.costs, last.costs)
+		case KindScaleToZero:
+			out.zeros, findings = readZeros(m, system, last.zeros)
+		case KindSaturation:
+			out.policies, findings = s.policy.read(m, system, base.policies, last.policies)
+		case KindQuota:
+			if !system {
+				findings = []Finding{{
+					Severity: Refused, Namespace: namespace, ConfigMap: m.Name, InForce: "nothing of it", Concerns: localScope(namespace, system),
+					Problem: "is read in the system namespace only: no namespace sets its own quota",
+				}}
+				break
+			}
+			out.quotas, findings = readQuotas(m, last.quotas)
+		}
+		s.findings = append(s.findings, findings...)
+	}
+	return out.plain()
+}
+
+// localScope is every model, or those of a namespace that is not the system's.
+func localScope(namespace string, system bool) Scope {
+	if system {
+		return Scope{}
+	}
+	return Scope{Namespace: namespace}
+}
+
+// sameLayers reports whether namespaces say the same; one that says nothing is
+// as good as none.
+func sameLayers(a, b map[string]layer) bool {
+	for _, namespaces := range []map[string]layer{a, b} {
+		for namespace := range namespaces {
+			if !reflect.DeepEqual(a[namespace], b[namespace]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// without returns the findings that are not among others.
+func without(all, others []Finding) []Finding {
+	known := map[Finding]bool{}
+	for _, f := range others {
+		known[f] = true
+	}
+	var out []Finding
+	for _, f := range all {
+		if !known[f] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
