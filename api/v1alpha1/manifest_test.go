@@ -17,6 +17,19 @@ import (
 
 const samples = "../../config/samples"
 
+// validManifests returns the files whose first document is a VariantAutoscaling
+// that is accepted: the samples, and one manifest of each published shape.
+func validManifests() []string {
+	var files []string
+	for _, sample := range []string{"variantautoscaling", "test-different-name-va", "model-profile-va", "variant-profile-va", "minimal-va"} {
+		files = append(files, filepath.Join(samples, sample+".yaml"))
+	}
+	for _, shape := range []string{"m0", "v0.4", "s0", "s1", "f"} {
+		files = append(files, filepath.Join("testdata", shape+".yaml"))
+	}
+	return files
+}
+
 // documents returns the YAML documents of a file.
 func documents(t *testing.T, name string) [][]byte {
 	t.Helper()
@@ -62,8 +75,8 @@ func TestSamplesDecodeStrictly(t *testing.T) {
 			}
 		}
 	}
-	if found != 4 {
-		t.Errorf("decoded %d objects, want 4", found)
+	if found != 7 {
+		t.Errorf("decoded %d objects, want 7", found)
 	}
 }
 

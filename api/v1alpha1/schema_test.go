@@ -1,7 +1,6 @@
 package v1alpha1_test
 
 import (
-	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,11 +85,7 @@ func parse(t *testing.T, doc []byte) map[string]any {
 
 func TestPublishedManifestsApplyUnchanged(t *testing.T) {
 	s := newServer(t)
-	files := []string{filepath.Join(samples, "variantautoscaling.yaml"), filepath.Join(samples, "test-different-name-va.yaml")}
-	for _, shape := range []string{"m0", "v0.4", "s0", "s1", "f"} {
-		files = append(files, filepath.Join("testdata", shape+".yaml"))
-	}
-	for _, name := range files {
+	for _, name := range validManifests() {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			if dropped, errs := s.admit(t, parse(t, documents(t, name)[0])); len(dropped) > 0 || errs != "" {
 				t.Errorf("dropped %q, refused with %q", dropped, errs)
@@ -135,66 +130,6 @@ func TestStoredObjectWorksUnderThisDefinition(t *testing.T) {
 	}
 }
 
-// TestValidation holds every statement of config/samples/VALIDATION_EXAMPLES.md.
-func TestValidation(t *testing.T) {
-	const (
-		accepted = ""
-		bounds   = `: maxReplicas must be greater than or equal to minReplicas`
-	)
-	tests := map[string]struct {
-		spec string // beside modelID, as flow YAML
-		want string // part of the error
-	}{
-		"nothing else":             {``, accepted},
-		"both bounds":              {`minReplicas: 1, maxReplicas: 4`, accepted},
-		"fixed size":               {`minReplicas: 3, maxReplicas: 3`, accepted},
-		"only min":                 {`minReplicas: 2`, accepted},
-		"only max":                 {`maxReplicas: 4`, accepted},
-		"zero to one":              {`minReplicas: 0, maxReplicas: 1`, accepted},
-		"max below min":            {`minReplicas: 5, maxReplicas: 2`, bounds},
-		"max zero":                 {`maxReplicas: 0`, "spec.maxReplicas"},
-		"min negative":             {`minReplicas: -1`, "spec.minReplicas"},
-		"no model":                 {`modelID: ""`, "spec.modelID"},
-		"variant ID":               {`variantID: default/default-A100-1`, accepted},
-		"variant ID, count of 10":  {`variantID: a-b-10`, accepted},
-		"variant ID, count of 0":   {`variantID: x-A100-0`, "spec.variantID"},
-		"variant ID without model": {`variantID: A100-1`, "spec.variantID"},
-		"cost of zero":             {`variantCost: "0"`, accepted},
-		"cost with cents":          {`variantCost: "1.95"`, accepted},
-		"cost without digits":      {`variantCost: ".5"`, "spec.variantCost"},
-		"cost below zero":          {`variantCost: "-1"`, "spec.variantCost"},
-		"cost with an exponent":    {`variantCost: "1e3"`, "spec.variantCost"},
-		"cost as a number":         {`variantCost: 1.95`, "spec.variantCost"},
-		"target without version":   {`scaleTargetRef: {kind: Deployment, name: d}`, accepted},
-		"target, empty version":    {`scaleTargetRef: {apiVersion: "", kind: Deployment, name: d}`, accepted},
-		"target without kind":      {`scaleTargetRef: {name: d}`, "spec.scaleTargetRef.kind"},
-		"target without name":      {`scaleTargetRef: {kind: Deployment}`, "spec.scaleTargetRef.name"},
-		"target, empty name":       {`scaleTargetRef: {kind: Deployment, name: ""}`, "spec.scaleTargetRef.name"},
-		"no accelerators":          {`acceleratorCount: 0`, "spec.acceleratorCount"},
-		"no batch":                 {`variantProfile: {maxBatchSize: 0}`, "spec.variantProfile.maxBatchSize"},
-		"empty parameters":         {`variantProfile: {perfParms: {decodeParms: {}}}`, "spec.variantProfile.perfParms.decodeParms"},
-		"parameter as a number":    {`variantProfile: {perfParms: {decodeParms: {alpha: 20}}}`, "spec.variantProfile.perfParms.decodeParms.alpha"},
-		"empty model profile":      {`modelProfile: {accelerators: []}`, "spec.modelProfile.accelerators"},
-		"nameless accelerator":     {`modelProfile: {accelerators: [{acc: ""}]}`, "spec.modelProfile.accelerators[0].acc"},
-	}
-	s := newServer(t)
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			obj := parse(t, []byte("apiVersion: llmd.ai/v1alpha1\nkind: VariantAutoscaling\nmetadata: {name: va}\n"))
-			spec := map[string]any{"modelID": "m"}
-			maps.Copy(spec, parse(t, []byte("{"+tt.spec+"}")))
-			obj["spec"] = spec
-			dropped, errs := s.admit(t, obj)
-			if len(dropped) > 0 {
-				t.Errorf("dropped %q", dropped)
-			}
-			if (tt.want == "") != (errs == "") || !strings.Contains(errs, tt.want) {
-				t.Errorf("got %q, want %q", errs, tt.want)
-			}
-		})
-	}
-}
-
 func TestDefaults(t *testing.T) {
 	obj := parse(t, []byte("spec: {modelID: m}"))
 	newServer(t).admit(t, obj)
@@ -213,21 +148,22 @@ func TestInvalidSampleIsRefused(t *testing.T) {
 }
 
 func TestPrinterColumns(t *testing.T) {
-	var narrow, wide []string
-	for _, c := range definition(t).Spec.Versions[0].AdditionalPrinterColumns {
-		if c.Priority == 0 {
-			narrow = append(narrow, c.Name)
-		} else {
-			wide = append(wide, c.Name)
-		}
+	column := func(name, kind, path string, priority int32) apiextensionsv1.CustomResourceColumnDefinition {
+		return apiextensionsv1.CustomResourceColumnDefinition{Name: name, Type: kind, JSONPath: path, Priority: priority}
 	}
-	want := []string{
-		"Target", "Model", "VariantID", "Accelerator", "CurrentReplicas", "Optimized", "MetricsReady", "Age",
+	want := []apiextensionsv1.CustomResourceColumnDefinition{
+		column("Target", "string", ".spec.scaleTargetRef.name", 0),
+		column("Model", "string", ".spec.modelID", 0),
+		column("VariantID", "string", ".status.currentAlloc.variantID", 0),
+		column("Accelerator", "string", ".status.desiredOptimizedAlloc.accelerator", 0),
+		column("CurrentReplicas", "integer", ".status.currentAlloc.numReplicas", 0),
+		column("Optimized", "integer", ".status.desiredOptimizedAlloc.numReplicas", 0),
+		column("MetricsReady", "string", ".status.conditions[?(@.type=='MetricsAvailable')].status", 0),
+		column("Age", "date", ".metadata.creationTimestamp", 0),
+		column("Reason", "string", ".status.desiredOptimizedAlloc.lastUpdate.reason", 1),
+		column("Cost", "string", ".spec.variantCost", 1),
 	}
-	if diff := cmp.Diff(narrow, want); diff != "" {
+	if diff := cmp.Diff(definition(t).Spec.Versions[0].AdditionalPrinterColumns, want); diff != "" {
 		t.Errorf("columns (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(wide, []string{"Reason", "Cost"}); diff != "" {
-		t.Errorf("wide columns (-got +want):\n%s", diff)
 	}
 }

@@ -88,7 +88,8 @@ type VariantAutoscalingSpec struct {
 	Accelerator string `json:"accelerator,omitempty"`
 
 	// AcceleratorCount is the number of accelerators of one replica, at least 1.
-	// Absent: the sum of the GPU resource requests of one replica, else 1.
+	// Absent: the sum of the GPU resource requests of one replica, else the
+	// accCount of modelProfile for this variant's accelerator, else 1.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -43,10 +44,13 @@ func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{ControllerInstance: o.ControllerInstance})
+	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
+		ControllerInstance: o.ControllerInstance, LegacyNames: o.LegacyMetricNames,
+	})
 	exports := &external.Store{}
 	act := actuator.New(instruments, exports, book)
 	fleet := discovery.New(mgr.GetClient(), discovery.NewScaleClient(mgr.GetClient()))
+	fleet.Watches = mgr.GetCache()
 	from, err := newBackend(backends(), surroundings{
 		operator: o, log: log, cluster: fleet,
 		observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
@@ -65,7 +69,8 @@ func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
 		&loop{
 			log: log, executor: exec, instruments: instruments, actuator: act, reader: mgr.GetClient(), memory: book,
 			cycle: &cycle.Cycle{
-				Clock: clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Recorder: book, Actuator: act,
+				Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+				Clock:   clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Recorder: book, Actuator: act,
 			},
 		},
 	}
@@ -94,8 +99,8 @@ func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
 		}
 	}
 	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet,
-		Events: mgr.GetEventRecorder("workload-variant-autoscaler"),
+		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet,
+		Events: mgr.GetEventRecorder(eventSource),
 	})
 	return mgr, status.SetupWithManager(mgr)
 }

@@ -34,13 +34,21 @@ var _ manager.LeaderElectionRunnable = (*loop)(nil)
 // NeedLeaderElection reports that only the leader decides.
 func (l *loop) NeedLeaderElection() bool { return true }
 
-// Start takes over what was decided before, then runs cycles until ctx ends.
-// The manager has synced the caches by then.
+// Start takes over what was decided before, publishes it again, then runs cycles
+// until ctx ends. The manager has synced the caches by then.
 func (l *loop) Start(ctx context.Context) error {
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
+	before, err := actuator.NewStatusValues(l.reader).Record(ctx, clock.RealClock{}.Now())
+	if err != nil {
+		return err
+	}
 	defer l.actuator.Clear()
+	if err := l.actuator.Restore(before); err != nil {
+		l.instruments.CountError("actuator")
+		l.log.Error(err, "part of what was decided before is not published")
+	}
 	return l.executor.Run(logr.NewContext(ctx, l.log), l.once)
 }
 

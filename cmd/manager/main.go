@@ -34,10 +34,11 @@ func run(ctx context.Context) error {
 	if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
 		return fmt.Errorf("finding the API server: %w", err)
 	}
-	log, err := logging.New(os.Stderr, operator.LogLevel)
+	level, err := logging.NewLevel(operator.LogLevel)
 	if err != nil {
 		return err
 	}
+	log := logging.New(os.Stderr, level)
 	ctrl.SetLogger(log)
 	klog.SetLogger(log.WithName("kubernetes"))
 	for _, warning := range operator.Warnings() {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -74,13 +75,19 @@ func metricsOptions(o *config.Operator, debug map[string]http.Handler) metricsse
 	return options
 }
 
+// eventSource is who tells events.
+const eventSource = "workload-variant-autoscaler"
+
 // newExternalMetrics builds the External Metrics API, which every manager
 // serves: the leader from its ledger, the others from the objects' status.
 func newExternalMetrics(o *config.Operator, mgr manager.Manager, store *external.Store, log logr.Logger) (*external.Server, error) {
 	options := external.Options{
 		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: mgr.GetConfig(), Log: log,
 		Provider: external.NewProvider(external.ProviderOptions{
-			Store: store, Fallback: actuator.NewStatusValues(mgr.GetClient()), ControllerInstance: o.ControllerInstance, Log: log,
+			Store: store, Fallback: actuator.NewStatusValues(mgr.GetClient()), ControllerInstance: o.ControllerInstance,
+			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
+				Reader: mgr.GetClient(), Events: mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: log,
+			}).Tell,
 		}),
 	}
 	if o.ExternalMetricsCertPath != "" {

@@ -1,6 +1,7 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
 // explains decisions, plans with queueing models and solvers, checks
-// configuration, emulates a serving fleet and drives load against one.
+// configuration, moves an older installation over, emulates a serving fleet and
+// drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -66,6 +67,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newQueueCommand())
 	root.AddCommand(newPlanCommand())
 	root.AddCommand(newConfigCommand())
+	root.AddCommand(newMigrateCommand())
 	root.AddCommand(newLoadCommand())
 	root.AddCommand(newEmulateCommand())
 	return root

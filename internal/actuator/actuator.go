@@ -14,9 +14,9 @@ import (
 
 // Memory knows how old the decisions are.
 type Memory interface {
-	// AnalyzedAt returns when an analysis last stood behind the decision for a
-	// variant, zero if never.
-	AnalyzedAt(key scaling.VariantKey) time.Time
+	// AgesFrom returns the time from which the age of the decision for a variant
+	// counts, zero when nothing was decided.
+	AgesFrom(key scaling.VariantKey) time.Time
 }
 
 // Actuator publishes plans. Its methods may be called from several goroutines.
@@ -45,14 +45,31 @@ func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("nothing was published: %w", err)
 	}
-	analyzed := map[scaling.VariantKey]time.Time{}
+	ages := a.agesFrom(record)
+	a.store.Fill(values(record, ages))
+	return a.metrics.Publish(record, ages)
+}
+
+// Restore publishes as metrics what an earlier process decided, until the first
+// plan is applied: record is what StatusValues make of it. The External Metrics
+// need nothing, they answer from the status by themselves until then. Its error
+// is that of Apply.
+func (a *Actuator) Restore(record scaling.Record) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.metrics.Restore(record, a.agesFrom(record))
+}
+
+// agesFrom returns the time from which the age of each decision counts, where
+// it is known.
+func (a *Actuator) agesFrom(record scaling.Record) map[scaling.VariantKey]time.Time {
+	from := map[scaling.VariantKey]time.Time{}
 	for _, d := range record.Plan.Decisions {
-		if at := a.memory.AnalyzedAt(d.Variant); !at.IsZero() {
-			analyzed[d.Variant] = at
+		if at := a.memory.AgesFrom(d.Variant); !at.IsZero() {
+			from[d.Variant] = at
 		}
 	}
-	a.store.Fill(values(record, analyzed))
-	return a.metrics.Publish(record, analyzed)
+	return from
 }
 
 // Clear withdraws everything that was published, as a process must that no
@@ -67,7 +84,7 @@ func (a *Actuator) Clear() {
 // values returns what the External Metrics say of each variant decided on. A
 // decision on a variant that is not in the fleet has no labels; publishing the
 // metrics names it.
-func values(record scaling.Record, analyzed map[scaling.VariantKey]time.Time) []external.Value {
+func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
 		fleet[v.Key] = v
@@ -78,7 +95,7 @@ func values(record scaling.Record, analyzed map[scaling.VariantKey]time.Time) []
 		if !ok {
 			continue
 		}
-		at, known := analyzed[d.Variant]
+		at, known := ages[d.Variant]
 		if !known {
 			at = record.Plan.At // nothing better is known
 		}
@@ -90,6 +107,7 @@ func values(record scaling.Record, analyzed map[scaling.VariantKey]time.Time) []
 			Current:     v.Replicas.Current,
 			Observed:    v.Replicas.Observed,
 			At:          at,
+			Cycle:       record.Cycle,
 		})
 	}
 	return out

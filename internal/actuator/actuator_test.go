@@ -9,9 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -24,15 +26,31 @@ type bench struct {
 	store *external.Store
 	reg   *prometheus.Registry
 	now   time.Time
-	// analyzed is what the memory says, for every variant.
-	analyzed time.Time
+	book  *ledger.Ledger
+	// agesFrom is what the memory says of every variant, the book while it is zero.
+	agesFrom time.Time
 }
 
-func (b *bench) Now() time.Time                          { return b.now }
-func (b *bench) AnalyzedAt(scaling.VariantKey) time.Time { return b.analyzed }
+func (b *bench) Now() time.Time { return b.now }
+
+func (b *bench) AgesFrom(key scaling.VariantKey) time.Time {
+	if !b.agesFrom.IsZero() {
+		return b.agesFrom
+	}
+	return b.book.AgesFrom(key)
+}
+
+// record records a cycle and publishes it.
+func (b *bench) record(t *testing.T, r scaling.Record) {
+	t.Helper()
+	b.book.Record(r)
+	if err := b.Apply(t.Context(), r); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+}
 
 func newBench() *bench {
-	b := &bench{store: &external.Store{}, reg: prometheus.NewRegistry(), now: start}
+	b := &bench{store: &external.Store{}, reg: prometheus.NewRegistry(), now: start, book: ledger.New()}
 	b.Actuator = actuator.New(metrics.New(b.reg, b, metrics.Options{}), b.store, b)
 	return b
 }
@@ -52,6 +70,16 @@ func (b *bench) gauge(t *testing.T, name string) (float64, bool) {
 	return 0, false
 }
 
+// series returns how many series a family has.
+func (b *bench) series(t *testing.T, name string) int {
+	t.Helper()
+	n, err := testutil.GatherAndCount(b.reg, name)
+	if err != nil {
+		t.Fatalf("Gather: %v", err)
+	}
+	return n
+}
+
 func newVariant(name string) scaling.Variant {
 	return scaling.Variant{
 		Key:         scaling.VariantKey{Namespace: "prod", Name: name},
@@ -63,7 +91,7 @@ func newVariant(name string) scaling.Variant {
 
 // newRecord returns a cycle that wants 4 replicas of each variant.
 func newRecord(at time.Time, variants ...scaling.Variant) scaling.Record {
-	r := scaling.Record{Cycle: 7, Fleet: scaling.Fleet{At: at, Variants: variants}, Plan: scaling.Plan{At: at}}
+	r := scaling.Record{Cycle: "7", Fleet: scaling.Fleet{At: at, Variants: variants}, Plan: scaling.Plan{At: at}}
 	for _, v := range variants {
 		d := scaling.Decision{Variant: v.Key, Current: 2}
 		r.Plan.Decisions = append(r.Plan.Decisions, d.Then(scaling.StageOptimize, 4, scaling.ReasonSaturated, ""))
@@ -79,7 +107,7 @@ func TestApplyPublishesToBoth(t *testing.T) {
 	}
 	want := []external.Value{{
 		Variant: v.Key, Target: v.Target, Accelerator: "A100",
-		Desired: 4, Current: 2, Observed: true, At: start,
+		Desired: 4, Current: 2, Observed: true, At: start, Cycle: "7",
 	}}
 	got, ok := b.store.Values("prod")
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -121,7 +149,7 @@ func TestDeletedVariantIsWithdrawn(t *testing.T) {
 
 func TestAgeIsThatOfTheAnalysis(t *testing.T) {
 	b := newBench()
-	b.analyzed, b.now = start, start.Add(5*time.Minute)
+	b.agesFrom, b.now = start, start.Add(5*time.Minute)
 	if err := b.Apply(t.Context(), newRecord(b.now, newVariant("v"))); err != nil {
 		t.Fatalf("Apply: %v", err)
 	}
@@ -133,7 +161,7 @@ func TestAgeIsThatOfTheAnalysis(t *testing.T) {
 	}
 }
 
-func TestDecisionWithoutAnalysisHasNoAge(t *testing.T) {
+func TestDecisionOfUnknownAgeHasNone(t *testing.T) {
 	b := newBench()
 	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
 		t.Fatalf("Apply: %v", err)

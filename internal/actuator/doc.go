@@ -2,6 +2,9 @@
 // the decisions as Prometheus metrics and as External Metrics, from which a
 // HorizontalPodAutoscaler or KEDA takes the number of replicas.
 //
+// A query of the External Metrics that selects several variants is told by
+// Ambiguities, because an autoscaler adds them up.
+//
 // It moves no replica itself and decides nothing. Both publications are
 // replaced as a whole with each cycle, so a variant that is gone is gone from
 // them too.

@@ -1,10 +1,11 @@
 package actuator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -24,7 +25,8 @@ var _ external.Fallback = (*StatusValues)(nil)
 func NewStatusValues(reader client.Reader) *StatusValues { return &StatusValues{reader: reader} }
 
 // Values returns the last decisions for the variants of a namespace. Those that
-// nothing was decided on are left out.
+// nothing was decided on, that are being deleted, or whose target another one
+// scales, are left out.
 func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external.Value, error) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := s.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -39,21 +41,61 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 	return values, nil
 }
 
+// Record returns the last decisions for the variants of all namespaces as of
+// now, as Restore takes them: with no more of each variant than its series say.
+func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Record, error) {
+	var list v1alpha1.VariantAutoscalingList
+	if err := s.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return scaling.Record{}, fmt.Errorf("listing VariantAutoscalings to publish their decisions again: %w", err)
+	}
+	record := scaling.Record{Fleet: scaling.Fleet{At: now}, Plan: scaling.Plan{At: now}}
+	for i := range list.Items {
+		va := &list.Items[i]
+		value, ok := statusValue(va)
+		if !ok {
+			continue
+		}
+		record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
+			Key: value.Variant, ID: variantID(va), Target: value.Target, Accelerator: value.Accelerator,
+			Model:    scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID},
+			Replicas: scaling.ReplicaCounts{Observed: value.Observed, Current: value.Current},
+			Paused:   va.Annotations[v1alpha1.AnnotationPaused] == "true",
+		})
+		// Without steps, which no status holds, the target is Current.
+		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: value.Variant, Current: value.Desired})
+	}
+	return record, nil
+}
+
+// variantID returns the variant ID of an object that has one, in its spec or
+// since an earlier cycle in its status; else "".
+func variantID(va *v1alpha1.VariantAutoscaling) string {
+	if current := va.Status.CurrentAlloc; va.Spec.VariantID == "" && current != nil {
+		return current.VariantID
+	}
+	return va.Spec.VariantID
+}
+
 func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 	decided := va.Status.DesiredOptimizedAlloc
-	if decided == nil || decided.LastUpdate == nil || decided.LastUpdate.UpdateTime == nil {
+	if decided == nil || decided.LastUpdate == nil || decided.LastUpdate.UpdateTime == nil ||
+		!va.DeletionTimestamp.IsZero() || suppressed(va) {
 		return external.Value{}, false
 	}
 	value := external.Value{
 		Variant:     scaling.VariantKey{Namespace: va.Namespace, Name: va.Name},
-		Target:      scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: va.Name},
+		Target:      scaling.TargetRef(va.Target()),
 		Accelerator: decided.Accelerator, Desired: int(decided.NumReplicas), At: decided.LastUpdate.UpdateTime.Time,
-	}
-	if ref := va.Spec.ScaleTargetRef; ref != nil {
-		value.Target = scaling.TargetRef{APIVersion: cmp.Or(ref.APIVersion, "apps/v1"), Kind: ref.Kind, Name: ref.Name}
 	}
 	if current := va.Status.CurrentAlloc; current != nil {
 		value.Current, value.Observed = int(current.NumReplicas), true
 	}
 	return value, true
+}
+
+// suppressed reports whether another object scales the target of va, which then
+// publishes nothing, whatever its last decision was.
+func suppressed(va *v1alpha1.VariantAutoscaling) bool {
+	c := meta.FindStatusCondition(va.Status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
+	return c != nil && c.Reason == string(v1alpha1.ReasonSuppressedDueToConflict)
 }

@@ -1,14 +1,11 @@
 package controller
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // condition returns a condition without its generation and time.
@@ -17,10 +14,11 @@ func condition(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reaso
 }
 
 // explained returns the conditions of a variant that a cycle saw, without Ready.
-// was is its status before, in which the decision had the number wanted.
-func explained(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) []metav1.Condition {
+// The status of va is that before.
+func explained(va *v1alpha1.VariantAutoscaling, v view) []metav1.Condition {
+	e := v.Explanation
 	return []metav1.Condition{
-		targetResolved(e), metricsAvailable(e), optimizationReady(was, e), scalerFollowing(was, e),
+		targetResolved(e), metricsAvailable(e), optimizationReady(va.Status, e), scalerFollowing(va, v),
 	}
 }
 
@@ -63,72 +61,6 @@ func fallbackOf(was v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 // decides reports whether a status holds the number that e decides.
 func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool {
 	return was.DesiredOptimizedAlloc != nil && was.DesiredOptimizedAlloc.NumReplicas == replicas(e.Decision.Target())
-}
-
-func scalerFollowing(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) metav1.Condition {
-	const kind = v1alpha1.ConditionScalerFollowing
-	switch {
-	case !e.Variant.Replicas.Observed:
-		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonTargetNotFound, explain.Unmeasured())
-	case !e.Decided:
-		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonMetricsUnavailable, explain.Unmeasured())
-	}
-	reason := overdue(was, e)
-	switch reason {
-	case "":
-		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFollowing, explain.Following())
-	case scaling.ReasonPodsNotReady: // the scaler did its part
-		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFollowing, explain.NotFollowing(reason))
-	default:
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ConditionReason(reason), explain.NotFollowing(reason))
-	}
-}
-
-// overdueReasons are the reasons of steps that name an overdue order.
-var overdueReasons = []scaling.Reason{
-	scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
-}
-
-// overdue returns what the order of e waits for when it is overdue, else "".
-func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scaling.Reason {
-	silent := e.Decision.Fallback
-	for _, s := range e.Decision.Steps {
-		if slices.Contains(overdueReasons, s.Reason) {
-			return s.Reason
-		}
-		silent = silent || s.Reason == scaling.ReasonInTransition
-	}
-	if before := overdueIn(was); silent && decides(was, e) && stillWaits(before, e) {
-		return before
-	}
-	return ""
-}
-
-// overdueIn returns what a stored status says that an order waits for.
-func overdueIn(was v1alpha1.VariantAutoscalingStatus) scaling.Reason {
-	c := meta.FindStatusCondition(was.Conditions, string(v1alpha1.ConditionScalerFollowing))
-	switch {
-	case c == nil:
-		return ""
-	case c.Status == metav1.ConditionFalse:
-		return scaling.Reason(c.Reason)
-	case c.Message == explain.NotFollowing(scaling.ReasonPodsNotReady):
-		return scaling.ReasonPodsNotReady
-	}
-	return ""
-}
-
-// stillWaits reports whether the replicas that are seen allow that the order
-// still waits for reason.
-func stillWaits(reason scaling.Reason, e explain.Explanation) bool {
-	switch r := e.Variant.Replicas; reason {
-	case scaling.ReasonTargetNotMoving:
-		return r.Current != e.Decision.Target()
-	case scaling.ReasonPodsUnschedulable:
-		return r.Unschedulable > 0
-	default:
-		return reason == scaling.ReasonPodsNotReady
-	}
 }
 
 // ready sums up conditions, which are in the order in which they stand in the

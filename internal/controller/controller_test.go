@@ -41,7 +41,7 @@ func object(change ...func(*v1alpha1.VariantAutoscaling)) *v1alpha1.VariantAutos
 func explanation(change ...func(*explain.Explanation)) explain.Explanation {
 	model := scaling.ModelKey{Namespace: "n", ID: "m"}
 	e := explain.Explanation{
-		Cycle: 7, At: at(100), AnalyzedAt: at(100), Decided: true,
+		Cycle: "7", At: at(100), AnalyzedAt: at(100), Decided: true,
 		Variant: scaling.Variant{
 			Key: keyV, Model: model, Accelerator: "A100", GPUsPerReplica: 1,
 			Target:   scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},

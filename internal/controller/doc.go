@@ -11,7 +11,16 @@
 // move by themselves (lastRunTime, ttftAverage, itlAverage) are refreshed with a
 // write and are no reason for one, and messages hold no such thing: a steady
 // fleet causes no writes. Events follow from the difference between the status
-// that was stored and the one that was written, so that a restart repeats none.
+// that was stored and the one that was written, so that a restart repeats none;
+// but for Limited, which no status holds. Each ends with the id of its cycle:
+//
+//	ScaledUp, ScaledDown, ScaledToZero, ScaledFromZero
+//	                     the decision is another number
+//	Held                 a fallback begins, or a pause
+//	NotFollowed          ScalerFollowing names something else
+//	TargetConflict       others name the target, or other others
+//	InvalidConfiguration ConfigurationValid is False, or for another reason
+//	Limited              a step keeps it from what its load calls for
 //
 // lastUpdate is the last change of the decision:
 //
@@ -34,9 +43,7 @@
 //	                   True  FallbackUsed           decided without an analysis
 //	                   True  OptimizationSucceeded  decided by one
 //	ScalerFollowing    Unknown                      nothing was decided or read
-//	                   False TargetNotMoving        a step says so
-//	                   False PodsUnschedulable      a step says so
-//	                   True  Following              else
+//	                   True or False                see below
 //	DeploymentTargetConflict
 //	                   True  ConflictResolvedByArbitration  this one scales the target
 //	                   True  SuppressedDueToConflict        another does
@@ -46,6 +53,29 @@
 //	                   True  Ready                  else
 //
 // A suppressed object keeps everything else that its status held.
+//
+// ScalerFollowing, while the target has other replicas than were decided on: the
+// first that holds, of the one object that scales the target. A decision has a
+// minute without progress, four syncs of an HPA, before anybody is named; what
+// was named before is so until it no longer holds.
+//
+//	NoScaler             there is no such object, and the annotation
+//	                     wva.llmd.ai/actuation does not replace it
+//	HPANotReadingMetric  there are several, which stops them all
+//	                     it stands still because the target is at zero
+//	TargetNotMoving      it is paused
+//	HPANotReadingMetric  its metrics are not this variant's, or it cannot read them
+//	HPALimited           the decision is beyond its bounds, or in a direction in
+//	                     which it never goes
+//	HPATolerance         the decision is within its tolerance
+//	TargetNotMoving      it may not set the replicas
+//	TargetNotMoving      a step says so, and the scaler's window and policies have
+//	                     had their time as well
+//	Following            else
+//
+// Where the target has the replicas decided on, PodsUnschedulable if a step says
+// so, else Following. Who scales the target may be unknown; then the steps alone
+// decide.
 //
 // While a decision holds for reasons that say nothing about an overdue order
 // (another variant of the model is on its way, there is no analysis), the order

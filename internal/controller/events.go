@@ -2,22 +2,27 @@ package controller
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // The reasons of events.
 const (
-	eventScaledUp       = "ScaledUp"
-	eventScaledDown     = "ScaledDown"
-	eventNotFollowed    = "NotFollowed"
-	eventHeld           = "Held"
-	eventTargetConflict = "TargetConflict"
+	eventScaledUp             = "ScaledUp"
+	eventScaledDown           = "ScaledDown"
+	eventScaledToZero         = "ScaledToZero"
+	eventScaledFromZero       = "ScaledFromZero"
+	eventNotFollowed          = "NotFollowed"
+	eventHeld                 = "Held"
+	eventLimited              = "Limited"
+	eventTargetConflict       = "TargetConflict"
+	eventInvalidConfiguration = "InvalidConfiguration"
 )
 
 // notice is an event to be. The action is part of what the event API takes two
@@ -30,42 +35,102 @@ type notice struct {
 // notices returns what changed between two statuses of an object, the second of
 // which followed from v. The same fact is in both and gives none.
 func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
-	var out []notice
-	if conflict := contested(is); conflict != "" && conflict != contested(was) {
-		note := fmt.Sprintf("%s; cycle %d", strings.TrimSuffix(conflict, "."), v.cycle)
-		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", note})
-	}
+	out := complaints(was, is, v.cycle)
 	if !v.explained || !v.Decided || is.DesiredOptimizedAlloc == nil {
 		return out
 	}
+	if n, ok := rescaled(was, is, v); ok {
+		out = append(out, n)
+	}
+	if late := overdueIn(is); late != "" && late != overdueIn(was) {
+		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late, following(is))})
+	}
+	if n, ok := held(was, is, v); ok {
+		out = append(out, n)
+	}
+	return out
+}
+
+// complaints returns what is wrong with an object itself, or with what is
+// configured for it.
+func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID) []notice {
+	var out []notice
+	if conflict := contested(is); conflict != "" && conflict != contested(was) {
+		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", explain.Noted(conflict, cycle)})
+	}
+	c, before := misconfigured(is), misconfigured(was)
+	if c != nil && (before == nil || before.Reason != c.Reason || before.Message != c.Message) {
+		out = append(out, notice{corev1.EventTypeWarning, eventInvalidConfiguration, c.Reason, explain.Noted(c.Message, cycle)})
+	}
+	return out
+}
+
+// rescaled returns the change of a decision, and false when there is none.
+func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	from, to := int(replicas(v.Decision.Current)), int(is.DesiredOptimizedAlloc.NumReplicas)
 	if was.DesiredOptimizedAlloc != nil {
 		from = int(was.DesiredOptimizedAlloc.NumReplicas)
 	}
-	action := fmt.Sprintf("ScaleFrom%dTo%d", from, to)
+	reason := eventScaledUp
 	switch {
-	case to > from:
-		out = append(out, notice{corev1.EventTypeNormal, eventScaledUp, action, explain.Scaled(v.Explanation, from)})
+	case to == from:
+		return notice{}, false
+	case to == 0:
+		reason = eventScaledToZero
+	case from == 0:
+		reason = eventScaledFromZero
 	case to < from:
-		out = append(out, notice{corev1.EventTypeNormal, eventScaledDown, action, explain.Scaled(v.Explanation, from)})
+		reason = eventScaledDown
 	}
-	if late := overdueIn(is); late != "" && late != overdueIn(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late)})
-	}
-	if fallbackOf(is) != nil && fallbackOf(was) == nil {
-		kind := corev1.EventTypeWarning
-		if v.Variant.Replicas.Ready == 0 && v.Snapshot.Fault == "" {
-			kind = corev1.EventTypeNormal // there is nothing to measure yet
+	action := fmt.Sprintf("ScaleFrom%dTo%d", from, to)
+	return notice{corev1.EventTypeNormal, reason, action, explain.Scaled(v.Explanation, from)}, true
+}
+
+// held returns that a decision stands without an analysis, or because it was
+// asked to, and false when neither began.
+func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
+	n := notice{corev1.EventTypeNormal, eventHeld, "Pause", explain.Held(v.Explanation)}
+	switch {
+	case paused(is) && !paused(was):
+		return n, true
+	case fallbackOf(is) != nil && fallbackOf(was) == nil:
+		n.action = "Hold"
+		if v.Variant.Replicas.Ready > 0 || v.Snapshot.Fault != "" {
+			n.kind = corev1.EventTypeWarning // else there is nothing to measure yet
 		}
-		out = append(out, notice{kind, eventHeld, "Hold", explain.Held(v.Explanation)})
+		return n, true
 	}
-	return out
+	return notice{}, false
 }
 
 // contested returns what a status says of other objects with the same target, ""
 // when there are none.
 func contested(s v1alpha1.VariantAutoscalingStatus) string {
 	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict)); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// misconfigured returns the condition that says what is wrong with the
+// configuration, nil where a status names nothing.
+func misconfigured(s v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
+	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionConfigurationValid))
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return nil
+	}
+	return c
+}
+
+// paused reports whether a status says that the decision is frozen.
+func paused(s v1alpha1.VariantAutoscalingStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionOptimizationReady))
+	return c != nil && c.Reason == string(v1alpha1.ReasonPaused)
+}
+
+// following returns what a status says of whoever carries out the decision.
+func following(s v1alpha1.VariantAutoscalingStatus) string {
+	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionScalerFollowing)); c != nil {
 		return c.Message
 	}
 	return ""

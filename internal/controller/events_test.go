@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
@@ -27,6 +29,7 @@ func TestEventsTellChangesOnce(t *testing.T) {
 	noNode := explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable))
 	unready := explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady))
 	blind := explanation(fallback(2))
+	asleep := explanation(running(0, 0, 0), deciding(0, scaling.ReasonSpareCapacity))
 	tests := map[string]struct {
 		before []explain.Explanation
 		now    explain.Explanation
@@ -38,6 +41,10 @@ func TestEventsTellChangesOnce(t *testing.T) {
 		"up":                        {[]explain.Explanation{steady}, grows, []string{"Normal ScaledUp ScaleFrom2To3"}},
 		"up, told":                  {[]explain.Explanation{steady, grows}, grows, nil},
 		"down":                      {[]explain.Explanation{grows}, explanation(deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal ScaledDown ScaleFrom3To2"}},
+		"to zero":                   {[]explain.Explanation{steady}, explanation(deciding(0, scaling.ReasonSpareCapacity)), []string{"Normal ScaledToZero ScaleFrom2To0"}},
+		"from zero":                 {[]explain.Explanation{steady, asleep}, grows, []string{"Normal ScaledFromZero ScaleFrom0To3"}},
+		"first, from zero":          {nil, explanation(running(0, 0, 0), deciding(1, scaling.ReasonFirstReplica)), []string{"Normal ScaledFromZero ScaleFrom0To1"}},
+		"at zero, told":             {[]explain.Explanation{steady, asleep}, asleep, nil},
 		"overdue":                   {[]explain.Explanation{grows}, stuck, []string{"Warning NotFollowed TargetNotMoving"}},
 		"overdue, told":             {[]explain.Explanation{grows, stuck}, stuck, nil},
 		"overdue for another cause": {[]explain.Explanation{grows, stuck}, noNode, []string{"Warning NotFollowed PodsUnschedulable"}},
@@ -70,6 +77,48 @@ func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
 	}
 }
 
+func TestConditionsThatOthersSetAreToldOnceForEachCause(t *testing.T) {
+	with := func(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reason v1alpha1.ConditionReason, message string) v1alpha1.VariantAutoscalingStatus {
+		s := statusAfter(object(), explanation())
+		meta.SetStatusCondition(&s.Conditions, condition(kind, status, reason, message))
+		return s
+	}
+	const valid, ready = v1alpha1.ConditionConfigurationValid, v1alpha1.ConditionOptimizationReady
+	accepted := with(valid, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "")
+	invalid := with(valid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "kvCacheThreshold is 80, want 0 to 1.")
+	other := with(valid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "queueLengthThreshold is -1, want 0 or more.")
+	missing := with(valid, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, "no class gold.")
+	free, frozen := with(ready, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, ""), with(ready, metav1.ConditionTrue, v1alpha1.ReasonPaused, "")
+	const noted = "Warning InvalidConfiguration InvalidConfiguration: kvCacheThreshold is 80, want 0 to 1; cycle 7"
+	tests := map[string]struct {
+		was, is v1alpha1.VariantAutoscalingStatus
+		want    []string
+	}{
+		"a configuration becomes invalid": {accepted, invalid, []string{noted}},
+		"it was never seen before":        {free, invalid, []string{noted}},
+		"it stays invalid":                {invalid, invalid, nil},
+		"it is invalid in another way":    {other, invalid, []string{noted}},
+		"it is accepted":                  {invalid, accepted, nil},
+		"the cause is in the action": {invalid, missing, []string{
+			"Warning InvalidConfiguration ServiceClassMissing: no class gold; cycle 7",
+		}},
+		"a variant is paused": {free, frozen, []string{"Normal Held Pause: held at 2 replicas: Steady (enough); cycle 7"}},
+		"it stays paused":     {frozen, frozen, nil},
+		"it goes on":          {frozen, free, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, n := range notices(tt.was, tt.is, seen(explanation())) {
+				got = append(got, n.kind+" "+n.reason+" "+n.action+": "+n.note)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestConflictIsToldToBothAndWhenItChanges(t *testing.T) {
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n", Name: name} }
 	two, three := []scaling.VariantKey{key("u"), keyV}, []scaling.VariantKey{key("t"), key("u"), keyV}
@@ -78,7 +127,7 @@ func TestConflictIsToldToBothAndWhenItChanges(t *testing.T) {
 		contenders []scaling.VariantKey
 		want       int
 	}{{two, 1}, {two, 0}, {three, 1}, {three, 0}} {
-		v := view{at: at(100), cycle: 9, contenders: step.contenders}
+		v := view{at: at(100), cycle: "9", contenders: step.contenders}
 		is, _ := next(va, v)
 		got := notices(va.Status, is, v)
 		if len(got) != step.want {

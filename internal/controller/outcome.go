@@ -22,10 +22,11 @@ const unknownAccelerator = "unknown"
 // view is what is known of one object after a cycle.
 type view struct {
 	at        time.Time // of the cycle
-	cycle     int64
+	cycle     scaling.CycleID
 	explained bool // whether the cycle saw the variant
 	explain.Explanation
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
+	scalers    scaling.Scalers      // who else sets the replicas of its target
 }
 
 // suppressed reports whether another object scales the target of key.
@@ -45,7 +46,7 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 			status.Actuation.Applied = false
 		}
 	case v.explained:
-		conditions = explained(va.Status, v.Explanation)
+		conditions = explained(va, v)
 		conditions = append(conditions, ready(conditions))
 		if len(v.contenders) > 1 {
 			conditions = append(conditions, condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue,

@@ -93,7 +93,7 @@ func TestWhatIsAReasonToWrite(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			va := object()
-			if tt.before.Cycle != 0 {
+			if tt.before.Cycle != "" {
 				va.Status = statusAfter(va, tt.before)
 			}
 			if got := differs(va.Status, statusAfter(va, tt.after)); got != tt.want {
@@ -116,7 +116,7 @@ func TestTargetConflictComesAndGoes(t *testing.T) {
 	rivals := []scaling.VariantKey{winner, loser}
 	won := seen(explanation())
 	won.contenders = rivals
-	lost := view{at: at(200), cycle: 8, contenders: rivals}
+	lost := view{at: at(200), cycle: "8", contenders: rivals}
 
 	va := object()
 	status, _ := next(va, won)
@@ -144,7 +144,7 @@ func TestTargetConflictComesAndGoes(t *testing.T) {
 		t.Error("the loser's decision counts as applied")
 	}
 	other.Status = status
-	if again, _ := next(other, view{at: at(300), cycle: 9, contenders: rivals}); differs(other.Status, again) {
+	if again, _ := next(other, view{at: at(300), cycle: "9", contenders: rivals}); differs(other.Status, again) {
 		t.Error("a lasting conflict is written again")
 	}
 	status, _ = next(other, seen(explanation(later(400))))

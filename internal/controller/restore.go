@@ -41,8 +41,9 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 }
 
 // pastOf returns what a status remembers, and false when it holds no decision.
-// An order that was overdue stays so; the wait for any other begins with the
-// first look at the target, because nothing tells what has come of it since.
+// An order that was not followed has waited since it was decided on, so that one
+// that was overdue stays so; the wait for any other begins with the first look at
+// the target, because nothing tells what has come of it since.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
 	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() {

@@ -58,9 +58,9 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 	if diff := cmp.Diff(memory.History(), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
-	for name, want := range map[string]time.Time{steady: at(100), held: {}} {
-		if got := memory.AnalyzedAt(key(name)); !got.Equal(want) {
-			t.Errorf("%s: analyzed at %v, want %v", name, got, want)
+	for name, want := range map[string]time.Time{steady: at(100), held: at(200)} {
+		if got := memory.AgesFrom(key(name)); !got.Equal(want) {
+			t.Errorf("%s: as old as %v, want %v", name, got, want)
 		}
 	}
 }

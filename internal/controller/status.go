@@ -44,6 +44,12 @@ type Conflicts interface {
 	Contenders(key scaling.VariantKey) []scaling.VariantKey
 }
 
+// Scalers knows who else sets the replicas of targets.
+type Scalers interface {
+	// Scalers returns who scales the target of a variant, as far as it is known.
+	Scalers(key scaling.VariantKey) scaling.Scalers
+}
+
 // Objects reads and writes VariantAutoscalings.
 type Objects interface {
 	// Variant returns an object that the caller may modify, or NotFound.
@@ -61,7 +67,9 @@ type Status struct {
 	objects   Objects
 	ledger    Ledger
 	conflicts Conflicts
+	scalers   Scalers
 	events    events.EventRecorder
+	limits    limits
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -71,12 +79,13 @@ type StatusOptions struct {
 	Objects   Objects
 	Ledger    Ledger
 	Conflicts Conflicts
+	Scalers   Scalers
 	Events    events.EventRecorder
 }
 
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
-	return &Status{objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, events: o.Events}
+	return &Status{objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, events: o.Events}
 }
 
 // SetupWithManager has mgr reconcile every VariantAutoscaling after each cycle,
@@ -104,6 +113,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	}
 	v := s.view(keyOf(va))
 	was := va.Status
+	s.tellLimit(va, v)
 	is, known := next(va, v)
 	if !known || !differs(was, is) {
 		return reconcile.Result{}, nil
@@ -131,7 +141,7 @@ func (s *Status) view(key scaling.VariantKey) view {
 	if !ok {
 		return view{}
 	}
-	v := view{at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key)}
+	v := view{at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key), scalers: s.scalers.Scalers(key)}
 	if e, ok := s.ledger.Explain(key); ok {
 		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
 	}
@@ -165,6 +175,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; their status waits for the next cycle")
 		return
 	}
+	s.limits.forget(keys)
 	for _, key := range keys {
 		q.Add(reconcile.Request{NamespacedName: key})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,6 +65,11 @@ type noConflicts struct{}
 
 func (noConflicts) Contenders(scaling.VariantKey) []scaling.VariantKey { return nil }
 
+// fixedScalers says the same of every target; the zero value knows nothing.
+type fixedScalers struct{ all scaling.Scalers }
+
+func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers { return f.all }
+
 // fixture is a Status around n/v and a real ledger.
 type fixture struct {
 	*Status
@@ -78,7 +84,7 @@ func newFixture() fixture {
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
 		events:  &fakeEvents{}, ledger: ledger.New(),
 	}
-	f.Status = NewStatus(StatusOptions{Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Events: f.events})
+	f.Status = NewStatus(StatusOptions{Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Events: f.events})
 	return f
 }
 
@@ -89,7 +95,7 @@ func (f fixture) cycle(seconds, current, to int, reason scaling.Reason) {
 	history := f.ledger.History()
 	history[keyV] = history[keyV].Decide(to, at(seconds))
 	f.ledger.Record(scaling.Record{
-		Cycle: int64(seconds), Fleet: scaling.Fleet{Variants: []scaling.Variant{e.Variant}},
+		Cycle: scaling.CycleID(strconv.Itoa(seconds)), Fleet: scaling.Fleet{Variants: []scaling.Variant{e.Variant}},
 		Snapshots: []scaling.Snapshot{e.Snapshot}, History: history,
 		Plan: scaling.Plan{At: at(seconds), Decisions: []scaling.Decision{e.Decision}},
 	})

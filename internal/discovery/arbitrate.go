@@ -47,6 +47,18 @@ func arbitrate(vas []v1alpha1.VariantAutoscaling) ([]*v1alpha1.VariantAutoscalin
 	return winners, contenders
 }
 
+// conflictsOf returns the targets of winners that others name too, in their
+// order.
+func conflictsOf(winners []*v1alpha1.VariantAutoscaling, contenders map[scaling.VariantKey][]scaling.VariantKey) []scaling.Conflict {
+	var conflicts []scaling.Conflict
+	for _, va := range winners {
+		if rivals := contenders[keyOf(va)]; len(rivals) > 1 {
+			conflicts = append(conflicts, scaling.Conflict{Target: refOf(va), Contenders: rivals})
+		}
+	}
+	return conflicts
+}
+
 func byAgeThenName(a, b *v1alpha1.VariantAutoscaling) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }

@@ -90,6 +90,24 @@ func TestOldestScalesTheTarget(t *testing.T) {
 	}
 }
 
+func TestConflictsAreListedByWhoScales(t *testing.T) {
+	winners, contenders := arbitrate([]v1alpha1.VariantAutoscaling{
+		claimant("n1", "z", "d1", 5), claimant("n1", "y", "d1", 1), claimant("n1", "c", "d2", 9),
+		claimant("n1", "d", "d2", 8), claimant("n1", "alone", "d3", 9),
+	})
+	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n1", Name: name} }
+	deployment := func(name string) scaling.TargetRef {
+		return scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name}
+	}
+	want := []scaling.Conflict{
+		{Target: deployment("d2"), Contenders: []scaling.VariantKey{key("d"), key("c")}},
+		{Target: deployment("d1"), Contenders: []scaling.VariantKey{key("y"), key("z")}},
+	}
+	if diff := cmp.Diff(want, conflictsOf(winners, contenders)); diff != "" {
+		t.Errorf("conflicts (-want +got):\n%s", diff)
+	}
+}
+
 func names(keys []scaling.VariantKey) []string {
 	var out []string
 	for _, key := range keys {

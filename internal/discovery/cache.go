@@ -2,6 +2,7 @@ package discovery
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -17,8 +18,8 @@ type Needs struct {
 }
 
 // CacheOptions returns the options of the manager's cache that keep its memory
-// small: of pods, workloads and ReplicaSets only what is used here stays. Pods
-// that have ended are not watched at all.
+// small: of pods, workloads, ReplicaSets and HorizontalPodAutoscalers only what
+// is used here stays. Pods that have ended are not watched at all.
 //
 // Objects of these kinds that are read from the cache are incomplete. They must
 // not be written back; whoever scales a target does so by its subresource.
@@ -39,6 +40,8 @@ func CacheOptions(needs Needs) cache.Options {
 			&appsv1.Deployment{}:  {Transform: strip},
 			&appsv1.StatefulSet{}: {Transform: strip},
 			replicaSet:            {Transform: strip},
+
+			&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: strip},
 		},
 	}
 }
@@ -71,6 +74,8 @@ func strip(object any) (any, error) {
 				ObservedGeneration: o.Status.ObservedGeneration, Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas,
 			},
 		}, nil
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return stripHPA(o), nil
 	case *metav1.PartialObjectMetadata:
 		o.ObjectMeta = stripMeta(o.ObjectMeta)
 		o.Labels = nil

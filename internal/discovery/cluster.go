@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -17,10 +18,20 @@ import (
 // Cluster tells what there is to scale. The zero value is not usable; see New.
 // It is safe for concurrent use.
 type Cluster struct {
+	// UnitCost is the price list of accelerators, nil when there is none. Set it
+	// before the first use.
+	UnitCost UnitCost
+	// Watches is the cache that tells who else scales the targets, nil where that
+	// stays unknown. Set it before the first use.
+	Watches Watches
+
 	reader     client.Reader
 	scales     Scales
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
 	objectives atomic.Pointer[map[scaling.ModelKey]bool]
+	remarks    remarks
+	keda       kedaSearch
+	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -34,11 +45,15 @@ func New(reader client.Reader, scales Scales) *Cluster {
 
 // Fleet returns every variant that is not being deleted and may scale its
 // target, and the live pods behind them. A variant whose target cannot be read
-// is in it, with Missing set. An error means that nothing is known.
+// is in it, with Missing set. What an object's owner may want to know of it is
+// logged once, by the logger of ctx. An error means that nothing is known.
 func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := c.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return scaling.Fleet{}, fmt.Errorf("listing VariantAutoscalings: %w", err)
+	}
+	if log, err := logr.FromContext(ctx); err == nil {
+		c.remarks.say(log, list.Items)
 	}
 	winners, contenders := arbitrate(list.Items)
 	scales := c.readScales(ctx, winners)
@@ -54,20 +69,22 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		workloads[va.Namespace] = w
 	}
 
-	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners))}
+	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners)), Conflicts: conflictsOf(winners, contenders)}
 	claims := claims{}
 	objectives := map[scaling.ModelKey]bool{}
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
-		fleet.Variants = append(fleet.Variants, resolve(va, target))
+		fleet.Variants = append(fleet.Variants, resolve(va, target, c.UnitCost))
 		claims.add(keyOf(va), target)
 		if va.Spec.SLOClassRef != nil {
 			objectives[modelOf(va)] = true
 		}
 	}
 	fleet.Pods = claims.pods()
+	scalers := c.readScalers(ctx, fleet, now)
 	c.contenders.Store(&contenders)
 	c.objectives.Store(&objectives)
+	c.scalers.Store(&scalers)
 	return fleet, nil
 }
 
@@ -80,6 +97,17 @@ func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
 		return nil
 	}
 	return slices.Clone((*contenders)[key])
+}
+
+// Scalers returns who else sets the replicas of the target of key, as the last
+// Fleet saw it, which the caller must not modify. It is not known of a variant
+// that was not seen.
+func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
+	scalers := c.scalers.Load()
+	if scalers == nil {
+		return scaling.Scalers{}
+	}
+	return (*scalers)[key]
 }
 
 // HasObjective reports whether one of the model's variants names a service

@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +56,10 @@ func (f *fakeCache) List(_ context.Context, list client.ObjectList, opts ...clie
 		case *corev1.PodList:
 			appendTo(&l.Items, kept)
 		case *metav1.PartialObjectMetadataList:
+			appendTo(&l.Items, kept)
+		case *autoscalingv2.HorizontalPodAutoscalerList:
+			appendTo(&l.Items, kept)
+		case *unstructured.UnstructuredList:
 			appendTo(&l.Items, kept)
 		default:
 			return fmt.Errorf("unexpected list %T", list)

@@ -12,8 +12,12 @@
 //	              modelProfile.accelerators[0].acc, the GPU product that the
 //	              target's node selector or required node affinity asks for, ""
 //	GPUs          spec.acceleratorCount, the GPUs that the target's containers
-//	              request (a limit counts as a request), 1
-//	cost          spec.variantCost, 10
+//	              request (a limit counts as a request), accCount of the entry of
+//	              modelProfile for the accelerator, 1
+//	cost          spec.variantCost unless it is 10, the unit cost of the
+//	              accelerator times the GPUs, 10
+//	profile       spec.variantProfile, the entry of modelProfile for the
+//	              accelerator, none
 //
 // Replicas are counted in units of the target's scale. Pods that terminate or
 // have ended are not there; of a rollout there may then be more pods than
@@ -31,6 +35,13 @@
 //	Deployment    typed informer        pod -> ReplicaSet -> Deployment, by UID
 //	StatefulSet   typed informer        pod -> StatefulSet, by UID
 //	any other     live GET of /scale    status.selector of the scale
+//
+// Who else sets the replicas of a target is seen too: HorizontalPodAutoscalers,
+// and the ScaledObjects of KEDA where the cluster has them, each together with
+// the HorizontalPodAutoscaler that KEDA made for it. Scalers tells what each says
+// of itself and whether what it reads is the decision on the variant. Neither
+// kind is waited for: until it is listed, and without the permission to, nobody
+// is known.
 //
 // Of several objects that name one target (namespace, kind, name) the oldest
 // scales it, ties by name. The others are not in the Fleet; Contenders tells

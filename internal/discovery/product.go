@@ -10,9 +10,19 @@ import (
 // productLabels are the node labels that name the GPU of a node: those of the
 // vendors' feature discovery, then those of cloud providers.
 var productLabels = []string{
-	"nvidia.com/gpu.product", "amd.com/gpu.product", "amd.com/gpu.product-name", "intel.com/gpu.product",
+	"nvidia.com/gpu.product",
+	"amd.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name",
+	"intel.com/gpu.product", intelProduct,
 	"cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name",
 }
+
+// intelProduct is the label of Intel's device plugin. Its values do not name the
+// vendor: Max_1550.
+const intelProduct = "gpu.intel.com/product"
+
+// families are the words before the name of a product that do not tell products
+// of a vendor apart.
+var families = []string{"nvidia", "amd", "tesla", "instinct", "radeon", "pro"}
 
 // productAskedFor returns the accelerator type that a pod wants its node to
 // have: by its node selector, else by a required node affinity that leaves only
@@ -23,7 +33,7 @@ func productAskedFor(pod *corev1.PodSpec) string {
 	}
 	for _, label := range productLabels {
 		if product := pod.NodeSelector[label]; product != "" {
-			return shortName(product)
+			return acceleratorBy(label, product)
 		}
 	}
 	return productByAffinity(pod.Affinity)
@@ -39,9 +49,7 @@ func productByAffinity(a *corev1.Affinity) string {
 		if len(products) == 0 {
 			return "" // this term is satisfied by any product
 		}
-		for _, product := range products {
-			names = append(names, shortName(product))
-		}
+		names = append(names, products...)
 	}
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) != 1 {
@@ -50,28 +58,42 @@ func productByAffinity(a *corev1.Affinity) string {
 	return names[0]
 }
 
-// productsOf returns the GPU products that a term of a node affinity allows, nil
-// when it does not say.
+// productsOf returns the accelerator types that a term of a node affinity
+// allows, nil when it does not say.
 func productsOf(term corev1.NodeSelectorTerm) []string {
 	for _, e := range term.MatchExpressions {
-		if e.Operator == corev1.NodeSelectorOpIn && slices.Contains(productLabels, e.Key) {
-			return e.Values
+		if e.Operator != corev1.NodeSelectorOpIn || !slices.Contains(productLabels, e.Key) {
+			continue
 		}
+		var names []string
+		for _, product := range e.Values {
+			names = append(names, acceleratorBy(e.Key, product))
+		}
+		return names
 	}
 	return nil
+}
+
+// acceleratorBy returns the accelerator type that a value of a product label
+// stands for.
+func acceleratorBy(label, product string) string {
+	if label == intelProduct {
+		product = "Intel-" + product
+	}
+	return shortName(product)
 }
 
 // shortName returns the accelerator type that a product label stands for, by
 // the rule of the published inventory: the part after the vendor, of Intel the
 // two parts, so that NVIDIA-A100-PCIE-80GB is A100 and Intel-Gaudi-2-96GB is
-// Gaudi-2. Cloud providers write the same names in lower case and with a family
-// between: nvidia-tesla-t4 is T4.
+// Gaudi-2. Others write the same names with underscores, in lower case, or with a
+// family between: AMD_Instinct_MI300X_OAM is MI300X, nvidia-tesla-t4 is T4.
 func shortName(product string) string {
-	parts := strings.Split(product, "-")
+	parts := strings.Split(strings.ReplaceAll(product, "_", "-"), "-")
 	if len(parts) > 1 && strings.EqualFold(parts[0], "intel") {
 		return strings.Join(parts[1:min(3, len(parts))], "-")
 	}
-	for len(parts) > 1 && slices.Contains([]string{"nvidia", "amd", "tesla"}, strings.ToLower(parts[0])) {
+	for len(parts) > 1 && slices.Contains(families, strings.ToLower(parts[0])) {
 		parts = parts[1:]
 	}
 	if name := parts[0]; name == strings.ToLower(name) {

@@ -1,17 +1,11 @@
 package discovery
 
 import (
-	"math"
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// defaultCost is the cost of a replica that no source names, per hour.
-const defaultCost = 10
 
 // gpuResources are the extended resources by which pods ask for accelerators.
 var gpuResources = []corev1.ResourceName{
@@ -28,18 +22,22 @@ type target struct {
 	owned   bool            // the pods were found by ownership, not by a selector
 }
 
-// resolve turns a VariantAutoscaling and its target into a variant.
-func resolve(va *v1alpha1.VariantAutoscaling, t target) scaling.Variant {
+// resolve turns a VariantAutoscaling and its target into a variant. unitCost may
+// be nil.
+func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scaling.Variant {
 	v := scaling.Variant{
-		Key:            keyOf(va),
-		Model:          modelOf(va),
-		Target:         refOf(va),
-		Accelerator:    accelerator(va, t.pod),
-		GPUsPerReplica: gpusPerReplica(va, t.pod),
-		Cost:           cost(va.Spec.VariantCost),
-		Bounds:         bounds(va.Spec),
-		Missing:        t.missing,
+		Key:         keyOf(va),
+		Model:       modelOf(va),
+		Target:      refOf(va),
+		Accelerator: accelerator(va, t.pod),
+		Bounds:      bounds(va.Spec),
+		Missing:     t.missing,
+		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
+	v.GPUsPerReplica = gpusPerReplica(va, t.pod, v.Accelerator)
+	v.ID = variantID(va.Spec.VariantID, v)
+	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, v.Accelerator, v.GPUsPerReplica)
+	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.missing == "" {
 		v.Replicas, v.StartUp = count(t.current, t.pods)
 	}
@@ -61,13 +59,28 @@ func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
 	return productAskedFor(pod)
 }
 
-// gpusPerReplica returns the number of accelerators of a replica, at least 1.
-func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) int {
+// gpusPerReplica returns the number of accelerators of a replica, at least 1:
+// what the spec says, else what the target's containers ask for, else what the
+// older shape of the profile says of this accelerator.
+func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accelerator string) int {
 	if n := va.Spec.AcceleratorCount; n != nil && *n >= 1 {
 		return int(*n)
 	}
+	if n := gpusRequested(pod); n > 0 {
+		return n
+	}
+	for _, e := range entriesFor(va.Spec.ModelProfile, accelerator) {
+		if e.AccCount != nil && *e.AccCount >= 1 {
+			return int(*e.AccCount)
+		}
+	}
+	return 1
+}
+
+// gpusRequested returns how many accelerators the containers of a pod ask for.
+func gpusRequested(pod *corev1.PodSpec) int {
 	if pod == nil {
-		return 1
+		return 0
 	}
 	total := int64(0)
 	for _, c := range pod.Containers {
@@ -75,7 +88,7 @@ func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) int {
 			total += requested(c.Resources, name)
 		}
 	}
-	return int(max(1, total))
+	return int(total)
 }
 
 // requested returns how much of a resource a container asks for. Extended
@@ -87,16 +100,6 @@ func requested(r corev1.ResourceRequirements, name corev1.ResourceName) int64 {
 	}
 	q := r.Limits[name]
 	return q.Value()
-}
-
-// cost returns the cost of a replica per hour. What the schema lets through and
-// is no finite number counts as not set.
-func cost(text string) float64 {
-	c, err := strconv.ParseFloat(text, 64)
-	if err != nil || c < 0 || math.IsInf(c, 0) || math.IsNaN(c) {
-		return defaultCost
-	}
-	return c
 }
 
 func bounds(spec v1alpha1.VariantAutoscalingSpec) scaling.Bounds {

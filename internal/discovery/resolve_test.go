@@ -70,6 +70,9 @@ func TestAcceleratorComesFromTheFirstSourceThatHasOne(t *testing.T) {
 		"first of the profile":            {variant("v", profile), a100, "G2"},
 		"node selector":                   {variant("v"), a100, "A100"},
 		"node selector of a cloud":        {variant("v"), selecting("cloud.google.com/gke-accelerator", "nvidia-tesla-t4"), "T4"},
+		"node selector, AMD":              {variant("v"), selecting("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM"), "MI300X"},
+		"node selector, Intel Gaudi":      {variant("v"), selecting("intel.com/gpu.product", "Intel-Gaudi-2-96GB"), "Gaudi-2"},
+		"node selector, Intel GPU":        {variant("v"), selecting("gpu.intel.com/product", "Max_1550"), "Max-1550"},
 		"node selector of something else": {variant("v"), selecting("zone", "a"), ""},
 		"affinity":                        {variant("v"), affine([]string{"NVIDIA-H100-80GB-HBM3"}), "H100"},
 		"affinity, two names of one type": {variant("v"), affine([]string{"NVIDIA-A100-PCIE-80GB", "NVIDIA-A100-SXM4-80GB"}), "A100"},
@@ -96,6 +99,7 @@ func TestShortName(t *testing.T) {
 		"Intel-Gaudi-2-96GB":    "Gaudi-2",
 		"Intel-Gaudi":           "Gaudi",
 		"Tesla-T4":              "T4",
+		"AMD_Radeon_PRO_W7900":  "W7900",
 		"nvidia-l4":             "L4",
 		"nvidia-h100-80gb":      "H100",
 		"nvidia-tesla-a100":     "A100",
@@ -119,6 +123,10 @@ func TestGPUsPerReplica(t *testing.T) {
 	counted := func(n int32) func(*v1alpha1.VariantAutoscaling) {
 		return func(va *v1alpha1.VariantAutoscaling) { va.Spec.AcceleratorCount = &n }
 	}
+	profiled := func(va *v1alpha1.VariantAutoscaling) {
+		va.Spec.ModelProfile = &v1alpha1.ModelProfile{Accelerators: []v1alpha1.AcceleratorProfile{{Acc: "A100", AccCount: new(int32(4))}}}
+	}
+	onH100 := func(va *v1alpha1.VariantAutoscaling) { va.Spec.Accelerator = "H100" }
 	eight := &corev1.PodSpec{Containers: []corev1.Container{asking(gpus("nvidia.com/gpu", "8"), nil)}}
 	tests := map[string]struct {
 		va   *v1alpha1.VariantAutoscaling
@@ -126,6 +134,9 @@ func TestGPUsPerReplica(t *testing.T) {
 		want int
 	}{
 		"spec before the target":   {variant("v", counted(2)), eight, 2},
+		"target before profile":    {variant("v", profiled), eight, 8},
+		"profile":                  {variant("v", profiled), nil, 4},
+		"profile of another type":  {variant("v", profiled, onH100), nil, 1},
 		"zero counts as not set":   {variant("v", counted(0)), eight, 8},
 		"requests":                 {variant("v"), eight, 8},
 		"limits alone":             {variant("v"), &corev1.PodSpec{Containers: []corev1.Container{asking(nil, gpus("amd.com/gpu", "4"))}}, 4},
@@ -137,19 +148,10 @@ func TestGPUsPerReplica(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := gpusPerReplica(tt.va, tt.pod); got != tt.want {
+			if got := gpusPerReplica(tt.va, tt.pod, accelerator(tt.va, tt.pod)); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestCost(t *testing.T) {
-	tests := map[string]float64{"": 10, "10": 10, "10.0": 10, "1.95": 1.95, "0": 0, "abc": 10, "-1": 10, "NaN": 10, "Inf": 10}
-	for text, want := range tests {
-		if got := cost(text); got != want {
-			t.Errorf("%q: got %g, want %g", text, got, want)
-		}
 	}
 }
 
@@ -157,24 +159,28 @@ func TestResolve(t *testing.T) {
 	limit := int32(7)
 	va := variant("v", targeting("Deployment", "d"), func(va *v1alpha1.VariantAutoscaling) {
 		va.Spec.MinReplicas, va.Spec.MaxReplicas, va.Spec.VariantCost, va.Spec.Accelerator = 2, &limit, "3.5", "A100"
+		va.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: new(int32(4)), PerfParms: parms("20.58", "0.41", "5.2", "0.1")}
 	})
 	want := scaling.Variant{
 		Key:         scaling.VariantKey{Namespace: "ns", Name: "v"},
+		ID:          "m-A100-1",
 		Model:       scaling.ModelKey{Namespace: "ns", ID: "m"},
 		Target:      scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},
-		Accelerator: "A100", GPUsPerReplica: 1, Cost: 3.5, Bounds: scaling.Bounds{Min: 2, Max: 7},
+		Accelerator: "A100", GPUsPerReplica: 1, Cost: 3.5, CostSource: scaling.CostVariant, Bounds: scaling.Bounds{Min: 2, Max: 7},
+		Profile:  scaling.Profile{Source: "variantProfile", Alpha: 20.58, Beta: 0.41, Gamma: 5.2, Delta: 0.1, MaxBatchSize: 4},
 		Replicas: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 1, Pending: 2, NewestReady: at(90)},
 		StartUp:  90 * time.Second,
 	}
-	got := resolve(va, target{current: 3, pods: []pod{{created: at(0), ready: true, readyAt: at(90)}}})
+	got := resolve(va, target{current: 3, pods: []pod{{created: at(0), ready: true, readyAt: at(90)}}}, nil)
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 
 	t.Run("defaults", func(t *testing.T) {
-		got := resolve(variant("own-name"), target{missing: "why"})
+		got := resolve(variant("own-name"), target{missing: "why"}, nil)
 		want := scaling.Variant{
 			Key:            scaling.VariantKey{Namespace: "ns", Name: "own-name"},
+			ID:             "m-unknown-1",
 			Model:          scaling.ModelKey{Namespace: "ns", ID: "m"},
 			Target:         scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "own-name"},
 			GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Missing: "why",

@@ -21,11 +21,27 @@ func Held(e Explanation) string {
 	return note(e, fmt.Sprintf("held at %d replicas", e.Decision.Target()), e.Decision.Cause())
 }
 
-// NotFollowed tells that an order is overdue for reason.
-func NotFollowed(e Explanation, reason scaling.Reason) string {
-	r, why := e.Variant.Replicas, scaling.Step{Reason: reason}
+// LimitedTo tells that a variant does not get the replicas that its load calls
+// for, and which step says why.
+func LimitedTo(e Explanation, why scaling.Step) string {
+	return note(e, fmt.Sprintf("limited to %d replicas", e.Decision.Target()), why)
+}
+
+// Noted returns the message of a condition as that of an event of a cycle.
+func Noted(message string, cycle scaling.CycleID) string {
+	tail := fmt.Sprintf("; cycle %s", cycle)
+	return cut(strings.TrimSuffix(message, "."), noteAtMost-len(tail)) + tail
+}
+
+// NotFollowed tells that the decision is not carried out, for reason: with the
+// message of the condition where that names somebody, else with what a step says.
+func NotFollowed(e Explanation, reason scaling.Reason, message string) string {
+	r, why := e.Variant.Replicas, scaling.Step{Reason: reason, Detail: message}
+	if message == NotFollowing(reason) {
+		why.Detail = "" // the same for every variant
+	}
 	for _, s := range e.Decision.Steps {
-		if s.Reason == reason {
+		if s.Reason == reason && why.Detail == "" {
 			why = s
 		}
 	}
@@ -35,12 +51,11 @@ func NotFollowed(e Explanation, reason scaling.Reason) string {
 
 // note puts what happened together with its reason and the cycle.
 func note(e Explanation, what string, why scaling.Step) string {
-	tail := fmt.Sprintf("; cycle %d", e.Cycle)
 	head := fmt.Sprintf("%s: %s", what, why.Reason)
 	if why.Detail != "" {
 		head += " (" + why.Detail + ")"
 	}
-	return cut(head, noteAtMost-len(tail)) + tail
+	return Noted(head, e.Cycle)
 }
 
 // cut returns s in at most n bytes.

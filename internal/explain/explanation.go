@@ -9,9 +9,9 @@ import (
 // Explanation is everything known about the last decision of one variant. It
 // is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON.
 type Explanation struct {
-	Cycle    int64     `json:"cycle"` // of the manager's process
-	At       time.Time `json:"at"`    // when the cycle decided
-	Interval Duration  `json:"interval"`
+	Cycle    scaling.CycleID `json:"cycle"`
+	At       time.Time       `json:"at"` // when the cycle decided
+	Interval Duration        `json:"interval"`
 	// AnalyzedAt is when an analysis last stood behind the decision, zero if
 	// never; it is At unless the decision is a fallback.
 	AnalyzedAt time.Time        `json:"analyzedAt,omitzero"`

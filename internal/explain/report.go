@@ -24,7 +24,7 @@ func Report(e Explanation, now time.Time) string {
 	if !e.Decided {
 		line("decision", "none: %s", or(v.Missing, e.Analysis.Detail))
 	} else {
-		line("decision", "%d replicas, since %s ago, by cycle %d %s ago", e.Decision.Target(), age(e.Past.DecidedAt, now), e.Cycle, age(e.At, now))
+		line("decision", "%d replicas, since %s ago, by cycle %s %s ago", e.Decision.Target(), age(e.Past.DecidedAt, now), e.Cycle, age(e.At, now))
 		for _, s := range e.Decision.Steps {
 			line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
 		}

@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 		Detail: "KV spare Saturation low (0.050 < 0.100)",
 	}
 	full := Explanation{
-		Cycle: 42, At: now.Add(-2 * time.Second), AnalyzedAt: now.Add(-2 * time.Second), Variant: variant, Decided: true, Decision: grown,
+		Cycle: "42", At: now.Add(-2 * time.Second), AnalyzedAt: now.Add(-2 * time.Second), Variant: variant, Decided: true, Decision: grown,
 		Past: scaling.Past{Desired: 3, DecidedAt: now.Add(-70 * time.Second)}, Analysis: analysis, Model: []scaling.Decision{stuck, grown},
 		Snapshot: scaling.Snapshot{
 			Model: model, Window: time.Minute, Load: scaling.Load{ArrivalRate: scaling.Measured(12.34, scaling.Fresh), GatewayQueue: scaling.Reading{State: scaling.NotApplicable}},
@@ -50,14 +50,14 @@ func TestReport(t *testing.T) {
 		},
 	}
 	blind := Explanation{
-		Cycle: 7, At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
+		Cycle: "7", At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
 		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replicas reports"},
 		Snapshot: scaling.Snapshot{Model: model, SeenModels: []string{"llama-8b", "qwen"}},
 	}
 	blind.Decision = decided(cheap, 1, 1, scaling.ReasonNoData, "the larger of the last decision and what runs holds: none of 1 replicas reports")
 	blind.Decision.Fallback = true
 	blind.Model = []scaling.Decision{blind.Decision}
-	missing := Explanation{Cycle: 1, At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}
+	missing := Explanation{Cycle: "1", At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}
 	halted := blind
 	halted.Snapshot = scaling.Snapshot{
 		Model: model, Unjoined: `x with {job="vllm"} exists but has no label pod`,

@@ -161,10 +161,7 @@ func ReadyToScale() string {
 }
 
 // Conflict is several variants that name one target.
-type Conflict struct {
-	Target     scaling.TargetRef
-	Contenders []scaling.VariantKey // first the one that scales the target; all of one namespace
-}
+type Conflict scaling.Conflict
 
 // Won says to the variant that scales the target who else names it.
 func (c Conflict) Won() string {

@@ -11,7 +11,7 @@ import (
 
 // variant returns an explanation of n/v, which serves m on A100.
 func variant(change ...func(*Explanation)) Explanation {
-	e := Explanation{Cycle: 7, Variant: scaling.Variant{
+	e := Explanation{Cycle: "7", Variant: scaling.Variant{
 		Key: scaling.VariantKey{Namespace: "n", Name: "v"}, Model: scaling.ModelKey{Namespace: "n", ID: "m"},
 		Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"}, Accelerator: "A100",
 	}}
@@ -124,9 +124,11 @@ func TestEventTexts(t *testing.T) {
 		e.Variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
 	})
 	tests := map[string]struct{ got, want string }{
-		"scaled":       {Scaled(short, 2), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"held":         {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"not followed": {NotFollowed(late, scaling.ReasonTargetNotMoving), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
+		"scaled":                              {Scaled(short, 2), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"limited":                             {LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}), "limited to 3 replicas: NoCandidate (all at max); cycle 7"},
+		"held":                                {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
+		"not followed, and somebody is named": {NotFollowed(late, "HPALimited", "h keeps it at 2"), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

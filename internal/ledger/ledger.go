@@ -18,14 +18,17 @@ type Ledger struct {
 	recorded   bool
 	history    scaling.History
 	analyzedAt map[scaling.VariantKey]time.Time
-	variants   map[scaling.VariantKey]int // index into record.Fleet.Variants
-	decisions  map[scaling.VariantKey]int // index into record.Plan.Decisions
+	heldSince  map[scaling.VariantKey]time.Time // of fallbacks without a known analysis
+	variants   map[scaling.VariantKey]int       // index into record.Fleet.Variants
+	decisions  map[scaling.VariantKey]int       // index into record.Plan.Decisions
 	watchers   []chan struct{}
 }
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{history: scaling.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}}
+	return &Ledger{
+		history: scaling.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}, heldSince: map[scaling.VariantKey]time.Time{},
+	}
 }
 
 // Record takes over the outcome of a cycle and wakes the watchers.
@@ -42,12 +45,18 @@ func (l *Ledger) Record(r scaling.Record) {
 		l.decisions[d.Variant] = i
 		if !d.Fallback {
 			l.analyzedAt[d.Variant] = r.Plan.At
+		} else if l.heldSince[d.Variant].IsZero() {
+			l.heldSince[d.Variant] = r.Plan.At
 		}
 	}
 	l.history = maps.Clone(r.History)
-	maps.DeleteFunc(l.analyzedAt, func(k scaling.VariantKey, _ time.Time) bool {
+	gone := func(k scaling.VariantKey, _ time.Time) bool {
 		_, lives := l.variants[k]
 		return !lives
+	}
+	maps.DeleteFunc(l.analyzedAt, gone)
+	maps.DeleteFunc(l.heldSince, func(k scaling.VariantKey, at time.Time) bool {
+		return gone(k, at) || !l.analyzedAt[k].IsZero()
 	})
 	for _, w := range l.watchers {
 		select {
@@ -59,7 +68,8 @@ func (l *Ledger) Record(r scaling.Record) {
 
 // Restore remembers what an earlier process decided, unless this one has
 // decided already. It makes a restart invisible: the first cycle starts from
-// the last decision and not from none.
+// the last decision and not from none. analyzedAt is zero for a fallback, which
+// is then as old as the decision in p.
 func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,6 +79,8 @@ func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time
 	l.history[key] = p
 	if !analyzedAt.IsZero() {
 		l.analyzedAt[key] = analyzedAt
+	} else {
+		l.heldSince[key] = p.DecidedAt
 	}
 }
 
@@ -86,12 +98,17 @@ func (l *Ledger) Latest() (scaling.Record, bool) {
 	return l.record, l.recorded
 }
 
-// AnalyzedAt returns when an analysis last stood behind the decision for a
-// variant, zero if never.
-func (l *Ledger) AnalyzedAt(key scaling.VariantKey) time.Time {
+// AgesFrom returns the time from which the age of the decision for a variant
+// counts: when an analysis last stood behind it; where none is known, when the
+// fallback began; zero when nothing was decided. It does not move while a
+// fallback stands.
+func (l *Ledger) AgesFrom(key scaling.VariantKey) time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.analyzedAt[key]
+	if at := l.analyzedAt[key]; !at.IsZero() {
+		return at
+	}
+	return l.heldSince[key]
 }
 
 // Explain returns all there is to say of the last decision of a variant, and

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 // fallback where their name says so.
 func record(n int, names ...string) scaling.Record {
 	at := start.Add(time.Duration(n) * time.Minute)
-	r := scaling.Record{Cycle: int64(n), Plan: scaling.Plan{At: at}, History: scaling.History{}}
+	r := scaling.Record{Cycle: scaling.CycleID(strconv.Itoa(n)), Plan: scaling.Plan{At: at}, History: scaling.History{}}
 	for _, name := range names {
 		r.Fleet.Variants = append(r.Fleet.Variants, scaling.Variant{Key: key(name)})
 		d := scaling.Decision{Variant: key(name), Fallback: name == "blind"}
@@ -36,13 +37,53 @@ func TestAnAnalysisIsRememberedWhileTheVariantLives(t *testing.T) {
 		"seen":  start.Add(3 * time.Minute), // forgotten while it was away, and seen again
 		"blind": {},
 	} {
-		if got := l.AnalyzedAt(key(name)); !got.Equal(want) {
-			t.Errorf("%s: analyzed at %s, want %s", name, got, want)
+		if e, _ := l.Explain(key(name)); !e.AnalyzedAt.Equal(want) {
+			t.Errorf("%s: analyzed at %s, want %s", name, e.AnalyzedAt, want)
 		}
 	}
 	l.Record(record(4, "blind"))
-	if got := l.AnalyzedAt(key("seen")); !got.IsZero() {
+	if got := l.AgesFrom(key("seen")); !got.IsZero() {
 		t.Errorf("a deleted variant is remembered since %s", got)
+	}
+}
+
+func TestAgeOfAFallbackCountsFromOneInstant(t *testing.T) {
+	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+	fallback := func(n int) scaling.Record {
+		r := record(n, "v")
+		r.Plan.Decisions[0].Fallback = true
+		return r
+	}
+	tests := map[string]struct {
+		restored   scaling.Past
+		analyzedAt time.Time
+		records    []scaling.Record
+		want       time.Time
+	}{
+		"never decided":                 {want: time.Time{}},
+		"never analyzed":                {records: []scaling.Record{fallback(1), fallback(2), fallback(3)}, want: minute(1)},
+		"no longer analyzed":            {records: []scaling.Record{record(1, "v"), record(2, "v"), fallback(3), fallback(4)}, want: minute(2)},
+		"analyzed again":                {records: []scaling.Record{fallback(1), fallback(2), record(3, "v")}, want: minute(3)},
+		"and held again":                {records: []scaling.Record{fallback(1), record(2, "v"), fallback(3)}, want: minute(2)},
+		"a fallback before a restart":   {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, records: []scaling.Record{fallback(1), fallback(2)}, want: minute(-9)},
+		"an analysis before a restart":  {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, analyzedAt: minute(-1), records: []scaling.Record{fallback(1)}, want: minute(-1)},
+		"restored, before a cycle":      {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, want: minute(-9)},
+		"deleted and made again":        {records: []scaling.Record{fallback(1), record(2), fallback(3)}, want: minute(3)},
+		"analyzed, deleted, made again": {records: []scaling.Record{record(1, "v"), record(2), fallback(3)}, want: minute(3)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := New()
+			if tt.restored.Desired > 0 {
+				l.Restore(key("v"), tt.restored, tt.analyzedAt)
+			}
+			for _, r := range tt.records {
+				l.Record(r)
+			}
+			if got := l.AgesFrom(key("v")); !got.Equal(tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
 	}
 }
 

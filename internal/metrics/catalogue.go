@@ -16,6 +16,10 @@ const (
 	ScalingDecision        = "wva_scaling_decision"
 	DecisionAge            = "wva_decision_age_seconds"
 	CurrentLoad            = "wva_current_load"
+	PlanCost               = "wva_plan_cost"
+	Paused                 = "wva_paused"
+	TargetConflicts        = "wva_deployment_target_conflicts"
+	ConflictResolution     = "wva_conflict_resolution_status"
 	MetricsAge             = "wva_metrics_age_seconds"
 	CycleDuration          = "wva_cycle_duration_seconds"
 	Cycles                 = "wva_cycles_total"
@@ -30,8 +34,10 @@ const (
 // The names of the labels.
 const (
 	LabelVariant            = "variant_name"
+	LabelVariantID          = "variant_id"
 	LabelTarget             = "target_name"
 	LabelTargetKind         = "target_kind"
+	LabelDeployment         = "deployment"
 	LabelNamespace          = "namespace"
 	LabelAccelerator        = "accelerator_type"
 	LabelControllerInstance = "controller_instance"
@@ -43,6 +49,7 @@ const (
 	LabelOutcome            = "outcome"
 	LabelQuery              = "query"
 	LabelComponent          = "component"
+	LabelResolution         = "resolution"
 )
 
 // Kind is how the values of an instrument behave.
@@ -67,9 +74,10 @@ type Instrument struct {
 	Help   string
 }
 
-// Catalogue returns every instrument, decision series first. The labels are
-// those of a process without a controller instance; with one, the families of
-// which ByInstance is true have LabelControllerInstance as their last label.
+// Catalogue returns every instrument, decision series first, without those of
+// Legacy. The labels are those of a process without a controller instance; with
+// one, the families of which ByInstance is true have LabelControllerInstance as
+// their last label.
 func Catalogue() []Instrument {
 	return append(decisionInstruments(), healthInstruments()...)
 }
@@ -116,7 +124,27 @@ func decisionInstruments() []Instrument {
 		},
 		{
 			DecisionAge, Gauge, "seconds", variant,
-			"Time since the analysis behind the decision. It grows while decisions are held without data.",
+			"Time since the analysis behind the decision. It grows while a fallback stands; where no analysis " +
+				"was ever made, it is the time since the fallback began.",
+		},
+		{
+			Paused, Gauge, "", variant,
+			"Whether the annotation wva.llmd.ai/paused asks that the decision stays as it is: 1 if so, else 0.",
+		},
+		{
+			PlanCost, Gauge, "", nil,
+			"Cost of the decided replicas of all variants together, in the unit of the configured costs, for an hour.",
+		},
+		{
+			TargetConflicts, Gauge, "",
+			[]string{LabelDeployment, LabelTargetKind, LabelNamespace},
+			"VariantAutoscalings that name the same scale target, where there is more than one. No series without a conflict.",
+		},
+		{
+			ConflictResolution, Gauge, "",
+			[]string{LabelVariant, LabelNamespace, LabelDeployment, LabelResolution},
+			"What became of each VariantAutoscaling in a conflict over a scale target: 1 with resolution winner, 0 with " +
+				"resolution suppressed. No series without a conflict.",
 		},
 		{
 			CurrentLoad, Gauge, "", append(slices.Clip(variant), LabelModel, LabelQuantity),
@@ -158,12 +186,16 @@ func healthInstruments() []Instrument {
 	}
 }
 
-// desc returns what client_golang needs to know of the family. Families by
-// instance end in the label of a controller instance that is set.
-func (i Instrument) desc(controllerInstance string) *prometheus.Desc {
+// family returns the instrument as client_golang knows it. Those by instance
+// end in the label of a controller instance that is set.
+func (i Instrument) family(controllerInstance string) family {
 	labels := i.Labels
 	if controllerInstance != "" && i.ByInstance() {
 		labels = append(slices.Clip(labels), LabelControllerInstance)
 	}
-	return prometheus.NewDesc(i.Name, i.Help, labels, nil)
+	kind := prometheus.GaugeValue
+	if i.Kind == Counter {
+		kind = prometheus.CounterValue
+	}
+	return family{desc: prometheus.NewDesc(i.Name, i.Help, labels, nil), kind: kind}
 }

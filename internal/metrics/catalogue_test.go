@@ -42,9 +42,10 @@ func TestCatalogueFollowsTheNamingRules(t *testing.T) {
 // TestCatalogueIsWhatIsExported fills every instrument and compares.
 func TestCatalogueIsWhatIsExported(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	m := New(reg, stopped(start), Options{ControllerInstance: "blue"})
+	m := New(reg, stopped(start), Options{ControllerInstance: "blue", LegacyNames: true})
 	v := newVariant("v", "A100", 1)
 	r := newRecord(start, []scaling.Variant{v}, 2)
+	r.Fleet.Conflicts = []scaling.Conflict{newConflict("Deployment", "d", "v", "w")}
 	r.Snapshots = []scaling.Snapshot{{
 		Model:    v.Model,
 		Variants: r.Fleet.Variants,
@@ -68,7 +69,7 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 		}
 		got[f.GetName()] = append(labels, strings.ToLower(f.GetType().String()), f.GetHelp())
 	}
-	for _, i := range Catalogue() {
+	for _, i := range append(Catalogue(), Legacy()...) {
 		labels := slices.Clone(i.Labels)
 		if i.ByInstance() {
 			labels = append(labels, LabelControllerInstance)

@@ -7,8 +7,11 @@
 // with the next cycle, and a reading that is absent has no series. The health
 // series count what this process did and are never taken back.
 //
-// Only what leads exports decisions: Clear takes the page away and leaves the
-// health series.
+// Only what leads exports decisions: Restore sets a first page from what an
+// earlier process decided, Clear takes the page away and leaves the health series.
+//
+// The names and labels of earlier versions (legacy.go) are exported on request,
+// beside the others. docs/reference/metrics.md is generated from the catalogue.
 //
 // The package decides nothing and reads no cluster; the one thing that it
 // remembers between two publications is what it needs to count changes.

@@ -20,19 +20,28 @@ type Options struct {
 	// ControllerInstance names this controller where several share a cluster,
 	// "" for the only one. It becomes a label of the replica families.
 	ControllerInstance string
+	// LegacyNames adds the instruments of Legacy.
+	LegacyNames bool
 }
 
-// Metrics exports the instruments of the Catalogue. Its methods may be called
+// Metrics exports the instruments of the Catalogue, and on request those of
+// Legacy. Its methods may be called
 // from several goroutines.
 type Metrics struct {
 	health
 
-	instance string
+	opts     Options
 	clock    Clock
-	descs    map[string]*prometheus.Desc
+	families map[string]family // the decision series, by name
 
 	publishing sync.Mutex // one publication at a time; scrapes do not take it
 	page       atomic.Pointer[page]
+}
+
+// family is an instrument as client_golang knows it.
+type family struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
 }
 
 // page is what a scrape of the decision series returns. It is never modified.
@@ -55,12 +64,16 @@ type age struct {
 func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 	m := &Metrics{
 		health:   newHealth(),
-		instance: opts.ControllerInstance,
+		opts:     opts,
 		clock:    clock,
-		descs:    map[string]*prometheus.Desc{},
+		families: map[string]family{},
 	}
-	for _, i := range decisionInstruments() {
-		m.descs[i.Name] = i.desc(opts.ControllerInstance)
+	instruments := decisionInstruments()
+	if opts.LegacyNames {
+		instruments = append(instruments, Legacy()...)
+	}
+	for _, i := range instruments {
+		m.families[i.Name] = i.family(opts.ControllerInstance)
 	}
 	m.page.Store(&page{})
 	reg.MustRegister(decisions{m})
@@ -84,8 +97,8 @@ var _ prometheus.Collector = decisions{}
 
 // Describe sends the descriptions of the decision series.
 func (d decisions) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range d.descs {
-		ch <- desc
+	for _, f := range d.families {
+		ch <- f.desc
 	}
 }
 
@@ -97,6 +110,6 @@ func (d decisions) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, a := range p.ages {
 		seconds := max(0, now.Sub(a.since).Seconds())
-		ch <- prometheus.MustNewConstMetric(d.descs[a.name], prometheus.GaugeValue, seconds, a.labels...)
+		ch <- prometheus.MustNewConstMetric(d.families[a.name].desc, prometheus.GaugeValue, seconds, a.labels...)
 	}
 }

@@ -15,39 +15,22 @@ import (
 
 // Publish replaces the decision series by those of the record. Nothing of an
 // earlier one remains but the counts of variants that are still in the fleet.
-// analyzedAt is when the analysis behind each decision was made; a variant that
-// is not in it has no age.
+// agesFrom is the time from which the age of each decision counts; a variant
+// that is not in it has no age.
 //
 // The error names the variants that have no series or not all of them: those
 // decided on and not in the fleet, so that their labels are unknown, and those
 // whose labels equal another's after both were cut; it names models of which the
 // latter is true, too. The others are published.
-func (m *Metrics) Publish(r scaling.Record, analyzedAt map[scaling.VariantKey]time.Time) error {
+func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 
-	p := press{
-		descs:    m.descs,
-		instance: m.instance,
-		taken:    map[string]bool{},
-		page:     &page{tally: map[scaling.VariantKey]tally{}},
-	}
-	decided := map[scaling.VariantKey]scaling.Decision{}
-	for _, d := range r.Plan.Decisions {
-		decided[d.Variant] = d
-	}
-	previous := m.page.Load().tally
-	for _, v := range r.Fleet.Variants {
-		d, ok := decided[v.Key]
-		delete(decided, v.Key)
-		p.replicas(v, d, ok)
-		p.count(v, previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
-		if at, known := analyzedAt[v.Key]; ok && known {
-			p.age(v.Key, at)
-		}
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(decided), scaling.VariantKey.Compare) {
-		p.faults = append(p.faults, fmt.Errorf("publishing variant %s: not in the fleet", key))
+	p := m.press()
+	p.plan(r, agesFrom)
+	p.cost(r)
+	for _, c := range r.Fleet.Conflicts {
+		p.conflict(c)
 	}
 	for _, s := range r.Snapshots {
 		p.saturation(s)
@@ -58,19 +41,70 @@ func (m *Metrics) Publish(r scaling.Record, analyzedAt map[scaling.VariantKey]ti
 	return errors.Join(p.faults...)
 }
 
-// isNew reports whether the decision on a variant took its value in this plan.
-func isNew(r scaling.Record, key scaling.VariantKey) bool {
-	past, ok := r.History[key]
-	return ok && past.DecidedAt.Equal(r.Plan.At)
+// Restore exports the decisions that an earlier process made, until the first
+// cycle of this one has its own: there is no time at which a decision has no
+// series. Of the record it takes the variants, the decisions on them and the
+// replicas last seen; none of it counts as a change. It has no effect once a
+// cycle was published. The error is that of Publish.
+func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
+	m.publishing.Lock()
+	defer m.publishing.Unlock()
+	if len(m.page.Load().series) > 0 {
+		return nil
+	}
+	p := m.press()
+	p.plan(r, agesFrom)
+	m.page.Store(p.page)
+	return errors.Join(p.faults...)
 }
 
 // press sets a page.
 type press struct {
-	descs    map[string]*prometheus.Desc
-	instance string
+	families map[string]family
+	opts     Options
+	previous map[scaling.VariantKey]tally
 	taken    map[string]bool // the series on the page, by family and labels
 	page     *page
 	faults   []error
+}
+
+// press returns one with an empty page.
+func (m *Metrics) press() *press {
+	return &press{
+		families: m.families,
+		opts:     m.opts,
+		previous: m.page.Load().tally,
+		taken:    map[string]bool{},
+		page:     &page{tally: map[scaling.VariantKey]tally{}},
+	}
+}
+
+// plan adds the variants of a record and what was decided on them.
+func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) {
+	decided := map[scaling.VariantKey]scaling.Decision{}
+	for _, d := range r.Plan.Decisions {
+		decided[d.Variant] = d
+	}
+	for _, v := range r.Fleet.Variants {
+		d, ok := decided[v.Key]
+		delete(decided, v.Key)
+		p.replicas(v, d, ok)
+		p.legacyReplicas(v, d, ok)
+		p.paused(v)
+		p.count(v, p.previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
+		if at, known := agesFrom[v.Key]; ok && known {
+			p.since("variant "+v.Key.String(), DecisionAge, at, variant(v.Key)...)
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(decided), scaling.VariantKey.Compare) {
+		p.faults = append(p.faults, fmt.Errorf("publishing variant %s: not in the fleet", key))
+	}
+}
+
+// isNew reports whether the decision on a variant took its value in this plan.
+func isNew(r scaling.Record, key scaling.VariantKey) bool {
+	past, ok := r.History[key]
+	return ok && past.DecidedAt.Equal(r.Plan.At)
 }
 
 // replicas adds what the variant runs and, where there is one, the decision.
@@ -90,35 +124,55 @@ func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	}
 }
 
+// paused adds whether the decision on the variant shall stay as it is.
+func (p *press) paused(v scaling.Variant) {
+	value := 0.0
+	if v.Paused {
+		value = 1
+	}
+	p.add(v.Key, Paused, value, variant(v.Key)...)
+}
+
 // count adds the changes of the decision so far and keeps them for the next.
 func (p *press) count(v scaling.Variant, t tally) {
 	p.page.tally[v.Key] = t
 	for _, c := range slices.SortedFunc(maps.Keys(t.changes), change.compare) {
 		labels := p.target(v)
 		at := len(labels)
-		if p.instance != "" {
+		if p.opts.ControllerInstance != "" {
 			at-- // the instance is the last label
 		}
 		labels = slices.Insert(labels, at, c.direction, Label(string(c.reason)))
 		p.add(v.Key, ReplicaScaling, t.changes[c], labels...)
 	}
+	p.legacyCount(v.Key, t)
 }
 
-// age adds the time at which the analysis behind the decision was made.
-func (p *press) age(key scaling.VariantKey, since time.Time) {
-	p.since("variant "+key.String(), DecisionAge, since, variant(key)...)
-}
-
-// metricsAge adds when the model's replica that was scraped longest ago was.
-func (p *press) metricsAge(s scaling.Snapshot) {
-	var oldest time.Time
-	for _, r := range s.Replicas {
-		if !r.At.IsZero() && (oldest.IsZero() || r.At.Before(oldest)) {
-			oldest = r.At
-		}
+// cost adds what the decided replicas cost.
+func (p *press) cost(r scaling.Record) {
+	price := make(map[scaling.VariantKey]float64, len(r.Fleet.Variants))
+	for _, v := range r.Fleet.Variants {
+		price[v.Key] = v.Cost
 	}
-	if !oldest.IsZero() {
-		p.since("model "+s.Model.String(), MetricsAge, oldest, Label(s.Model.Namespace), Label(s.Model.ID))
+	total := 0.0
+	for _, d := range r.Plan.Decisions {
+		total += float64(d.Target()) * price[d.Variant]
+	}
+	p.page.series = append(p.page.series, prometheus.MustNewConstMetric(p.families[PlanCost].desc, prometheus.GaugeValue, total))
+}
+
+// conflict adds a target that several variants name, and what became of each.
+func (p *press) conflict(c scaling.Conflict) {
+	winner := c.Contenders[0]
+	target := Label(c.Target.Name)
+	p.add(winner, TargetConflicts, float64(len(c.Contenders)), target, Label(c.Target.Kind), Label(winner.Namespace))
+	p.legacyConflict(c)
+	for i, key := range c.Contenders {
+		resolution, value := "suppressed", 0.0
+		if i == 0 {
+			resolution, value = "winner", 1
+		}
+		p.add(key, ConflictResolution, value, append(variant(key), target, resolution)...)
 	}
 }
 
@@ -129,57 +183,12 @@ func (p *press) since(subject, name string, instant time.Time, labels ...string)
 	}
 }
 
-// saturation adds the mean of what the replicas of each variant report.
-func (p *press) saturation(s scaling.Snapshot) {
-	for _, v := range s.Variants {
-		var kv, queue mean
-		for _, r := range s.Replicas {
-			if r.Variant == v.Key {
-				kv.add(r.KVCacheUsage)
-				queue.add(r.QueueLength)
-			}
-		}
-		p.addMean(v.Key, "kv_cache", kv)
-		p.addMean(v.Key, "queue", queue)
-	}
-}
-
-// addMean adds a level, if any replica reported.
-func (p *press) addMean(key scaling.VariantKey, signal string, m mean) {
-	if m.n > 0 {
-		p.add(key, SaturationLevel, m.sum/float64(m.n), append(variant(key), signal)...)
-	}
-}
-
-// load adds what is known of the load of a model, for each of its variants.
-func (p *press) load(s scaling.Snapshot) {
-	quantities := []struct {
-		name    string
-		reading scaling.Reading
-	}{
-		{"arrival_rate", s.Load.ArrivalRate},
-		{"input_tokens", s.Load.InputTokens},
-		{"output_tokens", s.Load.OutputTokens},
-	}
-	for _, v := range s.Variants {
-		for _, q := range quantities {
-			if q.reading.Known() {
-				p.add(v.Key, CurrentLoad, q.reading.Value, append(variant(v.Key), Label(s.Model.ID), q.name)...)
-			}
-		}
-	}
-}
-
 // add puts a series on the page.
 func (p *press) add(key scaling.VariantKey, name string, value float64, labels ...string) {
-	if !p.claim("variant "+key.String(), name, labels) {
-		return
+	if p.claim("variant "+key.String(), name, labels) {
+		f := p.families[name]
+		p.page.series = append(p.page.series, prometheus.MustNewConstMetric(f.desc, f.kind, value, labels...))
 	}
-	kind := prometheus.GaugeValue
-	if name == ReplicaScaling {
-		kind = prometheus.CounterValue
-	}
-	p.page.series = append(p.page.series, prometheus.MustNewConstMetric(p.descs[name], kind, value, labels...))
 }
 
 // claim reports whether the series is not on the page yet. Two equal series
@@ -197,9 +206,9 @@ func (p *press) claim(subject, name string, labels []string) bool {
 
 // target returns the values of the target labels in the catalogue's order.
 func (p *press) target(v scaling.Variant) []string {
-	by := TargetLabels(v, p.instance)
+	by := TargetLabels(v, p.opts.ControllerInstance)
 	values := []string{by[LabelVariant], by[LabelTarget], by[LabelTargetKind], by[LabelNamespace], by[LabelAccelerator]}
-	if p.instance != "" {
+	if p.opts.ControllerInstance != "" {
 		values = append(values, by[LabelControllerInstance])
 	}
 	return values
@@ -217,18 +226,5 @@ func direction(desired, current int) float64 {
 		return -1
 	default:
 		return 0
-	}
-}
-
-// mean gathers readings that are known.
-type mean struct {
-	sum float64
-	n   int
-}
-
-func (m *mean) add(r scaling.Reading) {
-	if r.Known() {
-		m.sum += r.Value
-		m.n++
 	}
 }

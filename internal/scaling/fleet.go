@@ -21,6 +21,15 @@ type Fleet struct {
 	At       time.Time `json:"at"`
 	Variants []Variant `json:"variants"` // sorted by Key
 	Pods     []Pod     `json:"pods"`     // sorted by Namespace, Name
+	// Conflicts are the targets that several variants name. Only the first of
+	// each is among Variants. Sorted by it.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
+}
+
+// Conflict is several variants, all of one namespace, that name one target.
+type Conflict struct {
+	Target     TargetRef    `json:"target"`
+	Contenders []VariantKey `json:"contenders"` // first the one that scales the target, then by age; two or more
 }
 
 // Models returns the models of the fleet, each with its variants in key order,

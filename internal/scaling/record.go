@@ -2,10 +2,15 @@ package scaling
 
 import "time"
 
+// CycleID names a cycle, differently from every other cycle of any process:
+// "k7hw2cxd-12" is the twelfth of its process. It is the same wherever a cycle
+// shows: log lines, events, records, explanations. Compare it for equality only.
+type CycleID string
+
 // Record is everything that one cycle saw and decided. It is never modified
 // after it was handed on.
 type Record struct {
-	Cycle     int64         `json:"cycle"`     // counts the cycles of a process, from 1
+	Cycle     CycleID       `json:"cycle"`
 	Interval  time.Duration `json:"interval"`  // planned until the next cycle, 0 where only a change brings one
 	Duration  time.Duration `json:"duration"`  // of the cycle up to the plan, collection included
 	Fleet     Fleet         `json:"fleet"`     // what there was

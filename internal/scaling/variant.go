@@ -9,14 +9,19 @@ import (
 // configured, with the replicas that it has now.
 type Variant struct {
 	Key            VariantKey    `json:"key"`
+	ID             string        `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
 	Model          ModelKey      `json:"model"`
 	Target         TargetRef     `json:"target"`
-	Accelerator    string        `json:"accelerator"`       // canonical type, "" when unknown
-	GPUsPerReplica int           `json:"gpusPerReplica"`    // >= 1
-	Cost           float64       `json:"cost"`              // cost units per replica-hour, >= 0; configuration, never measured
+	Accelerator    string        `json:"accelerator"`    // canonical type, "" when unknown
+	GPUsPerReplica int           `json:"gpusPerReplica"` // >= 1
+	Cost           float64       `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
+	CostSource     CostSource    `json:"costSource,omitempty"`
+	Profile        Profile       `json:"profile,omitzero"`  // of one replica, for the engines that need it
 	Bounds         Bounds        `json:"bounds"`            // replicas
 	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to Ready; 0 while unknown
+	// Paused is true while the object asks that its decision stays as it is.
+	Paused bool `json:"paused,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
 }

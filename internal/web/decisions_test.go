@@ -37,13 +37,13 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 	variant := scaling.Variant{Key: key, Model: model, Bounds: scaling.Bounds{Max: math.MaxInt}}
 	decision := scaling.Decision{Variant: key, Model: model, Current: 1}.Then(scaling.StageOptimize, 2, scaling.ReasonSaturated, "because")
 	book.Record(scaling.Record{
-		Cycle: 7, Interval: 15 * time.Second, Fleet: scaling.Fleet{At: at, Variants: []scaling.Variant{variant}},
+		Cycle: "7", Interval: 15 * time.Second, Fleet: scaling.Fleet{At: at, Variants: []scaling.Variant{variant}},
 		Snapshots: []scaling.Snapshot{{Model: model, At: at}}, Analyses: []scaling.Analysis{{Model: model, Signal: scaling.Grow}},
 		Plan: scaling.Plan{At: at, Decisions: []scaling.Decision{decision}}, History: scaling.History{key: {Desired: 2, DecidedAt: at}},
 	})
 
 	want := explain.Explanation{
-		Cycle: 7, At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
+		Cycle: "7", At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
 		Past: scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
 		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
 	}

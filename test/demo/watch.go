@@ -73,7 +73,7 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 	s.film.see(time.Since(s.started), all)
 	var rows [][]string
 	var models []string
-	cycle := int64(0)
+	cycle := scaling.CycleID("")
 	for _, e := range all {
 		if e.Variant.Key.Namespace != namespace {
 			continue
@@ -86,7 +86,7 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 		}
 	}
 	elapsed := time.Since(s.started).Round(time.Second)
-	footer := fmt.Sprintf("%s since the load began, cycle %d", elapsed, cycle)
+	footer := fmt.Sprintf("%s since the load began, cycle %s", elapsed, cycle)
 	if s.length > 0 {
 		footer += fmt.Sprintf(", ends at %s", s.length)
 	}

@@ -148,7 +148,7 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 	})
 	fitsInto(t, 100) // without the External Metrics API
 	// An order that nobody carries out is named.
-	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "TargetNotMoving")
+	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "HPANotReadingMetric")
 
 	restart(t, testbed.ManagerOptions{Interval: interval})
 	eventually(t, 2*time.Minute, func(ctx context.Context) string {

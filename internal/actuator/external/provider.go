@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +41,8 @@ type Ambiguity struct {
 	Selector  string               // "" selects everything
 	User      string               // who asked, "" when unknown
 	Variants  []scaling.VariantKey // sorted, two or more
+	Sum       string               // of their values: what an autoscaler reads
+	Cycle     scaling.CycleID      // the one that decided them, "" when unknown
 }
 
 // ProviderOptions configures a Provider.
@@ -53,9 +54,8 @@ type ProviderOptions struct {
 	// ControllerInstance is that of the replica gauges, "" for none.
 	ControllerInstance string
 	// Ambiguous is told of every ambiguous query, as often as it is asked; it
-	// must be quick and safe for several goroutines. Without it, Log is.
-	Ambiguous func(Ambiguity)
-	Log       logr.Logger
+	// must be quick and safe for several goroutines. Nil when nobody wants to know.
+	Ambiguous func(context.Context, Ambiguity)
 }
 
 // Provider answers External Metrics queries. It may be used by several
@@ -67,16 +67,7 @@ type Provider struct {
 var _ provider.ExternalMetricsProvider = (*Provider)(nil)
 
 // NewProvider returns a Provider.
-func NewProvider(opts ProviderOptions) *Provider {
-	if opts.Ambiguous == nil {
-		log := opts.Log
-		opts.Ambiguous = func(a Ambiguity) {
-			log.Info("external metric selects several variants", "namespace", a.Namespace,
-				"query", a.Metric, "variant", a.Variants)
-		}
-	}
-	return &Provider{opts: opts}
-}
+func NewProvider(opts ProviderOptions) *Provider { return &Provider{opts: opts} }
 
 // ListAllExternalMetrics returns the metrics that are served, whether or not
 // there is a variant.
@@ -106,14 +97,17 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 		return nil, err
 	}
 	list := &external_metrics.ExternalMetricValueList{Items: []external_metrics.ExternalMetricValue{}}
-	var matched []scaling.VariantKey
+	several := Ambiguity{Namespace: namespace, Metric: info.Metric, Selector: selector.String()}
+	var sum resource.Quantity
 	for _, v := range values {
 		set := p.labels(v)
 		if !selector.Matches(labels.Set(set)) {
 			continue
 		}
-		matched = append(matched, v.Variant)
+		several.Variants = append(several.Variants, v.Variant)
+		several.Cycle = v.Cycle
 		if q, ok := quantity(v, info.Metric); ok {
+			sum.Add(q)
 			list.Items = append(list.Items, external_metrics.ExternalMetricValue{
 				MetricName:   info.Metric,
 				MetricLabels: set,
@@ -122,12 +116,12 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 			})
 		}
 	}
-	if len(matched) > 1 {
-		a := Ambiguity{Namespace: namespace, Metric: info.Metric, Selector: selector.String(), Variants: matched}
+	if len(several.Variants) > 1 && p.opts.Ambiguous != nil {
+		several.Sum = sum.String()
 		if who, ok := request.UserFrom(ctx); ok {
-			a.User = who.GetName()
+			several.User = who.GetName()
 		}
-		p.opts.Ambiguous(a)
+		p.opts.Ambiguous(ctx, several)
 	}
 	return list, nil
 }

@@ -30,6 +30,7 @@ func newValue(namespace, name string, desired, current int) external.Value {
 		Current:     current,
 		Observed:    true,
 		At:          start,
+		Cycle:       "k-7",
 	}
 }
 
@@ -149,7 +150,7 @@ func TestAmbiguousSelectorIsReported(t *testing.T) {
 	var got []external.Ambiguity
 	p := external.NewProvider(external.ProviderOptions{
 		Store:     newStore(),
-		Ambiguous: func(a external.Ambiguity) { got = append(got, a) },
+		Ambiguous: func(_ context.Context, a external.Ambiguity) { got = append(got, a) },
 	})
 	sel := labels.SelectorFromSet(labels.Set{"target_kind": "Deployment"})
 	ctx := request.WithUser(t.Context(), &user.DefaultInfo{Name: "hpa"})
@@ -164,6 +165,8 @@ func TestAmbiguousSelectorIsReported(t *testing.T) {
 		Selector:  "target_kind=Deployment",
 		User:      "hpa",
 		Variants:  []scaling.VariantKey{{Namespace: "prod", Name: "llama-a100"}, {Namespace: "prod", Name: "llama-h100"}},
+		Sum:       "7",
+		Cycle:     "k-7",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ambiguities (-want +got):\n%s", diff)

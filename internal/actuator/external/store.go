@@ -18,8 +18,11 @@ type Value struct {
 	// there is no ratio.
 	Current  int
 	Observed bool
-	// At is when the analysis behind the decision was made.
+	// At is when the analysis behind the decision was made, or a fallback began
+	// for which none is known.
 	At time.Time
+	// Cycle is the one that decided, "" where that is not known.
+	Cycle scaling.CycleID
 }
 
 // Store holds the decisions of the process that leads. The zero Store is empty

@@ -14,6 +14,8 @@ import (
 // Cycle is one pass over the cluster through its ports. All fields are
 // required. It is not safe for concurrent use: one loop owns it.
 type Cycle struct {
+	// Process is the name of this process in the ids of its cycles; see NewProcess.
+	Process   string
 	Clock     clock.PassiveClock
 	Cluster   Cluster
 	Collector Collector
@@ -28,31 +30,33 @@ type Cycle struct {
 // Run makes one pass: observe, collect, decide, record, actuate. The plan is
 // recorded before it is published, so that whoever reacts to it finds its
 // reasons. interval is when the next pass is planned, for the record. An error
-// of the cluster means that nothing was decided; one of the actuator that part
-// of the plan was not published.
+// names the cycle: one of the cluster means that nothing was decided; one of the
+// actuator that part of the plan was not published.
 func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	c.count++
-	log := logr.FromContextOrDiscard(ctx).WithValues("cycle", c.count)
+	this := id(c.Process, c.count)
+	log := logr.FromContextOrDiscard(ctx).WithValues("cycle", this)
+	ctx = logr.NewContext(ctx, log)
 	start := c.Clock.Now()
 	fleet, err := c.Cluster.Fleet(ctx, start)
 	if err != nil {
-		return fmt.Errorf("observing the fleet: %w", err)
+		return fmt.Errorf("observing the fleet in cycle %s: %w", this, err)
 	}
 	snapshots := c.Collector.Collect(ctx, fleet)
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("collecting metrics: %w", err)
+		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
 	history := c.Recorder.History()
 	verdict := Decide(Case{Now: start, Snapshots: snapshots, History: history}, c.Analyze)
 	record := scaling.Record{
-		Cycle: c.count, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
+		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
 	}
 	c.Recorder.Record(record)
 	report(log, history, record)
 	c.reportFaults(log, snapshots)
 	if err := c.Actuator.Apply(ctx, record); err != nil {
-		return fmt.Errorf("publishing the plan of cycle %d: %w", c.count, err)
+		return fmt.Errorf("publishing the plan of cycle %s: %w", this, err)
 	}
 	return nil
 }

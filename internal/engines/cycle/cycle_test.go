@@ -43,19 +43,19 @@ func (w *world) Collect(_ context.Context, fleet scaling.Fleet) []scaling.Snapsh
 }
 
 func (w *world) Apply(_ context.Context, r scaling.Record) error {
-	w.calls = append(w.calls, fmt.Sprintf("apply cycle %d", r.Cycle))
+	w.calls = append(w.calls, fmt.Sprintf("apply cycle %s", r.Cycle))
 	return w.deaf
 }
 
 func (w *world) History() scaling.History { return w.history }
 
 func (w *world) Record(r scaling.Record) {
-	w.calls = append(w.calls, fmt.Sprintf("record cycle %d", r.Cycle))
+	w.calls = append(w.calls, fmt.Sprintf("record cycle %s", r.Cycle))
 	w.history, w.last = r.History, r
 }
 
 func newCycle(w *world) *Cycle {
-	return &Cycle{Clock: testingclock.NewFakePassiveClock(now), Cluster: w, Collector: w, Analyze: analyze, Recorder: w, Actuator: w}
+	return &Cycle{Process: "p", Clock: testingclock.NewFakePassiveClock(now), Cluster: w, Collector: w, Analyze: analyze, Recorder: w, Actuator: w}
 }
 
 func TestAPlanIsRecordedBeforeItIsPublished(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAPlanIsRecordedBeforeItIsPublished(t *testing.T) {
 	if err := newCycle(w).Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"fleet", "collect", "record cycle 1", "apply cycle 1"}, w.calls); diff != "" {
+	if diff := cmp.Diff([]string{"fleet", "collect", "record cycle p-1", "apply cycle p-1"}, w.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if w.last.Interval != time.Minute || len(w.last.Plan.Decisions) != 1 || w.last.Plan.Decisions[0].Target() != 2 {
@@ -95,7 +95,7 @@ func TestAnEndedContextPublishesNothing(t *testing.T) {
 
 func TestAFailedPublicationIsTold(t *testing.T) {
 	w := &world{deaf: errors.New("ns/v")}
-	if err := newCycle(w).Run(t.Context(), time.Minute); !errors.Is(err, w.deaf) || !strings.Contains(err.Error(), "cycle 1") {
+	if err := newCycle(w).Run(t.Context(), time.Minute); !errors.Is(err, w.deaf) || !strings.Contains(err.Error(), "cycle p-1") {
 		t.Errorf("error %v", err)
 	}
 }

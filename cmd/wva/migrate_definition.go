@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
+)
+
+// surveyDefinition returns the definition of VariantAutoscaling if it is an older
+// version's: it lacks a field that this one has, or has one that only older ones
+// have. A newer one is left alone, and so is a cluster without one.
+func surveyDefinition(ctx context.Context, c client.Client) ([]leftover, error) {
+	var ours, theirs apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(crd.VariantAutoscalings(), &ours); err != nil {
+		return nil, fmt.Errorf("reading the definition of this version: %w", err)
+	}
+	switch err := c.Get(ctx, client.ObjectKeyFromObject(&ours), &theirs); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the definition %s: %w", ours.Name, err)
+	}
+	found := olderDefinition(&ours, &theirs)
+	if found == "" {
+		return nil, nil
+	}
+	return []leftover{{
+		finding{State: stateFound, Kind: "CustomResourceDefinition", Name: ours.Name, Found: found, Remedy: "replace it by this version's"},
+		func(ctx context.Context) error { return replaceDefinition(ctx, c, &ours) },
+	}}, nil
+}
+
+// olderDefinition says by what theirs is older than ours, "" if it is not.
+func olderDefinition(ours, theirs *apiextensionsv1.CustomResourceDefinition) string {
+	wanted, have := fields(ours), fields(theirs)
+	for _, stale := range staleFields {
+		if path := "status.currentAlloc." + stale; have[path] {
+			return "of an older version: it has " + path
+		}
+	}
+	var missing []string
+	for _, path := range slices.Sorted(maps.Keys(wanted)) {
+		// A field within one that is missing need not be named.
+		if !have[path] && !slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(path, m+".") }) {
+			missing = append(missing, path)
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	const most = 3
+	text := strings.Join(missing[:min(most, len(missing))], ", ")
+	if more := len(missing) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "of an older version: it lacks " + text
+}
+
+// fields returns the paths of all fields of the version of a definition that is
+// stored.
+func fields(def *apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range def.Spec.Versions {
+		if v.Storage && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+			for _, top := range []string{"spec", "status"} {
+				addFields(out, top, v.Schema.OpenAPIV3Schema.Properties[top])
+			}
+		}
+	}
+	return out
+}
+
+func addFields(out map[string]bool, path string, schema apiextensionsv1.JSONSchemaProps) {
+	out[path] = true
+	if schema.Items != nil && schema.Items.Schema != nil {
+		schema = *schema.Items.Schema
+	}
+	for name, property := range schema.Properties {
+		addFields(out, path+"."+name, property)
+	}
+}
+
+// replaceDefinition installs this version's schema and columns, and waits until
+// the API server goes by them, so that what follows is written under them.
+func replaceDefinition(ctx context.Context, c client.Client, ours *apiextensionsv1.CustomResourceDefinition) error {
+	var theirs apiextensionsv1.CustomResourceDefinition
+	if err := c.Get(ctx, client.ObjectKeyFromObject(ours), &theirs); err != nil {
+		return fmt.Errorf("reading the definition %s: %w", ours.Name, err)
+	}
+	theirs.Spec.Names, theirs.Spec.Versions = ours.Spec.Names, ours.Spec.Versions
+	if err := c.Update(ctx, &theirs); err != nil {
+		return fmt.Errorf("replacing the definition %s: %w", ours.Name, err)
+	}
+	const patience, period = 15 * time.Second, 100 * time.Millisecond
+	err := wait.PollUntilContextTimeout(ctx, period, patience, true, func(ctx context.Context) (bool, error) {
+		return goesByThisVersion(ctx, c)
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("replacing the definition %s: the API server still goes by the older one after %s; try again", ours.Name, patience)
+	}
+	return err
+}
+
+// goesByThisVersion reports whether the API server shows what this version's
+// definition fills in and hides what it does not have. Without an object there
+// is nothing to be seen, and nothing that depends on it.
+func goesByThisVersion(ctx context.Context, c client.Client) (bool, error) {
+	vas, err := listVariantAutoscalings(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	for i := range vas {
+		_, filled, _ := unstructured.NestedFieldNoCopy(vas[i].Object, "spec", "minReplicas")
+		alloc, _, _ := unstructured.NestedMap(vas[i].Object, "status", "currentAlloc")
+		stale := slices.ContainsFunc(staleFields, func(field string) bool { _, ok := alloc[field]; return ok })
+		if !filled || stale {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,219 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// hpa returns an HPA that reads the decision and has the defaults of Kubernetes.
+func hpa(change ...func(*scaling.Scaler)) scaling.Scaler {
+	s := scaling.Scaler{
+		Kind: scaling.KindHPA, Name: "h", Bounds: scaling.Bounds{Min: 1, Max: 100},
+		Up:   scaling.ScalerRules{Tolerance: 0.1, Period: 15 * time.Second},
+		Down: scaling.ScalerRules{Tolerance: 0.1, Window: 5 * time.Minute, Period: 15 * time.Second},
+	}
+	for _, f := range change {
+		f(&s)
+	}
+	return s
+}
+
+// by returns who scales a target, nobody where there is none.
+func by(s ...scaling.Scaler) scaling.Scalers { return scaling.Scalers{Known: true, List: s} }
+
+func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
+	const minute = time.Minute
+	misread := func(s *scaling.Scaler) { s.Misread = "none of its metrics is wva_desired_replicas" }
+	bounded := func(least, most int) func(*scaling.Scaler) {
+		return func(s *scaling.Scaler) { s.Bounds = scaling.Bounds{Min: least, Max: most} }
+	}
+	inactive := func(since int) func(*scaling.Scaler) {
+		return func(s *scaling.Scaler) {
+			s.Inactive = scaling.Trouble{Reason: "FailedGetExternalMetric", Message: "no metrics returned", Since: at(since)}
+		}
+	}
+	atZero := func(s *scaling.Scaler) { s.AtZero = true }
+	noDown := func(s *scaling.Scaler) { s.Down.Disabled = true }
+	tolerance := func(up float64) func(*scaling.Scaler) {
+		return func(s *scaling.Scaler) { s.Up.Tolerance, s.Up.Explicit = up, true }
+	}
+	unable := func(s *scaling.Scaler) { s.Unable = scaling.Trouble{Reason: "FailedUpdateScale", Message: "denied"} }
+	asks := func(n int) func(*scaling.Scaler) { return func(s *scaling.Scaler) { s.Asks = n } }
+	keda := func(s *scaling.Scaler) { s.Kind, s.Name = scaling.KindScaledObject, "s" }
+	paused := func(s *scaling.Scaler) { keda(s); s.Paused = true }
+	others := func(s *scaling.Scaler) { s.Others = true }
+	second := func(s *scaling.Scaler) { s.Name = "i" }
+	tests := map[string]struct {
+		o       order
+		want    scaling.Reason
+		message string // part of it
+	}{
+		"there":                            {order{desired: 2, current: 2, waited: minute, scalers: by()}, "", "has the replicas"},
+		"there, by an HPA that misreads":   {order{desired: 2, current: 2, waited: minute, scalers: by(hpa(misread))}, "", "has the replicas"},
+		"there, though a step complains":   {order{desired: 2, current: 2, waited: minute, scalers: by(hpa()), overdue: notMoving}, "", "has the replicas"},
+		"there, pods without a node":       {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, "No node"},
+		"there, pods not Ready":            {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsNotReady}, scaling.ReasonPodsNotReady, "not Ready"},
+		"nobody, at once":                  {order{desired: 2, current: 1, waited: minute - 1, scalers: by()}, "", ""},
+		"nobody":                           {order{desired: 2, current: 1, waited: minute, scalers: by()}, noScaler, "scales Deployment d, and the annotation"},
+		"nobody still, for another number": {order{desired: 3, current: 1, scalers: by(), stood: noScaler}, noScaler, ""},
+		"nobody, another reason before":    {order{desired: 3, current: 1, scalers: by(), stood: limited}, "", ""},
+		"nobody, mode metrics":             {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "metrics"}, noScaler, ""},
+		"nobody, mode scale":               {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "scale"}, "", ""},
+		"nobody, mode scale, overdue":      {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "scale", overdue: notMoving}, notMoving, ""},
+		"nobody, mode zero, from 1":        {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "zero"}, noScaler, ""},
+		"nobody, mode zero, from 0":        {order{desired: 1, current: 0, waited: minute, scalers: by(), actuation: "zero"}, "", ""},
+		"nobody, mode zero, to 0":          {order{desired: 0, current: 1, waited: minute, scalers: by(), actuation: "zero"}, "", ""},
+		"unknown":                          {order{desired: 2, current: 1, waited: minute}, "", ""},
+		"unknown, overdue":                 {order{desired: 2, current: 1, overdue: notMoving, scalers: scaling.Scalers{Fault: "forbidden"}}, notMoving, "is not known: forbidden"},
+		"unknown, as before":               {order{desired: 2, current: 1, stood: limited, said: "h keeps it", overdue: notMoving}, limited, "h keeps it"},
+		"unknown, and there":               {order{desired: 2, current: 2, stood: limited, said: "h keeps it"}, "", "has the replicas"},
+		"two of them":                      {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(), hpa(second))}, notReading, "HorizontalPodAutoscaler h and HorizontalPodAutoscaler i scale the same target"},
+		"reads something else":             {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(misread))}, notReading, "does not read the decision: none of its metrics"},
+		"cannot read":                      {order{desired: 2, current: 1, waited: minute, now: at(120), scalers: by(hpa(inactive(60)))}, notReading, "It says: FailedGetExternalMetric: no metrics returned"},
+		"cannot read, since just now":      {order{desired: 2, current: 1, waited: minute, now: at(120), scalers: by(hpa(inactive(61)))}, "", ""},
+		"could not read before either":     {order{desired: 2, current: 1, now: at(120), scalers: by(hpa(inactive(119))), stood: notReading}, notReading, ""},
+		"cannot read, and is limited":      {order{desired: 9, current: 1, waited: minute, now: at(120), scalers: by(hpa(inactive(0), bounded(1, 3)))}, notReading, ""},
+		"stands still at zero":             {order{desired: 1, current: 0, waited: minute, scalers: by(hpa(atZero))}, notReading, "zero replicas (ScalingDisabled)"},
+		"stands still at zero, mode zero":  {order{desired: 1, current: 0, waited: minute, scalers: by(hpa(atZero)), actuation: "zero"}, "", ""},
+		"stood still a moment ago":         {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(atZero))}, "", ""},
+		"above its upper bound":            {order{desired: 4, current: 3, waited: minute, scalers: by(hpa(bounded(1, 3)))}, limited, "between minReplicas 1 and maxReplicas 3"},
+		"above it, not there yet":          {order{desired: 4, current: 2, waited: minute, scalers: by(hpa(bounded(1, 3)))}, limited, ""},
+		"at its upper bound":               {order{desired: 3, current: 2, waited: minute, scalers: by(hpa(bounded(1, 3)))}, "", ""},
+		"below its lower bound":            {order{desired: 1, current: 2, waited: minute, scalers: by(hpa(bounded(2, 3)))}, limited, ""},
+		"never shrinks":                    {order{desired: 1, current: 2, waited: minute, scalers: by(hpa(noDown))}, limited, "spec.behavior.scaleDown.selectPolicy is Disabled"},
+		"never shrinks, to grow":           {order{desired: 3, current: 2, waited: minute, scalers: by(hpa(noDown))}, "", ""},
+		"a ScaledObject is limited":        {order{desired: 4, current: 3, waited: minute, scalers: by(hpa(bounded(0, 3), keda))}, limited, "ScaledObject s keeps the target between minReplicaCount 0 and maxReplicaCount 3"},
+		"10 to 11 at 10 %":                 {order{desired: 11, current: 10, waited: minute, scalers: by(hpa())}, tolerated, `the cluster's, 10 % unless changed. Set spec.behavior.scaleUp.tolerance to "0"`},
+		"10 to 12 at 10 %":                 {order{desired: 12, current: 10, waited: minute, scalers: by(hpa())}, "", ""},
+		"9 to 10 at 10 %":                  {order{desired: 10, current: 9, waited: minute, scalers: by(hpa())}, "", ""},
+		"10 to 9 at 10 %":                  {order{desired: 9, current: 10, waited: minute, scalers: by(hpa())}, tolerated, "scaleDown.tolerance"},
+		"9 to 8 at 10 %":                   {order{desired: 8, current: 9, waited: minute, scalers: by(hpa())}, "", ""},
+		"2 to 3 at 50 %":                   {order{desired: 3, current: 2, waited: minute, scalers: by(hpa(tolerance(0.5)))}, tolerated, "spec.behavior.scaleUp.tolerance is 50 %"},
+		"10 to 11 at 0":                    {order{desired: 11, current: 10, waited: minute, scalers: by(hpa(tolerance(0)))}, "", ""},
+		"10 to 11 by KEDA":                 {order{desired: 11, current: 10, waited: minute, scalers: by(hpa(keda))}, tolerated, "horizontalPodAutoscalerConfig.behavior.scaleUp.tolerance"},
+		"may not set the replicas":         {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(unable))}, notMoving, "could not scale the target: FailedUpdateScale: denied"},
+		"paused by KEDA":                   {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(paused))}, notMoving, "ScaledObject s is paused"},
+		"in good order":                    {order{desired: 2, current: 1, waited: minute, scalers: by(hpa())}, "", "on its way"},
+		"overdue, next sync":               {order{desired: 2, current: 1, waited: 74 * time.Second, scalers: by(hpa()), overdue: notMoving}, "", "on its way"},
+		"overdue":                          {order{desired: 2, current: 1, waited: 75 * time.Second, scalers: by(hpa()), overdue: notMoving}, notMoving, "reads the decision, and the target was not given"},
+		"overdue in its window":            {order{desired: 1, current: 2, waited: 374 * time.Second, scalers: by(hpa()), overdue: notMoving}, "", ""},
+		"overdue after its window":         {order{desired: 1, current: 2, waited: 375 * time.Second, scalers: by(hpa()), overdue: notMoving}, notMoving, ""},
+		"overdue, set back":                {order{desired: 2, current: 1, waited: 2 * minute, scalers: by(hpa(asks(2))), overdue: notMoving}, notMoving, "Check what else sets spec.replicas"},
+		"overdue, other metrics":           {order{desired: 1, current: 2, waited: 7 * minute, scalers: by(hpa(others)), overdue: notMoving}, notMoving, "other metrics, of which the highest counts"},
+		"on its way, pods without a node":  {order{desired: 3, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.o.target = scaling.TargetRef{Kind: "Deployment", Name: "d"}
+			reason, message := tt.o.follow()
+			if reason != tt.want || !strings.Contains(message, tt.message) || message == "" {
+				t.Errorf("got %q %q, want %q %q", reason, message, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+// TestToleranceIsThatOfAnHPA compares with what the controller itself computes,
+// for every size and step: a ratio within [1 - tolerance, 1 + tolerance].
+func TestToleranceIsThatOfAnHPA(t *testing.T) {
+	for _, tolerance := range []float64{0, 0.05, 0.1, 0.25, 0.5} {
+		for current := 1; current <= 100; current++ {
+			for desired := range 200 {
+				if desired == current {
+					continue
+				}
+				usage, target := int64(1000*desired), int64(1000)
+				ratio := float64(usage) / (float64(target) * float64(current))
+				want := (1.0-tolerance) <= ratio && ratio <= (1.0+tolerance)
+				if got := tolerates(scaling.ScalerRules{Tolerance: tolerance}, desired, current); got != want {
+					t.Fatalf("%d to %d at %g: got %v, want %v", current, desired, tolerance, got, want)
+				}
+			}
+		}
+	}
+}
+
+// scaledBy returns a view of an explanation, with who scales the target.
+func scaledBy(e explain.Explanation, s scaling.Scalers) view {
+	v := seen(e)
+	v.scalers = s
+	return v
+}
+
+// TestScalerFollowingOverTime goes through the cycles of a decision that nobody
+// carries out, until somebody does.
+func TestScalerFollowingOverTime(t *testing.T) {
+	f := newFixture()
+	scalers := &fixedScalers{all: by()}
+	f.scalers = scalers
+	deciding := func(seconds, current, desired int) {
+		f.cycle(seconds, current, desired, scaling.ReasonBelowMin)
+		f.reconcile(t)
+	}
+	var got []string
+	report := func() {
+		t.Helper()
+		status := f.objects.objects[requestV().NamespacedName].Status
+		c := meta.FindStatusCondition(status.Conditions, "ScalerFollowing")
+		state := string(c.Status) + " " + c.Reason
+		if status.Actuation.Applied {
+			state += ", applied"
+		}
+		got = append(got, state)
+	}
+	for _, step := range []struct {
+		seconds, current, desired int
+		scalers                   scaling.Scalers
+	}{
+		{10, 1, 1, by()},
+		{20, 1, 2, by()},
+		{79, 1, 2, by()},
+		{80, 1, 2, by()},
+		{90, 1, 3, by()},
+		{100, 1, 3, by(hpa())},
+		{115, 3, 3, by(hpa())},
+	} {
+		scalers.all = step.scalers
+		deciding(step.seconds, step.current, step.desired)
+		report()
+	}
+	want := []string{
+		"True Following, applied", "True Following", "True Following", "False NoScaler", "False NoScaler",
+		"True Following", "True Following, applied",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+	told := 0
+	for _, e := range f.events.told {
+		if strings.HasPrefix(e, "Warning NotFollowed 2 replicas were decided on; the target asks for 1, ") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("got events %q, want one of NotFollowed", f.events.told)
+	}
+}
+
+func TestTheAnnotationSaysWhoScales(t *testing.T) {
+	e := explanation(deciding(3, scaling.ReasonSaturated), func(e *explain.Explanation) { e.Past.ProgressAt = at(40) })
+	for mode, want := range map[v1alpha1.ActuationMode]string{
+		"": "False NoScaler", v1alpha1.ActuationMetrics: "False NoScaler", v1alpha1.ActuationScale: "True Following", "nonsense": "False NoScaler",
+	} {
+		va := object(func(va *v1alpha1.VariantAutoscaling) {
+			va.Annotations = map[string]string{v1alpha1.AnnotationActuation: string(mode)}
+		})
+		status, _ := next(va, scaledBy(e, by()))
+		if got := short(status.Conditions)["ScalerFollowing"]; got != want {
+			t.Errorf("mode %q: got %s, want %s", mode, got, want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package discovery
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// profile returns the measured speed of a replica: variantProfile, else the
+// entry of the older modelProfile for this accelerator, of several the one for
+// this number of them.
+func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus int) scaling.Profile {
+	if p := spec.VariantProfile; p != nil {
+		return profileOf("variantProfile", p.PerfParms, p.MaxBatchSize)
+	}
+	entries := entriesFor(spec.ModelProfile, accelerator)
+	if len(entries) == 0 {
+		return scaling.Profile{}
+	}
+	chosen := entries[0]
+	for _, e := range entries {
+		if e.AccCount != nil && int(*e.AccCount) == gpus {
+			chosen = e
+			break
+		}
+	}
+	return profileOf("modelProfile", chosen.PerfParms, chosen.MaxBatchSize)
+}
+
+// entriesFor returns the entries of a profile for an accelerator, in their order.
+// Case does not tell accelerators apart.
+func entriesFor(p *v1alpha1.ModelProfile, accelerator string) []v1alpha1.AcceleratorProfile {
+	if p == nil {
+		return nil
+	}
+	var out []v1alpha1.AcceleratorProfile
+	for _, e := range p.Accelerators {
+		if strings.EqualFold(e.Acc, accelerator) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// profileOf reads a profile; source is the field of the spec that holds it.
+func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) scaling.Profile {
+	p := scaling.Profile{Source: source}
+	if maxBatchSize != nil {
+		p.MaxBatchSize = int(max(0, *maxBatchSize))
+	}
+	if parms == nil {
+		p.Problem = source + " has no perfParms: want decodeParms (alpha, beta) and prefillParms (gamma, delta)"
+		return p
+	}
+	read := p
+	for _, c := range []struct {
+		field string
+		parms map[string]string
+		key   string
+		into  *float64
+	}{
+		{"decodeParms", parms.DecodeParms, "alpha", &read.Alpha},
+		{"decodeParms", parms.DecodeParms, "beta", &read.Beta},
+		{"prefillParms", parms.PrefillParms, "gamma", &read.Gamma},
+		{"prefillParms", parms.PrefillParms, "delta", &read.Delta},
+	} {
+		text, ok := c.parms[c.key]
+		value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		switch {
+		case !ok:
+			p.Problem = fmt.Sprintf("%s.perfParms.%s has no %s: want a decimal number, 0 or more", source, c.field, c.key)
+			return p
+		case err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value):
+			p.Problem = fmt.Sprintf("%s.perfParms.%s.%s is %q: want a decimal number, 0 or more", source, c.field, c.key, text)
+			return p
+		}
+		*c.into = value
+	}
+	return read
+}

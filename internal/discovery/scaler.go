@@ -1,0 +1,186 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// kedaRetry is how often a cluster without KEDA is asked whether it has it by
+// now: each time costs requests to the API server.
+const kedaRetry = 5 * time.Minute
+
+// scaledObjectKind is what KEDA scales by.
+var scaledObjectKind = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject}
+
+// Watches is the cache of a manager: what it holds, and whether that is
+// everything there is.
+type Watches interface {
+	client.Reader
+	// GetInformer returns the informer of a kind and starts it if need be. The
+	// error is a NoMatchError of meta where the cluster has no such kind.
+	GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+}
+
+// kedaSearch remembers that a cluster was found to be without KEDA. The zero
+// value has not looked. It is safe for concurrent use.
+type kedaSearch struct {
+	mu   sync.Mutex
+	next time.Time // when to look again
+}
+
+// due reports whether it is time to look at now.
+func (k *kedaSearch) due(now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !now.Before(k.next)
+}
+
+// missed notes that there was none at now.
+func (k *kedaSearch) missed(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.next = now.Add(kedaRetry)
+}
+
+// scalersOf is who scales each target of the namespaces that were read.
+type scalersOf struct {
+	fault   string // why it is not known, "" when it is
+	byClaim map[claim][]scalerObject
+}
+
+// scalerObject is an object that scales: one of the two, or both where KEDA made
+// the HPA for the ScaledObject.
+type scalerObject struct {
+	hpa  *autoscalingv2.HorizontalPodAutoscaler
+	keda *scaledObject
+}
+
+// readScalers returns who scales the targets of a fleet. It never waits: what an
+// informer has not listed yet, or may not list, is unknown.
+func (c *Cluster) readScalers(ctx context.Context, fleet scaling.Fleet, now time.Time) map[scaling.VariantKey]scaling.Scalers {
+	found := c.scalersOf(ctx, fleet, now)
+	out := make(map[scaling.VariantKey]scaling.Scalers, len(fleet.Variants))
+	for _, v := range fleet.Variants {
+		out[v.Key] = found.of(v)
+	}
+	return out
+}
+
+func (c *Cluster) scalersOf(ctx context.Context, fleet scaling.Fleet, now time.Time) scalersOf {
+	if c.Watches == nil {
+		return scalersOf{fault: "who scales targets is not read"}
+	}
+	fault, _ := c.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault says it
+	keda, kedaFault := c.hasKEDA(ctx, now)
+	if fault = cmp.Or(fault, kedaFault); fault != "" {
+		return scalersOf{fault: fault}
+	}
+	out := scalersOf{byClaim: map[claim][]scalerObject{}}
+	last := ""
+	for _, v := range fleet.Variants { // sorted by namespace
+		if v.Key.Namespace == last {
+			continue
+		}
+		last = v.Key.Namespace
+		if err := c.readNamespaceScalers(ctx, last, keda, out.byClaim); err != nil {
+			return scalersOf{fault: err.Error()}
+		}
+	}
+	return out
+}
+
+// hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
+// read where it has.
+func (c *Cluster) hasKEDA(ctx context.Context, now time.Time) (has bool, why string) {
+	if !c.keda.due(now) {
+		return false, ""
+	}
+	why, err := c.unread(ctx, newScaledObject(), scaling.KindScaledObject)
+	if meta.IsNoMatchError(err) {
+		c.keda.missed(now)
+		return false, ""
+	}
+	return true, why
+}
+
+// unread says why the objects of a kind cannot be read now, "" when they can, and
+// the error where there is one. It starts to watch them.
+func (c *Cluster) unread(ctx context.Context, object client.Object, kind string) (string, error) {
+	informer, err := c.Watches.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("watching %ss: %v", kind, err), err
+	case !informer.HasSynced():
+		return fmt.Sprintf("%ss have not been listed yet; the manager's role must allow to list and watch them", kind), nil
+	}
+	return "", nil
+}
+
+// readNamespaceScalers adds who scales targets in a namespace.
+func (c *Cluster) readNamespaceScalers(ctx context.Context, namespace string, keda bool, into map[claim][]scalerObject) error {
+	made := map[string]*scaledObject{} // ScaledObjects by name
+	if keda {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(scaledObjectKind.GroupVersion().WithKind(scaledObjectKind.Kind + "List"))
+		if err := c.Watches.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("listing ScaledObjects in namespace %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			s, err := readScaledObject(&list.Items[i])
+			if err != nil {
+				return err
+			}
+			made[s.Name] = s
+		}
+	}
+	var hpas autoscalingv2.HorizontalPodAutoscalerList
+	if err := c.Watches.List(ctx, &hpas, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing HorizontalPodAutoscalers in namespace %s: %w", namespace, err)
+	}
+	for i := range hpas.Items {
+		h := &hpas.Items[i]
+		ref := h.Spec.ScaleTargetRef
+		at := claim{namespace, ref.Kind, ref.Name}
+		object := scalerObject{hpa: h}
+		if owner := metav1.GetControllerOfNoCopy(h); owner != nil && owner.Kind == scaling.KindScaledObject && made[owner.Name] != nil {
+			object.keda = made[owner.Name]
+			delete(made, owner.Name)
+		}
+		into[at] = append(into[at], object)
+	}
+	for _, s := range made { // those that have no HPA
+		at := claim{namespace, cmp.Or(s.Spec.ScaleTargetRef.Kind, kindDeployment), s.Spec.ScaleTargetRef.Name}
+		into[at] = append(into[at], scalerObject{keda: s})
+	}
+	return nil
+}
+
+// of returns who scales the target of a variant, as far as it is known.
+func (s scalersOf) of(v scaling.Variant) scaling.Scalers {
+	if s.fault != "" {
+		return scaling.Scalers{Fault: s.fault}
+	}
+	out := scaling.Scalers{Known: true}
+	for _, object := range s.byClaim[claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}] {
+		out.List = append(out.List, object.scaler(seriesOf(v)))
+	}
+	slices.SortFunc(out.List, func(a, b scaling.Scaler) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}

@@ -1,0 +1,127 @@
+package discovery
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// What a HorizontalPodAutoscaler does unless it is told otherwise: the defaults
+// of kube-controller-manager, which a cluster may change, and of autoscaling/v2.
+const (
+	defaultTolerance  = 0.1
+	defaultDownWindow = 5 * time.Minute
+	defaultPeriod     = 15 * time.Second
+)
+
+// The reasons of the condition ScalingActive that are not about a metric.
+const (
+	reasonScalingDisabled   = "ScalingDisabled"
+	reasonAmbiguousSelector = "AmbiguousSelector"
+)
+
+// scaler returns what one variant, whose decision has the labels own, sees of
+// the object.
+func (o scalerObject) scaler(own series) scaling.Scaler {
+	var out scaling.Scaler
+	if o.hpa != nil {
+		out = ofHPA(o.hpa, own)
+	} else {
+		out.Up, out.Down = rules(nil, 0), rules(nil, defaultDownWindow)
+	}
+	if o.keda == nil {
+		return out
+	}
+	k := o.keda
+	out.Kind, out.Name = scaling.KindScaledObject, k.Name
+	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), len(k.Spec.Triggers) > 1
+	out.Paused = k.paused()
+	out.AtZero = false // KEDA itself starts the first replica
+	if out.Inactive.Reason == "" {
+		out.Inactive = k.trouble()
+	}
+	return out
+}
+
+// ofHPA returns what a HorizontalPodAutoscaler is and says.
+func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler {
+	out := scaling.Scaler{
+		Kind: scaling.KindHPA, Name: h.Name,
+		Bounds:  scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
+		Misread: misreads(h, own), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
+	}
+	var up, down *autoscalingv2.HPAScalingRules
+	if b := h.Spec.Behavior; b != nil {
+		up, down = b.ScaleUp, b.ScaleDown
+	}
+	out.Up, out.Down = rules(up, 0), rules(down, defaultDownWindow)
+	for _, c := range h.Status.Conditions {
+		switch {
+		case c.Status != corev1.ConditionFalse:
+		case c.Type == autoscalingv2.ScalingActive && c.Reason == reasonScalingDisabled:
+			out.AtZero = true
+		case c.Type == autoscalingv2.ScalingActive:
+			out.Inactive = scaling.Trouble{Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
+		case c.Type == autoscalingv2.AbleToScale:
+			// Its transition time moves with every sync, which begins with True.
+			out.Unable = scaling.Trouble{Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return out
+}
+
+// rules returns how an autoscaler goes in a direction, nil for the defaults.
+func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.ScalerRules {
+	out := scaling.ScalerRules{Tolerance: defaultTolerance, Window: window, Period: defaultPeriod}
+	if r == nil {
+		return out
+	}
+	if t := r.Tolerance; t != nil {
+		out.Tolerance, out.Explicit = t.AsApproximateFloat64(), true
+	}
+	if w := r.StabilizationWindowSeconds; w != nil {
+		out.Window = time.Duration(*w) * time.Second
+	}
+	for _, p := range r.Policies {
+		out.Period = max(out.Period, time.Duration(p.PeriodSeconds)*time.Second)
+	}
+	out.Disabled = r.SelectPolicy != nil && *r.SelectPolicy == autoscalingv2.DisabledPolicySelect
+	return out
+}
+
+// stripHPA keeps what is read of a HorizontalPodAutoscaler: of metrics that are
+// not external only that they are there, of conditions only those that say that
+// something is wrong, of the values that it has read only the names.
+func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+	out := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stripMeta(h.ObjectMeta)}
+	out.Labels = nil
+	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: h.Spec.ScaleTargetRef, MinReplicas: h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas, Behavior: h.Spec.Behavior,
+	}
+	for _, m := range h.Spec.Metrics {
+		out.Spec.Metrics = append(out.Spec.Metrics, autoscalingv2.MetricSpec{Type: m.Type, External: m.External})
+	}
+	out.Status.DesiredReplicas = h.Status.DesiredReplicas
+	for _, m := range h.Status.CurrentMetrics {
+		kept := autoscalingv2.MetricStatus{Type: m.Type}
+		if m.External != nil {
+			kept.External = &autoscalingv2.ExternalMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: m.External.Metric.Name}}
+		}
+		if m.Type != "" { // it is where the value could not be read
+			out.Status.CurrentMetrics = append(out.Status.CurrentMetrics, kept)
+		}
+	}
+	for _, c := range h.Status.Conditions {
+		if c.Status != corev1.ConditionFalse || c.Type == autoscalingv2.ScalingLimited {
+			continue
+		}
+		if c.Reason == reasonAmbiguousSelector {
+			c.Message = "" // lists the others in an order that changes by itself
+		}
+		out.Status.Conditions = append(out.Status.Conditions, c)
+	}
+	return out
+}

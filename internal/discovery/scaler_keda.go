@@ -1,0 +1,161 @@
+package discovery
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// The annotations that pause a ScaledObject; the second also says at how many
+// replicas.
+const (
+	annotationKEDAPaused   = "autoscaling.keda.sh/paused"
+	annotationKEDAPausedAt = "autoscaling.keda.sh/paused-replicas"
+)
+
+// defaultKEDAMax is the upper bound of a ScaledObject without one.
+const defaultKEDAMax = 100
+
+// scaledObject is what is read of a ScaledObject (keda.sh/v1alpha1). KEDA's own
+// types would bring its dependencies with them.
+type scaledObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		ScaleTargetRef struct {
+			Kind string `json:"kind,omitempty"` // "" for Deployment
+			Name string `json:"name,omitempty"`
+		} `json:"scaleTargetRef"`
+		MinReplicaCount *int32        `json:"minReplicaCount,omitempty"`
+		MaxReplicaCount *int32        `json:"maxReplicaCount,omitempty"`
+		Triggers        []kedaTrigger `json:"triggers,omitempty"`
+	} `json:"spec"`
+
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+}
+
+// kedaTrigger is what a ScaledObject scales on. The metadata of the kinds that
+// read Prometheus are a query and a threshold.
+type kedaTrigger struct {
+	Type     string            `json:"type,omitempty"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// newScaledObject returns the object by which ScaledObjects are asked for.
+func newScaledObject() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(scaledObjectKind)
+	return u
+}
+
+// readScaledObject returns what is read of a ScaledObject.
+func readScaledObject(u *unstructured.Unstructured) (*scaledObject, error) {
+	out := &scaledObject{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
+		return nil, fmt.Errorf("decoding ScaledObject %s in namespace %s: %w", u.GetName(), u.GetNamespace(), err)
+	}
+	return out, nil
+}
+
+// bounds returns the least and the largest number of replicas.
+func (s *scaledObject) bounds() scaling.Bounds {
+	out := scaling.Bounds{Max: defaultKEDAMax}
+	if n := s.Spec.MinReplicaCount; n != nil {
+		out.Min = int(*n)
+	}
+	if n := s.Spec.MaxReplicaCount; n != nil {
+		out.Max = int(*n)
+	}
+	return out
+}
+
+// paused reports whether it is told to leave its target alone.
+func (s *scaledObject) paused() bool {
+	_, at := s.Annotations[annotationKEDAPausedAt]
+	return at || s.Annotations[annotationKEDAPaused] == "true"
+}
+
+// trouble returns why KEDA says that the object is not in order.
+func (s *scaledObject) trouble() scaling.Trouble {
+	for _, c := range s.Status.Conditions {
+		if c.Type == string(corev1.PodReady) && c.Status == metav1.ConditionFalse {
+			return scaling.Trouble{Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
+		}
+	}
+	return scaling.Trouble{}
+}
+
+// misreads says why no trigger learns the decision with the labels own, or
+// returns "". A query is text to this package: it is taken to be right when it
+// names one of the metrics and, if it asks for a variant or a target at all, the
+// right one.
+func (s *scaledObject) misreads(own series) string {
+	why := fmt.Sprintf("none of its triggers reads %s or %s", decisionMetrics[0], decisionMetrics[1])
+	for _, t := range s.Spec.Triggers {
+		for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
+			text := t.Metadata[key]
+			name := metricIn(text)
+			if name == "" {
+				continue
+			}
+			if !own.mentionedIn(text) {
+				why = fmt.Sprintf("the query of its trigger on %s asks for another variant", name)
+				continue
+			}
+			threshold, set := t.Metadata["threshold"]
+			if n, err := strconv.ParseFloat(threshold, 64); set && (err != nil || n != 1) {
+				why = fmt.Sprintf("the threshold of its trigger on %s is %s, and must be 1", name, threshold)
+				continue
+			}
+			return ""
+		}
+	}
+	return why
+}
+
+// metricIn returns the metric of a decision that a query names, "" for none.
+func metricIn(query string) string {
+	for _, name := range decisionMetrics {
+		if strings.Contains(query, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// mentionedIn reports whether a query may select the series.
+func (s series) mentionedIn(query string) bool {
+	asks := false
+	for _, label := range []string{labelVariant, labelTarget} {
+		if !strings.Contains(query, label) {
+			continue
+		}
+		if asks = true; mentions(query, s[label]) {
+			return true
+		}
+	}
+	return !asks
+}
+
+// mentions reports whether an object's name stands in a query as a word of its own.
+// A name with a dot, which in a regular expression means something else, may stand
+// anywhere.
+func mentions(query, name string) bool {
+	words := strings.FieldsFunc(query, func(r rune) bool {
+		return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return slices.Contains(words, name) || strings.Contains(name, ".") && strings.Contains(query, name)
+}

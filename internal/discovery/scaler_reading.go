@@ -1,0 +1,109 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// decisionMetrics are the metrics by which a decision is learnt, under their
+// names of today and those of older versions.
+var decisionMetrics = []string{metrics.DesiredReplicas, metrics.DesiredRatio, legacyDesiredReplicas, legacyDesiredRatio}
+
+// The names of older versions.
+const (
+	legacyDesiredReplicas = "inferno_desired_replicas"
+	legacyDesiredRatio    = "inferno_desired_ratio"
+)
+
+// The labels by which a query is matched.
+const (
+	labelVariant = metrics.LabelVariant
+	labelTarget  = metrics.LabelTarget
+)
+
+// series is the labels of a variant's decision that are the same whoever
+// collects it. The label namespace is not: a scrape takes it for that of the
+// manager, and names the variant's exported_namespace.
+type series map[string]string
+
+// seriesOf returns the labels of the decision on a variant.
+func seriesOf(v scaling.Variant) series {
+	out := series(metrics.TargetLabels(v, ""))
+	out["exported_"+metrics.LabelNamespace] = out[metrics.LabelNamespace]
+	delete(out, metrics.LabelNamespace)
+	return out
+}
+
+// misreads says why an autoscaler does not learn the decision with the labels
+// own, going by its spec, or returns "".
+func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) string {
+	why := fmt.Sprintf("none of its metrics is %s or %s", decisionMetrics[0], decisionMetrics[1])
+	for _, m := range h.Spec.Metrics {
+		if m.External == nil || !slices.Contains(decisionMetrics, m.External.Metric.Name) {
+			continue
+		}
+		if why = misreadsMetric(m.External, own); why == "" {
+			return unseen(h, m.External.Metric.Name)
+		}
+	}
+	return why
+}
+
+// misreadsMetric says what is wrong with how a metric of a decision is read. A
+// number of replicas is divided by the target, hence an average of 1; a ratio is
+// multiplied with what runs, hence a value of 1.
+func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
+	name := m.Metric.Name
+	if !own.selectedBy(m.Metric.Selector) {
+		return fmt.Sprintf("the selector of its metric %s (%s) does not match this variant", name, metav1.FormatLabelSelector(m.Metric.Selector))
+	}
+	kind, target := "averageValue", m.Target.AverageValue
+	if name == metrics.DesiredRatio || name == legacyDesiredRatio {
+		kind, target = "value", m.Target.Value
+	}
+	if target == nil || target.Cmp(*resource.NewQuantity(1, resource.DecimalSI)) != 0 {
+		return fmt.Sprintf("its target for %s is not %s 1", name, kind)
+	}
+	return ""
+}
+
+// unseen says that an autoscaler has a value of another metric and none of this
+// one: of several, it goes on without those that it cannot read.
+func unseen(h *autoscalingv2.HorizontalPodAutoscaler, name string) string {
+	if len(h.Spec.Metrics) < 2 || len(h.Status.CurrentMetrics) == 0 {
+		return ""
+	}
+	for _, m := range h.Status.CurrentMetrics {
+		if m.External != nil && m.External.Metric.Name == name {
+			return ""
+		}
+	}
+	return fmt.Sprintf("its status has no value of %s, only of other metrics", name)
+}
+
+// selectedBy reports whether a selector, nil for everything, lets the series
+// through. It is judged by the labels of the series alone: a scrape adds others.
+func (s series) selectedBy(selector *metav1.LabelSelector) bool {
+	if selector == nil {
+		return true
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return true // the autoscaler itself complains
+	}
+	requirements, _ := parsed.Requirements()
+	for _, r := range requirements {
+		if _, known := s[r.Key()]; known && !r.Matches(labels.Set(s)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Nobody says that no object scales the target on the decision.
+func Nobody(target scaling.TargetRef) string {
+	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s, and the annotation wva.llmd.ai/actuation does not have it scaled directly. "+
+		"Create one that reads wva_desired_replicas of this variant", target.Kind, target.Name)
+}
+
+// Rivals says that several objects scale one target, which stops them all.
+func Rivals(all []scaling.Scaler) string {
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = scaler(s)
+	}
+	return fmt.Sprintf("%s scale the same target, and none acts on its metric while the others exist. Keep one of them", strings.Join(names, " and "))
+}
+
+// NotReading says why a scaler does not learn the decision: what is wrong with
+// what it is told to read, and what it says itself.
+func NotReading(s scaling.Scaler) string {
+	text := scaler(s) + " does not read the decision"
+	if s.Misread != "" {
+		text += ": " + s.Misread
+	}
+	if s.Inactive.Reason != "" {
+		text += ". It says: " + said(s.Inactive)
+	}
+	return text
+}
+
+// AtZero says that a scaler stands still because the target has no replicas.
+func AtZero(s scaling.Scaler) string {
+	return scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). " +
+		"Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to zero"
+}
+
+// BeyondBounds says that the decision is beyond the bounds of a scaler.
+func BeyondBounds(s scaling.Scaler) string {
+	least, most := "minReplicas", "maxReplicas"
+	if s.Kind == scaling.KindScaledObject {
+		least, most = "minReplicaCount", "maxReplicaCount"
+	}
+	return fmt.Sprintf("%s keeps the target between %s %d and %s %d, and the decision is beyond. Change them, or the bounds of this object",
+		scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
+}
+
+// Disabled says that a scaler never goes in a direction, scaleUp or scaleDown.
+func Disabled(s scaling.Scaler, direction string) string {
+	return fmt.Sprintf("%s never goes there: %s.%s.selectPolicy is Disabled", scaler(s), behavior(s), direction)
+}
+
+// Tolerated says that a scaler takes the decision for no difference to what runs.
+func Tolerated(s scaling.Scaler, direction string, r scaling.ScalerRules) string {
+	setting := fmt.Sprintf("%s.%s.tolerance", behavior(s), direction)
+	percent := math.Round(1000*r.Tolerance) / 10
+	if !r.Explicit {
+		return fmt.Sprintf(`%s takes the decision for no difference to what runs: its tolerance is the cluster's, %g %% unless changed. Set %s to "0"`,
+			scaler(s), percent, setting)
+	}
+	return fmt.Sprintf(`%s takes the decision for no difference to what runs: %s is %g %%. Set it to "0"`, scaler(s), setting, percent)
+}
+
+// ScalerPaused says that a scaler was told to leave the target alone.
+func ScalerPaused(s scaling.Scaler) string {
+	return scaler(s) + " is paused (an annotation autoscaling.keda.sh/paused or paused-replicas)"
+}
+
+// Refused says why a scaler could not set the replicas.
+func Refused(s scaling.Scaler) string {
+	return scaler(s) + " could not scale the target: " + said(s.Unable)
+}
+
+// NotMoving says that the target was not given the replicas decided on although
+// nothing speaks against it, and what is known of who scales it.
+func NotMoving(by scaling.Scalers, desired int) string {
+	text := NotFollowing(scaling.ReasonTargetNotMoving)
+	switch {
+	case !by.Known && by.Fault != "":
+		return text + ". Who scales it is not known: " + by.Fault
+	case len(by.List) == 0:
+		return text
+	}
+	s := by.List[0]
+	switch {
+	case s.Asks == desired:
+		text = fmt.Sprintf("%s asks for the replicas decided on, and the target does not keep them. "+
+			"Check what else sets spec.replicas, such as a tool that applies manifests", scaler(s))
+	case s.Others:
+		text = scaler(s) + " reads the decision and other metrics, of which the highest counts, and the target was not given the replicas decided on"
+	default:
+		text = scaler(s) + " reads the decision, and the target was not given the replicas decided on, for longer than its windows and policies explain"
+	}
+	return text
+}
+
+// scaler names a scaler.
+func scaler(s scaling.Scaler) string { return s.Kind + " " + s.Name }
+
+// behavior returns where a scaler says how fast it goes.
+func behavior(s scaling.Scaler) string {
+	if s.Kind == scaling.KindScaledObject {
+		return "spec.advanced.horizontalPodAutoscalerConfig.behavior"
+	}
+	return "spec.behavior"
+}
+
+// said returns what an object says is wrong with it.
+func said(t scaling.Trouble) string {
+	if t.Message == "" {
+		return t.Reason
+	}
+	return fmt.Sprintf("%s: %s", t.Reason, steady(t.Message))
+}
+
+// steady returns what another program says is wrong, without what differs from
+// one time to the next, and cut where it is long.
+func steady(message string) string {
+	text := []rune(localAddress.ReplaceAllString(message, "$1 $2 "))
+	if len(text) > faultAtMost {
+		text = append(text[:faultAtMost], '…')
+	}
+	return string(text)
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// The names under which earlier versions exported the decision series.
+const (
+	LegacyDesiredReplicas = "inferno_desired_replicas"
+	LegacyCurrentReplicas = "inferno_current_replicas"
+	LegacyDesiredRatio    = "inferno_desired_ratio"
+	LegacyReplicaScaling  = "inferno_replica_scaling_total"
+	LegacyCurrentLoad     = "inferno_current_load"
+	// LegacyTargetConflicts is a gauge, whatever its suffix says.
+	LegacyTargetConflicts = "wva_deployment_target_conflicts_total"
+)
+
+// legacyKind is the only kind of target that earlier versions knew.
+const legacyKind = "Deployment"
+
+// Legacy returns the instruments of earlier versions, with the labels that they
+// had then: dashboards and autoscalers built on them go on working.
+func Legacy() []Instrument {
+	variant := []string{LabelVariant, LabelVariantID, LabelNamespace, LabelAccelerator}
+	return []Instrument{
+		{LegacyDesiredReplicas, Gauge, "replicas", variant, "Older name of " + DesiredReplicas + "."},
+		{LegacyCurrentReplicas, Gauge, "replicas", variant, "Older name of " + CurrentReplicas + "."},
+		{LegacyDesiredRatio, Gauge, "ratio", variant, "Older name of " + DesiredRatio + "."},
+		{
+			LegacyReplicaScaling, Counter, "",
+			[]string{LabelVariant, LabelNamespace, LabelDirection, LabelReason},
+			"Older name of " + ReplicaScaling + ".",
+		},
+		{
+			LegacyCurrentLoad, Gauge, "",
+			[]string{LabelVariant, LabelVariantID, LabelNamespace, LabelModel, LabelQuantity},
+			"Older name of " + CurrentLoad + ", which was documented before any version exported it.",
+		},
+		{
+			LegacyTargetConflicts, Gauge, "",
+			[]string{LabelDeployment, LabelNamespace},
+			"Older name of " + TargetConflicts + ", for Deployments. It is a gauge, whatever its suffix says.",
+		},
+	}
+}
+
+// legacyReplicas adds the older names of what the variant runs and, where there
+// is a decision, of that.
+func (p *press) legacyReplicas(v scaling.Variant, d scaling.Decision, decided bool) {
+	if !p.opts.LegacyNames {
+		return
+	}
+	labels := []string{Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), Label(v.Accelerator)}
+	if v.Replicas.Observed {
+		p.add(v.Key, LegacyCurrentReplicas, float64(v.Replicas.Current), labels...)
+	}
+	if !decided {
+		return
+	}
+	p.add(v.Key, LegacyDesiredReplicas, float64(d.Target()), labels...)
+	if v.Replicas.Observed {
+		p.add(v.Key, LegacyDesiredRatio, Ratio(d.Target(), v.Replicas.Current), labels...)
+	}
+}
+
+// legacyCount adds the changes of the decision under their older name.
+func (p *press) legacyCount(key scaling.VariantKey, t tally) {
+	if !p.opts.LegacyNames {
+		return
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(t.changes), change.compare) {
+		p.add(key, LegacyReplicaScaling, t.changes[c], append(variant(key), c.direction, Label(string(c.reason)))...)
+	}
+}
+
+// legacyLoad adds one quantity of a model's load under its older name.
+func (p *press) legacyLoad(v scaling.Variant, quantity string, value float64) {
+	if p.opts.LegacyNames {
+		p.add(v.Key, LegacyCurrentLoad, value, Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), Label(v.Model.ID), quantity)
+	}
+}
+
+// legacyConflict adds the size of a conflict over a Deployment under its older
+// name, which has no place for another kind.
+func (p *press) legacyConflict(c scaling.Conflict) {
+	if p.opts.LegacyNames && c.Target.Kind == legacyKind {
+		winner := c.Contenders[0]
+		p.add(winner, LegacyTargetConflicts, float64(len(c.Contenders)), Label(c.Target.Name), Label(winner.Namespace))
+	}
+}

@@ -1,0 +1,68 @@
+package scaling
+
+import "time"
+
+// Scalers is who else sets the replicas of a target: objects that the cluster
+// carries out. The zero value knows nothing, which is not the same as nobody.
+type Scalers struct {
+	Known bool
+	Fault string   // why it is not known
+	List  []Scaler // sorted by Kind, Name
+}
+
+// The kinds of a Scaler.
+const (
+	KindHPA          = "HorizontalPodAutoscaler"
+	KindScaledObject = "ScaledObject"
+)
+
+// Scaler is an object that sets the replicas of a target, as one variant of it
+// sees it: a HorizontalPodAutoscaler, or a ScaledObject of KEDA together with the
+// HorizontalPodAutoscaler that KEDA made for it.
+type Scaler struct {
+	Kind   string // KindHPA or KindScaledObject
+	Name   string
+	Bounds Bounds // of its own, in replicas
+
+	// Misread says why it does not learn the variant's decision, going by what it
+	// is told to read; "" when it does.
+	Misread string
+	// Others is true when it scales on something else too: the highest counts.
+	Others bool
+	// Paused is true while it is told to leave the target alone.
+	Paused bool
+	// AtZero is true while it stands still because the target has no replicas.
+	AtZero bool
+	// Asks is the number of replicas that it last wanted, 0 while it wanted none.
+	Asks int
+
+	Up   ScalerRules
+	Down ScalerRules
+
+	// Inactive is why it says that it cannot compute a number of replicas, Unable
+	// why it says that it cannot set one. The zero value when it says no such thing.
+	Inactive Trouble
+	Unable   Trouble
+}
+
+// ScalerRules is how a Scaler goes in one direction.
+type ScalerRules struct {
+	// Tolerance is the share of the present replicas, a ratio of 0 or more, up to
+	// which a difference counts for none. It is the cluster's where Explicit is
+	// false.
+	Tolerance float64
+	Explicit  bool
+	// Window is for how long a change must be wanted before it is made, Period the
+	// longest time over which its speed is limited.
+	Window time.Duration
+	Period time.Duration
+	// Disabled is true when it never goes in this direction.
+	Disabled bool
+}
+
+// Trouble is what an object says is wrong with it.
+type Trouble struct {
+	Reason  string    // CamelCase, "" for no trouble
+	Message string    // in the words of its controller
+	Since   time.Time // when it began, zero where that is not told
+}
