@@ -163,7 +163,12 @@ func quantity(v Value, metric string) (resource.Quantity, bool) {
 	if !v.Observed {
 		return resource.Quantity{}, false
 	}
+	// HPA multiplies with its replicas and rounds up, in binary fractions: 1.667 x
+	// 3 would ask for 6 where 5 were decided, and 16.6 x 15 for 250, not 249.
 	milli := math.Round(1000 * metrics.Ratio(v.Desired, v.Current))
+	if v.Current > 0 && math.Ceil(milli/1000*float64(v.Current)) > float64(v.Desired) {
+		milli--
+	}
 	return *resource.NewMilliQuantity(int64(milli), resource.DecimalSI), true
 }
 
