@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -12,7 +13,7 @@ import (
 func Parse(text []byte) (System, error) {
 	asJSON, err := toJSON(text)
 	if err != nil {
-		return System{}, fmt.Errorf("parsing the system: %w", err)
+		return System{}, cmp.Or(notFinite(text, err), fmt.Errorf("parsing the system: %w", err))
 	}
 	tree, err := decodeTree(asJSON)
 	if err != nil {

@@ -111,6 +111,17 @@ func TestFaultsNameFieldValueAndRange(t *testing.T) {
 			[]string{`system.acceleratorData.accelerators[2].cost: "23" is not accepted: want a number`},
 		},
 		{
+			"not a number", "cost: 23", "cost: .nan",
+			[]string{`system.acceleratorData.accelerators[2].cost: ".nan" is not accepted: want a number`},
+		},
+		{
+			"infinite numbers", "power: {idle: 50, full: 350,", "power: {idle: .inf, full: -.Inf,",
+			[]string{
+				`system.acceleratorData.accelerators[0].power.full: "-.Inf" is not accepted: want a number`,
+				`system.acceleratorData.accelerators[0].power.idle: ".inf" is not accepted: want a number`,
+			},
+		},
+		{
 			"fraction for a count", "numReplicas: 1", "numReplicas: 1.5",
 			[]string{"system.serverData.servers[0].currentAlloc.numReplicas: 1.5 is not accepted: want an integer of at most 64 bits, without fraction or exponent"},
 		},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"regexp"
 
 	"sigs.k8s.io/yaml"
 )
@@ -18,6 +20,30 @@ func toJSON(text []byte) ([]byte, error) {
 		return text, nil
 	}
 	return yaml.YAMLToJSONStrict(text)
+}
+
+// infinite finds what YAML has for numbers that are not finite, with its neighbours.
+var infinite = regexp.MustCompile(`(?im)(^|[\s:\[{,])([-+]?\.(?:inf|nan))($|[\s,\]}])`)
+
+// notFinite names the fields of a YAML text that hold no finite number, of which err
+// says no more than that there is one. It is nil for other errors.
+func notFinite(text []byte, err error) error {
+	var value *json.UnsupportedValueError
+	if !errors.As(err, &value) {
+		return nil
+	}
+	// As text they pass, and then fail for being none of the kind that is wanted.
+	quoted := infinite.ReplaceAll(text, []byte(`$1"$2"$3`))
+	quoted = infinite.ReplaceAll(quoted, []byte(`$1"$2"$3`)) // those with a neighbour in common
+	asJSON, err := toJSON(quoted)
+	if err != nil {
+		return nil
+	}
+	tree, err := decodeTree(asJSON)
+	if err != nil {
+		return nil
+	}
+	return checkShape(tree, reflect.TypeFor[Document]())
 }
 
 // decodeTree decodes valid JSON into maps, slices and scalars, numbers as

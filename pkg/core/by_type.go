@@ -3,13 +3,14 @@ package core
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 )
 
 // TypeUse is what allocations take of one type of accelerator.
 type TypeUse struct {
 	Type  string
-	Count int     // accelerators in use
+	Count int     // accelerators in use; math.MaxInt where they are too many to count
 	Limit int     // accelerators in stock
 	Cost  float64 // per hour, of the replicas on this type
 }
@@ -28,10 +29,18 @@ func AllocateByType(allocations []Allocation, stock map[string]int) []TypeUse {
 		}
 		use := uses[a.Type]
 		uses[a.Type] = TypeUse{
-			Type: a.Type, Count: use.Count + a.Replicas*a.Units, Limit: use.Limit, Cost: use.Cost + a.Cost,
+			Type: a.Type, Count: added(use.Count, a.Replicas, a.Units), Limit: use.Limit, Cost: use.Cost + a.Cost,
 		}
 	}
 	return slices.SortedFunc(maps.Values(uses), func(a, b TypeUse) int { return cmp.Compare(a.Type, b.Type) })
+}
+
+// added is count + replicas x units, math.MaxInt where that is more than an int holds.
+func added(count, replicas, units int) int {
+	if units > 0 && replicas > (math.MaxInt-count)/units {
+		return math.MaxInt
+	}
+	return count + replicas*units
 }
 
 // sortedKeys returns the keys of a map in order.

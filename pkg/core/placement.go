@@ -39,7 +39,7 @@ func (e *InfeasibleError) Error() string {
 }
 
 // Unwrap returns the reason: an *analyzer.TargetError where an objective is out
-// of reach, an *analyzer.InputError where the profile cannot be computed with.
+// of reach, an *analyzer.InputError where a number cannot be computed with.
 func (e *InfeasibleError) Unwrap() error { return e.Err }
 
 // CreateAllocation returns the fewest replicas of a placement that carry the load
@@ -70,6 +70,9 @@ func Predict(p Placement, rules Rules, replicas int, rate float64) (Allocation, 
 }
 
 func (p Placement) create(rules Rules) (Allocation, error) {
+	if err := p.validate(); err != nil {
+		return Allocation{}, err
+	}
 	load := p.Server.Load
 	if load.Unknown {
 		return Allocation{}, errUnknownLoad
@@ -123,6 +126,9 @@ func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 }
 
 func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation, error) {
+	if err := p.validate(); err != nil {
+		return Allocation{}, err
+	}
 	if replicas < 1 || replicas > maxReplicas {
 		return Allocation{}, fmt.Errorf("%d replicas: want 1 to %d", replicas, maxReplicas)
 	}

@@ -50,6 +50,17 @@ func TestReplicasKeepTheObjectives(t *testing.T) {
 	}
 }
 
+func TestALoadThatFillsReplicasTakesNoOneMore(t *testing.T) {
+	p := a100()
+	rate := create(t, p, Correct).MaxRate
+	for n := 1; n <= 4; n *= 2 { // doubling is exact
+		p.Server.Load.ArrivalRate = float64(n) * rate
+		if a := create(t, p, Correct); a.Replicas != n || a.Saturated(p.Server.Load.ArrivalRate) {
+			t.Errorf("got %d replicas for %d times what one serves, saturated %t", a.Replicas, n, a.Saturated(p.Server.Load.ArrivalRate))
+		}
+	}
+}
+
 func TestCostCountsAcceleratorsAndUnitsCountCards(t *testing.T) {
 	p := a100()
 	p.Profile.Count = 3
@@ -134,6 +145,19 @@ func TestWhatCannotBeServedSaysWhy(t *testing.T) {
 		{"objective out of reach", func(p *Placement) { p.Target.ITL = 20 }, "ITL"},
 		{"less than one output token", func(p *Placement) { p.Server.Load.OutputTokens = 0.5 }, "OutputTokens"},
 		{"beyond any fleet", func(p *Placement) { p.Server.Load.ArrivalRate = 1e9 }, "at most 1000000 are planned"},
+		{"cost not a number", func(p *Placement) { p.Accelerator.Cost = math.NaN() }, "Accelerator.Cost is NaN, want 0 to 1e+12"},
+		{"negative cost", func(p *Placement) { p.Accelerator.Cost = -40 }, "Accelerator.Cost is -40, want"},
+		{"cost without end", func(p *Placement) { p.Accelerator.Cost = math.Inf(1) }, "Accelerator.Cost is +Inf, want"},
+		{"negative present cost", func(p *Placement) { p.Server.Current.Cost = -1e6 }, "Server.Current.Cost is -1e+06, want"},
+		{"negative present replicas", func(p *Placement) { p.Server.Current.Replicas = -4 }, "Server.Current.Replicas is -4, want 0 to 1000000"},
+		{"negative minimum", func(p *Placement) { p.Server.MinReplicas, p.Server.Load.ArrivalRate = -5, 0 }, "Server.MinReplicas is -5, want"},
+		{"minimum beyond any fleet", func(p *Placement) { p.Server.MinReplicas = math.MaxInt }, "want 0 to 1000000"},
+		{"negative batch", func(p *Placement) { p.Server.MaxBatch = -4 }, "Server.MaxBatch is -4, want 0 or more"},
+		{"negative multiplicity", func(p *Placement) { p.Accelerator.Multiplicity = -2 }, "Accelerator.Multiplicity is -2, want"},
+		{"negative count", func(p *Placement) { p.Profile.Count = -1 }, "Profile.Count is -1, want"},
+		{"negative measured batch", func(p *Placement) { p.Profile.MaxBatch = -64 }, "Profile.MaxBatch is -64, want"},
+		{"negative measured tokens", func(p *Placement) { p.Profile.AtTokens = -128 }, "Profile.AtTokens is -128, want"},
+		{"negative throughput", func(p *Placement) { p.Target.TPS = -4 }, "Target.TPS is -4, want"},
 		{"beyond any batch", func(p *Placement) { p.Server.MaxBatch = 2 << 20 }, "batches of 2097152 requests: want at most 1048576"},
 	}
 	for _, test := range tests {

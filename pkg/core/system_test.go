@@ -2,7 +2,9 @@ package core
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,5 +163,13 @@ func TestUseByTypeAddsUpCardsAndCost(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("use by type (-want +got):\n%s", diff)
+	}
+}
+
+func TestUseByTypeDoesNotOverflow(t *testing.T) {
+	huge := Allocation{Type: "A", Units: 1_000_000_000_000, Replicas: 1_000_000}
+	got := AllocateByType(slices.Repeat([]Allocation{huge}, 16), nil)
+	if want := math.MaxInt; len(got) != 1 || got[0].Count != want {
+		t.Errorf("got %+v, want a count of %d", got, want)
 	}
 }

@@ -18,6 +18,8 @@ type Constraints struct {
 	// missing has none. It is only read if Limited is true.
 	Stock map[string]int
 	// Bounds limits the replicas of a variant. A variant without an entry has none.
+	// With MIPOptions.Mix a server that is served has at least Min of every variant
+	// that could be chosen: where one of them is out of stock, it is not served.
 	Bounds map[Variant]Bounds
 }
 

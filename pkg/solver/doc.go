@@ -8,7 +8,7 @@
 //   - MIPSolver solves the mixed-integer program to a proven bound: it serves the
 //     most servers of the most important priority, then of the next, and among
 //     all ways to do so takes the cheapest. It begins with the greedy solution and
-//     is never worse.
+//     is never worse, but for a mix in which several variants have a minimum.
 //
 // Servers that the stock does not suffice for get what the saturation policy
 // gives them of what is left; every server with less than it wants is named, with

@@ -26,7 +26,8 @@ type MIPOptions struct {
 	// is config.PolicyNone. It shares out what the exact solution leaves.
 	Policy config.SaturationPolicy
 	// Gap is the relative gap that is good enough, 0 or more: 0.01 ends the search
-	// when the solution is proven to be within 1 % of the best.
+	// when the solution is proven to be within 1 % of the best, and no priority
+	// leaves out more than 1 % of all servers beyond those that it must.
 	Gap float64
 	// MaxWork ends the search after so many problems of one server were solved, 0
 	// for never. Unlike Stop it gives the same solution on every machine.

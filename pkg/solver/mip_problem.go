@@ -23,11 +23,7 @@ func newProblem(choices []core.Choice, constraints Constraints, mix bool) proble
 	types := map[string]int{}
 	for _, name := range typesOf(choices) {
 		types[name] = len(p.exact.Types)
-		limit := exact.Unlimited
-		if constraints.Limited {
-			limit = constraints.Stock[name]
-		}
-		p.exact.Types = append(p.exact.Types, exact.Type{Name: name, Stock: limit})
+		p.exact.Types = append(p.exact.Types, exact.Type{Name: name, Stock: constraints.limit(name)})
 	}
 	for _, c := range choices {
 		if len(c.Candidates) == 0 {
@@ -44,7 +40,7 @@ func newProblem(choices []core.Choice, constraints Constraints, mix bool) proble
 				continue
 			}
 			group.Options = append(group.Options, exact.Option{
-				Name: a.Accelerator, Type: types[a.Type], Units: a.Replicas * a.Units,
+				Name: a.Accelerator, Type: types[a.Type], Units: counted(a.Replicas*a.Units, constraints.limit(a.Type)),
 				Capacity: 1, Max: 1, Cost: max(objective(c.Server, a), 0),
 			})
 		}
@@ -62,7 +58,7 @@ func mixes(c core.Choice) bool { return len(c.Candidates) > 0 && c.Candidates[0]
 func mixedOption(s core.Server, a core.Allocation, typeIndex int, constraints Constraints) exact.Option {
 	replica := a.Limit(1)
 	o := exact.Option{
-		Name: a.Accelerator, Type: typeIndex, Units: a.Units,
+		Name: a.Accelerator, Type: typeIndex, Units: counted(a.Units, constraints.limit(a.Type)),
 		Capacity: a.MaxRate, Max: exact.Unlimited, Cost: replica.Cost,
 	}
 	if s.MinReplicas > 0 {
@@ -77,6 +73,24 @@ func mixedOption(s core.Server, a core.Allocation, typeIndex int, constraints Co
 		o.AddCost = core.MovePenalty * replica.Cost
 	}
 	return o
+}
+
+// limit is the stock of a type, exact.Unlimited where nothing bounds it.
+func (c Constraints) limit(name string) int {
+	if !c.Limited {
+		return exact.Unlimited
+	}
+	return c.Stock[name]
+}
+
+// counted is units as far as they matter against a stock: beyond it one more is as
+// good as any, and without a limit none counts. It keeps the numbers of a huge
+// allocation within what the exact solver takes.
+func counted(units, stock int) int {
+	if stock == exact.Unlimited {
+		return 0
+	}
+	return min(units, stock+1)
 }
 
 // typesOf returns the types of all candidates, sorted.

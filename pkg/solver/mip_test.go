@@ -185,6 +185,38 @@ func TestWhatCannotBeServedIsNamedAndTheRestSolved(t *testing.T) {
 	}
 }
 
+// TestAnAllocationBeyondAnyStockDoesNotKeepTheOthersFromBeingSolved has one server
+// whose units are more than the exact solver counts.
+func TestAnAllocationBeyondAnyStockDoesNotKeepTheOthersFromBeingSolved(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 0))
+	_, parts := draw(t, rng, shape{servers: 3, accelerators: 2, types: 2})
+	parts.Servers[0].MinReplicas = 1_000_000
+	for m := range parts.Models {
+		for p := range parts.Models[m].Profiles {
+			parts.Models[m].Profiles[p].Count = 2
+		}
+	}
+	for i := range parts.Accelerators {
+		parts.Accelerators[i].Multiplicity = 10_000
+	}
+	system, err := core.NewSystem(parts, core.Correct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mix := range []bool{false, true} {
+		m := mip(t, MIPOptions{Mix: mix})
+		c := Constraints{Limited: true, Stock: map[string]int{"type0": 400_000, "type1": 400_000}}
+		s := solve(t, m, system, c)
+		checkSound(t, system, c, s)
+		if len(s.Shortfalls) != 1 || s.Shortfalls[0].Server != "server0000" {
+			t.Errorf("mix %t: got shortfalls %v, want the first server only", mix, s.Shortfalls)
+		}
+		if s := solve(t, m, system, Constraints{}); len(s.Shortfalls) != 0 {
+			t.Errorf("mix %t, unlimited: got shortfalls %v, want none", mix, s.Shortfalls)
+		}
+	}
+}
+
 func TestASearchThatIsStoppedIsNeverWorseThanGreedy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 0))
 	for range 5 {

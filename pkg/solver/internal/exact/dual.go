@@ -146,6 +146,7 @@ func (d *dual) separate(boxes []*box) (bound float64, fresh int) {
 		bound += value
 		d.plain += known
 		if is != nothing {
+			bound -= d.p.cover.slack // by which what was found may miss the least
 			fresh++
 			d.add(i, b, d.p.column(i, is))
 		} else if math.IsInf(value, 1) {

@@ -26,7 +26,7 @@ type skip struct {
 
 // A column is one way to decide a group.
 type column struct {
-	counts []int // by option, nil if the group is left out
+	counts []int // by option, nil if the group is left out; served without options it is empty
 	cost   float64
 	use    []float64 // by row
 }
@@ -89,7 +89,7 @@ func (p *program) column(i int, is verdict) *column {
 
 // with is group i served with the counts, which are copied.
 func (p *program) with(i int, counts []int) *column {
-	c := &column{counts: append([]int(nil), counts...), use: make([]float64, len(p.capacity))}
+	c := &column{counts: append(make([]int, 0, len(counts)), counts...), use: make([]float64, len(p.capacity))}
 	for v, n := range counts {
 		o := &p.groups[i].options[v]
 		c.cost += o.cost(n)

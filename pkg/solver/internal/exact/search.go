@@ -117,7 +117,7 @@ func (s *search) admit() {
 	var c coverer
 	for _, i := range s.able {
 		if g := &s.in.groups[i]; s.known[i] == nil && g.fits(&c, none, room) {
-			s.known[i] = append([]int(nil), c.found...)
+			s.known[i] = append(make([]int, 0, len(c.found)), c.found...)
 			g.take(room, s.known[i])
 		}
 	}

@@ -286,6 +286,63 @@ func TestEmptyProblemIsSolved(t *testing.T) {
 	}
 }
 
+// TestADemandOfNothingIsServedWithoutOptions is a search that went on for ever: no
+// counts looked like a group left out.
+func TestADemandOfNothingIsServedWithoutOptions(t *testing.T) {
+	for _, p := range []Problem{
+		{Groups: []Group{{Name: "idle"}}},
+		{Groups: []Group{{Name: "idle"}, {Name: "busy", Demand: 1}}},
+	} {
+		asked := 0
+		s, err := Solve(p, Params{Stop: func() bool { asked++; return asked > 10_000 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked > 10_000 || s.Status != Optimal || len(s.Unserved) != len(p.Groups)-1 || s.Coverage[0].Served != 1 {
+			t.Errorf("got %+v after %d questions, want the idle group served", s, asked)
+		}
+	}
+}
+
+// TestABoundHoldsWhateverTheUnitOfCost has two covers that differ by less than the
+// prices are rounded to when costs are far below 1.
+func TestABoundHoldsWhateverTheUnitOfCost(t *testing.T) {
+	for _, unit := range []float64{1e-12, 1e-9, 1e-3, 1, 1e3, 1e9} {
+		third := 1.0 / 3
+		p := Problem{Types: []Type{{Name: "A100", Stock: 4}}, Groups: []Group{
+			{Name: "large", Priority: 2, Demand: 4, Options: []Option{
+				{Name: "a", Capacity: third, Max: 2, Cost: unit * 1.0000000001361605},
+				{Name: "b", Units: 1, Capacity: 1, Min: 2, Max: Unlimited, RemoveCost: unit, StartCost: 0.15 * unit},
+				{Name: "c", Capacity: third, Max: 2, Cost: unit * 1.0000000001021229},
+			}},
+			{Name: "small", Priority: 1, Demand: 3, Options: []Option{
+				{Name: "a", Units: 1, Capacity: 7, Max: 5, Cost: 0.4 * unit},
+				{Name: "b", Units: 2, Capacity: 7, Max: 5},
+			}},
+		}}
+		_, best := bruteForce(bounded(p, 4))
+		for _, gap := range []float64{0, 0.01, 0.05} {
+			s := mustSolve(t, p, Params{Gap: gap})
+			if s.Bound > best*(1+1e-9) || s.Cost*(1-gap) > best*(1+1e-7) {
+				t.Errorf("unit %g, gap %g: got cost %g and bound %g, the best is %g", unit, gap, s.Cost, s.Bound, best)
+			}
+		}
+	}
+}
+
+// bounded is the problem with at most so many replicas of an option.
+func bounded(p Problem, most int) Problem {
+	out := Problem{Types: p.Types}
+	for _, g := range p.Groups {
+		g.Options = slices.Clone(g.Options)
+		for v := range g.Options {
+			g.Options[v].Max = min(limit(g.Options[v].Max), most)
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}
+
 func TestSwitchingCostHoldsWhatRuns(t *testing.T) {
 	p := Problem{Types: []Type{{Name: "A100", Stock: Unlimited}, {Name: "L40S", Stock: Unlimited}}}
 	p.Groups = []Group{{Name: "m", Demand: 4, Options: []Option{

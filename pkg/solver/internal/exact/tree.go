@@ -67,7 +67,7 @@ func newTree(p *program, start []*column, gap float64) *tree {
 	for _, c := range start {
 		t.cost += c.cost
 	}
-	t.dual = newDual(p, 1+2*t.cost)
+	t.dual = newDual(p, min(1, t.cost)+2*t.cost)
 	return t
 }
 
