@@ -37,8 +37,12 @@ func (k kept) handler() http.Handler { return cache.Handler(k.Cache, clock.RealC
 func (k kept) forget(model scaling.ModelKey) { k.Invalidate(collector.Key(model)) }
 
 // policyOf returns how long measurements are kept, given the time between
-// cycles.
+// cycles. That is not at all where the cache is off, and no page counts as Fresh
+// for longer then.
 func policyOf(c config.Cache, interval func() time.Duration) cache.Policy {
+	if !c.Enabled {
+		return cache.Fixed(0)
+	}
 	switch c.Mode {
 	case config.CacheInterval:
 		return cache.Following{Interval: interval}

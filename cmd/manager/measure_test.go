@@ -232,6 +232,18 @@ func TestTheCacheIsTheOneConfigured(t *testing.T) {
 	}
 }
 
+func TestWithoutACacheNothingIsFreshForLonger(t *testing.T) {
+	for enabled, want := range map[string]scaling.Freshness{"true": scaling.Fresh, "false": scaling.Aging} {
+		b := newBench(t, "--prometheus-metrics-cache-ttl=2m", "--prometheus-metrics-cache-enabled="+enabled)
+		b.source.Clear()
+		b.source.Serve(b.fleet, collectortest.Page{Interval: 15 * time.Second, Age: 90 * time.Second, KVCacheUsage: 0.5, WithoutGateway: true})
+		snapshot := newCollector(b.measuring).Collect(t.Context(), b.fleet)[0]
+		if got := snapshot.Replicas[0].KVCacheUsage.State; got != want {
+			t.Errorf("cache enabled=%s: a page of 90s is %v, want %v", enabled, got, want)
+		}
+	}
+}
+
 func TestTheCacheIsShownAndEmptied(t *testing.T) {
 	b := newBench(t)
 	newCollector(b.measuring).Collect(t.Context(), b.fleet)

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,11 +42,17 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 	options.Name, options.Interval = s.operator.Collector.Backend, settings.Interval
 	options.Client, options.Observe = newScrapeClient(), s.observe
 	options.Authorize = bearer(settings.PickerToken, settings.PickerTokenPath)
+	var served atomic.Pointer[map[string]bool] // the namespaces of the fleet
 	options.Pods = func(ctx context.Context) ([]scrape.Target, error) {
 		fleet, err := s.cluster.Fleet(ctx, clock.RealClock{}.Now())
 		if err != nil {
 			return nil, err
 		}
+		namespaces := map[string]bool{}
+		for _, v := range fleet.Variants {
+			namespaces[v.Key.Namespace] = true
+		}
+		served.Store(&namespaces)
 		return targets(discovery.Pages(fleet)), nil
 	}
 	if !selector.Empty() { // an empty one would match every pod
@@ -53,6 +61,12 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 			if err != nil {
 				return nil, err
 			}
+			// Elsewhere a picker speaks for nobody, and whoever made it need not
+			// see the token.
+			pages = slices.DeleteFunc(pages, func(p discovery.Page) bool {
+				namespaces := served.Load()
+				return namespaces == nil || !(*namespaces)[p.Namespace]
+			})
 			return at(settings.PickerPort, targets(pages)), nil
 		}
 	}

@@ -123,13 +123,44 @@ func TestARefusalNamesFieldValueAndRange(t *testing.T) {
 func TestOnlyTheBackendThatAsksPrometheusNeedsIt(t *testing.T) {
 	none := map[string]string{"PROMETHEUS_BASE_URL": "", "PROMETHEUS_CA_CERT_PATH": os.DevNull}
 	for _, backend := range []string{BackendPods, BackendEPP} {
-		if _, err := parse(t, none, "--collector-backend="+backend); err != nil {
+		if err := complete(t, none, "--collector-backend="+backend); err != nil {
 			t.Errorf("%s: %v", backend, err)
 		}
 	}
-	if _, err := parse(t, none); err == nil {
-		t.Error("prometheus: accepted without a URL")
+	if err := complete(t, none); err == nil || !strings.HasPrefix(err.Error(), "no Prometheus configuration found") {
+		t.Errorf("prometheus: %v without a URL", err)
 	}
+	inConfigMap := system(settingsMap, "PROMETHEUS_BASE_URL", prometheusURL)
+	if err := complete(t, map[string]string{"PROMETHEUS_BASE_URL": ""}, inConfigMap); err != nil {
+		t.Errorf("with a URL in a ConfigMap: %v", err)
+	}
+}
+
+// complete says why a manager could not run with these arguments (text) and
+// ConfigMaps (Source), nil if it could.
+func complete(t *testing.T, env map[string]string, given ...any) error {
+	t.Helper()
+	var args []string
+	var all []Source
+	for _, g := range given {
+		switch g := g.(type) {
+		case string:
+			args = append(args, g)
+		case Source:
+			all = append(all, g)
+		}
+	}
+	o, err := parse(t, env, append(args, "--pod-namespace="+systemNamespace)...)
+	if err != nil {
+		return err
+	}
+	store, err := o.NewStore()
+	if err != nil {
+		return err
+	}
+	store.Apply(all)
+	_, err = o.With(store.Snapshot().Settings())
+	return err
 }
 
 // TestACAFileThatIsNotReadIsNotChecked: a missing one is named by the backend

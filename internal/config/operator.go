@@ -5,7 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,6 +53,36 @@ type Operator struct {
 
 	Prometheus Prometheus
 	Collector  Collector
+
+	// ConfigFile is the file that settings were read from, "" for none.
+	ConfigFile string
+	// ConfigMapName and SaturationConfigMapName are looked for before the published
+	// names of their kinds; "" for those alone.
+	ConfigMapName, SaturationConfigMapName string
+	// Explicit is what flags, environment and file said.
+	Explicit Places
+	// Ineffective are settings of the file that earlier versions had and this one
+	// has not.
+	Ineffective []string
+}
+
+// Names returns the names of the ConfigMaps that are read.
+func (o *Operator) Names() Names {
+	return PublishedNames().With(KindSettings, o.ConfigMapName).With(KindSaturation, o.SaturationConfigMapName)
+}
+
+// NewStore returns a store over what the process was told.
+func (o *Operator) NewStore() (*Store, error) {
+	return NewStore(StoreOptions{
+		SystemNamespace: o.SystemNamespace, Names: o.Names(), Explicit: o.Explicit, AllowInsecurePrometheus: o.Prometheus.AllowInsecure,
+	})
+}
+
+// With returns the configuration with settings in it that a ConfigMap had a say
+// in. The error says why a manager could not run with it.
+func (o *Operator) With(s Settings) (*Operator, error) {
+	with := s.Onto(*o)
+	return &with, with.validate(with.Collector.Backend == BackendPrometheus)
 }
 
 // The executors: what makes a cycle run.
@@ -64,7 +97,13 @@ func Executors() []string { return []string{ExecutorHybrid, ExecutorPolling, Exe
 
 // Warnings lists what was accepted and does not do what one might think, in
 // whole sentences.
-func (o *Operator) Warnings() []string { return o.Collector.Cache.warnings() }
+func (o *Operator) Warnings() []string {
+	out := o.Collector.Cache.warnings()
+	for _, name := range o.Ineffective {
+		out = append(out, fmt.Sprintf("%s in %s is a setting of an earlier version and has no effect", name, o.ConfigFile))
+	}
+	return out
+}
 
 // ErrHelp is returned by Parse when help was asked for and has been printed.
 var ErrHelp = errors.New("help requested")
@@ -76,8 +115,9 @@ func (o *Operator) FetchInterval() time.Duration {
 	return min(o.Collector.Cache.FetchInterval, o.Interval)
 }
 
-// Parse reads the configuration from arguments and environment. Help goes to
-// out.
+// Parse reads the configuration from arguments, environment and the file that
+// one of them names, each before the next. Help goes to out. What a ConfigMap may
+// still provide is not missed here, but by With.
 func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) (*Operator, error) {
 	o := &Operator{}
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
@@ -88,31 +128,101 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 			usage(out, fs, settings)
 			return nil, ErrHelp
 		}
+		for _, s := range settings {
+			if s.secret && strings.Contains(err.Error(), "for flag -"+s.flag+":") {
+				return nil, &FieldError{Key: "--" + s.flag, Value: s.show(""), Want: s.want(err)}
+			}
+		}
 		return nil, fmt.Errorf("parsing flags: %w", err)
 	}
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("parsing flags: unexpected argument %q", fs.Arg(0))
 	}
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	o.Explicit = Places{givenFlags(fs, settings), {Origin: "an environment variable", Lookup: lookupEnv}}
+	if err := o.take(fs, settings, ""); err != nil {
+		return nil, err
+	}
+	if o.ConfigFile != "" {
+		file, err := o.readFile(settings)
+		if err != nil {
+			return nil, err
+		}
+		o.Explicit = append(o.Explicit, Place{Origin: "the configuration file", Lookup: file.Lookup})
+		if err := o.take(fs, settings, " in "+o.ConfigFile); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.validate(o.Collector.Backend == BackendPrometheus && o.Prometheus.BaseURL != "")
+}
+
+// givenFlags is the place of the flags that were given. One that was given as
+// empty, as it is anyway, says nothing.
+func givenFlags(fs *flag.FlagSet, settings []setting) Place {
+	given := map[string]string{}
+	fs.Visit(func(f *flag.Flag) {
+		for _, s := range settings {
+			if s.flag == f.Name && (f.Value.String() != "" || f.DefValue != "") {
+				given[s.env] = f.Value.String()
+			}
+		}
+	})
+	return Place{Origin: "a flag", Lookup: File(given).Lookup}
+}
+
+// take sets every setting that its flag has not set to what the other places
+// say, the last of which is called where.
+func (o *Operator) take(fs *flag.FlagSet, settings []setting, where string) error {
+	flags, others := o.Explicit[:1], o.Explicit[1:]
 	for _, s := range settings {
-		value, ok := lookupEnv(s.env)
-		if !ok || value == "" || given[s.flag] {
+		if _, given := flags[0].Lookup(s.env); given {
+			continue
+		}
+		value, _, ok := others.Lookup(s.env)
+		if !ok {
 			continue
 		}
 		if err := fs.Set(s.flag, value); err != nil {
-			return nil, &FieldError{Key: s.env, Value: s.show(value), Want: s.want(err)}
+			return &FieldError{Key: s.env + where, Value: s.show(value), Want: s.want(err)}
 		}
 	}
-	return o, o.validate()
+	return nil
 }
 
-func (o *Operator) validate() error {
+// readFile reads ConfigFile.
+func (o *Operator) readFile(settings []setting) (File, error) {
+	content, err := os.ReadFile(o.ConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration file (CONFIG_FILE): %w", err)
+	}
+	var effective []string
+	for _, s := range settings {
+		if s.env != fileSetting {
+			effective = append(effective, s.env)
+		}
+	}
+	for _, f := range settingFields() {
+		effective = append(effective, f.Name)
+	}
+	file, err := ParseFile(content, append(processKeys(), effective...))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.ConfigFile, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(file)) {
+		if !slices.Contains(effective, name) {
+			o.Ineffective = append(o.Ineffective, name)
+		}
+	}
+	return file, nil
+}
+
+// validate refuses what no manager can run with. required is whether Prometheus
+// must be told of.
+func (o *Operator) validate(required bool) error {
 	if err := within("GLOBAL_OPT_INTERVAL", o.Interval, time.Second, time.Hour); err != nil {
 		return err
 	}
-	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, o.LogLevel) {
-		return &FieldError{Key: "LOG_LEVEL", Value: o.LogLevel, Want: oneOf(levels)}
+	if !slices.Contains(LogLevels(), o.LogLevel) {
+		return &FieldError{Key: "LOG_LEVEL", Value: o.LogLevel, Want: oneOf(LogLevels())}
 	}
 	if o.LeaderElect && (o.LeaseDuration <= o.LeaseRenewDeadline || o.LeaseRenewDeadline <= o.LeaseRetryPeriod) {
 		return fmt.Errorf("leader election: want lease duration (%s) > renew deadline (%s) > retry period (%s)",
@@ -121,7 +231,7 @@ func (o *Operator) validate() error {
 	if err := o.Collector.validate(); err != nil {
 		return err
 	}
-	if err := o.Prometheus.validate(o.Collector.Backend == BackendPrometheus); err != nil {
+	if err := o.Prometheus.validate(required); err != nil {
 		return err
 	}
 	return o.validateExecutor()
@@ -147,7 +257,7 @@ func (o *Operator) validateExecutor() error {
 
 // usage lists every flag with its environment twin.
 func usage(out io.Writer, fs *flag.FlagSet, settings []setting) {
-	fmt.Fprintf(out, "The manager of the Workload Variant Autoscaler.\n\nFlags, each with its environment variable; a flag wins:\n")
+	fmt.Fprintf(out, "The manager of the Workload Variant Autoscaler.\n\nFlags, each with its environment variable, which is also its name in --config-file; a flag wins:\n")
 	for _, s := range settings {
 		f := fs.Lookup(s.flag)
 		fmt.Fprintf(out, "  --%s ($%s)\n        %s", s.flag, s.env, f.Usage)

@@ -92,17 +92,32 @@ func (p *Prometheus) checkAuthorities() error {
 
 // headers declares a list of Name=value pairs.
 func (d *definition) headers(to *map[string]string, name, help string) {
-	d.fs.Func(name, help, func(text string) error {
-		headers := map[string]string{}
-		for pair := range strings.SplitSeq(text, ",") {
-			key, value, ok := strings.Cut(pair, "=")
-			if key = strings.TrimSpace(key); !ok || key == "" {
-				return fmt.Errorf("%q is not Name=value", pair)
-			}
-			headers[key] = strings.TrimSpace(value)
-		}
-		*to = headers
-		return nil
-	})
+	d.fs.Var(&headersValue{to: to}, name, help)
 	d.add(name)
+	d.settings[len(d.settings)-1].secret = true
+	d.accepts("Name=value pairs, separated by commas")
 }
+
+// headersValue reads Name=value pairs and remembers how they were written.
+type headersValue struct {
+	to   *map[string]string
+	text string
+}
+
+// Set reads pairs separated by commas.
+func (v *headersValue) Set(text string) error {
+	pairs := map[string]string{}
+	for i, pair := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" {
+			// Not what it says: it may be a token.
+			return fmt.Errorf("pair %d is not Name=value", i+1)
+		}
+		pairs[key] = strings.TrimSpace(value)
+	}
+	*v.to, v.text = pairs, text
+	return nil
+}
+
+// String returns what was read.
+func (v *headersValue) String() string { return v.text }

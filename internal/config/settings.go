@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// fileSetting names the file of settings; it has no place in there.
+const fileSetting = "CONFIG_FILE"
+
 // setting is a flag and its environment twin.
 type setting struct {
 	flag, env string
@@ -22,11 +25,11 @@ func (s setting) show(value string) string {
 }
 
 func (s setting) want(err error) string {
-	if s.secret {
-		return "a valid value"
-	}
 	if s.accepts != "" {
 		return s.accepts
+	}
+	if s.secret {
+		return "a valid value"
 	}
 	return "a valid value: " + err.Error()
 }
@@ -35,6 +38,10 @@ func (s setting) want(err error) string {
 // the order in which help lists them.
 func define(fs *flag.FlagSet, o *Operator) []setting {
 	d := &definition{fs: fs}
+	d.text(&o.ConfigFile, "config-file", "", "YAML file with settings by the names of their environment variables; a variable wins, and a ConfigMap loses")
+	d.text(&o.ConfigMapName, "config-map-name", "", "name of the ConfigMap of settings that is looked for before the published ones")
+	d.text(&o.SaturationConfigMapName, "saturation-config-map-name", "", "name of the ConfigMap of saturation thresholds that is looked for before the published ones")
+
 	o.Prometheus.define(d)
 	o.Collector.define(d)
 

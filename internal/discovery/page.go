@@ -55,13 +55,19 @@ func pageOf(p *corev1.Pod) string {
 	if p.Status.PodIP == "" {
 		return ""
 	}
-	port := p.Annotations[annotationPort]
-	if port == "" {
-		port = strconv.Itoa(metricsPort(p))
+	port, err := strconv.ParseUint(p.Annotations[annotationPort], 10, 16)
+	if err != nil || port == 0 {
+		port = uint64(metricsPort(p))
+	}
+	// The annotations are whoever's who deployed the pod. A scheme is written into
+	// a URL as it stands: any other text could name another host.
+	scheme := "http"
+	if strings.EqualFold(p.Annotations[annotationScheme], "https") {
+		scheme = "https"
 	}
 	page := url.URL{
-		Scheme: cmp.Or(p.Annotations[annotationScheme], "http"),
-		Host:   net.JoinHostPort(p.Status.PodIP, port),
+		Scheme: scheme,
+		Host:   net.JoinHostPort(p.Status.PodIP, strconv.FormatUint(port, 10)),
 		Path:   "/" + strings.TrimPrefix(cmp.Or(p.Annotations[annotationPath], "/metrics"), "/"),
 	}
 	return page.String()
@@ -90,11 +96,11 @@ type Page struct {
 	Namespace, Pod string
 	Model          string // that the pod serves, "" for an endpoint picker
 	URL            string
+	Starting       bool // the pod is not Ready, and may have no page yet
 }
 
 // Pages returns where the live pods of a fleet serve their metrics, in the
-// fleet's order. A pod without an address is left out, as is one that is not
-// Ready and so has no page yet.
+// fleet's order. A pod without an address is left out.
 func Pages(fleet scaling.Fleet) []Page {
 	models := make(map[scaling.VariantKey]string, len(fleet.Variants))
 	for _, v := range fleet.Variants {
@@ -102,8 +108,8 @@ func Pages(fleet scaling.Fleet) []Page {
 	}
 	pages := make([]Page, 0, len(fleet.Pods))
 	for _, p := range fleet.Pods {
-		if p.Page != "" && p.Ready {
-			pages = append(pages, Page{Namespace: p.Namespace, Pod: p.Name, Model: models[p.Variant], URL: p.Page})
+		if p.Page != "" {
+			pages = append(pages, Page{Namespace: p.Namespace, Pod: p.Name, Model: models[p.Variant], URL: p.Page, Starting: !p.Ready})
 		}
 	}
 	return pages

@@ -35,6 +35,12 @@ func TestPageOfAPod(t *testing.T) {
 		"a sidecar's metrics":      {"10.0.0.1", nil, append(ports(port("http", 8080)), ports(port("metrics", 9091))...), "http://10.0.0.1:9091/metrics"},
 		"annotations before ports": {"10.0.0.1", map[string]string{annotationPort: "9100", annotationPath: "prom", annotationScheme: "https"}, ports(port("metrics", 9090)), "https://10.0.0.1:9100/prom"},
 		"IPv6":                     {"fd00::1", nil, nil, "http://[fd00::1]:8000/metrics"},
+		"a scheme that is a URL":   {"10.0.0.1", map[string]string{annotationScheme: "http://169.254.169.254/latest?x="}, nil, "http://10.0.0.1:8000/metrics"},
+		"another scheme":           {"10.0.0.1", map[string]string{annotationScheme: "file"}, nil, "http://10.0.0.1:8000/metrics"},
+		"a scheme in capitals":     {"10.0.0.1", map[string]string{annotationScheme: "HTTPS"}, nil, "https://10.0.0.1:8000/metrics"},
+		"a port that is a host":    {"10.0.0.1", map[string]string{annotationPort: "80@evil.example:81"}, ports(port("http", 8080)), "http://10.0.0.1:8080/metrics"},
+		"a port out of range":      {"10.0.0.1", map[string]string{annotationPort: "65536"}, nil, "http://10.0.0.1:8000/metrics"},
+		"a path of another host":   {"10.0.0.1", map[string]string{annotationPath: "//evil.example/x"}, nil, "http://10.0.0.1:8000//evil.example/x"},
 		"a path that is no path":   {"10.0.0.1", map[string]string{annotationPath: "/a b?c"}, nil, "http://10.0.0.1:8000/a%20b%3Fc"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +70,7 @@ func TestThePageOutlivesStripping(t *testing.T) {
 	}
 }
 
-func TestPagesNameTheModelsOfReadyPods(t *testing.T) {
+func TestPagesNameTheModelsOfPods(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	fleet := scaling.Fleet{
 		Variants: []scaling.Variant{{Key: key, Model: scaling.ModelKey{Namespace: "ns", ID: "m"}}},
@@ -74,7 +80,10 @@ func TestPagesNameTheModelsOfReadyPods(t *testing.T) {
 			{Namespace: "ns", Name: "homeless", Variant: key, Ready: true},
 		},
 	}
-	want := []Page{{Namespace: "ns", Pod: "a", Model: "m", URL: "http://a"}}
+	want := []Page{
+		{Namespace: "ns", Pod: "a", Model: "m", URL: "http://a"},
+		{Namespace: "ns", Pod: "loading", Model: "m", URL: "http://b", Starting: true},
+	}
 	if diff := cmp.Diff(Pages(fleet), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

@@ -33,11 +33,13 @@ type scraped struct {
 
 func (v view) sort() {
 	for _, list := range [][]scraped{v.pods, v.pickers} {
-		slices.SortFunc(list, func(a, b scraped) int {
-			return cmp.Or(strings.Compare(a.target.Namespace, b.target.Namespace), strings.Compare(a.target.Pod, b.target.Pod),
-				strings.Compare(a.target.URL, b.target.URL))
-		})
+		slices.SortFunc(list, func(a, b scraped) int { return compareTargets(a.target, b.target) })
 	}
+}
+
+// compareTargets orders targets by namespace, pod and URL.
+func compareTargets(a, b Target) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod), strings.Compare(a.URL, b.URL))
 }
 
 // answer returns the rows of a request, as PromQL would give them.

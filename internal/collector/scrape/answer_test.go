@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -38,13 +39,14 @@ func (b *book) page(k kind, pod string, before float64, text string) {
 		wanted = wantedOfPickers()
 	}
 	points, err := readPage(strings.NewReader(strings.ReplaceAll(text, "\t", "")), wanted, 1<<20)
+	points = told(points, infos())
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	if _, ok := b.store.histories(k)[target]; !ok {
 		b.store.histories(k)[target] = &history{}
 	}
-	b.store.add(k, target, ago(before), points)
+	b.store.add(task{k, target}, ago(before), points)
 }
 
 // ask answers a question as of noon over a window of a minute.
@@ -191,13 +193,32 @@ func TestOfTwoNamesOneCounts(t *testing.T) {
 func TestAFailedScrapeEndsInstantValuesAndLeavesTheRestToAge(t *testing.T) {
 	b := newBook(t)
 	b.busy("a")
-	b.store.fail(servingPod, Target{Namespace: "llm", Pod: "a"}, noon)
-	same(t, b.ask(query.AskPages))
-	same(t, b.ask(query.AskRunning))
-	same(t, b.ask(query.AskEarlierPages),
+	b.busy("b") // the source itself works
+	b.store.fail(task{servingPod, Target{Namespace: "llm", Pod: "a"}}, noon, errors.New("refused"))
+	ofA := func(rows []query.Row) []query.Row {
+		return slices.DeleteFunc(rows, func(r query.Row) bool { return r.Pod != "a" })
+	}
+	same(t, ofA(b.ask(query.AskPages)))
+	same(t, ofA(b.ask(query.AskRunning)))
+	same(t, ofA(b.ask(query.AskEarlierPages)),
 		query.Row{Quantity: query.PageTime, Namespace: "llm", Pod: "a", Model: "m", Job: "pods", Value: float64(noon.Unix())})
-	same(t, b.ask(query.AskKVCacheUsagePeak),
+	same(t, ofA(b.ask(query.AskKVCacheUsagePeak)),
 		query.Row{Quantity: query.KVCacheUsagePeak, Namespace: "llm", Pod: "a", Model: "m", Value: 0.4})
+}
+
+func TestPodsOfOneModelShareTheirLayout(t *testing.T) {
+	b := newBook(t)
+	for i, pod := range []string{"a", "b", "c"} {
+		// Of the memory that is left each pod makes its own number of blocks.
+		b.page(servingPod, pod, 0, strings.Replace(vllmPage(1, 0, 0.1, 5), `num_gpu_blocks="1000"`, fmt.Sprintf(`num_gpu_blocks="100%d"`, i), 1))
+	}
+	if n := len(b.store.layouts.known); n != 1 {
+		t.Errorf("got %d layouts, want 1", n)
+	}
+	row := func(pod string, v float64) query.Row {
+		return query.Row{Quantity: query.KVCapacity, Namespace: "llm", Pod: pod, Value: v}
+	}
+	same(t, b.ask(query.AskKVCapacity), row("a", 16000), row("b", 16016), row("c", 16032))
 }
 
 func TestAPodThatHoldsRequestsAndDoesNotMoveIsStuck(t *testing.T) {

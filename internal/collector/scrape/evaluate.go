@@ -203,7 +203,7 @@ func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row 
 	return rows
 }
 
-// infoRows returns the rows of a quantity that labels tell.
+// infoRows returns the rows of a quantity that labels told.
 func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
 	newest, ok := e.pages.last(e.moment.at, query.ScrapeSpan)
 	if !ok {
@@ -213,15 +213,7 @@ func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.
 	for _, metric := range r.Of {
 		for _, name := range metric.Names {
 			for _, i := range newest.layout.byName[name] {
-				s := newest.layout.series[i]
-				if !passes(s, metric) {
-					continue
-				}
-				row, ok := query.RowOf(query.AskKVCapacity, s.label, newest.values[i])
-				row.Quantity, row.Namespace, row.Pod = q, t.Namespace, t.Pod
-				if ok && !slices.Contains(rows, row) { // every rank repeats it
-					rows = append(rows, row)
-				}
+				rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Value: newest.values[i]})
 			}
 		}
 	}

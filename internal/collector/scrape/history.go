@@ -114,12 +114,17 @@ type history struct {
 	// failed is when the last scrape failed, zero when it did not: what it would
 	// have shown is unknown from then on.
 	failed time.Time
+	cause  error // of that
+	// failures counts the scrapes that failed one after the other.
+	failures int
+	starting bool // see Target
+	underWay bool // it is being scraped
 }
 
 // add appends a page and drops those that span does not reach back to, but for
 // the newest, which remains to age.
 func (h *history) add(p page, span time.Duration) {
-	h.failed = time.Time{}
+	h.failed, h.cause, h.failures = time.Time{}, nil, 0
 	h.pages = append(h.pages, p)
 	from := p.at.Add(-span)
 	old := 0
@@ -129,8 +134,18 @@ func (h *history) add(p page, span time.Duration) {
 	h.pages = slices.Delete(h.pages, 0, old)
 }
 
-// fail notes that a scrape failed.
-func (h *history) fail(at time.Time) { h.failed = at }
+// fail notes that a scrape failed, and why.
+func (h *history) fail(at time.Time, cause error) {
+	h.failed, h.cause = at, cause
+	h.failures++
+}
+
+// due reports whether a target is to be scraped in a round: in each, but while it
+// fails in every second, then in every fourth.
+func (h *history) due(round int) bool {
+	const rarest = 2
+	return round%(1<<min(h.failures/2, rarest)) == 0
+}
 
 // clone returns a copy that later scrapes do not change.
 func (h *history) clone() history {

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
+
+// maxSeries bounds what is kept of the page of a serving pod, which belongs to
+// whoever deployed it: its series are kept for minutes, a new set with each page
+// if it pleases. A rank of vLLM has about 120 that are wanted.
+const maxSeries = 16_384
 
 // task is one page to scrape.
 type task struct {
@@ -19,19 +23,35 @@ type task struct {
 }
 
 // Run scrapes every target once per interval until ctx ends; it returns nil
-// then. The pages of a round are spread over half of the interval, always in the
-// same order, so that each is scraped at a steady pace. It may be called once.
+// then, when the last scrape has ended. The pages of a round are spread over half
+// of the interval, always in the same order, so that each is scraped at a steady
+// pace. It may be called once.
 func (s *Source) Run(ctx context.Context) error {
-	for first := true; ; first = false {
+	defer s.underWay.Wait()
+	for round := 0; ; round++ {
 		next := s.clock.Now().Add(s.options.Interval)
-		s.round(ctx)
-		if first && ctx.Err() == nil {
-			close(s.first)
+		ended := s.round(ctx, round)
+		if round == 0 {
+			s.awaitFirst(ctx, ended)
 		}
 		if !s.pause(ctx, next) {
 			return nil
 		}
 	}
+}
+
+// awaitFirst opens Ask when the first round has ended, or would have if none of
+// its pages had to wait for one that does not answer.
+func (s *Source) awaitFirst(ctx context.Context, ended <-chan struct{}) {
+	timer := s.clock.NewTimer(2 * s.options.Timeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C():
+	case <-ctx.Done():
+		return
+	}
+	close(s.first)
 }
 
 // pause waits until an instant; false means that ctx ended before.
@@ -46,90 +66,116 @@ func (s *Source) pause(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// round scrapes every target once and waits for the last.
-func (s *Source) round(ctx context.Context) {
-	tasks, result := s.tasks(ctx)
-	var (
-		mu    sync.Mutex
-		wg    sync.WaitGroup
-		slots = make(chan struct{}, s.options.Concurrency)
-		start = s.clock.Now()
-	)
+// round begins to scrape every target that is due and not under way, and returns
+// what is closed when those have ended. A page that does not answer holds up
+// nobody: it does not delay the next round, takes no more than its namespace's
+// share of the slots, and is asked more rarely while it fails.
+func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
+	tasks := s.tasks(ctx, round)
+	var group sync.WaitGroup
+	start := s.clock.Now()
 	for i, t := range tasks {
 		due := start.Add(s.options.Interval / 2 * time.Duration(i) / time.Duration(len(tasks)))
-		if s.firstRound() {
-			due = start // whoever asks is waiting
-		}
-		if due.After(s.clock.Now()) && !s.pause(ctx, due) {
+		// In the first round whoever asks is waiting.
+		if round > 0 && due.After(s.clock.Now()) && !s.pause(ctx, due) {
 			break
 		}
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			err := s.scrape(ctx, t)
-			mu.Lock()
-			defer mu.Unlock()
-			result.targets++
-			if err != nil {
-				result.failed++
-				result.first = cmp.Or(result.first, err)
+		group.Add(1)
+		s.underWay.Go(func() {
+			defer group.Done()
+			defer s.store.release(t)
+			if s.enter(ctx, t.target.Namespace) {
+				defer s.leave(t.target.Namespace)
+				s.scrape(ctx, t)
 			}
 		})
 	}
-	wg.Wait()
-	s.store.finish(result)
+	s.store.forgetLayouts()
+	ended := make(chan struct{})
+	s.underWay.Go(func() {
+		group.Wait()
+		close(ended)
+	})
+	return ended
 }
 
-// firstRound reports whether no round has ended yet.
-func (s *Source) firstRound() bool {
+// enter waits for a slot of a namespace, then for one of all; false means that
+// ctx ended before.
+func (s *Source) enter(ctx context.Context, namespace string) bool {
+	share := s.share(namespace)
 	select {
-	case <-s.first:
+	case share <- struct{}{}:
+	case <-ctx.Done():
 		return false
-	default:
-		return true
 	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		<-share
+		return false
+	}
+}
+
+// leave gives both slots back.
+func (s *Source) leave(namespace string) {
+	<-s.slots
+	<-s.share(namespace)
+}
+
+// share returns the slots of a namespace: a quarter of all.
+func (s *Source) share(namespace string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share, ok := s.shares[namespace]
+	if !ok {
+		share = make(chan struct{}, max(1, s.options.Concurrency/4))
+		s.shares[namespace] = share
+	}
+	return share
 }
 
 // tasks returns the pages of a round in a steady order. A list that cannot be
 // had leaves its targets as they were.
-func (s *Source) tasks(ctx context.Context) ([]task, outcome) {
+func (s *Source) tasks(ctx context.Context, round int) []task {
 	var tasks []task
-	var result outcome
-	for k, list := range map[kind]Targets{servingPod: s.options.Pods, endpointPicker: s.options.Pickers} {
-		targets, err := list(ctx)
-		if err != nil {
-			result = outcome{targets: result.targets + 1, failed: result.failed + 1, first: fmt.Errorf("listing what to scrape: %w", err)}
-			continue
-		}
-		if k == servingPod && s.options.PickersOnly {
+	var unlisted error
+	for _, list := range []struct {
+		kind kind
+		of   Targets
+	}{{servingPod, s.options.Pods}, {endpointPicker, s.options.Pickers}} {
+		targets, err := list.of(ctx)
+		switch {
+		case err != nil:
+			unlisted = cmp.Or(unlisted, fmt.Errorf("listing what to scrape: %w", err))
+		case list.kind == servingPod && s.options.PickersOnly:
 			s.store.speakFor(targets)
-			continue
-		}
-		s.store.retain(k, targets)
-		for _, t := range targets {
-			tasks = append(tasks, task{k, t})
+		default:
+			s.store.retain(list.kind, targets)
+			for _, t := range targets {
+				tasks = append(tasks, task{list.kind, t})
+			}
 		}
 	}
+	s.store.listed(unlisted)
 	slices.SortFunc(tasks, func(a, b task) int {
-		return cmp.Or(strings.Compare(a.target.Namespace, b.target.Namespace), strings.Compare(a.target.Pod, b.target.Pod),
-			strings.Compare(a.target.URL, b.target.URL), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(compareTargets(a.target, b.target), cmp.Compare(a.kind, b.kind))
 	})
-	return tasks, result
+	return slices.DeleteFunc(tasks, func(t task) bool { return !s.store.take(t, round) })
 }
 
 // scrape reads one page into the store.
-func (s *Source) scrape(ctx context.Context, t task) error {
+func (s *Source) scrape(ctx context.Context, t task) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	start := s.clock.Now()
+	start := s.clock.Now().Truncate(time.Millisecond) // as a store counts
 	points, err := s.read(ctx, t)
 	s.options.Observe(s.clock.Since(start), err)
 	if err != nil {
-		s.store.fail(t.kind, t.target, start)
-		return fmt.Errorf("scraping %s/%s: %w", t.target.Namespace, t.target.Pod, err)
+		s.store.fail(t, start, fmt.Errorf("scraping %s/%s: %w", t.target.Namespace, t.target.Pod, err))
+		return
 	}
-	s.store.add(t.kind, t.target, start, points)
-	return nil
+	s.store.add(t, start, points)
 }
 
 // read fetches and parses one page.
@@ -152,5 +198,12 @@ func (s *Source) read(ctx context.Context, t task) ([]point, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered HTTP %d", t.target.URL, resp.StatusCode)
 	}
-	return readPage(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
+	points, err := readPage(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	if t.kind == servingPod && len(points) > maxSeries {
+		return nil, fmt.Errorf("%w: %d series, and at most %d are kept", errTooLarge, len(points), maxSeries)
+	}
+	return told(points, s.infos), nil
 }

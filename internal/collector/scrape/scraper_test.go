@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -86,6 +87,86 @@ func TestOnePodThatFailsLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
+func TestAPageOfTooManySeriesIsNotKept(t *testing.T) {
+	var many strings.Builder
+	for i := range maxSeries + 1 {
+		fmt.Fprintf(&many, "vllm:num_requests_running{model_name=\"m\",engine=\"%d\"} 1\n", i)
+	}
+	list := serving(t, map[string]http.HandlerFunc{"good": text(vllmPage(1, 0, 0.1, 5)), "bad": text(many.String())})
+	s, _ := scraping(t, Options{Name: "pods", Pods: list("bad", "good")})
+	rows, err := ask(t, s, query.AskRunning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "good", Model: "m", Value: 1})
+}
+
+func TestPodsThatHangDelayNobodyElse(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	answered := make(chan struct{}, 1)
+	list := serving(t, map[string]http.HandlerFunc{"good": func(w http.ResponseWriter, r *http.Request) {
+		text(vllmPage(1, 0, 0.1, 5))(w, r)
+		answered <- struct{}{}
+	}, "bad": hang})
+	var targets []Target
+	for i := range 64 {
+		bad, _ := list("bad")(t.Context())
+		bad[0].Namespace, bad[0].Pod = "elsewhere", fmt.Sprintf("bad-%d", i) // before llm in the order
+		targets = append(targets, bad...)
+	}
+	good, _ := list("good")(t.Context())
+	targets = append(targets, good...)
+	s, clk := scraping(t, Options{
+		Name: "pods", Pods: func(context.Context) ([]Target, error) { return targets, nil },
+		Concurrency: 8, Interval: 5 * time.Second, Timeout: time.Minute,
+	})
+	<-answered
+	for !clk.HasWaiters() {
+		if t.Context().Err() != nil {
+			t.Fatal("the source does not wait for the first round")
+		}
+	}
+	clk.Step(2 * time.Minute) // those who ask do not wait for the others either
+	var rows []query.Row
+	for len(rows) == 0 { // the page has been sent, and may not have been read yet
+		var err error
+		if rows, err = ask(t, s, query.AskRunning); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "good", Model: "m", Value: 1})
+}
+
+func TestAPodThatFailsIsAskedMoreRarely(t *testing.T) {
+	h := &history{}
+	var rounds []int
+	for round := range 24 {
+		if h.due(round) {
+			rounds = append(rounds, round)
+			h.fail(noon, errNothing)
+		}
+	}
+	if want := []int{0, 1, 2, 4, 8, 12, 16, 20}; !slices.Equal(rounds, want) {
+		t.Errorf("got rounds %v, want %v", rounds, want)
+	}
+	h.add(page{at: noon, layout: &layout{}}, time.Minute)
+	if !h.due(21) {
+		t.Error("a pod that answers again is not asked in each round")
+	}
+}
+
+func TestAPodThatIsStartingIsNoFault(t *testing.T) {
+	list := serving(t, nil)
+	s, _ := scraping(t, Options{Name: "pods", Pods: func(ctx context.Context) ([]Target, error) {
+		targets, err := list("a")(ctx)
+		targets[0].Starting = true
+		return targets, err
+	}})
+	if rows, err := ask(t, s, query.AskPages); err != nil || len(rows) != 0 {
+		t.Errorf("got %v, %v; want no rows and no error", rows, err)
+	}
+}
+
 func TestWhenEveryPageFailsTheSourceSaysWhy(t *testing.T) {
 	list := serving(t, nil)
 	s, _ := scraping(t, Options{Name: "pods", Pods: list("a", "b")})
@@ -108,10 +189,10 @@ func TestAPodThatIsGoneIsForgotten(t *testing.T) {
 	both, one := list("a", "b"), list("a")
 	now.Store(&both)
 	s := New(clocktesting.NewFakeClock(noon), Options{Name: "pods", Pods: func(ctx context.Context) ([]Target, error) { return (*now.Load())(ctx) }})
-	s.round(t.Context())
+	<-s.round(t.Context(), 0)
 	now.Store(&one)
 	s.options.Interval = 0 // nothing to spread
-	s.round(t.Context())
+	<-s.round(t.Context(), 1)
 	close(s.first)
 	rows, err := ask(t, s, query.AskRunning)
 	if err != nil {
@@ -192,8 +273,8 @@ func FuzzPage(f *testing.F) {
 		s := newStore("pods", time.Second)
 		target := Target{Namespace: "llm", Pod: "a"}
 		s.retain(servingPod, []Target{target})
-		s.add(servingPod, target, ago(15), points)
-		s.add(servingPod, target, noon, points)
+		s.add(task{servingPod, target}, ago(15), points)
+		s.add(task{servingPod, target}, noon, points)
 		v, err := s.view()
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -19,6 +20,15 @@ type Target struct {
 	Pod       string // whose page it is
 	Model     string // that the pod serves, "" for an endpoint picker
 	URL       string
+	// Starting says that the pod is not Ready: nobody wonders if its page is not
+	// there yet.
+	Starting bool
+}
+
+// key returns t without what changes while it stays the same page.
+func (t Target) key() Target {
+	t.Starting = false
+	return t
 }
 
 // Targets lists what is to be scraped now. It reads caches and answers at once.
@@ -37,7 +47,8 @@ type Options struct {
 	Interval time.Duration
 	// Timeout bounds one scrape. 0 means the interval, but 10s at most.
 	Timeout time.Duration
-	// Concurrency is how many pages may be under way at once. 0 means 32.
+	// Concurrency is how many pages may be under way at once, a quarter of them
+	// of one namespace. 0 means 64.
 	Concurrency int
 	// MaxBytes bounds a page. 0 means 8 MiB.
 	MaxBytes int64
@@ -67,7 +78,7 @@ func (o Options) withDefaults() Options {
 		o.Timeout = min(o.Interval, 10*time.Second)
 	}
 	if o.Concurrency <= 0 {
-		o.Concurrency = 32
+		o.Concurrency = 64
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 8 << 20
@@ -91,6 +102,13 @@ type Source struct {
 	clock   clock.WithTicker
 	store   *store
 	wanted  map[kind]families
+	infos   map[string]query.Series
+	slots   chan struct{} // one for each scrape under way
+	// underWay are the goroutines that Run waits for.
+	underWay sync.WaitGroup
+
+	mu     sync.Mutex
+	shares map[string]chan struct{} // of slots, by namespace
 	// first is closed when every target was scraped once.
 	first chan struct{}
 }
@@ -102,6 +120,8 @@ func New(clk clock.WithTicker, options Options) *Source {
 	options = options.withDefaults()
 	return &Source{
 		options: options, clock: clk, store: newStore(options.Name, options.Interval), first: make(chan struct{}),
+		slots: make(chan struct{}, options.Concurrency), shares: map[string]chan struct{}{},
+		infos:  infos(),
 		wanted: map[kind]families{servingPod: wantedOfPods(), endpointPicker: wantedOfPickers()},
 	}
 }
@@ -110,8 +130,8 @@ func New(clk clock.WithTicker, options Options) *Source {
 var errNothing = errors.New("no page could be scraped")
 
 // Ask answers a question from the pages scraped so far. It waits for the first
-// round of scrapes to end. It fails when no page of the last round could be
-// scraped, though there were some to be.
+// round of scrapes to end, or for as long as that should take. It fails when no
+// page of a Ready pod can be scraped, though there are some to be.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return query.Answer{}, fmt.Errorf("asking the %s backend: %w", s.options.Name, err)

@@ -18,13 +18,8 @@ type store struct {
 	pods    map[Target]*history
 	pickers map[Target]*history
 	models  map[podKey]string // see view
-	outcome outcome
-}
-
-// outcome is how the last round of scrapes went.
-type outcome struct {
-	targets, failed int
-	first           error // of those that failed
+	// unlisted says why the last round did not know what to scrape, nil if it did.
+	unlisted error
 }
 
 func newStore(job string, interval time.Duration) *store {
@@ -55,21 +50,43 @@ func (s *store) histories(k kind) map[Target]*history {
 }
 
 // add records a page of a target, if it is still one.
-func (s *store) add(k kind, t Target, at time.Time, points []point) {
+func (s *store) add(t task, at time.Time, points []point) {
 	l, values := s.layouts.of(points)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h, ok := s.histories(k)[t]; ok {
+	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
 		h.add(page{at: at, layout: l, values: values}, s.span())
 	}
 }
 
-// fail records that a target could not be scraped.
-func (s *store) fail(k kind, t Target, at time.Time) {
+// fail records that a target could not be scraped, and why.
+func (s *store) fail(t task, at time.Time, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h, ok := s.histories(k)[t]; ok {
-		h.fail(at)
+	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
+		h.fail(at, cause)
+	}
+}
+
+// take marks a target as under way and reports whether it is to be scraped in a
+// round: not while it is still under way, nor always while it fails.
+func (s *store) take(t task, round int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.histories(t.kind)[t.target.key()]
+	if !ok || h.underWay || !h.due(round) {
+		return false
+	}
+	h.underWay = true
+	return true
+}
+
+// release ends what take began.
+func (s *store) release(t task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
+		h.underWay = false
 	}
 }
 
@@ -81,16 +98,24 @@ func (s *store) retain(k kind, targets []Target) {
 	held := s.histories(k)
 	now := make(map[Target]bool, len(targets))
 	for _, t := range targets {
-		now[t] = true
-		if _, ok := held[t]; !ok {
-			held[t] = &history{}
+		now[t.key()] = true
+		if _, ok := held[t.key()]; !ok {
+			held[t.key()] = &history{}
 		}
+		held[t.key()].starting = t.Starting
 	}
 	for t := range held {
 		if !now[t] {
 			delete(held, t)
 		}
 	}
+}
+
+// listed notes whether a round knew what to scrape.
+func (s *store) listed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unlisted = err
 }
 
 // speakFor makes the pickers speak for pods.
@@ -104,11 +129,10 @@ func (s *store) speakFor(pods []Target) {
 	s.models = models
 }
 
-// finish ends a round: it notes how it went and forgets layouts out of use.
-func (s *store) finish(o outcome) {
+// forgetLayouts forgets the layouts that no page has any more.
+func (s *store) forgetLayouts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.outcome = o
 	used := map[*layout]bool{}
 	for _, held := range []map[Target]*history{s.pods, s.pickers} {
 		for _, h := range held {
@@ -120,12 +144,42 @@ func (s *store) finish(o outcome) {
 	s.layouts.keep(used)
 }
 
+// fault says why nothing can be scraped, nil when something can or nothing is to
+// be. The lock is held by the caller.
+func (s *store) fault() error {
+	tried, failed := 0, 0
+	var first Target
+	var cause error
+	for _, held := range []map[Target]*history{s.pods, s.pickers} {
+		for t, h := range held {
+			if h.starting || h.failed.IsZero() && len(h.pages) == 0 {
+				continue
+			}
+			tried++
+			if h.failed.IsZero() {
+				continue
+			}
+			failed++
+			if cause == nil || compareTargets(t, first) < 0 {
+				first, cause = t, h.cause
+			}
+		}
+	}
+	switch {
+	case tried == 0:
+		return s.unlisted
+	case failed == tried:
+		return fmt.Errorf("%w: all %d failed, the first with: %w", errNothing, tried, cause)
+	}
+	return nil
+}
+
 // view returns what is known now, or an error when nothing can be scraped.
 func (s *store) view() (view, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if o := s.outcome; o.targets > 0 && o.failed == o.targets {
-		return view{}, fmt.Errorf("%w: all %d failed, the first with: %w", errNothing, o.targets, o.first)
+	if err := s.fault(); err != nil {
+		return view{}, err
 	}
 	v := view{job: s.job, interval: s.interval, models: s.models}
 	for t, h := range s.pods {

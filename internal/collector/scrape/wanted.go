@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
@@ -22,6 +24,46 @@ func wantedOfPods() families {
 		}
 	}
 	return wanted
+}
+
+// infos returns the metrics whose labels are a number, by name.
+func infos() map[string]query.Series {
+	all := map[string]query.Series{}
+	for _, engine := range query.Engines() {
+		for _, q := range query.All() {
+			if r, ok := query.RecipeOf(engine, q); ok && r.Over == query.Info {
+				for _, metric := range r.Of {
+					for _, name := range metric.Names {
+						all[name] = metric
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// told puts in the place of every info metric its number, the largest of a page:
+// each pod has its own, which as a label would make its layout one of its own.
+func told(points []point, infos map[string]query.Series) []point {
+	kept := make([]point, 0, len(points))
+	found := map[string]float64{}
+	for _, p := range points {
+		metric, ok := infos[p.name]
+		if !ok {
+			kept = append(kept, p)
+			continue
+		}
+		s := series{name: p.name, labels: p.labels}
+		row, ok := query.RowOf(query.AskKVCapacity, s.label, p.value)
+		if ok && passes(s, metric) {
+			found[p.name] = max(found[p.name], row.Value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		kept = append(kept, point{name: name, value: found[name]})
+	}
+	return kept
 }
 
 // add adds the families of metrics: a histogram's parts belong to one.
