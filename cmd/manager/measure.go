@@ -76,7 +76,8 @@ func newCollector(m measuring) *collector.Collector {
 		Observe: func(name string, took time.Duration, err error) {
 			m.instruments.ObserveQuery(name, metrics.OutcomeOf(err), took)
 		},
-		ObserveCache: m.instruments.ObserveCache,
+		ObserveCache:    m.instruments.ObserveCache,
+		ObserveCrowding: func(int) { m.instruments.CountError("cache") },
 		ObserveFetch: func(_ time.Duration, err error) {
 			if err != nil {
 				m.instruments.CountError("collector")

@@ -150,9 +150,9 @@ func seenInstead(carried []scaling.ModelKey, model scaling.ModelKey) []string {
 	var here, elsewhere []string
 	for _, key := range carried {
 		if key.Namespace == model.Namespace && len(here) < maxSeen {
-			here = append(here, strings.Clone(key.ID))
+			here = append(here, strings.Clone(cut(key.ID)))
 		} else if len(elsewhere) < maxSeen {
-			elsewhere = append(elsewhere, key.String())
+			elsewhere = append(elsewhere, strings.Clone(cut(key.String())))
 		}
 	}
 	if len(here) > 0 {

@@ -92,6 +92,16 @@ func TestAModelAtZeroDoesNotMissItsFormerPods(t *testing.T) {
 	}
 }
 
+func TestTheNameOfASeenModelIsBounded(t *testing.T) {
+	for _, namespace := range []string{collectortest.Namespace, "zoo"} {
+		source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 1)
+		source.Answer(query.AskPages, foreign(namespace, strings.Repeat("x", 40_000), 0))
+		if got := only(t, source, fleet).SeenModels; len(got) != 1 || len(got[0]) > 600 {
+			t.Errorf("%s: got %d names, the first with %d bytes: a condition holds 32,768", namespace, len(got), len(got[0]))
+		}
+	}
+}
+
 func TestUnjoinedIsBounded(t *testing.T) {
 	source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 1)
 	source.Answer(query.AskPages, podRow(query.PageTime, scrapedAgo(0), ofJob(strings.Repeat("x", 4000)), ofPod("")))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,12 +204,12 @@ func TestAFailedFetchReplacesNothingThatIsLive(t *testing.T) {
 	}
 }
 
-func TestRefreshFetchesWhatWouldNotLiveUntilTheNext(t *testing.T) {
-	c := newCaching(t, collector.Options{RefreshInterval: 10 * time.Second})
+func TestRefreshFetchesWhatWouldNotLiveUntilTheNextHasFetched(t *testing.T) {
+	c := newCaching(t, collector.Options{RefreshInterval: 7 * time.Second})
 	for _, step := range []struct {
 		after time.Duration
 		asks  bool
-	}{{0, true}, {10 * time.Second, false}, {10 * time.Second, true}, {10 * time.Second, false}, {0, false}} {
+	}{{0, true}, {7 * time.Second, false}, {7 * time.Second, false}, {7 * time.Second, true}, {7 * time.Second, false}, {0, false}} {
 		c.pass(step.after)
 		if err := c.Refresh(t.Context(), c.fleet); err != nil {
 			t.Fatal(err)
@@ -227,6 +228,38 @@ func TestRefreshFetchesWhatWouldNotLiveUntilTheNext(t *testing.T) {
 	if err := c.Refresh(t.Context(), scaling.Fleet{At: t0}); err != nil || c.asked() != 0 {
 		t.Errorf("without models: %v", err)
 	}
+}
+
+func TestNobodyWaitsWhileAFetchIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, fleet := serving(1, 1, busy)
+		var took atomic.Int64
+		c := collector.New(unsteadySource{source, &took}, clock.RealClock{}, collector.Options{
+			Concurrency: 20, Cache: cache.New(clock.RealClock{}, cache.Options{}), TTL: cache.DefaultTTL,
+		})
+		passes := 0
+		for _, fetch := range []time.Duration{100 * time.Millisecond, 2 * time.Second, time.Second, 100 * time.Millisecond, 4 * time.Second} {
+			began := time.Now()
+			took.Store(int64(fetch))
+			source.Forget()
+			go func() {
+				if err := c.Refresh(t.Context(), fleet); err != nil {
+					t.Error(err)
+				}
+			}()
+			for passes > 0 && time.Since(began) < 15*time.Second {
+				if before := time.Now(); c.Collect(t.Context(), fleet) != nil && time.Since(before) > 0 {
+					t.Errorf("pass %d, %s after it began: a cycle waited for %s", passes, before.Sub(began), time.Since(before))
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			time.Sleep(time.Until(began.Add(15 * time.Second)))
+			if len(source.Calls()) == 0 {
+				t.Errorf("pass %d fetched nothing, and fetching is due every 15s", passes)
+			}
+			passes++
+		}
+	})
 }
 
 func TestQuietModelsAreKeptLonger(t *testing.T) {
@@ -342,6 +375,16 @@ func TestAFetchForOtherModelsIsNotShared(t *testing.T) {
 			t.Errorf("asked %d questions, want two collections of %d", n, len(regular))
 		}
 	})
+}
+
+// unsteadySource takes as long for each question as is set at the moment.
+type unsteadySource struct {
+	collector.Source
+	takes *atomic.Int64
+}
+
+func (s unsteadySource) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
+	return slowSource{s.Source, time.Duration(s.takes.Load())}.Ask(ctx, request)
 }
 
 // slowSource takes its time over every answer.

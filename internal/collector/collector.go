@@ -3,6 +3,8 @@ package collector
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,90 +18,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Options are the settings of a Collector. The zero value works and caches
-// nothing.
-type Options struct {
-	// Concurrency is how many questions may be under way at once. 0 means 6.
-	Concurrency int
-	// QueryTimeout bounds one question, with what the Source tries again. 0 means
-	// 10s.
-	QueryTimeout time.Duration
-	// Budget bounds a collection with all of its questions. 0 means 30s.
-	Budget time.Duration
-	// Limits are the least ages for Fresh and Aging. A limit of 0 means that of
-	// DefaultLimits.
-	Limits Limits
-	// Namespaces restricts every question. Empty means the whole cluster.
-	Namespaces []string
-	// Percentiles says which models have a latency objective: only their
-	// histograms are asked for. Nil means none.
-	Percentiles func(scaling.ModelKey) bool
-	// Cache keeps complete measurements. Nil means cache.NoOp.
-	Cache cache.Cache
-	// TTL says for how long, and so how much longer pages count as Fresh. Nil
-	// means cache.DefaultTTL; without a cache it has no effect.
-	TTL cache.Policy
-	// RefreshInterval is how often Refresh is called: it fetches what would not
-	// live until the next call. 0 means 15s.
-	RefreshInterval time.Duration
-	// Observe is told of every question after it ended: its name, how long it took
-	// and its error. One call at a time, in the order of the catalogue within each
-	// round of questions. Nil means nobody listens.
-	Observe func(name string, took time.Duration, err error)
-	// ObserveFetch is told of every fetch after it ended, whoever wanted it: how
-	// long it took, and the error because of which it is not kept. One call at a
-	// time. Nil means nobody listens.
-	ObserveFetch func(took time.Duration, err error)
-	// ObserveCache is told of every Collect: for how many models there was a live
-	// entry and for how many there was none. It may be called side by side. Nil
-	// means nobody listens.
-	ObserveCache func(hits, misses int)
-}
-
-// withDefaults returns o with every unset field filled in.
-func (o Options) withDefaults() Options {
-	if o.Concurrency <= 0 {
-		o.Concurrency = 6
-	}
-	if o.QueryTimeout <= 0 {
-		o.QueryTimeout = 10 * time.Second
-	}
-	if o.Budget <= 0 {
-		o.Budget = 30 * time.Second
-	}
-	if o.Limits.Fresh <= 0 {
-		o.Limits.Fresh = DefaultLimits().Fresh
-	}
-	if o.Limits.Aging <= 0 {
-		o.Limits.Aging = DefaultLimits().Aging
-	}
-	if o.Percentiles == nil {
-		o.Percentiles = func(scaling.ModelKey) bool { return false }
-	}
-	if o.Cache == nil {
-		o.Cache = cache.NoOp{}
-	}
-	if o.TTL == nil {
-		o.TTL = cache.DefaultTTL
-	}
-	if _, off := o.Cache.(cache.NoOp); off {
-		o.TTL = cache.Fixed(0)
-	}
-	if o.RefreshInterval <= 0 {
-		o.RefreshInterval = 15 * time.Second
-	}
-	if o.Observe == nil {
-		o.Observe = func(string, time.Duration, error) {}
-	}
-	if o.ObserveFetch == nil {
-		o.ObserveFetch = func(time.Duration, error) {}
-	}
-	if o.ObserveCache == nil {
-		o.ObserveCache = func(int, int) {}
-	}
-	return o
-}
-
 // Collector measures a fleet through a Source. What it keeps between two
 // collections is in its cache. It is safe for concurrent use.
 type Collector struct {
@@ -107,8 +25,9 @@ type Collector struct {
 	clock  clock.PassiveClock
 	opts   Options
 
-	mu     sync.Mutex
-	flight *flight // under way, nil if none
+	mu      sync.Mutex
+	flight  *flight // under way, nil if none
+	crowded bool    // at the last complete fetch the cache had not enough room
 }
 
 var _ cycle.Collector = (*Collector)(nil)
@@ -141,18 +60,60 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 	sheets, missing := c.cached(models)
 	c.opts.ObserveCache(len(models)-len(missing), len(missing))
 	log := logr.FromContextOrDiscard(ctx).V(1)
-	var fault string
 	if len(missing) == 0 {
 		log.Info("Using cached replica metrics", "age", c.oldest(sheets).String(), "models", len(models))
-	} else {
-		log.Info("Cache miss for replica metrics, fetching from the source",
-			"namespace", missing[0].Namespace, "model", missing[0].ID, "models", len(missing))
-		m := c.measure(ctx, fleet)
-		fault = m.fault
-		for model, s := range m.sheets {
-			if sheets[model] == nil || m.err == nil {
-				sheets[model] = s
-			}
+		return c.join(fleet, models, sheets, &measurement{})
+	}
+	log.Info("Cache miss for replica metrics, fetching from the source",
+		"namespace", missing[0].Namespace, "model", missing[0].ID, "models", len(missing))
+	return c.join(fleet, models, sheets, c.measure(ctx, fleet))
+}
+
+// Refresh fetches if the entry of any model of the fleet is missing or would
+// expire while the next call fetches, and returns why the result is not complete
+// and was not kept. What is kept stays, then.
+func (c *Collector) Refresh(ctx context.Context, fleet scaling.Fleet) error {
+	return c.refresh(ctx, fleet, fleet.Models()).err
+}
+
+// Look refreshes, and returns what a Collect would return then. It fetches once
+// at most: where that fails, or the cache has not enough room, it makes do with
+// what the fetch brought. What it finds in the cache is not counted as used.
+func (c *Collector) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Snapshot, error) {
+	models := fleet.Models()
+	m := c.refresh(ctx, fleet, models)
+	now := c.clock.Now()
+	sheets := make(map[scaling.ModelKey]*sheet, len(models))
+	for _, model := range models {
+		entry, ok := c.opts.Cache.Peek(Key(model.Model))
+		if s, is := entry.Value.(*sheet); ok && is && entry.Expires().After(now) {
+			sheets[model.Model] = s
+		}
+	}
+	return c.join(fleet, models, sheets, m), m.err
+}
+
+// refresh fetches if that is due; else it returns a measurement of nothing.
+func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []scaling.ModelVariants) *measurement {
+	// The next call begins after one interval, and is given another to fetch:
+	// entries live from the end of a fetch on, so that those that just outlive the
+	// beginning of the next expire while it is under way.
+	next := c.clock.Now().Add(2 * c.opts.RefreshInterval)
+	for _, model := range models {
+		if entry, ok := c.opts.Cache.Peek(Key(model.Model)); !ok || !entry.Expires().After(next) {
+			return c.measure(ctx, fleet)
+		}
+	}
+	return &measurement{}
+}
+
+// join returns the snapshots of the models: from the live entries, and from a
+// measurement where there is none or the measurement is complete. The map of
+// entries is used up.
+func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*sheet, m *measurement) []scaling.Snapshot {
+	for model, s := range m.sheets {
+		if sheets[model] == nil || m.err == nil {
+			sheets[model] = s
 		}
 	}
 	now := c.clock.Now()
@@ -162,26 +123,10 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 		if s := sheets[model.Model]; s != nil {
 			snapshots[i] = s.snapshot(fleet.At, model, pods, now)
 		} else {
-			snapshots[i] = faulted(fleet.At, model, pods, fault)
+			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
 		}
 	}
 	return snapshots
-}
-
-// Refresh fetches if the entry of any model of the fleet is missing or would
-// expire before the next call, and returns why the result is not complete and
-// was not kept. What is kept stays, then.
-func (c *Collector) Refresh(ctx context.Context, fleet scaling.Fleet) error {
-	next := c.clock.Now().Add(c.opts.RefreshInterval)
-	due := false
-	for _, model := range fleet.Models() {
-		entry, ok := c.opts.Cache.Peek(Key(model.Model))
-		due = due || !ok || !entry.Expires().After(next)
-	}
-	if !due {
-		return nil
-	}
-	return c.measure(ctx, fleet).err
 }
 
 // cached returns the sheets of the models that have a live entry, and the
@@ -199,18 +144,39 @@ func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.Mo
 	return found, missing
 }
 
-// keep puts a complete measurement into the cache.
-func (c *Collector) keep(m *measurement) {
+// keep puts a complete measurement, which was begun at since, into the cache, and
+// says when that has not enough room.
+func (c *Collector) keep(ctx context.Context, m *measurement, since cache.Mark) {
 	if m.err != nil {
 		return
 	}
-	for model, s := range m.sheets {
+	for _, model := range slices.SortedFunc(maps.Keys(m.sheets), scaling.ModelKey.Compare) {
+		s := m.sheets[model]
 		last, _ := c.opts.Cache.Peek(Key(model))
 		moved := 1.0
 		if before, ok := last.Value.(*sheet); ok {
 			moved = s.movedSince(before)
 		}
-		c.opts.Cache.Put(Key(model), s, c.opts.TTL.TTL(last.TTL, moved))
+		c.opts.Cache.Put(Key(model), s, c.opts.TTL.TTL(last.TTL, moved), since)
+	}
+	c.reportCrowding(ctx, len(m.sheets))
+}
+
+// reportCrowding tells of a cache that is too small for so many models, and logs
+// when that begins: from then on every cycle waits for the source.
+func (c *Collector) reportCrowding(ctx context.Context, models int) {
+	room := c.opts.Cache.Capacity()
+	crowded := room > 0 && models > room // without room it is off
+	c.mu.Lock()
+	began := crowded && !c.crowded
+	c.crowded = crowded
+	c.mu.Unlock()
+	if crowded {
+		c.opts.ObserveCrowding(models)
+	}
+	if began {
+		logr.FromContextOrDiscard(ctx).Info("the cache holds fewer measurements than there are models, so every cycle has to fetch: "+
+			"raise PROMETHEUS_METRICS_CACHE_MAX_ENTRIES to the number of models", "entries", room, "models", models)
 	}
 }
 
@@ -229,9 +195,13 @@ const faultLength = 512
 
 // sentence returns text on one line, within faultLength.
 func sentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	return cut(strings.Join(strings.Fields(text), " "))
+}
+
+// cut returns text within faultLength.
+func cut(text string) string {
 	if len(text) > faultLength {
-		text = strings.ToValidUTF8(text[:faultLength], "") + "..."
+		return strings.ToValidUTF8(text[:faultLength], "") + "..."
 	}
 	return text
 }

@@ -30,7 +30,12 @@
 // moment. So a pod that is gone never counts, whatever the cache holds. Only a
 // complete measurement, of which no question failed, is kept. One that is not
 // serves those who wait for it, in the models that have no live entry, and is
-// dropped. All who need a fetch at the same time share one.
+// dropped. All who need a fetch at the same time share one, and its failure: who
+// waited for a fetch that failed does not try again, and no collection takes
+// longer than one budget, waiting included. An entry that is invalidated while a
+// fetch is under way is not kept when that ends. A cache with room for fewer
+// models than there are is told of (Options.ObserveCrowding) and logged: what was
+// fetched serves who asked, and every cycle fetches.
 //
 // # What a missing number means
 //
@@ -48,7 +53,7 @@
 // What a Fresh page leaves out depends on the kind of number:
 //
 //	gauge of a pod                     Absent
-//	rate of a counter                  0 if the growth of the gauges is known, else Absent
+//	rate of a counter                  0 if every page is Fresh and the growth of the gauges known, else Absent
 //	mean, while nothing was completed  NotApplicable
 //	mean, otherwise                    Absent
 //	prefix cache hits                  NotApplicable
@@ -60,9 +65,24 @@
 // that holds requests. A replica that is Ready and has no page has a sample
 // without readings and without a time: it is young, or silent.
 //
-// For the numbers of a model, the page is the freshest of its live pods; for
-// the gateway's it is that of an endpoint picker in the model's namespace. A
-// question that fails makes its readings Absent. When the one for the pages
+// The numbers of a model, its rates, means and buckets, are added up over its
+// pods by the source, so one pod that is out of reach makes all of them a lower
+// bound. They are as fresh as the freshest page of its live pods, but Aging at
+// best while a pod that is Ready has no Fresh page; the 0 of a counter that is
+// missing needs a Fresh page of every Ready pod. A pod that became Ready less
+// than two scrape intervals and the longest TTL ago, and was never scraped, makes
+// nothing Aging, or no rollout would ever see a Fresh number. When a pod became
+// Ready is known of the newest of each variant only, so one pod of a variant is
+// forgiven at a time and any other counts as missing.
+//
+// For the gateway's numbers the page is that of an endpoint picker in the model's
+// namespace. What it holds under no name is of the only model of the namespace.
+// What it holds under a name that no model of the fleet bears, of an adapter, an
+// alias, or a model that nobody scales, is added to the queue of the only model,
+// which is Aging at best then: it may be another's. Where the namespace has
+// several models, both make the queue of each that has none of its own Absent.
+//
+// A question that fails makes its readings Absent. When the one for the pages
 // fails, or every one of the second round does, nothing can be said, and
 // Snapshot.Fault names the cause.
 //
@@ -84,8 +104,9 @@
 // goes past it. A shrinking backlog is not subtracted: a pod that is killed
 // takes its requests with it, which looks the same. Requests that a client
 // abandons are in neither. Where the growth is unknown, or a picker that was
-// seen cannot be asked, the rest is a lower bound and the reading at best Aging:
-// it may justify growth and never a reduction.
+// seen cannot be asked or holds requests that may be the model's under another
+// name, the rest is a lower bound and the reading at best Aging: it may justify
+// growth and never a reduction.
 //
 // # Another backend, another cache
 //

@@ -20,9 +20,17 @@ type measurement struct {
 
 // covers reports whether m is about every model of the fleet.
 func (m *measurement) covers(fleet scaling.Fleet) bool {
-	return m.fault != "" || !slices.ContainsFunc(fleet.Variants, func(v scaling.Variant) bool {
+	return !slices.ContainsFunc(fleet.Variants, func(v scaling.Variant) bool {
 		return m.sheets[v.Model] == nil
 	})
+}
+
+// reason says why a model has no sheet.
+func (m *measurement) reason() string {
+	if m.fault == "" && m.err != nil {
+		return sentence(m.err.Error()) // it shared a fetch for others
+	}
+	return m.fault
 }
 
 // answer is what came back for one question.
@@ -98,13 +106,13 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	if len(got[query.AskQuiet].Rows) > 0 {
 		c.ask(ctx, &got, request, query.AskStuck)
 	}
-	s := &survey{at: got.at(), asked: asked, window: request.Window}
+	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
+	s := &survey{at: got.at(), asked: asked, window: request.Window, grace: limits.grace()}
 	for ask, one := range got {
 		if one.err != nil {
 			s.failed = s.failed.with(query.Question(ask))
 		}
 	}
-	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
 	return &measurement{sheets: buildSheets(s, fleet, pods, limits, percentiles, &got), err: got.err()}
 }
 

@@ -13,30 +13,34 @@ type flight struct {
 	result *measurement // set before done is closed; nil if whoever fetched gave up
 }
 
-// measure fetches, or waits for the fetch that is under way if that is about the
-// same models. Of all who call at once, one asks; the others wait for it, each as
-// long as its own context. One that gives up does not spoil the others' answer:
-// the next asks instead.
+// measure fetches, or waits for the fetch that is under way. Of all who call at
+// once, one asks; the others wait for it, each as long as its own context, and
+// take its outcome if it is about the same models, or failed: what one just found
+// to fail, the next does not try. One that gives up does not spoil the others'
+// answer: the next asks instead. Waiting and asking together stay within the
+// budget.
 func (c *Collector) measure(ctx context.Context, fleet scaling.Fleet) *measurement {
-	for {
-		f, leads := c.join()
+	left, cancel := context.WithTimeout(ctx, c.opts.Budget)
+	defer cancel()
+	for limit := ctx; ; limit = left {
+		f, leads := c.board()
 		if leads {
-			return c.lead(ctx, f, fleet)
+			return c.lead(limit, f, fleet)
 		}
 		select {
 		case <-f.done:
-		case <-ctx.Done():
-			err := fmt.Errorf("waiting for the collection under way: %w", ctx.Err())
+		case <-left.Done():
+			err := fmt.Errorf("waiting for the collection under way: %w", left.Err())
 			return &measurement{err: err, fault: sentence(err.Error())}
 		}
-		if f.result != nil && f.result.covers(fleet) {
+		if f.result != nil && (f.result.err != nil || f.result.covers(fleet)) {
 			return f.result
 		}
 	}
 }
 
-// join returns the flight under way, or a new one that the caller leads.
-func (c *Collector) join() (f *flight, leads bool) {
+// board returns the flight under way, or a new one that the caller leads.
+func (c *Collector) board() (f *flight, leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.flight == nil {
@@ -46,7 +50,8 @@ func (c *Collector) join() (f *flight, leads bool) {
 	return c.flight, false
 }
 
-// lead fetches on behalf of everybody.
+// lead fetches on behalf of everybody. A failure for which the end of ctx may be
+// the cause is the caller's own.
 func (c *Collector) lead(ctx context.Context, f *flight, fleet scaling.Fleet) *measurement {
 	defer func() {
 		c.mu.Lock()
@@ -54,9 +59,9 @@ func (c *Collector) lead(ctx context.Context, f *flight, fleet scaling.Fleet) *m
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	began := c.clock.Now()
+	began, mark := c.clock.Now(), c.opts.Cache.Mark()
 	m := c.fetch(ctx, fleet)
-	c.keep(m)
+	c.keep(ctx, m, mark)
 	c.opts.ObserveFetch(c.clock.Since(began), m.err)
 	if m.err == nil || ctx.Err() == nil {
 		f.result = m

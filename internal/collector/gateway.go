@@ -1,7 +1,9 @@
 package collector
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -12,9 +14,12 @@ type picker struct {
 	page     page    // of the freshest picker with flow control; zero if never seen
 	queue    float64 // requests; NaN where there is no row, garbage where it is no number
 	arrivals float64 // requests/s, likewise
-	// unnamed: requests wait or arrive, and nobody says for which of several
-	// models.
+	// unnamed: requests wait or arrive which may be meant for the model, and
+	// nobody says so.
 	unnamed bool
+	// guessed: part of the queue stands under names of no model of the fleet, and
+	// may be another's.
+	guessed bool
 }
 
 // readPickers reads the answer to query.AskGateway.
@@ -46,6 +51,7 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 		}
 		of[key] = v
 	}
+	strangers := b.strangers(queues)
 	for model, one := range b {
 		p := picker{page: pages[model.Namespace]}
 		// The oldest pickers name no model: with one model in the namespace it can
@@ -55,7 +61,39 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 		p.queue, unnamed[0] = pick(queues, model, alone)
 		p.arrivals, unnamed[1] = pick(arrivals, model, alone)
 		p.unnamed = unnamed[0] || unnamed[1]
+		p.meet(strangers[model.Namespace], alone)
 		one.sheet.picker = p
+	}
+}
+
+// strangers returns, per namespace, how many requests wait under names that no
+// model of the fleet bears: of adapters, of aliases, or of models that nobody
+// scales. Where one of them is no number, nor is the sum.
+func (b builders) strangers(queues map[scaling.ModelKey]float64) map[string]float64 {
+	sums := map[string]float64{}
+	for _, key := range slices.SortedFunc(maps.Keys(queues), scaling.ModelKey.Compare) {
+		if key.ID != "" && b[key] == nil {
+			sums[key.Namespace] += queues[key]
+		}
+	}
+	return sums
+}
+
+// meet takes into account how many requests wait under names of no model of the
+// fleet. A model that is alone in its namespace may well be the one that serves
+// them, so they are added to its own. Of several, each that has no queue of its
+// own may be.
+func (p *picker) meet(strangers float64, alone bool) {
+	switch {
+	case strangers == 0:
+	case alone && strangers > 0:
+		p.guessed = true
+		if math.IsNaN(p.queue) {
+			p.queue = 0
+		}
+		p.queue += strangers
+	case math.IsNaN(p.queue):
+		p.unnamed = true
 	}
 }
 
@@ -77,6 +115,9 @@ func pick(of map[scaling.ModelKey]float64, model scaling.ModelKey, alone bool) (
 // gatewayQueue returns the requests that wait in front of the model.
 func (s *sheet) gatewayQueue(now int64) scaling.Reading {
 	state := s.picker.page.state(now)
+	if s.picker.guessed {
+		state = min(state, scaling.Aging)
+	}
 	switch {
 	case s.survey.failed.has(query.AskGateway):
 		return scaling.Reading{}
@@ -99,6 +140,9 @@ func (s *sheet) gatewayQueue(now int64) scaling.Reading {
 // cannot be asked, the estimate is a lower bound.
 func (s *sheet) atGateway(engines scaling.Reading, now int64) scaling.Reading {
 	state := s.picker.page.state(now)
+	if s.picker.guessed {
+		state = min(state, scaling.Aging)
+	}
 	bound := engines
 	if engines.Known() {
 		bound = scaling.Measured(engines.Value, min(engines.State, scaling.Aging))

@@ -49,10 +49,9 @@ func (s *sheet) flow(q query.Quantity) row {
 	return row{value: *s.flows.of(q), answered: !s.survey.failed.has(ask)}
 }
 
-// load returns what the model is asked to do, given the state of the freshest
-// page of its live pods.
-func (s *sheet) load(page scaling.Freshness, now int64) scaling.Load {
-	completions := s.completions(page)
+// load returns what the model is asked to do, given the pages of its live pods.
+func (s *sheet) load(pages *standing, now int64) scaling.Load {
+	page, completions := pages.page(), s.completions(pages)
 	none := completions.State == scaling.Fresh && completions.Value == 0
 	load := scaling.Load{
 		ArrivalRate:  s.atGateway(s.arrivals(completions), now),
@@ -72,15 +71,15 @@ func (s *sheet) load(page scaling.Freshness, now int64) scaling.Load {
 }
 
 // completions returns the rate at which requests finish. A counter that is
-// missing from a page that was just scraped has counted nothing, if the store is
-// old enough to compare two scrapes of that page: the growth of the gauges shows
-// that.
-func (s *sheet) completions(page scaling.Freshness) scaling.Reading {
+// missing from the page of every Ready pod, each just scraped, has counted
+// nothing, if the store is old enough to compare two scrapes: the growth of the
+// gauges shows that.
+func (s *sheet) completions(pages *standing) scaling.Reading {
 	r := s.flow(query.Completions)
-	if r.answered && !r.found() && page == scaling.Fresh && s.flow(query.InFlightGrowth).found() {
+	if r.answered && !r.found() && pages.whole() && s.flow(query.InFlightGrowth).found() {
 		return scaling.Measured(0, scaling.Fresh)
 	}
-	return r.reading(page)
+	return r.reading(pages.page())
 }
 
 // arrivals returns the arrival rate as the engines show it.

@@ -83,6 +83,9 @@ func TestGatewayRaisesArrivals(t *testing.T) {
 		{"it names no model and there are two", 2, []query.Row{seen(0), arrivals("", 9)}, query.AskPages, aging(4)},
 		{"it names no model, there are two and nothing came", 2, []query.Row{seen(0), arrivals("", 0)}, query.AskPages, fresh(4)},
 		{"it holds requests of some model", 2, []query.Row{seen(0), held("", 9)}, query.AskPages, aging(4)},
+		{"it holds requests under an alias", 2, []query.Row{seen(0), held("alias", 9)}, query.AskPages, aging(4)},
+		{"it holds requests under an alias and counts the model", 2, []query.Row{seen(0), held("m000", 0), held("alias", 9), arrivals("m000", 6)}, query.AskPages, fresh(6)},
+		{"it holds requests that may be of the only model", 1, []query.Row{seen(0), held("alias", 9), arrivals("m000", 6)}, query.AskPages, aging(6)},
 		{"the larger of duplicates", 1, []query.Row{seen(0), arrivals("m000", 9), arrivals("m000", 8), arrivals("m000", math.NaN())}, query.AskPages, fresh(9)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -153,28 +156,6 @@ func TestAnswersOfOneTokenHaveNoITL(t *testing.T) {
 	}
 }
 
-func TestModelIsAsFreshAsItsFreshestPod(t *testing.T) {
-	source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 3)
-	old, older, newest := fleet, fleet, fleet
-	old.Pods, older.Pods, newest.Pods = fleet.Pods[0:1], fleet.Pods[1:2], fleet.Pods[2:3]
-	page := busy
-	page.Age = 20 * time.Minute
-	source.Serve(older, page)
-	want := []scaling.Freshness{scaling.Stale, scaling.Aging, scaling.Fresh}
-	for i, step := range []struct {
-		fleet scaling.Fleet
-		age   time.Duration
-	}{{}, {old, 2 * time.Minute}, {newest, time.Second}} {
-		if step.age > 0 {
-			page.Age = step.age
-			source.Serve(step.fleet, page)
-		}
-		if got := only(t, source, fleet).Load.TTFT.State; got != want[i] {
-			t.Errorf("step %d: got %v, want %v", i, got, want[i])
-		}
-	}
-}
-
 func TestGatewayQueue(t *testing.T) {
 	named := func(v float64, model string) query.Row {
 		return collectortest.ModelRow(query.GatewayQueue, collectortest.Namespace, model, v)
@@ -200,6 +181,16 @@ func TestGatewayQueue(t *testing.T) {
 		{"no model named and two there", 2, []query.Row{seen(0), named(3, "")}, scaling.Reading{}},
 		{"no model named, two there and nothing held", 2, []query.Row{seen(0), named(0, "")}, fresh(0)},
 		{"no number", 1, []query.Row{seen(0), named(math.NaN(), "m000")}, scaling.Reading{}},
+		{"adapters of the only model, as it seems", 1, []query.Row{seen(0), named(500, "adapter"), named(2, "alias")}, aging(502)},
+		{"adapters beside the only model", 1, []query.Row{seen(0), named(0, "m000"), named(500, "adapter")}, aging(500)},
+		{"adapters of a model whose picker is late", 1, []query.Row{seen(2 * time.Minute), named(500, "adapter")}, aging(500)},
+		{"adapters of a model whose picker is gone", 1, []query.Row{seen(10 * time.Minute), named(500, "adapter")}, scaling.Reading{Value: 500, State: scaling.Stale}},
+		{"an adapter without requests", 1, []query.Row{seen(0), named(0, "adapter")}, fresh(0)},
+		{"an adapter whose number is none", 1, []query.Row{seen(0), named(math.NaN(), "adapter")}, scaling.Reading{}},
+		{"adapters of one of two models", 2, []query.Row{seen(0), named(500, "adapter")}, scaling.Reading{}},
+		{"adapters beside two models, this one with a queue", 2, []query.Row{seen(0), named(3, "m000"), named(500, "adapter")}, fresh(3)},
+		{"an adapter of two models without requests", 2, []query.Row{seen(0), named(0, "adapter")}, fresh(0)},
+		{"adapters elsewhere", 1, []query.Row{seen(0), collectortest.ModelRow(query.GatewayQueue, "other", "adapter", 500)}, fresh(0)},
 		{"a time that is no number", 1, []query.Row{collectortest.ModelRow(query.GatewaySeen, collectortest.Namespace, "", math.NaN())}, scaling.Reading{State: scaling.NotApplicable}},
 		{"elsewhere", 1, []query.Row{collectortest.ModelRow(query.GatewaySeen, "other", "", scrapedAgo(0))}, scaling.Reading{State: scaling.NotApplicable}},
 	} {

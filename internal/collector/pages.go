@@ -128,6 +128,10 @@ func (l limits) page(j job, at float64) page {
 	return p
 }
 
+// grace returns for how long after it became Ready a pod need not have a page:
+// one scrape may be missed, and the answer may be a kept one.
+func (l limits) grace() time.Duration { return 2*l.intervals.longest() + l.ttl }
+
 // gateway returns the page of an endpoint picker, whose own interval nobody
 // asks for.
 func (l limits) gateway(at float64) page {

@@ -33,6 +33,7 @@ type survey struct {
 	at     time.Time // of the answers, on the source's clock
 	asked  time.Time // when the fetch began, on the manager's
 	window time.Duration
+	grace  time.Duration // for which a pod may be Ready before it must have a page
 	failed questions
 }
 

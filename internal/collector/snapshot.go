@@ -21,11 +21,11 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 		Variants: model.Variants,
 	}
 	instant := s.survey.now(now)
-	freshest, reports := scaling.Absent, false
+	pages, reports := newStanding(model.Variants, at, s.survey.grace), false
 	for _, i := range pods.byModel[model.Model] {
 		row := s.join(pods, i)
 		state := row.page.state(instant)
-		freshest = max(freshest, state)
+		pages.add(pods.pods[i], row.page, state)
 		r := s.sample(&row, state)
 		r.Pod, r.Variant, r.Ready = pods.pods[i].Name, pods.pods[i].Variant, pods.pods[i].Ready
 		if r.Ready || r.Reports() {
@@ -34,7 +34,7 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 		}
 	}
 	sortReplicas(snap.Replicas)
-	snap.Load = s.load(freshest, instant)
+	snap.Load = s.load(&pages, instant)
 	if !reports {
 		snap.SeenModels, snap.Unjoined = s.seen, s.unjoined
 	}

@@ -73,8 +73,9 @@ type Snapshot struct {
 	// Fault says why the readings are missing when the source itself failed,
 	// "" when it answered.
 	Fault string `json:"fault,omitempty"`
-	// SeenModels lists the model names that the source does carry in this
-	// namespace when it carries none for this model, sorted.
+	// SeenModels lists the model names that the source does carry when it carries
+	// none for this model, sorted: those of the namespace, else all of them as
+	// namespace/name.
 	SeenModels []string `json:"seenModels,omitempty"`
 	// Unjoined says in one sentence why series that name the model belong to none
 	// of its pods, with an example; "" when they do or when there are none.

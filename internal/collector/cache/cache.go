@@ -10,12 +10,19 @@ type Cache interface {
 	Get(key string) (Entry, bool)
 	// Peek returns what is kept under key, live or expired, and counts nothing.
 	Peek(key string) (Entry, bool)
+	// Mark returns the present point in the sequence of invalidations, for a later
+	// Put.
+	Mark() Mark
 	// Put keeps value under key for ttl from now, in place of what was there. A
-	// ttl that is not positive keeps nothing.
-	Put(key string, value Value, ttl time.Duration)
+	// ttl that is not positive keeps nothing, and neither does a key that was
+	// invalidated after since, when the value began to be made: it may hold what
+	// was to be dropped.
+	Put(key string, value Value, ttl time.Duration, since Mark)
 	// Invalidate drops every entry whose key begins with prefix, and returns how
 	// many those were. The empty prefix drops all.
 	Invalidate(prefix string) int
+	// Capacity returns how many entries are kept at most, 0 for none.
+	Capacity() int
 	// Entries describes what is kept, sorted by key.
 	Entries() []Entry
 	// Stats returns what was counted so far.
@@ -27,6 +34,9 @@ type Value interface {
 	// Size returns about how much memory the value holds, in bytes.
 	Size() int
 }
+
+// Mark is a point in the sequence of a Cache's invalidations.
+type Mark uint64
 
 // Entry is a value and its time.
 type Entry struct {
@@ -62,11 +72,17 @@ func (NoOp) Get(string) (Entry, bool) { return Entry{}, false }
 // Peek finds nothing.
 func (NoOp) Peek(string) (Entry, bool) { return Entry{}, false }
 
+// Mark returns the only point there is.
+func (NoOp) Mark() Mark { return 0 }
+
 // Put keeps nothing.
-func (NoOp) Put(string, Value, time.Duration) {}
+func (NoOp) Put(string, Value, time.Duration, Mark) {}
 
 // Invalidate drops nothing.
 func (NoOp) Invalidate(string) int { return 0 }
+
+// Capacity is none.
+func (NoOp) Capacity() int { return 0 }
 
 // Entries lists nothing.
 func (NoOp) Entries() []Entry { return nil }

@@ -39,7 +39,7 @@ func keys(c cache.Cache) []string {
 func TestEntryLivesForItsTTL(t *testing.T) {
 	clk := testingclock.NewFakeClock(t0)
 	c := cache.New(clk, cache.Options{})
-	c.Put("a", text("one"), 30*time.Second)
+	c.Put("a", text("one"), 30*time.Second, c.Mark())
 	for _, step := range []struct {
 		after time.Duration
 		live  bool
@@ -67,15 +67,15 @@ func TestEntryLivesForItsTTL(t *testing.T) {
 
 func TestPutReplacesAndANonPositiveTTLKeepsNothing(t *testing.T) {
 	c := cache.New(testingclock.NewFakeClock(t0), cache.Options{})
-	c.Put("a", text("one"), time.Minute)
-	c.Put("a", text("three"), time.Hour)
+	c.Put("a", text("one"), time.Minute, c.Mark())
+	c.Put("a", text("three"), time.Hour, c.Mark())
 	if e, ok := c.Get("a"); !ok || e.Value != text("three") || e.TTL != time.Hour {
 		t.Errorf("got %+v, %v", e, ok)
 	}
 	if got := c.Stats(); got.Entries != 1 || got.Bytes != 6 {
 		t.Errorf("got %+v", got)
 	}
-	c.Put("a", text("four"), 0)
+	c.Put("a", text("four"), 0, c.Mark())
 	if _, ok := c.Peek("a"); ok || c.Stats().Bytes != 0 {
 		t.Errorf("a TTL of 0 left %+v", c.Stats())
 	}
@@ -95,7 +95,7 @@ func TestInvalidationDropsWhatBeginsWithThePrefix(t *testing.T) {
 	} {
 		c := cache.New(testingclock.NewFakeClock(t0), cache.Options{})
 		for _, key := range []string{"replica:a/m", "replica:a/m1", "replica:ab/m", "replica:b/m"} {
-			c.Put(key, text("v"), time.Minute)
+			c.Put(key, text("v"), time.Minute, c.Mark())
 		}
 		n := c.Invalidate(tc.prefix)
 		if diff := cmp.Diff(tc.left, keys(c)); diff != "" || n != 4-len(tc.left) {
@@ -107,15 +107,47 @@ func TestInvalidationDropsWhatBeginsWithThePrefix(t *testing.T) {
 	}
 }
 
+func TestWhatWasBegunBeforeItsInvalidationIsNotKept(t *testing.T) {
+	c := cache.New(testingclock.NewFakeClock(t0), cache.Options{})
+	began := c.Mark()
+	c.Put("a/old", text("old"), time.Minute, began)
+	c.Invalidate("a/")
+	for _, key := range []string{"a/old", "a/new", "b"} {
+		c.Put(key, text("late"), time.Minute, began)
+	}
+	if diff := cmp.Diff([]string{"b"}, keys(c)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	c.Put("a/old", text("again"), time.Minute, c.Mark())
+	if diff := cmp.Diff([]string{"a/old", "b"}, keys(c)); diff != "" {
+		t.Errorf("begun after the invalidation: kept (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatWasBegunBeforeTheInvalidationsRememberedIsNotKept(t *testing.T) {
+	for invalidations, want := range map[int][]string{256: {"b"}, 257: {}} {
+		c := cache.New(testingclock.NewFakeClock(t0), cache.Options{})
+		began := c.Mark()
+		for i := range invalidations {
+			c.Invalidate(fmt.Sprintf("a/%d", i))
+		}
+		c.Put("b", text("v"), time.Minute, began)
+		c.Put("a/1", text("v"), time.Minute, began)
+		if diff := cmp.Diff(want, keys(c)); diff != "" {
+			t.Errorf("after %d invalidations: kept (-want +got):\n%s", invalidations, diff)
+		}
+	}
+}
+
 func TestFullCacheDropsWhatWasUsedLeastRecently(t *testing.T) {
 	c := cache.New(testingclock.NewFakeClock(t0), cache.Options{MaxEntries: 3})
 	for _, key := range []string{"a", "b", "c"} {
-		c.Put(key, text(key), time.Minute)
+		c.Put(key, text(key), time.Minute, c.Mark())
 	}
 	c.Get("a")
 	c.Peek("b") // looking is not using
-	c.Put("d", text("d"), time.Minute)
-	c.Put("a", text("again"), time.Minute) // takes no further space
+	c.Put("d", text("d"), time.Minute, c.Mark())
+	c.Put("a", text("again"), time.Minute, c.Mark()) // takes no further space
 	if diff := cmp.Diff([]string{"a", "c", "d"}, keys(c)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
@@ -134,8 +166,8 @@ func TestCleanUpDropsWhatHasExpired(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		c.Put("short", text("v"), 10*time.Second)
-		c.Put("long", text("v"), 90*time.Second)
+		c.Put("short", text("v"), 10*time.Second, c.Mark())
+		c.Put("long", text("v"), 90*time.Second, c.Mark())
 		for _, want := range [][]string{{"long", "short"}, {"long"}, {}} {
 			if diff := cmp.Diff(want, keys(c)); diff != "" {
 				t.Errorf("kept (-want +got):\n%s", diff)
@@ -174,7 +206,7 @@ func TestCacheAgreesWithASlowOne(t *testing.T) {
 			}
 		case 2, 3, 4:
 			e := cache.Entry{Key: key, Value: text(key), At: clk.Now(), TTL: time.Duration(random.IntN(60)-5) * time.Second}
-			c.Put(key, e.Value, e.TTL)
+			c.Put(key, e.Value, e.TTL, c.Mark())
 			if i := find(key); i >= 0 {
 				slow = slices.Delete(slow, i, i+1)
 			}
@@ -206,7 +238,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for i := range 200 {
 				key := fmt.Sprint(i % 17)
-				c.Put(key, text(key), time.Minute)
+				c.Put(key, text(key), time.Minute, c.Mark())
 				c.Get(key)
 				c.Entries()
 				c.Stats()
@@ -224,7 +256,7 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestNoOpKeepsNothing(t *testing.T) {
 	var c cache.NoOp
-	c.Put("a", text("one"), time.Hour)
+	c.Put("a", text("one"), time.Hour, c.Mark())
 	_, found := c.Get("a")
 	_, seen := c.Peek("a")
 	if found || seen || c.Invalidate("") != 0 || c.Entries() != nil || c.Stats() != (cache.Stats{}) {

@@ -18,9 +18,9 @@ import (
 func TestHandlerShowsAndEmptiesTheCache(t *testing.T) {
 	clk := testingclock.NewFakeClock(t0)
 	c := cache.New(clk, cache.Options{})
-	c.Put("replica:b/org/m", text("12345"), 30*time.Second)
+	c.Put("replica:b/org/m", text("12345"), 30*time.Second, c.Mark())
 	clk.Step(5 * time.Second)
-	c.Put("replica:a/m", text("123"), time.Minute)
+	c.Put("replica:a/m", text("123"), time.Minute, c.Mark())
 	c.Get("replica:a/m")
 	c.Get("nothing")
 	handler := cache.Handler(c, clk)

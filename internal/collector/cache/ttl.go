@@ -40,7 +40,16 @@ type TTL struct {
 	byKey map[string]*list.Element
 	used  *list.List // of *Entry, the most recently used first
 	stats Stats      // but for Entries
+	mark  Mark       // how many invalidations there were
+	// prefixes are those of the last invalidations, each at its number modulo the
+	// length.
+	prefixes [rememberedInvalidations]string
 }
+
+// rememberedInvalidations bounds how many invalidations are known by their
+// prefix: more than there are while one value is made. A value that was begun
+// before those is not kept.
+const rememberedInvalidations = 256
 
 var _ Cache = (*TTL)(nil)
 
@@ -104,11 +113,21 @@ func (c *TTL) Peek(key string) (Entry, bool) {
 	return *entryOf(element), true
 }
 
+// Mark implements Cache.
+func (c *TTL) Mark() Mark {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mark
+}
+
 // Put implements Cache.
-func (c *TTL) Put(key string, value Value, ttl time.Duration) {
+func (c *TTL) Put(key string, value Value, ttl time.Duration, since Mark) {
 	entry := &Entry{Key: key, Value: value, At: c.clock.Now(), TTL: ttl}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.invalidated(key, since) {
+		return
+	}
 	if element, ok := c.byKey[key]; ok {
 		c.drop(element)
 	}
@@ -123,10 +142,27 @@ func (c *TTL) Put(key string, value Value, ttl time.Duration) {
 	c.stats.Bytes += entry.size()
 }
 
-// Invalidate implements Cache.
+// invalidated reports whether key was invalidated after since, or may have been.
+// The lock is held.
+func (c *TTL) invalidated(key string, since Mark) bool {
+	if c.mark-since > rememberedInvalidations {
+		return true
+	}
+	for m := since; m < c.mark; m++ {
+		if strings.HasPrefix(key, c.prefixes[m%rememberedInvalidations]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Invalidate implements Cache. Values that are being made under such a key are
+// not kept either.
 func (c *TTL) Invalidate(prefix string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.prefixes[c.mark%rememberedInvalidations] = prefix
+	c.mark++
 	dropped := 0
 	for key, element := range c.byKey {
 		if strings.HasPrefix(key, prefix) {
@@ -137,6 +173,9 @@ func (c *TTL) Invalidate(prefix string) int {
 	c.stats.Invalidated += uint64(dropped)
 	return dropped
 }
+
+// Capacity implements Cache.
+func (c *TTL) Capacity() int { return c.opts.MaxEntries }
 
 // Entries implements Cache.
 func (c *TTL) Entries() []Entry {

@@ -14,10 +14,13 @@ import (
 
 // Collector measures a fleet and keeps what it measured for a while.
 type Collector interface {
-	cycle.Collector
-	// Refresh measures anew what would expire before the next pass. The error
-	// says why that did not succeed in full; what was kept stays.
+	// Refresh measures anew what would expire before the next pass, once. The
+	// error says why that did not succeed in full; what was kept stays.
 	Refresh(ctx context.Context, fleet scaling.Fleet) error
+	// Look refreshes, and returns what a cycle would see: one Snapshot for each
+	// model of the fleet, sorted by model, from what is kept and what was just
+	// measured. It measures no second time where that did not succeed.
+	Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Snapshot, error)
 }
 
 // Memory knows the last cycle; *ledger.Ledger does.
@@ -57,28 +60,29 @@ func (w *Watch) Pass(ctx context.Context) {
 		w.report(ctx, log, fmt.Errorf("observing the fleet: %w", err))
 		return
 	}
-	err = w.Collector.Refresh(ctx, fleet)
+	var snapshots []scaling.Snapshot
+	if w.Wake == nil {
+		err = w.Collector.Refresh(ctx, fleet)
+	} else {
+		snapshots, err = w.Collector.Look(ctx, fleet)
+	}
 	w.report(ctx, log, err)
 	if err == nil {
 		// Users of the published versions look for this text.
 		log.V(1).Info(fmt.Sprintf("Background fetch completed for %d VAs in %s", len(fleet.Variants), w.Clock.Since(start).Round(time.Millisecond)))
 	}
-	if w.Wake != nil {
-		w.look(ctx, fleet)
+	// After a failure too: a cycle should see a source that fails as soon as
+	// what was kept has expired.
+	if w.Wake != nil && ctx.Err() == nil {
+		w.wake(fleet, snapshots)
 	}
 }
 
-// look wakes a cycle if there is news.
-func (w *Watch) look(ctx context.Context, fleet scaling.Fleet) {
+// wake wakes a cycle if there is news in the snapshots of the fleet.
+func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	record, ok := w.Memory.Latest()
 	if !ok {
 		return // the first cycle is under way
-	}
-	// After a failure too: a cycle should see a source that fails as soon as
-	// what was kept has expired.
-	snapshots := w.Collector.Collect(ctx, fleet)
-	if ctx.Err() != nil {
-		return
 	}
 	analyses := make([]scaling.Analysis, len(snapshots))
 	for i, s := range snapshots {

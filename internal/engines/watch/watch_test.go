@@ -50,9 +50,9 @@ func (w *world) Refresh(context.Context, scaling.Fleet) error {
 	return w.refreshErr
 }
 
-func (w *world) Collect(context.Context, scaling.Fleet) []scaling.Snapshot {
-	w.calls = append(w.calls, "collect")
-	return w.snapshots
+func (w *world) Look(context.Context, scaling.Fleet) ([]scaling.Snapshot, error) {
+	w.calls = append(w.calls, "look")
+	return w.snapshots, w.refreshErr
 }
 
 func (w *world) Latest() (scaling.Record, bool) { return w.record, w.recorded }
@@ -212,12 +212,20 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 	}
 }
 
-func TestMeasurementsAreRefreshedBeforeTheyAreLookedAt(t *testing.T) {
+func TestAPassMeasuresOnceWhetherThatSucceedsOrNot(t *testing.T) {
+	for _, err := range []error{nil, errors.New("refused")} {
+		w := settled()
+		w.refreshErr = err
+		w.watch().Pass(w.context(t))
+		if diff := cmp.Diff([]string{"look"}, w.calls); diff != "" {
+			t.Errorf("%v: calls (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func TestAPassThatSucceedsIsLogged(t *testing.T) {
 	w := settled()
 	w.watch().Pass(w.context(t))
-	if diff := cmp.Diff([]string{"refresh", "collect"}, w.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
 	if len(w.lines) != 1 || !strings.Contains(w.lines[0], "Background fetch completed for 1 VAs in 0s") {
 		t.Errorf("log %q", w.lines)
 	}

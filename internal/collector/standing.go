@@ -1,0 +1,59 @@
+package collector
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// standing is how far the numbers of a model may be trusted. They are added up
+// over its pods by the source, so that one pod that is out of reach makes all of
+// them a lower bound.
+type standing struct {
+	// young are the variants whose newest replica became Ready too short a time
+	// ago to have a page.
+	young    map[scaling.VariantKey]bool
+	freshest scaling.Freshness // of the pages
+	missing  bool              // a Ready pod that should have a Fresh page has none
+	unseen   bool              // a Ready pod is too young to have one
+}
+
+// newStanding returns the standing of a model before any of its pods is known,
+// at the given instant. A pod need not have a page for the given grace after it
+// became Ready. When that was is told of the newest replica of a variant only,
+// so of the pods of a variant that were never scraped one is forgiven.
+func newStanding(variants []scaling.Variant, at time.Time, grace time.Duration) standing {
+	s := standing{young: map[scaling.VariantKey]bool{}}
+	for _, v := range variants {
+		newest := v.Replicas.NewestReady
+		s.young[v.Key] = !newest.IsZero() && at.Sub(newest) < grace
+	}
+	return s
+}
+
+// add takes a pod of the model into account, with its page and how far that may
+// be trusted.
+func (s *standing) add(pod scaling.Pod, p page, state scaling.Freshness) {
+	s.freshest = max(s.freshest, state)
+	switch {
+	case !pod.Ready || state == scaling.Fresh:
+	case p == page{} && s.young[pod.Variant]:
+		s.young[pod.Variant], s.unseen = false, true
+	default:
+		s.missing = true
+	}
+}
+
+// page returns the state of the pages as if they were one.
+func (s *standing) page() scaling.Freshness {
+	if s.missing {
+		return min(s.freshest, scaling.Aging)
+	}
+	return s.freshest
+}
+
+// whole reports whether every Ready pod has a Fresh page, so that what all of
+// them leave out has not happened.
+func (s *standing) whole() bool {
+	return s.freshest == scaling.Fresh && !s.missing && !s.unseen
+}
