@@ -25,25 +25,23 @@ func toJSON(text []byte) ([]byte, error) {
 // infinite finds what YAML has for numbers that are not finite, with its neighbours.
 var infinite = regexp.MustCompile(`(?im)(^|[\s:\[{,])([-+]?\.(?:inf|nan))($|[\s,\]}])`)
 
-// notFinite names the fields of a YAML text that hold no finite number, of which err
-// says no more than that there is one. It is nil for other errors.
+// notFinite names the fields of a YAML text that hold no finite number, of which
+// err says no more than that there is one. It returns nil for other errors, and
+// where it finds none.
 func notFinite(text []byte, err error) error {
-	var value *json.UnsupportedValueError
-	if !errors.As(err, &value) {
+	if _, ok := errors.AsType[*json.UnsupportedValueError](err); !ok {
 		return nil
 	}
 	// As text they pass, and then fail for being none of the kind that is wanted.
 	quoted := infinite.ReplaceAll(text, []byte(`$1"$2"$3`))
 	quoted = infinite.ReplaceAll(quoted, []byte(`$1"$2"$3`)) // those with a neighbour in common
-	asJSON, err := toJSON(quoted)
-	if err != nil {
-		return nil
+	var shape error
+	if asJSON, err := toJSON(quoted); err == nil {
+		if tree, err := decodeTree(asJSON); err == nil {
+			shape = checkShape(tree, reflect.TypeFor[Document]())
+		}
 	}
-	tree, err := decodeTree(asJSON)
-	if err != nil {
-		return nil
-	}
-	return checkShape(tree, reflect.TypeFor[Document]())
+	return shape
 }
 
 // decodeTree decodes valid JSON into maps, slices and scalars, numbers as
