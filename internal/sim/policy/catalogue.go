@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Definition describes a policy that ByName makes.
+type Definition struct {
+	Name     string
+	Source   string // where the rule is from
+	Reads    string // what of an Observation it looks at
+	Interval time.Duration
+	Params   []Param
+	// Grid lists the settings to try when the policy is tuned: at most 8 points
+	// over at most 2 parameters. The others keep their defaults.
+	Grid []map[string]string
+}
+
+// Param describes one parameter.
+type Param struct {
+	Name    string
+	Default string
+	Doc     string
+}
+
+// UnknownPolicyError says that there is no policy of a name.
+type UnknownPolicyError struct {
+	Name  string
+	Known []string
+}
+
+// Error names the policies that there are.
+func (e *UnknownPolicyError) Error() string {
+	return fmt.Sprintf("policy %q is not known: want one of %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// UnknownParamError says that a policy has no parameter of a name.
+type UnknownParamError struct {
+	Policy string
+	Name   string
+	Known  []string
+}
+
+// Error names the parameters that the policy has.
+func (e *UnknownParamError) Error() string {
+	return fmt.Sprintf("policy %s has no parameter %q: want one of %s", e.Policy, e.Name, strings.Join(e.Known, ", "))
+}
+
+// ByName returns a new policy, with defaults for the parameters that are not
+// given. A name that is not known is an *UnknownPolicyError or an
+// *UnknownParamError; other errors name the parameter and what it accepts.
+func ByName(name string, params map[string]string) (Policy, error) {
+	for _, p := range peers() {
+		if p.name == name {
+			return p.make(params)
+		}
+	}
+	return nil, &UnknownPolicyError{Name: name, Known: Names()}
+}
+
+// Names lists the policies in the order of the table in the package's
+// documentation.
+func Names() []string {
+	all := peers()
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.name
+	}
+	return names
+}
+
+// Catalogue describes all policies, in the order of Names.
+func Catalogue() []Definition {
+	all := peers()
+	out := make([]Definition, len(all))
+	for i, p := range all {
+		out[i] = p.describe()
+	}
+	return out
+}
+
+// peer is one policy of the catalogue.
+type peer struct {
+	name, source, reads string
+	open                func() (fields []field, build func() (Policy, error))
+}
+
+// define makes a peer of its parameters with their defaults.
+func define[P any](name, source, reads string, defaults P, fields func(*P) []field, build func(P) (Policy, error)) peer {
+	return peer{name, source, reads, func() ([]field, func() (Policy, error)) {
+		p := defaults
+		return fields(&p), func() (Policy, error) { return build(p) }
+	}}
+}
+
+func (p peer) make(params map[string]string) (Policy, error) {
+	fields, build := p.open()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		if i < 0 {
+			known := make([]string, len(fields))
+			for j, f := range fields {
+				known[j] = f.name
+			}
+			return nil, &UnknownParamError{Policy: p.name, Name: name, Known: known}
+		}
+		if err := fields[i].parse(params[name]); err != nil {
+			return nil, fmt.Errorf("policy %s: parameter %w", p.name, err)
+		}
+	}
+	if err := check(p.name, fields); err != nil {
+		return nil, err
+	}
+	return build()
+}
+
+func (p peer) describe() Definition {
+	fields, _ := p.open()
+	d := Definition{Name: p.name, Source: p.source, Reads: p.reads, Grid: []map[string]string{{}}}
+	for _, f := range fields {
+		d.Params = append(d.Params, Param{Name: f.name, Default: f.text(), Doc: f.doc})
+		if f.tune == nil {
+			continue
+		}
+		var points []map[string]string
+		for _, point := range d.Grid {
+			for _, value := range f.tune {
+				next := maps.Clone(point)
+				next[f.name] = value
+				points = append(points, next)
+			}
+		}
+		d.Grid = points
+	}
+	if made, err := p.make(nil); err == nil {
+		d.Interval = made.Interval()
+	}
+	return d
+}

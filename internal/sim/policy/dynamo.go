@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// DynamoParams are the parameters of Dynamo's SLA planner. DefaultDynamoParams
+// are its own, except for the predictor and the budget.
+type DynamoParams struct {
+	Interval time.Duration // of the adjustment, >= Tick
+	Tick     time.Duration // between looks at the load, whose mean over Interval counts, >= 1 s
+	// Predictor is "constant" or "kalman". The default of Dynamo is an ARIMA whose
+	// order is searched for, which is not repeated here.
+	Predictor string
+	// MaxGPUs is the budget of one variant in accelerators, 0 for none beyond its
+	// bounds. Dynamo's own 8 is a limit of its user's and not of the rule.
+	MaxGPUs int
+}
+
+// DefaultDynamoParams returns an interval of 180 s and the Kalman predictor.
+func DefaultDynamoParams() DynamoParams {
+	return DynamoParams{Interval: 180 * time.Second, Tick: 15 * time.Second, Predictor: "kalman"}
+}
+
+func (p *DynamoParams) fields() []field {
+	return []field{
+		span("interval", "time between adjustments", &p.Interval, time.Second, "60s", "180s"),
+		choice("predictor", "of the load of the next interval", &p.Predictor, []string{"constant", "kalman"}, "constant", "kalman"),
+		span("tick", "time between looks at the load", &p.Tick, time.Second),
+		count("max-gpus", "accelerators of one variant, 0 for no limit", &p.MaxGPUs, 0),
+	}
+}
+
+// dynamo is the classic rule for a pool of engines that prefill and decode.
+type dynamo struct {
+	p     DynamoParams
+	state perVariant[dynamoState]
+}
+
+type dynamoState struct {
+	since               time.Time // begin of the interval
+	rate, input, output interval
+	next                [3]predictor // of rate, input, output
+	n                   int          // decided last
+	why                 string
+}
+
+// NewDynamoSLA is the published rule of the SLA planner for one aggregated pool:
+// the replicas that the predicted load needs for its prefill and its decode
+// together, corrected by how the measured latencies compare with the profile's.
+func NewDynamoSLA(p DynamoParams) (Policy, error) {
+	if p.Tick > p.Interval {
+		return nil, fmt.Errorf("policy dynamo-sla: parameter tick: found %s, want at most the interval (%s)", p.Tick, p.Interval)
+	}
+	return &dynamo{p, perVariant[dynamoState]{}}, check("dynamo-sla", p.fields())
+}
+
+func (d *dynamo) Interval() time.Duration { return d.p.Tick }
+
+func (d *dynamo) Decide(now time.Time, in Observation) []Target {
+	return each(in, func(v Variant) (int, string) {
+		s := d.state.of(v.Key, func() *dynamoState {
+			return &dynamoState{since: now, n: v.Replicas.Current, why: "Dynamo: the first interval has not ended"}
+		})
+		s.rate.add(v.ArrivalRate)
+		s.input.add(in.Load.InputTokens)
+		s.output.add(in.Load.OutputTokens)
+		if now.Sub(s.since) >= d.p.Interval {
+			s.since = now
+			s.adjust(d.p, in, v)
+		}
+		return budget(v, s.n, d.p.MaxGPUs), s.why
+	})
+}
+
+// adjust decides at the end of an interval.
+func (s *dynamoState) adjust(p DynamoParams, in Observation, v Variant) {
+	var next [3]float64
+	for i, of := range []*interval{&s.rate, &s.input, &s.output} {
+		// The planner takes an interval without a value for 0.
+		s.next[i].observe(of.mean(), p.Predictor)
+		next[i] = s.next[i].next
+		*of = interval{}
+	}
+	if !v.Profile.Usable() || !(in.SLO.ITL > 0) {
+		s.n, s.why = v.Replicas.Current, "Dynamo: hold, it needs a profile and an ITL objective"
+		return
+	}
+	prefill, decode := engines(demandOf(next, in, v))
+	s.n = max(1, ceil(prefill+decode-1e-9))
+	s.why = fmt.Sprintf("Dynamo: predicts %.3g requests/s of %.0f and %.0f tokens, which take %.2f replicas for prefill and %.2f for decode",
+		next[0], next[1], next[2], prefill, decode)
+}
+
+// dynamoDemand is what the classic rule computes with.
+type dynamoDemand struct {
+	rate, input, output float64 // requests/s, tokens per request
+	correction          float64 // measured over expected TTFT
+	prefill, decode     float64 // tokens/s of one engine
+}
+
+// engines is the classic rule before rounding: the engines that prefill and the
+// engines that decode. A pool of each rounds them up; an aggregated pool their
+// sum, because there both share the time of an engine.
+func engines(d dynamoDemand) (prefill, decode float64) {
+	return d.rate * d.input * min(1, d.correction) / d.prefill, d.rate * d.output / d.decode
+}
+
+// demandOf reads the profile where the planner interpolates its own: TTFT =
+// gamma + delta*input, ITL = alpha + beta*concurrency.
+func demandOf(next [3]float64, in Observation, v Variant) dynamoDemand {
+	p := v.Profile
+	d := dynamoDemand{rate: max(0, next[0]), input: max(1, next[1]), output: max(1, next[2])}
+	ttft := p.Gamma + p.Delta*d.input
+	d.correction = correction(in.Load.TTFT.Or(0), ttft)
+	each := v.sum(running).Or(0) / float64(max(1, v.Replicas.Ready))
+	objective := in.SLO.ITL / correction(in.Load.ITL.Or(0), p.Alpha+p.Beta*each)
+	n := float64(p.MaxBatchSize)
+	if p.Beta > 0 {
+		n = least(n, max(1, (objective-p.Alpha)/p.Beta))
+	}
+	if v.KVTokens > 0 {
+		n = least(n, v.KVTokens/(d.input+d.output/2))
+	}
+	n = max(1, n)
+	d.prefill, d.decode = math.Inf(1), math.Inf(1)
+	if ttft > 0 {
+		d.prefill = d.input / ttft * 1000
+	}
+	if itl := p.Alpha + p.Beta*n; itl > 0 {
+		d.decode = n / itl * 1000
+	}
+	return d
+}
+
+// correction is measured over expected, 1 where either is unknown.
+func correction(measured, expected float64) float64 {
+	if measured > 0 && expected > 0 {
+		return measured / expected
+	}
+	return 1
+}
+
+// budget limits n to the bounds of v and to the accelerators, 0 for no limit.
+func budget(v Variant, n, gpus int) int {
+	if gpus > 0 {
+		n = min(n, gpus/max(1, v.GPUsPerReplica))
+	}
+	return v.Bounds.Clamp(n)
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"math"
+	"time"
+)
+
+// Behavior is spec.behavior of a HorizontalPodAutoscaler.
+type Behavior struct {
+	Up, Down Rules
+}
+
+// Rules is how a HorizontalPodAutoscaler goes in one direction.
+type Rules struct {
+	Window   time.Duration // stabilizationWindowSeconds
+	Select   Select
+	Policies []Limit // at least one unless Select is Disabled
+}
+
+// Select chooses among the limits of one direction.
+type Select uint8
+
+// The selections. The zero value is that of autoscaling/v2.
+const (
+	MaxChange Select = iota // the limit that allows most
+	MinChange               // the limit that allows least
+	Disabled                // no change in this direction
+)
+
+// Limit is one policy of a direction: how much may change within a period.
+type Limit struct {
+	Percent bool // Value is a percentage of the replicas at the start of the period
+	Value   int  // > 0, pods or percent
+	Period  time.Duration
+}
+
+// DefaultBehavior is what autoscaling/v2 fills in for an object that has a
+// behavior section: up 4 pods or 100 % in 15 s without stabilization, down 100 %
+// in 15 s after 300 s (pkg/apis/autoscaling/v2/defaults.go).
+func DefaultBehavior() *Behavior {
+	return &Behavior{
+		Up: Rules{Policies: []Limit{
+			{Value: 4, Period: 15 * time.Second},
+			{Percent: true, Value: 100, Period: 15 * time.Second},
+		}},
+		Down: Rules{Window: 300 * time.Second, Policies: []Limit{
+			{Percent: true, Value: 100, Period: 15 * time.Second},
+		}},
+	}
+}
+
+// longest is the longest period of the limits.
+func (r Rules) longest() time.Duration {
+	var longest time.Duration
+	for _, l := range r.Policies {
+		longest = max(longest, l.Period)
+	}
+	return longest
+}
+
+// ceiling is the most replicas that the limits allow from current on, given
+// what was added and removed before.
+func (r Rules) ceiling(now time.Time, current int, added, removed series) int {
+	return r.limit(current, func(l Limit) int {
+		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
+		if !l.Percent {
+			return start + l.Value
+		}
+		return int(math.Ceil(float64(start) * (1 + float64(l.Value)/100)))
+	}, 1)
+}
+
+// floor is the fewest replicas that the limits allow.
+func (r Rules) floor(now time.Time, current int, added, removed series) int {
+	return r.limit(current, func(l Limit) int {
+		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
+		if !l.Percent {
+			return start - l.Value
+		}
+		return int(float64(start) * (1 - float64(l.Value)/100))
+	}, -1)
+}
+
+// limit selects among the proposals of the limits; sign is the direction.
+func (r Rules) limit(current int, propose func(Limit) int, sign int) int {
+	if r.Select == Disabled || len(r.Policies) == 0 {
+		return current
+	}
+	if r.Select == MinChange {
+		sign = -sign
+	}
+	best := propose(r.Policies[0])
+	for _, l := range r.Policies[1:] {
+		if n := propose(l); sign*n > sign*best {
+			best = n
+		}
+	}
+	return best
+}
+
+// within adds up the changes of the last period, its oldest instant excluded.
+func within(changes series, now time.Time, period time.Duration) int {
+	var sum int
+	for _, c := range changes {
+		if c.at.After(now.Add(-period)) {
+			sum += int(c.value)
+		}
+	}
+	return sum
+}
