@@ -13,6 +13,8 @@
 //	ramp(0.5->8,60s)         from 0.5 to 8 requests/s, linearly
 //	step(1->8,20s,60s)       1 request/s for the first 20 s of 60 s, then 8
 //	sine(1->8,30s,120s)      between 1 and 8 with a period of 30 s, from the low point
+//	onoff(4,5m,10m,1h)       4 requests/s for 5 minutes, none for 10, for an hour
+//	flash(1->20,2m,45s,10m)  1 request/s, 20 from 2m on, falling back within minutes
 //	gamma(8,60s,cv=3)        8 requests/s on average, in bursts
 //
 // Segments joined with commas follow each other:
@@ -37,5 +39,7 @@
 // # Traces
 //
 // [ReadTrace] streams a CSV with the columns arrival_s, input_tokens and
-// output_tokens.
+// output_tokens, [ReadLog] the public logs of Azure, BurstGPT and Mooncake as
+// well, and [ReadRates] makes a profile of a curve of rates. [Share] splits any
+// of them, or thins it, request by request.
 package workload

@@ -29,6 +29,8 @@ func (e *SyntaxError) Error() string {
 //	         | "ramp(" rate "->" rate "," duration ")"
 //	         | "step(" rate "->" rate "," at "," duration ")"
 //	         | "sine(" rate "->" rate "," period "," duration ")"
+//	         | "onoff(" rate "," on "," off "," duration ")"
+//	         | "flash(" rate "->" rate "," at "," decay "," duration ")"
 //	         | "gamma(" rate "," duration "," "cv=" number ")"
 //	rate     = number                ; requests/s, 0 to 1e6
 //	duration = a Go duration         ; "90s", "1m30s", "1.5h"
@@ -125,21 +127,28 @@ func (c scannedCall) segment() (Segment, error) {
 		s = Constant{Rate: r.number(0), Duration: r.duration(1)}
 	case "ramp":
 		r.usage = "ramp(FROM->TO,DURATION)"
-		from, to := r.rates(0)
+		from, to := r.rates()
 		s = Ramp{From: from, To: to, Duration: r.duration(1)}
 	case "step":
 		r.usage = "step(FROM->TO,AT,DURATION)"
-		from, to := r.rates(0)
+		from, to := r.rates()
 		s = Step{From: from, To: to, At: r.duration(1), Duration: r.duration(2)}
 	case "sine":
 		r.usage = "sine(LOW->HIGH,PERIOD,DURATION)"
-		low, high := r.rates(0)
+		low, high := r.rates()
 		s = Sine{Low: low, High: high, Period: r.duration(1), Duration: r.duration(2)}
+	case "onoff":
+		r.usage = "onoff(RATE,ON,OFF,DURATION)"
+		s = OnOff{Rate: r.number(0), On: r.duration(1), Off: r.duration(2), Duration: r.duration(3)}
+	case "flash":
+		r.usage = "flash(LOW->HIGH,AT,DECAY,DURATION)"
+		low, high := r.rates()
+		s = Flash{Low: low, High: high, At: r.duration(1), Decay: r.duration(2), Duration: r.duration(3)}
 	case "gamma":
 		r.usage = "gamma(RATE,DURATION,cv=CV)"
 		s = Gamma{Rate: r.number(0), Duration: r.duration(1), CV: r.named("cv", 2)}
 	default:
-		return nil, c.name.wrong("%q is not a segment, want constant, ramp, step, sine or gamma", c.name.text)
+		return nil, c.name.wrong("%q is not a segment, want constant, ramp, step, sine, onoff, flash or gamma", c.name.text)
 	}
 	if r.err == nil && len(c.arguments) > r.used {
 		r.err = c.arguments[r.used].wrong("found %q, want %s", c.arguments[r.used].text, r.usage)
@@ -180,8 +189,9 @@ func (r *argumentReader) number(i int) float64 {
 	return r.parse(w, w.text)
 }
 
-func (r *argumentReader) rates(i int) (from, to float64) {
-	w, ok := r.word(i)
+// rates reads the first argument, two rates with an arrow.
+func (r *argumentReader) rates() (from, to float64) {
+	w, ok := r.word(0)
 	if !ok {
 		return 0, 0
 	}

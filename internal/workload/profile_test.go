@@ -13,7 +13,7 @@ import (
 )
 
 // mixed uses every kind of segment, silence included.
-const mixed = "ramp(0.5->8,60s),constant(8,60s),ramp(8->0,30s),constant(0,10s),step(1->20,20s,40s),sine(0->6,25s,100s),gamma(5,60s,cv=2)"
+const mixed = "ramp(0.5->8,60s),constant(8,60s),ramp(8->0,30s),constant(0,10s),step(1->20,20s,40s),sine(0->6,25s,100s),onoff(9,20s,15s,90s),flash(1->30,20s,8s,60s),gamma(5,60s,cv=2)"
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
@@ -32,6 +32,8 @@ func TestProfilePrintsAsItIsWritten(t *testing.T) {
 		{" ramp( 0.5 -> 8 , 60s ) , constant(8,1h30m)\t", "ramp(0.5->8,1m),constant(8,1h30m)"},
 		{"step(1->8,0s,2h)", "step(1->8,0s,2h)"},
 		{"sine(1->8,30s,2m1s)", "sine(1->8,30s,2m1s)"},
+		{"onoff(4, 5m, 10m, 1h)", "onoff(4,5m,10m,1h)"},
+		{"flash(1->20,2m,45s,10m)", "flash(1->20,2m,45s,10m)"},
 		{"gamma(1e2,1500ms, cv = 3)", "gamma(100,1.5s,cv=3)"},
 	} {
 		p := parse(t, test.text)
@@ -55,7 +57,7 @@ func TestWrongProfileNamesColumnAndProblem(t *testing.T) {
 		{"constant(8,60s", 15, `constant( is not closed, want )`},
 		{"constant(8,60s),", 17, `found "", want a segment such as constant(8,60s)`},
 		{"constant(8,60s)ramp(1->2,3s)", 16, `found "r", want a comma or the end`},
-		{"constant(8,60s),rump(1->2,3s)", 17, `"rump" is not a segment, want constant, ramp, step, sine or gamma`},
+		{"constant(8,60s),rump(1->2,3s)", 17, `"rump" is not a segment, want constant, ramp, step, sine, onoff, flash or gamma`},
 		{"constant(8)", 1, `constant has too few arguments, want constant(RATE,DURATION)`},
 		{"constant(8,60s,cv=3)", 16, `found "cv=3", want constant(RATE,DURATION)`},
 		{"constant(eight,60s)", 10, `"eight" is not a number, want constant(RATE,DURATION)`},
@@ -68,6 +70,10 @@ func TestWrongProfileNamesColumnAndProblem(t *testing.T) {
 		{"ramp(1->,60s)", 6, `"" is not a number, want ramp(FROM->TO,DURATION)`},
 		{"step(1->8,3m,60s)", 1, `step: the step at 3m is outside the duration 1m`},
 		{"sine(8->1,30s,60s)", 1, `sine: the low rate 8 is above the high rate 1`},
+		{"onoff(1,5s,0s,60s)", 1, `onoff: the time off 0s is not in (0, 10000h]`},
+		{"onoff(1,5s,60s)", 1, `onoff has too few arguments, want onoff(RATE,ON,OFF,DURATION)`},
+		{"flash(9->1,5s,5s,60s)", 1, `flash: the low rate 9 is above the high rate 1`},
+		{"flash(1->9,2m,5s,60s)", 1, `flash: the jump at 2m is outside the duration 1m`},
 		{"gamma(8,60s,3)", 13, `found "3", want cv=NUMBER in gamma(RATE,DURATION,cv=CV)`},
 		{"gamma(8,60s,cv=1000)", 1, `gamma: the cv 1000 is not in [0.01, 100]`},
 		{"gamma(0,60s,cv=2)", 1, `gamma: the rate is 0: write constant(0,1m) for silence`},

@@ -17,7 +17,8 @@ const (
 	maxCV       = 100                // the burstiest sample of ServeGen's m-large has 15
 )
 
-// Segment is a stretch of a profile: one of Constant, Ramp, Step, Sine, Gamma.
+// Segment is a stretch of a profile: one of Constant, Ramp, Step, Sine, OnOff, Flash,
+// Gamma.
 // Times are seconds since the segment's start, in [0, its duration].
 type Segment interface {
 	// String is the segment in the grammar of ParseProfile.
@@ -181,23 +182,23 @@ func (s Sine) check() error {
 	return err
 }
 
-// arrivals inverts by bisection: 60 halvings of at most 416 days end below a
-// nanosecond.
 func (s Sine) arrivals(rng *rand.Rand, yield func(float64) bool) bool {
-	end := s.Duration.Seconds()
-	invert := func(n float64) float64 {
-		low, high := 0.0, end
-		for range 60 {
-			middle := (low + high) / 2
-			if s.ArrivalsBy(middle) < n {
-				low = middle
-			} else {
-				high = middle
-			}
+	return poisson(s, func(n float64) float64 { return bisect(s, n) }, rng, yield)
+}
+
+// bisect returns the time by which n arrivals are expected of s: 60 halvings of
+// at most 416 days end below a nanosecond.
+func bisect(s Segment, n float64) float64 {
+	low, high := 0.0, s.Length().Seconds()
+	for range 60 {
+		middle := (low + high) / 2
+		if s.ArrivalsBy(middle) < n {
+			low = middle
+		} else {
+			high = middle
 		}
-		return high
 	}
-	return poisson(s, invert, rng, yield)
+	return high
 }
 
 // poisson yields invert(S) for every S of a Poisson process of rate 1 that is

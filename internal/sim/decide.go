@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// decide asks the policy and notes what it says.
+func (w *world) decide() error {
+	w.agenda.push(event{at: w.now + w.interval, kind: decideEvent})
+	targets, err := w.policy.Decide(w.view())
+	if err != nil {
+		return fmt.Errorf("simulation: policy %s at %s: %w", w.policy.Name(), w.now, err)
+	}
+	w.decided++
+	for _, t := range targets {
+		v, ok := w.byKey(t.Variant)
+		if !ok || t.Replicas < 0 {
+			return fmt.Errorf("simulation: policy %s at %s wants %d replicas of %s: want a variant of the run and 0 or more",
+				w.policy.Name(), w.now, t.Replicas, t.Variant)
+		}
+		if last, ok := w.wanted[v]; w.cfg.OnDecision != nil && (!ok && t.Replicas != len(v.pods) || ok && last.Replicas != t.Replicas) {
+			w.cfg.OnDecision(w.now, t)
+		}
+		w.wanted[v] = t
+	}
+	if w.cfg.Sync == 0 {
+		return w.carryOut()
+	}
+	return nil
+}
+
+// sync carries out what was decided and comes back.
+func (w *world) sync() error {
+	w.agenda.push(event{at: w.now + w.cfg.Sync, kind: syncEvent})
+	return w.carryOut()
+}
+
+// carryOut sets the replicas of every variant that was decided on.
+func (w *world) carryOut() error {
+	for _, v := range w.variants {
+		t, ok := w.wanted[v]
+		if !ok {
+			continue
+		}
+		had := len(v.pods)
+		v.tally.Peak = max(v.tally.Peak, had, t.Replicas)
+		switch {
+		case t.Replicas > had:
+			v.tally.Grown++
+			if len(w.readyPods(v.model)) == 0 {
+				v.tally.ColdStarts++
+			}
+		case t.Replicas < had:
+			v.tally.Shrunk++
+		}
+		if t.Replicas == had {
+			continue
+		}
+		if err := w.scale(v, t.Replicas); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// view describes the present to the policy.
+func (w *world) view() View {
+	view := View{Now: w.at(w.now)}
+	s := w.survey()
+	for _, m := range w.models {
+		view.Snapshots = append(view.Snapshots, w.snapshot(m, s))
+		view.Models = append(view.Models, m.view(s))
+	}
+	return view
+}
+
+func (m *model) view(s survey) ModelView {
+	shapes := m.shapes
+	view := ModelView{
+		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived,
+	}
+	for _, v := range m.variants {
+		for _, p := range v.pods {
+			pod := PodView{Name: p.name, Variant: v.Spec.Key, Placed: p.phase != unplaced, Ready: p.phase == serves}
+			if len(p.pages) > 0 {
+				pod.QueuedTokens = scaling.Measured(p.pages[len(p.pages)-1].queued, s.page(p))
+			}
+			view.Pods = append(view.Pods, pod)
+		}
+		view.Variants = append(view.Variants, VariantView{
+			Key: v.Spec.Key, KVTokens: v.kvTokens(), BatchedTokens: float64(v.Profile.MaxBatchedTokens),
+			ArrivalRate: v.flows(s).arrivals(s.standing(v)),
+		})
+	}
+	slices.SortFunc(view.Pods, func(a, b PodView) int { return a.compare(b) })
+	return view
+}

@@ -1,0 +1,82 @@
+// Package sim runs a workload against a simulated cluster in virtual time, under
+// a policy that sets replicas, and measures what came of it: attainment,
+// latencies, cost, failures. The policy may be the autoscaler itself: [Engine]
+// calls the very function that the manager calls, on Snapshots that are made as
+// internal/collector makes them.
+//
+// Other autoscalers are rules of internal/sim/policy, which [Peer] shows what they
+// read.
+//
+// It reads no clock and draws no ambient randomness. A run is a function of its
+// Config and the policy: the same seed gives the same Report, byte for byte. A
+// run is for one goroutine; runs side by side share nothing.
+//
+// # Events
+//
+// Time is an offset from the start of the run, in whole nanoseconds. A heap
+// holds what is due; arrivals come from the workloads one at a time, so memory
+// does not grow with the length of a trace. At one instant arrivals come first,
+// then events in the order in which they were scheduled.
+//
+//	ready     a replica has started and takes requests
+//	drained   a removed replica may have finished its last request
+//	kill      the grace of a removed replica is over: what it holds is lost
+//	expire    a request that waits at the gateway may have waited too long
+//	scrape    the store reads the page of a pod or of a gateway
+//	decide    the policy is asked
+//	sync      what the policy said is carried out
+//	interval  a stretch of the measurements ends
+//
+// The steps of a replica are not events. A replica is left alone until somebody
+// looks at it and then catches up, so a run costs little more than its steps.
+// Whoever looks at an instant sees what ended before it: a step that begins then
+// still takes in every request of that instant, as internal/serving asks.
+//
+// # A request
+//
+//	arrives ── no replica is ready ──> held ── one becomes ready ──> submitted
+//	   │                                 └── waits longer than Hold ──> expired
+//	   ├── routed ──> submitted ── last token ──> finished
+//	   │                  └── its replica is killed ──> lost
+//	   └── no replica takes it ──> rejected
+//
+// Arrivals are open loop and nothing is tried again. At every end of an
+// interval, and in tests after every event,
+//
+//	arrived = finished + rejected + expired + lost + held + submitted
+//
+// must hold, with the last term counted by the replicas. Run returns an error
+// if it does not.
+//
+// # A replica
+//
+//	ordered ── a node has room ──> starting ──> serving ──> draining ──> gone
+//	   └─────────────── removed ──────┴───────────────────────────────────┘
+//
+// It occupies a node, and costs, from when it is placed until it is gone. Those
+// without a node go first when replicas are removed, then those that start, then
+// the youngest, as a ReplicaSet does it.
+//
+// # What a policy sees
+//
+// A View is one Snapshot for each model, and what the gateway and the cluster
+// know without a store of metrics between. Config.Sync delays what is decided, as
+// a HorizontalPodAutoscaler does that reads the decision.
+//
+// Pages are scraped every ScrapeInterval, each pod at its own phase, from when
+// it is ready. Peaks, rates, means and freshness follow internal/query and
+// internal/collector: the window is max(1m, 4 intervals), 5m while the interval
+// is not known; rates are extrapolated as Prometheus does; what was counted by a
+// pod that is gone stays in the window. A test holds the Snapshots against the
+// real collector's. Not simulated: several engines or ranks behind one pod,
+// replicas that are stuck, failing queries, and the cache of answers. Histograms
+// of the ITL count every token of a request with the mean of the request.
+//
+// # What is measured
+//
+// A request meets its objective if its TTFT, counted from its arrival at the
+// gateway, and its ITL, the mean over its own tokens, are within the SLO.
+// Whatever did not finish is a miss. Cost counts until the last arrival (or
+// Duration), the same for every policy; requests are then followed for Tail.
+// Quantiles come from [Sketch], within 1 %.
+package sim

@@ -1,0 +1,184 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+)
+
+// Routing is how a gateway chooses a replica.
+type Routing uint8
+
+// The ways. Ties go round.
+const (
+	RoundRobin  Routing = iota
+	LeastLoaded         // fewest requests, running and waiting
+	// KVAware takes the best sum of two scores, as the endpoint picker of llm-d
+	// with its queue and KV cache scorers of equal weight: 1 - KV cache usage, and
+	// the queue scaled to [0, 1] between the longest and the shortest.
+	KVAware
+)
+
+// String returns the name of the way.
+func (r Routing) String() string {
+	switch r {
+	case RoundRobin:
+		return "round-robin"
+	case LeastLoaded:
+		return "least-loaded"
+	case KVAware:
+		return "kv-aware"
+	default:
+		return fmt.Sprintf("routing %d", uint8(r))
+	}
+}
+
+// ParseRouting returns the Routing of a name.
+func ParseRouting(name string) (Routing, error) {
+	for r := RoundRobin; r <= KVAware; r++ {
+		if r.String() == name {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("routing %q is not known, want round-robin, least-loaded or kv-aware", name)
+}
+
+// arrive takes in a request.
+func (w *world) arrive(m *model, r workload.Request) {
+	m.tally.total.Arrived++
+	m.shapes.add(r.InputTokens, r.OutputTokens)
+	m.inputTokens += int64(r.InputTokens)
+	slot := w.requests.add(request{arrived: w.now, input: int32(r.InputTokens), output: int32(r.OutputTokens)})
+	if len(m.held) == 0 && w.dispatch(m, slot) {
+		return
+	}
+	if m.Hold == 0 {
+		m.tally.rejected(noReplica)
+		w.end(m, slot)
+		return
+	}
+	m.tally.total.Held++
+	m.held = append(m.held, slot)
+	w.watch(m)
+}
+
+// dispatch sends a request to a replica or, if none takes it, rejects it. It
+// returns false while no replica is ready.
+func (w *world) dispatch(m *model, slot uint32) bool {
+	ready := w.readyPods(m)
+	if len(ready) == 0 {
+		return false
+	}
+	r := w.requests.at(slot)
+	req := serving.Request{ID: uint64(slot), InputTokens: int(r.input), OutputTokens: int(r.output)}
+	first := w.route(m, ready)
+	var refusal serving.Refusal
+	for i := range ready {
+		p := ready[(first+i)%len(ready)]
+		if refusal = p.replica.Submit(w.now, req); refusal == serving.Accepted {
+			r.pod, r.submitted = p, w.now
+			p.live++
+			p.enqueue(r)
+			m.sent++
+			return true
+		}
+	}
+	m.tally.rejected(refusal.String())
+	w.end(m, slot)
+	return true
+}
+
+// readyPods lists the pods of a model that take requests.
+func (w *world) readyPods(m *model) []*pod {
+	ready := m.ready[:0]
+	for _, v := range m.variants {
+		for _, p := range v.pods {
+			if p.phase == serves {
+				ready = append(ready, p)
+			}
+		}
+	}
+	m.ready = ready
+	return ready
+}
+
+// route returns the index of the pod that a request is for. It looks at them in
+// turn, from another one each time, and takes the first of the best.
+func (w *world) route(m *model, ready []*pod) int {
+	m.turn++
+	start := m.turn % len(ready)
+	if m.Routing == RoundRobin || len(ready) == 1 {
+		return start
+	}
+	for _, p := range ready {
+		w.settle(p)
+	}
+	badness := func(p *pod) float64 { return float64(p.live) }
+	if m.Routing == KVAware {
+		badness = kvBadness(ready)
+	}
+	best, least := start, badness(ready[start])
+	for i := 1; i < len(ready); i++ {
+		at := (start + i) % len(ready)
+		if b := badness(ready[at]); b < least {
+			best, least = at, b
+		}
+	}
+	return best
+}
+
+// kvBadness returns KV cache usage plus the scaled queue.
+func kvBadness(ready []*pod) func(*pod) float64 {
+	shortest, longest := ready[0].replica.Stats().Waiting, 0
+	for _, p := range ready {
+		waiting := p.replica.Stats().Waiting
+		shortest, longest = min(shortest, waiting), max(longest, waiting)
+	}
+	spread := float64(max(longest-shortest, 1))
+	return func(p *pod) float64 {
+		s := p.replica.Stats()
+		return s.KVUsage() + float64(s.Waiting-shortest)/spread
+	}
+}
+
+// release sends on what is held, oldest first.
+func (w *world) release(m *model) {
+	sent := 0
+	for sent < len(m.held) && w.dispatch(m, m.held[sent]) {
+		sent++
+	}
+	m.held = append(m.held[:0], m.held[sent:]...)
+}
+
+// expire lets go the requests that have waited for too long, and looks again
+// when the next may have.
+func (w *world) expire(m *model) {
+	n := 0
+	for n < len(m.held) && w.requests.at(m.held[n]).arrived+m.Hold <= w.now {
+		m.tally.expired()
+		w.end(m, m.held[n])
+		n++
+	}
+	m.held = append(m.held[:0], m.held[n:]...)
+	m.watched = false
+	w.watch(m)
+}
+
+// watch sees to it that the oldest request held does not wait for too long.
+func (w *world) watch(m *model) {
+	if len(m.held) > 0 && !m.watched {
+		m.watched = true
+		w.agenda.push(event{at: w.requests.at(m.held[0]).arrived + m.Hold, kind: expireEvent, model: m})
+	}
+}
+
+// end forgets a request whose fate is booked.
+func (w *world) end(m *model, slot uint32) {
+	m.inputTokens -= int64(w.requests.at(slot).input)
+	w.requests.release(slot)
+}
+
+// noReplica is why a request is rejected that finds no replica and no gateway
+// that would hold it.
+const noReplica = "no replica is ready"

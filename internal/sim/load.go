@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// flows adds up what the series of pods grew by over a window.
+type flows struct {
+	found     bool              // a pod was scraped twice
+	rates     [counters]float64 // per second
+	growth    float64           // of what is in flight, requests/s
+	ttft, itl buckets           // per second
+}
+
+// flows returns what the pods of a variant did, those included that have gone.
+func (v *variant) flows(s survey) flows {
+	var f flows
+	v.gone = slices.DeleteFunc(v.gone, func(p *pod) bool { return p.pages[len(p.pages)-1].at <= s.now-remembered })
+	for _, pods := range [][]*pod{v.pods, v.leaving, v.gone} {
+		for _, p := range pods {
+			f.add(since(p.pages, s.now-s.window), s, v.model.hasObjective())
+		}
+	}
+	return f
+}
+
+// add adds the pages of one pod.
+func (f *flows) add(pages []page, s survey, histograms bool) {
+	if len(pages) < 2 {
+		return
+	}
+	f.found = true
+	seconds := s.window.Seconds()
+	rate := func(value func(*page) float64, isCounter bool) float64 {
+		grown, _ := endsOf(pages, value).change(s.now, s.window, isCounter)
+		return grown / seconds
+	}
+	for c := range counters {
+		f.rates[c] += rate(func(p *page) float64 { return p.counters[c] }, true)
+	}
+	f.growth += rate(func(p *page) float64 { return p.running }, false) + rate(func(p *page) float64 { return p.waiting }, false)
+	if !histograms {
+		return
+	}
+	for i := range f.ttft {
+		f.ttft[i] += rate(func(p *page) float64 { return p.ttft[i] }, true)
+		f.itl[i] += rate(func(p *page) float64 { return p.itl[i] }, true)
+	}
+}
+
+// plus returns the sum of two flows.
+func (f flows) plus(o flows) flows {
+	f.found = f.found || o.found
+	f.growth += o.growth
+	for c := range f.rates {
+		f.rates[c] += o.rates[c]
+	}
+	for i := range f.ttft {
+		f.ttft[i] += o.ttft[i]
+		f.itl[i] += o.itl[i]
+	}
+	return f
+}
+
+// load returns what a model is asked to do, as collector.sheet.load does.
+func (w *world) load(m *model, s survey) scaling.Load {
+	var f flows
+	state := s.standing(m.variants...)
+	for _, v := range m.variants {
+		f = f.plus(v.flows(s))
+	}
+	completions := f.reading(f.rates[finished], state)
+	none := completions.State == scaling.Fresh && completions.Value == 0
+	load := scaling.Load{
+		ArrivalRate:  w.arrivalRate(m, s, f.arrivals(state)),
+		InputTokens:  f.mean(inputTokens, finished, state, none),
+		OutputTokens: f.mean(outputTokens, finished, state, none),
+		TTFT:         f.mean(ttftSum, firstTokens, state, none),
+		GatewayQueue: w.gatewayQueue(m, s),
+		PrefixHits:   f.mean(prefixHits, prefixQueries, state, true),
+	}
+	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
+	load.ITL = f.mean(itlSum, interTokens, state, single)
+	if !m.hasObjective() {
+		load.TTFTBuckets.State, load.ITLBuckets.State = scaling.NotApplicable, scaling.NotApplicable
+		return load
+	}
+	ttft, itl := distribution{m.ttftBounds, f.ttft}, distribution{m.itlBounds, f.itl}
+	load.TTFTBuckets = ttft.histogram(f.known(state, none))
+	load.ITLBuckets = itl.histogram(f.known(state, single))
+	return load
+}
+
+// reading returns a number of the flows in a state.
+func (f flows) reading(value float64, state scaling.Freshness) scaling.Reading {
+	switch {
+	case state == scaling.Absent:
+		return scaling.Reading{}
+	case f.found:
+		return scaling.Measured(value, state)
+	case state == scaling.Stale:
+		return scaling.Reading{State: scaling.Stale}
+	default:
+		return scaling.Reading{}
+	}
+}
+
+// mean returns a sum over a count; none says that there is nothing of which it
+// could be a mean.
+func (f flows) mean(sum, count counter, state scaling.Freshness, none bool) scaling.Reading {
+	mean := 0.0
+	if f.found = f.found && f.rates[count] > 0; f.found && state > scaling.Absent {
+		mean = f.rates[sum] / f.rates[count]
+	}
+	return scaling.Reading{Value: mean, State: f.known(state, none)}
+}
+
+// known returns the state of what has nothing to be about if none is true.
+func (f flows) known(state scaling.Freshness, none bool) scaling.Freshness {
+	if !f.found && state == scaling.Fresh && none {
+		return scaling.NotApplicable
+	}
+	return f.reading(0, state).State
+}
+
+// arrivals returns the arrival rate as the engines show it: what ended, and the
+// growth of what is in flight.
+func (f flows) arrivals(state scaling.Freshness) scaling.Reading {
+	return f.reading(f.rates[finished]+max(f.growth, 0), state)
+}
+
+// lastGatewayPage returns the newest page of a gateway that exports a queue, and
+// its state; Absent where there is none.
+func (w *world) lastGatewayPage(m *model, s survey) (gatewayPage, scaling.Freshness) {
+	if m.Hold == 0 || len(m.pages) == 0 {
+		return gatewayPage{}, scaling.Absent
+	}
+	last := m.pages[len(m.pages)-1]
+	state := scaling.Stale
+	switch age := s.now - last.at; {
+	case age < s.fresh:
+		state = scaling.Fresh
+	case age < s.aging:
+		state = scaling.Aging
+	}
+	return last, state
+}
+
+// gatewayQueue returns the requests that wait in front of the model.
+func (w *world) gatewayQueue(m *model, s survey) scaling.Reading {
+	last, state := w.lastGatewayPage(m, s)
+	switch state {
+	case scaling.Absent:
+		return scaling.Reading{State: scaling.NotApplicable}
+	case scaling.Stale:
+		return scaling.Reading{State: scaling.Stale}
+	case scaling.NotApplicable, scaling.Aging, scaling.Fresh:
+	}
+	return scaling.Measured(last.held, state)
+}
+
+// arrivalRate returns an arrival rate estimated from the engines, raised to what
+// the gateway counts, as collector.sheet.atGateway does.
+func (w *world) arrivalRate(m *model, s survey, engines scaling.Reading) scaling.Reading {
+	_, state := w.lastGatewayPage(m, s)
+	bound := engines
+	if engines.Known() {
+		bound.State = min(engines.State, scaling.Aging)
+	}
+	if state == scaling.Absent {
+		return engines
+	}
+	counted, ok := m.counted(s)
+	switch {
+	case state == scaling.Stale:
+		return bound
+	case !ok && state == scaling.Fresh:
+		return engines
+	case !ok:
+		return bound
+	case !engines.Known():
+		return scaling.Measured(counted, scaling.Aging)
+	default:
+		return scaling.Measured(max(engines.Value, counted), min(engines.State, state))
+	}
+}
+
+// counted returns the arrivals that the gateway counts, requests/s: what it sent
+// on or refused, and the growth of its queue.
+func (m *model) counted(s survey) (float64, bool) {
+	first := len(m.pages)
+	for first > 0 && m.pages[first-1].at > s.now-s.window {
+		first--
+	}
+	pages := m.pages[first:]
+	if len(pages) < 2 {
+		return 0, false
+	}
+	a, b := pages[0], pages[len(pages)-1]
+	counted, _ := ends{a.at, b.at, a.arrivals, b.arrivals, len(pages)}.change(s.now, s.window, true)
+	held, _ := ends{a.at, b.at, a.held, b.held, len(pages)}.change(s.now, s.window, false)
+	return max(0, (counted+held)/s.window.Seconds()), true
+}

@@ -1,0 +1,298 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Counts counts requests.
+type Counts struct {
+	Arrived  uint64 `json:"arrived"`
+	Finished uint64 `json:"finished"`
+	Rejected uint64 `json:"rejected"` // by every replica, or by a gateway without one
+	Expired  uint64 `json:"expired"`  // waited at the gateway for too long
+	Lost     uint64 `json:"lost"`     // with the replica that held them
+	Held     uint64 `json:"held"`     // waited for a first replica, whatever became of them
+	Met      uint64 `json:"met"`      // finished within both objectives
+	MetTTFT  uint64 `json:"metTTFT"`
+	MetITL   uint64 `json:"metITL"`
+
+	OutputTokens uint64 `json:"outputTokens"` // of finished requests
+}
+
+// ended counts the requests that are no longer in flight.
+func (c Counts) ended() uint64 { return c.Finished + c.Rejected + c.Expired + c.Lost }
+
+func (c Counts) minus(o Counts) Counts {
+	return Counts{
+		Arrived: c.Arrived - o.Arrived, Finished: c.Finished - o.Finished, Rejected: c.Rejected - o.Rejected,
+		Expired: c.Expired - o.Expired, Lost: c.Lost - o.Lost, Held: c.Held - o.Held,
+		Met: c.Met - o.Met, MetTTFT: c.MetTTFT - o.MetTTFT, MetITL: c.MetITL - o.MetITL,
+		OutputTokens: c.OutputTokens - o.OutputTokens,
+	}
+}
+
+// Interval is one stretch of a run for one model.
+type Interval struct {
+	Model    scaling.ModelKey  `json:"model"`
+	End      time.Duration     `json:"end"` // offset from the start of the run
+	Length   time.Duration     `json:"length"`
+	Counts   Counts            `json:"counts"` // of what happened within it
+	TTFT     Latency           `json:"ttft"`   // of what finished within it
+	ITL      Latency           `json:"itl"`
+	InFlight int               `json:"inFlight"` // requests, at its end
+	Waiting  int               `json:"waiting"`  // requests held at the gateway, at its end
+	Violated bool              `json:"violated"` // of what ended within it, too few met their objectives
+	Variants []VariantInterval `json:"variants"` // sorted by Key
+}
+
+// VariantInterval is a variant at the end of an Interval, in replicas.
+type VariantInterval struct {
+	Key      scaling.VariantKey `json:"key"`
+	Wanted   int                `json:"wanted"`   // asked for
+	Ready    int                `json:"ready"`    // of these
+	Unplaced int                `json:"unplaced"` // of these, without a node
+	Leaving  int                `json:"leaving"`  // removed, and still there
+}
+
+// tally is what is measured of a model.
+type tally struct {
+	total, before       Counts // of the run; at the start of the interval
+	ttft, itl, response Sketch // of the run
+	lately              struct{ ttft, itl Sketch }
+	rejections          map[string]uint64
+	violation           time.Duration
+}
+
+// outcome is a request that finished; times in ms.
+type outcome struct {
+	ttft, itl, response float64
+	output              int32 // tokens
+}
+
+func (t *tally) finished(slo SLO, o outcome) {
+	t.total.Finished++
+	t.total.OutputTokens += uint64(o.output)
+	t.ttft.Add(o.ttft)
+	t.lately.ttft.Add(o.ttft)
+	t.response.Add(o.response)
+	if o.output > 1 {
+		t.itl.Add(o.itl)
+		t.lately.itl.Add(o.itl)
+	}
+	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
+	if ttft {
+		t.total.MetTTFT++
+	}
+	if itl {
+		t.total.MetITL++
+	}
+	if ttft && itl {
+		t.total.Met++
+	}
+}
+
+func (t *tally) rejected(why string) {
+	t.total.Rejected++
+	if t.rejections == nil {
+		t.rejections = map[string]uint64{}
+	}
+	t.rejections[why]++
+}
+
+func (t *tally) expired() { t.total.Expired++ }
+
+func (t *tally) lost() { t.total.Lost++ }
+
+// endInterval closes a stretch of the measurements and begins the next.
+func (w *world) endInterval() error {
+	w.agenda.push(event{at: w.now + w.cfg.Interval, kind: intervalEvent})
+	return w.closeInterval()
+}
+
+// closeInterval closes the stretch of the measurements that has gone on since
+// the last one.
+func (w *world) closeInterval() error {
+	if err := w.conserved(); err != nil {
+		return err
+	}
+	length := w.now - w.measured
+	w.measured = w.now
+	if length == 0 {
+		return nil
+	}
+	for _, m := range w.models {
+		i := m.interval(w.now, length)
+		if i.Violated {
+			m.tally.violation += i.Length
+		}
+		if w.cfg.OnInterval != nil {
+			w.cfg.OnInterval(i)
+		}
+		m.tally.before = m.tally.total
+		m.tally.lately.ttft.Reset()
+		m.tally.lately.itl.Reset()
+	}
+	return nil
+}
+
+// interval describes the stretch that ends now.
+func (m *model) interval(now, length time.Duration) Interval {
+	t := &m.tally
+	i := Interval{
+		Model: m.Key, End: now, Length: length, Counts: t.total.minus(t.before),
+		TTFT: t.lately.ttft.Summary(), ITL: t.lately.itl.Summary(),
+		InFlight: m.inFlight(), Waiting: len(m.held),
+	}
+	if ended := i.Counts.ended(); ended > 0 {
+		i.Violated = float64(i.Counts.Met) < m.SLO.Attainment*float64(ended)
+	} else {
+		// Nothing ends while something is in flight: whoever waits is not served.
+		i.Violated = i.InFlight > 0 && m.SLO.TTFT > 0 && milliseconds(length) > m.SLO.TTFT
+	}
+	for _, v := range m.variants {
+		i.Variants = append(i.Variants, v.interval())
+	}
+	return i
+}
+
+func (v *variant) interval() VariantInterval {
+	i := VariantInterval{Key: v.Spec.Key, Wanted: len(v.pods), Leaving: len(v.leaving)}
+	for _, p := range v.pods {
+		switch p.phase {
+		case serves:
+			i.Ready++
+		case unplaced:
+			i.Unplaced++
+		case starting, draining, gone:
+		}
+	}
+	return i
+}
+
+// Report is what came of a run. Durations are in ns.
+type Report struct {
+	Policy   string        `json:"policy"`
+	Seed     uint64        `json:"seed"`
+	Horizon  time.Duration `json:"horizon"` // over which cost was counted
+	Models   []ModelReport `json:"models"`  // sorted by Model
+	Decided  uint64        `json:"decided"` // times that the policy was asked
+	Complete bool          `json:"complete"`
+}
+
+// ModelReport is what came of a model.
+type ModelReport struct {
+	Model      scaling.ModelKey `json:"model"`
+	SLO        SLO              `json:"slo"`
+	Counts     Counts           `json:"counts"`
+	Unfinished uint64           `json:"unfinished"` // in flight when the run ended
+	Rejections []Rejection      `json:"rejections"` // sorted by Reason
+	// Attainment is the part of the requests that met both objectives, of all
+	// that arrived; 1 where none did. TTFTAttainment and ITLAttainment are the
+	// same for one.
+	Attainment     float64         `json:"attainment"`
+	TTFTAttainment float64         `json:"ttftAttainment"`
+	ITLAttainment  float64         `json:"itlAttainment"`
+	Goodput        float64         `json:"goodput"` // requests/s that met both, over the horizon
+	TTFT           Latency         `json:"ttft"`    // of finished requests, from arrival
+	ITL            Latency         `json:"itl"`     // of finished requests with two tokens or more
+	Response       Latency         `json:"response"`
+	Violation      time.Duration   `json:"violation"` // intervals in violation
+	Cost           float64         `json:"cost"`      // cost units
+	Variants       []VariantReport `json:"variants"`  // sorted by Key
+}
+
+// Rejection is how many requests were rejected for a reason.
+type Rejection struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// VariantReport is what came of a variant.
+type VariantReport struct {
+	Key          scaling.VariantKey `json:"key"`
+	ReplicaHours float64            `json:"replicaHours"` // from a node taken to a node freed
+	Cost         float64            `json:"cost"`         // cost units
+	Peak         int                `json:"peak"`         // most replicas asked for
+	Grown        uint64             `json:"grown"`        // times that replicas were added
+	Shrunk       uint64             `json:"shrunk"`       // times that replicas were removed
+	Started      uint64             `json:"started"`      // replicas that took a node after the start of the run
+	ColdStarts   uint64             `json:"coldStarts"`   // times that it grew while no replica of the model was ready
+	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas
+
+	occupied time.Duration
+}
+
+// ended books a replica that is gone, which cost for so long.
+func (v *VariantReport) ended(cost time.Duration) { v.occupied += cost }
+
+// costed returns the part of an offset until which cost counts.
+func (w *world) costed(at time.Duration) time.Duration {
+	if w.closed {
+		return min(at, w.horizon)
+	}
+	return at
+}
+
+// report sums up the run.
+func (w *world) report() Report {
+	w.settleAll()
+	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now), Decided: w.decided}
+	for _, m := range w.models {
+		r.Models = append(r.Models, w.reportModel(m, r.Horizon))
+	}
+	return r
+}
+
+func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
+	t := &m.tally
+	r := ModelReport{
+		Model: m.Key, SLO: m.SLO, Counts: t.total, Unfinished: uint64(m.inFlight()), Rejections: []Rejection{},
+		Attainment:     part(t.total.Met, t.total.Arrived),
+		TTFTAttainment: part(t.total.MetTTFT, t.total.Arrived),
+		ITLAttainment:  part(t.total.MetITL, t.total.Arrived),
+		TTFT:           t.ttft.Summary(), ITL: t.itl.Summary(), Response: t.response.Summary(),
+		Violation: t.violation,
+	}
+	if horizon > 0 {
+		r.Goodput = float64(t.total.Met) / horizon.Seconds()
+	}
+	for _, why := range slices.Sorted(maps.Keys(t.rejections)) {
+		r.Rejections = append(r.Rejections, Rejection{why, t.rejections[why]})
+	}
+	for _, v := range m.variants {
+		one := w.reportVariant(v)
+		r.Cost += one.Cost
+		r.Variants = append(r.Variants, one)
+	}
+	return r
+}
+
+func (w *world) reportVariant(v *variant) VariantReport {
+	r := v.tally
+	r.Key = v.Spec.Key
+	for _, pods := range [][]*pod{v.pods, v.leaving} {
+		for _, p := range pods {
+			if p.phase != unplaced {
+				r.occupied += w.costed(w.now) - w.costed(p.placed)
+			}
+			if p.replica != nil {
+				r.Preemptions += p.replica.Stats().Preemptions
+			}
+		}
+	}
+	r.ReplicaHours = r.occupied.Hours()
+	r.Cost = r.ReplicaHours * v.Spec.Cost
+	r.occupied = 0
+	return r
+}
+
+func part(n, of uint64) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}

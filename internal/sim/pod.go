@@ -1,0 +1,237 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// podPhase is where a pod stands in its life.
+type podPhase uint8
+
+const (
+	unplaced podPhase = iota // no node has room
+	starting
+	serves
+	draining // removed, finishes what it holds
+	gone
+)
+
+// pod is one replica in the cluster.
+type pod struct {
+	variant *variant
+	name    string
+	number  int // of its variant, from 1
+	phase   podPhase
+	node    int // index into the stock of its accelerator, -1 for none
+
+	created  time.Duration
+	placed   time.Duration // when it took its node
+	served   time.Duration // when it became ready
+	startUp  time.Duration // from placed to served
+	replica  Replica       // nil before it serves
+	settled  time.Duration // up to when the replica was advanced
+	live     int           // requests in the replica
+	queued   int64         // input tokens of those that wait in it
+	capacity float64       // of the KV cache, tokens; 0 where it is not known
+	ttft     distribution  // of what it has observed
+	itl      distribution
+	pages    []page // oldest first
+}
+
+// newPod returns a pod that was just created.
+func (w *world) newPod(v *variant) *pod {
+	v.created++
+	return &pod{
+		variant: v, number: v.created, name: fmt.Sprintf("%s-%05d", v.Spec.Key.Name, v.created),
+		node: -1, created: w.now, startUp: v.StartUp.Draw(v.draws), settled: -1,
+		ttft: distribution{bounds: v.model.ttftBounds}, itl: distribution{bounds: v.model.itlBounds},
+	}
+}
+
+// found adds a replica that is ready from the start.
+func (w *world) found(v *variant) error {
+	p := w.newPod(v)
+	if !w.take(p) {
+		return &FieldError{
+			Field: fmt.Sprintf("replicas of %s", v.Spec.Key), Value: fmt.Sprint(v.Replicas),
+			Want: fmt.Sprintf("at most %d, what the nodes with %s have room for", len(v.pods), v.Spec.Accelerator),
+		}
+	}
+	v.pods = append(v.pods, p)
+	if err := w.prepare(p); err != nil {
+		return err
+	}
+	p.phase = starting
+	w.ready(p)
+	return nil
+}
+
+// prepare makes the replica of a pod.
+func (w *world) prepare(p *pod) error {
+	r, err := p.variant.newReplica()
+	if err != nil {
+		return fmt.Errorf("simulation: making a replica of %s: %w", p.variant.Spec.Key, err)
+	}
+	p.replica = r
+	p.capacity = p.variant.kvTokens()
+	return nil
+}
+
+// kvTokens returns the size of the KV cache of a replica, 0 where it is not
+// known.
+func (v *variant) kvTokens() float64 {
+	if v.Replica != nil {
+		return 0
+	}
+	return float64(v.Profile.Blocks() * v.Profile.BlockSize)
+}
+
+// scale brings a variant to n pods.
+func (w *world) scale(v *variant, n int) error {
+	for len(v.pods) < n {
+		p := w.newPod(v)
+		v.pods = append(v.pods, p)
+		w.waiting = append(w.waiting, p)
+	}
+	for len(v.pods) > n {
+		w.remove(v.victim())
+	}
+	return w.place()
+}
+
+// victim returns the pod that goes first, as the ReplicaSet controller ranks
+// them: without a node, not ready, ready for the shortest time.
+func (v *variant) victim() *pod {
+	return slices.MinFunc(v.pods, func(a, b *pod) int {
+		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(b.served, a.served), cmp.Compare(b.number, a.number))
+	})
+}
+
+// place gives nodes to the pods that wait for one, oldest first. One that fits
+// nowhere does not hold up the others.
+func (w *world) place() error {
+	left := w.waiting[:0]
+	for _, p := range w.waiting {
+		if !w.take(p) {
+			left = append(left, p)
+			continue
+		}
+		if err := w.prepare(p); err != nil {
+			return err
+		}
+		p.phase = starting
+		p.variant.tally.Started++
+		w.agenda.push(event{at: w.now + p.startUp, kind: readyEvent, pod: p})
+	}
+	clear(w.waiting[len(left):])
+	w.waiting = left
+	return nil
+}
+
+// take occupies the first node with room for the pod.
+func (w *world) take(p *pod) bool {
+	nodes, limited := w.stock[p.variant.Spec.Accelerator]
+	p.placed = w.now
+	if !limited {
+		return true
+	}
+	need := p.variant.Spec.GPUsPerReplica
+	for i, free := range nodes {
+		if free >= need {
+			nodes[i] -= need
+			p.node = i
+			return true
+		}
+	}
+	return false
+}
+
+// ready puts a pod into service and gives it what the gateway holds.
+func (w *world) ready(p *pod) {
+	p.phase, p.served = serves, w.now
+	first := w.now + w.phase(p.variant.draws) + time.Millisecond
+	w.agenda.push(event{at: first.Truncate(time.Millisecond), kind: podScrape, pod: p})
+	w.release(p.variant.model)
+}
+
+// remove takes a pod out of service.
+func (w *world) remove(p *pod) {
+	v := p.variant
+	v.pods = slices.DeleteFunc(v.pods, func(o *pod) bool { return o == p })
+	switch p.phase {
+	case unplaced:
+		w.waiting = slices.DeleteFunc(w.waiting, func(o *pod) bool { return o == p })
+		p.phase = gone
+	case starting:
+		v.leaving = append(v.leaving, p)
+		w.bury(p)
+	case serves, draining, gone:
+		p.phase = draining
+		v.leaving = append(v.leaving, p)
+		if v.Grace == 0 {
+			w.kill(p)
+			return
+		}
+		w.agenda.push(event{at: w.now + v.Grace, kind: killEvent, pod: p})
+		w.drain(p)
+	}
+}
+
+// drain lets a pod go that has finished what it held, or looks again when its
+// replica has done something.
+func (w *world) drain(p *pod) {
+	w.settle(p)
+	if p.live == 0 {
+		w.bury(p)
+		return
+	}
+	if at, ok := p.replica.Next(); ok {
+		w.agenda.push(event{at: max(at, w.now) + 1, kind: drainedEvent, pod: p})
+	}
+}
+
+// kill ends a pod with whatever it still holds.
+func (w *world) kill(p *pod) {
+	w.settle(p)
+	w.requests.of(p, func(slot uint32) {
+		p.variant.model.tally.lost()
+		w.end(p.variant.model, slot)
+	})
+	p.live = 0
+	w.bury(p)
+}
+
+// enqueue counts a request that begins to wait in the replica.
+func (p *pod) enqueue(r *request) {
+	if !r.queued {
+		r.queued = true
+		p.queued += int64(r.input)
+	}
+}
+
+// unqueue counts a request that enters the batch.
+func (p *pod) unqueue(r *request) {
+	if r.queued {
+		r.queued = false
+		p.queued -= int64(r.input)
+	}
+}
+
+// bury frees the node of a pod. Its pages stay until they have left the window.
+func (w *world) bury(p *pod) {
+	v := p.variant
+	v.tally.ended(w.costed(w.now) - w.costed(p.placed))
+	if p.replica != nil {
+		v.tally.Preemptions += p.replica.Stats().Preemptions
+	}
+	p.phase, p.replica = gone, nil
+	v.leaving = slices.DeleteFunc(v.leaving, func(o *pod) bool { return o == p })
+	if len(p.pages) > 0 {
+		v.gone = append(v.gone, p)
+	}
+	if p.node >= 0 {
+		w.stock[v.Spec.Accelerator][p.node] += v.Spec.GPUsPerReplica
+	}
+}

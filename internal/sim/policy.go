@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Policy sets replicas. A run asks it in the order of time; it may keep state
+// and must not draw anything random or read a clock.
+type Policy interface {
+	// Name identifies the policy in a Report.
+	Name() string
+	// Interval is the time between two decisions, 100ms or more. It is asked for
+	// once.
+	Interval() time.Duration
+	// Decide returns the replicas wanted of each variant that it has a say on;
+	// the others stay as they are. An error ends the run.
+	Decide(View) ([]Target, error)
+}
+
+// View is what a policy sees at one instant. It must not be modified.
+type View struct {
+	Now       time.Time
+	Snapshots []scaling.Snapshot // as the collector makes them, sorted by model
+	Models    []ModelView        // what stands in no Snapshot, in the same order
+}
+
+// ModelView is what the gateway and the cluster know of a model, at this instant
+// and without any lag, for policies that live there.
+type ModelView struct {
+	Model       scaling.ModelKey
+	SLO         SLO
+	Held        int           // requests that wait for a first replica
+	InFlight    int           // requests that arrived and have not ended, Held included
+	InputTokens int64         // of the requests in flight
+	Arrived     uint64        // requests since the start of the run
+	Shapes      *Shapes       // of Arrived
+	Variants    []VariantView // sorted by Key
+	Pods        []PodView     // that exist and are not being removed, sorted by Variant, Name
+}
+
+// VariantView is what is known of a variant by itself.
+type VariantView struct {
+	Key           scaling.VariantKey
+	KVTokens      float64 // of the KV cache of a replica, 0 where it is not known
+	BatchedTokens float64 // that one step of a replica computes at most, 0 where it is not known
+	// ArrivalRate is what the store of metrics says.
+	ArrivalRate scaling.Reading // requests/s: completions, and growth of what is in flight
+}
+
+// PodView is a pod as the cluster lists it.
+type PodView struct {
+	Name    string
+	Variant scaling.VariantKey
+	Placed  bool // it has a node
+	Ready   bool
+	// QueuedTokens counts the input tokens of the requests that waited in the
+	// replica at its last scrape.
+	QueuedTokens scaling.Reading
+}
+
+// Target is the number of replicas that a policy wants of a variant.
+type Target struct {
+	Variant  scaling.VariantKey
+	Replicas int // >= 0
+	Reason   string
+	Detail   string // one sentence
+}
+
+func (p PodView) compare(o PodView) int {
+	return cmp.Or(p.Variant.Compare(o.Variant), strings.Compare(p.Name, o.Name))
+}

@@ -1,0 +1,29 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+)
+
+// Replica is what serves requests. *serving.Replica is the one that results
+// stand on; another may take its place where its behaviour is known in closed
+// form. The methods mean what they mean there. Events other than FirstToken and
+// Finished are ignored.
+type Replica interface {
+	Submit(now time.Duration, req serving.Request) serving.Refusal
+	Next() (at time.Duration, ok bool)
+	Advance(now time.Duration, buf []serving.Event) []serving.Event
+	Load() int
+	Stats() serving.Stats
+}
+
+var _ Replica = (*serving.Replica)(nil)
+
+// newReplica makes a replica of the variant.
+func (v *Variant) newReplica() (Replica, error) {
+	if v.Replica != nil {
+		return v.Replica()
+	}
+	return serving.New(v.Profile, serving.Options{Milestones: true})
+}

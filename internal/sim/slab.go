@@ -1,0 +1,50 @@
+package sim
+
+import "time"
+
+// request is one that arrived and has not ended.
+type request struct {
+	arrived   time.Duration
+	submitted time.Duration // to a replica
+	first     time.Duration // when its first token was put out
+	input     int32         // tokens
+	output    int32         // tokens
+	queued    bool          // in a replica, and not in its batch
+	pod       *pod          // nil while it is held
+	live      bool
+}
+
+// slab keeps requests by slot. Slots are used again, so its size is the largest
+// number of requests in flight and not the length of the trace.
+type slab struct {
+	slots []request
+	free  []uint32
+}
+
+func (s *slab) add(r request) uint32 {
+	r.live = true
+	if n := len(s.free); n > 0 {
+		slot := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.slots[slot] = r
+		return slot
+	}
+	s.slots = append(s.slots, r)
+	return uint32(len(s.slots) - 1)
+}
+
+func (s *slab) at(slot uint32) *request { return &s.slots[slot] }
+
+func (s *slab) release(slot uint32) {
+	s.slots[slot] = request{}
+	s.free = append(s.free, slot)
+}
+
+// of calls do with the slot of every request that a pod holds, in slot order.
+func (s *slab) of(p *pod, do func(slot uint32)) {
+	for i := range s.slots {
+		if s.slots[i].live && s.slots[i].pod == p {
+			do(uint32(i))
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// The numbers of internal/collector by which windows and freshness are set.
+const (
+	minWindow     = time.Minute
+	unknownWindow = 5 * time.Minute // until the scrape interval is known
+	windowScrapes = 4
+	freshAtLeast  = time.Minute
+	agingAtLeast  = 5 * time.Minute
+	// enoughScrapes within a minute make the interval of a young store known.
+	enoughScrapes = 4
+)
+
+// survey is what all readings of one instant have in common.
+type survey struct {
+	now      time.Duration
+	interval time.Duration // of the scrapes, 0 while it is not known
+	window   time.Duration
+	fresh    time.Duration // younger pages are Fresh
+	aging    time.Duration // younger pages are Aging
+	grace    time.Duration // for which a pod that became ready needs no page
+}
+
+// survey looks at the store of metrics.
+func (w *world) survey() survey {
+	s := survey{now: w.now, interval: w.knownInterval(), window: unknownWindow}
+	if s.interval > 0 {
+		s.window = max(minWindow, windowScrapes*s.interval)
+	}
+	s.grace = 2 * s.interval
+	s.fresh = max(freshAtLeast, 2*s.interval)
+	s.aging = max(agingAtLeast, 2*s.fresh)
+	return s
+}
+
+// knownInterval returns the scrape interval if the store can tell it, else 0: a
+// pod that is there has been scraped since the look-back ago, or the median pod
+// was scraped often enough within the last minute. See query.AskScrapeIntervals.
+func (w *world) knownInterval() time.Duration {
+	var lately []int
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			if len(p.pages) == 0 {
+				continue
+			}
+			if p.pages[0].at <= w.now-query.ScrapeSpan {
+				return w.cfg.ScrapeInterval
+			}
+			lately = append(lately, len(since(p.pages, w.now-time.Minute)))
+		}
+	}
+	slices.Sort(lately)
+	if n := len(lately); n > 0 && lately[(n-1)/2] >= enoughScrapes {
+		return w.cfg.ScrapeInterval
+	}
+	return 0
+}
+
+// state returns how far what was scraped at an instant may be trusted.
+func (s survey) state(at time.Duration) scaling.Freshness {
+	switch age := s.now - at; {
+	case age < s.fresh && s.interval > 0:
+		return scaling.Fresh
+	case age < s.aging:
+		return scaling.Aging
+	default:
+		return scaling.Stale
+	}
+}
+
+// snapshot describes a model as the collector would.
+func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
+	snap := scaling.Snapshot{Model: m.Key, At: w.at(w.now), Window: s.window}
+	for _, v := range m.variants {
+		snap.Variants = append(snap.Variants, w.describe(v))
+		for _, p := range v.pods {
+			if p.phase == serves {
+				snap.Replicas = append(snap.Replicas, w.sample(p, s))
+			}
+		}
+	}
+	slices.SortFunc(snap.Replicas, func(a, b scaling.ReplicaSample) int {
+		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
+	})
+	snap.Load = w.load(m, s)
+	return snap
+}
+
+// standing returns how far numbers that are added up over the pods of some
+// variants may be trusted: as far as the freshest page, but Aging at best while
+// a pod has no Fresh one. One pod of a variant, if its newest is young, may have
+// none yet. It is the rule of collector.standing.
+func (s survey) standing(variants ...*variant) scaling.Freshness {
+	freshest, missing := scaling.Absent, false
+	for _, v := range variants {
+		newest := time.Duration(-1)
+		for _, p := range v.pods {
+			if p.phase == serves {
+				newest = max(newest, p.served)
+			}
+		}
+		young := newest >= 0 && s.now-newest < s.grace
+		for _, p := range v.pods {
+			if p.phase != serves {
+				continue
+			}
+			state := s.page(p)
+			freshest = max(freshest, state)
+			switch {
+			case state == scaling.Fresh:
+			case state == scaling.Absent && young:
+				young = false
+			default:
+				missing = true
+			}
+		}
+	}
+	if missing {
+		return min(freshest, scaling.Aging)
+	}
+	return freshest
+}
+
+// page returns how far the page of a pod may be trusted, Absent before its first
+// scrape.
+func (s survey) page(p *pod) scaling.Freshness {
+	if len(p.pages) == 0 {
+		return scaling.Absent
+	}
+	return s.state(p.pages[len(p.pages)-1].at)
+}
+
+// describe returns a variant with its replicas, as internal/discovery counts
+// them.
+func (w *world) describe(v *variant) scaling.Variant {
+	spec := v.Spec
+	spec.Replicas = scaling.ReplicaCounts{Observed: true, Current: len(v.pods)}
+	var starts []time.Duration
+	var newest time.Duration
+	for _, p := range v.pods {
+		switch p.phase {
+		case unplaced:
+			spec.Replicas.Unschedulable++
+		case serves:
+			spec.Replicas.Ready++
+			newest = max(newest, p.served)
+			if p.number > v.Replicas { // those of the start were never started
+				starts = append(starts, p.served-p.created)
+			} else {
+				starts = append(starts, v.StartUp.Mean)
+			}
+		case starting, draining, gone:
+		}
+	}
+	spec.Replicas.Pending = spec.Replicas.Current - spec.Replicas.Ready
+	if spec.Replicas.Ready > 0 {
+		spec.Replicas.NewestReady = w.at(newest)
+		slices.Sort(starts)
+		spec.StartUp = starts[(len(starts)-1)/2]
+	}
+	return spec
+}
+
+// sample returns what a pod reports.
+func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
+	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: true}
+	if len(p.pages) == 0 {
+		return r
+	}
+	last := &p.pages[len(p.pages)-1]
+	r.At = w.at(last.at)
+	state := s.state(last.at)
+	if s.now-last.at >= query.ScrapeSpan {
+		// No selector reaches back to it. What was there is out of reach.
+		gone := scaling.Reading{}
+		if state == scaling.Stale {
+			gone.State = scaling.Stale
+		}
+		r.KVCacheUsage, r.QueueLength, r.KVCacheUsageNow, r.QueueLengthNow, r.Running, r.KVCapacity = gone, gone, gone, gone, gone, gone
+		return r
+	}
+	usage, waiting := last.usage, last.waiting
+	for i := range since(p.pages, s.now-s.window) {
+		one := &p.pages[len(p.pages)-1-i]
+		usage, waiting = max(usage, one.usage), max(waiting, one.waiting)
+	}
+	r.KVCacheUsage, r.KVCacheUsageNow = scaling.Measured(usage, state), scaling.Measured(last.usage, state)
+	r.QueueLength, r.QueueLengthNow = scaling.Measured(waiting, state), scaling.Measured(last.waiting, state)
+	r.Running = scaling.Measured(last.running, state)
+	if p.capacity > 0 {
+		r.KVCapacity = scaling.Measured(p.capacity, state)
+	}
+	return r
+}
+
+// hasObjective reports whether the model is asked for its histograms.
+func (m *model) hasObjective() bool { return m.SLO.TTFT > 0 || m.SLO.ITL > 0 }

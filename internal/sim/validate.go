@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// FieldError says which field of a Config is wrong and what would be right.
+type FieldError struct {
+	Field string // as a path: models[0].variants[1].grace
+	Value string // as given
+	Want  string // what is accepted
+}
+
+// Error names the field, its value and what is accepted.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("simulation: %s is %s, want %s", e.Field, e.Value, e.Want)
+}
+
+// longestInterval is the longest scrape interval that shows two scrapes within
+// the look-back of Prometheus.
+const longestInterval = 150 * time.Second
+
+// Validate returns nil or the first error, a *FieldError unless a profile is
+// wrong.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+		least time.Duration
+	}{
+		{"sync", c.Sync, 0},
+		{"scrapeInterval", c.ScrapeInterval, time.Second},
+		{"interval", c.Interval, time.Second},
+		{"duration", c.Duration, 0},
+		{"tail", c.Tail, 0},
+	} {
+		if d.value < d.least {
+			return &FieldError{d.name, d.value.String(), d.least.String() + " or more"}
+		}
+	}
+	if c.ScrapeInterval > longestInterval {
+		return &FieldError{"scrapeInterval", c.ScrapeInterval.String(), longestInterval.String() + " or less"}
+	}
+	if !(c.MissedScrapes >= 0 && c.MissedScrapes < 1) {
+		return &FieldError{"missedScrapes", fmt.Sprint(c.MissedScrapes), "a ratio in [0, 1)"}
+	}
+	stock, err := c.validateNodes()
+	if err != nil {
+		return err
+	}
+	if len(c.Models) == 0 {
+		return &FieldError{"models", "empty", "one model or more"}
+	}
+	models, variants := map[scaling.ModelKey]bool{}, map[scaling.VariantKey]bool{}
+	for i, m := range c.Models {
+		at := fmt.Sprintf("models[%d]", i)
+		if models[m.Key] {
+			return &FieldError{at + ".key", m.Key.String(), "a key not used before"}
+		}
+		models[m.Key] = true
+		if err := m.validate(at); err != nil {
+			return err
+		}
+		for j, v := range m.Variants {
+			at := fmt.Sprintf("%s.variants[%d]", at, j)
+			if variants[v.Spec.Key] {
+				return &FieldError{at + ".key", v.Spec.Key.String(), "a key not used before"}
+			}
+			variants[v.Spec.Key] = true
+			if err := v.validate(at, stock); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// validateNodes returns the accelerators of a node by type.
+func (c Config) validateNodes() (map[string]int, error) {
+	stock := map[string]int{}
+	for i, n := range c.Nodes {
+		at := fmt.Sprintf("nodes[%d]", i)
+		switch {
+		case n.Accelerator == "":
+			return nil, &FieldError{at + ".accelerator", `""`, "an accelerator type"}
+		case stock[n.Accelerator] != 0:
+			return nil, &FieldError{at + ".accelerator", n.Accelerator, "a type not used before"}
+		case n.Count < 0:
+			return nil, &FieldError{at + ".count", fmt.Sprint(n.Count), "0 or more nodes"}
+		case n.GPUs < 1:
+			return nil, &FieldError{at + ".gpus", fmt.Sprint(n.GPUs), "1 or more accelerators per node"}
+		}
+		stock[n.Accelerator] = n.GPUs
+	}
+	return stock, nil
+}
+
+func (m Model) validate(at string) error {
+	switch {
+	case m.Requests == nil:
+		return &FieldError{at + ".requests", "nil", "a workload"}
+	case !(m.SLO.TTFT >= 0) || math.IsInf(m.SLO.TTFT, 1):
+		return &FieldError{at + ".slo.ttft", fmt.Sprint(m.SLO.TTFT), "0 or more ms"}
+	case !(m.SLO.ITL >= 0) || math.IsInf(m.SLO.ITL, 1):
+		return &FieldError{at + ".slo.itl", fmt.Sprint(m.SLO.ITL), "0 or more ms"}
+	case !(m.SLO.Attainment >= 0 && m.SLO.Attainment <= 1):
+		return &FieldError{at + ".slo.attainment", fmt.Sprint(m.SLO.Attainment), "a ratio in [0, 1]"}
+	case m.Routing > KVAware:
+		return &FieldError{at + ".routing", m.Routing.String(), "round-robin, least-loaded or kv-aware"}
+	case m.Hold < 0:
+		return &FieldError{at + ".hold", m.Hold.String(), "0 or more"}
+	case len(m.Variants) == 0:
+		return &FieldError{at + ".variants", "empty", "one variant or more"}
+	}
+	return nil
+}
+
+func (v Variant) validate(at string, stock map[string]int) error {
+	s := v.Spec
+	gpus, limited := stock[s.Accelerator]
+	switch {
+	case s.GPUsPerReplica < 1:
+		return &FieldError{at + ".spec.gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), "1 or more"}
+	case limited && s.GPUsPerReplica > gpus:
+		return &FieldError{at + ".spec.gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), fmt.Sprintf("at most %d, what a node with %s has", gpus, s.Accelerator)}
+	case !(s.Cost >= 0) || math.IsInf(s.Cost, 1):
+		return &FieldError{at + ".spec.cost", fmt.Sprint(s.Cost), "0 or more per replica-hour"}
+	case s.Bounds.Min < 0 || s.Bounds.Max < s.Bounds.Min:
+		return &FieldError{at + ".spec.bounds", fmt.Sprintf("[%d, %d]", s.Bounds.Min, s.Bounds.Max), "0 <= min <= max"}
+	case v.Replicas < 0:
+		return &FieldError{at + ".replicas", fmt.Sprint(v.Replicas), "0 or more"}
+	case v.Grace < 0:
+		return &FieldError{at + ".grace", v.Grace.String(), "0 or more"}
+	case v.StartUp.Mean < 0 || v.StartUp.Deviation < 0:
+		return &FieldError{at + ".startUp", fmt.Sprintf("%s with a deviation of %s", v.StartUp.Mean, v.StartUp.Deviation), "0 or more"}
+	}
+	if v.Replica != nil {
+		return nil
+	}
+	if err := v.Profile.Validate(); err != nil {
+		return fmt.Errorf("simulation: %s.profile %q: %w", at, v.Profile.Name, err)
+	}
+	return nil
+}

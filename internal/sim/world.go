@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+)
+
+// world is the state of a run.
+type world struct {
+	cfg      Config
+	now      time.Duration
+	agenda   agenda
+	models   []*model         // sorted by key
+	variants []*variant       // of all models, sorted by key
+	stock    map[string][]int // free accelerators of each node, by type; types that are not here never run out
+	waiting  []*pod           // without a node, in the order of their creation
+	requests slab             // that arrived and have not ended
+	policy   Policy
+	interval time.Duration       // of the policy
+	wanted   map[*variant]Target // what it said last
+	missed   *rand.Rand          // which scrapes fail; nil means none
+	buf      []serving.Event     // for advance
+	measured time.Duration       // end of the last interval
+	decided  uint64              // times that the policy was asked
+	horizon  time.Duration       // when cost stops to count; meaningful once closed
+	closed   bool                // arrivals are over
+}
+
+// model is a model at run time.
+type model struct {
+	*Model
+	variants []*variant // sorted by key
+	tally    tally
+
+	held    []uint32 // slots of the requests that wait for a first replica, oldest first
+	watched bool     // an expireEvent is scheduled
+	turn    int      // where the gateway begins to look
+	ready   []*pod   // for readyPods
+	sent    int      // requests submitted to replicas
+
+	ttftBounds, itlBounds []float64 // of its pods' histograms [ms]
+
+	shapes      Shapes        // of what arrived
+	inputTokens int64         // of the requests in flight
+	pages       []gatewayPage // oldest first
+}
+
+// variant is a variant at run time.
+type variant struct {
+	*Variant
+	model   *model
+	pods    []*pod // of which none is removed, in the order of creation
+	leaving []*pod // removed and not yet gone
+	gone    []*pod // whose pages may still be within the window
+	created int    // pods so far
+	draws   *rand.Rand
+	tally   VariantReport
+}
+
+// newWorld returns the state at the start of a run. c is valid and has its
+// defaults.
+func newWorld(c Config, policy Policy) (*world, error) {
+	w := &world{cfg: c, policy: policy, interval: policy.Interval(), stock: map[string][]int{}, wanted: map[*variant]Target{}}
+	if c.MissedScrapes > 0 {
+		w.missed = w.stream("missed scrapes")
+	}
+	for _, n := range c.Nodes {
+		w.stock[n.Accelerator] = slices.Repeat([]int{n.GPUs}, n.Count)
+	}
+	if w.interval < shortestInterval {
+		return nil, &FieldError{"interval of policy " + policy.Name(), w.interval.String(), shortestInterval.String() + " or more"}
+	}
+	for i := range c.Models {
+		m := &model{Model: &c.Models[i], ttftBounds: ttftBounds(), itlBounds: itlBounds()}
+		for j := range m.Variants {
+			spec := &m.Variants[j]
+			spec.Spec.Model = m.Key
+			m.variants = append(m.variants, &variant{Variant: spec, model: m, draws: w.stream(spec.Spec.Key.String())})
+		}
+		slices.SortFunc(m.variants, func(a, b *variant) int { return a.Spec.Key.Compare(b.Spec.Key) })
+		w.models = append(w.models, m)
+		w.variants = append(w.variants, m.variants...)
+	}
+	slices.SortFunc(w.models, func(a, b *model) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(w.variants, func(a, b *variant) int { return a.Spec.Key.Compare(b.Spec.Key) })
+	for _, v := range w.variants {
+		for range v.Replicas {
+			if err := w.found(v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, m := range w.models {
+		w.agenda.push(event{at: w.phase(w.stream("gateway " + m.Key.String())), kind: gatewayScrape, model: m})
+	}
+	w.agenda.push(event{at: w.interval, kind: decideEvent})
+	if c.Sync > 0 {
+		w.agenda.push(event{at: c.Sync, kind: syncEvent})
+	}
+	w.agenda.push(event{at: c.Interval, kind: intervalEvent})
+	return w, nil
+}
+
+// stream returns a random stream of its own for each purpose, so that what one
+// part of a run draws leaves the others as they are.
+func (w *world) stream(purpose string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(w.cfg.Seed, h.Sum64()))
+}
+
+// phase returns when a target is first scraped, as an offset within the scrape
+// interval: in whole ms, in which the store counts.
+func (w *world) phase(draws *rand.Rand) time.Duration {
+	return time.Duration(draws.Int64N(w.cfg.ScrapeInterval.Milliseconds())) * time.Millisecond
+}
+
+// shortestInterval is the least time between two decisions.
+const shortestInterval = 100 * time.Millisecond
+
+// at returns the instant of an offset.
+func (w *world) at(offset time.Duration) time.Time { return w.cfg.Start.Add(offset) }
+
+// handle does what is due.
+func (w *world) handle(e event) error {
+	w.now = e.at
+	switch e.kind {
+	case readyEvent:
+		if e.pod.phase == starting {
+			w.ready(e.pod)
+		}
+	case drainedEvent:
+		if e.pod.phase == draining {
+			w.drain(e.pod)
+		}
+	case killEvent:
+		if e.pod.phase == draining {
+			w.kill(e.pod)
+		}
+	case expireEvent:
+		w.expire(e.model)
+	case podScrape:
+		w.scrapePod(e.pod)
+	case gatewayScrape:
+		w.scrapeGateway(e.model)
+	case decideEvent:
+		return w.decide()
+	case syncEvent:
+		return w.sync()
+	case intervalEvent:
+		return w.endInterval()
+	}
+	return nil
+}
+
+// settle brings a replica up to now: all that ended before now is booked.
+func (w *world) settle(p *pod) {
+	if p.replica == nil || p.settled == w.now {
+		return
+	}
+	p.settled = w.now
+	w.buf = p.replica.Advance(w.now-1, w.buf[:0])
+	for _, e := range w.buf {
+		switch e.Kind {
+		case serving.FirstToken:
+			r := w.requests.at(uint32(e.ID))
+			r.first = e.At
+			p.unqueue(r)
+			p.ttft.add(milliseconds(e.At-r.submitted), 1)
+		case serving.Finished:
+			w.finish(p, uint32(e.ID), e.At)
+		case serving.Admitted:
+			p.unqueue(w.requests.at(uint32(e.ID)))
+		case serving.Preempted:
+			p.enqueue(w.requests.at(uint32(e.ID)))
+		case serving.None, serving.Token, serving.Refused, serving.Aborted, serving.Step:
+		}
+	}
+}
+
+// settleAll brings every replica up to now.
+func (w *world) settleAll() {
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			w.settle(p)
+		}
+		for _, p := range v.leaving {
+			w.settle(p)
+		}
+	}
+}
+
+// finish books a request whose last token was put out.
+func (w *world) finish(p *pod, slot uint32, at time.Duration) {
+	r := w.requests.at(slot)
+	p.live--
+	m := p.variant.model
+	ttft := milliseconds(r.first - r.arrived)
+	itl := 0.0
+	if r.output > 1 {
+		itl = milliseconds(at-r.first) / float64(r.output-1)
+	}
+	p.itl.add(itl, float64(r.output-1))
+	m.tally.finished(m.SLO, outcome{ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
+	w.end(m, slot)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// conserved checks that no request was lost from the books, counting what is
+// under way by what the replicas say.
+func (w *world) conserved() error {
+	w.settleAll()
+	for _, m := range w.models {
+		t := &m.tally.total
+		inReplicas := 0
+		for _, v := range m.variants {
+			for _, pods := range [][]*pod{v.pods, v.leaving} {
+				for _, p := range pods {
+					if p.replica == nil {
+						continue
+					}
+					if load := p.replica.Load(); load != p.live {
+						return fmt.Errorf("simulation: at %s replica %s holds %d requests and the books say %d", w.now, p.name, load, p.live)
+					}
+					inReplicas += p.live
+				}
+			}
+		}
+		if sum := t.ended() + uint64(len(m.held)+inReplicas); t.Arrived != sum {
+			return fmt.Errorf("simulation: at %s %d requests of %s arrived, and %d finished + %d rejected + %d expired + %d lost + %d held + %d in replicas = %d",
+				w.now, t.Arrived, m.Key, t.Finished, t.Rejected, t.Expired, t.Lost, len(m.held), inReplicas, sum)
+		}
+	}
+	return nil
+}
+
+// inFlight counts the requests of a model that arrived and have not ended.
+func (m *model) inFlight() int { return int(m.tally.total.Arrived - m.tally.total.ended()) }
+
+// byKey finds the variant of a key.
+func (w *world) byKey(key scaling.VariantKey) (*variant, bool) {
+	i, ok := slices.BinarySearchFunc(w.variants, key, func(v *variant, k scaling.VariantKey) int { return v.Spec.Key.Compare(k) })
+	if !ok {
+		return nil, false
+	}
+	return w.variants[i], true
+}
