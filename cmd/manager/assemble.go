@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -9,8 +10,10 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -19,75 +22,95 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
-// assemble builds the manager from its parts.
-func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
-	mode, err := executor.ParseMode(o.Executor)
+// surface is what a process has that a manager is built on.
+type surface struct {
+	operator *config.Operator // what flags, environment and file say
+	kube     connection
+	log      logr.Logger
+	level    *logging.Level // of log
+}
+
+// assemble builds the manager from its parts. ctx is for what is read on the way.
+func assemble(ctx context.Context, on surface) (manager.Manager, error) {
+	process, kube, log := on.operator, on.kube, on.log
+	store, err := process.NewStore()
 	if err != nil {
 		return nil, err
 	}
+	sources, err := readConfigMaps(ctx, kube.reader, process)
+	if err != nil {
+		return nil, err
+	}
+	operators, err := candidates(process, store, sources, log)
+	if err != nil {
+		return nil, err
+	}
+	settings := &inForce{process: process, level: on.level}
 	book := ledger.New()
-	store := newKept(o.Collector.Cache)
-	mgr, err := newManager(o, log, debugHandlers(web.Decisions(book), store.handler()))
+	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book), settings))
 	if err != nil {
 		return nil, err
 	}
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
-		ControllerInstance: o.ControllerInstance, LegacyNames: o.LegacyMetricNames,
+		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
 	})
-	exports := &external.Store{}
-	act := actuator.New(instruments, exports, book)
-	fleet := discovery.New(mgr.GetClient(), discovery.NewScaleClient(mgr.GetClient()))
+	served := discovery.Served{Reader: mgr.GetClient()}
+	fleet := discovery.New(served, discovery.NewScaleClient(mgr.GetClient()))
 	fleet.Watches = mgr.GetCache()
-	from, err := newBackend(backends(), surroundings{
-		operator: o, log: log, cluster: fleet,
-		observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
-	})
+	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
+		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
+		return unit.Cost, ok
+	}
+	if err := settings.start(operators, tools{
+		backends: backends(), instruments: instruments, hasObjective: fleet.HasObjective,
+		surroundings: surroundings{
+			log: log, cluster: fleet,
+			observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
+		},
+	}); err != nil {
+		return nil, err
+	}
+	configuration, err := newConfiguration(mgr, settings, store, served)
 	if err != nil {
 		return nil, err
 	}
-	measure := newCollector(measuring{
-		operator: o, source: from.source, store: store, instruments: instruments, hasObjective: fleet.HasObjective,
+	exports := &external.Store{}
+	act := actuator.New(instruments, exports, book)
+	analyze := enginesaturation.Analyzer(func(m scaling.ModelKey) saturation.Policy { return store.Snapshot().Policy(m).Saturation })
+	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
+		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Memory: book,
+		Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
 	})
-	policy := saturation.Default()
-	analyze := enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return policy })
-	exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return o.Interval })
 	runnables := []manager.Runnable{
-		controller.NewTriggers(mgr.GetCache(), exec.Trigger, store.forget),
+		configuration,
+		controller.NewTriggers(mgr.GetCache(), settings.cycles.Trigger, settings.meter.forget),
 		&loop{
-			log: log, executor: exec, instruments: instruments, actuator: act, reader: mgr.GetClient(), memory: book,
+			log: log, executor: settings.cycles, instruments: instruments, actuator: act, reader: served, memory: book, configured: configuration.Synced,
 			cycle: &cycle.Cycle{
 				Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-				Clock:   clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Recorder: book, Actuator: act,
+				Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Recorder: book, Actuator: act,
+				Policy: func(m scaling.ModelKey) constrain.Policy { return pacing(store.Snapshot().Policy(m)) },
 			},
 		},
+		leading(settings.meter.run),
+		settings.fetching.run(log),
 	}
-	if o.Collector.Cache.Background() {
-		runnables = append(runnables, background(log, o.FetchInterval(), &watch.Watch{
-			Clock: clock.RealClock{}, Cluster: fleet, Collector: measure, Analyze: analyze, Memory: book,
-			Wake: wakes(mode, exec), Alone: mode == executor.Reactive,
-			Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
-		}))
-	}
-	for _, run := range []leading{store.run, from.run} {
-		if run != nil {
-			runnables = append(runnables, run)
-		}
-	}
-	if o.ExternalMetricsBindAddress != "" {
-		server, err := newExternalMetrics(o, mgr, exports, log)
+	if process.ExternalMetricsBindAddress != "" {
+		server, err := newExternalMetrics(process, mgr, served, exports) //nolint:contextcheck // it gets its context from Start
 		if err != nil {
 			return nil, err
 		}
@@ -99,28 +122,52 @@ func assemble(o *config.Operator, log logr.Logger) (manager.Manager, error) {
 		}
 	}
 	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet,
+		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Configured: configuration,
 		Events: mgr.GetEventRecorder(eventSource),
 	})
 	return mgr, status.SetupWithManager(mgr)
 }
 
-// newManager returns the frame that everything runs in: caches, leader
-// election, probes, and the authenticated port.
-func newManager(o *config.Operator, log logr.Logger, debug map[string]http.Handler) (manager.Manager, error) {
+// pacing returns how fast a policy lets decisions change.
+func pacing(p config.Policy) constrain.Policy {
+	return constrain.Policy{
+		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
+		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
+	}
+}
+
+// connection is how the API server is reached.
+type connection struct {
+	scheme *runtime.Scheme
+	config *rest.Config
+	reader client.Reader // without a cache
+}
+
+// newConnection returns a connection. It contacts nothing.
+func newConnection(o *config.Operator) (connection, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("building the scheme: %w", err)
+			return connection{}, fmt.Errorf("building the scheme: %w", err)
 		}
 	}
-	rest, err := ctrl.GetConfig()
+	to, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the API server: %w", err)
+		return connection{}, fmt.Errorf("finding the API server: %w", err)
 	}
-	rest.Timeout = o.RESTClientTimeout
-	mgr, err := ctrl.NewManager(rest, ctrl.Options{
-		Scheme: scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, debug),
+	to.Timeout = o.RESTClientTimeout
+	reader, err := client.New(to, client.Options{Scheme: scheme})
+	if err != nil {
+		return connection{}, fmt.Errorf("reaching the API server: %w", err)
+	}
+	return connection{scheme: scheme, config: to, reader: reader}, nil
+}
+
+// newManager returns the frame that everything runs in: caches, leader
+// election, probes, and the authenticated port.
+func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[string]http.Handler) (manager.Manager, error) {
+	mgr, err := ctrl.NewManager(kube.config, ctrl.Options{
+		Scheme: kube.scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, debug),
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
 		LeaderElection:         o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,

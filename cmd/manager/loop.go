@@ -13,7 +13,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 )
@@ -27,6 +26,8 @@ type loop struct {
 	actuator    *actuator.Actuator
 	reader      client.Reader
 	memory      *ledger.Ledger
+	// configured waits until the configuration is that of all ConfigMaps.
+	configured func(ctx context.Context) error
 }
 
 var _ manager.LeaderElectionRunnable = (*loop)(nil)
@@ -37,6 +38,9 @@ func (l *loop) NeedLeaderElection() bool { return true }
 // Start takes over what was decided before, publishes it again, then runs cycles
 // until ctx ends. The manager has synced the caches by then.
 func (l *loop) Start(ctx context.Context) error {
+	if err := l.configured(ctx); err != nil {
+		return err
+	}
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
@@ -80,23 +84,6 @@ func (leading) NeedLeaderElection() bool { return true }
 
 // Start runs until ctx ends.
 func (l leading) Start(ctx context.Context) error { return l(ctx) }
-
-// background returns what keeps measurements warm and watches them between
-// cycles, with a pass every interval on an executor of its own.
-func background(log logr.Logger, interval time.Duration, w *watch.Watch) leading {
-	exec := executor.New(clock.RealClock{}, executor.Polling, func() time.Duration { return interval })
-	return func(ctx context.Context) error {
-		return exec.Run(logr.NewContext(ctx, log), func(ctx context.Context, _ time.Duration, _ []string) { w.Pass(ctx) })
-	}
-}
-
-// wakes returns what a watch wakes cycles with, nil where they cannot be woken.
-func wakes(mode executor.Mode, exec *executor.Executor) func(reason string) {
-	if mode == executor.Polling {
-		return nil
-	}
-	return exec.Trigger
-}
 
 // everywhere is a runnable that managers run whether they lead or not.
 type everywhere struct {

@@ -61,6 +61,7 @@ func TestStatusFillsLedgerAndGaugesBeforeTheFirstCycle(t *testing.T) {
 	l := &loop{
 		log: logr.Discard(), executor: executor.New(clock.RealClock{}, executor.Polling, func() time.Duration { return time.Minute }),
 		instruments: instruments, actuator: act, reader: oneDecided{}, memory: book,
+		configured: func(context.Context) error { return nil },
 		cycle: &cycle.Cycle{Process: "p", Clock: clock.RealClock{}, Recorder: book, Actuator: act, Cluster: firstLook(func() {
 			if n := count(); n != 1 {
 				t.Errorf("before the first cycle: %d series of %s, want that of the status", n, metrics.DesiredReplicas)

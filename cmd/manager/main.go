@@ -44,7 +44,11 @@ func run(ctx context.Context) error {
 	for _, warning := range operator.Warnings() {
 		log.Info("a setting does not do what one might think", "reason", warning)
 	}
-	m, err := assemble(operator, log) //nolint:contextcheck // the server that it builds gets its context from Start
+	kube, err := newConnection(operator)
+	if err != nil {
+		return err
+	}
+	m, err := assemble(ctx, surface{operator: operator, kube: kube, log: log, level: level})
 	if err != nil {
 		return err
 	}

@@ -95,10 +95,10 @@ func TestACycleAsksNothingWhereBackgroundFetchingHas(t *testing.T) {
 		measure := newCollector(b.measuring)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		start := background(logr.Discard(), b.operator.Collector.Cache.FetchInterval, &watch.Watch{
+		start := newFetching(func() *config.Operator { return b.operator }, nobody(), &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Memory: ledger.New(),
 			Analyze: enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return saturation.Default() }),
-		})
+		}).run(logr.Discard())
 		if !start.NeedLeaderElection() {
 			t.Error("a manager that does not lead asks the source")
 		}
@@ -206,6 +206,20 @@ wva_errors_total{component="collector"} 1
 	}
 }
 
+func TestACacheTooSmallForTheFleetIsCounted(t *testing.T) {
+	b := newBench(t, "--prometheus-metrics-cache-max-entries=2") // three models
+	registry := prometheus.NewRegistry()
+	b.instruments = metrics.New(registry, clock.RealClock{}, metrics.Options{})
+	newCollector(b.measuring).Collect(t.Context(), b.fleet)
+	want := `# HELP wva_errors_total Errors, by the component that met them.
+# TYPE wva_errors_total counter
+wva_errors_total{component="cache"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), metrics.Errors); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheCacheIsTheOneConfigured(t *testing.T) {
 	const name = "--prometheus-metrics-cache-"
 	off := newKept(parsed(t, name+"enabled=false").Collector.Cache)
@@ -272,10 +286,14 @@ func TestTheExecutorsAreThoseOfTheConfiguration(t *testing.T) {
 }
 
 func TestOnlyAnExecutorThatListensIsWoken(t *testing.T) {
-	for _, mode := range executor.Modes() {
-		exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return time.Minute })
-		if got, want := wakes(mode, exec) != nil, mode != executor.Polling; got != want {
+	for _, mode := range config.Executors() {
+		if got, want := wakes(mode, nobody()) != nil, mode != config.ExecutorPolling; got != want {
 			t.Errorf("%s: woken %v, want %v", mode, got, want)
 		}
 	}
+}
+
+// nobody is an executor that does not run.
+func nobody() *executor.Executor {
+	return executor.New(clock.RealClock{}, executor.Hybrid, func() time.Duration { return time.Minute })
 }

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -24,7 +24,9 @@ import (
 
 // cacheOptions restricts what is watched to what this manager serves.
 func cacheOptions(o *config.Operator) cache.Options {
-	options := discovery.CacheOptions(discovery.Needs{Pages: o.Collector.Backend != config.BackendPrometheus})
+	options := discovery.CacheOptions(discovery.Needs{
+		Pages: o.Collector.Backend != config.BackendPrometheus, Namespace: o.WatchNamespace,
+	})
 	if o.WatchNamespace != "" {
 		options.DefaultNamespaces = map[string]cache.Config{o.WatchNamespace: {}}
 	}
@@ -80,13 +82,14 @@ const eventSource = "workload-variant-autoscaler"
 
 // newExternalMetrics builds the External Metrics API, which every manager
 // serves: the leader from its ledger, the others from the objects' status.
-func newExternalMetrics(o *config.Operator, mgr manager.Manager, store *external.Store, log logr.Logger) (*external.Server, error) {
+func newExternalMetrics(o *config.Operator, mgr manager.Manager, served client.Reader, store *external.Store) (*external.Server, error) {
+	log := mgr.GetLogger()
 	options := external.Options{
 		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: mgr.GetConfig(), Log: log,
 		Provider: external.NewProvider(external.ProviderOptions{
-			Store: store, Fallback: actuator.NewStatusValues(mgr.GetClient()), ControllerInstance: o.ControllerInstance,
+			Store: store, Fallback: actuator.NewStatusValues(served), ControllerInstance: o.ControllerInstance,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
-				Reader: mgr.GetClient(), Events: mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: log,
+				Reader: served, Events: mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: log,
 			}).Tell,
 		}),
 	}

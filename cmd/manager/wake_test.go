@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
@@ -56,11 +57,11 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 	pass := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Recorder: book, Actuator: b}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
+	b.operator.Executor = mode.String()
 	go func() {
-		_ = background(logr.Discard(), b.operator.Collector.Cache.FetchInterval, &watch.Watch{
+		_ = newFetching(func() *config.Operator { return b.operator }, exec, &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Memory: book,
-			Wake: wakes(mode, exec), Alone: mode == executor.Reactive,
-		}).Start(ctx)
+		}).run(logr.Discard()).Start(ctx)
 	}()
 	kv := func(usage float64) {
 		var rows []query.Row

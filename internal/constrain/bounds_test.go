@@ -48,3 +48,29 @@ func TestBounds(t *testing.T) {
 		})
 	}
 }
+
+// TestGoldenBounds holds the recorded cases of the published version.
+func TestGoldenBounds(t *testing.T) {
+	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
+	tests := []struct {
+		id            string
+		desired, want int
+		bounds        scaling.Bounds
+	}{
+		{"SC-bounds-019", 0, 2, scaling.Bounds{Min: 2, Max: math.MaxInt}},
+		{"SC-bounds-020", 5, 4, scaling.Bounds{Min: 2, Max: 4}},
+		{"SC-bounds-021", 3, 3, scaling.Bounds{Min: 2, Max: 4}},
+		{"SC-bounds-022", 4, 4, scaling.Bounds{Min: 2, Max: 4}},
+		{"SC-bounds-024", 7, 7, scaling.Bounds{Max: 7}},
+		{"SC-bounds-025", -1, 0, scaling.Bounds{Max: math.MaxInt}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.id, func(t *testing.T) {
+			d := scaling.Decision{Variant: key}.Then(scaling.StageOptimize, tt.desired, "Asked", "it was asked for")
+			in := Input{Variants: map[scaling.VariantKey]scaling.Variant{key: {Key: key, Bounds: tt.bounds}}}
+			if got := Bounds(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]; got.Target() != tt.want {
+				t.Errorf("got %d replicas, want %d: %+v", got.Target(), tt.want, got.Steps)
+			}
+		})
+	}
+}

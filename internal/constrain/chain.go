@@ -1,10 +1,17 @@
 package constrain
 
-import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
 
 // Input is what the stages know besides the plan.
 type Input struct {
+	Now      time.Time
 	Variants map[scaling.VariantKey]scaling.Variant
+	Policies map[scaling.ModelKey]Policy // a model without one has the zero Policy
+	History  scaling.History             // before the plan
 }
 
 // Stage returns a plan in which its constraint holds. It does not modify the
@@ -14,7 +21,8 @@ type Stage func(Input, scaling.Plan) scaling.Plan
 // Chain returns the stages in the order in which they apply.
 func Chain() []Stage {
 	return []Stage{
-		Bounds, // the user's limits have the last word
+		Bounds,    // the user's limits
+		Stabilize, // how fast; the limits are hard, so it never leaves them
 	}
 }
 

@@ -38,6 +38,8 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 	switch {
 	case !e.Decided:
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonMetricsUnavailable, explain.Undecided())
+	case e.Variant.Paused:
+		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonPaused, explain.Paused(e))
 	case !e.Decision.Fallback:
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, explain.Optimized(e))
 	}
@@ -64,10 +66,10 @@ func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool 
 }
 
 // ready sums up conditions, which are in the order in which they stand in the
-// way.
+// way. A decision that is frozen stands and is in the way.
 func ready(conditions []metav1.Condition) metav1.Condition {
 	for _, c := range conditions {
-		if c.Status != metav1.ConditionTrue {
+		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) {
 			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message)
 		}
 	}

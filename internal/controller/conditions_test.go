@@ -31,6 +31,7 @@ func TestConditions(t *testing.T) {
 		unknown, noDecision = "Unknown TargetNotFound", "False MetricsUnavailable"
 	)
 	fault := func(e *explain.Explanation) { e.Snapshot.Fault = "boom" }
+	paused := func(e *explain.Explanation) { e.Variant.Paused = true }
 	tests := map[string]struct {
 		e    explain.Explanation
 		want [5]string // TargetResolved, MetricsAvailable, OptimizationReady, ScalerFollowing, Ready
@@ -49,6 +50,9 @@ func TestConditions(t *testing.T) {
 		"target does not move":           {explanation(deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, metrics, optimized, "False TargetNotMoving", "False TargetNotMoving"}},
 		"no node":                        {explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable)), [5]string{found, metrics, optimized, "False PodsUnschedulable", "False PodsUnschedulable"}},
 		"pods do not become Ready":       {explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady)), [5]string{found, metrics, optimized, following, ready}},
+		"paused":                         {explanation(paused, deciding(2, scaling.ReasonPaused)), [5]string{found, metrics, "True Paused", following, "False Paused"}},
+		"paused without metrics":         {explanation(paused, samples(), fallback(2)), [5]string{found, missing, "True Paused", following, missing}},
+		"paused and nothing decided":     {explanation(paused, unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
 		"stale and not moving: in order": {explanation(samples(sample(scaling.Stale)), deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, "False MetricsStale", optimized, "False TargetNotMoving", "False MetricsStale"}},
 	}
 	for name, tt := range tests {

@@ -48,11 +48,21 @@
 //	                   True  ConflictResolvedByArbitration  this one scales the target
 //	                   True  SuppressedDueToConflict        another does
 //	                   absent                       nobody else names the target
+//	ConfigurationValid False InvalidConfiguration   an entry that concerns it is not in force
+//	                   False ServiceClassMissing    nor the class that it names
+//	                   True  ConfigurationAccepted  all are
 //	Ready              False, with the reason of the first of the first four that
 //	                   is not True; SuppressedDueToConflict for the suppressed
 //	                   True  Ready                  else
 //
-// A suppressed object keeps everything else that its status held.
+// A suppressed object keeps everything else that its status held, but for what
+// is said of its configuration.
+//
+// Configuration keeps a config.Store up to date with the ConfigMaps of the system
+// namespace and of those with VariantAutoscalings:
+//
+//	ConfigMap ──> Store ──> may a decision come out otherwise? ──> one cycle
+//	                   └──> findings ──> events of the ConfigMap, conditions
 //
 // ScalerFollowing, while the target has other replicas than were decided on: the
 // first that holds, of the one object that scales the target. A decision has a

@@ -27,6 +27,8 @@ type view struct {
 	explain.Explanation
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
 	scalers    scaling.Scalers      // who else sets the replicas of its target
+	// configuration says whether what was configured is in force, nil if unknown.
+	configuration *metav1.Condition
 }
 
 // suppressed reports whether another object scales the target of key.
@@ -60,6 +62,9 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 	}
 	if len(v.contenders) <= 1 {
 		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
+	}
+	if v.configuration != nil {
+		conditions = append(conditions, *v.configuration) // after Ready, in whose way it does not stand
 	}
 	for _, c := range conditions {
 		c.ObservedGeneration, c.LastTransitionTime = va.Generation, metav1.NewTime(v.at)

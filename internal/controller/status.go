@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -64,28 +65,32 @@ type Objects interface {
 // Status writes into each VariantAutoscaling what was decided about it, and
 // tells changes as events. The zero value is not usable; see NewStatus.
 type Status struct {
-	objects   Objects
-	ledger    Ledger
-	conflicts Conflicts
-	scalers   Scalers
-	events    events.EventRecorder
-	limits    limits
+	objects    Objects
+	ledger     Ledger
+	conflicts  Conflicts
+	scalers    Scalers
+	configured Configured
+	events     events.EventRecorder
+	limits     limits
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
 
 // StatusOptions are the parts of a Status, all of them required.
 type StatusOptions struct {
-	Objects   Objects
-	Ledger    Ledger
-	Conflicts Conflicts
-	Scalers   Scalers
-	Events    events.EventRecorder
+	Objects    Objects
+	Ledger     Ledger
+	Conflicts  Conflicts
+	Scalers    Scalers
+	Configured Configured
+	Events     events.EventRecorder
 }
 
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
-	return &Status{objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, events: o.Events}
+	return &Status{
+		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, configured: o.Configured, events: o.Events,
+	}
 }
 
 // SetupWithManager has mgr reconcile every VariantAutoscaling after each cycle,
@@ -112,6 +117,8 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		return reconcile.Result{}, nil
 	}
 	v := s.view(keyOf(va))
+	valid := configurationValid(s.configured, va, cmp.Or(v.Variant.Accelerator, va.Spec.Accelerator))
+	v.configuration = &valid
 	was := va.Status
 	s.tellLimit(va, v)
 	is, known := next(va, v)
@@ -151,10 +158,11 @@ func (s *Status) view(key scaling.VariantKey) view {
 // queue is where objects wait to be reconciled.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// afterCycles enqueues every object after each cycle until ctx ends. Cycles that
-// end while it does so are one.
+// afterCycles enqueues every object after each cycle, and when another part of
+// the configuration concerns it, until ctx ends. What comes while it does so is
+// one.
 func (s *Status) afterCycles(ctx context.Context, q queue) error {
-	recorded := s.ledger.Watch()
+	recorded, configured := s.ledger.Watch(), s.configured.Watch()
 	go func() {
 		s.enqueue(ctx, q) // what was recorded before the watch began
 		for {
@@ -162,6 +170,8 @@ func (s *Status) afterCycles(ctx context.Context, q queue) error {
 			case <-ctx.Done():
 				return
 			case <-recorded:
+				s.enqueue(ctx, q)
+			case <-configured:
 				s.enqueue(ctx, q)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -70,21 +71,38 @@ type fixedScalers struct{ all scaling.Scalers }
 
 func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers { return f.all }
 
+// fixedFindings says the same of every variant; the zero value accepts all.
+type fixedFindings struct {
+	all      []config.Finding
+	class    config.Objective
+	noClass  error
+	watchers chan struct{}
+}
+
+func (f *fixedFindings) FindingsFor(scaling.ModelKey, string) []config.Finding { return f.all }
+func (f *fixedFindings) Objective(scaling.ModelKey, config.ClassRef) (config.Objective, error) {
+	return f.class, f.noClass
+}
+func (f *fixedFindings) Watch() <-chan struct{} { return f.watchers }
+
 // fixture is a Status around n/v and a real ledger.
 type fixture struct {
 	*Status
 	objects *fakeObjects
 	events  *fakeEvents
 	ledger  *ledger.Ledger
+	found   *fixedFindings
 }
 
 func newFixture() fixture {
 	va := object()
 	f := fixture{
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
-		events:  &fakeEvents{}, ledger: ledger.New(),
+		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
 	}
-	f.Status = NewStatus(StatusOptions{Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Events: f.events})
+	f.Status = NewStatus(StatusOptions{
+		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Configured: f.found, Events: f.events,
+	})
 	return f
 }
 
@@ -208,11 +226,19 @@ func TestEveryObjectIsEnqueuedAfterACycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		got, shutDown := q.Get() // waits
-		if shutDown || got != requestV() {
-			t.Fatalf("got %v", got)
-		}
-		q.Done(got)
+		q.Done(mustGet(t, q))
 		f.cycle(10, 1, 1, scaling.ReasonSteady)
 	}
+	q.Done(mustGet(t, q))
+	f.found.watchers <- struct{}{} // no cycle, and another word on the configuration
+	q.Done(mustGet(t, q))
+}
+
+func mustGet(t *testing.T, q queue) reconcile.Request {
+	t.Helper()
+	got, shutDown := q.Get() // waits
+	if shutDown || got != requestV() {
+		t.Fatalf("got %v", got)
+	}
+	return got
 }

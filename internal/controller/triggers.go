@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,6 +28,7 @@ import (
 //	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
 //	that one of them scales  changed, or its replicas or     more than replicas,
 //	                         Ready replicas did              or it was replaced
+//	Namespace with one       it is excluded, or no longer    never
 //
 // A target that is only scaled keeps its measurements: they are of pods, and
 // joined with those that live. Were they forgotten, every cycle that follows a
@@ -57,7 +60,7 @@ func (t *Triggers) NeedLeaderElection() bool { return true }
 
 // Start watches until ctx ends.
 func (t *Triggers) Start(ctx context.Context) error {
-	for _, object := range []client.Object{&v1alpha1.VariantAutoscaling{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
+	for _, object := range []client.Object{&v1alpha1.VariantAutoscaling{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, namespaces()} {
 		informer, err := t.cache.GetInformer(ctx, object)
 		if err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
@@ -107,7 +110,33 @@ func (t *Triggers) notice(ctx context.Context, object any, what string, stale bo
 		t.noticeTarget(ctx, "Deployment", o, what, stale)
 	case *appsv1.StatefulSet:
 		t.noticeTarget(ctx, "StatefulSet", o, what, stale)
+	case *metav1.PartialObjectMetadata:
+		t.noticeNamespace(ctx, o, what)
 	}
+}
+
+// noticeNamespace asks for a cycle if there are variants in a namespace.
+func (t *Triggers) noticeNamespace(ctx context.Context, o *metav1.PartialObjectMetadata, what string) {
+	var list v1alpha1.VariantAutoscalingList
+	if err := t.cache.List(ctx, &list, client.InNamespace(o.Name), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle", "namespace", o.Name)
+		return
+	}
+	if len(list.Items) > 0 {
+		t.trigger(fmt.Sprintf("Namespace %s %s", o.Name, what))
+	}
+}
+
+// namespaces is what is watched of namespaces: their metadata.
+func namespaces() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
+}
+
+// excluded reports whether a namespace is to be left alone; nil is not.
+func excluded(namespace *metav1.PartialObjectMetadata) bool {
+	return namespace != nil && namespace.Annotations[v1alpha1.AnnotationExclude] == "true"
 }
 
 func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Object, what string, stale bool) {
@@ -178,6 +207,9 @@ func matters(before, after any) bool {
 		a, ok := before.(*appsv1.StatefulSet)
 		return !ok || a.Generation != b.Generation || a.UID != b.UID ||
 			a.Status.Replicas != b.Status.Replicas || a.Status.ReadyReplicas != b.Status.ReadyReplicas
+	case *metav1.PartialObjectMetadata:
+		a, _ := before.(*metav1.PartialObjectMetadata)
+		return excluded(a) != excluded(b)
 	}
 	return false
 }

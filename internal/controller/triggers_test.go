@@ -19,6 +19,13 @@ type cached struct {
 	listed
 }
 
+// namespace returns the namespace n with a value of the annotation that excludes it.
+func namespace(excluded string) *metav1.PartialObjectMetadata {
+	o := namespaces()
+	o.Name, o.Annotations = "n", map[string]string{v1alpha1.AnnotationExclude: excluded}
+	return o
+}
+
 func TestOnlyWhatADecisionMayDependOnMatters(t *testing.T) {
 	va := func(generation int64, status int32) *v1alpha1.VariantAutoscaling {
 		return object(func(va *v1alpha1.VariantAutoscaling) {
@@ -56,6 +63,9 @@ func TestOnlyWhatADecisionMayDependOnMatters(t *testing.T) {
 		"stateful set replicas":       {statefulSet(1, 2, 2, 2), statefulSet(1, 3, 2, 2), true},
 		"stateful set readiness":      {statefulSet(1, 2, 1, 2), statefulSet(1, 2, 2, 2), true},
 		"stateful set other status":   {statefulSet(1, 2, 2, 1), statefulSet(1, 2, 2, 2), false},
+		"namespace excluded":          {namespace(""), namespace("true"), true},
+		"namespace no longer so":      {namespace("true"), namespace("false"), true},
+		"namespace otherwise":         {namespace(""), namespace("false"), false},
 		"something that nobody asked": {"a", "b", false},
 	}
 	for name, tt := range tests {
@@ -129,6 +139,11 @@ func TestTriggersNameWhatChangedAndForgetWhatMayNoLongerHold(t *testing.T) {
 		{"target deleted", func(h toolscache.ResourceEventHandler) { h.OnDelete(deployment("d", 2, 1)) }, []string{"Deployment n/d deleted"}},
 		{"stateful set changed", func(h toolscache.ResourceEventHandler) { h.OnUpdate(statefulSet(1, 1), statefulSet(2, 1)) }, []string{forgetS, "StatefulSet n/s changed"}},
 		{"stateful set scaled", func(h toolscache.ResourceEventHandler) { h.OnUpdate(statefulSet(1, 1), statefulSet(2, 0)) }, []string{"StatefulSet n/s changed"}},
+		{
+			"namespace excluded",
+			func(h toolscache.ResourceEventHandler) { h.OnUpdate(namespace(""), namespace("true")) },
+			[]string{"Namespace n changed"},
+		},
 		{"a target of nobody", func(h toolscache.ResourceEventHandler) { h.OnUpdate(deployment("e", 1, 1), deployment("e", 2, 1)) }, nil},
 		{"a kind of the same name", func(h toolscache.ResourceEventHandler) { h.OnDelete(deployment("s", 1, 1)) }, nil},
 	}

@@ -8,13 +8,33 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// Needs says what is used of pods beyond what every manager uses. The zero value
-// is nothing.
+// Needs says what is used of the cluster. The zero value is what every manager
+// uses.
 type Needs struct {
 	// Pages is where pods serve their metrics, for backends that scrape them.
 	Pages bool
+	// Namespace is the only one of which anything is used, "" for all.
+	Namespace string
+}
+
+// namespace returns how namespaces are watched.
+func (n Needs) namespace() cache.ByObject {
+	by := cache.ByObject{Transform: stripNamespace}
+	if n.Namespace != "" {
+		by.Field = fields.OneTermEqualSelector("metadata.name", n.Namespace)
+	}
+	return by
+}
+
+// namespaces is what is watched of namespaces: their metadata.
+func namespaces() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
 }
 
 // CacheOptions returns the options of the manager's cache that keep its memory
@@ -42,6 +62,8 @@ func CacheOptions(needs Needs) cache.Options {
 			replicaSet:            {Transform: strip},
 
 			&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: strip},
+
+			namespaces(): needs.namespace(),
 		},
 	}
 }
@@ -82,6 +104,19 @@ func strip(object any) (any, error) {
 		return o, nil
 	}
 	return object, nil
+}
+
+// stripNamespace keeps the name of a namespace and whether it is excluded.
+func stripNamespace(object any) (any, error) {
+	o, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return object, nil
+	}
+	meta := metav1.ObjectMeta{Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+	if value, ok := o.Annotations[v1alpha1.AnnotationExclude]; ok {
+		meta.Annotations = map[string]string{v1alpha1.AnnotationExclude: value}
+	}
+	return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: meta}, nil
 }
 
 // stripMeta keeps identity, age, labels and the controller.

@@ -36,7 +36,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	}
 	v.GPUsPerReplica = gpusPerReplica(va, t.pod, v.Accelerator)
 	v.ID = variantID(va.Spec.VariantID, v)
-	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, v.Accelerator, v.GPUsPerReplica)
+	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, va.Namespace, v.Accelerator, v.GPUsPerReplica)
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.missing == "" {
 		v.Replicas, v.StartUp = count(t.current, t.pods)

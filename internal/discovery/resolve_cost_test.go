@@ -8,7 +8,7 @@ import (
 )
 
 func TestCostComesFromTheFirstSourceThatHasOne(t *testing.T) {
-	prices := UnitCost(func(accelerator string) (float64, bool) {
+	prices := UnitCost(func(_, accelerator string) (float64, bool) {
 		cost, ok := map[string]float64{"A100": 40, "G2": 0}[accelerator]
 		return cost, ok
 	})
@@ -38,7 +38,7 @@ func TestCostComesFromTheFirstSourceThatHasOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, source := tt.prices.ofReplica(tt.variantCost, tt.accelerator, tt.gpus)
+			got, source := tt.prices.ofReplica(tt.variantCost, "n", tt.accelerator, tt.gpus)
 			if got != tt.want || source != tt.source {
 				t.Errorf("got %g from %q, want %g from %q", got, source, tt.want, tt.source)
 			}
@@ -57,7 +57,7 @@ func zeros(n int) string {
 // TestCostsThatSayNothingAreRecognisable shows what a comparison of two variants
 // of one model is to be made of.
 func TestCostsThatSayNothingAreRecognisable(t *testing.T) {
-	prices := UnitCost(func(accelerator string) (float64, bool) { return 40, accelerator == "A100" })
+	prices := UnitCost(func(_, accelerator string) (float64, bool) { return 40, accelerator == "A100" })
 	on := func(accelerator, cost string) scaling.Variant {
 		return resolve(variant("v", func(va *v1alpha1.VariantAutoscaling) {
 			va.Spec.Accelerator, va.Spec.VariantCost = accelerator, cost

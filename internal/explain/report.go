@@ -18,7 +18,7 @@ func Report(e Explanation, now time.Time) string {
 	v := e.Variant
 	fmt.Fprintf(&b, "%s: %s on %s, %d GPU a replica, cost %g\n", v.Key, v.Model.ID, or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost)
 	line := func(title, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-10s %s\n", title, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "  %-11s %s\n", title, fmt.Sprintf(format, args...))
 	}
 	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
 	if !e.Decided {
@@ -79,7 +79,7 @@ func blocks(e Explanation) []string {
 			}
 		case scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
-			scaling.ReasonAboveMax, scaling.ReasonBelowMin:
+			scaling.ReasonAboveMax, scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused:
 			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
 			changes = true

@@ -65,10 +65,16 @@ func TestReport(t *testing.T) {
 			{Pod: "llama-8b-l40s-abc", Variant: cheap, Ready: true, At: now.Add(-5 * time.Second), Stuck: scaling.Frozen, Held: 3},
 		},
 	}
+	waits := full
+	waits.Decision = decided(cheap, 2, 1, scaling.ReasonSpareCapacity, "2 of 2 replicas are not saturated").
+		Then(scaling.StageStabilize, 2, scaling.ReasonStabilizing, "fewer than 2 replicas have been wanted for 45s, scaleDownStabilization is 2m0s")
+	waits.Past = scaling.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}
+	waits.Analysis = scaling.Analysis{Model: model, Analyzer: "saturation", Signal: scaling.Shrink, Unit: scaling.UnitReplicas, Demand: 0.4, Supply: 2, Anticipated: 2, Detail: "2 of 2 replicas are not saturated"}
+	waits.Model = []scaling.Decision{decided(dear, 1, 1, scaling.ReasonPaused, "the variant is paused: its decision is frozen at 1"), waits.Decision}
 	tests := []struct {
 		name string
 		e    Explanation
-	}{{"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
+	}{{"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join("testdata", tt.name+".txt")

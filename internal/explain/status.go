@@ -86,7 +86,7 @@ func MetricsMissing(e Explanation) string {
 	case e.Snapshot.Unjoined != "":
 		message += ". " + e.Snapshot.Unjoined
 	case len(e.Snapshot.SeenModels) > 0:
-		message += fmt.Sprintf(". Metrics of other models do exist in this namespace, with model_name %s: is one of them meant by modelID?", quoted(e.Snapshot.SeenModels))
+		message += fmt.Sprintf(". Metrics of other models do exist, with model_name %s (namespace/model_name where only other namespaces have any): is one of them meant by modelID?", quoted(e.Snapshot.SeenModels))
 	case slices.ContainsFunc(e.Snapshot.Replicas, reports):
 		message += ". Pods of other variants of the model do report"
 	case len(e.Snapshot.Replicas) == 0:
@@ -127,6 +127,11 @@ func FellBack(e Explanation) string {
 	default:
 		return since + ": the larger of the last decision and what runs holds, within the bounds"
 	}
+}
+
+// Paused says that the decision is frozen, and where.
+func Paused(e Explanation) string {
+	return fmt.Sprintf("Paused: the decision is frozen at %d replicas, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", e.Decision.Target())
 }
 
 // Undecided says why nothing is published.

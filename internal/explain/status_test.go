@@ -64,8 +64,8 @@ func TestMessages(t *testing.T) {
 		"silent pods":             {MetricsMissing(variant(replicas(silent))), checks},
 		"no pods":                 {MetricsMissing(variant()), checks + ". No pod of the model is running"},
 		"others report":           {MetricsMissing(variant(replicas(silent, reports))), checks + ". Pods of other variants of the model do report"},
-		"other models":            {MetricsMissing(variant(seen("a", "b"))), checks + ". Metrics of other models do exist in this namespace, with model_name 'a', 'b': is one of them meant by modelID?"},
-		"many other models":       {MetricsMissing(variant(seen(many...)))[len(checks):], ". Metrics of other models do exist in this namespace, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID?"},
+		"other models":            {MetricsMissing(variant(seen("a", "b"))), checks + ". Metrics of other models do exist, with model_name 'a', 'b' (namespace/model_name where only other namespaces have any): is one of them meant by modelID?"},
+		"many other models":       {MetricsMissing(variant(seen(many...)))[len(checks):], ". Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more (namespace/model_name where only other namespaces have any): is one of them meant by modelID?"},
 		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), checks + ". x{} exists but has no label pod"},
 		"stuck pods":              {MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))), "vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load"},
 		"stuck pods elsewhere":    {MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))), "vLLM metrics are available and up-to-date"},
@@ -78,6 +78,7 @@ func TestMessages(t *testing.T) {
 		"fallback":                {FellBack(variant(analyzed, decided(3, scaling.ReasonNoData, ""))), "No analysis since 2026-01-01T12:00:00Z: the larger of the last decision and what runs holds, within the bounds"},
 		"fallback from the start": {FellBack(variant(decided(3, scaling.ReasonNoData, ""))), "No analysis so far: the larger of the last decision and what runs holds, within the bounds"},
 		"first replica":           {FellBack(variant(decided(1, scaling.ReasonFirstReplica, ""))), "No analysis so far: nothing runs, one replica of the cheapest variant starts"},
+		"paused":                  {Paused(variant(decided(3, scaling.ReasonPaused, ""))), "Paused: the decision is frozen at 3 replicas, within the bounds. Remove the annotation wva.llmd.ai/paused to go on"},
 		"target unreadable":       {FellBack(variant(decided(3, scaling.ReasonTargetUnreadable, ""))), "No analysis so far: the target cannot be read, the last decision holds"},
 	}
 	for name, tt := range tests {

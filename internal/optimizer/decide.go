@@ -33,56 +33,6 @@ func Decide(in Input) []scaling.Decision {
 	}
 }
 
-// holdWithoutData keeps the larger of the last decision and what runs. Where
-// nothing runs and nothing is to run, one replica of the cheapest variant starts:
-// without it there would never be anything to measure.
-func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision {
-	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 })
-	first := -1
-	if readable := keep(variants, func(s standing) bool { return s.Replicas.Observed }); nothing && len(readable) > 0 {
-		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(readable).Key })
-	}
-	var out []scaling.Decision
-	for i, s := range variants {
-		d := s.decision()
-		d.Fallback = true
-		switch {
-		case s.phase == unreadable && !s.decided:
-			continue
-		case s.phase == unreadable:
-			d.Current = s.past.Desired
-			d = d.Then(scaling.StageOptimize, s.past.Desired, scaling.ReasonTargetUnreadable, "the last decision holds: "+s.detail)
-		case i == first:
-			d = d.Then(scaling.StageOptimize, 1, scaling.ReasonFirstReplica, "nothing runs and nothing is known: one replica of the cheapest variant starts")
-		default:
-			d = d.Then(scaling.StageOptimize, max(s.base, s.Replicas.Current), s.because(scaling.ReasonNoData),
-				"the larger of the last decision and what runs holds: "+a.Detail)
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-// holdInTransition leaves everything as it was decided until what was ordered
-// has arrived or is overdue: the load of a fleet that is changing says nothing
-// about the fleet that it will be.
-//
-// Removals alone are taken back when the load no longer fits without the removed.
-func holdInTransition(a scaling.Analysis, variants []standing) []scaling.Decision {
-	if slices.ContainsFunc(variants, standing.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
-		return cancelRemovals(variants, a.Detail)
-	}
-	var waits []string
-	for _, s := range variants {
-		if s.phase == arriving {
-			waits = append(waits, s.Key.Name+": "+s.detail)
-		}
-	}
-	return each(variants, func(s standing) (int, scaling.Reason, string) {
-		return s.base, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
-	})
-}
-
 // grow takes back removals that are still under way, else adds one replica to
 // the cheapest variant that can take it.
 func grow(a scaling.Analysis, variants []standing) []scaling.Decision {
@@ -131,9 +81,9 @@ func reduce(in Input, variants []standing) []scaling.Decision {
 		if a.Signal == scaling.Shrink {
 			detail += "; not reduced: " + why
 		}
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
+		return withheld(a, each(variants, func(s standing) (int, scaling.Reason, string) {
 			return s.base, s.because(scaling.ReasonSteady), detail
-		})
+		}))
 	}
 	return giveUp(a, variants)
 }
@@ -169,8 +119,8 @@ func fitsWithoutLeaving(a scaling.Analysis, variants []standing) bool {
 func remaining(a scaling.Analysis, variants []standing) float64 {
 	supply := a.Supply
 	for _, s := range variants {
-		if s.phase == leaving {
-			supply -= s.perReplica * float64(s.Replicas.Current-s.base)
+		if s.phase == leaving || s.phase == frozen {
+			supply -= s.perReplica * float64(max(0, s.Replicas.Current-s.base))
 		}
 	}
 	return supply
@@ -209,7 +159,7 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 	switch {
 	case len(able) == 0:
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonAtFloor), a.Detail + "; every variant is at its least"
+			return s.base, s.because(scaling.ReasonAtFloor), a.Detail + "; every variant that may change is at its least"
 		})
 	case len(fitting) == 0:
 		return each(variants, func(s standing) (int, scaling.Reason, string) {
@@ -221,12 +171,28 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 	if dearest := slices.MaxFunc(able, byCostThenName); dearest.Key != chosen.Key {
 		detail += fmt.Sprintf("; the dearer %s stays, the load would not fit without it", dearest.Key.Name)
 	}
-	return each(variants, func(s standing) (int, scaling.Reason, string) {
+	decisions := each(variants, func(s standing) (int, scaling.Reason, string) {
 		if s.Key == chosen.Key {
 			return s.base - 1, a.Reason, detail
 		}
 		return s.base, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s gives up a replica, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
 	})
+	for i := range decisions {
+		if decisions[i].Variant == chosen.Key {
+			decisions[i].Spare = chosen.spare(left - a.Demand/fill)
+		}
+	}
+	return decisions
+}
+
+// spare counts the replicas that could go after the first, where so much supply
+// is not needed.
+func (s standing) spare(surplus float64) int {
+	most := s.base - 1 - s.floor()
+	if s.perReplica <= 0 || surplus >= s.perReplica*float64(most+1) {
+		return most
+	}
+	return max(0, int((surplus+rounding)/s.perReplica)-1)
 }
 
 // unarrived counts the replicas of an order that can be taken back without
@@ -264,6 +230,10 @@ func each(variants []standing, choose func(standing) (int, scaling.Reason, strin
 				d.Current, d.Fallback = s.past.Desired, true
 				out = append(out, d.Then(scaling.StageOptimize, s.past.Desired, scaling.ReasonTargetUnreadable, "the last decision holds: "+s.detail))
 			}
+			continue
+		}
+		if s.phase == frozen {
+			out = append(out, s.frozenAt())
 			continue
 		}
 		to, reason, detail := choose(s)

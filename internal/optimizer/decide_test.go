@@ -26,6 +26,7 @@ type variant struct {
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool
+	paused        bool
 }
 
 func settledAt(name string, cost float64, replicas int) variant {
@@ -50,7 +51,7 @@ func input(signal scaling.Signal, demand float64, variants ...variant) Input {
 			v.bounds = scaling.Unbounded()
 		}
 		key := scaling.VariantKey{Namespace: "ns", Name: v.name}
-		sv := scaling.Variant{Key: key, Model: model, Cost: v.cost, Bounds: v.bounds, StartUp: v.startUp, Missing: "gone"}
+		sv := scaling.Variant{Key: key, Model: model, Cost: v.cost, Bounds: v.bounds, StartUp: v.startUp, Missing: "gone", Paused: v.paused}
 		if !v.unreadable {
 			sv.Missing = ""
 			sv.Replicas = scaling.ReplicaCounts{Observed: true, Current: v.current, Ready: v.ready, Pending: v.current - v.ready, Unschedulable: v.unschedulable}

@@ -24,6 +24,8 @@
 //	          but are never overdue: nothing is missing)
 //	leaving   desired < current: the removal goes on while the others can carry
 //	          the load, and is cancelled when they cannot; it blocks no growth
+//	frozen    a paused variant: it keeps its decision, is no candidate for
+//	          anything, and the others of the model do not wait for it
 //
 // The functions here are pure, and indifferent to the order of their input.
 package optimizer

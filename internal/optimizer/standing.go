@@ -23,6 +23,7 @@ type phase uint8
 
 const (
 	unreadable phase = iota // the target's replicas are unknown
+	frozen                  // its decision is not to be touched
 	settled                 // as decided, and every replica reports
 	leaving                 // fewer replicas were decided on than there are
 	arriving                // replicas were ordered and do not serve yet
@@ -63,6 +64,7 @@ func standings(in Input) []standing {
 	for _, v := range in.Snapshot.Variants {
 		s := standing{Variant: v, reporting: reporting[v.Key], perReplica: perReplica[v.Key]}
 		s.past, s.decided = in.History[v.Key]
+		s.base = in.History.Standing(v)
 		out = append(out, s.classify(in.Snapshot.At))
 	}
 	slices.SortFunc(out, func(a, b standing) int { return a.Key.Compare(b.Key) })
@@ -71,15 +73,11 @@ func standings(in Input) []standing {
 
 func (s standing) classify(now time.Time) standing {
 	s.late = s.decided && now.Sub(s.past.ProgressAt) > s.patience()
-	s.base = s.Replicas.Current
-	// A decision for zero counts as none: it only ever confirms that nothing runs,
-	// so whoever has started replicas since then is not undone by it.
-	if s.decided && (s.past.Desired != 0 || !s.Replicas.Observed) {
-		s.base = s.past.Desired
-	}
 	switch {
 	case !s.Replicas.Observed:
 		s.phase, s.detail = unreadable, s.Missing
+	case s.Paused:
+		s.phase, s.detail = frozen, "paused"
 	case s.base < s.Replicas.Current:
 		s.phase = leaving
 		s.detail = fmt.Sprintf("%d of %d replicas are to go", s.Replicas.Current-s.base, s.Replicas.Current)
@@ -172,6 +170,12 @@ func (s standing) mayGive() bool {
 // taken back: down to its upper bound it cannot.
 func (s standing) cancellable() bool {
 	return s.phase == leaving && s.base < min(s.Replicas.Current, s.Bounds.Max)
+}
+
+// frozenAt decides that the variant stays as it was decided.
+func (s standing) frozenAt() scaling.Decision {
+	return s.decision().Then(scaling.StageOptimize, s.base, scaling.ReasonPaused,
+		fmt.Sprintf("the variant is paused: its decision is frozen at %d", s.base))
 }
 
 // decision starts the variant's decision.

@@ -10,8 +10,9 @@ type Stage string
 
 // The stages, in the order in which they run.
 const (
-	StageOptimize Stage = "optimize"
-	StageBounds   Stage = "bounds"
+	StageOptimize  Stage = "optimize"
+	StageBounds    Stage = "bounds"
+	StageStabilize Stage = "stabilize"
 )
 
 // Reason is a CamelCase word fit for a condition or an event.
@@ -52,6 +53,12 @@ const (
 	// ReasonBelowMin and ReasonAboveMax: a bound of the variant was applied.
 	ReasonBelowMin Reason = "BelowMin"
 	ReasonAboveMax Reason = "AboveMax"
+	// ReasonStabilizing: the change has not been wanted for long enough.
+	ReasonStabilizing Reason = "Stabilizing"
+	// ReasonStepLimited: the change is larger than one decision may make.
+	ReasonStepLimited Reason = "StepLimited"
+	// ReasonPaused: the decision is frozen at the variant's request.
+	ReasonPaused Reason = "Paused"
 )
 
 // Step is one stage's contribution to a Decision.
@@ -70,7 +77,13 @@ type Decision struct {
 	Model   ModelKey   `json:"model"`
 	Current int        `json:"current"` // replicas when the Snapshot was taken
 	// Fallback is true when no analysis stood behind the decision.
-	Fallback bool   `json:"fallback,omitempty"`
+	Fallback bool `json:"fallback,omitempty"`
+	// Spare counts the replicas that could go too, after those that the decision
+	// gives up: the load fits without them.
+	Spare int `json:"spare,omitempty"`
+	// Withheld is true when the analysis calls for a reduction, and none is made
+	// only because the readings do not show the last change yet.
+	Withheld bool   `json:"withheld,omitempty"`
 	Steps    []Step `json:"steps"`
 }
 

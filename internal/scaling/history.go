@@ -21,11 +21,26 @@ type Past struct {
 	Gap int `json:"gap"`
 	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
+	// Wants are the replicas wanted lately, decided on or not. A new process knows
+	// none.
+	Wants Wants `json:"wants,omitzero"`
 }
 
 // History holds the Past of every variant that has one. A variant without an
 // entry has never been decided on.
 type History map[VariantKey]Past
+
+// Standing returns the replicas that stand for v until something else is
+// decided: the last decision, else what its target has. A decision for zero
+// counts as none while the target can be read: it only ever confirms that
+// nothing runs, so whoever has started replicas since then is not undone by it.
+func (h History) Standing(v Variant) int {
+	past, decided := h[v.Key]
+	if decided && (past.Desired != 0 || !v.Replicas.Observed) {
+		return past.Desired
+	}
+	return v.Replicas.Current
+}
 
 // Observe returns p brought up to date with the replicas seen at now. Progress
 // is to come closer than before: a pod that comes and goes makes it once, and

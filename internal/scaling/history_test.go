@@ -46,3 +46,26 @@ func TestAWaitBeginsWithTheFirstLookAfterARestart(t *testing.T) {
 		t.Errorf("progress at %s, gap %d; want the first look, 1", p.ProgressAt, p.Gap)
 	}
 }
+
+func TestStandingIsTheLastDecision(t *testing.T) {
+	key := VariantKey{Namespace: "ns", Name: "v"}
+	runs := ReplicaCounts{Observed: true, Current: 3}
+	tests := []struct {
+		name    string
+		history History
+		counts  ReplicaCounts
+		want    int
+	}{
+		{"never decided on: what runs", History{}, runs, 3},
+		{"the last decision", History{key: {Desired: 5}}, runs, 5},
+		{"a decision for zero does not undo what runs", History{key: {Desired: 0}}, runs, 3},
+		{"and stands where the target cannot be read", History{key: {Desired: 0}}, ReplicaCounts{Current: 3}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.history.Standing(Variant{Key: key, Replicas: tt.counts}); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}

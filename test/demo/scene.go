@@ -94,7 +94,10 @@ func begin(ctx context.Context, bed *testbed.Bed, duration time.Duration) (*scen
 	if err := bed.Deploy(ctx, s.variants...); err != nil {
 		return nil, err
 	}
-	if s.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{Interval: interval}); err != nil {
+	if s.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{
+		// The default of two minutes is for days, not for a demonstration of some minutes.
+		Interval: interval, Thresholds: "scaleDownStabilization: 15s",
+	}); err != nil {
 		return nil, err
 	}
 	s.introduce()

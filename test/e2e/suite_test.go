@@ -76,7 +76,9 @@ func run(m *testing.M) (code int, err error) {
 	if shared.emulator, err = bed.StartEmulator(ctx); err != nil {
 		return 1, err
 	}
-	if shared.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{Interval: interval}); err != nil {
+	if shared.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{
+		Interval: interval, Thresholds: "scaleDownStabilization: 15s", // two minutes would be most of the suite's time
+	}); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -49,7 +49,10 @@ type ManagerOptions struct {
 	Prometheus string
 	// NoExternalMetrics leaves the External Metrics API off.
 	NoExternalMetrics bool
-	Env               []string // further NAME=value pairs
+	// Thresholds is the default entry of saturation-scaling-config, as YAML. Empty
+	// leaves the defaults in force.
+	Thresholds string
+	Env        []string // further NAME=value pairs
 }
 
 // StartManager installs the manager's role and account and runs it as that
@@ -64,6 +67,14 @@ func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, err
 	kubeconfig, err := b.installAccount(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if o.Thresholds != "" {
+		if err := b.Apply(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: "saturation-scaling-config"},
+			Data:       map[string]string{"default": o.Thresholds},
+		}); err != nil {
+			return nil, err
+		}
 	}
 	ports, err := freePorts(3)
 	if err != nil {

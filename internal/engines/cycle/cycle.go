@@ -3,16 +3,18 @@ package cycle
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Cycle is one pass over the cluster through its ports. All fields are
-// required. It is not safe for concurrent use: one loop owns it.
+// Cycle is one pass over the cluster through its ports. All fields but Policy
+// are required. It is not safe for concurrent use: one loop owns it.
 type Cycle struct {
 	// Process is the name of this process in the ids of its cycles; see NewProcess.
 	Process   string
@@ -22,6 +24,9 @@ type Cycle struct {
 	Analyze   Analyzer
 	Recorder  Recorder
 	Actuator  Actuator
+	// Policy returns how fast the decisions of a model may change. Nil means that
+	// nothing limits it.
+	Policy func(scaling.ModelKey) constrain.Policy
 
 	count  int64
 	faults map[scaling.ModelKey]string // of the last cycle, "" where there was none
@@ -47,7 +52,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
 	history := c.Recorder.History()
-	verdict := Decide(Case{Now: start, Snapshots: snapshots, History: history}, c.Analyze)
+	verdict := Decide(Case{Now: start, Snapshots: snapshots, Policies: c.policies(snapshots), History: history}, c.Analyze)
 	record := scaling.Record{
 		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
@@ -59,6 +64,18 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		return fmt.Errorf("publishing the plan of cycle %s: %w", this, err)
 	}
 	return nil
+}
+
+// policies returns the policy of each model, nil where there is none.
+func (c *Cycle) policies(snapshots []scaling.Snapshot) map[scaling.ModelKey]constrain.Policy {
+	if c.Policy == nil {
+		return nil
+	}
+	policies := make(map[scaling.ModelKey]constrain.Policy, len(snapshots))
+	for _, s := range snapshots {
+		policies[s.Model] = c.Policy(s.Model)
+	}
+	return policies
 }
 
 // report logs a line for each decision: what changed for operators, the rest
@@ -76,20 +93,46 @@ func report(log logr.Logger, before scaling.History, r scaling.Record) {
 	log.V(1).Info("cycle done", "duration", r.Duration.String(), "variants", len(r.Fleet.Variants))
 }
 
-// reportFaults logs when the source of a model's metrics begins to fail, when it
+// reportFaults logs when the source of models' metrics begins to fail, when it
 // fails for another reason, and when it is back: a log without a line must not
-// pass for health.
+// pass for health. One line tells of all models with the same news.
 func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
 	faults := make(map[scaling.ModelKey]string, len(snapshots))
+	changed := map[string][]scaling.ModelKey{} // by the fault of now
+	var order []string                         // of the faults, as they are found
 	for _, s := range snapshots {
 		faults[s.Model] = s.Fault
-		switch before := c.faults[s.Model]; {
-		case s.Fault == before:
-		case s.Fault != "":
-			log.Error(nil, "metrics are out of reach, decisions hold", "namespace", s.Model.Namespace, "model", s.Model.ID, "reason", s.Fault)
-		default:
-			log.Info("metrics are back", "namespace", s.Model.Namespace, "model", s.Model.ID)
+		if s.Fault == c.faults[s.Model] {
+			continue
 		}
+		if changed[s.Fault] == nil {
+			order = append(order, s.Fault)
+		}
+		changed[s.Fault] = append(changed[s.Fault], s.Model)
 	}
 	c.faults = faults
+	for _, fault := range order {
+		models := changed[fault]
+		if fault == "" {
+			log.Info("metrics are back", "models", len(models), "model", named(models))
+		} else {
+			log.Error(nil, "metrics are out of reach, decisions hold", "models", len(models), "model", named(models), "reason", fault)
+		}
+	}
+}
+
+// namedAtMost is how many models a line of the log names.
+const namedAtMost = 3
+
+// named lists the first models.
+func named(models []scaling.ModelKey) string {
+	names := make([]string, 0, namedAtMost)
+	for _, model := range models[:min(len(models), namedAtMost)] {
+		names = append(names, model.String())
+	}
+	list := strings.Join(names, ", ")
+	if more := len(models) - namedAtMost; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }

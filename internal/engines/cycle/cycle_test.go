@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -25,14 +26,19 @@ type world struct {
 	deaf    error // of the actuator
 	history scaling.History
 	last    scaling.Record
+	present scaling.ReplicaCounts // of the only variant; zero is two that are Ready
 }
 
 func (w *world) Fleet(_ context.Context, now time.Time) (scaling.Fleet, error) {
 	w.calls = append(w.calls, "fleet")
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	counts := w.present
+	if !counts.Observed {
+		counts = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2}
+	}
 	return scaling.Fleet{At: now, Variants: []scaling.Variant{{
 		Key: scaling.VariantKey{Namespace: "ns", Name: "v"}, Model: model, Bounds: scaling.Unbounded(),
-		Replicas: scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2},
+		Replicas: counts,
 	}}}, w.lost
 }
 
@@ -118,5 +124,63 @@ func TestFaultsAreLoggedWhenTheyBeginAndWhenTheyEnd(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"metrics are out of reach", "metrics are out of reach", "metrics are back"}, lines); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnOutageOfManyModelsIsOneLineForEachFault(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	fleet := func(faults ...string) []scaling.Snapshot {
+		var snapshots []scaling.Snapshot
+		for i, fault := range faults {
+			snapshots = append(snapshots, scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: fmt.Sprintf("m%d", i)}, Fault: fault})
+		}
+		return snapshots
+	}
+	const out, back = `"msg"="metrics are out of reach, decisions hold" "error"=null `, `"level"=0 "msg"="metrics are back" `
+	var c Cycle
+	for _, step := range []struct {
+		faults []string
+		want   []string
+	}{
+		{[]string{"", "", "", "", ""}, nil},
+		{[]string{"a", "a", "a", "a", "a"}, []string{out + `"models"=5 "model"="ns/m0, ns/m1, ns/m2 and 2 more" "reason"="a"`}},
+		{[]string{"a", "a", "a", "a", "a"}, nil},
+		{[]string{"a", "b", "c", "b", "a"}, []string{out + `"models"=2 "model"="ns/m1, ns/m3" "reason"="b"`, out + `"models"=1 "model"="ns/m2" "reason"="c"`}},
+		{[]string{"", "", "", "b", ""}, []string{back + `"models"=4 "model"="ns/m0, ns/m1, ns/m2 and 1 more"`}},
+		{[]string{"a", "", "", ""}, []string{out + `"models"=1 "model"="ns/m0" "reason"="a"`, back + `"models"=1 "model"="ns/m3"`}},
+	} {
+		lines = nil
+		c.reportFaults(log, fleet(step.faults...))
+		if diff := cmp.Diff(step.want, lines); diff != "" {
+			t.Errorf("faults %q (-want +got):\n%s", step.faults, diff)
+		}
+	}
+}
+
+func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
+	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
+	w := &world{history: scaling.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}}
+	c := newCycle(w)
+	var asked []scaling.ModelKey
+	c.Analyze = func(s scaling.Snapshot) scaling.Analysis {
+		return scaling.Analysis{Model: s.Model, Signal: scaling.Grow, Reason: scaling.ReasonSaturated, Detail: "full"}
+	}
+	c.Policy = func(m scaling.ModelKey) constrain.Policy {
+		asked = append(asked, m)
+		return constrain.Policy{ScaleUpStabilization: time.Minute}
+	}
+	w.present = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
+	if err := c.Run(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]scaling.ModelKey{{Namespace: "ns", ID: "m"}}, asked); diff != "" {
+		t.Errorf("policies asked for (-want +got):\n%s", diff)
+	}
+	if cause := w.last.Plan.Decisions[0].Cause(); cause.Reason != scaling.ReasonStabilizing {
+		t.Errorf("cause %+v, want that growth has not been wanted for a minute", cause)
+	}
+	if !w.history[key].Wants.Known() {
+		t.Error("nothing is remembered of what was wanted")
 	}
 }

@@ -17,6 +17,7 @@ type Analyzer func(scaling.Snapshot) scaling.Analysis
 type Case struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot
+	Policies  map[scaling.ModelKey]constrain.Policy // a model without one has the zero Policy
 	History   scaling.History
 }
 
@@ -51,7 +52,8 @@ func Decide(c Case, analyze Analyzer) Verdict {
 			optimizer.Decide(optimizer.Input{Snapshot: s, Analysis: a, History: past})...)
 	}
 	slices.SortFunc(verdict.Plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-	verdict.Plan = constrain.Apply(constrain.Input{Variants: variants}, verdict.Plan)
+	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past}
+	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
 	for _, d := range verdict.Plan.Decisions {
 		p, v := verdict.History[d.Variant], variants[d.Variant]
@@ -59,6 +61,7 @@ func Decide(c Case, analyze Analyzer) Verdict {
 		if v.Replicas.Observed {
 			p.Counts = v.Replicas
 		}
+		p.Wants = constrain.Wants(in, d)
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict

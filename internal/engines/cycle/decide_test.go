@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -20,7 +23,7 @@ func analyze(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s,
 // targets, pods that do not start or do not report, old readings, orders that
 // did not arrive, bounds that contradict what runs.
 func randomCase(r *rand.Rand) Case {
-	c := Case{Now: now, History: scaling.History{}}
+	c := Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Policy{}}
 	for m := range 1 + r.IntN(4) {
 		// Two models may share an ID in different namespaces.
 		model := scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", m%2), ID: fmt.Sprintf("model-%d", m/2)}
@@ -30,7 +33,7 @@ func randomCase(r *rand.Rand) Case {
 			variant := scaling.Variant{
 				Key: key, Model: model, Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: key.Name},
 				Cost: float64(r.IntN(3) * 10), Bounds: scaling.Unbounded(), GPUsPerReplica: 1,
-				StartUp: time.Duration(r.IntN(3)) * time.Minute,
+				StartUp: time.Duration(r.IntN(3)) * time.Minute, Paused: r.IntN(8) == 0,
 			}
 			if r.IntN(2) == 0 {
 				variant.Bounds = scaling.Bounds{Min: r.IntN(3), Max: 1 + r.IntN(6)}
@@ -51,7 +54,7 @@ func randomCase(r *rand.Rand) Case {
 				if r.IntN(3) == 0 {
 					desired = r.IntN(7)
 				}
-				c.History[key] = scaling.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas}
+				c.History[key] = scaling.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas, Wants: randomWants(r, desired)}
 			}
 			for p := range ready {
 				s.Replicas = append(s.Replicas, randomSample(r, key, p))
@@ -59,8 +62,24 @@ func randomCase(r *rand.Rand) Case {
 			s.Variants = append(s.Variants, variant)
 		}
 		c.Snapshots = append(c.Snapshots, s)
+		if r.IntN(2) == 0 {
+			c.Policies[model] = constrain.Policy{
+				ScaleUpStabilization: time.Duration(r.IntN(2)) * time.Minute, ScaleDownStabilization: time.Duration(r.IntN(4)) * time.Minute,
+				MaxScaleUpStep: r.IntN(3), MaxScaleDownStep: r.IntN(3),
+			}
+		}
 	}
 	return c
+}
+
+// randomWants draws what was wanted in the last minutes, around a decision; at
+// times nothing is known.
+func randomWants(r *rand.Rand, desired int) scaling.Wants {
+	var w scaling.Wants
+	for at := now.Add(-5 * time.Minute); r.IntN(6) > 0 && at.Before(now); at = at.Add(time.Duration(r.IntN(90)) * time.Second) {
+		w = w.Then(max(0, desired-1+r.IntN(3)), at, time.Hour)
+	}
+	return w
 }
 
 func randomSample(r *rand.Rand, key scaling.VariantKey, n int) scaling.ReplicaSample {
@@ -82,7 +101,7 @@ func randomSample(r *rand.Rand, key scaling.VariantKey, n int) scaling.ReplicaSa
 // shuffled returns the same case with every slice in another order.
 func shuffled(c Case, r *rand.Rand) Case {
 	shuffle := func(n int, swap func(i, j int)) { r.Shuffle(n, swap) }
-	out := Case{Now: c.Now, History: c.History, Snapshots: slices.Clone(c.Snapshots)}
+	out := Case{Now: c.Now, History: c.History, Policies: c.Policies, Snapshots: slices.Clone(c.Snapshots)}
 	for i, s := range out.Snapshots {
 		s.Variants, s.Replicas = slices.Clone(s.Variants), slices.Clone(s.Replicas)
 		shuffle(len(s.Variants), func(a, b int) { s.Variants[a], s.Variants[b] = s.Variants[b], s.Variants[a] })
@@ -99,7 +118,13 @@ func shuffled(c Case, r *rand.Rand) Case {
 // failure names the one to look at.
 func forRandomCases(t *testing.T, check func(t *testing.T, c Case, r *rand.Rand)) {
 	t.Helper()
-	for seed := range uint64(3000) {
+	forSeeds(t, 3000, check)
+}
+
+// forSeeds is forRandomCases with so many cases.
+func forSeeds(t *testing.T, cases uint64, check func(t *testing.T, c Case, r *rand.Rand)) {
+	t.Helper()
+	for seed := range cases {
 		r := rand.New(rand.NewPCG(seed, 1))
 		check(t, randomCase(r), r)
 		if t.Failed() {
@@ -121,11 +146,14 @@ func TestShuffledInputGivesByteEqualVerdicts(t *testing.T) {
 }
 
 func TestDecideLeavesItsInputAlone(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
-		before := encode(t, c.Snapshots)
+	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
+		before, remembered := encode(t, c.Snapshots), historyLines(c.History)
 		Decide(c, analyze)
 		if after := encode(t, c.Snapshots); after != before {
 			t.Errorf("snapshots before:\n%s\nafter:\n%s", before, after)
+		}
+		if diff := cmp.Diff(remembered, historyLines(c.History)); diff != "" {
+			t.Errorf("history (-before +after):\n%s", diff)
 		}
 	})
 }
@@ -216,7 +244,7 @@ func TestModelsAreIndependent(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		apart := []scaling.Decision{}
 		for _, s := range c.Snapshots {
-			apart = append(apart, Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, History: c.History}, analyze).Plan.Decisions...)
+			apart = append(apart, Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, Policies: c.Policies, History: c.History}, analyze).Plan.Decisions...)
 		}
 		slices.SortFunc(apart, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
 		together := append([]scaling.Decision{}, Decide(c, analyze).Plan.Decisions...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -25,19 +26,30 @@ type plant struct {
 	healthy int           // replicas at the start, 0 is one
 	noise   *rand.Rand    // of each scrape, nil is none
 	spread  float64       // standard deviation of the noise, a part of the usage
+	policy  constrain.Policy
+	after   func(t time.Duration, h scaling.History) scaling.History // what becomes of the memory after a cycle, nil is nothing
 
 	replicas []time.Duration // when each was created
 	scrapes  []scraped       // oldest first
 	past     scaling.History
 	ordered  int // most replicas ever decided on
+	signals  []scaling.Signal
 }
 
 func (p *plant) run(length time.Duration) (targets []int) {
 	p.past = scaling.History{}
 	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
-		verdict := Decide(Case{Now: now.Add(t), Snapshots: []scaling.Snapshot{p.observe(t)}, History: p.past}, analyze)
+		snap := p.observe(t)
+		verdict := Decide(Case{
+			Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
+			Policies: map[scaling.ModelKey]constrain.Policy{snap.Model: p.policy},
+		}, analyze)
 		p.past = verdict.History
+		if p.after != nil {
+			p.past = p.after(t, p.past)
+		}
+		p.signals = append(p.signals, verdict.Analyses[0].Signal)
 		target := verdict.Plan.Decisions[0].Target()
 		p.ordered = max(p.ordered, target)
 		targets = append(targets, target)

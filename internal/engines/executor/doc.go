@@ -8,7 +8,8 @@
 //	polling   at its interval                      waits for the interval
 //	reactive  on a change                          is answered at once
 //
-// All run once at the start. A pass that a change asks for starts no earlier
+// All run once at the start, and when they are woken, by a change of the
+// configuration for instance; mode and interval may be among what changes. A pass that a change asks for starts no earlier
 // than a second after the last one did, and answers all changes until then.
 // Passes never overlap.
 package executor

@@ -18,10 +18,10 @@ const gap = time.Second
 // may be called once.
 type Executor struct {
 	clock    clock.WithTicker
-	mode     Mode
 	interval func() time.Duration
 
 	mu      sync.Mutex
+	mode    Mode
 	reasons map[string]bool
 	wake    chan struct{}
 }
@@ -33,15 +33,35 @@ func New(c clock.WithTicker, mode Mode, interval func() time.Duration) *Executor
 	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// Trigger asks for a pass because of reason, a short constant phrase. It
-// returns at once. In Polling mode it does nothing.
-func (e *Executor) Trigger(reason string) {
-	if e.mode == Polling {
-		return
-	}
+// SetMode changes the mode, from the end of the present wait on; see Wake.
+func (e *Executor) SetMode(m Mode) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.mode = m
+}
+
+// modeNow returns the mode.
+func (e *Executor) modeNow() Mode {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mode
+}
+
+// Trigger asks for a pass because of reason, a short phrase, since the world has
+// changed. It returns at once. In Polling mode it does nothing.
+func (e *Executor) Trigger(reason string) {
+	if e.modeNow() != Polling {
+		e.Wake(reason)
+	}
+}
+
+// Wake asks for a pass because of reason, a short phrase, in every mode: somebody
+// wants it, or has changed mode or interval, which the pass takes up. It returns
+// at once.
+func (e *Executor) Wake(reason string) {
+	e.mu.Lock()
+	defer e.mu.Unlock() // with its reason, or a pass would take the one and leave the other
 	e.reasons[reason] = true
-	e.mu.Unlock()
 	select {
 	case e.wake <- struct{}{}:
 	default: // a pass is asked for already and will see this change too
@@ -56,7 +76,7 @@ func (e *Executor) Run(ctx context.Context, pass func(ctx context.Context, inter
 	for {
 		start := e.clock.Now()
 		var interval time.Duration
-		if e.mode != Reactive {
+		if e.modeNow() != Reactive {
 			interval = e.interval()
 		}
 		pass(ctx, interval, e.takeReasons())
@@ -96,12 +116,12 @@ func (e *Executor) until(t time.Time) time.Duration { return max(0, t.Sub(e.cloc
 
 // takeReasons empties what was asked for.
 func (e *Executor) takeReasons() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	select {
 	case <-e.wake: // this pass answers it
 	default:
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	reasons := make([]string, 0, len(e.reasons))
 	for r := range e.reasons {
 		reasons = append(reasons, r)

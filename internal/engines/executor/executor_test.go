@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,46 @@ func TestAChangeWaitsUntilASecondAfterTheLastStart(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{"changed", "changed again"}, got[1].Reasons); diff != "" || got[1].At != time.Second {
 				t.Errorf("at %s, reasons (-want +got):\n%s", got[1].At, diff)
+			}
+		})
+	}
+}
+
+func TestAWokenPassTakesUpAnotherModeAndInterval(t *testing.T) {
+	const second = time.Second
+	woken := []string{"configured"}
+	tests := map[Mode][]start{
+		// What was an hour becomes ten seconds, and polling becomes hybrid.
+		Polling:  {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
+		Hybrid:   {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
+		Reactive: {{0, 0, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
+	}
+	for _, mode := range Modes() {
+		t.Run(mode.String(), func(t *testing.T) {
+			var got []start
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 25*second)
+				defer cancel()
+				var interval atomic.Int64
+				interval.Store(int64(time.Hour))
+				e := New(clock.RealClock{}, mode, func() time.Duration { return time.Duration(interval.Load()) })
+				began := time.Now()
+				go func() {
+					time.Sleep(4 * second)
+					interval.Store(int64(10 * second))
+					e.SetMode(Hybrid)
+					e.Wake("configured")
+					time.Sleep(5 * second)
+					e.Trigger("changed")
+				}()
+				if err := e.Run(ctx, func(_ context.Context, interval time.Duration, reasons []string) {
+					got = append(got, start{time.Since(began), interval, reasons})
+				}); err != nil {
+					t.Errorf("Run: %v", err)
+				}
+			})
+			if diff := cmp.Diff(tests[mode], got); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// lab is a manager's configuration, and what goes by it, over a source in
+// memory.
+type lab struct {
+	*bench
+	*inForce
+	store *config.Store
+	log   bytes.Buffer
+}
+
+// start is what a lab starts with.
+type start struct {
+	from     factory  // of the backend, nil for one in memory
+	settings []string // of a ConfigMap, as pairs
+}
+
+// newLab returns a lab of a process that got these arguments.
+func newLab(t *testing.T, with start, args ...string) *lab {
+	t.Helper()
+	l := &lab{bench: newBench(t, args...)}
+	if with.from == nil {
+		with.from = func(surroundings) (backend, error) { return backend{source: l.source}, nil }
+	}
+	process := l.bench.operator
+	level, err := logging.NewLevel(process.LogLevel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.store, err = process.NewStore(); err != nil {
+		t.Fatal(err)
+	}
+	l.inForce = &inForce{process: process, level: level}
+	operators, err := candidates(process, l.store, configMaps(process, config.KindSettings, with.settings...), logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.start(operators, tools{
+		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.hasObjective,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.fetching = newFetching(l.now, l.cycles, &watch.Watch{
+		Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Memory: ledger.New(), Analyze: l.analyze,
+	})
+	return l
+}
+
+func (l *lab) analyze(s scaling.Snapshot) scaling.Analysis {
+	return enginesaturation.Analyzer(func(m scaling.ModelKey) saturation.Policy { return l.store.Snapshot().Policy(m).Saturation })(s)
+}
+
+// configure applies a ConfigMap of the system namespace, as pairs, or deletes it
+// where there are none, and returns what is not in force of it.
+func (l *lab) configure(kind config.Kind, pairs ...string) []config.Finding {
+	found := l.store.Apply(configMaps(l.process, kind, pairs...)).Findings
+	return append(found, l.take(l.store.Snapshot().Settings())...)
+}
+
+// configMaps returns a ConfigMap with these pairs, none where there are none.
+func configMaps(o *config.Operator, kind config.Kind, pairs ...string) []config.Source {
+	if len(pairs) == 0 {
+		return nil
+	}
+	source := config.Source{Namespace: o.SystemNamespace, Name: o.Names()[kind][0], Data: map[string]string{}}
+	for pair := range slices.Chunk(pairs, 2) {
+		source.Data[pair[0]] = pair[1]
+	}
+	return []config.Source{source}
+}
+
+// The behaviours that keys change.
+
+// fetches returns how often the source is asked within 110 seconds of background
+// fetching.
+func fetches(t *testing.T, l *lab) any {
+	ctx, cancel := context.WithTimeout(t.Context(), 110*time.Second)
+	defer cancel()
+	l.source.Forget()
+	if err := l.fetching.run(logr.Discard())(ctx); err != nil {
+		t.Error(err)
+	}
+	n := 0
+	for _, ask := range l.source.Asked() {
+		if ask == query.AskPages {
+			n++
+		}
+	}
+	return n
+}
+
+// starts returns when cycles begin in 110 seconds, if something changes after 10.
+func starts(t *testing.T, l *lab) any {
+	ctx, cancel := context.WithTimeout(t.Context(), 110*time.Second)
+	defer cancel()
+	began := clock.RealClock{}.Now()
+	var out []int
+	go func() {
+		time.Sleep(10 * time.Second)
+		l.cycles.Trigger("changed")
+	}()
+	if err := l.cycles.Run(ctx, func(context.Context, time.Duration, []string) {
+		out = append(out, int(clock.RealClock{}.Since(began)/time.Second))
+	}); err != nil {
+		t.Error(err)
+	}
+	return out
+}
+
+// keptFor returns for how many seconds a measurement answers, up to 2 minutes.
+func keptFor(t *testing.T, l *lab) any {
+	l.meter.Collect(t.Context(), l.fleet)
+	l.source.Forget()
+	for seconds := range 120 {
+		if l.meter.Collect(t.Context(), l.fleet); len(l.source.Asked()) > 0 {
+			return seconds
+		}
+		time.Sleep(time.Second)
+	}
+	return 120
+}
+
+// entries returns how many models are kept.
+func entries(t *testing.T, l *lab) any {
+	l.meter.Collect(t.Context(), l.fleet)
+	return len(l.meter.parts().store.Entries())
+}
+
+// cleaned returns how many models are kept 3 minutes after a collection.
+func cleaned(t *testing.T, l *lab) any {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	l.meter.Collect(ctx, l.fleet)
+	if err := l.meter.run(ctx); err != nil {
+		t.Error(err)
+	}
+	return len(l.meter.parts().store.Entries())
+}
+
+// freshness returns that of readings of this age.
+func freshness(age time.Duration) func(t *testing.T, l *lab) any {
+	return func(t *testing.T, l *lab) any {
+		l.source.Clear()
+		l.source.Serve(l.fleet, collectortest.Page{Interval: 15 * time.Second, Age: age, KVCacheUsage: 0.5, WithoutGateway: true})
+		return l.meter.Collect(t.Context(), l.fleet)[0].Replicas[0].KVCacheUsage.State.String()
+	}
+}
+
+// lowest returns the least important line that is logged.
+func lowest(_ *testing.T, l *lab) any {
+	log := logging.New(&l.log, l.level)
+	log.V(1).Info("debug")
+	log.Info("info")
+	log.Error(nil, "error")
+	return strings.Count(l.log.String(), "\n")
+}
+
+// signal returns what an analysis wants of a model whose replicas are half full
+// and queue nothing.
+func signal(t *testing.T, l *lab) any {
+	return l.analyze(l.meter.Collect(t.Context(), l.fleet)[0]).Signal.String()
+}
+
+// path returns the replicas decided on in minutes 0 to 4, if to are wanted and
+// from run, and the target follows.
+func path(from, to int) func(t *testing.T, l *lab) any {
+	return func(_ *testing.T, l *lab) any {
+		v := l.fleet.Variants[0]
+		history := scaling.History{}
+		from := from
+		var out []int
+		for minute := range 5 {
+			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: from, Ready: from}
+			in := constrain.Input{
+				Now: l.fleet.At.Add(time.Duration(minute) * time.Minute), Variants: map[scaling.VariantKey]scaling.Variant{v.Key: v}, History: history,
+				Policies: map[scaling.ModelKey]constrain.Policy{v.Model: pacing(l.store.Snapshot().Policy(v.Model))},
+			}
+			d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: from}.Then(scaling.StageOptimize, to, scaling.ReasonSaturated, "it is wanted")
+			d = constrain.Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
+			past := history[v.Key]
+			past.Wants = constrain.Wants(in, d)
+			history = scaling.History{v.Key: past.Decide(d.Target(), in.Now)}
+			from = d.Target()
+			out = append(out, from)
+		}
+		return out
+	}
+}
+
+// effects are what the keys change, beside those of Prometheus.
+var effects = []struct {
+	in            config.Kind
+	key, value    string
+	see           func(t *testing.T, l *lab) any
+	before, after any
+}{
+	{config.KindSettings, "GLOBAL_OPT_INTERVAL", "40s", starts, []int{0, 10, 70}, []int{0, 10, 50, 90}},
+	{config.KindSettings, "WVA_EXECUTOR", "polling", starts, []int{0, 10, 70}, []int{0, 60}},
+	{config.KindSettings, "LOG_LEVEL", "debug", lowest, 2, 3},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_ENABLED", "false", keptFor, 30, 0},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_MODE", "interval", keptFor, 30, 60},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_TTL", "50s", keptFor, 30, 50},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_CLEANUP_INTERVAL", "1m", cleaned, 3, 0},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_MAX_ENTRIES", "2", entries, 3, 2},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_FETCH_INTERVAL", "0", fetches, nil, 0},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_FRESH_THRESHOLD", "4m", freshness(3 * time.Minute), "aging", "fresh"},
+	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD", "10m", freshness(8 * time.Minute), "stale", "aging"},
+	{config.KindSaturation, "kvCacheThreshold", "0.55", signal, "steady", "grow"},
+	{config.KindSaturation, "queueLengthThreshold", "2", signal, "steady", "grow"},
+	{config.KindSaturation, "kvSpareTrigger", "0.4", signal, "steady", "grow"},
+	{config.KindSaturation, "queueSpareTrigger", "6", signal, "steady", "grow"},
+	{config.KindSaturation, "scaleUpStabilization", "90s", path(2, 9), []int{9, 9, 9, 9, 9}, []int{2, 2, 9, 9, 9}},
+	{config.KindSaturation, "maxScaleUpStep", "3", path(2, 9), []int{9, 9, 9, 9, 9}, []int{5, 8, 9, 9, 9}},
+	{config.KindSaturation, "scaleDownStabilization", "0s", path(9, 2), []int{9, 9, 8, 7, 6}, []int{8, 7, 6, 5, 4}},
+	{config.KindSaturation, "maxScaleDownStep", "3", path(9, 2), []int{9, 9, 8, 7, 6}, []int{9, 9, 6, 3, 2}},
+}
+
+func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
+	for _, tt := range effects {
+		t.Run(tt.key, func(t *testing.T) {
+			pairs := []string{tt.key, tt.value}
+			if tt.in == config.KindSaturation {
+				pairs = []string{"default", tt.key + ": " + tt.value}
+			}
+			see := func(configure func(l *lab)) (seen any) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newLab(t, start{})
+					configure(l)
+					seen = tt.see(t, l)
+				})
+				return seen
+			}
+			before := see(func(*lab) {})
+			if diff := cmp.Diff(tt.before, before); diff != "" && tt.before != nil {
+				t.Errorf("by default (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.after, see(func(l *lab) { l.configure(tt.in, pairs...) })); diff != "" {
+				t.Errorf("configured (-want +got):\n%s", diff)
+			}
+			if cmp.Equal(before, tt.after) {
+				t.Error("the test sees no difference")
+			}
+			if diff := cmp.Diff(before, see(func(l *lab) { l.configure(tt.in, pairs...); l.configure(tt.in) })); diff != "" {
+				t.Errorf("configured and deleted again (-default +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// later are the keys of which nothing goes by yet: what they are for is not
+// there. STALE_THRESHOLD has no effect, as its finding says.
+var later = map[config.Kind][]string{
+	config.KindSettings: {"WVA_SCALE_TO_ZERO", "WVA_LIMITED_MODE", "PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD"},
+	config.KindSaturation: {
+		"enableLimiter", "analyzerName", "scaleUpThreshold", "scaleDownBoundary", "engine", "ttftPercentile", "itlPercentile",
+	},
+	config.KindServiceClasses: {"name", "priority", "data", "model", "namespace", "slo-tpot", "slo-ttft"},
+	config.KindScaleToZero:    {"modelID", "namespace", "enableScaleToZero", "retentionPeriod"},
+	config.KindQuota:          {"namespaceQuotas", "default", "exclude"},
+}
+
+// elsewhere are the keys whose effect another test of this package sees.
+var elsewhere = map[config.Kind][]string{
+	config.KindSettings:   {"COLLECTOR_BACKEND"},
+	config.KindSaturation: {"model_id", "namespace"},
+	config.KindUnitCosts:  {"device", "cost"},
+}
+
+func TestEveryDocumentedKeyHasAnEffectThatIsTestedOrNoneYet(t *testing.T) {
+	known := map[config.Kind][]string{}
+	for _, tt := range effects {
+		known[tt.in] = append(known[tt.in], tt.key)
+	}
+	for _, tt := range prometheusEffects {
+		known[config.KindSettings] = append(known[config.KindSettings], tt.key)
+	}
+	for _, more := range []map[config.Kind][]string{later, elsewhere} {
+		for kind, names := range more {
+			known[kind] = append(known[kind], names...)
+		}
+	}
+	documented := map[config.Kind][]string{}
+	for _, key := range config.Catalogue() {
+		documented[key.In] = append(documented[key.In], key.Name)
+	}
+	for _, names := range []map[config.Kind][]string{known, documented} {
+		for kind := range names {
+			slices.Sort(names[kind])
+		}
+	}
+	if diff := cmp.Diff(documented, known); diff != "" {
+		t.Errorf("keys (-documented +tested or without effect):\n%s", diff)
+	}
+}
+
+func TestAnEntryChangesTheModelsThatItIsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, start{})
+		l.configure(config.KindSaturation,
+			"one", "model_id: m000\nkvCacheThreshold: 0.55",
+			"others", "namespace: elsewhere\nkvCacheThreshold: 0.55")
+		var got []string
+		for _, s := range l.meter.Collect(t.Context(), l.fleet) {
+			got = append(got, s.Model.ID+" "+l.analyze(s).Signal.String())
+		}
+		if diff := cmp.Diff([]string{"m000 grow", "m001 steady", "m002 steady"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnotherBackendWaitsForTheNextStart(t *testing.T) {
+	l := newLab(t, start{})
+	for range 2 {
+		found := l.configure(config.KindSettings, "COLLECTOR_BACKEND", "pods", "GLOBAL_OPT_INTERVAL", "30s")
+		if len(found) != 1 || found[0].Key != "COLLECTOR_BACKEND" || !strings.Contains(found[0].String(), "takes effect when the manager starts again; in force: prometheus") {
+			t.Errorf("findings %v", found)
+		}
+		if o := l.now(); o.Collector.Backend != config.BackendPrometheus || o.Interval != 30*time.Second {
+			t.Errorf("in force: backend %s, interval %s", o.Collector.Backend, o.Interval)
+		}
+	}
+	// At the start it is the one that is built.
+	pods := configMaps(l.process, config.KindSettings, "COLLECTOR_BACKEND", "pods")
+	store, err := l.process.NewStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := candidates(l.process, store, pods, logr.Discard())
+	if err != nil || len(got) != 2 || got[0].Collector.Backend != config.BackendPods || got[1].Collector.Backend != config.BackendPrometheus {
+		t.Errorf("candidates %+v, %v", got, err)
+	}
+}

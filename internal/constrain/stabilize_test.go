@@ -1,0 +1,326 @@
+package constrain
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var (
+	start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	key   = scaling.VariantKey{Namespace: "ns", Name: "v"}
+	model = scaling.ModelKey{Namespace: "ns", ID: "m"}
+)
+
+// run is one variant under a policy, whose target follows every decision at once
+// unless told otherwise.
+type run struct {
+	policy  Policy
+	bounds  scaling.Bounds
+	history scaling.History
+	counts  scaling.ReplicaCounts
+}
+
+func newRun(replicas int, p Policy) *run {
+	r := &run{policy: p, bounds: scaling.Unbounded(), history: scaling.History{}}
+	r.has(replicas, replicas)
+	return r
+}
+
+// has sets what the target has.
+func (r *run) has(current, ready int) {
+	r.counts = scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
+}
+
+// ask puts a decision for n replicas through the chain, so long after the start.
+func (r *run) ask(after time.Duration, n int, change ...func(*scaling.Decision)) scaling.Decision {
+	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts}
+	in := Input{
+		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
+		Policies: map[scaling.ModelKey]Policy{model: r.policy}, History: r.history,
+	}
+	d := scaling.Decision{Variant: key, Model: model, Current: r.counts.Current}.Then(scaling.StageOptimize, n, "Asked", "it was asked for")
+	for _, f := range change {
+		f(&d)
+	}
+	d = Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
+	p := r.history[key]
+	p.Wants = Wants(in, d)
+	r.history[key] = p.Decide(d.Target(), in.Now)
+	return d
+}
+
+// follow asks and has the target follow.
+func (r *run) follow(after time.Duration, n int, change ...func(*scaling.Decision)) int {
+	to := r.ask(after, n, change...).Target()
+	r.has(to, to)
+	return to
+}
+
+func withheld(d *scaling.Decision) { d.Withheld = true }
+
+func spare(n int) func(*scaling.Decision) { return func(d *scaling.Decision) { d.Spare = n } }
+
+func fallback(d *scaling.Decision) { d.Fallback = true }
+
+// moment is one decision of a run and what becomes of it.
+type moment struct {
+	after  time.Duration
+	asked  int
+	want   int
+	change func(*scaling.Decision)
+}
+
+func TestStabilize(t *testing.T) {
+	down, up := Policy{ScaleDownStabilization: 2 * time.Minute}, Policy{ScaleUpStabilization: time.Minute}
+	const s = time.Second
+	tests := []struct {
+		name    string
+		policy  Policy
+		from    int
+		moments []moment
+	}{
+		{"without a policy everything is at once", Policy{}, 4, []moment{{0, 1, 1, nil}, {s, 9, 9, nil}, {2 * s, 2, 2, nil}}},
+		{"growth does not wait for a reduction's period", down, 4, []moment{{0, 9, 9, nil}, {s, 11, 11, nil}}},
+		{
+			"a reduction is made when it was wanted for the whole period, and not a second before", down, 4,
+			[]moment{{0, 4, 4, nil}, {10 * s, 3, 4, nil}, {70 * s, 3, 4, nil}, {129 * s, 3, 4, nil}, {130 * s, 3, 3, nil}},
+		},
+		{
+			"a moment in which it was not wanted begins another period", down, 4,
+			[]moment{{0, 3, 4, nil}, {110 * s, 4, 4, nil}, {115 * s, 3, 4, nil}, {130 * s, 3, 4, nil}, {235 * s, 3, 3, nil}},
+		},
+		{
+			"it goes to the most that was wanted in the period", down, 8,
+			[]moment{{0, 6, 8, nil}, {30 * s, 2, 8, nil}, {90 * s, 5, 8, nil}, {120 * s, 2, 6, nil}, {149 * s, 2, 6, nil}, {150 * s, 2, 5, nil}, {240 * s, 2, 2, nil}},
+		},
+		{
+			"growth goes to the least that was wanted in its period", up, 2,
+			[]moment{{0, 5, 2, nil}, {30 * s, 3, 2, nil}, {40 * s, 9, 2, nil}, {60 * s, 9, 3, nil}, {100 * s, 9, 9, nil}, {101 * s, 1, 1, nil}},
+		},
+		{
+			"what could go too is wanted gone: the next reduction waits for no other period", down, 8,
+			[]moment{{0, 7, 8, spare(3)}, {120 * s, 7, 7, spare(3)}, {135 * s, 6, 6, spare(2)}, {150 * s, 5, 5, spare(1)}, {165 * s, 4, 4, nil}, {180 * s, 3, 4, nil}},
+		},
+		{
+			"what is withheld while the last change settles does not begin another period", down, 8,
+			[]moment{{0, 7, 8, spare(1)}, {120 * s, 7, 7, spare(1)}, {135 * s, 7, 7, withheld}, {180 * s, 6, 6, nil}},
+		},
+		{
+			"a decision without an analysis wants what it keeps", down, 4,
+			[]moment{{0, 3, 4, nil}, {115 * s, 4, 4, fallback}, {125 * s, 3, 4, nil}, {244 * s, 3, 4, nil}, {245 * s, 3, 3, nil}},
+		},
+		{"a decision without an analysis is left alone", up, 0, []moment{{0, 1, 1, fallback}}},
+		{
+			"a step is no larger than allowed",
+			Policy{MaxScaleUpStep: 4, MaxScaleDownStep: 1},
+			2,
+			[]moment{{0, 9, 6, nil}, {s, 9, 9, nil}, {2 * s, 3, 8, nil}, {3 * s, 3, 7, nil}, {4 * s, 6, 6, nil}},
+		},
+		{
+			"both limits together",
+			Policy{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 2},
+			9,
+			[]moment{{0, 2, 9, nil}, {59 * s, 2, 9, nil}, {60 * s, 2, 7, nil}, {61 * s, 2, 5, nil}, {62 * s, 2, 3, nil}, {63 * s, 2, 2, nil}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(tt.from, tt.policy)
+			for _, m := range tt.moments {
+				if m.change == nil {
+					m.change = func(*scaling.Decision) {}
+				}
+				if got := r.follow(m.after, m.asked, m.change); got != m.want {
+					t.Errorf("after %s: %d replicas were asked for, got %d, want %d", m.after, m.asked, got, m.want)
+				}
+			}
+		})
+	}
+}
+
+func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
+	tests := []struct {
+		name   string
+		policy Policy
+		asked  []int // at 45 s from one to the next
+		want   string
+	}{
+		{
+			"too early to shrink",
+			Policy{ScaleDownStabilization: 2 * time.Minute},
+			[]int{3, 3},
+			"stabilize 3 -> 4 Stabilizing: fewer than 4 replicas have been wanted for 45s, scaleDownStabilization is 2m0s",
+		},
+		{
+			"too early to grow",
+			Policy{ScaleUpStabilization: time.Minute},
+			[]int{9},
+			"stabilize 9 -> 4 Stabilizing: more than 4 replicas have been wanted for 0s, scaleUpStabilization is 1m0s",
+		},
+		{
+			"too many to remove",
+			Policy{MaxScaleDownStep: 1},
+			[]int{1},
+			"stabilize 1 -> 3 StepLimited: 3 replicas fewer than 4 are wanted, maxScaleDownStep is 1",
+		},
+		{
+			"too many to add",
+			Policy{MaxScaleUpStep: 2},
+			[]int{9},
+			"stabilize 9 -> 6 StepLimited: 5 replicas more than 4 are wanted, maxScaleUpStep is 2",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(4, tt.policy)
+			var d scaling.Decision
+			for i, n := range tt.asked {
+				d = r.ask(time.Duration(i)*45*time.Second, n)
+			}
+			last := d.Steps[len(d.Steps)-1]
+			got := fmt.Sprintf("%s %d -> %d %s: %s", last.Stage, last.From, last.To, last.Reason, last.Detail)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("step (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The bounds are hard: what they ask for is reached at once, however slow the
+// policy is.
+func TestBoundsDoNotWait(t *testing.T) {
+	slow := Policy{ScaleUpStabilization: time.Hour, ScaleDownStabilization: time.Hour, MaxScaleUpStep: 1, MaxScaleDownStep: 1}
+	r := newRun(2, slow)
+	r.bounds = scaling.Bounds{Min: 6, Max: math.MaxInt}
+	if got := r.ask(0, 2).Target(); got != 6 {
+		t.Errorf("minReplicas 6 gives %d replicas", got)
+	}
+	r = newRun(9, slow)
+	r.bounds = scaling.Bounds{Min: 0, Max: 3}
+	if got := r.ask(0, 9).Target(); got != 3 {
+		t.Errorf("maxReplicas 3 gives %d replicas", got)
+	}
+	if got := r.ask(time.Second, 1).Target(); got != 3 {
+		t.Errorf("within the bounds the policy holds: got %d replicas, want 3", got)
+	}
+}
+
+func TestARemovalTakenBackDoesNotWait(t *testing.T) {
+	r := newRun(5, Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: 1})
+	if got := r.ask(0, 2).Target(); got != 2 {
+		t.Fatalf("shrank to %d, want 2", got)
+	}
+	if got := r.ask(time.Second, 5).Target(); got != 5 {
+		t.Errorf("the target still has 5 replicas and %d are decided on", got)
+	}
+}
+
+func TestAnOrderThatNeverArrivedIsCancelledInOneStep(t *testing.T) {
+	r := newRun(3, Policy{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 1})
+	if got := r.ask(0, 8).Target(); got != 8 {
+		t.Fatalf("grew to %d, want 8", got)
+	}
+	r.has(8, 3)
+	r.ask(10*time.Second, 3)
+	if got := r.ask(70*time.Second, 3).Target(); got != 3 {
+		t.Errorf("3 replicas serve, and the order for 8 became one for %d", got)
+	}
+}
+
+// A new process remembers the last decision and none of the wants.
+func TestNothingShrinksWithinAPeriodOfTheStart(t *testing.T) {
+	r := newRun(4, Policy{ScaleDownStabilization: 2 * time.Minute})
+	r.follow(0, 3)
+	past := r.history[key]
+	past.Wants = scaling.Wants{}
+	r.history[key] = past
+	for after := time.Minute; after < 3*time.Minute; after += time.Second {
+		if got := r.follow(after, 3); got != 4 {
+			t.Fatalf("%s after the start: %d replicas", after-time.Minute, got)
+		}
+	}
+	if got := r.follow(3*time.Minute, 3); got != 3 {
+		t.Errorf("a period after the start: %d replicas, want 3", got)
+	}
+}
+
+func TestALongerPeriodCountsFromThen(t *testing.T) {
+	r := newRun(4, Policy{ScaleDownStabilization: time.Minute})
+	r.ask(0, 4)
+	for after := time.Second; after < time.Minute; after += time.Second {
+		r.ask(after, 3)
+	}
+	r.policy.ScaleDownStabilization = 30 * time.Minute
+	if got := r.ask(29*time.Minute, 3).Target(); got != 4 {
+		t.Errorf("shrank to %d after 29 of 30 minutes", got)
+	}
+	if got := r.ask(30*time.Minute+time.Second, 3).Target(); got != 3 {
+		t.Errorf("%d replicas after 30 minutes, want 3", got)
+	}
+}
+
+// TestDecisionsStayWithinWhatWasWanted: for random wants the decision never
+// leaves the span between what stood and what was asked for, never shrinks below
+// the most and never grows beyond the least that was wanted in the period.
+func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		p := Policy{
+			ScaleUpStabilization: time.Duration(rnd.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(rnd.IntN(4)) * time.Minute,
+			MaxScaleUpStep: rnd.IntN(3), MaxScaleDownStep: rnd.IntN(3),
+		}
+		stood := 1 + rnd.IntN(6)
+		r := newRun(stood, p)
+		type ask struct {
+			at time.Duration
+			n  int
+		}
+		all := []ask{{0, stood}}
+		now := time.Duration(0)
+		for range 40 {
+			n := 1 + rnd.IntN(8)
+			all = append(all, ask{now, n})
+			most, least := n, n
+			for i, a := range all[:len(all)-1] {
+				if all[i+1].at > now-p.ScaleDownStabilization {
+					most = max(most, a.n)
+				}
+				if all[i+1].at > now-p.ScaleUpStabilization {
+					least = min(least, a.n)
+				}
+			}
+			want := stood
+			switch {
+			case n < stood:
+				want = min(stood, most)
+				if p.MaxScaleDownStep > 0 {
+					want = max(want, stood-p.MaxScaleDownStep)
+				}
+			case n > stood:
+				want = max(stood, least)
+				if p.MaxScaleUpStep > 0 {
+					want = min(want, stood+p.MaxScaleUpStep)
+				}
+			}
+			if got := r.follow(now, n); got != want {
+				t.Fatalf("seed %d, %+v: from %d, %d asked for after %s gives %d, want %d", seed, p, stood, n, now, got, want)
+			}
+			stood = want
+			now += time.Duration(rnd.IntN(60)) * time.Second
+		}
+	}
+}
+
+func TestAVariantThatIsNotInTheInputPasses(t *testing.T) {
+	plan := scaling.Plan{At: start, Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 3}}}
+	if diff := cmp.Diff(plan, Apply(Input{Now: start}, plan)); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,273 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+)
+
+// ConfigMaps knows the ConfigMaps that may hold configuration.
+type ConfigMaps interface {
+	// Start begins to watch and returns once all there are have been seen.
+	// changed is called for each change, by several goroutines at once, until ctx
+	// ends.
+	Start(ctx context.Context, changed func(ConfigMapChange)) error
+	// All returns them as they are now; the caller must not modify them.
+	All(ctx context.Context) ([]corev1.ConfigMap, error)
+	// Wait returns when nothing that Start began runs any more.
+	Wait()
+}
+
+// ConfigMapChange is that something happened to a ConfigMap.
+type ConfigMapChange struct {
+	Key     client.ObjectKey
+	Trigger string // created, updated or deleted
+}
+
+// Informers knows who tells of changes of a kind of object; a cache does.
+type Informers interface {
+	GetInformer(ctx context.Context, of client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+}
+
+// ConfigurationOptions are the parts of a Configuration, all of them required.
+type ConfigurationOptions struct {
+	Log             logr.Logger
+	SystemNamespace string
+	Names           config.Names
+	Store           *config.Store
+	ConfigMaps      ConfigMaps
+	// Variants lists the VariantAutoscalings that are served: only their
+	// namespaces may override anything.
+	Variants client.Reader
+	// Informers tell when other namespaces have VariantAutoscalings.
+	Informers Informers
+	// Take puts changed settings of the manager into force and returns what of
+	// them cannot be. Their Namespace and ConfigMap need not be said. It is called
+	// by one goroutine at a time.
+	Take func(config.Settings) []config.Finding
+	// Wake asks for a cycle because of a reason. It must not block.
+	Wake   func(reason string)
+	Events events.EventRecorder
+	// Leads is closed when this process begins to lead. Until then nothing is told
+	// and nobody woken.
+	Leads <-chan struct{}
+}
+
+// Configuration keeps a Store up to date with ConfigMaps, in every process of a
+// manager, and in the one that leads tells what is wrong with them and wakes a
+// cycle where a decision may come out otherwise: one, whatever the number of
+// VariantAutoscalings. It is safe for concurrent use.
+type Configuration struct {
+	ConfigurationOptions
+	work   chan struct{} // there is something to look at
+	synced chan struct{} // closed after the first look at everything
+
+	mu       sync.Mutex
+	changes  map[client.ObjectKey]string // since the last look
+	faults   []config.Finding            // of settings that Take refused
+	watchers []chan struct{}
+
+	// Of the goroutine of Start.
+	settings *config.Settings // that Take was given and could put into force
+	told     map[config.Finding]bool
+	findings []config.Finding // of the last look
+}
+
+var (
+	_ manager.Runnable               = (*Configuration)(nil)
+	_ manager.LeaderElectionRunnable = (*Configuration)(nil)
+)
+
+// NewConfiguration returns a Configuration.
+func NewConfiguration(o ConfigurationOptions) *Configuration {
+	return &Configuration{
+		ConfigurationOptions: o, work: make(chan struct{}, 1), synced: make(chan struct{}),
+		changes: map[client.ObjectKey]string{}, told: map[config.Finding]bool{},
+	}
+}
+
+// NeedLeaderElection reports that every process of a manager keeps its
+// configuration up to date, so that whichever comes to lead decides by it.
+func (c *Configuration) NeedLeaderElection() bool { return false }
+
+// Start watches until ctx ends.
+func (c *Configuration) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.ConfigMaps.Wait()
+	defer cancel()
+	if err := c.ConfigMaps.Start(ctx, c.notice); err != nil {
+		return err
+	}
+	if err := c.watchNamespaces(ctx); err != nil {
+		return err
+	}
+	if _, err := c.look(ctx); err != nil {
+		return err
+	}
+	close(c.synced)
+	leads, leading := c.Leads, false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-leads:
+		case <-c.work:
+		}
+		select {
+		case <-leads: // before the look: from now on cycles may have been without it
+			leads, leading = nil, true
+		default:
+		}
+		seen, err := c.look(ctx)
+		if err != nil {
+			c.Log.Error(err, "the configuration stays what it was")
+			continue
+		}
+		if leading {
+			c.tell(seen)
+			c.wake(seen)
+		}
+	}
+}
+
+// Synced waits until the first look at all ConfigMaps has ended.
+func (c *Configuration) Synced(ctx context.Context) error {
+	select {
+	case <-c.synced:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the configuration: %w", ctx.Err())
+	}
+}
+
+// watchNamespaces has the configuration looked at again when a namespace may have
+// become one with overrides, or ceased to be: with the first and the last of its
+// VariantAutoscalings, and when it is excluded.
+func (c *Configuration) watchNamespaces(ctx context.Context) error {
+	again := func(any) { c.lookAgain() }
+	for object, handler := range map[client.Object]toolscache.ResourceEventHandler{
+		&v1alpha1.VariantAutoscaling{}: toolscache.ResourceEventHandlerFuncs{AddFunc: again, DeleteFunc: again},
+		namespaces(): toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
+			if matters(before, after) {
+				c.lookAgain()
+			}
+		}},
+	} {
+		informer, err := c.Informers.GetInformer(ctx, object)
+		if err != nil {
+			return fmt.Errorf("watching %T for namespaces with overrides: %w", object, err)
+		}
+		// The handler goes when the informer does, with the manager.
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return fmt.Errorf("watching %T for namespaces with overrides: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// notice remembers that a ConfigMap changed.
+func (c *Configuration) notice(change ConfigMapChange) {
+	c.mu.Lock()
+	c.changes[change.Key] = change.Trigger
+	c.mu.Unlock()
+	c.lookAgain()
+}
+
+func (c *Configuration) lookAgain() {
+	select {
+	case c.work <- struct{}{}:
+	default: // a look that has not begun sees this too
+	}
+}
+
+// sight is what a look has seen.
+type sight struct {
+	configMaps []corev1.ConfigMap // that are read, by namespace and name
+	variants   int                // the number of VariantAutoscalings that are served
+	findings   []config.Finding
+	// matters is whether a decision may come out otherwise than before, and changes
+	// what happened to ConfigMaps that are read.
+	matters bool
+	changes map[client.ObjectKey]string
+}
+
+// look applies all ConfigMaps as they are.
+func (c *Configuration) look(ctx context.Context) (sight, error) {
+	seen, err := c.read(ctx)
+	if err != nil {
+		return seen, err
+	}
+	sources := make([]config.Source, len(seen.configMaps))
+	for i, m := range seen.configMaps {
+		sources[i] = config.Source{Namespace: m.Namespace, Name: m.Name, Data: m.Data}
+	}
+	report := c.Store.Apply(sources)
+	seen.matters = report.Changed
+	seen.findings = slices.Concat(report.Findings, c.take(seen.configMaps))
+	if !slices.Equal(seen.findings, c.findings) || report.Changed {
+		c.notifyWatchers()
+	}
+	c.findings = seen.findings
+	return seen, nil
+}
+
+// read returns the ConfigMaps of the system namespace and of those with
+// VariantAutoscalings.
+func (c *Configuration) read(ctx context.Context) (sight, error) {
+	c.mu.Lock()
+	changes := c.changes
+	c.changes = map[client.ObjectKey]string{}
+	c.mu.Unlock()
+	var list v1alpha1.VariantAutoscalingList
+	if err := c.Variants.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return sight{}, fmt.Errorf("listing VariantAutoscalings: %w", err)
+	}
+	read := map[string]bool{c.SystemNamespace: true}
+	for i := range list.Items {
+		read[list.Items[i].Namespace] = true
+	}
+	all, err := c.ConfigMaps.All(ctx)
+	if err != nil {
+		return sight{}, err
+	}
+	all = slices.DeleteFunc(all, func(m corev1.ConfigMap) bool { return !read[m.Namespace] })
+	slices.SortFunc(all, func(a, b corev1.ConfigMap) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	maps.DeleteFunc(changes, func(key client.ObjectKey, _ string) bool { return !read[key.Namespace] })
+	return sight{configMaps: all, variants: len(list.Items), changes: changes}, nil
+}
+
+// wake asks for one cycle if a decision may come out otherwise: because of
+// ConfigMaps, or because other namespaces have variants and so overrides.
+func (c *Configuration) wake(seen sight) {
+	if !seen.matters {
+		return
+	}
+	reason := "overrides in namespaces changed"
+	for _, key := range slices.SortedFunc(maps.Keys(seen.changes), compareKeys) {
+		// Users of the published versions look for this text.
+		c.Log.Info("ConfigMap changed, triggering global reconciliation",
+			"configMap", key.Name, "namespace", key.Namespace, "totalVAs", seen.variants, "trigger", seen.changes[key])
+		reason = "ConfigMap changed"
+	}
+	c.Wake(reason)
+}
+
+func compareKeys(a, b client.ObjectKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,372 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	systemNamespace = "wva-system"
+	thresholdsMap   = "saturation-scaling-config"
+	settingsMap     = "workload-variant-autoscaler-variantautoscaling-config"
+)
+
+// bench is a Configuration around ConfigMaps and VariantAutoscalings in memory.
+type bench struct {
+	*Configuration
+	store *config.Store
+
+	mu       sync.Mutex
+	maps     map[client.ObjectKey]map[string]string
+	variants []v1alpha1.VariantAutoscaling
+	changed  func(ConfigMapChange)
+	handlers []toolscache.ResourceEventHandler
+	woken    []string
+	taken    []config.Settings
+	refuse   []config.Finding // by Take
+	logged   []string
+	told     []string
+}
+
+// onBench runs a Configuration around act in a bubble of virtual time, with two
+// variants in n and one in other, and with what there is before it starts.
+func onBench(t *testing.T, before func(b *bench), act func(t *testing.T, b *bench)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		if before != nil {
+			before(b)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.Configuration.Start(ctx) }()
+		synctest.Wait()
+		act(t, b)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Start: %v", err)
+		}
+	})
+}
+
+// newBench returns a bench of a process that leads.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	store, err := config.NewStore(config.StoreOptions{SystemNamespace: systemNamespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{store: store, maps: map[client.ObjectKey]map[string]string{}}
+	for _, key := range []string{"n/v", "n/w", "other/v"} {
+		namespace, name, _ := strings.Cut(key, "/")
+		b.variants = append(b.variants, *object(func(va *v1alpha1.VariantAutoscaling) { va.Namespace, va.Name = namespace, name }))
+	}
+	leads := make(chan struct{})
+	close(leads)
+	b.Configuration = NewConfiguration(ConfigurationOptions{
+		Log: funcr.New(func(_, args string) { b.note(&b.logged, args) }, funcr.Options{}), SystemNamespace: systemNamespace,
+		Names: config.PublishedNames(), Store: store,
+		ConfigMaps: b, Variants: b, Informers: b, Take: b.take, Wake: func(reason string) { b.note(&b.woken, reason) }, Events: b, Leads: leads,
+	})
+	return b
+}
+
+func (b *bench) note(list *[]string, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*list = append(*list, text)
+}
+
+// seen returns what was noted since the last call.
+func (b *bench) seen(list *[]string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	got := *list
+	*list = nil
+	return got
+}
+
+func (b *bench) take(s config.Settings) []config.Finding {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken = append(b.taken, s)
+	return slices.Clone(b.refuse)
+}
+
+// Start, All and Wait make the bench ConfigMaps.
+func (b *bench) Start(_ context.Context, changed func(ConfigMapChange)) error {
+	b.changed = changed
+	return nil
+}
+
+func (b *bench) All(context.Context) ([]corev1.ConfigMap, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []corev1.ConfigMap
+	for key, data := range b.maps {
+		all = append(all, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid"}, Data: data})
+	}
+	return all, nil
+}
+
+func (b *bench) Wait() {}
+
+// Get and List make it a client.Reader.
+func (b *bench) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
+
+func (b *bench) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list.(*v1alpha1.VariantAutoscalingList).Items = slices.Clone(b.variants)
+	return nil
+}
+
+// Eventf makes it an events.EventRecorder.
+func (b *bench) Eventf(of, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	m := of.(*corev1.ConfigMap)
+	b.note(&b.told, fmt.Sprintf("%s %s %s/%s %s: %s", kind, reason, m.Namespace, m.Name, action, fmt.Sprintf(note, args...)))
+}
+
+// write creates or updates a ConfigMap, deletes it where there is no data, and
+// waits until that has been looked at.
+func (b *bench) write(namespace, name string, pairs ...string) {
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	change := ConfigMapChange{Key: key, Trigger: "updated"}
+	b.mu.Lock()
+	if _, ok := b.maps[key]; !ok {
+		change.Trigger = "created"
+	}
+	data := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		data[pair[0]] = pair[1]
+	}
+	if b.maps[key] = data; len(data) == 0 {
+		delete(b.maps, key)
+		change.Trigger = "deleted"
+	}
+	b.mu.Unlock()
+	b.changed(change)
+	synctest.Wait()
+}
+
+func (b *bench) threshold(namespace string) float64 {
+	return b.store.Snapshot().Policy(scaling.ModelKey{Namespace: namespace, ID: "m"}).Saturation.KVCacheThreshold
+}
+
+func TestAChangeThatMattersWakesOneCycleAndSaysSo(t *testing.T) {
+	const wakes = "ConfigMap changed"
+	onBench(t, nil, func(t *testing.T, b *bench) {
+		steps := []struct {
+			name     string
+			write    []string // namespace, name, pairs
+			woken    []string
+			trigger  string
+			n, other float64 // thresholds in force
+			findings int
+		}{
+			{name: "created", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.7"}, woken: []string{wakes}, trigger: "created", n: 0.7, other: 0.7},
+			{name: "same content", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.70"}, n: 0.7, other: 0.7},
+			{name: "updated", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, woken: []string{wakes}, trigger: "updated", n: 0.6, other: 0.6},
+			{name: "bad content keeps the last good", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 60"}, n: 0.6, other: 0.6, findings: 1},
+			{name: "mended", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, n: 0.6, other: 0.6},
+			{name: "override of a namespace", write: []string{"n", thresholdsMap, "default", "kvCacheThreshold: 0.5"}, woken: []string{wakes}, trigger: "created", n: 0.5, other: 0.6},
+			{name: "a namespace without variants", write: []string{"elsewhere", thresholdsMap, "default", "kvCacheThreshold: 50"}, n: 0.5, other: 0.6},
+			{name: "override deleted", write: []string{"n", thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.6, other: 0.6},
+			{name: "deleted", write: []string{systemNamespace, thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.8, other: 0.8},
+		}
+		for _, s := range steps {
+			b.seen(&b.logged)
+			b.write(s.write[0], s.write[1], s.write[2:]...)
+			if diff := cmp.Diff(s.woken, b.seen(&b.woken)); diff != "" {
+				t.Errorf("%s: woken (-want +got):\n%s", s.name, diff)
+			}
+			if b.threshold("n") != s.n || b.threshold("other") != s.other {
+				t.Errorf("%s: thresholds %g and %g, want %g and %g", s.name, b.threshold("n"), b.threshold("other"), s.n, s.other)
+			}
+			said := slices.DeleteFunc(b.seen(&b.logged), func(line string) bool { return !strings.Contains(line, "triggering global reconciliation") })
+			if len(said) != len(s.woken) {
+				t.Errorf("%s: log %q", s.name, said)
+			}
+			for _, line := range said {
+				for _, part := range []string{`"configMap"="` + thresholdsMap + `"`, `"namespace"="` + s.write[0] + `"`, `"totalVAs"=3`, `"trigger"="` + s.trigger + `"`} {
+					if !strings.Contains(line, part) {
+						t.Errorf("%s: log %s does not say %s", s.name, line, part)
+					}
+				}
+			}
+			if told := b.seen(&b.told); len(told) != s.findings {
+				t.Errorf("%s: events %q, want %d", s.name, told, s.findings)
+			}
+		}
+	})
+}
+
+func TestManyChangesThatComeTogetherWakeOnce(t *testing.T) {
+	onBench(t, nil, func(t *testing.T, b *bench) {
+		b.mu.Lock()
+		for namespace, value := range map[string]string{systemNamespace: "0.7", "n": "0.6", "other": "0.5"} {
+			b.maps[client.ObjectKey{Namespace: namespace, Name: thresholdsMap}] = map[string]string{"default": "kvCacheThreshold: " + value}
+		}
+		keys := slices.SortedFunc(maps.Keys(b.maps), compareKeys)
+		b.mu.Unlock()
+		for range 100 {
+			for _, key := range keys {
+				b.changed(ConfigMapChange{Key: key, Trigger: "created"})
+			}
+		}
+		synctest.Wait()
+		if woken := b.seen(&b.woken); len(woken) != 1 {
+			t.Errorf("woken %q, want once", woken)
+		}
+	})
+}
+
+func TestWhatIsThereAtTheStartWakesNobody(t *testing.T) {
+	onBench(t, func(b *bench) {
+		b.maps[client.ObjectKey{Namespace: "n", Name: thresholdsMap}] = map[string]string{"default": "kvCacheThreshold: 0.5", "bad": "model_id: m\nmaxScaleUpStep: -1"}
+	}, func(t *testing.T, b *bench) {
+		if err := b.Synced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if woken := b.seen(&b.woken); len(woken) != 0 || b.threshold("n") != 0.5 {
+			t.Errorf("woken %q, threshold %g", woken, b.threshold("n"))
+		}
+		if told := b.seen(&b.told); len(told) != 1 || !strings.HasPrefix(told[0], "Warning InvalidConfiguration n/"+thresholdsMap+" bad, maxScaleUpStep: bad, maxScaleUpStep: \"-1\" is not accepted") {
+			t.Errorf("events %q", told)
+		}
+	})
+}
+
+func TestAFindingIsToldWhenItComesUp(t *testing.T) {
+	onBench(t, nil, func(t *testing.T, b *bench) {
+		for i, step := range []struct {
+			content string
+			want    int
+		}{{"kvCacheThreshold: 60", 1}, {"kvCacheThreshold: 60 ", 0}, {"kvCacheThreshold: 61", 1}, {"kvCacheThreshold: 0.6", 0}, {"kvCacheThreshold: 61", 1}} {
+			b.write(systemNamespace, thresholdsMap, "default", step.content)
+			if told := b.seen(&b.told); len(told) != step.want {
+				t.Errorf("step %d: events %q, want %d", i, told, step.want)
+			}
+		}
+		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6", strings.Repeat("k", 253), "x: "+strings.Repeat("y", 10_000))
+		for _, told := range b.seen(&b.told) {
+			action, note, _ := strings.Cut(told[len("Warning InvalidConfiguration "+systemNamespace+"/"+thresholdsMap+" "):], ": ")
+			if len(action) > 128 || len(note) > 1024 {
+				t.Errorf("an action of %d and a note of %d bytes are refused by the API server", len(action), len(note))
+			}
+		}
+	})
+}
+
+func TestWhoeverDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
+	onBench(t, func(b *bench) { b.Leads = make(chan struct{}) }, func(t *testing.T, b *bench) {
+		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6", "bad", "x")
+		if told, woken := b.seen(&b.told), b.seen(&b.woken); len(told)+len(woken) != 0 || b.threshold("n") != 0.6 {
+			t.Errorf("events %q, woken %q, threshold %g", told, woken, b.threshold("n"))
+		}
+	})
+}
+
+// TestWhoComesToLeadMissesNoChange lets a change and the lead come together, in
+// which case nobody may have decided by it: whichever is seen first.
+func TestWhoComesToLeadMissesNoChange(t *testing.T) {
+	for range 20 {
+		var leads chan struct{}
+		onBench(t, func(b *bench) { leads = make(chan struct{}); b.Leads = leads }, func(t *testing.T, b *bench) {
+			close(leads)
+			b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6")
+			if woken := b.seen(&b.woken); len(woken) != 1 {
+				t.Fatalf("woken %q, want once", woken)
+			}
+		})
+	}
+}
+
+func TestAVariantBringsTheOverridesOfItsNamespace(t *testing.T) {
+	onBench(t, func(b *bench) {
+		b.maps[client.ObjectKey{Namespace: "new", Name: thresholdsMap}] = map[string]string{"default": "kvCacheThreshold: 0.5"}
+	}, func(t *testing.T, b *bench) {
+		if b.threshold("new") != 0.8 {
+			t.Error("a ConfigMap in a namespace without variants is read")
+		}
+		b.mu.Lock()
+		b.variants = append(b.variants, *object(func(va *v1alpha1.VariantAutoscaling) { va.Namespace = "new" }))
+		b.mu.Unlock()
+		for _, h := range b.handlers {
+			h.OnAdd(object(), false)
+		}
+		synctest.Wait()
+		if woken := b.seen(&b.woken); len(woken) != 1 || b.threshold("new") != 0.5 {
+			t.Errorf("woken %q, threshold %g", woken, b.threshold("new"))
+		}
+	})
+}
+
+func TestSettingsAreTakenWhenTheyChangeAndFaultsAreTriedAgain(t *testing.T) {
+	onBench(t, nil, func(t *testing.T, b *bench) {
+		valid := func() string { return configurationValid(b.Configuration, object(), "").Reason }
+		if len(b.taken) != 1 {
+			t.Fatalf("settings taken %d times at the start, want once", len(b.taken))
+		}
+		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6")
+		if len(b.taken) != 1 {
+			t.Error("settings are taken that have not changed")
+		}
+		b.refuse = []config.Finding{{Severity: config.Refused, Key: "PROMETHEUS_CA_CERT_PATH", Problem: "cannot be put into force: no such file"}}
+		b.write(systemNamespace, settingsMap, "PROMETHEUS_CA_CERT_PATH", "/missing", "GLOBAL_OPT_INTERVAL", "30s")
+		if n := len(b.taken); n != 2 || b.taken[1].Interval != 30*time.Second {
+			t.Errorf("taken %d times, last %+v", n, b.taken[n-1])
+		}
+		if told := b.seen(&b.told); len(told) != 1 || !strings.Contains(told[0], systemNamespace+"/"+settingsMap+" PROMETHEUS_CA_CERT_PATH") {
+			t.Errorf("events %q", told)
+		}
+		if got := valid(); got != string(v1alpha1.ReasonInvalidConfiguration) {
+			t.Errorf("the condition says %s", got)
+		}
+		b.refuse = nil
+		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.5")
+		if len(b.taken) != 3 || valid() != string(v1alpha1.ReasonConfigurationAccepted) {
+			t.Errorf("taken %d times, the condition says %s; want it tried again", len(b.taken), valid())
+		}
+	})
+}
+
+// GetInformer makes the bench Informers.
+func (b *bench) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return rememberedInformer{b: b}, nil
+}
+
+// rememberedInformer is an informer that the test speaks for.
+type rememberedInformer struct {
+	cache.Informer // what is not needed here panics
+	b              *bench
+}
+
+func (r rememberedInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	r.b.handlers = append(r.b.handlers, h)
+	return struct {
+		toolscache.ResourceEventHandlerRegistration
+	}{}, nil
+}

@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+func TestConfigurationValidSaysWhatIsNotInForce(t *testing.T) {
+	refused := config.Finding{Severity: config.Refused, Namespace: "s", ConfigMap: "c", Key: "k", Field: "f", Value: "80", Want: "a ratio from 0 to 1", InForce: "0.8"}
+	doubtful := config.Finding{Severity: config.Doubtful, Namespace: "s", ConfigMap: "c", Problem: "is ignored"}
+	long := refused
+	long.Problem = strings.Repeat("x", 4000)
+	const one = `ConfigMap s/c, k, f: "80" is not accepted: want a ratio from 0 to 1; in force: 0.8`
+	named := func(va *v1alpha1.VariantAutoscaling) {
+		va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "s", Key: "gold"}
+	}
+	tests := map[string]struct {
+		va     *v1alpha1.VariantAutoscaling
+		found  fixedFindings
+		status metav1.ConditionStatus
+		reason v1alpha1.ConditionReason
+		want   string // of the message
+	}{
+		"nothing":              {object(), fixedFindings{}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
+		"a doubt":              {object(), fixedFindings{all: []config.Finding{doubtful}}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
+		"a refusal":            {object(), fixedFindings{all: []config.Finding{doubtful, refused}}, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one},
+		"many":                 {object(), fixedFindings{all: slices.Repeat([]config.Finding{refused}, 5)}, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one + "; " + one + "; " + one + "; 2 more"},
+		"no class":             {object(named), fixedFindings{noClass: errors.New("none")}, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, "none"},
+		"another class":        {object(named), fixedFindings{class: config.Objective{Class: "free", Unfollowed: "gold is not there"}}, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, "gold is not there; in force: class free"},
+		"its class":            {object(named), fixedFindings{class: config.Objective{Class: "gold"}}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
+		"no class, none named": {object(), fixedFindings{noClass: errors.New("none")}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			want := condition(v1alpha1.ConditionConfigurationValid, tt.status, tt.reason, tt.want)
+			if diff := cmp.Diff(want, configurationValid(&tt.found, tt.va, "")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	got := configurationValid(&fixedFindings{all: slices.Repeat([]config.Finding{long}, 5)}, object(), "").Message
+	if n := len([]rune(got)); n > longestNote-100 {
+		t.Errorf("a message of %d characters leaves an event no room for its cycle", n)
+	}
+}
+
+func TestAnInvalidConfigurationDoesNotStandInTheWayOfReady(t *testing.T) {
+	f := newFixture()
+	f.cycle(10, 2, 2, scaling.ReasonSteady)
+	f.reconcile(t)
+	f.found.all = []config.Finding{{Severity: config.Refused, ConfigMap: "c", Problem: "is not read"}}
+	for range 3 {
+		f.reconcile(t) // without another cycle
+	}
+	if f.objects.writes != 2 {
+		t.Errorf("%d writes, want the first and one for the finding", f.objects.writes)
+	}
+	conditions := f.objects.objects[requestV().NamespacedName].Status.Conditions
+	if !meta.IsStatusConditionFalse(conditions, string(v1alpha1.ConditionConfigurationValid)) || !meta.IsStatusConditionTrue(conditions, string(v1alpha1.ConditionOptimizationReady)) {
+		t.Errorf("conditions %+v", conditions)
+	}
+	if ready := meta.FindStatusCondition(conditions, string(v1alpha1.ConditionReady)); ready.Reason == string(v1alpha1.ReasonInvalidConfiguration) {
+		t.Errorf("not Ready because of the configuration: %+v", ready)
+	}
+	if len(f.events.told) != 1 || !strings.HasPrefix(f.events.told[0], "Warning InvalidConfiguration ") {
+		t.Errorf("events %q", f.events.told)
+	}
+	f.found.all = nil
+	f.reconcile(t)
+	conditions = f.objects.objects[requestV().NamespacedName].Status.Conditions
+	if !meta.IsStatusConditionTrue(conditions, string(v1alpha1.ConditionConfigurationValid)) {
+		t.Errorf("the condition does not recover: %+v", conditions)
+	}
+}
+
+func TestTheRoleAllowsEveryPublishedNameAndNoOther(t *testing.T) {
+	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRole()))).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	if err := yaml.Unmarshal(document, &role); err != nil {
+		t.Fatal(err)
+	}
+	var allowed []string
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Resources, "configmaps") {
+			allowed = append(allowed, rule.ResourceNames...)
+		}
+	}
+	var published []string
+	for _, names := range config.PublishedNames() {
+		published = append(published, names...)
+	}
+	slices.Sort(published)
+	slices.Sort(allowed)
+	if diff := cmp.Diff(published, allowed); diff != "" {
+		t.Errorf("names (-published +allowed):\n%s", diff)
+	}
+}

@@ -1,0 +1,181 @@
+package cycle
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// goldenCase is one recorded decision of the published version for a variant
+// that its optimizer gave no solution.
+type goldenCase struct {
+	ID, Case string
+	Inputs   struct {
+		VA            goldenVariant
+		OtherVariants []goldenVariant
+		Previous      *struct {
+			AgeSeconds                      int
+			NumReplicas, NumReplicasChanged int
+			Reason                          string
+		}
+		Retention string
+	}
+	Expected struct {
+		NumReplicas, NumReplicasChanged int
+		UpdateTime                      string // previous, now, or creationTimestamp
+	}
+}
+
+type goldenVariant struct {
+	Name            string
+	CurrentReplicas int
+	MaxReplicas     *int
+}
+
+// held is what a case comes to.
+type held struct {
+	Replicas int
+	Change   int  // by how many replicas the decision last changed
+	Moved    bool // whether it changed now
+}
+
+// deviations are the rules by which this project decides otherwise than the
+// published version did. Each changes what is expected where it applies.
+var deviations = []struct {
+	name    string
+	applies func(goldenCase) bool
+	change  func(goldenCase, *held)
+}{
+	{
+		name: "no analysis is no proof of idleness: the larger of the last decision and what runs holds (published: retention since the last decision, then 0, or 1)",
+		applies: func(c goldenCase) bool {
+			retention, err := time.ParseDuration(c.Inputs.Retention)
+			return err == nil && c.Inputs.Previous != nil && time.Duration(c.Inputs.Previous.AgeSeconds)*time.Second > retention
+		},
+		change: func(c goldenCase, h *held) {
+			*h = held{Replicas: max(c.Inputs.Previous.NumReplicas, c.Inputs.VA.CurrentReplicas), Change: c.Inputs.Previous.NumReplicasChanged}
+		},
+	},
+	{
+		name:    "a first decision changes none before it (published: it changes from 0)",
+		applies: func(c goldenCase) bool { return c.Inputs.Previous == nil },
+		change:  func(_ goldenCase, h *held) { h.Change = 0 },
+	},
+	{
+		name:    "the clock of a first decision starts when it is made (published: at the creation of the object)",
+		applies: func(c goldenCase) bool { return c.Expected.UpdateTime == "creationTimestamp" },
+		change:  func(_ goldenCase, h *held) { h.Moved = true },
+	},
+	{
+		name:    "a decision that was stored without a reason is not changed by getting one (published: by 0 replicas, now)",
+		applies: func(c goldenCase) bool { return c.Inputs.Previous != nil && c.Inputs.Previous.Reason == "" },
+		change: func(c goldenCase, h *held) {
+			h.Change, h.Moved = c.Inputs.Previous.NumReplicasChanged, false
+		},
+	},
+}
+
+func TestGoldenFallback(t *testing.T) {
+	for _, c := range goldenCases(t) {
+		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+			want := held{c.Expected.NumReplicas, c.Expected.NumReplicasChanged, c.Expected.UpdateTime == "now"}
+			for _, d := range deviations {
+				if d.applies(c) {
+					t.Log("deviates:", d.name)
+					d.change(c, &want)
+				}
+			}
+			verdict := Decide(c.decide(), analyze)
+			key := scaling.VariantKey{Namespace: "ns", Name: c.Inputs.VA.Name}
+			d, past := verdict.Plan.Decisions[0], verdict.History[key]
+			if d.Variant != key || !d.Fallback {
+				t.Fatalf("decided without a fallback: %+v", d)
+			}
+			if diff := cmp.Diff(want, held{d.Target(), past.Change, past.DecidedAt.Equal(now)}); diff != "" {
+				t.Errorf("fallback (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// decide is the case as this project would see it: nothing reports.
+func (c goldenCase) decide() Case {
+	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	snap := scaling.Snapshot{Model: model, At: now, Window: time.Minute}
+	for _, v := range append([]goldenVariant{c.Inputs.VA}, c.Inputs.OtherVariants...) {
+		bounds := scaling.Bounds{Max: math.MaxInt}
+		if v.MaxReplicas != nil {
+			bounds.Max = *v.MaxReplicas
+		}
+		snap.Variants = append(snap.Variants, scaling.Variant{
+			Key: scaling.VariantKey{Namespace: "ns", Name: v.Name}, Model: model, Bounds: bounds, Cost: 10,
+			Replicas: scaling.ReplicaCounts{Observed: true, Current: v.CurrentReplicas, Ready: v.CurrentReplicas},
+		})
+	}
+	history := scaling.History{}
+	if p := c.Inputs.Previous; p != nil {
+		at := now.Add(-time.Duration(p.AgeSeconds) * time.Second)
+		history[snap.Variants[0].Key] = scaling.Past{Desired: p.NumReplicas, Change: p.NumReplicasChanged, DecidedAt: at, ProgressAt: at}
+	}
+	return Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: history}
+}
+
+// goldenCases reads the cases beside this test and, where WVA_SHARED names the
+// folder that holds them, every recorded one.
+func goldenCases(t *testing.T) []goldenCase {
+	t.Helper()
+	cases := readGolden(t, filepath.Join("testdata", "fallback.json"))
+	shared := os.Getenv("WVA_SHARED")
+	if shared == "" {
+		return cases
+	}
+	known := map[string]bool{}
+	for _, c := range cases {
+		known[c.ID] = true
+	}
+	for _, c := range readGolden(t, filepath.Join(shared, "golden", "zero.json")) {
+		if !known[c.ID] {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// readGolden returns the cases of the area fallback in a file.
+func readGolden(t *testing.T, file string) []goldenCase {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		t.Fatalf("reading %s: %v", file, err)
+	}
+	var cases []goldenCase
+	for _, r := range raw {
+		var of struct{ Area string }
+		if err := json.Unmarshal(r, &of); err != nil {
+			t.Fatalf("reading %s: %v", file, err)
+		}
+		if of.Area != "fallback" {
+			continue
+		}
+		var c goldenCase
+		if err := json.Unmarshal(r, &c); err != nil {
+			t.Fatalf("reading %s: %v", file, err)
+		}
+		cases = append(cases, c)
+	}
+	if len(cases) == 0 {
+		t.Fatalf("%s holds no case of the area fallback", file)
+	}
+	return cases
+}

@@ -1,0 +1,70 @@
+package optimizer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// holdWithoutData keeps the larger of the last decision and what runs. Where
+// nothing runs and nothing is to run, one replica of the cheapest variant starts:
+// without it there would never be anything to measure.
+func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision {
+	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 })
+	first := -1
+	if able := keep(variants, func(s standing) bool { return s.phase != unreadable && s.phase != frozen }); nothing && len(able) > 0 {
+		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(able).Key })
+	}
+	var out []scaling.Decision
+	for i, s := range variants {
+		d := s.decision()
+		d.Fallback = true
+		switch {
+		case s.phase == unreadable && !s.decided:
+			continue
+		case s.phase == unreadable:
+			d.Current = s.past.Desired
+			d = d.Then(scaling.StageOptimize, s.past.Desired, scaling.ReasonTargetUnreadable, "the last decision holds: "+s.detail)
+		case s.phase == frozen:
+			d = s.frozenAt()
+			d.Fallback = true
+		case i == first:
+			d = d.Then(scaling.StageOptimize, 1, scaling.ReasonFirstReplica, "nothing runs and nothing is known: one replica of the cheapest variant starts")
+		default:
+			d = d.Then(scaling.StageOptimize, max(s.base, s.Replicas.Current), s.because(scaling.ReasonNoData),
+				"the larger of the last decision and what runs holds: "+a.Detail)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// holdInTransition leaves everything as it was decided until what was ordered
+// has arrived or is overdue: the load of a fleet that is changing says nothing
+// about the fleet that it will be.
+//
+// Removals alone are taken back when the load no longer fits without the removed.
+func holdInTransition(a scaling.Analysis, variants []standing) []scaling.Decision {
+	if slices.ContainsFunc(variants, standing.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
+		return cancelRemovals(variants, a.Detail)
+	}
+	var waits []string
+	for _, s := range variants {
+		if s.phase == arriving {
+			waits = append(waits, s.Key.Name+": "+s.detail)
+		}
+	}
+	return withheld(a, each(variants, func(s standing) (int, scaling.Reason, string) {
+		return s.base, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
+	}))
+}
+
+// withheld marks the decisions that hold although the analysis calls for a
+// reduction. One that stands for a reason of its own is not among them.
+func withheld(a scaling.Analysis, decisions []scaling.Decision) []scaling.Decision {
+	for i, d := range decisions {
+		decisions[i].Withheld = a.Signal == scaling.Shrink && !d.Fallback && d.Cause().Reason != scaling.ReasonPaused
+	}
+	return decisions
+}

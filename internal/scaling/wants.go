@@ -1,0 +1,69 @@
+package scaling
+
+import "time"
+
+// Want is a number of replicas that was wanted of a variant.
+type Want struct {
+	Replicas int `json:"replicas"`
+	// Until is when another number was wanted instead, zero for what is wanted now.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Wants remembers which numbers of replicas were wanted of a variant, as far as
+// it takes to say which was the most and which the least since a time. What was
+// wanted stands until something else is. The zero value remembers nothing.
+//
+// It is a sliding maximum and a sliding minimum over one sequence: a number is
+// forgotten once a later one is as high, or as low, so that at most as many are
+// kept as there are different ones. It is a value: no method changes it.
+type Wants struct {
+	Most  []Want `json:"most,omitempty"`  // ever fewer replicas, each until later; the last is wanted now
+	Least []Want `json:"least,omitempty"` // ever more replicas, each until later; the last is wanted now
+}
+
+// Known reports whether anything is remembered.
+func (w Wants) Known() bool { return len(w.Most) > 0 }
+
+// Then returns w after n replicas were wanted at now, without what ended more
+// than keep before now. Time does not go back: now is at or after that of the
+// call before.
+func (w Wants) Then(n int, now time.Time, keep time.Duration) Wants {
+	from := now.Add(-keep)
+	return Wants{
+		Most:  then(w.Most, n, now, from, func(a, b int) bool { return a > b }),
+		Least: then(w.Least, n, now, from, func(a, b int) bool { return a < b }),
+	}
+}
+
+// MostSince returns the highest number that was wanted at any time after since:
+// also one of long before that stood at the time. 0 where nothing is Known.
+func (w Wants) MostSince(since time.Time) Want { return first(w.Most, since) }
+
+// LeastSince returns the lowest number that was wanted at any time after since.
+func (w Wants) LeastSince(since time.Time) Want { return first(w.Least, since) }
+
+// then appends n to wants, in which each beats the next. It drops those that n
+// is as good as and those that ended by from.
+func then(wants []Want, n int, now, from time.Time, beats func(a, b int) bool) []Want {
+	out := make([]Want, 0, len(wants)+1)
+	for i, w := range wants {
+		if i == len(wants)-1 {
+			w.Until = now
+		}
+		if beats(w.Replicas, n) && w.Until.After(from) {
+			out = append(out, w)
+		}
+	}
+	return append(out, Want{Replicas: n})
+}
+
+// first returns the first want that lasted beyond since: the best, because each
+// beats the next. The last one still lasts.
+func first(wants []Want, since time.Time) Want {
+	for i, w := range wants {
+		if i == len(wants)-1 || w.Until.After(since) {
+			return w
+		}
+	}
+	return Want{}
+}
