@@ -69,8 +69,7 @@
 // minute without progress, four syncs of an HPA, before anybody is named; what
 // was named before is so until it no longer holds.
 //
-//	NoScaler             there is no such object, and the annotation
-//	                     wva.llmd.ai/actuation does not replace it
+//	NoScaler             there is no such object
 //	HPANotReadingMetric  there are several, which stops them all
 //	                     it stands still because the target is at zero
 //	TargetNotMoving      it is paused

@@ -37,7 +37,6 @@ type order struct {
 	stood            scaling.Reason // what was reported before, "" for nothing
 	said             string         // the message of that
 	scalers          scaling.Scalers
-	actuation        v1alpha1.ActuationMode
 	now              time.Time
 }
 
@@ -64,7 +63,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	o := order{
 		target: v.Variant.Target, desired: v.Decision.Target(), current: v.Variant.Replicas.Current,
 		overdue: overdue(va.Status, v.Explanation), stood: overdueIn(va.Status), said: following(va.Status), scalers: v.scalers,
-		actuation: v1alpha1.ActuationMode(va.Annotations[v1alpha1.AnnotationActuation]), now: v.At,
+		now: v.At,
 	}
 	if since := v.Past.ProgressAt; !since.IsZero() {
 		o.waited = v.At.Sub(since)
@@ -102,7 +101,7 @@ func (o order) follow() (reason scaling.Reason, message string) {
 // changes it, "" where nothing is known of one.
 func (o order) obstacle() (reason scaling.Reason, message string) {
 	switch all := o.scalers.List; {
-	case !o.scalers.Known, len(all) == 0 && o.direct():
+	case !o.scalers.Known:
 		return "", ""
 	case len(all) == 0:
 		return noScaler, explain.Nobody(o.target)
@@ -112,7 +111,7 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 	s := o.scalers.List[0]
 	direction, rules := o.direction(s)
 	switch {
-	case o.current == 0 && s.AtZero && !o.direct():
+	case o.current == 0 && s.AtZero:
 		return notReading, explain.AtZero(s)
 	case s.Paused:
 		return notMoving, explain.ScalerPaused(s)
@@ -128,19 +127,6 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 		return notMoving, explain.Refused(s)
 	}
 	return "", ""
-}
-
-// direct reports whether the decision is carried out by the scale subresource
-// itself, whoever else there is.
-func (o order) direct() bool {
-	switch o.actuation {
-	case v1alpha1.ActuationScale:
-		return true
-	case v1alpha1.ActuationZero:
-		return o.current == 0 || o.desired == 0
-	default:
-		return false
-	}
 }
 
 // direction returns where the decision goes, in the words of an HPA's spec, and

@@ -8,8 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -62,15 +60,9 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 		"there, pods without a node":       {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, "No node"},
 		"there, pods not Ready":            {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsNotReady}, scaling.ReasonPodsNotReady, "not Ready"},
 		"nobody, at once":                  {order{desired: 2, current: 1, waited: minute - 1, scalers: by()}, "", ""},
-		"nobody":                           {order{desired: 2, current: 1, waited: minute, scalers: by()}, noScaler, "scales Deployment d, and the annotation"},
+		"nobody":                           {order{desired: 2, current: 1, waited: minute, scalers: by()}, noScaler, "scales Deployment d. Create one"},
 		"nobody still, for another number": {order{desired: 3, current: 1, scalers: by(), stood: noScaler}, noScaler, ""},
 		"nobody, another reason before":    {order{desired: 3, current: 1, scalers: by(), stood: limited}, "", ""},
-		"nobody, mode metrics":             {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "metrics"}, noScaler, ""},
-		"nobody, mode scale":               {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "scale"}, "", ""},
-		"nobody, mode scale, overdue":      {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "scale", overdue: notMoving}, notMoving, ""},
-		"nobody, mode zero, from 1":        {order{desired: 2, current: 1, waited: minute, scalers: by(), actuation: "zero"}, noScaler, ""},
-		"nobody, mode zero, from 0":        {order{desired: 1, current: 0, waited: minute, scalers: by(), actuation: "zero"}, "", ""},
-		"nobody, mode zero, to 0":          {order{desired: 0, current: 1, waited: minute, scalers: by(), actuation: "zero"}, "", ""},
 		"unknown":                          {order{desired: 2, current: 1, waited: minute}, "", ""},
 		"unknown, overdue":                 {order{desired: 2, current: 1, overdue: notMoving, scalers: scaling.Scalers{Fault: "forbidden"}}, notMoving, "is not known: forbidden"},
 		"unknown, as before":               {order{desired: 2, current: 1, stood: limited, said: "h keeps it", overdue: notMoving}, limited, "h keeps it"},
@@ -82,7 +74,6 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 		"could not read before either":     {order{desired: 2, current: 1, now: at(120), scalers: by(hpa(inactive(119))), stood: notReading}, notReading, ""},
 		"cannot read, and is limited":      {order{desired: 9, current: 1, waited: minute, now: at(120), scalers: by(hpa(inactive(0), bounded(1, 3)))}, notReading, ""},
 		"stands still at zero":             {order{desired: 1, current: 0, waited: minute, scalers: by(hpa(atZero))}, notReading, "zero replicas (ScalingDisabled)"},
-		"stands still at zero, mode zero":  {order{desired: 1, current: 0, waited: minute, scalers: by(hpa(atZero)), actuation: "zero"}, "", ""},
 		"stood still a moment ago":         {order{desired: 2, current: 1, waited: minute, scalers: by(hpa(atZero))}, "", ""},
 		"above its upper bound":            {order{desired: 4, current: 3, waited: minute, scalers: by(hpa(bounded(1, 3)))}, limited, "between minReplicas 1 and maxReplicas 3"},
 		"above it, not there yet":          {order{desired: 4, current: 2, waited: minute, scalers: by(hpa(bounded(1, 3)))}, limited, ""},
@@ -141,13 +132,6 @@ func TestToleranceIsThatOfAnHPA(t *testing.T) {
 	}
 }
 
-// scaledBy returns a view of an explanation, with who scales the target.
-func scaledBy(e explain.Explanation, s scaling.Scalers) view {
-	v := seen(e)
-	v.scalers = s
-	return v
-}
-
 // TestScalerFollowingOverTime goes through the cycles of a decision that nobody
 // carries out, until somebody does.
 func TestScalerFollowingOverTime(t *testing.T) {
@@ -200,20 +184,5 @@ func TestScalerFollowingOverTime(t *testing.T) {
 	}
 	if told != 1 {
 		t.Errorf("got events %q, want one of NotFollowed", f.events.told)
-	}
-}
-
-func TestTheAnnotationSaysWhoScales(t *testing.T) {
-	e := explanation(deciding(3, scaling.ReasonSaturated), func(e *explain.Explanation) { e.Past.ProgressAt = at(40) })
-	for mode, want := range map[v1alpha1.ActuationMode]string{
-		"": "False NoScaler", v1alpha1.ActuationMetrics: "False NoScaler", v1alpha1.ActuationScale: "True Following", "nonsense": "False NoScaler",
-	} {
-		va := object(func(va *v1alpha1.VariantAutoscaling) {
-			va.Annotations = map[string]string{v1alpha1.AnnotationActuation: string(mode)}
-		})
-		status, _ := next(va, scaledBy(e, by()))
-		if got := short(status.Conditions)["ScalerFollowing"]; got != want {
-			t.Errorf("mode %q: got %s, want %s", mode, got, want)
-		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Nobody says that no object scales the target on the decision.
 func Nobody(target scaling.TargetRef) string {
-	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s, and the annotation wva.llmd.ai/actuation does not have it scaled directly. "+
+	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s. "+
 		"Create one that reads wva_desired_replicas of this variant", target.Kind, target.Name)
 }
 
@@ -39,7 +39,7 @@ func NotReading(s scaling.Scaler) string {
 // AtZero says that a scaler stands still because the target has no replicas.
 func AtZero(s scaling.Scaler) string {
 	return scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). " +
-		"Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to zero"
+		"Start the first replica"
 }
 
 // BeyondBounds says that the decision is beyond the bounds of a scaler.

@@ -20,7 +20,7 @@ func TestScalerMessages(t *testing.T) {
 	tests := map[string]struct{ got, want string }{
 		"nobody": {
 			Nobody(scaling.TargetRef{Kind: "Deployment", Name: "d"}),
-			"No HorizontalPodAutoscaler and no ScaledObject scales Deployment d, and the annotation wva.llmd.ai/actuation does not have it scaled directly. " +
+			"No HorizontalPodAutoscaler and no ScaledObject scales Deployment d. " +
 				"Create one that reads wva_desired_replicas of this variant",
 		},
 		"rivals":   {Rivals([]scaling.Scaler{h, k}), "HorizontalPodAutoscaler h and ScaledObject k scale the same target, and none acts on its metric while the others exist. Keep one of them"},
