@@ -204,18 +204,39 @@ func TestAFailedFetchReplacesNothingThatIsLive(t *testing.T) {
 	}
 }
 
-func TestRefreshFetchesWhatWouldNotLiveUntilTheNextHasFetched(t *testing.T) {
-	c := newCaching(t, collector.Options{RefreshInterval: 7 * time.Second})
-	for _, step := range []struct {
-		after time.Duration
-		asks  bool
-	}{{0, true}, {7 * time.Second, false}, {7 * time.Second, false}, {7 * time.Second, true}, {7 * time.Second, false}, {0, false}} {
-		c.pass(step.after)
+// step is a pass so long after the one before, and whether it fetches.
+type step struct {
+	after time.Duration
+	asks  bool
+}
+
+func TestRefreshFetchesInEachPassUnlessAnAdaptiveEntryLasts(t *testing.T) {
+	for name, test := range map[string]struct {
+		ttl   cache.Policy
+		steps []step
+	}{
+		// What was fetched less than half an interval ago is new enough.
+		"fixed": {cache.Fixed(30 * time.Second), []step{{0, true}, {7 * time.Second, true}, {0, false}, {3 * time.Second, false}, {4 * time.Second, true}}},
+		// It is due when it would expire before the next pass has fetched.
+		"adaptive": {cache.Adaptive{Min: 30 * time.Second, Max: 30 * time.Second}, []step{
+			{0, true}, {7 * time.Second, false}, {7 * time.Second, false}, {7 * time.Second, true}, {7 * time.Second, false}, {0, false},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testRefresh(t, newCaching(t, collector.Options{RefreshInterval: 7 * time.Second, TTL: test.ttl}), test.steps)
+		})
+	}
+}
+
+func testRefresh(t *testing.T, c *caching, steps []step) {
+	t.Helper()
+	for _, s := range steps {
+		c.pass(s.after)
 		if err := c.Refresh(t.Context(), c.fleet); err != nil {
 			t.Fatal(err)
 		}
-		if asked := c.asked() > 0; asked != step.asks {
-			t.Errorf("at %s: asked is %v, want %v", c.clock.Since(t0), asked, step.asks)
+		if asked := c.asked() > 0; asked != s.asks {
+			t.Errorf("at %s: asked is %v, want %v", c.clock.Since(t0), asked, s.asks)
 		}
 		if c.Collect(t.Context(), c.fleet); c.asked() != 0 {
 			t.Errorf("at %s: a cycle waited for the source", c.clock.Since(t0))

@@ -69,9 +69,9 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 	return c.join(fleet, models, sheets, c.measure(ctx, fleet))
 }
 
-// Refresh fetches if the entry of any model of the fleet is missing or would
-// expire while the next call fetches, and returns why the result is not complete
-// and was not kept. What is kept stays, then.
+// Refresh fetches, unless what is kept is new or an adaptive time to live says
+// that it lasts, and returns why the result is not complete and was not kept.
+// What is kept stays, then.
 func (c *Collector) Refresh(ctx context.Context, fleet scaling.Fleet) error {
 	return c.refresh(ctx, fleet, fleet.Models()).err
 }
@@ -98,13 +98,26 @@ func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []s
 	// The next call begins after one interval, and is given another to fetch:
 	// entries live from the end of a fetch on, so that those that just outlive the
 	// beginning of the next expire while it is under way.
-	next := c.clock.Now().Add(2 * c.opts.RefreshInterval)
+	now := c.clock.Now()
+	next := now.Add(2 * c.opts.RefreshInterval)
 	for _, model := range models {
-		if entry, ok := c.opts.Cache.Peek(Key(model.Model)); !ok || !entry.Expires().After(next) {
+		entry, ok := c.opts.Cache.Peek(Key(model.Model))
+		if !ok || !entry.Expires().After(next) || c.overtaken(entry, now) {
 			return c.measure(ctx, fleet)
 		}
 	}
 	return &measurement{}
+}
+
+// overtaken reports whether an entry that would last is to be fetched anew all
+// the same: its time to live is for when that fails. Only an adaptive one says
+// that nothing has moved. What a cycle has just fetched is new enough.
+func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
+	if _, adaptive := c.opts.TTL.(cache.Adaptive); adaptive {
+		return false
+	}
+	s, ok := entry.Value.(*sheet)
+	return ok && now.Sub(s.survey.asked) >= c.opts.RefreshInterval/2
 }
 
 // join returns the snapshots of the models: from the live entries, and from a
