@@ -60,7 +60,7 @@ want (they are named); 1 when the file is not accepted, 2 for bad usage.`,
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
 	flags.StringVar(&f.solver, "solver", "greedy", "greedy or exact")
 	flags.DurationVar(&f.budget, "budget", 10*time.Second, "how long --solver exact may search; the best plan so far is then shown with its bound")
-	flags.Float64Var(&f.gap, "gap", 0, "how far --solver exact may stay from the proven best, as a ratio: 0.01 is 1 %")
+	flags.Float64Var(&f.gap, "gap", 0, "how far --solver exact may stay from the proven best, as a ratio: 0.01 is 1 % of the cost, and 1 of 100 servers that a priority could still serve")
 	return command
 }
 
