@@ -1,0 +1,72 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+)
+
+// drawnOf is how many policies of this project, and how many of the others, have
+// their lines drawn at first.
+const drawnOf = 2
+
+// ranked returns the policies in the order in which they are listed: those that
+// meet the attainment asked for, by cost; the others that have one, by
+// attainment; then those without.
+func ranked(policies []Policy, o Objectives) []Policy {
+	return slices.SortedFunc(slices.Values(policies), func(a, b Policy) int {
+		return cmp.Or(
+			cmp.Compare(o.standing(a), o.standing(b)),
+			o.preference(a, b),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+// standing is how far a policy got. The script in the page knows the numbers.
+type standing int
+
+const (
+	meets standing = iota
+	misses
+	unknown
+)
+
+func (o Objectives) standing(p Policy) standing {
+	switch m := p.Measures; {
+	case !m.Attainment.Known() || !m.Cost.Known() || p.Unfinished != "":
+		return unknown
+	case m.Attainment.Mean >= o.Attainment:
+		return meets
+	default:
+		return misses
+	}
+}
+
+// preference compares two policies of one standing.
+func (o Objectives) preference(a, b Policy) int {
+	switch o.standing(a) {
+	case meets:
+		return cmp.Compare(a.Measures.Cost.Mean, b.Measures.Cost.Mean)
+	case misses:
+		return cmp.Or(
+			cmp.Compare(b.Measures.Attainment.Mean, a.Measures.Attainment.Mean),
+			cmp.Compare(a.Measures.Cost.Mean, b.Measures.Cost.Mean),
+		)
+	case unknown:
+	}
+	return 0
+}
+
+// drawn reports of each ranked policy whether its lines are drawn at first: the
+// best two of this project and the best two others.
+func drawn(ranked []Policy) []bool {
+	left := map[bool]int{true: drawnOf, false: drawnOf}
+	out := make([]bool, len(ranked))
+	for i, p := range ranked {
+		if left[p.Own] > 0 && len(p.Samples) > 0 {
+			left[p.Own]--
+			out[i] = true
+		}
+	}
+	return out
+}

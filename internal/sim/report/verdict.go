@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// verdict compares, in a sentence or two, the best policy of this project with
+// the best of the others; "" where neither was measured.
+func verdict(ranked []Policy, o Objectives, c Clairvoyant) string {
+	own, ownFound := best(ranked, o, true)
+	peer, peerFound := best(ranked, o, false)
+	var said []string
+	switch {
+	case ownFound && peerFound:
+		said = append(said, result(own, o)+", "+compared(own, peer, o)+".")
+	case ownFound:
+		said = append(said, result(own, o)+".")
+	case peerFound:
+		said = append(said, result(peer, o)+".")
+	default:
+		return ""
+	}
+	if subject := firstKnown(ownFound, own, peer); c.LowerBound.Known() && c.LowerBound.Mean > 0 && o.standing(subject) == meets {
+		said = append(said, fmt.Sprintf("That is %s times the cost below which no schedule reaches the target.",
+			number(subject.Measures.Cost.Mean/c.LowerBound.Mean)))
+	}
+	return strings.Join(said, " ")
+}
+
+func firstKnown(ownFound bool, own, peer Policy) Policy {
+	if ownFound {
+		return own
+	}
+	return peer
+}
+
+// best returns the best policy of this project, or of the others.
+func best(ranked []Policy, o Objectives, own bool) (Policy, bool) {
+	for _, p := range ranked {
+		if p.Own == own && o.standing(p) != unknown {
+			return p, true
+		}
+	}
+	return Policy{}, false
+}
+
+// result says what a policy came to.
+func result(p Policy, o Objectives) string {
+	m := p.Measures
+	verb := "misses"
+	if o.standing(p) == meets {
+		verb = "reaches"
+	}
+	return fmt.Sprintf("%s %s the target: %s of the requests within their objectives (%s asked for) at a cost of %s",
+		p.Name, verb, percent(m.Attainment.Mean), percent(o.Attainment), number(m.Cost.Mean))
+}
+
+// compared says how a policy stands to one of the others.
+func compared(own, peer Policy, o Objectives) string {
+	reached := [2]bool{o.standing(own) == meets, o.standing(peer) == meets}
+	switch reached {
+	case [2]bool{true, true}:
+		return difference(own.Measures.Cost.Mean, peer.Measures.Cost.Mean) + " " + peer.Name + ", the cheapest of the others that reach it"
+	case [2]bool{true, false}:
+		return "and none of the others reaches it"
+	case [2]bool{false, true}:
+		return fmt.Sprintf("while %s reaches it at %s", peer.Name, number(peer.Measures.Cost.Mean))
+	default:
+		return fmt.Sprintf("as do all others; %s comes to %s at %s", peer.Name, percent(peer.Measures.Attainment.Mean), number(peer.Measures.Cost.Mean))
+	}
+}
+
+// difference compares two costs: "12 % less than", "as much as".
+func difference(cost, other float64) string {
+	if other <= 0 {
+		return "compared with " + number(other) + " for"
+	}
+	change := math.Round(100 * (cost/other - 1))
+	switch {
+	case change < 0:
+		return fmt.Sprintf("%.0f%s%% less than", -change, space)
+	case change > 0:
+		return fmt.Sprintf("%.0f%s%% more than", change, space)
+	default:
+		return "as much as"
+	}
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Write writes a page as one HTML file. An *Error says what in it cannot be
+// shown; any other error is that of w. Equal pages give equal bytes.
+func Write(w io.Writer, p Page) error {
+	if err := p.validate(); err != nil {
+		return err
+	}
+	page, err := template.ParseFS(assets, "assets/*")
+	if err != nil {
+		return fmt.Errorf("report: reading the templates: %w", err)
+	}
+	// Into memory first: half a page is worse than none.
+	var b bytes.Buffer
+	if err := page.ExecuteTemplate(&b, "page.html", newView(p)); err != nil {
+		return fmt.Errorf("report: filling in the templates: %w", err)
+	}
+	if _, err := b.WriteTo(w); err != nil {
+		return fmt.Errorf("report: writing %q: %w", p.Title, err)
+	}
+	return nil
+}
+
+// view is what the templates read.
+type view struct {
+	Title, Commit, Seeds string
+	Scenarios            []scenarioView
+	Columns              []column
+	Data                 data
+}
+
+type scenarioView struct {
+	Name, Description, Target, Verdict string
+	Seed                               uint64
+	Rows                               []row
+	Clairvoyant                        []fact
+	Tuned                              []tuned
+}
+
+// fact is a line beside a table.
+type fact struct{ Name, Text string }
+
+// tuned is a policy with the parameters that were tuned.
+type tuned struct {
+	Policy     string
+	Parameters []Parameter
+}
+
+func newView(p Page) view {
+	v := view{Title: p.Title, Commit: p.Commit, Columns: columns(), Data: newData(p)}
+	if v.Title == "" {
+		v.Title = "Policies compared"
+	}
+	seeds := make([]string, len(p.Seeds))
+	for i, s := range p.Seeds {
+		seeds[i] = fmt.Sprint(s)
+	}
+	v.Seeds = strings.Join(seeds, ", ")
+	for _, s := range p.Scenarios {
+		v.Scenarios = append(v.Scenarios, newScenarioView(s))
+	}
+	return v
+}
+
+func newScenarioView(s Scenario) scenarioView {
+	policies := ranked(s.Policies, s.Objectives)
+	v := scenarioView{
+		Name: s.Name, Description: s.Description, Seed: s.Seed,
+		Target: s.Objectives.String(), Verdict: verdict(policies, s.Objectives, s.Clairvoyant),
+		Rows: rows(policies, s.Objectives), Clairvoyant: s.Clairvoyant.facts(),
+	}
+	for _, p := range policies {
+		if len(p.Parameters) > 0 {
+			v.Tuned = append(v.Tuned, tuned{p.Name, p.Parameters})
+		}
+	}
+	return v
+}
+
+// String says what is asked for: "95 % of the requests with TTFT <= 500 ms".
+func (o Objectives) String() string {
+	var each []string
+	if o.TTFT > 0 {
+		each = append(each, "TTFT within "+latency(o.TTFT))
+	}
+	if o.ITL > 0 {
+		each = append(each, "ITL within "+latency(o.ITL))
+	}
+	if len(each) == 0 {
+		return "no objective"
+	}
+	return percent(o.Attainment) + " of the requests with " + strings.Join(each, " and ")
+}
+
+// facts are what the clairvoyant came to, in words; nothing where it is not
+// known.
+func (c Clairvoyant) facts() []fact {
+	var facts []fact
+	if c.LowerBound.Known() {
+		facts = append(facts, fact{"lower bound", "no schedule that reaches the target costs less than " + number(c.LowerBound.Mean)})
+	}
+	if c.Cost.Known() && c.Attainment.Known() {
+		facts = append(facts, fact{"feasible", fmt.Sprintf("a schedule that knows every arrival reaches %s at a cost of %s",
+			percent(c.Attainment.Mean), number(c.Cost.Mean))})
+	}
+	return facts
+}
