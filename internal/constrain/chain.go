@@ -12,6 +12,7 @@ type Input struct {
 	Variants map[scaling.VariantKey]scaling.Variant
 	Policies map[scaling.ModelKey]Policy // a model without one has the zero Policy
 	History  scaling.History             // before the plan
+	Limits   Limits
 }
 
 // Stage returns a plan in which its constraint holds. It does not modify the
@@ -23,6 +24,7 @@ func Chain() []Stage {
 	return []Stage{
 		Bounds,    // the user's limits
 		Stabilize, // how fast; the limits are hard, so it never leaves them
+		Capacity,  // what there is: the last word, since nobody can run on nothing
 	}
 }
 

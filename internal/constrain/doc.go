@@ -3,6 +3,8 @@
 // says why. Chain is the only place that puts them in order.
 //
 // Bounds keeps decisions within minReplicas and maxReplicas; Stabilize keeps
-// them from changing faster than a Policy allows. Bounds are hard: a minimum
-// that is raised is reached at once, whatever the pace.
+// them from changing faster than a Policy allows; Capacity lets them grow only
+// onto accelerators that there are and that their namespace may use. Bounds are
+// hard: a minimum that is raised is reached at once, whatever the pace. What there
+// is, is harder: a decision that it cuts below its minimum says so.
 package constrain

@@ -140,14 +140,8 @@ func lastGrew(variants []standing) bool {
 // giveUp cancels an order that never arrived, else removes one replica of the
 // most expensive variant that can spare it.
 func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
-	if i := slices.IndexFunc(variants, func(s standing) bool { return s.phase == overdue && s.unarrived() > 0 }); i >= 0 {
-		late := variants[i]
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			if s.Key == late.Key {
-				return s.base - s.unarrived(), scaling.ReasonOrderCancelled, "no longer needed: " + a.Detail
-			}
-			return s.base, s.because(scaling.ReasonOtherVariant), a.Detail
-		})
+	if decisions, cancelled := cancelOrder(variants, a.Detail); cancelled {
+		return decisions
 	}
 	able := keep(variants, standing.mayGive)
 	fill := 1.0
@@ -183,6 +177,22 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 		}
 	}
 	return decisions
+}
+
+// cancelOrder takes back the first order that never arrived, and reports whether
+// there was one.
+func cancelOrder(variants []standing, detail string) ([]scaling.Decision, bool) {
+	i := slices.IndexFunc(variants, func(s standing) bool { return s.phase == overdue && s.unarrived() > 0 })
+	if i < 0 {
+		return nil, false
+	}
+	late := variants[i]
+	return each(variants, func(s standing) (int, scaling.Reason, string) {
+		if s.Key == late.Key {
+			return s.base - s.unarrived(), scaling.ReasonOrderCancelled, "no longer needed: " + detail
+		}
+		return s.base, s.because(scaling.ReasonOtherVariant), detail
+	}), true
 }
 
 // spare counts the replicas that could go after the first, where so much supply

@@ -166,6 +166,43 @@ func (s standing) mayGive() bool {
 		(s.phase == settled || s.phase == leaving && s.fault != "" && s.withinTolerance())
 }
 
+// counted is how many replicas carry load or will: what stands, without what was
+// ordered and is overdue. Replicas without data count, as idle.
+func (s standing) counted() int {
+	switch {
+	case s.phase == unreadable && !s.decided:
+		return 0
+	case s.phase == overdue, s.phase == frozen && s.late:
+		return min(s.base, max(s.Replicas.Ready, s.reporting))
+	}
+	return s.base
+}
+
+// sure is how many replicas are known to carry load.
+func (s standing) sure() int {
+	if s.phase == unreadable {
+		return 0
+	}
+	return min(s.base, s.Replicas.Ready, s.reporting)
+}
+
+// room is how many replicas may be added.
+func (s standing) room() int {
+	switch {
+	case s.phase == unreadable, s.phase == frozen, s.phase == overdue && !s.limps(), s.Replicas.Unschedulable > 0:
+		return 0
+	}
+	return max(0, min(s.Bounds.Max, max(s.base, replicasAtMost))-s.base)
+}
+
+// mayRelease reports whether replicas of the variant may be given up: one that is
+// settled, or whose last removal an HPA takes for no difference. Unlike the spare
+// capacity path, a variant of a model may go to its lower bound: another carries
+// its load.
+func (s standing) mayRelease() bool {
+	return s.whole() && (s.phase == settled || s.phase == leaving && s.fault != "" && s.withinTolerance())
+}
+
 // cancellable reports whether the variant has a removal under way that can be
 // taken back: down to its upper bound it cannot.
 func (s standing) cancellable() bool {

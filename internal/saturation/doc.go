@@ -1,6 +1,10 @@
-// Package saturation is the spare-capacity view of a Snapshot: how much KV
-// cache and how much queue the replicas of a model have left, and whether that
-// calls for one replica more or allows one less.
+// Package saturation is what replicas report of themselves, in two ways: Analyze
+// measures spare capacity, Tokens counts tokens.
+//
+// # Spare capacity
+//
+// How much KV cache and how much queue the replicas of a model have left, and
+// whether that calls for one replica more or allows one less.
 //
 // The arithmetic is the published one. A replica is saturated when its KV cache
 // usage reaches KVCacheThreshold or its queue reaches QueueLengthThreshold. What
@@ -30,6 +34,17 @@
 //     replicas weighted by KV capacity, and the optimizer removes a replica only
 //     if Demand fits into the Supply that remains.
 //
-// It is not a latency model: it knows no objective and sees a queue only once
-// it exists.
+// # Tokens
+//
+// A replica holds as many tokens as the policy allows of its KV cache, or as many
+// as it was seen to hold with a full queue, or as its engine's arguments imply:
+// whichever is least; a variant the median of that over its replicas, or what was
+// last seen of it. The demand is what is held and what waits, see meter.demand.
+// Memory is a stock and computing a rate, so that the analysis has further
+// ceilings, of what arrives: the requests of a batch, and the time that prefill
+// and decode take. What is to be remembered is returned, and given back with the
+// next Snapshot.
+//
+// Neither is a latency model: they know no objective and see a queue only once it
+// exists.
 package saturation

@@ -28,8 +28,17 @@ func (s Signal) String() string {
 // Unit is what Demand, Supply and PerReplica of an Analysis count.
 type Unit string
 
-// UnitReplicas counts replicas loaded up to the point where growth begins.
-const UnitReplicas Unit = "replicas"
+// The units.
+const (
+	// UnitReplicas counts replicas loaded up to the point where growth begins.
+	UnitReplicas Unit = "replicas"
+	// UnitRequestRate counts requests/s served within the objectives.
+	UnitRequestRate Unit = "requests/s"
+	// UnitTokens counts tokens in the KV cache.
+	UnitTokens Unit = "tokens"
+	// UnitRequests counts requests computed at the same time.
+	UnitRequests Unit = "requests"
+)
 
 // Analysis is one analyzer's view of one model.
 type Analysis struct {
@@ -43,10 +52,70 @@ type Analysis struct {
 	Anticipated float64 `json:"anticipated"`
 	// Removable counts the replicas whose load the others can take without
 	// reaching the point where growth begins.
-	Removable int        `json:"removable"`
-	Variants  []Capacity `json:"variants"` // sorted by Variant
-	Reason    Reason     `json:"reason"`
-	Detail    string     `json:"detail"` // one sentence with its numbers
+	Removable int `json:"removable"`
+	// Variants lists what each variant can do. The PerReplica of 0 is a variant
+	// that carries nothing of the demand, or of which that is not known.
+	Variants []Capacity `json:"variants"` // sorted by Variant
+	Reason   Reason     `json:"reason"`
+	Detail   string     `json:"detail"` // one sentence with its numbers
+	// FromReplicas says that Demand was read off the replicas, not off what arrives:
+	// it tells of the fleet that it was measured on, so that nothing more is ordered
+	// for it while an order is under way. The Ceilings are of what arrives.
+	FromReplicas bool `json:"fromReplicas,omitempty"`
+	// Fill is how full, as a part of the Demand's supply, the replicas that stay after
+	// a reduction may be, a ratio in (0, 1); 0 leaves that to the optimizer.
+	Fill float64 `json:"fill,omitempty"`
+	// Ceilings are further limits of a replica, each with a demand in a unit of its
+	// own: a replica is full when any of them is. Sorted by Name.
+	Ceilings []Ceiling `json:"ceilings,omitempty"`
+	// Predicted is the mean latency that the model expects of the measured load on
+	// the Ready replicas; its zero value is none.
+	Predicted Latency `json:"predicted,omitzero"`
+	// Infeasible lists the variants of which one idle replica misses an objective,
+	// Contradictions where a profile and what is measured differ by more than half.
+	// Both sorted by Variant.
+	Infeasible     []Infeasible    `json:"infeasible,omitempty"`
+	Contradictions []Contradiction `json:"contradictions,omitempty"`
+}
+
+// Ceiling is one more limit of a replica.
+type Ceiling struct {
+	Name   string  `json:"name"` // "batch", "prefill", "decode"
+	Unit   Unit    `json:"unit"`
+	Demand float64 `json:"demand"` // [Unit]
+	// Variants are the limits, sorted by Variant. A variant that is not listed has
+	// none of this name, and carries any demand.
+	Variants []Limit `json:"variants"`
+}
+
+// Limit is what one replica of a variant can carry, > 0, in the unit of its
+// Ceiling.
+type Limit struct {
+	Variant    VariantKey `json:"variant"`
+	PerReplica float64    `json:"perReplica"`
+}
+
+// Latency is a TTFT and an ITL. Its zero value is none.
+type Latency struct {
+	TTFT float64 `json:"ttft"` // ms, waiting included
+	ITL  float64 `json:"itl"`  // ms
+}
+
+// Infeasible says that an idle replica of a variant misses an objective.
+type Infeasible struct {
+	Variant VariantKey `json:"variant"`
+	Target  string     `json:"target"` // "TTFT", "ITL"
+	Wanted  float64    `json:"wanted"` // ms
+	Best    float64    `json:"best"`   // ms, of a replica without other load
+}
+
+// Contradiction says that the profile of a variant predicts another latency
+// than is measured.
+type Contradiction struct {
+	Variant   VariantKey `json:"variant"`
+	Quantity  string     `json:"quantity"`  // "TTFT", "ITL"
+	Predicted float64    `json:"predicted"` // mean, ms
+	Measured  float64    `json:"measured"`  // mean, ms
 }
 
 // Capacity is what one replica of a variant can do, and how it is known.

@@ -13,6 +13,7 @@ const (
 	StageOptimize  Stage = "optimize"
 	StageBounds    Stage = "bounds"
 	StageStabilize Stage = "stabilize"
+	StageCapacity  Stage = "capacity"
 )
 
 // Reason is a CamelCase word fit for a condition or an event.
@@ -57,6 +58,27 @@ const (
 	ReasonStabilizing Reason = "Stabilizing"
 	// ReasonStepLimited: the change is larger than one decision may make.
 	ReasonStepLimited Reason = "StepLimited"
+	// ReasonDemand: the demand exceeds what runs and was ordered.
+	ReasonDemand Reason = "Demand"
+	// ReasonCheaperMix: other variants carry the demand at a lower cost.
+	ReasonCheaperMix Reason = "CheaperMix"
+	// ReasonServiceClassMissing, ReasonProfileMissing and ReasonObjectiveInfeasible:
+	// why a model cannot be sized to objectives.
+	ReasonServiceClassMissing Reason = "ServiceClassMissing"
+	ReasonProfileMissing      Reason = "ProfileMissing"
+	ReasonObjectiveInfeasible Reason = "ObjectiveInfeasible"
+	// ReasonShared: the accelerators are shared out among models that want more than
+	// there are.
+	ReasonShared Reason = "Shared"
+	// ReasonInventoryUnknown: nothing grows while the stock is not known.
+	ReasonInventoryUnknown Reason = "InventoryUnknown"
+	// ReasonNoStock: no node has the accelerators of one more replica.
+	ReasonNoStock Reason = "NoStock"
+	// ReasonOverQuota: the quota of the namespace is used up.
+	ReasonOverQuota Reason = "OverQuota"
+	// ReasonReturned: accelerators go back to the namespace that owns them, or to a
+	// model of higher priority.
+	ReasonReturned Reason = "Returned"
 	// ReasonPaused: the decision is frozen at the variant's request.
 	ReasonPaused Reason = "Paused"
 )

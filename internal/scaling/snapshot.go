@@ -1,6 +1,11 @@
 package scaling
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // ReplicaSample is what one serving pod reported. Pods that are Ready and
 // report nothing have a sample too, with Absent readings.
@@ -47,6 +52,15 @@ func (s ReplicaSample) Reports() bool {
 	return s.KVCacheUsage.Known() || s.QueueLength.Known()
 }
 
+// Waiting returns the requests in the replica's queue at its last scrape, or the
+// peak where the source has no latest value.
+func (s ReplicaSample) Waiting() Reading {
+	if s.QueueLengthNow.Known() {
+		return s.QueueLengthNow
+	}
+	return s.QueueLength
+}
+
 // Load is what a model is asked to do, measured over the Snapshot's window.
 type Load struct {
 	ArrivalRate  Reading `json:"arrivalRate"`  // requests/s
@@ -80,4 +94,16 @@ type Snapshot struct {
 	// Unjoined says in one sentence why series that name the model belong to none
 	// of its pods, with an example; "" when they do or when there are none.
 	Unjoined string `json:"unjoined,omitempty"`
+}
+
+// Sorted returns the samples by Variant, then Pod, whatever their order was, so
+// that sums over them round alike. The Snapshot stays as it is.
+func (s Snapshot) Sorted() []ReplicaSample {
+	byKey := func(a, b ReplicaSample) int {
+		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
+	}
+	if slices.IsSortedFunc(s.Replicas, byKey) {
+		return s.Replicas
+	}
+	return slices.SortedFunc(slices.Values(s.Replicas), byKey)
 }

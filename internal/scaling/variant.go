@@ -17,6 +17,7 @@ type Variant struct {
 	Cost           float64       `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
 	CostSource     CostSource    `json:"costSource,omitempty"`
 	Profile        Profile       `json:"profile,omitzero"`  // of one replica, for the engines that need it
+	Limits         EngineLimits  `json:"limits,omitzero"`   // of one replica, as its engine was started
 	Bounds         Bounds        `json:"bounds"`            // replicas
 	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to Ready; 0 while unknown
@@ -24,6 +25,13 @@ type Variant struct {
 	Paused bool `json:"paused,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
+}
+
+// EngineLimits are what the arguments of a serving engine bound. The zero value
+// is an engine of which they are not known.
+type EngineLimits struct {
+	BatchTokens int `json:"batchTokens,omitempty"` // tokens computed in one step, 0 while unknown
+	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins

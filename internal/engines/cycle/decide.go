@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -23,15 +24,33 @@ type Case struct {
 
 // Verdict is what a cycle decided and what it remembers of it.
 type Verdict struct {
-	Analyses []scaling.Analysis // sorted by model, then analyzer
+	Analyses []scaling.Analysis // sorted by model; of each, the one that decided first
 	Plan     scaling.Plan
 	History  scaling.History // of the variants in the case, after the plan
+}
+
+// Decide decides a case by what one analyzer sees, as Setup.Decide does.
+func Decide(c Case, analyze Analyzer) Verdict { return Setup{Analyze: analyze}.Decide(c) }
+
+// Setup is how models are decided. The zero value decides every one of them by
+// the documented settings.
+type Setup struct {
+	// Models says how each model is decided. One without an entry is decided by
+	// what Analyze sees of its spare capacity, and where that is nil by the
+	// documented settings.
+	Models  map[scaling.ModelKey]model.Settings
+	Analyze Analyzer
+	// Interval is planned until the next cycle, 0 where only a change brings one.
+	Interval time.Duration
+	// Inventory and Quotas bound what limited models get.
+	Inventory scaling.Inventory
+	Quotas    []scaling.Quota
 }
 
 // Decide runs the pipeline from Snapshot to Plan: analyze, optimize, constrain.
 // It is pure, and equal cases give equal verdicts whatever the order of their
 // slices.
-func Decide(c Case, analyze Analyzer) Verdict {
+func (e Setup) Decide(c Case) Verdict {
 	snapshots := slices.SortedFunc(slices.Values(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) })
 	variants := map[scaling.VariantKey]scaling.Variant{}
 	past := scaling.History{}
@@ -44,15 +63,19 @@ func Decide(c Case, analyze Analyzer) Verdict {
 		}
 	}
 
+	outcomes := make(map[scaling.ModelKey]model.Outcome, len(snapshots))
 	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
 	for _, s := range snapshots {
-		a := analyze(s)
-		verdict.Analyses = append(verdict.Analyses, a)
-		verdict.Plan.Decisions = append(verdict.Plan.Decisions,
-			optimizer.Decide(optimizer.Input{Snapshot: s, Analysis: a, History: past})...)
+		outcomes[s.Model] = e.decide(s, past)
+	}
+	e.share(snapshots, variants, outcomes)
+	for _, s := range snapshots {
+		out := outcomes[s.Model]
+		verdict.Analyses = append(verdict.Analyses, out.Analyses...)
+		verdict.Plan.Decisions = append(verdict.Plan.Decisions, out.Decisions...)
 	}
 	slices.SortFunc(verdict.Plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past}
+	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Limits: e.limits(outcomes)}
 	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
 	for _, d := range verdict.Plan.Decisions {
@@ -62,7 +85,79 @@ func Decide(c Case, analyze Analyzer) Verdict {
 			p.Counts = v.Replicas
 		}
 		p.Wants = constrain.Wants(in, d)
+		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
+		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
+			p.Capacity = capacity
+		}
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict
+}
+
+// decide decides about one model, before any constraint.
+func (e Setup) decide(s scaling.Snapshot, past scaling.History) model.Outcome {
+	settings, ok := e.Models[s.Model]
+	if !ok && e.Analyze != nil {
+		a := e.Analyze(s)
+		return model.Outcome{
+			Analyses:  []scaling.Analysis{a},
+			Decisions: optimizer.Decide(optimizer.Input{Snapshot: s, Analysis: a, History: past}),
+		}
+	}
+	if !ok {
+		settings = model.Default()
+	}
+	return model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval})
+}
+
+// share lets the limited models whose demand is known grow on other variants
+// where the accelerators of the cheapest do not suffice for all.
+func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantKey]scaling.Variant, outcomes map[scaling.ModelKey]model.Outcome) {
+	if !e.Inventory.Known {
+		return
+	}
+	stock := map[string]int{}
+	for _, g := range e.Inventory.Groups {
+		for _, f := range g.Free {
+			stock[g.Accelerator] += f.GPUs * f.Nodes
+		}
+	}
+	var contenders []optimizer.Contender
+	for _, s := range snapshots {
+		out, settings := outcomes[s.Model], e.Models[s.Model]
+		contends := settings.Limited && out.Votes != nil
+		if contends {
+			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: settings.Objective.Rank()})
+		}
+		for _, d := range out.Decisions {
+			v := variants[d.Variant]
+			if contends {
+				stock[v.Accelerator] += d.Current * v.GPUsPerReplica // what a contender has is his to share
+			} else {
+				stock[v.Accelerator] -= max(0, d.Target()-d.Current) * v.GPUsPerReplica
+			}
+		}
+	}
+	for i, shared := range optimizer.Share(contenders, stock) {
+		out := outcomes[contenders[i].Votes.Snapshot.Model]
+		out.Decisions = shared
+		outcomes[contenders[i].Votes.Snapshot.Model] = out
+	}
+}
+
+// limits returns what bounds the limited models.
+func (e Setup) limits(outcomes map[scaling.ModelKey]model.Outcome) constrain.Limits {
+	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.Standing{}, Inventory: e.Inventory, Quotas: e.Quotas}
+	for key, out := range outcomes {
+		settings, ok := e.Models[key]
+		if !ok || !settings.Limited {
+			continue
+		}
+		standing := constrain.Standing{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
+		for _, c := range out.Analyses[0].Variants {
+			standing.Utilization[c.Variant] = c.Utilization
+		}
+		limits.Models[key] = standing
+	}
+	return limits
 }

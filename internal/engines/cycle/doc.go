@@ -1,8 +1,8 @@
 // Package cycle is one pass of the autoscaler over the whole cluster: observe,
 // collect, decide, actuate, record.
 //
-// The deciding part, Decide, is a pure function of a Case and the only place
-// where the stages are put in order; Cycle is the frame around it that talks to
-// the cluster through the ports declared here. The simulator and a replay call
-// the same Decide with other ends.
+// The deciding part, Setup.Decide, is a pure function of a Case and the only place
+// where the stages are put in order; Decide is the same for a single analyzer.
+// Cycle is the frame around it that talks to the cluster through the ports declared
+// here. The simulator and a replay call the same Decide with other ends.
 package cycle

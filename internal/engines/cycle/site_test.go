@@ -1,0 +1,199 @@
+package cycle
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// site is a model of several variants as a fluid: requests arrive at a rate, are
+// served by replicas as their profile says, wait where those are too few, and are
+// seen through readings over a window. It carries decisions out after a delay.
+type site struct {
+	variants []scaling.Variant // with profiles; replicas are those at the start
+	settings model.Settings
+	rate     func(t time.Duration) float64 // requests/s
+	startUp  time.Duration
+	tick     time.Duration
+	window   time.Duration // over which the rate is the mean; 0 shows it at once
+	noise    *rand.Rand    // of every rate that is measured, nil is none
+	spread   float64       // the most that noise is, a part of the rate
+	policy   constrain.Policy
+	blind    func(t time.Duration) bool // whether the readings fail, nil is never
+
+	after   func(t time.Duration) // sees each cycle, nil is nobody
+	created [][]time.Duration     // by variant, of each replica
+	backlog float64
+	past    scaling.History
+	targets [][]int // by cycle, then variant
+	ready   []float64
+	last    Verdict
+}
+
+// Requests of the site: what they need of a replica.
+const (
+	siteInput, siteOutput = 256.0, 128.0
+	siteKV                = 40_000.0 // tokens of a replica's KV cache
+)
+
+var siteModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
+
+// siteVariant returns a variant with the published profile of an A100, a number
+// of times as fast.
+func siteVariant(name string, cost, fast float64, replicas int) scaling.Variant {
+	return scaling.Variant{
+		Key: scaling.VariantKey{Namespace: "ns", Name: name}, Model: siteModel, Cost: cost, CostSource: scaling.CostVariant,
+		Accelerator: name, GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
+		Target:   scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
+		Profile:  scaling.Profile{Source: "test", Alpha: 20.58 / fast, Beta: 0.41 / fast, Gamma: 5.2 / fast, Delta: 0.01 / fast, MaxBatchSize: 64},
+		Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas},
+	}
+}
+
+// total is how long a request takes in ms with n in the batch, after its wait.
+func total(p scaling.Profile, n float64) float64 {
+	return p.Gamma + p.Delta*siteInput*n + (siteOutput-1)*(p.Alpha+p.Beta*n)
+}
+
+// most is how many requests/s a replica completes at the very most.
+func most(p scaling.Profile) float64 {
+	return 1000 * float64(p.MaxBatchSize) / total(p, float64(p.MaxBatchSize))
+}
+
+// batchAt is how many requests a replica computes together at a rate: n with
+// n = rate x total(n), which is linear in n.
+func batchAt(p scaling.Profile, rate float64) float64 {
+	fixed := total(p, 0)
+	slope := total(p, 1) - fixed
+	if left := 1 - rate/1000*slope; left > 0 {
+		return min(rate/1000*fixed/left, float64(p.MaxBatchSize))
+	}
+	return float64(p.MaxBatchSize)
+}
+
+// run lives for so long, and returns how many replicas each cycle decided on in
+// all.
+func (s *site) run(length time.Duration) []int {
+	s.past = scaling.History{}
+	s.created = make([][]time.Duration, len(s.variants))
+	for i, v := range s.variants {
+		for range v.Replicas.Current {
+			s.created[i] = append(s.created[i], -time.Hour)
+		}
+	}
+	var sums []int
+	for t := time.Duration(0); t < length; t += s.tick {
+		s.serve(t)
+		setup := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Interval: s.tick}
+		s.last = setup.Decide(Case{
+			Now: now.Add(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past,
+			Policies: map[scaling.ModelKey]constrain.Policy{siteModel: s.policy},
+		})
+		s.past = s.last.History
+		targets, sum := make([]int, len(s.variants)), 0
+		for i, v := range s.variants {
+			for _, d := range s.last.Plan.Decisions {
+				if d.Variant == v.Key {
+					targets[i] = d.Target()
+				}
+			}
+			for len(s.created[i]) < targets[i] {
+				s.created[i] = append(s.created[i], t)
+			}
+			s.created[i] = s.created[i][:targets[i]]
+			sum += targets[i]
+		}
+		if s.after != nil {
+			s.after(t)
+		}
+		s.targets, sums = append(s.targets, targets), append(sums, sum)
+	}
+	return sums
+}
+
+// up counts the Ready replicas of a variant, and says when the youngest became so.
+func (s *site) up(i int, t time.Duration) (ready int, newest time.Duration) {
+	newest = -time.Hour
+	for _, created := range s.created[i] {
+		if created+s.startUp <= t {
+			ready++
+			newest = max(newest, created+s.startUp)
+		}
+	}
+	return ready, newest
+}
+
+// serve lets requests arrive and be served until t.
+func (s *site) serve(t time.Duration) {
+	capacity := 0.0
+	for i, v := range s.variants {
+		ready, _ := s.up(i, t)
+		capacity += float64(ready) * most(v.Profile)
+	}
+	s.ready = append(s.ready, capacity)
+	s.backlog = max(0, s.backlog+(s.rate(t)-capacity)*s.tick.Seconds())
+}
+
+// measured is the rate as the readings show it.
+func (s *site) measured(t time.Duration) float64 {
+	sum, n := 0.0, 0
+	for back := time.Duration(0); back <= s.window; back += s.tick {
+		sum += s.rate(max(0, t-back))
+		n++
+	}
+	rate := sum / float64(n)
+	if s.noise != nil {
+		rate *= 1 + s.spread*(2*s.noise.Float64()-1)
+	}
+	return rate
+}
+
+func (s *site) observe(t time.Duration) scaling.Snapshot {
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	snap := scaling.Snapshot{Model: siteModel, At: now.Add(t), Window: max(time.Minute, s.window)}
+	rate, replicas, latency, prefill, weight := s.measured(t), 0, 0.0, 0.0, 0.0
+	for i, v := range s.variants {
+		ready, newest := s.up(i, t)
+		v.StartUp = s.startUp
+		v.Replicas = scaling.ReplicaCounts{
+			Observed: true, Current: len(s.created[i]), Ready: ready, Pending: len(s.created[i]) - ready, NewestReady: now.Add(newest),
+		}
+		snap.Variants = append(snap.Variants, v)
+		replicas += ready
+	}
+	share := min(1, rate/max(1e-9, s.ready[len(s.ready)-1])) // of what each replica completes at most
+	for _, v := range snap.Variants {
+		n := batchAt(v.Profile, share*most(v.Profile))
+		if s.backlog >= 1 {
+			n = float64(v.Profile.MaxBatchSize)
+		}
+		for p := range v.Replicas.Ready {
+			waiting := math.Floor(s.backlog / float64(replicas))
+			usage := n * (siteInput + siteOutput/2) / siteKV
+			snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
+				Pod: fmt.Sprintf("%s-%d", v.Key.Name, p), Variant: v.Key, Ready: true, At: snap.At, KVCapacity: fresh(siteKV), Running: fresh(n),
+				KVCacheUsage: fresh(min(1, usage)), KVCacheUsageNow: fresh(min(1, usage)), QueueLength: fresh(waiting), QueueLengthNow: fresh(waiting),
+			})
+		}
+		latency += (v.Profile.Alpha + v.Profile.Beta*n) * float64(v.Replicas.Ready) * most(v.Profile)
+		prefill += (v.Profile.Gamma + v.Profile.Delta*siteInput*n) * float64(v.Replicas.Ready) * most(v.Profile)
+		weight += float64(v.Replicas.Ready) * most(v.Profile)
+	}
+	snap.Load = scaling.Load{
+		ArrivalRate: fresh(rate), InputTokens: fresh(siteInput), OutputTokens: fresh(siteOutput),
+		ITL: fresh(latency / max(1e-9, weight)), TTFT: fresh(prefill/max(1e-9, weight) + 1000*s.backlog/max(1e-9, weight)),
+		GatewayQueue: scaling.Reading{State: scaling.NotApplicable}, PrefixHits: scaling.Reading{State: scaling.NotApplicable},
+	}
+	if s.blind != nil && s.blind(t) {
+		snap.Load = scaling.Load{}
+		for i, r := range snap.Replicas {
+			snap.Replicas[i] = scaling.ReplicaSample{Pod: r.Pod, Variant: r.Variant, Ready: true}
+		}
+	}
+	return snap
+}

@@ -1,0 +1,153 @@
+package model
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Input is what the decision about one model is made from.
+type Input struct {
+	Snapshot scaling.Snapshot
+	History  scaling.History
+	Settings Settings
+	Interval time.Duration // until the next cycle; 0 where that is not known: the Snapshot's window
+}
+
+// Outcome is what was decided about one model, and what is to be remembered.
+type Outcome struct {
+	// Analyses are those of every analyzer of the engine, the one that decided
+	// first.
+	Analyses  []scaling.Analysis
+	Decisions []scaling.Decision // sorted by Variant
+	Votes     *optimizer.Votes   // by which the demand was covered, nil where it is not known
+	Informed  []scaling.Informed // of the model, sorted by Analyzer
+	Backlog   scaling.Backlog    // of the model
+	// Capacity is that of the variants where tokens were counted, else nil.
+	Capacity map[scaling.VariantKey]scaling.TokenCapacity
+}
+
+// Decide decides about one model. It is pure, and indifferent to the order of
+// its input.
+func Decide(in Input) Outcome {
+	p := panel{in: in, backlog: backlog(in)}
+	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
+		p.add(modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing))
+	}
+	p.addSaturation()
+	live := recall(in, p.analyses)
+	out := p.decide(live)
+	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
+	return out
+}
+
+// panel is the analyzers of one model with their analyses.
+type panel struct {
+	in       Input
+	analyses []scaling.Analysis // the queueing one first, where there is one
+	capacity map[scaling.VariantKey]scaling.TokenCapacity
+	backlog  scaling.Backlog
+}
+
+func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
+
+// addSaturation measures saturation. Where tokens cannot be counted, since no
+// replica says how large its KV cache is, spare capacity can still be.
+func (p *panel) addSaturation() {
+	if p.in.Settings.Method == Tokens {
+		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History)
+		p.add(view.Analysis)
+		p.capacity = view.Capacity
+	}
+	p.add(saturation.Analyze(p.in.Snapshot, p.in.Settings.Spare))
+}
+
+// decide asks the analyzers that the engine names. Engine hybrid asks all that
+// are live; the others the first that is.
+func (p *panel) decide(live liveness) Outcome {
+	saturated := p.saturated(live)
+	queueing := p.analyses[0]
+	switch p.in.Settings.Engine {
+	case Queueing:
+		if !live.live(queueing.Analyzer) {
+			return p.instead(queueing, saturated, "decides")
+		}
+		return p.cover([]scaling.Analysis{queueing})
+	case Hybrid:
+		switch {
+		case live.live(queueing.Analyzer) && live.live(saturated.Analyzer):
+			return p.cover([]scaling.Analysis{queueing, saturated})
+		case live.live(queueing.Analyzer):
+			return p.noted(p.cover([]scaling.Analysis{queueing}), saturated, "has no vote")
+		}
+		return p.instead(queueing, saturated, "decides alone")
+	case Saturation:
+	}
+	return p.saturation(saturated)
+}
+
+// saturated is the analysis of saturation: by the method that the settings name
+// while that is live, else by spare capacity.
+func (p *panel) saturated(live liveness) scaling.Analysis {
+	spare := p.analyses[len(p.analyses)-1]
+	if p.in.Settings.Method != Tokens {
+		return spare
+	}
+	if tokens := p.analyses[len(p.analyses)-2]; live.live(tokens.Analyzer) {
+		return tokens
+	}
+	return spare
+}
+
+// saturation decides by saturation alone: spare capacity step by step, as
+// published, tokens by the cheapest cover.
+func (p *panel) saturation(a scaling.Analysis) Outcome {
+	if a.Analyzer == saturation.TokensName {
+		return p.cover([]scaling.Analysis{a})
+	}
+	return Outcome{Analyses: p.order(a), Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: a, History: p.in.History})}
+}
+
+// instead decides by saturation in the place of an analyzer that is not live.
+func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
+	return p.noted(p.saturation(a), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
+}
+
+// cover decides by the cheapest replicas that carry every demand.
+func (p *panel) cover(votes []scaling.Analysis) Outcome {
+	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling}
+	return Outcome{Analyses: p.order(votes...), Decisions: optimizer.Cover(by), Votes: &by}
+}
+
+// noted adds to every decision that an analyzer was not asked, and why.
+func (p *panel) noted(out Outcome, silent scaling.Analysis, what string) Outcome {
+	for i, d := range out.Decisions {
+		if len(d.Steps) == 0 {
+			continue
+		}
+		steps := append([]scaling.Step{}, d.Steps...)
+		steps[0].Detail += fmt.Sprintf("; %s %s (%s: %s)", silent.Analyzer, what, silent.Reason, silent.Detail)
+		out.Decisions[i].Steps = steps
+	}
+	return out
+}
+
+// order lists the analyses with those that decided first. Spare capacity that was
+// not asked for is left out.
+func (p *panel) order(first ...scaling.Analysis) []scaling.Analysis {
+	out := append([]scaling.Analysis{}, first...)
+	for _, a := range p.analyses {
+		decided := false
+		for _, f := range first {
+			decided = decided || f.Analyzer == a.Analyzer
+		}
+		if !decided && (a.Analyzer != saturation.Name || p.in.Settings.Method != Tokens) {
+			out = append(out, a)
+		}
+	}
+	return out
+}

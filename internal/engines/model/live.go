@@ -1,0 +1,93 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// liveIntervals is for how many intervals an analyzer that knows nothing keeps its
+// vote.
+const liveIntervals = 3
+
+// liveness is when each analyzer last knew something of a model.
+type liveness struct {
+	now    time.Time
+	last   map[string]time.Time
+	within time.Duration
+}
+
+// recall reads from the variants of a model what is remembered, the latest of
+// each analyzer, and adds what is known now.
+func recall(in Input, analyses []scaling.Analysis) liveness {
+	interval := in.Interval
+	if interval <= 0 {
+		interval = in.Snapshot.Window
+	}
+	l := liveness{now: in.Snapshot.At, last: map[string]time.Time{}, within: liveIntervals * interval}
+	for _, v := range in.Snapshot.Variants {
+		for _, i := range in.History[v.Key].Informed {
+			if i.At.After(l.last[i.Analyzer]) && !i.At.After(l.now) {
+				l.last[i.Analyzer] = i.At
+			}
+		}
+	}
+	for _, a := range analyses {
+		if a.Signal != scaling.Unknown {
+			l.last[a.Analyzer] = l.now
+		}
+	}
+	return l
+}
+
+// live reports whether an analyzer has a vote.
+func (l liveness) live(analyzer string) bool {
+	at, ever := l.last[analyzer]
+	return ever && l.now.Sub(at) <= l.within
+}
+
+// remember lists the analyzers that are live, sorted.
+func (l liveness) remember() []scaling.Informed {
+	var out []scaling.Informed
+	for name, at := range l.last {
+		if l.live(name) {
+			out = append(out, scaling.Informed{Analyzer: name, At: at})
+		}
+	}
+	slices.SortFunc(out, func(a, b scaling.Informed) int { return strings.Compare(a.Analyzer, b.Analyzer) })
+	return out
+}
+
+// newer reports whether b is to be trusted rather than other: the later one, else
+// the one with more waiting, and not falling.
+func newer(b, other scaling.Backlog) bool {
+	switch {
+	case !b.At.Equal(other.At):
+		return b.At.After(other.At)
+	case b.Waiting != other.Waiting:
+		return b.Waiting > other.Waiting
+	}
+	return other.Falling && !b.Falling
+}
+
+// backlog returns what waits of the model, beside what is remembered. Where that
+// is not known of every replica, what was remembered stands.
+func backlog(in Input) scaling.Backlog {
+	var last scaling.Backlog
+	for _, v := range in.Snapshot.Variants {
+		if b := in.History[v.Key].Backlog; !b.At.After(in.Snapshot.At) && newer(b, last) {
+			last = b
+		}
+	}
+	waiting := in.Snapshot.Load.GatewayQueue.Or(0)
+	for _, r := range in.Snapshot.Sorted() {
+		queue := r.Waiting()
+		if !queue.Known() {
+			return last
+		}
+		waiting += queue.Value
+	}
+	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
+}

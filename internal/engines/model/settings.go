@@ -1,0 +1,46 @@
+package model
+
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Engine is what decides about a model.
+type Engine string
+
+// The engines. Any other value, the zero value among them, is Saturation.
+const (
+	Saturation Engine = "saturation"
+	Queueing   Engine = "model"
+	Hybrid     Engine = "hybrid"
+)
+
+// Method is how saturation is measured.
+type Method string
+
+// The methods. Any other value, the zero value among them, is Spare.
+const (
+	Spare  Method = "spare"  // what is left of KV cache and queue
+	Tokens Method = "tokens" // capacity and demand in tokens
+)
+
+// Settings is how one model is decided, with nothing left to look up. Spare and
+// Tokens hold the thresholds of either method; only those of Method are read.
+type Settings struct {
+	Engine    Engine                 `json:"engine,omitempty"`
+	Method    Method                 `json:"method,omitempty"`
+	Spare     saturation.Policy      `json:"spare"`
+	Tokens    saturation.TokenPolicy `json:"tokens"`
+	Objective scaling.Objective      `json:"objective,omitzero"`
+	Sizing    modelanalyzer.Options  `json:"sizing"`
+	// Limited says that the model grows only onto accelerators that there are.
+	Limited bool `json:"limited,omitempty"`
+}
+
+// Default returns the documented settings: spare capacity at its thresholds.
+func Default() Settings {
+	return Settings{
+		Engine: Saturation, Method: Spare, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: modelanalyzer.Default(),
+	}
+}

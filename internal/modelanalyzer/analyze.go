@@ -1,0 +1,94 @@
+package modelanalyzer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Name is the analyzer's name in an Analysis.
+const Name = "queueing"
+
+// clearWithin is how fast a backlog is to be worked off: about as long as the
+// window over which rates are measured, so that it is gone when they show it.
+const clearWithin = time.Minute
+
+// Analyze says how much of the load the replicas of snap serve within objective.
+// The Signal is Unknown, with the reason, where that cannot be said.
+func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options) scaling.Analysis {
+	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitRequestRate, Reason: scaling.ReasonNoData}
+	if !objective.Set() {
+		a.Reason, a.Detail = scaling.ReasonServiceClassMissing, "no service class names a TTFT or an ITL for the model"
+		return a
+	}
+	load, why := measure(snap)
+	if why != "" {
+		a.Detail = why
+		return a
+	}
+	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
+	sized, fault := sizeAll(variants, load, objective, options)
+	if fault.reason != "" {
+		a.Reason, a.Detail, a.Infeasible = fault.reason, fault.detail, fault.infeasible
+		return a
+	}
+	add(&a, sized, load)
+	compare(&a, snap, sized, load)
+	a.Signal, a.Reason, a.Detail = direction(a, load)
+	return a
+}
+
+// add fills in demand, supply and the variants.
+func add(a *scaling.Analysis, sized []sizing, load load) {
+	most := 0.0
+	for _, s := range sized {
+		ready, current := s.replicas()
+		a.Supply += s.rate * ready
+		a.Anticipated += s.rate * max(ready, current)
+		most = max(most, s.rate)
+		if s.infeasible != nil {
+			a.Infeasible = append(a.Infeasible, *s.infeasible)
+		}
+	}
+	a.Demand = load.rate + min(load.backlog/clearWithin.Seconds(), most)
+	for _, s := range sized {
+		c := scaling.Capacity{Variant: s.variant.Key, PerReplica: s.rate, Source: s.source}
+		if ready, _ := s.replicas(); ready > 0 && s.rate > 0 {
+			c.Utilization = a.Demand / a.Supply
+		}
+		a.Variants = append(a.Variants, c)
+	}
+}
+
+// direction weighs the demand against what there is and what was ordered.
+func direction(a scaling.Analysis, load load) (scaling.Signal, scaling.Reason, string) {
+	standing := fmt.Sprintf("%.3g requests/s are to be served (%.3g arrive, %.0f wait), the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
+		a.Demand, load.rate, load.backlog, a.Supply, a.Anticipated)
+	switch {
+	case a.Demand > a.Anticipated:
+		return scaling.Grow, scaling.ReasonDemand, standing
+	case a.Demand >= a.Supply && a.Demand > 0:
+		return scaling.Steady, scaling.ReasonSteady, standing
+	case load.doubt != "":
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + load.doubt
+	}
+	if optimistic := promises(a); optimistic != "" {
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + optimistic
+	}
+	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+}
+
+// promises names the profile that promises less latency than is measured, or
+// returns "".
+func promises(a scaling.Analysis) string {
+	var out []string
+	for _, c := range a.Contradictions {
+		if c.Measured > c.Predicted {
+			out = append(out, fmt.Sprintf("the profile of %s promises a %s of %.0f ms and %.0f ms are measured", c.Variant.Name, c.Quantity, c.Predicted, c.Measured))
+		}
+	}
+	return strings.Join(out, "; ")
+}

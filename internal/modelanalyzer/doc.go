@@ -1,0 +1,25 @@
+// Package modelanalyzer is the queueing view of a Snapshot: how many requests/s
+// a model has to serve, and how many of them one replica of each variant serves
+// within the objectives.
+//
+// The demand is that of the model, shared by its variants:
+//
+//	demand = arrival rate + min(backlog / 1 min, one replica)
+//
+// where the backlog is what waits before and in the replicas. It buys one replica
+// at most: arrivals are counted as they arrive, so that a queue which builds up
+// while replicas start does not order them again.
+//
+// What a replica serves is the greatest rate at which pkg/analyzer, with the
+// variant's profile and the measured lengths, keeps TTFT and ITL at the
+// percentiles of the Options. Prompt tokens found in the prefix cache need no
+// prefill. A variant of which an idle replica misses an objective serves nothing
+// within it: it is named in Analysis.Infeasible with what is possible, and buys
+// no accelerators.
+//
+// What is not known makes the analysis Unknown with a reason, and is never
+// guessed: no objective, no profile of a variant that runs, no arrival rate, no
+// lengths. Readings that are not Fresh may grow a model and never shrink it. Nor
+// does a profile that promises less latency than is measured by more than half of
+// it; see Analysis.Contradictions.
+package modelanalyzer

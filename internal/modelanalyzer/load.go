@@ -1,0 +1,63 @@
+package modelanalyzer
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// load is what a model is asked to do.
+type load struct {
+	rate    float64 // requests/s that arrive
+	backlog float64 // requests that wait
+	// input and output are tokens per request, input without those found in the
+	// prefix cache, output at least 1. Both are 0 while there are no requests.
+	input, output float64
+	doubt         string // why the load is not known well enough to shrink, "" if it is
+}
+
+// none reports whether there is nothing to do.
+func (l load) none() bool { return l.rate == 0 && l.backlog == 0 }
+
+// measure reads the load off a Snapshot, or says what is missing.
+func measure(snap scaling.Snapshot) (load, string) {
+	if !snap.Load.ArrivalRate.Known() {
+		if snap.Fault != "" {
+			return load{}, snap.Fault
+		}
+		return load{}, fmt.Sprintf("the arrival rate is %s", snap.Load.ArrivalRate.State)
+	}
+	l := load{rate: snap.Load.ArrivalRate.Value}
+	l.doubtful("arrival rate", snap.Load.ArrivalRate)
+	l.backlog = snap.Load.GatewayQueue.Or(0)
+	if snap.Load.GatewayQueue.State != scaling.NotApplicable {
+		l.doubtful("gateway queue", snap.Load.GatewayQueue)
+	}
+	for _, s := range snap.Sorted() {
+		waiting := s.Waiting()
+		l.backlog += waiting.Or(0)
+		l.doubtful("queue length of "+s.Pod, waiting)
+	}
+	if l.none() {
+		return l, ""
+	}
+	input, output := snap.Load.InputTokens, snap.Load.OutputTokens
+	if !input.Known() || !output.Known() {
+		return load{}, fmt.Sprintf("requests arrive and their lengths are not known: input tokens %s, output tokens %s", input.State, output.State)
+	}
+	l.doubtful("input tokens", input)
+	l.doubtful("output tokens", output)
+	l.input, l.output = input.Value*(1-min(1, snap.Load.PrefixHits.Or(0))), max(1, output.Value)
+	return l, ""
+}
+
+// doubtful notes a reading that is not Fresh, the alphabetically first of all so
+// that their order does not matter.
+func (l *load) doubtful(name string, r scaling.Reading) {
+	if r.State == scaling.Fresh {
+		return
+	}
+	if doubt := fmt.Sprintf("the %s is %s", name, r.State); l.doubt == "" || doubt < l.doubt {
+		l.doubt = doubt
+	}
+}

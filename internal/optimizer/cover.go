@@ -1,0 +1,172 @@
+package optimizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Votes is what the decision about one model is made from where analyzers know
+// its demand.
+type Votes struct {
+	Snapshot scaling.Snapshot
+	// Analyses are those of the live analyzers, one or more. Any of them may make
+	// the model grow; it shrinks only if all of them call for it, so that one which
+	// is Unknown now stands in the way.
+	Analyses []scaling.Analysis
+	History  scaling.History
+	// Draining says that fewer requests wait than did before: what the replicas
+	// show of those is being worked off, and orders nothing more.
+	Draining bool
+}
+
+// Cover returns the decisions for the variants of one model, sorted by key,
+// before any constraint: the cheapest replicas that carry the demand of every
+// analysis.
+func Cover(in Votes) []scaling.Decision {
+	variants := standings(Input{Snapshot: in.Snapshot, History: in.History})
+	wanted := demands(in.Analyses, variants)
+	if !slices.ContainsFunc(in.Analyses, func(a scaling.Analysis) bool { return a.Signal != scaling.Unknown }) {
+		return holdWithoutData(nothingKnown(in), variants)
+	}
+	cover := cover{in, variants, wanted, direction(in.Analyses)}
+	if open := cover.unmet(); len(open) > 0 {
+		return cover.grow(open)
+	}
+	if slices.ContainsFunc(variants, func(s standing) bool { return s.phase == arriving }) {
+		return holdInTransition(cover.vote, variants)
+	}
+	return cover.reduce()
+}
+
+// cover is a decision about one model in the making.
+type cover struct {
+	Votes
+	variants []standing
+	wanted   []demand
+	vote     scaling.Analysis // the analyses in one: signal and detail
+}
+
+// nothingKnown returns the first analysis, or one that says that there is none.
+func nothingKnown(in Votes) scaling.Analysis {
+	if len(in.Analyses) > 0 {
+		return in.Analyses[0]
+	}
+	return scaling.Analysis{Model: in.Snapshot.Model, Reason: scaling.ReasonNoData, Detail: "no analyzer has known anything of the model lately"}
+}
+
+// direction joins the votes: all must agree to shrink.
+func direction(analyses []scaling.Analysis) scaling.Analysis {
+	vote := scaling.Analysis{Model: analyses[0].Model, Signal: scaling.Shrink, Reason: scaling.ReasonSpareCapacity}
+	var details []string
+	for _, a := range analyses {
+		detail := a.Detail
+		if len(analyses) > 1 {
+			detail = a.Analyzer + ": " + detail
+		}
+		details = append(details, detail)
+		if a.Signal != scaling.Shrink {
+			vote.Signal, vote.Reason = scaling.Steady, scaling.ReasonSteady
+		}
+	}
+	vote.Detail = strings.Join(details, "; ")
+	return vote
+}
+
+// unmet lists the demands that what runs and was ordered does not carry. One that
+// was read off the replicas is none while an order is under way, while what waits
+// is being worked off, and for a window after an order arrived, in which that shows.
+func (c cover) unmet() []demand {
+	holds := c.Draining || slices.ContainsFunc(c.variants, func(s standing) bool {
+		return s.phase == arriving || s.decided && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
+	})
+	var open []demand
+	for _, d := range c.wanted {
+		if waits := holds && d.relative; !waits && !d.met(c.variants) {
+			open = append(open, d)
+		}
+	}
+	return open
+}
+
+// grow takes back the removals under way, and adds the cheapest replicas that
+// carry the rest.
+func (c cover) grow(open []demand) []scaling.Decision {
+	back := c.variants
+	if slices.ContainsFunc(c.variants, standing.cancellable) {
+		back = slices.Clone(c.variants)
+		for i, s := range back {
+			if s.cancellable() {
+				back[i].base = min(s.Replicas.Current, s.Bounds.Max)
+			}
+		}
+	}
+	p := c.program(back, open)
+	n, _ := p.solve() // possible, since no row needs more than can be had
+	added := map[scaling.VariantKey]int{}
+	for i, s := range byCost(back) {
+		if extra := n[i] - p.least[i]; extra > 0 {
+			added[s.Key] = extra
+		}
+	}
+	return c.grown(back, added, open, p)
+}
+
+// program asks for the cheapest replicas that carry the open demands on top of
+// those that there are. No row asks for more than the variants can carry.
+func (c cover) program(variants []standing, open []demand) program {
+	var p program
+	for _, s := range byCost(variants) {
+		p.cost = append(p.cost, s.Cost)
+		p.least = append(p.least, s.counted())
+		p.most = append(p.most, s.counted()+s.room())
+	}
+	for _, d := range open {
+		row, reach := make([]float64, 0, len(p.cost)), 0.0
+		for i, s := range byCost(variants) {
+			row = append(row, d.part[s.Key])
+			reach += d.part[s.Key] * float64(p.most[i])
+		}
+		p.carries = append(p.carries, row)
+		p.needs = append(p.needs, min(1, reach))
+	}
+	return p
+}
+
+// grown decides for the replicas added and the removals taken back.
+func (c cover) grown(back []standing, added map[scaling.VariantKey]int, open []demand, p program) []scaling.Decision {
+	why, reason := open[0].from.Detail, open[0].from.Reason
+	if reason != scaling.ReasonSaturated {
+		reason = scaling.ReasonDemand
+	}
+	if len(c.Analyses) > 1 || len(c.wanted) > 1 {
+		why = open[0].name + ": " + why
+	}
+	short := slices.ContainsFunc(p.needs, func(part float64) bool { return part < 1-rounding })
+	if stuck := keep(back, func(s standing) bool { return s.room() == 0 }); short && len(stuck) > 0 {
+		why += "; not all of it can be carried (" + obstacles(stuck) + ")"
+	}
+	base := map[scaling.VariantKey]int{}
+	for _, s := range back {
+		base[s.Key] = s.base
+	}
+	return each(c.variants, func(s standing) (int, scaling.Reason, string) {
+		to := base[s.Key] + added[s.Key]
+		switch {
+		case added[s.Key] > 0:
+			return to, reason, fmt.Sprintf("%s; the cheapest replicas that carry it are %d more of %s, at a cost of %g each", why, added[s.Key], s.Key.Name, s.Cost)
+		case to > s.base:
+			return to, scaling.ReasonRemovalCancelled, why
+		case len(added) == 0:
+			return to, s.because(scaling.ReasonNoCandidate), why
+		}
+		return to, s.because(scaling.ReasonOtherVariant), why
+	})
+}
+
+// byCost returns the variants in the order in which ties are broken.
+func byCost(variants []standing) []standing {
+	return slices.SortedFunc(slices.Values(variants), byCostThenName)
+}

@@ -1,0 +1,191 @@
+package optimizer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var coverNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// fleet describes one variant: so many replicas at a cost, each of a capacity.
+type fleet struct {
+	name          string
+	cost, carries float64
+	replicas      int
+	change        func(*scaling.Variant, *scaling.Past)
+	silent        int // Ready replicas that report nothing
+}
+
+// votes returns the input for a demand that one analyzer knows.
+func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
+	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	in := Votes{Snapshot: scaling.Snapshot{Model: model, At: coverNow, Window: time.Minute}, History: scaling.History{}}
+	a := scaling.Analysis{Model: model, Analyzer: "queueing", Signal: signal, Unit: scaling.UnitRequestRate, Demand: demand, Reason: scaling.ReasonDemand, Detail: "as measured"}
+	for _, f := range fleets {
+		v := scaling.Variant{
+			Key: scaling.VariantKey{Namespace: "ns", Name: f.name}, Model: model, Cost: f.cost, CostSource: scaling.CostVariant, Bounds: scaling.Unbounded(),
+			GPUsPerReplica: 1, StartUp: time.Minute, Replicas: scaling.ReplicaCounts{Observed: true, Current: f.replicas, Ready: f.replicas},
+		}
+		past := scaling.Past{Desired: f.replicas, DecidedAt: coverNow.Add(-time.Hour), ProgressAt: coverNow.Add(-time.Hour)}
+		if f.change != nil {
+			f.change(&v, &past)
+		}
+		in.Snapshot.Variants = append(in.Snapshot.Variants, v)
+		in.History[v.Key] = past
+		for i := range v.Replicas.Ready - f.silent {
+			in.Snapshot.Replicas = append(in.Snapshot.Replicas, scaling.ReplicaSample{
+				Pod: fmt.Sprint(f.name, i), Variant: v.Key, Ready: true, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh), QueueLength: scaling.Measured(0, scaling.Fresh),
+			})
+		}
+		a.Variants = append(a.Variants, scaling.Capacity{Variant: v.Key, PerReplica: f.carries})
+	}
+	in.Analyses = []scaling.Analysis{a}
+	return in
+}
+
+// ordered makes a variant have more decided on than it has, since some time.
+func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(_ *scaling.Variant, p *scaling.Past) {
+		p.Desired, p.Change, p.DecidedAt, p.ProgressAt = desired, 1, coverNow.Add(-since), coverNow.Add(-since)
+	}
+}
+
+func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
+	max2 := func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Max = 2 }
+	for _, tc := range []struct {
+		name   string
+		in     Votes
+		change func(*Votes)
+		want   string
+		reason scaling.Reason // of the first step that changes something, else of the first
+	}{
+		{"enough", votes(10, scaling.Steady, fleet{"a", 10, 5, 2, nil, 0}), nil, "a:2", scaling.ReasonSteady},
+		{"as many as it takes at once", votes(48, scaling.Grow, fleet{"a", 10, 5, 1, nil, 0}), nil, "a:10", scaling.ReasonDemand},
+		{"the cheapest per request", votes(15, scaling.Grow, fleet{"a", 10, 4, 1, nil, 0}, fleet{"b", 24, 12, 0, nil, 0}), nil, "a:1 b:1", scaling.ReasonDemand},
+		{"a mix is cheaper than either", votes(17, scaling.Grow, fleet{"a", 10, 4, 1, nil, 0}, fleet{"b", 24, 11, 0, nil, 0}), nil, "a:2 b:1", scaling.ReasonDemand},
+		{"costs are equal: by name", votes(10, scaling.Grow, fleet{"b", 10, 5, 1, nil, 0}, fleet{"a", 10, 5, 0, nil, 0}), nil, "a:1 b:1", scaling.ReasonDemand},
+		{"up to the most", votes(100, scaling.Grow, fleet{"a", 10, 5, 1, max2, 0}), nil, "a:2", scaling.ReasonDemand},
+		{"beyond the most of the cheap", votes(20, scaling.Grow, fleet{"a", 10, 5, 1, max2, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:2", scaling.ReasonDemand},
+		{"nobody can take more", votes(100, scaling.Grow, fleet{"a", 10, 5, 2, max2, 0}), nil, "a:2", scaling.ReasonNoCandidate},
+		{"what was ordered counts", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:4", scaling.ReasonInTransition},
+		{"more on top of what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:6", scaling.ReasonDemand},
+		{"an order that never arrives does not", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Hour), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:3", scaling.ReasonDemand},
+		{"no node takes more of it", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, func(v *scaling.Variant, p *scaling.Past) {
+			ordered(2, time.Second)(v, p)
+			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
+		}, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:4", scaling.ReasonDemand},
+		{"a removal is taken back first", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0}), nil, "a:4", scaling.ReasonRemovalCancelled},
+		{"much too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:3", scaling.ReasonSpareCapacity},
+		{"just too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady}, // 10 is more than 0.9 x 10
+		{"the dear go", votes(8, scaling.Shrink, fleet{"a", 10, 5, 2, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:2 b:0", scaling.ReasonSpareCapacity},
+		{"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2", scaling.ReasonSpareCapacity},
+		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
+		{"a silent replica is full", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:9", scaling.ReasonPodsNotReady},
+		{"just after growth", votes(11, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
+		{"the readings are older than the last change", votes(5, scaling.Shrink, fleet{"a", 10, 5, 9, ordered(9, time.Second), 0}), nil, "a:9", scaling.ReasonSteady},
+		{"nothing known", votes(5, scaling.Unknown, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:9", scaling.ReasonNoData},
+		{"paused", votes(100, scaling.Grow, fleet{"a", 10, 5, 2, func(v *scaling.Variant, _ *scaling.Past) { v.Paused = true }, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:18", scaling.ReasonDemand},
+		{"a move pays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
+		{"a move does not pay", votes(10, scaling.Shrink, fleet{"a", 45, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"a move right after a change", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, ordered(3, 9*time.Minute), 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"costs that say nothing", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"a ceiling binds", votes(10, scaling.Grow, fleet{"a", 10, 5, 2, nil, 0}), func(v *Votes) {
+			v.Analyses[0].Ceilings = []scaling.Ceiling{{Name: "batch", Demand: 100, Variants: []scaling.Limit{{Variant: v.Snapshot.Variants[0].Key, PerReplica: 20}}}}
+		}, "a:5", scaling.ReasonDemand},
+		{"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), func(v *Votes) { v.Analyses[0].FromReplicas = true }, "a:4", scaling.ReasonInTransition},
+		{"a demand read off replicas waits while a queue drains", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}), func(v *Votes) { v.Analyses[0].FromReplicas, v.Draining = true, true }, "a:4", scaling.ReasonSteady},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.change != nil {
+				tc.change(&tc.in)
+			}
+			got, reason := shown(Cover(tc.in))
+			if got != tc.want || reason != tc.reason {
+				t.Errorf("got %s, %s, want %s, %s", got, reason, tc.want, tc.reason)
+			}
+		})
+	}
+}
+
+// shown is the targets in one line, and the reason of the first change.
+func shown(decisions []scaling.Decision) (string, scaling.Reason) {
+	var out []string
+	var reason scaling.Reason
+	for _, d := range decisions {
+		out = append(out, fmt.Sprintf("%s:%d", d.Variant.Name, d.Target()))
+		for _, s := range d.Steps {
+			if s.From != s.To && s.Reason != scaling.ReasonInTransition && s.Reason != scaling.ReasonOtherVariant && s.Reason != scaling.ReasonTargetNotMoving && reason == "" {
+				reason = s.Reason
+			}
+		}
+	}
+	if reason == "" && len(decisions) > 0 {
+		reason = decisions[0].Steps[0].Reason
+	}
+	return strings.Join(out, " "), reason
+}
+
+func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		second float64 // demand of the second analyzer, of which a replica carries 3
+		signal scaling.Signal
+		unit   scaling.Unit
+		want   string
+	}{
+		{"both have too much", 6, scaling.Shrink, scaling.UnitTokens, "a:3"}, // 6 <= 0.9 x 3 x 3; 10 <= 0.9 x 5 x 3
+		{"one has enough", 15, scaling.Steady, scaling.UnitTokens, "a:6"},
+		{"one knows nothing now", 0, scaling.Unknown, scaling.UnitTokens, "a:6"},
+		{"one has too little", 28, scaling.Grow, scaling.UnitTokens, "a:10"},
+		{"the spare capacity asks for one more", 40, scaling.Grow, scaling.UnitReplicas, "a:7"},
+		{"the spare capacity doubts what it sees", 40, scaling.Steady, scaling.UnitReplicas, "a:6"},
+		{"the demand of one binds", 12, scaling.Shrink, scaling.UnitTokens, "a:5"}, // 12 <= 0.9 x 3 x 5
+	} {
+		in := votes(10, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0})
+		other := in.Analyses[0]
+		other.Analyzer, other.Demand, other.Signal, other.Unit = "tokens", tc.second, tc.signal, tc.unit
+		other.Variants = []scaling.Capacity{{Variant: in.Snapshot.Variants[0].Key, PerReplica: 3}}
+		in.Analyses = append(in.Analyses, other)
+		if got, reason := shown(Cover(in)); got != tc.want {
+			t.Errorf("%s: got %s (%s), want %s", tc.name, got, reason, tc.want)
+		}
+	}
+}
+
+func TestCoverNeverExceedsWhatTheDemandNeeds(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		demand := 100 * r.Float64()
+		var fleets []fleet
+		for i := range 1 + r.IntN(3) {
+			fleets = append(fleets, fleet{fmt.Sprint("v", i), float64(1 + r.IntN(30)), 1 + 10*r.Float64(), r.IntN(4), nil, 0})
+		}
+		in := votes(demand, scaling.Grow, fleets...)
+		decisions := Cover(in)
+		carried, before, weakest := 0.0, 0.0, 1e9
+		for i, d := range decisions {
+			carried += fleets[i].carries * float64(d.Target())
+			before += fleets[i].carries * float64(fleets[i].replicas)
+			if d.Target() > fleets[i].replicas {
+				weakest = min(weakest, fleets[i].carries)
+			}
+		}
+		if before < demand && (carried < demand-1e-6 || carried-weakest >= demand) {
+			t.Fatalf("seed %d: a demand of %g is carried by %g, before %g: %v", seed, demand, carried, before, decisions)
+		}
+		r.Shuffle(len(in.Snapshot.Variants), func(i, j int) {
+			v := in.Snapshot.Variants
+			v[i], v[j] = v[j], v[i]
+		})
+		if diff := cmp.Diff(decisions, Cover(in)); diff != "" {
+			t.Fatalf("seed %d: shuffled (-want +got):\n%s", seed, diff)
+		}
+	}
+}

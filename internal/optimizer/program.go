@@ -1,0 +1,198 @@
+package optimizer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// program is a small integer program: how many replicas of each variant carry
+// every demand at the least cost. Variants are in the order in which ties are
+// broken.
+//
+//	minimize    sum cost[v] n[v]
+//	subject to  sum carries[r][v] n[v] >= needs[r]   for every row r
+//	            sum n[v] >= total
+//	            least[v] <= n[v] <= most[v]
+type program struct {
+	cost        []float64 // of a replica, >= 0
+	least, most []int
+	carries     [][]float64 // by row, then variant; >= 0
+	needs       []float64   // by row
+	total       int
+}
+
+// nodeLimit ends the search. It counts steps and no time, so that the answer is
+// the same everywhere; four variants with a hundred replicas need a part of it.
+const nodeLimit = 200_000
+
+// solve returns the replicas of each variant: the cheapest, among those the
+// fewest, among those the most of the first variants. Where the search ends at
+// its limit, it is the best one found. It reports false where no choice carries
+// all.
+func (p program) solve() ([]int, bool) {
+	s := search{program: p, nodes: nodeLimit, n: slices.Clone(p.least), residual: slices.Clone(p.needs), missing: p.total}
+	for r := range s.residual {
+		for v, n := range p.least {
+			s.residual[r] -= p.carries[r][v] * float64(n)
+		}
+	}
+	for v, n := range p.least {
+		s.missing -= n
+		s.spent += p.cost[v] * float64(n)
+		s.replicas += n
+	}
+	if s.begin(); s.best == nil {
+		return nil, false
+	}
+	s.from(0)
+	return s.best, true
+}
+
+// search is a branch and bound over the variants in order, most replicas first.
+type search struct {
+	program
+	n        []int
+	residual []float64 // what is still to be carried, by row
+	missing  int       // replicas still to be had
+	spent    float64
+	replicas int
+	nodes    int
+
+	best         []int
+	bestCost     float64
+	bestReplicas int
+}
+
+// slack keeps rounding from asking for one replica more.
+const slack = 1e-9
+
+// done reports whether everything is carried.
+func (s *search) done() bool {
+	return s.missing <= 0 && !slices.ContainsFunc(s.residual, func(r float64) bool { return r > slack })
+}
+
+// from chooses the replicas of variant v and all after it.
+func (s *search) from(v int) {
+	s.nodes--
+	if s.done() {
+		s.keep()
+		return
+	}
+	if v == len(s.cost) || s.hopeless(v) {
+		return
+	}
+	for extra := s.useful(v); extra >= 0 && s.nodes > 0; extra-- {
+		s.add(v, extra)
+		s.from(v + 1)
+		s.add(v, -extra)
+	}
+}
+
+// add adds replicas of v, or takes them away.
+func (s *search) add(v, extra int) {
+	s.n[v] += extra
+	s.missing -= extra
+	s.replicas += extra
+	s.spent += s.cost[v] * float64(extra)
+	for r := range s.residual {
+		s.residual[r] -= s.carries[r][v] * float64(extra)
+	}
+}
+
+// useful is how many replicas of v are of any use: those with which it carries
+// all that is left by itself.
+func (s *search) useful(v int) int {
+	most, use := s.most[v]-s.n[v], max(0, s.missing)
+	for r, left := range s.residual {
+		if left > slack && s.carries[r][v] > 0 {
+			use = max(use, ceil(left/s.carries[r][v]))
+		}
+	}
+	return min(most, use)
+}
+
+// hopeless reports whether variants v and after cannot lead to anything better
+// than the best one found: each row costs at least what its most efficient
+// variant asks for it.
+func (s *search) hopeless(v int) bool {
+	leastCost, leastReplicas := 0.0, max(0, s.missing)
+	for r, left := range s.residual {
+		if left <= slack {
+			continue
+		}
+		price, part, reach := math.Inf(1), 0.0, 0.0
+		for w := v; w < len(s.n); w++ {
+			if c := s.carries[r][w]; c > 0 && s.most[w] > s.n[w] {
+				price = min(price, s.cost[w]/c)
+				part = max(part, c)
+				reach += c * float64(s.most[w]-s.n[w])
+			}
+		}
+		if reach < left-slack {
+			return true
+		}
+		leastCost = max(leastCost, left*price)
+		leastReplicas = max(leastReplicas, ceil(left/part))
+	}
+	bound := s.spent + leastCost
+	tie := slack * max(1, s.bestCost)
+	return bound > s.bestCost+tie || bound > s.bestCost-tie && s.replicas+leastReplicas > s.bestReplicas
+}
+
+// keep remembers the present choice where it is better than the best one.
+func (s *search) keep() {
+	tie := slack * max(1, s.bestCost)
+	better := s.best == nil || s.spent < s.bestCost-tie || s.spent <= s.bestCost+tie &&
+		(s.replicas < s.bestReplicas || s.replicas == s.bestReplicas && slices.Compare(s.n, s.best) > 0)
+	if better {
+		s.best, s.bestCost, s.bestReplicas = slices.Clone(s.n), s.spent, s.replicas
+	}
+}
+
+// begin finds choices to start from, if there are any: one variant after the other carries what is
+// left, the most efficient first, once with each variant at the head.
+func (s *search) begin() {
+	order := make([]int, len(s.cost))
+	for v := range order {
+		order[v] = v
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.price(a), s.price(b)) })
+	for _, head := range order {
+		s.fill(append([]int{head}, order...))
+	}
+}
+
+// price is what v asks for carrying the whole of what it carries best.
+func (s *search) price(v int) float64 {
+	part := 0.0
+	for r, left := range s.residual {
+		if left > slack {
+			part += min(1, s.carries[r][v]/left)
+		}
+	}
+	return s.cost[v] / part // +Inf, or NaN which sorts first, without use: fill adds none
+}
+
+// fill tries one choice and takes it back.
+func (s *search) fill(order []int) {
+	added := make([]int, len(s.n))
+	for _, v := range order {
+		if extra := s.useful(v); extra > 0 {
+			s.add(v, extra)
+			added[v] += extra
+		}
+	}
+	if s.done() {
+		s.keep()
+	}
+	for v, extra := range added {
+		s.add(v, -extra)
+	}
+}
+
+// ceil rounds up, forgiving a rounding error, to at most replicasAtMost.
+func ceil(x float64) int { return int(min(math.Ceil(x-slack*max(1, x)), replicasAtMost)) }
+
+// replicasAtMost is beyond any variant: an estimate that asks for more is wrong.
+const replicasAtMost = 10_000

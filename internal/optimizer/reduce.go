@@ -1,0 +1,146 @@
+package optimizer
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
+)
+
+const (
+	// fillSettled is how full, as a part of what they carry, the replicas that stay
+	// may be after a reduction.
+	fillSettled = 0.9
+	// fillGrown is the same where the last change of the model was growth. A load
+	// that was measured 10 % too high when it grew and is measured 10 % too low now
+	// is at 0.9/1.1 = 0.82 of what was too little: noise of that size does not make
+	// the fleet go up and down.
+	fillGrown = 0.8
+	// restBeforeMove is for how long nothing of the model must have changed before
+	// replicas move to cheaper variants: a move costs a start-up, and is for
+	// savings that last.
+	restBeforeMove = 10 * time.Minute
+)
+
+// reduce gives up what is not needed, or moves to cheaper variants.
+func (c cover) reduce() []scaling.Decision {
+	in := Input{Snapshot: c.Snapshot, Analysis: c.vote, History: c.History}
+	if why := notYet(in, c.variants); why != "" {
+		detail := c.vote.Detail
+		if c.vote.Signal == scaling.Shrink {
+			detail += "; not reduced: " + why
+		}
+		return withheld(c.vote, c.stay(scaling.ReasonSteady, detail))
+	}
+	if decisions, cancelled := cancelOrder(c.variants, c.vote.Detail); cancelled {
+		return decisions
+	}
+	fill := fillSettled
+	if lastGrew(c.variants) {
+		fill = fillGrown
+	}
+	if fewer := c.fewer(fill); len(fewer) > 0 {
+		return each(c.variants, func(s standing) (int, scaling.Reason, string) {
+			if to, ok := fewer[s.Key]; ok {
+				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %d replicas the others are filled to %.0f %% at most", c.vote.Detail, s.base-to, 100*fill)
+			}
+			return s.base, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+		})
+	}
+	if more, saving := c.move(); len(more) > 0 {
+		return each(c.variants, func(s standing) (int, scaling.Reason, string) {
+			if to, ok := more[s.Key]; ok {
+				return to, scaling.ReasonCheaperMix, fmt.Sprintf("%s; once these replicas are Ready dearer ones can go, which saves %.3g an hour", c.vote.Detail, saving)
+			}
+			return s.base, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+		})
+	}
+	return c.stay(scaling.ReasonSteady, fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%", c.vote.Detail, 100*fill))
+}
+
+// stay leaves every variant as it is.
+func (c cover) stay(reason scaling.Reason, detail string) []scaling.Decision {
+	return each(c.variants, func(s standing) (int, scaling.Reason, string) { return s.base, s.because(reason), detail })
+}
+
+// fewer returns the variants that give replicas up, with what they keep: the
+// cheapest part of the fleet that carries every demand filled as far as given.
+func (c cover) fewer(fill float64) map[scaling.VariantKey]int {
+	sorted := byCost(c.variants)
+	p := program{total: 1}
+	for _, s := range sorted {
+		least, most := s.sure(), s.sure()
+		if s.mayRelease() {
+			least = max(0, min(s.Bounds.Min, most))
+		}
+		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
+	}
+	p.rows(c.wanted, sorted, fill)
+	n, ok := p.solve()
+	if !ok {
+		return nil
+	}
+	out := map[scaling.VariantKey]int{}
+	for i, s := range sorted {
+		if n[i] < p.most[i] {
+			out[s.Key] = s.base - (p.most[i] - n[i])
+		}
+	}
+	return out
+}
+
+// move returns the variants that would have to grow for a cheaper fleet, with how
+// far, and what that saves per hour. A move must save more than a tenth of the
+// cost of what goes and of what comes, the published penalty of a transition.
+func (c cover) move() (map[scaling.VariantKey]int, float64) {
+	sorted := byCost(c.variants)
+	p := program{total: 1}
+	for _, s := range sorted {
+		if s.phase != settled && s.phase != frozen && s.phase != unreadable || s.decided && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove {
+			return nil, 0
+		}
+		least, most := s.sure(), s.sure()
+		if s.phase == settled {
+			least, most = min(s.Bounds.Min, s.base), s.base+s.room()
+		}
+		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
+	}
+	p.rows(c.wanted, sorted, fillGrown)
+	n, ok := p.solve()
+	if !ok {
+		return nil, 0
+	}
+	more := map[scaling.VariantKey]int{}
+	var come, gone float64
+	var sources []scaling.CostSource
+	for i, s := range sorted {
+		if s.phase != settled || n[i] == s.base {
+			continue
+		}
+		sources = append(sources, s.CostSource)
+		if n[i] > s.base {
+			more[s.Key] = n[i]
+			come += s.Cost * float64(n[i]-s.base)
+		} else {
+			gone += s.Cost * float64(s.base-n[i])
+		}
+	}
+	alike := !slices.ContainsFunc(sources, func(x scaling.CostSource) bool { return !x.Comparable(sources[0]) })
+	if saving := gone - come; alike && saving > core.MovePenalty*(gone+come) {
+		return more, saving
+	}
+	return nil, 0
+}
+
+// rows fills in the demands, to be carried by replicas that are filled so far.
+func (p *program) rows(wanted []demand, sorted []standing, fill float64) {
+	for _, d := range wanted {
+		row := make([]float64, 0, len(sorted))
+		for _, s := range sorted {
+			row = append(row, d.fill(fill)*d.part[s.Key])
+		}
+		p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
+	}
+}

@@ -1,0 +1,228 @@
+package optimizer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/solver"
+)
+
+// Contender is a limited model whose demand is known, with what it would have
+// without a limit.
+type Contender struct {
+	Votes     Votes
+	Decisions []scaling.Decision // of Cover
+	Rank      int                // 1 to 100, lower comes first
+}
+
+// shareWork ends the search for the best share: problems of one model solved. It
+// counts steps and no time, so that the answer is the same everywhere. Whatever is
+// found by then is at least as good as the greedy share.
+const shareWork = 20_000
+
+// Share lets limited models grow on other variants where the accelerators of the
+// cheapest do not suffice for all: it serves the most models of the most important
+// rank, then of the next, and among all ways to do so takes the cheapest. stock is
+// the accelerators by type that the contenders have or may get. It returns the
+// decisions of each contender, which are as they were where all of them fit.
+//
+// Only growth is shared out: nobody gives up here what he has. Nodes and quotas
+// are for the stage that grants it, and so is everything where the numbers are
+// beyond the solver's: a step then says which.
+func Share(contenders []Contender, stock map[string]int) [][]scaling.Decision {
+	out := make([][]scaling.Decision, len(contenders))
+	order := make([]int, 0, len(contenders))
+	for i, c := range contenders {
+		out[i] = c.Decisions
+		if len(c.wanted()) > 0 {
+			order = append(order, i)
+		}
+	}
+	if len(order) == 0 || fits(contenders, stock) {
+		return out
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return contenders[a].Votes.Snapshot.Model.Compare(contenders[b].Votes.Snapshot.Model)
+	})
+	solved, err := solve(contenders, order, stock)
+	for _, i := range order {
+		out[i] = contenders[i].shared(solved, err)
+	}
+	return out
+}
+
+// shares is what each variant of the contenders gets, and why the solver refused
+// others.
+type shares struct {
+	given   map[solver.Variant]int
+	refused map[solver.Variant]error
+}
+
+// solve finds the shares.
+func solve(contenders []Contender, order []int, stock map[string]int) (shares, error) {
+	system, constraints, err := problem(contenders, order, stock)
+	if err != nil {
+		return shares{}, err
+	}
+	exact, err := solver.NewMIPSolver(solver.MIPOptions{Mix: true, Policy: config.PolicyPriorityExhaustive, MaxWork: shareWork})
+	if err != nil {
+		return shares{}, err
+	}
+	solution, err := exact.Solve(system, constraints)
+	if err != nil {
+		return shares{}, err
+	}
+	out := shares{map[solver.Variant]int{}, map[solver.Variant]error{}}
+	for _, a := range solution.Assignments {
+		out.given[solver.Variant{Server: a.Server, Accelerator: a.Accelerator}] = a.Replicas
+	}
+	for _, short := range solution.Shortfalls {
+		for _, r := range short.Refused {
+			out.refused[solver.Variant{Server: r.Server, Accelerator: r.Accelerator}] = r.Err
+		}
+	}
+	return out, nil
+}
+
+// fits reports whether every contender can have what it would have without a
+// limit.
+func fits(contenders []Contender, stock map[string]int) bool {
+	needs := map[string]int{}
+	for _, c := range contenders {
+		for _, d := range c.Decisions {
+			if v, ok := c.variant(d.Variant); ok {
+				needs[v.Accelerator] += max(d.Target(), d.Current) * v.GPUsPerReplica
+			}
+		}
+	}
+	for on, n := range needs {
+		if n > stock[on] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c Contender) variant(key scaling.VariantKey) (scaling.Variant, bool) {
+	i := slices.IndexFunc(c.Votes.Snapshot.Variants, func(v scaling.Variant) bool { return v.Key == key })
+	if i < 0 {
+		return scaling.Variant{}, false
+	}
+	return c.Votes.Snapshot.Variants[i], true
+}
+
+func (c Contender) standings() []standing {
+	return standings(Input{Snapshot: c.Votes.Snapshot, History: c.Votes.History})
+}
+
+func (c Contender) wanted() []demand { return demands(c.Votes.Analyses, c.standings()) }
+
+// name is the contender in the solver's words, where variants are accelerators
+// and models are servers.
+func (c Contender) name() string { return c.Votes.Snapshot.Model.String() }
+
+// problem states the shares for the solver: a model asks for one whole, of which
+// a replica of each variant carries its part. Of several demands the part is that
+// of the one that it carries least of.
+func problem(contenders []Contender, order []int, stock map[string]int) (core.System, solver.Constraints, error) {
+	constraints := solver.Constraints{Limited: true, Stock: maps.Clone(stock), Bounds: map[solver.Variant]solver.Bounds{}}
+	for on, n := range constraints.Stock {
+		constraints.Stock[on] = max(0, n)
+	}
+	whole, err := wholeRate()
+	if err != nil {
+		return core.System{}, constraints, err
+	}
+	var parts core.Parts
+	classes := map[int]*core.ServiceClass{}
+	for _, i := range order {
+		c := contenders[i]
+		name, wanted := c.name(), c.wanted()
+		model := core.Model{Name: name}
+		for _, s := range c.standings() {
+			part := ample
+			for _, d := range wanted {
+				part = min(part, d.part[s.Key])
+			}
+			if part <= 0 || s.phase == unreadable {
+				continue
+			}
+			variant := s.Key.String()
+			gpus := max(1, s.GPUsPerReplica)
+			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
+			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: gpus, Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
+			most := s.counted() + s.room()
+			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: min(s.Bounds.Min, most), Max: most}
+		}
+		if classes[c.Rank] == nil {
+			classes[c.Rank] = &core.ServiceClass{Name: fmt.Sprint(c.Rank), Priority: c.Rank}
+		}
+		classes[c.Rank].Targets = append(classes[c.Rank].Targets, core.Target{Model: name})
+		parts.Models = append(parts.Models, model)
+		parts.Servers = append(parts.Servers, core.Server{
+			Name: name, Class: fmt.Sprint(c.Rank), Model: name, MaxBatch: 1, Load: core.Load{ArrivalRate: 1, OutputTokens: 1}, Current: c.current(),
+		})
+	}
+	for _, rank := range slices.Sorted(maps.Keys(classes)) {
+		parts.Classes = append(parts.Classes, *classes[rank])
+	}
+	system, err := core.NewSystem(parts, core.Correct)
+	return system, constraints, err
+}
+
+// wholeRate is how many requests/s a replica of the solver's queueing model serves
+// that takes one second for each: a little less than one, for its queue is finite.
+func wholeRate() (float64, error) {
+	q, err := analyzer.NewQueueAnalyzer(analyzer.Config{
+		MaxBatch: 1, MaxQueue: analyzer.QueuePerBatch, Service: analyzer.FourParameter{Alpha: 1000}, Size: analyzer.RequestSize{OutputTokens: 1},
+	})
+	if err != nil {
+		return 0, err
+	}
+	s, err := q.Size(analyzer.Targets{})
+	return s.Metrics.Throughput, err
+}
+
+// current is the variant with the most replicas, which the others move from.
+func (c Contender) current() core.Allocation {
+	var most core.Allocation
+	for _, s := range c.standings() {
+		if n := s.Replicas.Current; s.Replicas.Observed && n > most.Replicas {
+			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: n, Cost: s.Cost * float64(n)}
+		}
+	}
+	return most
+}
+
+// shared puts the shares of the solution in the place of growth. What the solver
+// refused, or could not solve, stays as it is and says so.
+func (c Contender) shared(solved shares, err error) []scaling.Decision {
+	out := make([]scaling.Decision, len(c.Decisions))
+	for i, d := range c.Decisions {
+		which := solver.Variant{Server: c.name(), Accelerator: d.Variant.String()}
+		v, _ := c.variant(d.Variant)
+		to := max(solved.given[which], min(d.Target(), c.Votes.History.Standing(v)))
+		why := err
+		if why == nil {
+			why = solved.refused[which]
+		}
+		switch {
+		case d.Fallback || v.Paused || !v.Replicas.Observed:
+			out[i] = d
+		case why != nil:
+			out[i] = d.Then(scaling.StageOptimize, d.Target(), scaling.ReasonShared, fmt.Sprintf("not shared out with other models: %v", why))
+		case to > d.Target():
+			out[i] = d.Then(scaling.StageOptimize, to, scaling.ReasonShared, fmt.Sprintf("accelerators of cheaper variants do not suffice for all who want them: %d replicas of this one are the share", to))
+		case to < d.Target():
+			out[i] = d.Then(scaling.StageOptimize, to, scaling.ReasonShared, fmt.Sprintf("%s accelerators do not suffice for all who want them: %d of %d replicas are the share", v.Accelerator, to, d.Target()))
+		default:
+			out[i] = d
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package optimizer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// contender is a model of a namespace, rank and demand on variants that are named
+// for their accelerators.
+func contender(namespace string, rank int, demand float64, fleets ...fleet) Contender {
+	in := votes(demand, scaling.Grow, fleets...)
+	move := func(k *scaling.VariantKey) { k.Namespace = namespace }
+	in.Snapshot.Model.Namespace, in.Analyses[0].Model.Namespace = namespace, namespace
+	history := scaling.History{}
+	for i := range in.Snapshot.Variants {
+		v := &in.Snapshot.Variants[i]
+		past := in.History[v.Key]
+		move(&v.Key)
+		v.Model, v.Accelerator = in.Snapshot.Model, strings.ToUpper(v.Key.Name)
+		move(&in.Analyses[0].Variants[i].Variant)
+		history[v.Key] = past
+	}
+	for i := range in.Snapshot.Replicas {
+		move(&in.Snapshot.Replicas[i].Variant)
+	}
+	in.History = history
+	return Contender{Votes: in, Decisions: Cover(in), Rank: rank}
+}
+
+func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
+	l40s := func(n int) fleet { return fleet{"l40s", 10, 5, n, nil, 0} }
+	h100 := func(n int) fleet { return fleet{"h100", 40, 12, n, nil, 0} }
+	for _, tc := range []struct {
+		name       string
+		stock      map[string]int
+		contenders []Contender
+		want       []string
+	}{
+		{"enough", map[string]int{"L40S": 8, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:8 h100:0"}},
+		{"another variant takes the rest", map[string]int{"L40S": 4, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:4 h100:2"}},
+		// Either needs 8. The one without another variant gets the cheap ones, although it is not the first.
+		{"who has no other variant comes first", map[string]int{"L40S": 9, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
+		{"the rank decides", map[string]int{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1", "l40s:8"}},
+		{"nobody gives up what he has", map[string]int{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for i, decisions := range Share(tc.contenders, tc.stock) {
+				targets := map[string]int{}
+				for _, d := range decisions {
+					targets[d.Variant.Name] = d.Target()
+				}
+				want := map[string]int{}
+				for field := range strings.FieldsSeq(tc.want[i]) {
+					name, n, _ := strings.Cut(field, ":")
+					var replicas int
+					if _, err := fmt.Sscan(n, &replicas); err != nil {
+						t.Fatal(err)
+					}
+					want[name] = replicas
+				}
+				if diff := cmp.Diff(want, targets); diff != "" {
+					t.Errorf("contender %d (-want +got):\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 41))
+		stock := map[string]int{"X": r.IntN(20), "Y": r.IntN(20)}
+		var contenders []Contender
+		for i := range 1 + r.IntN(4) {
+			x, y := r.IntN(4), r.IntN(3)
+			stock["X"] += x
+			stock["Y"] += y
+			contenders = append(contenders, contender(fmt.Sprint("ns", i), 1+r.IntN(3), 60*r.Float64(),
+				fleet{"x", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), x, nil, 0}, fleet{"y", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), y, nil, 0}))
+		}
+		shares := Share(contenders, stock)
+		grown := map[string]int{}
+		for _, decisions := range shares {
+			for _, d := range decisions {
+				grown[strings.ToUpper(d.Variant.Name)] += max(0, d.Target()-d.Current)
+				if d.Target() < d.Current {
+					t.Errorf("seed %d: %s gives up %d of %d", seed, d.Variant, d.Current-d.Target(), d.Current)
+				}
+			}
+		}
+		for on, n := range grown {
+			// What the lowest keep, higher ranks may ask for: the stage of capacity takes it back.
+			if n > stock[on] {
+				t.Errorf("seed %d: %d %s more, of %d that there are", seed, n, on, stock[on])
+			}
+		}
+		r.Shuffle(len(contenders), func(i, j int) {
+			contenders[i], contenders[j] = contenders[j], contenders[i]
+			shares[i], shares[j] = shares[j], shares[i]
+		})
+		if diff := cmp.Diff(shares, Share(contenders, stock)); diff != "" {
+			t.Fatalf("seed %d: shuffled (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+// TestNumbersBeyondTheSolverAreNamed: a cost that it refuses leaves everybody with
+// what he asks for.
+func TestNumbersBeyondTheSolverAreNamed(t *testing.T) {
+	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0})
+	for _, d := range Share([]Contender{c}, nil)[0] {
+		last := d.Steps[len(d.Steps)-1]
+		if d.Target() != 8 || last.Reason != scaling.ReasonShared || !strings.Contains(last.Detail, "1e+12") {
+			t.Errorf("%d replicas, %+v", d.Target(), last)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package saturation
+
+import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+
+// ceilings are the limits of a replica beside its KV cache, where they are known.
+// A replica is full when its memory is, or its batch, or the time in which it
+// computes prompts and outputs: short answers to long prompts fill the last long
+// before the first.
+func (m meter) ceilings() []scaling.Ceiling {
+	var out []scaling.Ceiling
+	if running, known := m.running(); known {
+		c := scaling.Ceiling{Name: "batch", Unit: scaling.UnitRequests, Demand: running / m.policy.ScaleUpThreshold}
+		for _, v := range m.variants {
+			if n := batch(v); n > 0 {
+				c.Variants = append(c.Variants, scaling.Limit{Variant: v.Key, PerReplica: n})
+			}
+		}
+		if len(c.Variants) > 0 {
+			out = append(out, c)
+		}
+	}
+	l := m.snap.Load
+	if l.ArrivalRate.Known() && l.InputTokens.Known() && l.OutputTokens.Known() {
+		c := scaling.Ceiling{Name: "prefill and decode", Unit: scaling.UnitRequestRate, Demand: l.ArrivalRate.Value / m.policy.ScaleUpThreshold}
+		input := l.InputTokens.Value * (1 - min(1, l.PrefixHits.Or(0)))
+		for _, v := range m.variants {
+			if rate := throughput(v, input, l.OutputTokens.Value); rate > 0 {
+				c.Variants = append(c.Variants, scaling.Limit{Variant: v.Key, PerReplica: rate})
+			}
+		}
+		if len(c.Variants) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// batch is how many requests a replica computes together, 0 where that is not
+// known.
+func batch(v scaling.Variant) float64 {
+	if v.Limits.MaxBatch > 0 {
+		return float64(v.Limits.MaxBatch)
+	}
+	return float64(v.Profile.MaxBatchSize)
+}
+
+// throughput is how many requests/s a full batch completes, by the profile; 0
+// where that is not known.
+func throughput(v scaling.Variant, input, output float64) float64 {
+	n, p := batch(v), v.Profile
+	if !p.Usable() || n <= 0 {
+		return 0
+	}
+	total := p.Gamma + p.Delta*input*n + max(0, output-1)*(p.Alpha+p.Beta*n)
+	if total <= 0 {
+		return 0
+	}
+	return 1000 * n / total
+}

@@ -1,0 +1,94 @@
+package engineargs
+
+import (
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// The defaults of vLLM, as published.
+const (
+	defaultBlockSize = 16
+	defaultMaxSeqs   = 256
+	defaultMemory    = 0.9
+	defaultKVType    = "auto"
+	batchedTokensV1  = 8192
+	batchedTokensV0  = 2048
+	envV1            = "VLLM_USE_V1"
+	disabled         = "0"
+)
+
+// Arguments are those of a vLLM server that say how much a replica can do.
+type Arguments struct {
+	GPUMemoryUtilization float64 // ratio in (0, 1]
+	BlockSize            int     // tokens in a block of the KV cache
+	KVCacheType          string  // "auto" for that of the model
+	TensorParallelSize   int     // accelerators over which a model is spread
+	BlocksOverride       int     // blocks of the KV cache, 0 where the engine counts them
+	MaxModelLength       int     // tokens of a request, 0 where the model says
+	MaxBatchedTokens     int     // tokens of a step as given, 0 if not
+	MaxSequences         int     // requests of a batch
+	ChunkedPrefill       bool
+	EnforceEager         bool
+	V1                   bool // the engine of today, in the place of the one before it
+	// Invalid lists the flags whose values cannot be read, in their order. Their
+	// defaults hold.
+	Invalid []string
+}
+
+// BatchedTokens are the tokens of a step: as given, else the engine's default.
+func (a Arguments) BatchedTokens() int {
+	switch {
+	case a.MaxBatchedTokens > 0:
+		return a.MaxBatchedTokens
+	case a.ChunkedPrefill && a.V1:
+		return batchedTokensV1
+	case a.ChunkedPrefill:
+		return batchedTokensV0
+	}
+	return max(a.MaxModelLength, batchedTokensV0)
+}
+
+// Limits are what the arguments bound.
+func (a Arguments) Limits() scaling.EngineLimits {
+	return scaling.EngineLimits{BatchTokens: a.BatchedTokens(), MaxBatch: a.MaxSequences}
+}
+
+// Parse reads the command and the arguments of a container whose environment has
+// VLLM_USE_V1 set to v1, or not at all for "".
+func Parse(command, args []string, v1 string) Arguments {
+	a := Arguments{
+		GPUMemoryUtilization: defaultMemory, BlockSize: defaultBlockSize, KVCacheType: defaultKVType, TensorParallelSize: 1,
+		MaxSequences: defaultMaxSeqs, V1: strings.TrimSpace(v1) != disabled,
+	}
+	words := split(append(append([]string{}, command...), args...))
+	for _, w := range words {
+		if value, ok := strings.CutPrefix(w, envV1+"="); ok { // set on the command line of a shell
+			a.V1 = value != disabled
+		}
+	}
+	a.ChunkedPrefill = a.V1
+	for i := 0; i < len(words); i++ {
+		flag, value, given := strings.Cut(words[i], "=")
+		if !strings.HasPrefix(flag, "-") {
+			continue
+		}
+		f, known := flags[name(flag)]
+		if !known {
+			continue
+		}
+		if !given && !f.alone && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") {
+			i++
+			value = words[i]
+		}
+		if !f.set(&a, value) {
+			a.Invalid = append(a.Invalid, flag)
+		}
+	}
+	return a
+}
+
+// name is the name of a flag as it is looked up.
+func name(flag string) string {
+	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "_", "-")
+}

@@ -1,0 +1,118 @@
+package engineargs
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// TestGoldenArguments reads the recorded cases where they are.
+func TestGoldenArguments(t *testing.T) {
+	dir := os.Getenv("WVA_SHARED")
+	if dir == "" {
+		t.Skip("WVA_SHARED is not set")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "golden", "saturation.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Area, Case, ID   string
+		Inputs, Expected json.RawMessage
+	}
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, c := range cases {
+		if c.Area != "vllm-args" {
+			continue
+		}
+		read++
+		var in struct {
+			V1            string `json:"VLLM_USE_V1"`
+			Command, Args []string
+		}
+		type expected struct {
+			BlockSize, EffectiveMaxBatchedTokens, MaxModelLen, MaxNumBatchedTokens, MaxNumSeqs int
+			NumGpuBlocksOverride, TensorParallelSize                                           int
+			ChunkedPrefillEnabled, EnforceEager, IsV1Engine                                    bool
+			GpuMemoryUtilization                                                               float64
+			KvCacheDtype                                                                       string
+		}
+		var want expected
+		if err := json.Unmarshal(c.Inputs, &in); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(c.Expected, &want); err != nil {
+			t.Fatal(err)
+		}
+		a := Parse(in.Command, in.Args, in.V1)
+		got := expected{
+			a.BlockSize, a.BatchedTokens(), a.MaxModelLength, a.MaxBatchedTokens, a.MaxSequences, a.BlocksOverride,
+			a.TensorParallelSize, a.ChunkedPrefill, a.EnforceEager, a.V1, a.GPUMemoryUtilization, a.KVCacheType,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.ID, c.Case, diff)
+		}
+	}
+	if read == 0 {
+		t.Error("no case was read")
+	}
+}
+
+func TestArgumentsAreReadInEveryShape(t *testing.T) {
+	limits := func(tokens, batch int) scaling.EngineLimits {
+		return scaling.EngineLimits{BatchTokens: tokens, MaxBatch: batch}
+	}
+	for _, tc := range []struct {
+		name          string
+		command, args []string
+		v1            string
+		want          scaling.EngineLimits
+	}{
+		{"nothing", nil, nil, "", limits(8192, 256)},
+		{"the last of two wins", nil, []string{"--max-num-seqs", "8", "--max-num-seqs=16"}, "", limits(8192, 16)},
+		{"a shell's string", []string{"/bin/sh", "-c"}, []string{`vllm serve "meta/x y" --max-num-seqs=32 --max-num-batched-tokens '4096'`}, "", limits(4096, 32)},
+		{"a shell's string over lines", []string{"bash", "-lc", "vllm serve m \\\n  --max-num-seqs 12"}, nil, "", limits(8192, 12)},
+		{"the variable in a shell's string", []string{"sh", "-c", "VLLM_USE_V1=0 vllm serve m --max-model-len 9000"}, nil, "", limits(9000, 256)},
+		{"numbers in short", nil, []string{"--max-num-batched-tokens=16K", "--max-num-seqs", "1k"}, "", limits(16384, 1000)},
+		{"chunks on the engine before", nil, []string{"--enable-chunked-prefill"}, "0", limits(2048, 256)},
+		{"no chunks", nil, []string{"--no-enable-chunked-prefill", "--max-model-len=4096"}, "", limits(4096, 256)},
+		{"no chunks, said by a value", nil, []string{"--enable-chunked-prefill=False"}, "", limits(2048, 256)},
+		{"a flag without its value", nil, []string{"--max-num-seqs", "--enforce-eager"}, "", limits(8192, 256)},
+		{"a flag at the end", nil, []string{"--max-num-seqs"}, "", limits(8192, 256)},
+	} {
+		if got := Parse(tc.command, tc.args, tc.v1).Limits(); got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestValuesThatCannotBeReadAreNamed(t *testing.T) {
+	got := Parse(nil, []string{"--max-num-seqs=many", "--block-size", "-3", "--gpu-memory-utilization=1.5", "--max-model-len=0", "--enforce-eager=maybe"}, "")
+	want := []string{"--max-num-seqs", "--block-size", "--gpu-memory-utilization", "--max-model-len", "--enforce-eager"}
+	if diff := cmp.Diff(want, got.Invalid); diff != "" {
+		t.Errorf("invalid (-want +got):\n%s", diff)
+	}
+	if got.MaxSequences != 256 || got.BlockSize != 16 || got.GPUMemoryUtilization != 0.9 {
+		t.Errorf("defaults do not hold: %+v", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("--max-num-seqs=8", "sh", "0")
+	f.Add(`vllm serve --max-num-batched-tokens '4k`, "-c", "")
+	f.Fuzz(func(t *testing.T, first, second, v1 string) {
+		a := Parse([]string{second}, []string{first, second, first}, v1)
+		l := a.Limits()
+		if l.BatchTokens < 1 || l.MaxBatch < 1 || a.BlockSize < 1 || !(a.GPUMemoryUtilization > 0 && a.GPUMemoryUtilization <= 1) {
+			t.Errorf("out of range: %+v", a)
+		}
+	})
+}

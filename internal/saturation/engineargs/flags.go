@@ -1,0 +1,148 @@
+package engineargs
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// flag is how one flag is read. set reports whether the value is acceptable.
+type flag struct {
+	alone bool // a flag that needs no value
+	set   func(a *Arguments, value string) bool
+}
+
+// flags are those that are read, by name; the short ones as vLLM has them.
+var flags = map[string]flag{
+	"gpu-memory-utilization": {set: func(a *Arguments, v string) bool {
+		n, err := strconv.ParseFloat(v, 64)
+		ok := err == nil && n > 0 && n <= 1
+		if ok {
+			a.GPUMemoryUtilization = n
+		}
+		return ok
+	}},
+	"block-size":                {set: count(func(a *Arguments) *int { return &a.BlockSize })},
+	"num-gpu-blocks-override":   {set: count(func(a *Arguments) *int { return &a.BlocksOverride })},
+	"max-model-len":             {set: count(func(a *Arguments) *int { return &a.MaxModelLength })},
+	"max-num-batched-tokens":    {set: count(func(a *Arguments) *int { return &a.MaxBatchedTokens })},
+	"max-num-seqs":              {set: count(func(a *Arguments) *int { return &a.MaxSequences })},
+	"tensor-parallel-size":      {set: count(func(a *Arguments) *int { return &a.TensorParallelSize })},
+	"tp":                        {set: count(func(a *Arguments) *int { return &a.TensorParallelSize })},
+	"kv-cache-dtype":            {set: func(a *Arguments, v string) bool { a.KVCacheType = v; return v != "" }},
+	"enable-chunked-prefill":    {alone: true, set: truth(true, func(a *Arguments) *bool { return &a.ChunkedPrefill })},
+	"no-enable-chunked-prefill": {alone: true, set: truth(false, func(a *Arguments) *bool { return &a.ChunkedPrefill })},
+	"enforce-eager":             {alone: true, set: truth(true, func(a *Arguments) *bool { return &a.EnforceEager })},
+	"no-enforce-eager":          {alone: true, set: truth(false, func(a *Arguments) *bool { return &a.EnforceEager })},
+}
+
+// count reads a whole number of 1 or more.
+func count(at func(*Arguments) *int) func(*Arguments, string) bool {
+	return func(a *Arguments, value string) bool {
+		n, ok := whole(value)
+		if ok {
+			*at(a) = n
+		}
+		return ok
+	}
+}
+
+// truth reads a flag that stands alone, or has true or false after an equals sign.
+func truth(alone bool, at func(*Arguments) *bool) func(*Arguments, string) bool {
+	return func(a *Arguments, value string) bool {
+		switch strings.ToLower(value) {
+		case "", "true", "1":
+			*at(a) = alone
+		case "false", "0":
+			*at(a) = !alone
+		default:
+			return false
+		}
+		return true
+	}
+}
+
+// multiples are what a number may end in: small letters are powers of 1000, large
+// ones of 1024.
+var multiples = map[byte]float64{
+	'k': 1e3, 'm': 1e6, 'g': 1e9, 't': 1e12,
+	'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40,
+}
+
+// whole reads a number of 1 to 2^31-1, such as 4096, 4k or 4.5K.
+func whole(text string) (int, bool) {
+	if text == "" {
+		return 0, false
+	}
+	factor, digits := 1.0, text
+	if m, ok := multiples[text[len(text)-1]]; ok {
+		factor, digits = m, text[:len(text)-1]
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	n = math.Floor(n * factor)
+	if err != nil || !(n >= 1 && n <= math.MaxInt32) {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// split takes apart what is handed to a shell: a word with blanks in it that
+// follows -c, with quotes and backslashes as a shell reads them.
+func split(words []string) []string {
+	out := make([]string, 0, len(words))
+	for i, w := range words {
+		if i > 0 && isShellFlag(words[i-1]) {
+			out = append(out, shellWords(w)...)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// isShellFlag reports whether a word is a shell's -c, alone or with others such
+// as -lc.
+func isShellFlag(w string) bool {
+	return len(w) >= 2 && w[0] == '-' && w[1] != '-' && strings.HasSuffix(w, "c") && !strings.ContainsAny(w, "= ")
+}
+
+// shellWords splits at blanks outside of quotes.
+func shellWords(line string) []string {
+	var out []string
+	var word strings.Builder
+	begun := false
+	quote := rune(0)
+	escaped := false
+	end := func() {
+		if begun {
+			out = append(out, word.String())
+		}
+		word.Reset()
+		begun = false
+	}
+	for _, r := range line {
+		switch {
+		case escaped:
+			if r != '\n' { // a line that goes on
+				word.WriteRune(r)
+				begun = true
+			}
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped = true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+		case strings.ContainsRune(" \t\n;&|", r):
+			end()
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	end()
+	return out
+}

@@ -1,0 +1,179 @@
+package saturation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// fullAtMost is how many observations of full replicas are kept, published.
+	fullAtMost = 10
+	// forgetFull and forgetSize are after how long without any replica what was
+	// seen of a variant is forgotten, published: the load that filled it has changed
+	// by then, and after a week so may have the engine.
+	forgetFull = 24 * time.Hour
+	forgetSize = 7 * 24 * time.Hour
+)
+
+// capacities returns what one replica of each variant holds, in the order of the
+// variants, and fills in what is to be remembered.
+func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]scaling.TokenCapacity) []scaling.Capacity {
+	out := make([]scaling.Capacity, 0, len(m.variants))
+	for _, v := range m.variants {
+		known := m.forget(past[v.Key].Capacity)
+		c, known := m.capacity(v, known)
+		remember[v.Key] = known
+		out = append(out, c)
+	}
+	for i, c := range out {
+		if c.PerReplica == 0 {
+			out[i] = m.borrowed(i, out)
+		}
+	}
+	return out
+}
+
+// forget drops what is too old to be trusted.
+func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
+	switch age := m.snap.At.Sub(known.At); {
+	case age > forgetSize:
+		return scaling.TokenCapacity{}
+	case age > forgetFull:
+		known.Full = nil
+	}
+	return known
+}
+
+// capacity is the median over the replicas of v of what each holds: the part of
+// its KV cache that the policy allows, or what its compute does, whichever is
+// less. Without replicas it is what was last seen.
+func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling.Capacity, scaling.TokenCapacity) {
+	var sizes, full []float64
+	for _, s := range m.samples {
+		if s.Variant != v.Key || size(s) <= 0 {
+			continue
+		}
+		sizes = append(sizes, math.Floor(size(s)*m.policy.KVCacheThreshold))
+		if tokens, ok := m.whenFull(v, s); ok {
+			full = append(full, tokens)
+		}
+	}
+	c := scaling.Capacity{Variant: v.Key}
+	if len(sizes) == 0 {
+		if known.PerReplica > 0 {
+			c.PerReplica, c.Source = known.PerReplica, "as last seen of the variant"
+		}
+		return c, known
+	}
+	if len(full) > 0 {
+		known.Full = observed(known.Full, m.length(), median(full))
+	}
+	compute, source := m.compute(v, known)
+	for i, memory := range sizes {
+		sizes[i] = min(memory, compute)
+	}
+	c.PerReplica, c.Source = median(sizes), fmt.Sprintf("%.0f %% of the KV cache", 100*m.policy.KVCacheThreshold)
+	if c.PerReplica == compute {
+		c.Source = source
+	}
+	known.PerReplica, known.At = c.PerReplica, m.snap.At
+	return c, known
+}
+
+// whenFull returns what a replica holds while its queue is full: more requests do
+// not get in, so that it holds no more. Replicas that were just started fill up
+// first and say nothing.
+func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bool) {
+	kv, queue, ok := latest(s)
+	young := !v.Replicas.NewestReady.IsZero() && m.snap.At.Sub(v.Replicas.NewestReady) < m.snap.Window
+	if !ok || young || queue.Or(0) < math.Floor(m.policy.QueueLengthThreshold) || s.QueueLength.Or(0) < math.Floor(m.policy.QueueLengthThreshold) {
+		return 0, false
+	}
+	tokens := math.Round(min(1, kv.Or(0)) * size(s))
+	return tokens, tokens > 0
+}
+
+// compute is how many tokens are in the KV cache when the compute of a replica is
+// full: the mean of what was seen, else what the arguments of its engine imply,
+// else no limit. Each step computes one token of every request in the batch, and
+// the prompts of those that take the place of the ones that end:
+//
+//	n (input / output) + n = tokens of a step,  n <= requests of a batch
+func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64, string) {
+	for _, f := range known.Full {
+		if f.Length == m.length() {
+			sum := 0.0
+			for _, tokens := range f.Tokens {
+				sum += tokens
+			}
+			return sum / float64(len(f.Tokens)), fmt.Sprintf("what replicas held with a full queue, seen %d times", len(f.Tokens))
+		}
+	}
+	input, output := m.snap.Load.InputTokens.Or(0), m.snap.Load.OutputTokens.Or(0)
+	if v.Limits.BatchTokens <= 0 || v.Limits.MaxBatch <= 0 || output <= 0 {
+		return math.Inf(1), ""
+	}
+	n := min(float64(v.Limits.BatchTokens)*output/(input+output), float64(v.Limits.MaxBatch))
+	return math.Floor(n * (input + output/2)), "the tokens of a step and the requests of a batch"
+}
+
+// borrowed is the capacity of a variant that was never seen: that of another with
+// as many accelerators of the same type and the same engine arguments.
+func (m meter) borrowed(i int, capacities []scaling.Capacity) scaling.Capacity {
+	v, c := m.variants[i], capacities[i]
+	for j, other := range m.variants {
+		if capacities[j].PerReplica > 0 && j != i && v.Accelerator != "" && other.Accelerator == v.Accelerator &&
+			other.GPUsPerReplica == v.GPUsPerReplica && other.Limits == v.Limits {
+			c.PerReplica, c.Source = capacities[j].PerReplica, "as of "+other.Key.Name+", which is alike"
+			return c
+		}
+	}
+	c.Source = "no replica was ever seen"
+	return c
+}
+
+// length is the class of the output lengths, as published.
+func (m meter) length() string {
+	switch output := m.snap.Load.OutputTokens.Or(0); {
+	case output < 100:
+		return "short"
+	case output < 500:
+		return "medium"
+	}
+	return "long"
+}
+
+// observed returns the observations with one more. The given ones stay as they
+// are.
+func observed(full []scaling.FullAt, length string, tokens float64) []scaling.FullAt {
+	out := slices.Clone(full)
+	i, found := slices.BinarySearchFunc(out, length, func(f scaling.FullAt, l string) int {
+		switch {
+		case f.Length < l:
+			return -1
+		case f.Length > l:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return slices.Insert(out, i, scaling.FullAt{Length: length, Tokens: []float64{tokens}})
+	}
+	kept := append(slices.Clone(out[i].Tokens), tokens)
+	out[i].Tokens = kept[max(0, len(kept)-fullAtMost):]
+	return out
+}
+
+// median is the middle value, or the whole part of the mean of the two.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return math.Floor((sorted[n/2-1] + sorted[n/2]) / 2)
+}

@@ -1,0 +1,160 @@
+package saturation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// TokensName is the name of the token capacity analyzer in an Analysis.
+const TokensName = "tokens"
+
+// TokenView is the token capacity analysis of one model, and what is to be
+// remembered of its variants for the next.
+type TokenView struct {
+	Analysis scaling.Analysis
+	Capacity map[scaling.VariantKey]scaling.TokenCapacity
+}
+
+// Tokens says how many tokens the requests of a model need in KV caches, and how
+// many a replica of each variant holds. past is what was remembered of the
+// variants. The Signal is Unknown where no replica reports the size of its cache,
+// and nothing of that is remembered.
+func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History) TokenView {
+	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
+	m := meter{snap: snap, policy: p, variants: variants, samples: snap.Sorted()}
+	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
+	capacities := m.capacities(past, view.Capacity)
+	view.Analysis = m.analyze(capacities)
+	return view
+}
+
+// meter reads tokens off one Snapshot.
+type meter struct {
+	snap     scaling.Snapshot
+	policy   TokenPolicy
+	variants []scaling.Variant       // sorted by key
+	samples  []scaling.ReplicaSample // sorted by variant, pod
+}
+
+func (m meter) analyze(capacities []scaling.Capacity) scaling.Analysis {
+	p := m.policy
+	a := scaling.Analysis{Model: m.snap.Model, Analyzer: TokensName, Unit: scaling.UnitTokens, Reason: scaling.ReasonNoData}
+	measured := slices.ContainsFunc(m.samples, func(s scaling.ReplicaSample) bool { return s.KVCacheUsage.Known() && size(s) > 0 })
+	if !measured {
+		a.Detail = "no replica reports its KV cache usage and the size of its KV cache"
+		if why := silence(m.snap, len(m.samples)); m.snap.Fault != "" || len(m.samples) == 0 {
+			a.Detail = why
+		}
+		return a
+	}
+	need := m.demand(capacities)
+	a.Demand, a.FromReplicas, a.Fill = need/p.ScaleUpThreshold, true, p.ScaleDownBoundary/p.ScaleUpThreshold
+	used := map[scaling.VariantKey]float64{}
+	for _, s := range m.samples {
+		used[s.Variant] += m.held(s)
+	}
+	for i, v := range m.variants {
+		per := capacities[i].PerReplica
+		supply := per * float64(v.Replicas.Ready)
+		a.Supply += supply
+		a.Anticipated += per * float64(v.Replicas.Current)
+		if supply > 0 {
+			capacities[i].Utilization = used[v.Key] / supply
+		}
+	}
+	a.Variants = capacities
+	a.Ceilings = m.ceilings()
+	a.Signal, a.Reason, a.Detail = m.direction(a, need)
+	a.Detail += stuck(m.snap, m.samples)
+	return a
+}
+
+// direction weighs the demand against what there is and what was ordered.
+func (m meter) direction(a scaling.Analysis, need float64) (scaling.Signal, scaling.Reason, string) {
+	standing := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
+		need, a.Supply, a.Anticipated, 100*m.policy.ScaleUpThreshold)
+	switch {
+	case a.Demand > a.Anticipated:
+		return scaling.Grow, scaling.ReasonSaturated, standing
+	case a.Demand >= a.Supply:
+		return scaling.Steady, scaling.ReasonSteady, standing
+	}
+	if doubt := doubtReduction(m.samples); doubt != "" {
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + doubt
+	}
+	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+}
+
+// demand is the number of tokens that the requests need.
+//
+// What waits is charged with its input tokens, as published, and what waits at
+// the gateway with its output too. A queue that builds up while replicas are too
+// few says how long that has lasted rather than how many are missing, so that it
+// counts only as far as arrivals bear it out: by Little's law
+//
+//	resident = arrival rate x output tokens x ITL x (input + output / 2)
+//
+// and one replica on top, to work it off. Where arrivals are not known, it counts
+// for as many tokens as the Ready replicas hold.
+func (m meter) demand(capacities []scaling.Capacity) float64 {
+	held, waiting, largest, supply := 0.0, m.gateway(), 0.0, 0.0
+	for _, s := range m.samples {
+		held += m.held(s)
+		_, queue, _ := m.read(s)
+		waiting += queue.Or(0) * math.Floor(m.snap.Load.InputTokens.Or(0))
+	}
+	for i, c := range capacities {
+		largest = max(largest, c.PerReplica)
+		supply += c.PerReplica * float64(m.variants[i].Replicas.Ready)
+	}
+	if resident, known := m.resident(); known {
+		return held + min(waiting, max(0, resident-held)+m.policy.ScaleUpThreshold*largest)
+	}
+	return held + min(waiting, m.policy.ScaleUpThreshold*supply)
+}
+
+// resident is how many tokens are in KV caches while replicas keep up with what
+// arrives; false where that is not known.
+func (m meter) resident() (float64, bool) {
+	running, ok := m.running()
+	l := m.snap.Load
+	return running * (l.InputTokens.Or(0) + l.OutputTokens.Or(0)/2), ok
+}
+
+// running is how many requests are computed together while replicas keep up with
+// what arrives, by Little's law; false where that is not known.
+func (m meter) running() (float64, bool) {
+	l := m.snap.Load
+	if !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() || !l.ITL.Known() {
+		return 0, false
+	}
+	return l.ArrivalRate.Value * l.OutputTokens.Value * l.ITL.Value / 1000, true
+}
+
+// gateway is what the requests held before any replica will need.
+func (m meter) gateway() float64 {
+	l := m.snap.Load
+	return l.GatewayQueue.Or(0) * (l.InputTokens.Or(0)*(1-min(1, l.PrefixHits.Or(0))) + l.OutputTokens.Or(0))
+}
+
+// held is the number of tokens in a replica's KV cache.
+func (m meter) held(s scaling.ReplicaSample) float64 {
+	usage, _, _ := m.read(s)
+	return math.Round(min(1, usage.Or(0)) * size(s))
+}
+
+// read returns a replica's load over the window; at its last scrape where the
+// fleet is younger than the window, since a peak of before tells of fewer
+// replicas.
+func (m meter) read(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	if newest := newestReady(m.variants); !newest.IsZero() && m.snap.At.Sub(newest) < m.snap.Window {
+		return latest(s)
+	}
+	return peak(s)
+}
+
+// size is the size of a replica's KV cache in tokens, 0 where it is not known.
+func size(s scaling.ReplicaSample) float64 { return s.KVCapacity.Or(0) }

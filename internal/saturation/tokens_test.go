@@ -1,0 +1,307 @@
+package saturation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// tokenCase is one recorded decision of the published token capacity analyzer.
+type tokenCase struct {
+	Area, Case, ID string
+	Tolerance      float64 `json:"tolerance_rel"`
+	Inputs         struct {
+		Config   TokenPolicy
+		Replicas []struct {
+			Accelerator, Pod, Variant                          string
+			AvgInputTokens, AvgOutputTokens, Cost, QueueLength float64
+			TokensInUse, TotalKVCapacityTokens                 float64
+		}
+		States []struct {
+			Variant          string
+			Current, Pending int
+		}
+	}
+	Expected struct {
+		Decisions                map[string]struct{ Target int }
+		TotalDemand, TotalSupply float64
+		Variants                 []struct {
+			Variant            string
+			PerReplicaCapacity float64
+		}
+	}
+}
+
+// snapshot is the case as this project would see it, with its mean lengths.
+func (c tokenCase) snapshot() scaling.Snapshot {
+	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute}
+	for _, s := range c.Inputs.States {
+		v := scaling.Variant{
+			Key: variantKey(s.Variant), Model: snap.Model, Bounds: scaling.Unbounded(), GPUsPerReplica: 1,
+			Replicas: scaling.ReplicaCounts{Observed: true, Current: s.Current, Ready: s.Current - s.Pending, Pending: s.Pending},
+		}
+		for _, r := range c.Inputs.Replicas {
+			if r.Variant == s.Variant {
+				v.Cost, v.Accelerator = r.Cost, r.Accelerator
+			}
+		}
+		snap.Variants = append(snap.Variants, v)
+	}
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	for _, r := range c.Inputs.Replicas {
+		usage := fresh(r.TokensInUse / max(1, r.TotalKVCapacityTokens))
+		snap.Load.InputTokens, snap.Load.OutputTokens = fresh(r.AvgInputTokens), fresh(r.AvgOutputTokens)
+		snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
+			Pod: r.Pod, Variant: variantKey(r.Variant), Ready: true, KVCapacity: fresh(r.TotalKVCapacityTokens),
+			KVCacheUsage: usage, KVCacheUsageNow: usage, QueueLength: fresh(r.QueueLength), QueueLengthNow: fresh(r.QueueLength),
+		})
+	}
+	return snap
+}
+
+// TestGoldenTokens reads the recorded cases where they are. Nothing deviates;
+// required and spare capacity, which this project does not compute, show in the
+// decisions.
+func TestGoldenTokens(t *testing.T) {
+	dir := os.Getenv("WVA_SHARED")
+	if dir == "" {
+		t.Skip("WVA_SHARED is not set")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "golden", "saturation.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, raw := range all {
+		var head struct{ Area string }
+		if err := json.Unmarshal(raw, &head); err != nil || head.Area != "saturation-v2" {
+			continue
+		}
+		var c tokenCase
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatal(err)
+		}
+		read++
+		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+			snap := c.snapshot()
+			view := Tokens(snap, c.Inputs.Config, nil)
+			a := view.Analysis
+			near(t, "demand", a.Demand*c.Inputs.Config.ScaleUpThreshold, c.Expected.TotalDemand, c.Tolerance)
+			near(t, "supply", a.Supply, c.Expected.TotalSupply, c.Tolerance)
+			for i, want := range c.Expected.Variants {
+				if a.Signal == scaling.Unknown {
+					break // nothing is said of a replica without a known KV cache
+				}
+				equal(t, "variant", a.Variants[i].Variant.Name, want.Variant)
+				near(t, "capacity of "+want.Variant, a.Variants[i].PerReplica, want.PerReplicaCapacity, c.Tolerance)
+			}
+			got := map[string]int{}
+			for _, d := range optimizer.Cover(optimizer.Votes{Snapshot: snap, Analyses: []scaling.Analysis{a}}) {
+				got[d.Variant.Name] = d.Target()
+			}
+			want := map[string]int{}
+			for name, d := range c.Expected.Decisions {
+				want[name] = d.Target
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("targets (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if read == 0 {
+		t.Error("no case was read")
+	}
+}
+
+// tokenSnapshot is a variant with replicas of 10,000 tokens, each with so much in
+// use and so many waiting, prompts of 1000 tokens and answers of 200.
+func tokenSnapshot(usage, queue float64, replicas int) scaling.Snapshot {
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute, Variants: []scaling.Variant{
+		{Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas}},
+	}}
+	snap.Load.InputTokens, snap.Load.OutputTokens = fresh(1000), fresh(200)
+	for i := range replicas {
+		snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
+			Pod: fmt.Sprint("v", i), Variant: variantKey("v"), Ready: true, KVCapacity: fresh(10_000),
+			KVCacheUsage: fresh(usage), KVCacheUsageNow: fresh(usage), QueueLength: fresh(queue), QueueLengthNow: fresh(queue),
+		})
+	}
+	return snap
+}
+
+func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		snap   scaling.Snapshot
+		change func(*scaling.Snapshot)
+		past   scaling.TokenCapacity
+		want   float64
+	}{
+		{"memory", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{}, 8000},
+		{"what a full replica holds", tokenSnapshot(0.3, 5, 1), nil, scaling.TokenCapacity{}, 3000},
+		{"not while the replica is new", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = goldenNow }, scaling.TokenCapacity{}, 8000},
+		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Tokens: []float64{4000, 5000}}}}, 4500},
+		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Tokens: []float64{4000}}}}, 8000},
+		{"too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow.Add(-25 * time.Hour), Full: []scaling.FullAt{{Length: "medium", Tokens: []float64{4000}}}}, 8000},
+		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
+		{"many requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} }, scaling.TokenCapacity{}, 8000},
+		// n = min(30*200/1200, 64) = 5.
+		{"few tokens of a step", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} }, scaling.TokenCapacity{}, 5500},
+		{"few requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} }, scaling.TokenCapacity{}, 4400},
+	} {
+		if tc.change != nil {
+			tc.change(&tc.snap)
+		}
+		view := Tokens(tc.snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: tc.past}})
+		if got := view.Analysis.Variants[0]; got.PerReplica != tc.want || got.Source == "" {
+			t.Errorf("%s: got %+v, want %g", tc.name, got, tc.want)
+		}
+		if got := view.Capacity[variantKey("v")]; got.PerReplica != tc.want || !got.At.Equal(goldenNow) {
+			t.Errorf("%s: remembers %+v", tc.name, got)
+		}
+	}
+}
+
+func TestVariantAtZeroIsKnownFromItsPastOrItsLike(t *testing.T) {
+	snap := tokenSnapshot(0.9, 0, 1)
+	like := scaling.Variant{Key: variantKey("w"), Accelerator: "A100", GPUsPerReplica: 1, Replicas: scaling.ReplicaCounts{Observed: true}}
+	other := like
+	other.Key, other.Accelerator = variantKey("x"), "H100"
+	snap.Variants = append(snap.Variants, like, other)
+	per := func(h scaling.History) []float64 {
+		var out []float64
+		for _, c := range Tokens(snap, DefaultTokens(), h).Analysis.Variants {
+			out = append(out, c.PerReplica)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]float64{8000, 8000, 0}, per(nil)); diff != "" {
+		t.Errorf("never seen (-want +got):\n%s", diff)
+	}
+	seen := scaling.History{
+		variantKey("w"): {Capacity: scaling.TokenCapacity{PerReplica: 5000, At: goldenNow.Add(-6 * 24 * time.Hour)}},
+		variantKey("x"): {Capacity: scaling.TokenCapacity{PerReplica: 9000, At: goldenNow.Add(-8 * 24 * time.Hour)}},
+	}
+	if diff := cmp.Diff([]float64{8000, 5000, 0}, per(seen)); diff != "" {
+		t.Errorf("seen within a week, and before (-want +got):\n%s", diff)
+	}
+}
+
+func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	need := func(queue, rate float64) float64 {
+		snap := tokenSnapshot(0.5, queue, 1)
+		if rate > 0 {
+			snap.Load.ArrivalRate, snap.Load.ITL = fresh(rate), fresh(50)
+		}
+		return Tokens(snap, DefaultTokens(), nil).Analysis.Demand * 0.85
+	}
+	for _, tc := range []struct {
+		queue, rate, want float64
+	}{
+		{0, 0, 5000},
+		{3, 0, 8000},          // 3 prompts of 1000
+		{4000, 0, 9250},       // as much as the one Ready replica holds, 0.85 x 5000: with a full queue it holds no more
+		{3, 1, 8000},          // one replica on top of what arrives would be more
+		{4000, 1, 15250},      // resident: 1 x 200 x 0.05 x 1100 = 11,000
+		{4_000_000, 1, 15250}, // however long it has built up
+	} {
+		if got := need(tc.queue, tc.rate); math.Abs(got-tc.want) > 1e-6 {
+			t.Errorf("queue %g, rate %g: %g tokens, want %g", tc.queue, tc.rate, got, tc.want)
+		}
+	}
+}
+
+func TestReplicaIsFullWhenItsComputeIs(t *testing.T) {
+	snap := tokenSnapshot(0.05, 0, 1)
+	snap.Load.ArrivalRate, snap.Load.ITL = scaling.Measured(9, scaling.Fresh), scaling.Measured(30, scaling.Fresh)
+	snap.Variants[0].Profile = scaling.Profile{Source: "x", Alpha: 10, Beta: 0.1, Gamma: 5, Delta: 0.01, MaxBatchSize: 32}
+	a := Tokens(snap, DefaultTokens(), nil).Analysis
+	// prefill and decode: 5 + 0.01 x 1000 x 32 + 199 x 13.2 = 2951.8 ms for 32 requests.
+	want := []scaling.Ceiling{
+		{Name: "batch", Unit: scaling.UnitRequests, Demand: 9 * 200 * 0.030 / 0.85, Variants: []scaling.Limit{{Variant: variantKey("v"), PerReplica: 32}}},
+		{Name: "prefill and decode", Unit: scaling.UnitRequestRate, Demand: 9 / 0.85, Variants: []scaling.Limit{{Variant: variantKey("v"), PerReplica: 32 / 2.9518}}},
+	}
+	if diff := cmp.Diff(want, a.Ceilings, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Errorf("ceilings (-want +got):\n%s", diff)
+	}
+	if a.Signal == scaling.Grow {
+		t.Fatal("the memory alone calls for growth: the case shows nothing")
+	}
+	if d := optimizer.Cover(optimizer.Votes{Snapshot: snap, Analyses: []scaling.Analysis{a}})[0]; d.Target() != 2 {
+		t.Errorf("%d replicas (%+v), want 2: 54/0.85 requests of 32 each", d.Target(), d.Steps)
+	}
+}
+
+func TestMemoryOfFullReplicasIsBounded(t *testing.T) {
+	h := scaling.History{}
+	for i := range 40 {
+		snap := tokenSnapshot(0.3+0.01*float64(i%20), 9, 2)
+		snap.At = goldenNow.Add(time.Duration(i) * time.Minute)
+		before := cmp.Diff(nil, h)
+		view := Tokens(snap, DefaultTokens(), h)
+		if cmp.Diff(nil, h) != before {
+			t.Fatal("the history was changed")
+		}
+		h = scaling.History{variantKey("v"): {Capacity: view.Capacity[variantKey("v")]}}
+	}
+	if got := h[variantKey("v")].Capacity.Full; len(got) != 1 || len(got[0].Tokens) != 10 {
+		t.Errorf("remembers %+v", got)
+	}
+}
+
+func checkTokens(t *testing.T, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 29))
+	reading := func(most float64) scaling.Reading {
+		return scaling.Measured(most*r.Float64()*float64(r.IntN(3)), scaling.Freshness(max(0, r.IntN(9)-4)))
+	}
+	snap := tokenSnapshot(0.5, 1, r.IntN(4))
+	snap.Load = scaling.Load{ArrivalRate: reading(20), InputTokens: reading(3000), OutputTokens: reading(900), ITL: reading(80), GatewayQueue: reading(50), PrefixHits: reading(1)}
+	for i := range snap.Replicas {
+		s := &snap.Replicas[i]
+		s.KVCacheUsage, s.KVCacheUsageNow, s.QueueLength, s.QueueLengthNow, s.KVCapacity = reading(1), reading(1), reading(20), reading(20), reading(1e5)
+	}
+	view := Tokens(snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: scaling.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}})
+	want, err := json.Marshal(view.Analysis) // refuses what is not finite
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if a := view.Analysis; a.Demand < 0 || a.Supply < 0 || a.Anticipated < a.Supply || a.Detail == "" || a.Reason == "" {
+		t.Errorf("seed %d: %s", seed, want)
+	}
+	for _, s := range snap.Replicas {
+		if view.Analysis.Signal == scaling.Shrink && (s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh) {
+			t.Errorf("seed %d: shrinks on %s and %s", seed, s.KVCacheUsage, s.QueueLength)
+		}
+	}
+}
+
+func TestTokenAnalysesAreFinite(t *testing.T) {
+	for seed := range uint64(1500) {
+		if checkTokens(t, seed); t.Failed() {
+			return
+		}
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(checkTokens)
+}

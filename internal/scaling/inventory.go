@@ -1,0 +1,36 @@
+package scaling
+
+import "time"
+
+// Inventory is the stock of accelerators that pods can be placed on: of nodes
+// that are Ready and not cordoned, minus what every pod of the cluster asks for.
+// The zero value is unknown, which is not the same as none.
+type Inventory struct {
+	Known  bool        `json:"known"`
+	At     time.Time   `json:"at,omitzero"`
+	Groups []NodeGroup `json:"groups,omitempty"` // sorted by Accelerator, Name
+}
+
+// NodeGroup is the nodes of one group with one type of accelerator.
+type NodeGroup struct {
+	Accelerator string `json:"accelerator"` // canonical type
+	Name        string `json:"name"`        // of the group, "" where nodes have none
+	Total       int    `json:"total"`       // accelerators, in use or not
+	// Free lists the nodes that have any left, sorted by GPUs. A replica has all
+	// its accelerators on one node: eight nodes with one each hold no replica of 8.
+	Free []FreeNodes `json:"free,omitempty"`
+}
+
+// FreeNodes are nodes with equally many free accelerators.
+type FreeNodes struct {
+	GPUs  int `json:"gpus"`  // free on each, >= 1
+	Nodes int `json:"nodes"` // how many such nodes there are, >= 1
+}
+
+// Quota is the number of accelerators of a type that a namespace owns. A pair
+// without a Quota is not limited by one.
+type Quota struct {
+	Namespace   string `json:"namespace"`
+	Accelerator string `json:"accelerator"` // canonical type
+	GPUs        int    `json:"gpus"`        // >= 0
+}

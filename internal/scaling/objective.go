@@ -1,0 +1,27 @@
+package scaling
+
+// Objective is what requests of a model should meet. The zero value is that of
+// a model without one.
+type Objective struct {
+	Class string `json:"class,omitempty"` // name of the service class, "" for none
+	// Priority is 1 to 100, lower is more important; 0 is that of no class and
+	// comes last.
+	Priority int     `json:"priority,omitempty"`
+	TTFT     float64 `json:"ttft,omitempty"` // ms, waiting included; 0 is no objective
+	ITL      float64 `json:"itl,omitempty"`  // ms; 0 is no objective
+}
+
+// Set reports whether there is anything to meet.
+func (o Objective) Set() bool { return o.TTFT > 0 || o.ITL > 0 }
+
+// lowestPriority is that of a model without a class, as of a class without a
+// priority.
+const lowestPriority = 100
+
+// Rank orders models by importance: 1 to 100, lower first.
+func (o Objective) Rank() int {
+	if o.Priority <= 0 {
+		return lowestPriority
+	}
+	return o.Priority
+}
