@@ -14,7 +14,7 @@ import (
 )
 
 // Cycle is one pass over the cluster through its ports. All fields but Policy
-// are required. It is not safe for concurrent use: one loop owns it.
+// and Archive are required. It is not safe for concurrent use: one loop owns it.
 type Cycle struct {
 	// Process is the name of this process in the ids of its cycles; see NewProcess.
 	Process   string
@@ -27,6 +27,8 @@ type Cycle struct {
 	// Policy returns how fast the decisions of a model may change. Nil means that
 	// nothing limits it.
 	Policy func(scaling.ModelKey) constrain.Policy
+	// Archive is given every case that was decided. Nil keeps none.
+	Archive Archive
 
 	count  int64
 	faults map[scaling.ModelKey]string // of the last cycle, "" where there was none
@@ -43,7 +45,10 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("cycle", this)
 	ctx = logr.NewContext(ctx, log)
 	start := c.Clock.Now()
-	fleet, err := c.Cluster.Fleet(ctx, start)
+	// A decision goes by the wall clock alone: only that survives a restart, or is
+	// in a record.
+	now := start.Round(0)
+	fleet, err := c.Cluster.Fleet(ctx, now)
 	if err != nil {
 		return fmt.Errorf("observing the fleet in cycle %s: %w", this, err)
 	}
@@ -52,12 +57,16 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
 	history := c.Recorder.History()
-	verdict := Decide(Case{Now: start, Snapshots: snapshots, Policies: c.policies(snapshots), History: history}, c.Analyze)
+	from := Case{Now: now, Snapshots: snapshots, Policies: c.policies(snapshots), History: history}
+	verdict := Decide(from, c.Analyze)
 	record := scaling.Record{
 		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
 	}
 	c.Recorder.Record(record)
+	if c.Archive != nil {
+		c.Archive.Keep(Decided{Cycle: this, Interval: interval, Case: from, Plan: verdict.Plan})
+	}
 	report(log, history, record)
 	c.reportFaults(log, snapshots)
 	if err := c.Actuator.Apply(ctx, record); err != nil {

@@ -1,0 +1,136 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// check returns a *FieldError for what no cycle can have seen, and a decision
+// could make nothing of.
+func (c Cycle) check() error {
+	if c.Now.IsZero() {
+		return &FieldError{Path: "now", Problem: "is missing: the instant of the decision"}
+	}
+	models, variants := map[scaling.ModelKey]bool{}, map[scaling.VariantKey]bool{}
+	for i, s := range c.Snapshots {
+		at := fmt.Sprintf("snapshots[%d]", i)
+		if err := named(at+".model", "id", s.Model.Namespace, s.Model.ID); err != nil {
+			return err
+		}
+		if models[s.Model] {
+			return &FieldError{Path: at + ".model", Problem: fmt.Sprintf("%s has a snapshot before", s.Model)}
+		}
+		models[s.Model] = true
+		for j, v := range s.Variants {
+			if err := checkVariant(fmt.Sprintf("%s.variants[%d]", at, j), s.Model, v); err != nil {
+				return err
+			}
+			if variants[v.Key] {
+				return &FieldError{Path: fmt.Sprintf("%s.variants[%d].key", at, j), Problem: fmt.Sprintf("%s is there before", v.Key)}
+			}
+			variants[v.Key] = true
+		}
+		for j, r := range s.Replicas {
+			if !slices.ContainsFunc(s.Variants, func(v scaling.Variant) bool { return v.Key == r.Variant }) {
+				return &FieldError{
+					Path:    fmt.Sprintf("%s.replicas[%d].variant", at, j),
+					Problem: fmt.Sprintf("%s is not among the variants of the snapshot", r.Variant),
+				}
+			}
+		}
+	}
+	if err := c.checkConfiguration(); err != nil {
+		return err
+	}
+	return c.checkHistory()
+}
+
+// checkConfiguration checks what was in force, as checkHistory.
+func (c Cycle) checkConfiguration() error {
+	for _, key := range slices.SortedFunc(maps.Keys(c.Configuration), scaling.ModelKey.Compare) {
+		at, p := fmt.Sprintf("configuration[%s]", key), c.Configuration[key].Saturation
+		if err := named(at+".model", "id", key.Namespace, key.ID); err != nil {
+			return err
+		}
+		for _, threshold := range []struct {
+			name  string
+			value float64
+		}{
+			{"kvCacheThreshold", p.KVCacheThreshold},
+			{"queueLengthThreshold", p.QueueLengthThreshold},
+			{"kvSpareTrigger", p.KVSpareTrigger},
+			{"queueSpareTrigger", p.QueueSpareTrigger},
+		} {
+			if !(threshold.value >= 0) || math.IsInf(threshold.value, 1) {
+				return &FieldError{Path: at + ".saturation." + threshold.name, Problem: fmt.Sprintf("want 0 or more, found %g", threshold.value)}
+			}
+		}
+	}
+	return nil
+}
+
+func checkVariant(at string, model scaling.ModelKey, v scaling.Variant) error {
+	if err := named(at+".key", "name", v.Key.Namespace, v.Key.Name); err != nil {
+		return err
+	}
+	if v.Model != model {
+		return &FieldError{Path: at + ".model", Problem: fmt.Sprintf("want that of the snapshot, %s, found %s", model, v.Model)}
+	}
+	if !(v.Cost >= 0) || math.IsInf(v.Cost, 1) {
+		return &FieldError{Path: at + ".cost", Problem: fmt.Sprintf("want 0 or more, found %g", v.Cost)}
+	}
+	return checkCounts(at+".replicas", v.Replicas)
+}
+
+// checkHistory checks what is remembered. Its entries have no place but their
+// key, which stands for the index in a path.
+func (c Cycle) checkHistory() error {
+	for _, key := range slices.SortedFunc(maps.Keys(c.History), scaling.VariantKey.Compare) {
+		at, past := fmt.Sprintf("history[%s]", key), c.History[key]
+		if err := named(at+".variant", "name", key.Namespace, key.Name); err != nil {
+			return err
+		}
+		if err := checkCount(at+".desired", past.Desired); err != nil {
+			return err
+		}
+		if err := checkCounts(at+".counts", past.Counts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkCounts(at string, r scaling.ReplicaCounts) error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}} {
+		if err := checkCount(at+"."+n.name, n.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkCount refuses what the Kubernetes API has no number of replicas for.
+func checkCount(at string, n int) error {
+	if n < 0 || n > math.MaxInt32 {
+		return &FieldError{Path: at, Problem: fmt.Sprintf("want a number of replicas, 0 to %d, found %d", math.MaxInt32, n)}
+	}
+	return nil
+}
+
+// named refuses a key with a part missing.
+func named(at, second, namespace, name string) error {
+	switch {
+	case namespace == "":
+		return &FieldError{Path: at + ".namespace", Problem: "is missing"}
+	case name == "":
+		return &FieldError{Path: at + "." + second, Problem: "is missing"}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package record
+
+import (
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Format is the version of the format that this package writes, and the only one
+// that it reads.
+const Format = 1
+
+// Cycle is one cycle: the case that was decided, and the plan. It is a value
+// that nobody modifies.
+type Cycle struct {
+	// Format is the version of the format; left out, it is that of the reader.
+	Format int `json:"format"`
+	// Cycle names the cycle, "" for a case that somebody wrote.
+	Cycle scaling.CycleID `json:"cycle,omitempty"`
+	// Build is the version of the program that decided.
+	Build string `json:"build,omitempty"`
+	// Interval is the time that was planned until the next cycle, 0 where only a
+	// change brings one.
+	Interval time.Duration `json:"interval,omitempty"`
+	// Now is the instant of the decision. Required.
+	Now time.Time `json:"now"`
+	// Configuration is what was in force for each model. A model without an entry
+	// has the default thresholds and no limit of pace.
+	Configuration map[scaling.ModelKey]Policy `json:"configuration"`
+	// Snapshots is what was known, one entry for each model.
+	Snapshots []scaling.Snapshot `json:"snapshots"`
+	// History is what was remembered of each variant before the decision.
+	History scaling.History `json:"history"`
+	// Plan is what was decided, nil in a case that is still to be decided.
+	Plan *scaling.Plan `json:"plan,omitempty"`
+}
+
+// Policy is the configuration of one model.
+type Policy struct {
+	// Saturation holds the thresholds of the spare capacity analysis. Those that
+	// are left out have their defaults.
+	Saturation saturation.Policy `json:"saturation"`
+	// Pacing is how fast the decisions of the model may change.
+	Pacing constrain.Policy `json:"pacing"`
+}
+
+// Thresholds returns the thresholds by which a model is analyzed.
+func (c Cycle) Thresholds(model scaling.ModelKey) saturation.Policy {
+	if p, ok := c.Configuration[model]; ok {
+		return p.Saturation
+	}
+	return saturation.Default()
+}
+
+// Build returns the version of the running program, as the go command stamped
+// it: that of the module or a pseudo-version of the commit, "(devel)" or
+// "unknown" where it stamped none.
+func Build() string { return build() }
+
+var build = sync.OnceValue(func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+})

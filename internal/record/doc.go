@@ -1,0 +1,28 @@
+// Package record is cycles in a file and back: everything that a decision
+// depended on, beside what was decided, so that it can be decided again.
+//
+// A Cycle is one line of JSON. Append writes it, Decode reads it, and between
+// the two nothing is lost: Decode(Append(c)) is c, down to the difference between
+// a list that is empty and none, apart from the monotonic clock and the location
+// of its times. Equal cycles are equal bytes, whatever the order of a map. The
+// members are those of the types in internal/scaling, by their JSON names; a
+// member that is added there is carried without a change here. What JSON cannot
+// say, or says badly, has a form of its own:
+//
+//	Reading         0.25 while Fresh, nothing while Absent, else "stale" or {"value":0.25,"state":"aging"}
+//	Freshness       a word
+//	time.Duration   text, such as "1m30s"
+//	time.Time       RFC 3339 in UTC; a zero time is left out
+//	Bounds          no max where there is none
+//	NaN, infinities "NaN", "+Inf", "-Inf"
+//	a map           a list of objects, each with its key as one member, in the order of the keys
+//
+// Decode is as strict as a reader of something that people write can be: a field
+// that does not exist, or holds the wrong thing, is named with its path.
+//
+// A File takes cycles without ever waiting for a disk, and keeps the latest of
+// them within a bound.
+//
+// The package decides nothing; see internal/engines/cycle for Decide. What users
+// read of the format is docs/reference/record.md, with its JSON schema beside it.
+package record
