@@ -1,7 +1,6 @@
 package v1alpha1_test
 
 import (
-	"context"
 	"maps"
 	"os"
 	"os/exec"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,12 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
 
 // TestOnAPIServer holds on a real API server what the tests beside it hold with
 // its libraries, and what those cannot show. Its parts share one local cluster.
 func TestOnAPIServer(t *testing.T) {
-	c := connect(t)
+	c := &cluster{apitest.Start(t)}
 	t.Run("ValidationExamples", c.validationExamples)
 	t.Run("Manifests", c.manifests)
 	t.Run("Spec", c.spec)
@@ -35,41 +34,14 @@ func TestOnAPIServer(t *testing.T) {
 }
 
 // cluster is a local cluster under test.
-type cluster struct {
-	*testbed.Bed
-	root string
-}
-
-// connect brings a local cluster up, or skips the test where it is not built.
-func connect(t *testing.T) *cluster {
-	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, ".local", "bin", "localcluster")); err != nil {
-		t.Skip("no built local cluster: run make localcluster")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: t.TempDir(), Out: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return &cluster{Bed: bed, root: root}
-}
+type cluster struct{ *testbed.Bed }
 
 // kubectl runs a kubectl command in the root of the repository and returns what
 // it wrote, errors last.
 func (c *cluster) kubectl(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.State.Kubectl, args...)
-	cmd.Dir, cmd.Env = c.root, append(os.Environ(), "KUBECONFIG="+c.State.Kubeconfig)
+	cmd.Dir, cmd.Env = c.Root, append(os.Environ(), "KUBECONFIG="+c.State.Kubeconfig)
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }

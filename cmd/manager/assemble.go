@@ -61,7 +61,8 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	settings := &inForce{process: process, level: on.level}
 	book := ledger.New()
-	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book), settings))
+	around := &explaining{}
+	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book, around), settings))
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +76,10 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok
 	}
+	policies := policies{store: store, classes: fleet.ClassRefs}
+	*around = explaining{policies: policies, scalers: fleet.Scalers, objects: mgr.GetClient()}
 	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: fleet.HasObjective,
+		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective,
 		surroundings: surroundings{
 			log: log, cluster: fleet,
 			observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
@@ -90,21 +93,23 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	exports := &external.Store{}
 	act := actuator.New(instruments, exports, book)
-	analyze := enginesaturation.Analyzer(func(m scaling.ModelKey) saturation.Policy { return store.Snapshot().Policy(m).Saturation })
+	saturationOf := func(m scaling.ModelKey) saturation.Policy { return policies.of(m).Saturation }
+	analyze := enginesaturation.Analyzer(saturationOf)
 	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
 		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Memory: book,
 		Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
 	})
+	once := &cycle.Cycle{
+		Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Recorder: book, Actuator: act,
+		Policy: func(m scaling.ModelKey) constrain.Policy { return pacing(policies.of(m)) },
+	}
 	runnables := []manager.Runnable{
 		configuration,
 		controller.NewTriggers(mgr.GetCache(), settings.cycles.Trigger, settings.meter.forget),
 		&loop{
 			log: log, executor: settings.cycles, instruments: instruments, actuator: act, reader: served, memory: book, configured: configuration.Synced,
-			cycle: &cycle.Cycle{
-				Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-				Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Recorder: book, Actuator: act,
-				Policy: func(m scaling.ModelKey) constrain.Policy { return pacing(store.Snapshot().Policy(m)) },
-			},
+			cycle: once,
 		},
 		leading(settings.meter.run),
 		settings.fetching.run(log),
@@ -116,13 +121,21 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		}
 		runnables = append(runnables, everywhere{server})
 	}
+	if process.Recording.File != "" {
+		recording, err := newRecording(process.Recording, log, instruments, saturationOf)
+		if err != nil {
+			return nil, err
+		}
+		recording.of(once)
+		runnables = append(runnables, leading(recording.file.Run))
+	}
 	for _, r := range runnables {
 		if err := mgr.Add(r); err != nil {
 			return nil, fmt.Errorf("building the manager: %w", err)
 		}
 	}
 	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Configured: configuration,
+		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Configured: configuration, Classes: fleet,
 		Events: mgr.GetEventRecorder(eventSource),
 	})
 	return mgr, status.SetupWithManager(mgr)

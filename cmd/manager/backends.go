@@ -81,7 +81,7 @@ func newPrometheus(s surroundings) (backend, error) {
 		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
 		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
 		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
-		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, MaxBytes: int64(p.MaxResponseBytes),
+		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
 		OnWarning: func(ask query.Question, warnings []string) {
 			s.log.V(1).Info("query answered with warnings", "query", ask.String(), "reason", warnings)
 		},

@@ -9,8 +9,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +35,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
 
 const (
@@ -60,6 +58,10 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("BadContentIsNamedAndMended", s.badContent)
 	t.Run("UnitCostsAreTheCostsOfReplicas", s.unitCosts)
 	t.Run("AnExcludedNamespaceIsLeftAlone", s.excluded)
+	t.Run("AConfigMapOf10000KeysIsReadAndItsBadEntryNamed", s.hugeConfigMaps)
+	t.Run("DurationsOutOfRangeAreNamed", s.badDurations)
+	t.Run("TheSecondOfTwoClassesWithOneModelIsNamed", s.twoClasses)
+	t.Run("EachConditionIsShownWithItsReason", s.conditions)
 }
 
 // stage is an API server with a fleet, and what a manager does to it.
@@ -99,26 +101,10 @@ func (l *lines) with(text string) []string {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, ".local", "bin", "localcluster")); err != nil {
-		t.Skip("no built local cluster: run make localcluster")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: t.TempDir(), Out: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	bed := apitest.Start(t)
 	t.Setenv("KUBECONFIG", bed.State.Kubeconfig)
 	s := &stage{log: &lines{}}
+	var err error
 	if s.kube, err = newConnection(&config.Operator{RESTClientTimeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
@@ -323,9 +309,15 @@ func (s *stage) settle(t *testing.T) {
 
 func (s *stage) eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
+	s.eventuallyOr(t, func() string { return what }, holds)
+}
+
+// eventuallyOr is eventually for what is said only once it is known to be missing.
+func (s *stage) eventuallyOr(t *testing.T, what func() string, holds func() bool) {
+	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not so in time: %s; log:\n%s", what, strings.Join(s.log.with(""), ""))
+			t.Fatalf("not so in time: %s; log:\n%s", what(), strings.Join(s.log.with(""), ""))
 		}
 	}
 }

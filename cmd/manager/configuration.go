@@ -30,7 +30,8 @@ func watchedNames(names config.Names) []string {
 }
 
 // newConfiguration returns what keeps settings and store up to date with the
-// ConfigMaps, for whatever is served.
+// ConfigMaps, for whatever is served. What candidates found in the store, it has
+// logged.
 func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader) (*controller.Configuration, error) {
 	o := settings.process
 	var namespaces []string
@@ -47,7 +48,7 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 	return controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
 		Variants: served, Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
-		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(),
+		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
 	}), nil
 }
 

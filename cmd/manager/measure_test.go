@@ -170,11 +170,11 @@ func TestQuestionsAreRestrictedToWhatIsServed(t *testing.T) {
 				if diff := cmp.Diff(tt.namespaces, call.Namespaces); diff != "" {
 					t.Errorf("%s: namespaces (-want +got):\n%s", call.Ask, diff)
 				}
-				if call.Ask == query.AskBuckets && !slices.Equal(call.Models, []string{"m001"}) {
+				if call.Ask == query.AskObjective && !slices.Equal(call.Models, []string{"m001"}) {
 					t.Errorf("buckets of %q are asked for", call.Models)
 				}
 			}
-			if got := slices.Contains(b.source.Asked(), query.AskBuckets); got != tt.buckets {
+			if got := slices.Contains(b.source.Asked(), query.AskObjective); got != tt.buckets {
 				t.Errorf("buckets are asked for: %v, want %v", got, tt.buckets)
 			}
 		})

@@ -18,6 +18,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/transport"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 )
 
@@ -40,7 +42,10 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 		return backend{}, fmt.Errorf("reading the selector of endpoint pickers: %w", err)
 	}
 	options.Name, options.Interval = s.operator.Collector.Backend, settings.Interval
-	options.Client, options.Observe = newScrapeClient(), s.observe
+	options.Observe = s.observe
+	if options.Client, err = newScrapeClient(settings); err != nil {
+		return backend{}, fmt.Errorf("configuring what pages are verified by (--scrape-*): %w", err)
+	}
 	options.Authorize = bearer(settings.PickerToken, settings.PickerTokenPath)
 	var served atomic.Pointer[map[string]bool] // the namespaces of the fleet
 	options.Pods = func(ctx context.Context) ([]scrape.Target, error) {
@@ -96,15 +101,25 @@ func at(port int, targets []scrape.Target) []scrape.Target {
 
 // newScrapeClient returns a client for pages of pods. It goes to them directly,
 // whatever proxy the environment names for the world outside, and nowhere else.
-func newScrapeClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+func newScrapeClient(s config.Scrape) (*http.Client, error) {
+	files := transport.Files{
+		CACert: s.CACertPath, ClientCert: s.ClientCertPath, ClientKey: s.ClientKeyPath,
+		ServerName: s.ServerName, InsecureSkipVerify: s.InsecureSkipVerify,
+	}
+	trip, err := transport.New(files, func(secure *tls.Config) *http.Transport {
+		return &http.Transport{
+			TLSClientConfig: secure,
 			// A connection costs more memory than it saves time at thousands of pods.
 			MaxIdleConns: 256, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
+	return &http.Client{
+		Transport:     trip,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
 // bearer returns what adds a token to a request, nil where there is none. The

@@ -1,7 +1,7 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, plans with queueing models and solvers, checks
-// configuration, moves an older installation over, emulates a serving fleet and
-// drives load against one.
+// explains decisions, makes them again from records, plans with queueing models
+// and solvers, simulates policies, checks configuration, moves an older
+// installation over, emulates a serving fleet and drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -66,6 +66,8 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newExplainCommand())
 	root.AddCommand(newQueueCommand())
 	root.AddCommand(newPlanCommand())
+	root.AddCommand(newDecideCommand())
+	root.AddCommand(newReplayCommand())
 	root.AddCommand(newConfigCommand())
 	root.AddCommand(newMigrateCommand())
 	root.AddCommand(newLoadCommand())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
 
 // older is where the API keeps the definitions and objects of older versions.
@@ -40,7 +40,7 @@ type cluster struct{ *testbed.Bed }
 
 // TestMigrateOnAPIServer plays a move from the first release to this version.
 func TestMigrateOnAPIServer(t *testing.T) {
-	c := upCluster(t)
+	c := cluster{apitest.Start(t)}
 	t.Run("a cluster without leftovers", func(t *testing.T) {
 		out, err := c.migrate(t)
 		if want := "Older versions left nothing in this cluster.\n"; out != want || err != nil {
@@ -62,29 +62,6 @@ func TestMigrateOnAPIServer(t *testing.T) {
 			return err == nil && strings.HasPrefix(out, "Older versions left nothing")
 		})
 	})
-}
-
-func upCluster(t *testing.T) cluster {
-	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, ".local", "bin", "localcluster")); err != nil {
-		t.Skip("no built local cluster: run make localcluster")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: t.TempDir(), Out: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return cluster{bed}
 }
 
 func (c cluster) migrate(t *testing.T, args ...string) (string, error) {

@@ -106,13 +106,19 @@ func (a *absence) note(model scaling.ModelKey, s stray) {
 func (s stray) String() string {
 	var witnesses []string
 	for _, engine := range query.Engines() {
-		witnesses = append(witnesses, engine.Witness())
+		if s.row.Engine == engine || s.row.Engine == "" {
+			witnesses = append(witnesses, engine.Witness())
+		}
 	}
 	var labels []string
+	podLabel := query.LabelPod
+	if s.row.ByPodName {
+		podLabel = query.LabelPodName
+	}
 	for _, l := range [][2]string{
 		{query.LabelJob, s.row.Job},
 		{query.LabelNamespace, s.row.Namespace},
-		{query.LabelPod, s.row.Pod},
+		{podLabel, s.row.Pod},
 		{query.LabelModel, s.row.Model},
 	} {
 		if l[1] != "" {

@@ -62,6 +62,8 @@ func TestPagesThatJoinNothingAreReported(t *testing.T) {
 	}{
 		{"none", nil, ""},
 		{"no pod", []query.Row{page(ofPod(""))}, witness + `{job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
+		{"of one engine", []query.Row{page(ofPod(""), func(r *query.Row) { r.Engine = query.SGLang })}, `sglang:num_running_reqs with {job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
+		{"a pod by its other name", []query.Row{page(ofPod("x"), func(r *query.Row) { r.Engine, r.ByPodName = query.VLLM, true })}, `vllm:num_requests_running with {job="vllm",namespace="serving",pod_name="x",model_name="m000"} exists but names pod x, which is none of the model's live pods`},
 		{"no namespace", []query.Row{page(ofNamespace(""))}, witness + `{job="vllm",pod="m000-0",model_name="m000"} exists but has no label namespace`},
 		{"no model", []query.Row{page(ofModel(""))}, witness + `{job="vllm",namespace="serving",pod="m000-0"} exists but has no label model_name`},
 		{
@@ -79,6 +81,33 @@ func TestPagesThatJoinNothingAreReported(t *testing.T) {
 			source.Answer(query.AskPages, tc.rows...)
 			if got := only(t, source, fleet).Unjoined; got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestAPodNamedInTwoLabelsMakesRatesUnknown: they count it twice.
+func TestAPodNamedInTwoLabelsMakesRatesUnknown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  string
+		by   bool
+		want bool
+	}{
+		"by another job in another label": {"m000-0", true, true},
+		"by another job in the same":      {"m000-0", false, false},
+		"a pod that is gone":              {"m000-9", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := busy
+			page.WithoutGateway = true
+			source, fleet := serving(1, 2, page)
+			source.Answer(query.AskPages, podRow(query.PageTime, scrapedAgo(0), ofPod(tc.pod), ofJob("other"), func(r *query.Row) { r.ByPodName = tc.by }))
+			got := only(t, source, fleet)
+			if said := strings.HasPrefix(got.Unjoined, "pod m000-0 is named in the label pod by one scrape job and in pod_name by another"); said != tc.want {
+				t.Errorf("got %q, want a word: %v", got.Unjoined, tc.want)
+			}
+			if got.Load.ArrivalRate.Known() == tc.want || got.Replicas[0].QueueLength != fresh(2) {
+				t.Errorf("got arrivals of %v and a queue of %v", got.Load.ArrivalRate, got.Replicas[0].QueueLength)
 			}
 		})
 	}

@@ -34,11 +34,11 @@ func statePerVariant(t testing.TB, models int, histograms bool) float64 {
 				for i := range buckets {
 					row := collectortest.ModelRow(q, model.Model.Namespace, model.Model.ID, float64(i))
 					row.Bound = float64(10 * i)
-					source.Answer(query.AskBuckets, row)
+					source.Answer(query.AskObjective, row)
 				}
 				row := collectortest.ModelRow(q, model.Model.Namespace, model.Model.ID, 50)
 				row.Bound = math.Inf(1)
-				source.Answer(query.AskBuckets, row)
+				source.Answer(query.AskObjective, row)
 			}
 		}
 	}

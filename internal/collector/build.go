@@ -36,8 +36,8 @@ func (b builders) of(row *query.Row) *builder {
 	return b[scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}]
 }
 
-// buildSheets returns a sheet for every model of the fleet.
-func buildSheets(s *survey, fleet scaling.Fleet, pods podIndex, limits limits, percentiles []scaling.ModelKey, got *answers) map[scaling.ModelKey]*sheet {
+// newBuilders returns a builder for every model of the fleet.
+func newBuilders(s *survey, fleet scaling.Fleet, pods podIndex) builders {
 	all := builders{}
 	for _, v := range fleet.Variants {
 		if all[v.Model] == nil {
@@ -47,19 +47,33 @@ func buildSheets(s *survey, fleet scaling.Fleet, pods podIndex, limits limits, p
 			}
 		}
 	}
-	pages := slices.Concat(got[query.AskPages].Rows, got[query.AskEarlierPages].Rows)
-	all.readPages(pages, limits)
-	all.readGauges(got)
-	all.readCapacities(got[query.AskKVCapacity].Rows)
-	all.readStuck(got)
-	all.readFlows(got)
-	all.readBuckets(got[query.AskBuckets].Rows, percentiles)
-	all.readPickers(got[query.AskGateway].Rows, limits)
-	explainAbsence(all, pods, pages)
-	sheets := make(map[scaling.ModelKey]*sheet, len(all))
-	for model, b := range all {
-		b.sheet.finish()
-		sheets[model] = b.sheet
+	return all
+}
+
+// read takes over every answer but that to query.AskStuck.
+func (b builders) read(got *answers, limits limits, percentiles []scaling.ModelKey) {
+	b.readPages(got.pages(), limits)
+	b.readNames(got[query.AskPages].Rows)
+	b.readGauges(got)
+	b.readCapacities(got[query.AskKVCapacity].Rows)
+	b.readHeld(got)
+	b.readFlows(got)
+	b.readBuckets(got[query.AskObjective].Rows, percentiles)
+	b.readPickers(got[query.AskGateway].Rows, limits)
+}
+
+// pages returns the rows about pages, near and far back.
+func (a *answers) pages() []query.Row {
+	return slices.Concat(a[query.AskPages].Rows, a[query.AskEarlierPages].Rows)
+}
+
+// finish returns the sheets, which are not modified from then on.
+func (b builders) finish(pods podIndex, got *answers) map[scaling.ModelKey]*sheet {
+	explainAbsence(b, pods, got.pages())
+	sheets := make(map[scaling.ModelKey]*sheet, len(b))
+	for model, one := range b {
+		one.sheet.finish()
+		sheets[model] = one.sheet
 	}
 	return sheets
 }
@@ -82,10 +96,31 @@ func (b builders) readPages(rows []query.Row, limits limits) {
 	}
 }
 
+// readNames finds the pods that one job names in the label pod and another in
+// pod_name. Such a pod is one by its name, but two to the source, which adds up
+// the rates of a model: those count it twice.
+func (b builders) readNames(rows []query.Row) {
+	for i := range rows {
+		row := &rows[i]
+		model := b.of(row)
+		if model == nil {
+			continue
+		}
+		pod, by := model.pod(row.Pod), byPod
+		if row.ByPodName {
+			by = byPodName
+		}
+		pod.labels |= by
+		if pod.labels == byPod|byPodName && (model.sheet.twofold == "" || pod.name < model.sheet.twofold) {
+			model.sheet.twofold = pod.name
+		}
+	}
+}
+
 // readGauges takes over the numbers of the pods. Rows that say the same are
 // duplicates: the largest counts.
 func (b builders) readGauges(got *answers) {
-	for _, ask := range secondRound() {
+	for _, ask := range mainRound() {
 		for i := range got[ask].Rows {
 			row := &got[ask].Rows[i]
 			if row.Quantity < firstGauge || row.Quantity >= firstGauge+gauges {
@@ -126,15 +161,50 @@ func (b builders) readCapacities(rows []query.Row) {
 	}
 }
 
-// readStuck takes over which pods are quiet, and which of them are stuck.
-func (b builders) readStuck(got *answers) {
-	for _, row := range got[query.AskQuiet].Rows {
+// readHeld finds the pods that generate nothing though they hold requests, or may
+// do so. While it cannot be known which pods generate, it finds none.
+func (b builders) readHeld(got *answers) {
+	if got[query.AskGenerating].err != nil {
+		return
+	}
+	for _, row := range got[query.AskGenerating].Rows {
 		if model := b.of(&row); model != nil {
-			pod := model.pod(row.Pod)
-			pod.held = larger(pod.held, larger(measurable(row.Value), 0))
+			model.pod(row.Pod).generates = true
 		}
 	}
-	for _, row := range got[query.AskStuck].Rows {
+	blind := got[query.AskRunning].err != nil || got[query.AskQueueLength].err != nil
+	for _, model := range b {
+		for i := range model.sheet.pods {
+			pod := &model.sheet.pods[i]
+			if held := larger(*pod.gauge(query.Running), 0) + larger(*pod.gauge(query.QueueLength), 0); !pod.generates && (held > 0 || blind) {
+				pod.held = held
+			}
+		}
+	}
+}
+
+// suspects returns the names of the live pods that may be stuck, as the source has
+// them, sorted.
+func (b builders) suspects(pods podIndex) []string {
+	var names []string
+	for model, one := range b {
+		for i := range one.sheet.pods {
+			pod := &one.sheet.pods[i]
+			if math.IsNaN(pod.held) {
+				continue
+			}
+			if _, live := pods.pod(query.Row{Namespace: model.Namespace, Pod: pod.name}); live {
+				names = append(names, pod.name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// readStuck takes over which pods are stuck.
+func (b builders) readStuck(rows []query.Row) {
+	for _, row := range rows {
 		if model := b.of(&row); model != nil {
 			how := frozen
 			if row.Value > 0 {
@@ -149,7 +219,7 @@ func (b builders) readStuck(got *answers) {
 // readFlows takes over the rates and means of the models. The growth of what is
 // in flight may be negative; where it is no number it is as good as missing.
 func (b builders) readFlows(got *answers) {
-	for _, row := range slices.Concat(got[query.AskFlow].Rows, got[query.AskMeans].Rows) {
+	for _, row := range slices.Concat(got[query.AskFlow].Rows, got[query.AskMeans].Rows, got[query.AskObjective].Rows) {
 		model := b.of(&row)
 		if model == nil || row.Quantity < firstFlow || row.Quantity >= firstFlow+flowCount {
 			continue
@@ -176,9 +246,14 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 		if model == nil || !model.sheet.percentiles || math.IsNaN(measurable(row.Value)) {
 			continue
 		}
-		h := &model.sheet.ttft
-		if row.Quantity == query.ITLBuckets {
+		var h *scaling.Histogram
+		switch row.Quantity {
+		case query.TTFTBuckets:
+			h = &model.sheet.ttft
+		case query.ITLBuckets:
 			h = &model.sheet.itl
+		default:
+			continue
 		}
 		if math.IsInf(row.Bound, 1) {
 			h.Total = max(h.Total, row.Value)

@@ -349,8 +349,8 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 		}
 		began := time.Now()
 		wg.Wait()
-		if n := len(source.Calls()); n != len(regular) || time.Since(began) != 2*time.Second {
-			t.Errorf("asked %d questions in %s, want %d in two rounds of 1s", n, time.Since(began), len(regular))
+		if n := len(source.Calls()); n != len(regular) || time.Since(began) != 3*time.Second {
+			t.Errorf("asked %d questions in %s, want %d in three rounds of 1s", n, time.Since(began), len(regular))
 		}
 	})
 }

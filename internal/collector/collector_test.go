@@ -3,6 +3,7 @@ package collector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -64,7 +65,16 @@ func aging(v float64) scaling.Reading { return scaling.Reading{Value: v, State: 
 // regular are the questions of every collection.
 var regular = []query.Question{
 	query.AskPages, query.AskScrapeIntervals, query.AskKVCacheUsagePeak, query.AskKVCacheUsage, query.AskQueueLengthPeak,
-	query.AskQueueLength, query.AskRunning, query.AskKVCapacity, query.AskQuiet, query.AskFlow, query.AskMeans, query.AskGateway,
+	query.AskQueueLength, query.AskRunning, query.AskKVCapacity, query.AskGenerating, query.AskFlow, query.AskMeans, query.AskGateway,
+}
+
+// holds makes a pod one that holds so many requests and generates nothing.
+func holds(s *collectortest.Source, pod, model string, requests float64) {
+	for _, ask := range []query.Question{query.AskGenerating, query.AskRunning, query.AskQueueLength} {
+		s.Replace(ask, slices.DeleteFunc(s.Rows(ask), func(r query.Row) bool { return r.Pod == pod && r.Model == model })...)
+	}
+	s.Answer(query.AskRunning, collectortest.PodRow(query.Running, collectortest.Namespace, pod, model, requests))
+	s.Answer(query.AskQueueLength, collectortest.PodRow(query.QueueLength, collectortest.Namespace, pod, model, 0))
 }
 
 func TestQuestionsDoNotGrowWithTheFleet(t *testing.T) {
@@ -92,10 +102,16 @@ func TestSomeQuestionsAreAskedOnlyWhenTheyMatter(t *testing.T) {
 			s.Replace(query.AskPages, s.Rows(query.AskPages)[1:]...)
 			f.Pods[0].Ready = false
 		}, nil},
-		{"a pod that is quiet", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
-			s.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, collectortest.Namespace, "m000-0", "m000", 3))
+		{"a pod that holds requests and generates nothing", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
+			holds(s, "m000-0", "m000", 3)
 		}, []query.Question{query.AskStuck}},
-		{"models with an objective", percentiles, func(*collectortest.Source, *scaling.Fleet) {}, []query.Question{query.AskBuckets}},
+		{"a pod that generates nothing because it holds nothing", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
+			holds(s, "m000-0", "m000", 0)
+		}, nil},
+		{"a pod that holds requests and is not of the fleet", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
+			holds(s, "m000-9", "m000", 3)
+		}, nil},
+		{"models with an objective", percentiles, func(*collectortest.Source, *scaling.Fleet) {}, []query.Question{query.AskObjective}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, fleet := serving(3, 1, busy)
@@ -112,7 +128,7 @@ func TestSomeQuestionsAreAskedOnlyWhenTheyMatter(t *testing.T) {
 func TestRequestsCarryTheirParticulars(t *testing.T) {
 	source, fleet := serving(3, 1, busy)
 	source.Replace(query.AskPages, source.Rows(query.AskPages)[1:]...)
-	source.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, collectortest.Namespace, "m000-0", "m000", 3))
+	holds(source, "m000-0", "m000", 3)
 	collector.New(source, testingclock.NewFakePassiveClock(t0.Add(time.Hour)), collector.Options{
 		Namespaces:  []string{"a", "b"},
 		Percentiles: func(m scaling.ModelKey) bool { return m.ID != "m001" },
@@ -122,14 +138,74 @@ func TestRequestsCarryTheirParticulars(t *testing.T) {
 	}
 	for _, got := range source.Calls() {
 		want := query.Request{Ask: got.Ask, Namespaces: []string{"a", "b"}}
-		if got.Ask != query.AskPages && got.Ask != query.AskScrapeIntervals {
-			want.At, want.Window = t0, time.Minute // of the source's clock, not of ours
+		if got.Ask != query.AskPages {
+			want.At = t0 // of the source's clock, not of ours
 		}
-		if got.Ask == query.AskBuckets {
+		if got.Ask != query.AskPages && got.Ask != query.AskScrapeIntervals {
+			want.Window = time.Minute
+		}
+		switch got.Ask {
+		case query.AskScrapeIntervals:
+			want.Pods = []string{"m001-0", "m002-0"} // those that have a page
+		case query.AskKVCacheUsagePeak, query.AskQueueLengthPeak:
+			want.Aged = true // one has no page
+		case query.AskObjective:
 			want.Models = []string{"m000", "m002"}
+		case query.AskStuck:
+			want.Pods = []string{"m000-0"}
+		default:
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", got.Ask, diff)
+		}
+	}
+}
+
+// TestAFewPodsInPlaceTellHowOftenAJobScrapes: a young pod does not tell, and the
+// interval is the job's.
+func TestAFewPodsInPlaceTellHowOftenAJobScrapes(t *testing.T) {
+	source, fleet := serving(3, 8, busy)
+	fleet.Variants[0].Replicas.NewestReady = t0.Add(-time.Minute)
+	fleet.Variants[1].Replicas.NewestReady = t0.Add(-time.Hour)
+	collect(t, source, fleet)
+	want := []string{"m001-0", "m001-1", "m001-2", "m001-3", "m001-4"}
+	for _, call := range source.Calls() {
+		if call.Ask == query.AskScrapeIntervals {
+			if diff := cmp.Diff(want, call.Pods); diff != "" {
+				t.Errorf("asked of (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+func TestWithManyJobsNoPodIsNamed(t *testing.T) {
+	for jobs, want := range map[int]int{500: 500, 501: 0} {
+		source, fleet := serving(1, jobs, busy)
+		pages := source.Rows(query.AskPages)
+		for i := range pages {
+			pages[i].Job = fmt.Sprint(i)
+		}
+		source.Replace(query.AskPages, pages...)
+		collect(t, source, fleet)
+		for _, call := range source.Calls() {
+			if call.Ask == query.AskScrapeIntervals && len(call.Pods) != want {
+				t.Errorf("%d jobs: asked of %d pods, want %d (0: all)", jobs, len(call.Pods), want)
+			}
+		}
+	}
+}
+
+func TestPeaksReachBeyondTheWindowWhereAPageIsOlder(t *testing.T) {
+	for age, want := range map[time.Duration]bool{10 * time.Second: false, time.Minute: true, 4 * time.Minute: true} {
+		page := busy
+		page.Age = age
+		source, fleet := serving(2, 2, page)
+		collect(t, source, fleet)
+		for _, call := range source.Calls() {
+			peak := call.Ask == query.AskKVCacheUsagePeak || call.Ask == query.AskQueueLengthPeak
+			if call.Aged != (want && peak) {
+				t.Errorf("pages of %s ago, window %s: %s asked with Aged %v", age, call.Window, call.Ask, call.Aged)
+			}
 		}
 	}
 }
@@ -150,7 +226,7 @@ func TestOrderOfRowsAndPodsDoesNotMatter(t *testing.T) {
 		collectortest.PodRow(query.QueueLengthPeak, ns, "m001-1-rank-10", "m001", 1e15),
 		collectortest.PodRow(query.QueueLengthPeak, ns, "m002-1", "m002", 9),
 		collectortest.PodRow(query.QueueLengthPeak, ns, "m003-1", "m003", math.NaN()))
-	source.Answer(query.AskQuiet, collectortest.PodRow(query.Quiet, ns, "m004-1", "m004", 3), collectortest.PodRow(query.Quiet, ns, "m004-1", "m004", 5))
+	holds(source, "m004-1", "m004", 3)
 	source.Answer(query.AskStuck, collectortest.PodRow(query.Stuck, ns, "m004-1", "m004", 0), collectortest.PodRow(query.Stuck, ns, "m004-1", "m004", 1))
 	want := collect(t, source, fleet)
 	for seed := range uint64(20) {
@@ -198,7 +274,7 @@ func lose(s scaling.Snapshot, ask query.Question) scaling.Snapshot {
 			*field = scaling.Reading{}
 		}
 		switch ask {
-		case query.AskQuiet: // any replica may be stuck
+		case query.AskGenerating: // any replica may be stuck
 			for _, field := range load {
 				field.State = scaling.Aging
 			}
@@ -213,14 +289,14 @@ func lose(s scaling.Snapshot, ask query.Question) scaling.Snapshot {
 	switch ask {
 	case query.AskScrapeIntervals:
 		s.Window = 5 * time.Minute
-		for _, field := range []*scaling.Reading{&load.ArrivalRate, &load.InputTokens, &load.OutputTokens, &load.TTFT, &load.ITL, &load.PrefixHits} {
+		for _, field := range []*scaling.Reading{&load.ArrivalRate, &load.InputTokens, &load.OutputTokens, &load.TTFT, &load.ITL} {
 			field.State = scaling.Aging
 		}
 	case query.AskFlow:
 		load.ArrivalRate = aging(busy.GatewayArrivals) // of the gateway alone
 	case query.AskMeans:
 		absent := scaling.Reading{}
-		load.InputTokens, load.OutputTokens, load.TTFT, load.ITL, load.PrefixHits = absent, absent, absent, absent, absent
+		load.InputTokens, load.OutputTokens, load.TTFT, load.ITL = absent, absent, absent, absent
 	case query.AskGateway: // what is left is a lower bound
 		load.ArrivalRate.State, load.GatewayQueue = scaling.Aging, scaling.Reading{}
 	default:
@@ -238,7 +314,7 @@ func TestFaultNamesTheQuestionAndTheCause(t *testing.T) {
 		{
 			"the age of the pages is unknown",
 			[]query.Question{query.AskPages},
-			"querying pages: prometheus:9090 answered HTTP 401: who are you?", 2,
+			"querying pages: prometheus:9090 answered HTTP 401: who are you?", 1,
 		},
 		{
 			"nothing else is answered", query.Questions()[3:],

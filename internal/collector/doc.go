@@ -7,12 +7,13 @@
 //
 // # A collection
 //
-//	round 1  pages, scrape intervals          at the source's own now
-//	round 2  10 questions about the window,   at the instant that round 1 was
-//	         earlier pages if a Ready pod     answered for
-//	         has none, buckets if a model
-//	         has a latency objective
-//	round 3  stuck, if a pod is quiet
+//	pages              at the source's own now; all others at the instant that
+//	                   this one was answered for
+//	scrape intervals   of a few pods of each job, those longest in place
+//	ten more           over the window, side by side; with them earlier pages if a
+//	                   Ready pod has none, and what objectives need of the models
+//	                   that have one
+//	stuck              of the pods that hold requests and generate nothing
 //
 // That is 12 questions, and 15 at most, whatever the size of the fleet. The
 // window is the larger of 1m and four scrape intervals of the slowest job that
@@ -56,7 +57,7 @@
 //	rate of a counter                  0 if every page is Fresh and the growth of the gauges known, else Absent
 //	mean, while nothing was completed  NotApplicable
 //	mean, otherwise                    Absent
-//	prefix cache hits                  NotApplicable
+//	prefix cache hits                  NotApplicable, as without a latency objective
 //	gateway queue                      0
 //
 // What an Aging page leaves out is Absent, and what a Stale one does is Stale:
@@ -81,6 +82,10 @@
 // alias, or a model that nobody scales, is added to the queue of the only model,
 // which is Aging at best then: it may be another's. Where the namespace has
 // several models, both make the queue of each that has none of its own Absent.
+//
+// A pod that two jobs name in different labels (pod, pod_name) counts once in the
+// numbers of pods and twice in the rates of its model. The arrival rate as the
+// engines show it is Absent then, and Snapshot.Unjoined says why.
 //
 // A question that fails makes its readings Absent. When the one for the pages
 // fails, or every one of the second round does, nothing can be said, and

@@ -55,66 +55,68 @@ func (a *answers) at() time.Time {
 	return time.Time{}
 }
 
-// firstRound are the questions that the others depend on: what can be trusted,
-// and the window.
-func firstRound() []query.Question {
-	return []query.Question{query.AskPages, query.AskScrapeIntervals}
-}
-
-// secondRound are the questions that are always asked, those first that take a
+// mainRound are the questions that are always asked, those first that take a
 // store longest: the round is over when the last one is.
-func secondRound() []query.Question {
+func mainRound() []query.Question {
 	return []query.Question{
-		query.AskMeans, query.AskFlow, query.AskQuiet, query.AskQueueLengthPeak, query.AskKVCacheUsagePeak,
-		query.AskQueueLength, query.AskKVCacheUsage, query.AskRunning, query.AskKVCapacity, query.AskGateway,
+		query.AskMeans, query.AskFlow, query.AskGenerating, query.AskQueueLengthPeak, query.AskKVCacheUsagePeak,
+		query.AskQueueLength, query.AskKVCacheUsage, query.AskKVCapacity, query.AskGateway, query.AskRunning,
 	}
 }
 
 // fetch asks for everything and returns what it makes of the answers. The first
-// questions are for the source's own now; the instant that it names is that of
-// all others, so that the answers fit each other and a manager whose clock is
-// wrong asks for the right time.
+// question is for the source's own now; the instant that it names is that of all
+// others, so that the answers fit each other and a manager whose clock is wrong
+// asks for the right time. The second settles the window of all others.
 func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	asked := c.clock.Now()
 	var got answers
-	c.ask(ctx, &got, query.Request{}, firstRound()...)
+	c.ask(ctx, &got, query.Request{}, query.AskPages)
 	if err := got[query.AskPages].err; err != nil {
 		return &measurement{err: err, fault: sentence(err.Error())}
 	}
 	pods := indexPods(fleet)
 	seen := readPages(pods, got[query.AskPages].Rows)
+	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample()}, query.AskScrapeIntervals)
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
 	request := query.Request{At: got.at(), Window: intervals.window()}
+	request.Aged = seen.aged(request.At.Add(-request.Window))
 	percentiles := c.percentiles(fleet)
 	for _, model := range percentiles {
 		request.Models = append(request.Models, model.ID)
 	}
 	request.Models = slices.Compact(slices.Sorted(slices.Values(request.Models)))
-	round := secondRound()
+	round := mainRound()
 	if seen.misses() {
 		round = append(round, query.AskEarlierPages)
 	}
 	if len(percentiles) > 0 {
-		round = slices.Insert(round, 0, query.AskBuckets)
+		round = slices.Insert(round, 0, query.AskObjective)
 	}
 	c.ask(ctx, &got, request, round...)
 	if fault := got.fault(round); fault != nil {
 		return &measurement{err: fault, fault: sentence(fault.Error())}
 	}
-	if len(got[query.AskQuiet].Rows) > 0 {
-		c.ask(ctx, &got, request, query.AskStuck)
-	}
 	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
-	s := &survey{at: got.at(), asked: asked, window: request.Window, grace: limits.grace()}
-	for ask, one := range got {
-		if one.err != nil {
-			s.failed = s.failed.with(query.Question(ask))
+	s := &survey{at: got.at(), asked: asked, window: request.Window, grace: limits.grace(), failed: got.failed()}
+	sheets := newBuilders(s, fleet, pods)
+	sheets.read(&got, limits, percentiles)
+	if suspects := sheets.suspects(pods); len(suspects) > 0 {
+		if len(suspects) <= mostNamed {
+			request.Pods = suspects
 		}
+		c.ask(ctx, &got, request, query.AskStuck)
+		sheets.readStuck(got[query.AskStuck].Rows)
+		s.failed = got.failed()
 	}
-	return &measurement{sheets: buildSheets(s, fleet, pods, limits, percentiles, &got), err: got.err()}
+	return &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
 }
+
+// mostNamed is how many pods a question names. About more it asks without names:
+// an expression that names thousands takes a store as long as one that names none.
+const mostNamed = 500
 
 // percentiles returns the models of the fleet that have a latency objective.
 func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {
@@ -152,9 +154,10 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
 	defer cancel()
 	request.Ask, request.Namespaces = ask, c.opts.Namespaces
-	if ask != query.AskBuckets {
+	if ask != query.AskObjective {
 		request.Models = nil
 	}
+	request.Aged = request.Aged && (ask == query.AskKVCacheUsagePeak || ask == query.AskQueueLengthPeak)
 	began := c.clock.Now()
 	got, err := c.source.Ask(ctx, request)
 	took := c.clock.Since(began)
@@ -183,6 +186,17 @@ func (a *answers) err() error {
 		return nil
 	}
 	return fmt.Errorf("%d of %d queries fail, the first with: %w", failed, asked, first)
+}
+
+// failed returns the questions that failed.
+func (a *answers) failed() questions {
+	var set questions
+	for ask, one := range a {
+		if one.err != nil {
+			set = set.with(query.Question(ask))
+		}
+	}
+	return set
 }
 
 // fault says why nothing is known of a round, nil when something is.

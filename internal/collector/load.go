@@ -43,8 +43,13 @@ func (r row) mean(page scaling.Freshness, none bool) scaling.Reading {
 // flow returns the row of q.
 func (s *sheet) flow(q query.Quantity) row {
 	ask := query.AskMeans
-	if q == query.Completions || q == query.InFlightGrowth {
+	switch q {
+	case query.Completions, query.InFlightGrowth:
 		ask = query.AskFlow
+	case query.PrefixHits:
+		ask = query.AskObjective
+	default:
+		// The means.
 	}
 	return row{value: *s.flows.of(q), answered: !s.survey.failed.has(ask)}
 }
@@ -59,9 +64,12 @@ func (s *sheet) load(pages *standing, now int64) scaling.Load {
 		OutputTokens: s.flow(query.OutputTokens).mean(page, none),
 		TTFT:         s.flow(query.TTFT).mean(page, none),
 		GatewayQueue: s.gatewayQueue(now),
+		PrefixHits:   scaling.Reading{State: scaling.NotApplicable},
+		TTFTBuckets:  s.buckets(s.ttft, page, none),
+	}
+	if s.percentiles {
 		// An engine whose prefix cache is off or was not asked has no such number.
-		PrefixHits:  s.flow(query.PrefixHits).mean(page, true),
-		TTFTBuckets: s.buckets(s.ttft, page, none),
+		load.PrefixHits = s.flow(query.PrefixHits).mean(page, true)
 	}
 	// Answers of one token have no gap between tokens.
 	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
@@ -75,6 +83,9 @@ func (s *sheet) load(pages *standing, now int64) scaling.Load {
 // nothing, if the store is old enough to compare two scrapes: the growth of the
 // gauges shows that.
 func (s *sheet) completions(pages *standing) scaling.Reading {
+	if s.twofold != "" {
+		return scaling.Reading{} // it counts some pods twice, and others not
+	}
 	r := s.flow(query.Completions)
 	if r.answered && !r.found() && pages.whole() && s.flow(query.InFlightGrowth).found() {
 		return scaling.Measured(0, scaling.Fresh)
@@ -99,7 +110,7 @@ func (s *sheet) buckets(h scaling.Histogram, page scaling.Freshness, none bool) 
 	if !s.percentiles {
 		return scaling.Histogram{State: scaling.NotApplicable}
 	}
-	total := row{value: math.NaN(), answered: !s.survey.failed.has(query.AskBuckets)}
+	total := row{value: math.NaN(), answered: !s.survey.failed.has(query.AskObjective)}
 	if h.State != scaling.Absent {
 		total.value = h.Total
 	}

@@ -108,16 +108,14 @@ func TestMissingReadingsOfAModel(t *testing.T) {
 	unasked := scaling.Histogram{State: scaling.NotApplicable}
 	every := func(r scaling.Reading) scaling.Load {
 		return scaling.Load{
-			ArrivalRate: r, InputTokens: r, OutputTokens: r, TTFT: r, ITL: r, PrefixHits: r, GatewayQueue: none,
+			ArrivalRate: r, InputTokens: r, OutputTokens: r, TTFT: r, ITL: r, PrefixHits: none, GatewayQueue: none,
 			TTFTBuckets: unasked, ITLBuckets: unasked,
 		}
 	}
 	idle := every(none)
 	idle.ArrivalRate = fresh(0)
 	working := every(absent)
-	working.ArrivalRate, working.PrefixHits = fresh(2), none
-	young := every(absent)
-	young.PrefixHits = none
+	working.ArrivalRate = fresh(2)
 	for _, tc := range []struct {
 		name string
 		page collectortest.Page
@@ -127,7 +125,7 @@ func TestMissingReadingsOfAModel(t *testing.T) {
 	}{
 		{"idle: no rate, no means", collectortest.Page{}, 1, []query.Quantity{query.Completions}, idle},
 		{"idle with a rate of 0", collectortest.Page{}, 1, nil, idle},
-		{"a store too young for rates", collectortest.Page{}, 1, []query.Quantity{query.Completions, query.InFlightGrowth}, young},
+		{"a store too young for rates", collectortest.Page{}, 1, []query.Quantity{query.Completions, query.InFlightGrowth}, every(absent)},
 		{"requests and no means", collectortest.Page{Completions: 2}, 1, nil, working},
 		{"page aging and no rows", collectortest.Page{Age: 2 * time.Minute}, 1, []query.Quantity{query.Completions}, every(absent)},
 		{"page stale and no rows", collectortest.Page{Age: 10 * time.Minute}, 1, []query.Quantity{query.Completions}, every(stale)},
@@ -245,9 +243,9 @@ func TestHistogramsOfModelsWithAnObjective(t *testing.T) {
 				page.Completions = 0
 			}
 			source, fleet := serving(1, 1, page)
-			source.Answer(query.AskBuckets, tc.rows...)
+			source.Answer(query.AskObjective, tc.rows...)
 			if tc.fails {
-				source.Fail(query.AskBuckets, errBoom)
+				source.Fail(query.AskObjective, errBoom)
 			}
 			options := collector.Options{Percentiles: func(scaling.ModelKey) bool { return true }}
 			got := collector.New(source, testingclock.NewFakePassiveClock(t0), options).Collect(t.Context(), fleet)[0].Load
@@ -263,7 +261,7 @@ func TestHistogramsOfModelsWithAnObjective(t *testing.T) {
 
 func TestITLHasItsOwnHistogram(t *testing.T) {
 	source, fleet := serving(1, 1, busy)
-	source.Answer(query.AskBuckets, bucket(query.ITLBuckets, 20, 1), bucket(query.ITLBuckets, math.Inf(1), 2), bucket(query.TTFTBuckets, math.Inf(1), 9))
+	source.Answer(query.AskObjective, bucket(query.ITLBuckets, 20, 1), bucket(query.ITLBuckets, math.Inf(1), 2), bucket(query.TTFTBuckets, math.Inf(1), 9))
 	options := collector.Options{Percentiles: func(scaling.ModelKey) bool { return true }}
 	got := collector.New(source, testingclock.NewFakePassiveClock(t0), options).Collect(t.Context(), fleet)[0].Load
 	want := scaling.Histogram{State: scaling.Fresh, Total: 2, Buckets: []scaling.Bucket{{Bound: 20, Rate: 1}}}

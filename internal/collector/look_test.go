@@ -56,8 +56,8 @@ func TestALookMeasuresOnceWhetherThatSucceedsOrNot(t *testing.T) {
 		asks       int
 		fault      string // of the second model
 	}{
-		"the source fails":                  {[]query.Question{query.AskPages}, false, 2, ""},
-		"the source fails, one is not kept": {[]query.Question{query.AskPages}, true, 2, "querying pages: boom"},
+		"the source fails":                  {[]query.Question{query.AskPages}, false, 1, ""},
+		"the source fails, one is not kept": {[]query.Question{query.AskPages}, true, 1, "querying pages: boom"},
 		"one question fails":                {[]query.Question{query.AskMeans}, true, len(regular), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestWaitingAndAskingStayWithinOneBudget(t *testing.T) {
 			small.Variants, small.Pods = fleet.Variants[:n], fleet.Pods[:n]
 			return small
 		}
-		// Each fetch takes 4s, in two rounds, and covers too few for the next.
-		c := collector.New(slowSource{source, 2 * time.Second}, clock.RealClock{}, collector.Options{Concurrency: 20, Budget: 5 * time.Second})
+		// Each fetch takes 4.5s, in three rounds, and covers too few for the next.
+		c := collector.New(slowSource{source, 1500 * time.Millisecond}, clock.RealClock{}, collector.Options{Concurrency: 20, Budget: 5 * time.Second})
 		go c.Collect(t.Context(), few(1))
 		time.Sleep(time.Millisecond)
 		began := time.Now()

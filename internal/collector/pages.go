@@ -1,7 +1,10 @@
 package collector
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
@@ -26,21 +29,78 @@ type job struct{ namespace, name string }
 
 // pagesSeen is which of the fleet's pods have a page, and what scrapes them.
 type pagesSeen struct {
-	pods podIndex
-	has  []bool // per pod
-	jobs map[job]bool
+	pods   podIndex
+	has    []bool  // per pod
+	oldest float64 // of the pages [s since 1970]
+	jobs   map[job][]witness
+}
+
+// witness is a pod that tells how often a job scrapes, by its name in the source.
+type witness struct {
+	pod     string
+	settled time.Time // its variant has had no new replica since; zero if unknown
 }
 
 // readPages reads the answer to query.AskPages for the pods of the fleet.
 func readPages(pods podIndex, rows []query.Row) pagesSeen {
-	seen := pagesSeen{pods: pods, has: make([]bool, len(pods.pods)), jobs: map[job]bool{}}
+	seen := pagesSeen{pods: pods, has: make([]bool, len(pods.pods)), oldest: math.Inf(1), jobs: map[job][]witness{}}
 	for _, row := range rows {
 		if i, ok := pods.pod(row); ok && pods.models[i].ID == row.Model {
 			seen.has[i] = true
-			seen.jobs[job{row.Namespace, row.Job}] = true
+			seen.oldest = min(seen.oldest, row.Value)
+			seen.jobs[job{row.Namespace, row.Job}] = witnesses(seen.jobs[job{row.Namespace, row.Job}], witness{row.Pod, pods.settled[i]})
 		}
 	}
 	return seen
+}
+
+// mostWitnesses is how many pods of a job are asked for its scrape interval: their
+// median does not mind two that missed scrapes.
+const mostWitnesses = 5
+
+// witnesses returns the best of some and one more, in order: those longest in
+// place, because a young pod does not tell yet, then by name.
+func witnesses(best []witness, one witness) []witness {
+	at, _ := slices.BinarySearchFunc(best, one, witness.compare)
+	if at == mostWitnesses {
+		return best
+	}
+	best = slices.Insert(best, at, one)
+	return best[:min(len(best), mostWitnesses)]
+}
+
+// compare orders witnesses, the better first.
+func (w witness) compare(o witness) int {
+	if w.settled.IsZero() != o.settled.IsZero() {
+		if w.settled.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(w.settled.Compare(o.settled), strings.Compare(w.pod, o.pod))
+}
+
+// sample returns the names of the pods that are asked for scrape intervals. It is
+// empty, which asks all, where no pod of the fleet has a page, or the jobs are too
+// many to name pods of each.
+func (s pagesSeen) sample() []string {
+	var names []string
+	for _, pods := range s.jobs {
+		for _, w := range pods {
+			names = append(names, w.pod)
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > mostNamed {
+		return nil
+	}
+	return names
+}
+
+// aged reports whether what a pod said last may have been before since: peaks over
+// a window that begins then need what came earlier.
+func (s pagesSeen) aged(since time.Time) bool {
+	return s.misses() || !(s.oldest > float64(since.UnixMilli())/1000)
 }
 
 // misses reports whether a pod that is Ready has no page: it is young, or it was
@@ -59,11 +119,11 @@ type intervals map[job]time.Duration
 
 // readIntervals reads the answer to query.AskScrapeIntervals for the jobs that
 // scrape the fleet.
-func readIntervals(rows []query.Row, jobs map[job]bool) intervals {
+func readIntervals(rows []query.Row, jobs map[job][]witness) intervals {
 	known := intervals{}
 	for _, row := range rows {
 		j := job{row.Namespace, row.Job}
-		if seconds := measurable(row.Value); jobs[j] && seconds > 0 {
+		if seconds := measurable(row.Value); len(jobs[j]) > 0 && seconds > 0 {
 			known[j] = max(known[j], rounded(seconds))
 		}
 	}

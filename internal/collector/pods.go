@@ -2,6 +2,7 @@ package collector
 
 import (
 	"strings"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -14,30 +15,34 @@ type podKey struct{ namespace, name string }
 type podIndex struct {
 	pods    []scaling.Pod      // those whose variant is in the fleet
 	models  []scaling.ModelKey // of each pod
+	settled []time.Time        // when the newest replica of each pod's variant became Ready; zero if unknown
 	byKey   map[podKey]int
 	byModel map[scaling.ModelKey][]int
 }
 
 // indexPods returns the index of the fleet.
 func indexPods(fleet scaling.Fleet) podIndex {
-	modelOf := make(map[scaling.VariantKey]scaling.ModelKey, len(fleet.Variants))
-	for _, v := range fleet.Variants {
-		modelOf[v.Key] = v.Model
+	variants := make(map[scaling.VariantKey]*scaling.Variant, len(fleet.Variants))
+	for i := range fleet.Variants {
+		variants[fleet.Variants[i].Key] = &fleet.Variants[i]
 	}
 	x := podIndex{
 		pods:    make([]scaling.Pod, 0, len(fleet.Pods)),
 		models:  make([]scaling.ModelKey, 0, len(fleet.Pods)),
+		settled: make([]time.Time, 0, len(fleet.Pods)),
 		byKey:   make(map[podKey]int, len(fleet.Pods)),
 		byModel: make(map[scaling.ModelKey][]int, len(fleet.Variants)),
 	}
 	for _, p := range fleet.Pods {
-		model, ok := modelOf[p.Variant]
-		if !ok {
+		variant := variants[p.Variant]
+		if variant == nil {
 			continue
 		}
+		model := variant.Model
 		i := len(x.pods)
 		x.pods = append(x.pods, p)
 		x.models = append(x.models, model)
+		x.settled = append(x.settled, variant.Replicas.NewestReady)
 		x.byKey[podKey{p.Namespace, p.Name}] = i
 		x.byModel[model] = append(x.byModel[model], i)
 	}

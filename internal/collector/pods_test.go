@@ -52,7 +52,7 @@ func TestRowsJoinLivePods(t *testing.T) {
 		{"a pod of the same name elsewhere", queue, []query.Row{podRow(query.QueueLengthPeak, 3, ofNamespace("other"))}, scaling.Reading{}},
 		{"another model", queue, []query.Row{podRow(query.QueueLengthPeak, 3, ofModel("m001"))}, scaling.Reading{}},
 		{"no model", queue, []query.Row{podRow(query.QueueLengthPeak, 3, ofModel(""))}, scaling.Reading{}},
-		{"another quantity in the answer", queue, []query.Row{queueOf("m000-0", 3), podRow(query.Quiet, 7)}, fresh(3)},
+		{"another quantity in the answer", queue, []query.Row{queueOf("m000-0", 3), podRow(query.Stuck, 7)}, fresh(3)},
 		{"duplicates fold", queue, []query.Row{queueOf("m000-0", 3), queueOf("m000-0", 4), queueOf("m000-0", 2)}, fresh(4)},
 		{"ranks of a queue add", queue, []query.Row{queueOf("m000-0-rank-0", 3), queueOf("m000-0-rank-1", 4)}, fresh(7)},
 		{
@@ -199,49 +199,55 @@ func TestNewestPageOfSeveralJobsCounts(t *testing.T) {
 }
 
 func TestStuckReplicasHaveNoLoad(t *testing.T) {
-	quiet := func(pod string, v float64) query.Row { return podRow(query.Quiet, v, ofPod(pod)) }
+	type quiet struct {
+		pod  string
+		held float64
+	}
 	stuck := func(pod string, waiting float64) query.Row { return podRow(query.Stuck, waiting, ofPod(pod)) }
 	page := func(pod string) query.Row { return pageOf(pod, scrapedAgo(time.Second)) }
 	const ranks = "m000-0-rank-"
 	for _, tc := range []struct {
-		name         string
-		pages        []query.Row
-		quiet, stuck []query.Row
-		want         scaling.Stuckness
-		held         float64
+		name  string
+		pages []query.Row
+		quiet []quiet
+		stuck []query.Row
+		want  scaling.Stuckness
+		held  float64
 	}{
 		{"a pod that works", nil, nil, nil, "", 0},
-		{"a pod that is quiet and moves", nil, []query.Row{quiet("m000-0", 3)}, nil, "", 0},
-		{"gauges that are left over", nil, []query.Row{quiet("m000-0", 3)}, []query.Row{stuck("m000-0", 0)}, scaling.Frozen, 3},
-		{"requests that wait for nothing", nil, []query.Row{quiet("m000-0", 3)}, []query.Row{stuck("m000-0", 2)}, scaling.Sick, 3},
-		{"a number of requests that is none", nil, []query.Row{quiet("m000-0", math.NaN())}, []query.Row{stuck("m000-0", math.NaN())}, scaling.Frozen, 0},
-		{"a pod that is gone", nil, []query.Row{quiet("m000-9", 3)}, []query.Row{stuck("m000-9", 2)}, "", 0},
-		{"duplicates: the worse", nil, []query.Row{quiet("m000-0", 3)}, []query.Row{stuck("m000-0", 0), stuck("m000-0", 1), stuck("m000-0", 0)}, scaling.Sick, 3},
+		{"a pod that is quiet and moves", nil, []quiet{{"m000-0", 3}}, nil, "", 0},
+		{"gauges that are left over", nil, []quiet{{"m000-0", 3}}, []query.Row{stuck("m000-0", 0)}, scaling.Frozen, 3},
+		{"requests that wait for nothing", nil, []quiet{{"m000-0", 3}}, []query.Row{stuck("m000-0", 2)}, scaling.Sick, 3},
+		{"a pod that holds nothing", nil, []quiet{{"m000-0", 0}}, []query.Row{stuck("m000-0", 2)}, "", 0},
+		{"a pod that is gone", nil, []quiet{{"m000-9", 3}}, []query.Row{stuck("m000-9", 2)}, "", 0},
+		{"duplicates: the worse", nil, []quiet{{"m000-0", 3}}, []query.Row{stuck("m000-0", 0), stuck("m000-0", 1), stuck("m000-0", 0)}, scaling.Sick, 3},
 		{
 			"all ranks frozen",
 			[]query.Row{page(ranks + "0"), page(ranks + "1")},
-			[]query.Row{quiet(ranks+"0", 3), quiet(ranks+"1", 4)},
+			[]quiet{{ranks + "0", 3}, {ranks + "1", 4}},
 			[]query.Row{stuck(ranks+"0", 0), stuck(ranks+"1", 0)},
 			scaling.Frozen, 7,
 		},
 		{
 			"one rank frozen",
 			[]query.Row{page(ranks + "0"), page(ranks + "1")},
-			[]query.Row{quiet(ranks+"0", 3)},
+			[]quiet{{ranks + "0", 3}},
 			[]query.Row{stuck(ranks+"0", 0)},
 			"", 0,
 		},
 		{
 			"one rank sick",
 			[]query.Row{page(ranks + "0"), page(ranks + "1")},
-			[]query.Row{quiet(ranks+"1", 3)},
+			[]quiet{{ranks + "1", 3}},
 			[]query.Row{stuck(ranks+"1", 1)},
 			scaling.Sick, 3,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, fleet := serving(1, 1, busy)
-			source.Answer(query.AskQuiet, tc.quiet...)
+			for _, q := range tc.quiet {
+				holds(source, q.pod, "m000", q.held)
+			}
 			source.Answer(query.AskStuck, tc.stuck...)
 			if tc.pages != nil {
 				source.Replace(query.AskPages, tc.pages...)
@@ -265,7 +271,7 @@ func TestStuckReplicasHaveNoLoad(t *testing.T) {
 
 func TestQuietReplicasAreAgingWhileNobodySaysWhetherTheyAreStuck(t *testing.T) {
 	source, fleet := serving(1, 2, busy)
-	source.Answer(query.AskQuiet, podRow(query.Quiet, 3))
+	holds(source, "m000-0", "m000", 3)
 	source.Fail(query.AskStuck, errBoom)
 	got := only(t, source, fleet).Replicas
 	if got[0].QueueLength != aging(2) || got[1].QueueLength != fresh(2) {
@@ -273,11 +279,36 @@ func TestQuietReplicasAreAgingWhileNobodySaysWhetherTheyAreStuck(t *testing.T) {
 	}
 }
 
+// TestWhileNobodySaysWhatAPodHoldsAnyThatGeneratesNothingMayBeStuck loses the
+// numbers that make a pod a suspect.
+func TestWhileNobodySaysWhatAPodHoldsAnyThatGeneratesNothingMayBeStuck(t *testing.T) {
+	for _, lost := range []query.Question{query.AskRunning, query.AskQueueLength} {
+		source, fleet := serving(1, 2, busy)
+		holds(source, "m000-0", "m000", 0)
+		source.Fail(lost, errBoom)
+		source.Answer(query.AskStuck, podRow(query.Stuck, 2))
+		if got := only(t, source, fleet).Replicas; got[0].Stuck != scaling.Sick || got[1].Stuck != "" {
+			t.Errorf("without %s: got %q and %q, want the one that generates nothing to be sick", lost, got[0].Stuck, got[1].Stuck)
+		}
+	}
+}
+
+// TestManySuspectsAreNotNamed keeps an expression from growing with the fleet.
+func TestManySuspectsAreNotNamed(t *testing.T) {
+	source, fleet := serving(1, 501, busy)
+	source.Replace(query.AskGenerating)
+	collect(t, source, fleet)
+	calls := source.Calls()
+	if last := calls[len(calls)-1]; last.Ask != query.AskStuck || len(last.Pods) != 0 {
+		t.Errorf("the last question is %s about %d pods, want %s about all", last.Ask, len(last.Pods), query.AskStuck)
+	}
+}
+
 func TestAStuckReplicaOnAStalePageIsStale(t *testing.T) {
 	page := busy
 	page.Age = 10 * time.Minute
 	source, fleet := serving(1, 1, page)
-	source.Answer(query.AskQuiet, podRow(query.Quiet, 3))
+	holds(source, "m000-0", "m000", 3)
 	source.Answer(query.AskStuck, podRow(query.Stuck, 0))
 	if got := only(t, source, fleet).Replicas[0]; got.Stuck != "" || got.QueueLength.State != scaling.Stale {
 		t.Errorf("got %q with %v", got.Stuck, got.QueueLength)

@@ -24,6 +24,7 @@ type sheet struct {
 	percentiles bool     // they were asked for
 	seen        []string // the models that have pages, where this one has none
 	unjoined    string   // why pages that name the model belong to none of its pods
+	twofold     string   // a pod whose rates count twice, "" for none: see builders.readNames
 }
 
 var _ cache.Value = (*sheet)(nil)
@@ -68,9 +69,20 @@ type podRow struct {
 	name   string
 	page   page
 	gauges [gauges]float64 // NaN where there is none
-	held   float64         // requests, NaN for a pod that is not quiet
+	held   float64         // requests, NaN for a pod that cannot be stuck
 	stuck  stuckness
+	// generates: it generated tokens within the span of quiet.
+	generates bool
+	labels    podLabels
 }
+
+// podLabels are the labels in which pages name a pod.
+type podLabels uint8
+
+const (
+	byPod podLabels = 1 << iota
+	byPodName
+)
 
 // stuckness is the scaling.Stuckness of a row in one byte, in order of severity.
 type stuckness uint8

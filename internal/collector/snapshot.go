@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 	snap.Load = s.load(&pages, instant)
 	if !reports {
 		snap.SeenModels, snap.Unjoined = s.seen, s.unjoined
+	} else if s.twofold != "" {
+		snap.Unjoined = sentence(fmt.Sprintf("pod %s is named in the label %s by one scrape job and in %s by another, so rates of the model would count it twice: let one job scrape it, or both name it alike",
+			s.twofold, query.LabelPod, query.LabelPodName))
 	}
 	return snap
 }
@@ -146,7 +150,7 @@ func (s *sheet) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample
 		return r
 	}
 	failed := s.survey.failed
-	if failed.has(query.AskQuiet) || failed.has(query.AskStuck) && !math.IsNaN(p.held) {
+	if failed.has(query.AskGenerating) || failed.has(query.AskStuck) && !math.IsNaN(p.held) {
 		state = min(state, scaling.Aging)
 	}
 	r.KVCacheUsage = s.gauge(p, query.KVCacheUsagePeak, query.AskKVCacheUsagePeak).reading(state)

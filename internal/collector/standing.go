@@ -20,8 +20,10 @@ type standing struct {
 
 // newStanding returns the standing of a model before any of its pods is known,
 // at the given instant. A pod need not have a page for the given grace after it
-// became Ready. When that was is told of the newest replica of a variant only,
-// so of the pods of a variant that were never scraped one is forgiven.
+// became Ready: a page as old as that would be Fresh, so what such a pod might say
+// is not missed yet, silent or not. Its own sample has no readings meanwhile. When
+// a pod became Ready is told of the newest replica of a variant only, so of the
+// pods of a variant that were never scraped one is forgiven.
 func newStanding(variants []scaling.Variant, at time.Time, grace time.Duration) standing {
 	s := standing{young: map[scaling.VariantKey]bool{}}
 	for _, v := range variants {

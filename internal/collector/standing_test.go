@@ -65,7 +65,7 @@ func TestNumbersOfAModelAreFreshOnlyIfEveryPodIs(t *testing.T) {
 			page := busy
 			page.WithoutGateway = true
 			source, fleet := unevenly(page, tc.ages...)
-			source.Answer(query.AskBuckets, bucket(query.TTFTBuckets, 100, 1), bucket(query.TTFTBuckets, math.Inf(1), 1),
+			source.Answer(query.AskObjective, bucket(query.TTFTBuckets, 100, 1), bucket(query.TTFTBuckets, math.Inf(1), 1),
 				bucket(query.ITLBuckets, 100, 1), bucket(query.ITLBuckets, math.Inf(1), 1))
 			for i := range tc.notReady {
 				fleet.Pods[i].Ready = false
@@ -141,7 +141,7 @@ func TestAYoungPodWithoutAPageHasNotCountedNothing(t *testing.T) {
 	fleet.Variants[0].Replicas.NewestReady = t0
 	source.Drop(query.AskFlow, query.Completions)
 	want := scaling.Load{
-		PrefixHits: fresh(page.PrefixHits), InputTokens: fresh(page.Input), OutputTokens: fresh(page.Output),
+		PrefixHits: scaling.Reading{State: scaling.NotApplicable}, InputTokens: fresh(page.Input), OutputTokens: fresh(page.Output),
 		TTFT: fresh(page.TTFT), ITL: fresh(page.ITL), GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
 		TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable},
 	}

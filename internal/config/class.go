@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,20 +9,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Objective is what requests of a model should meet, and who says so.
+// Objective is what requests of a model should meet, and who says so. The zero
+// value is that of a model that no service class holds.
 type Objective struct {
-	Class string // name of the service class
-	Key   string // of the ConfigMap
+	Class string `json:"class"` // name of the service class
+	Key   string `json:"key"`   // of the ConfigMap
 	// Priority is 1 to 100, lower is more important.
-	Priority int
+	Priority int `json:"priority"`
 	// ITL and TTFT are in ms, queueing included; 0 is no objective.
-	ITL, TTFT float64
+	ITL  float64 `json:"itl,omitempty"`
+	TTFT float64 `json:"ttft,omitempty"`
 	// Level says which of a class's rows it is.
-	Level Level
-	// Unfollowed says why the reference that was given did not lead here; "" if
-	// it did, or none was given.
-	Unfollowed string
+	Level Level `json:"level"`
+	// Unfollowed says why no reference that was given led here; "" if one did, or
+	// none was given.
+	Unfollowed string `json:"unfollowed,omitempty"`
 }
+
+// Known reports whether there is something that requests should meet.
+func (o Objective) Known() bool { return o.ITL > 0 || o.TTFT > 0 }
 
 // Level says how specifically a row of a service class names a model.
 type Level string
@@ -143,24 +149,39 @@ func (e *NoClassError) Error() string {
 	return fmt.Sprintf("model %q in namespace %q not found in any service class and default/default fallback not found", e.Model.ID, e.Model.Namespace)
 }
 
-// Objective returns what requests of a model should meet. The class that ref
-// names wins; then (namespace, model), model, the namespace's default/default and
-// default/default are looked for, in the classes of the model's namespace before
-// those of the system namespace, and in the order of their keys. What a class of
-// the model's namespace does not say is that of the system's. Its error is a
-// *NoClassError.
-func (s *Snapshot) Objective(m scaling.ModelKey, ref ClassRef) (Objective, error) {
+// Objective returns what requests of a model should meet. The class that refs
+// name wins, of several the most important, then the first; then (namespace,
+// model), model, the namespace's default/default and default/default are looked
+// for, in the classes of the model's namespace before those of the system
+// namespace, and in the order of their keys. What a class of the model's namespace
+// does not say is that of the system's. Its error is a *NoClassError.
+func (s *Snapshot) Objective(m scaling.ModelKey, refs ...ClassRef) (Objective, error) {
 	layers := []classes{s.system.classes, s.local(m.Namespace).classes} // the last wins
-	if ref == (ClassRef{}) {
-		return objective(m, layers, find(layers, m))
+	var best Objective
+	unfollowed := ""
+	for _, ref := range refs {
+		if ref == (ClassRef{}) {
+			continue
+		}
+		rows, why := s.follow(ref, m, layers)
+		if why != "" {
+			unfollowed = cmp.Or(unfollowed, why)
+			continue
+		}
+		if o := objective(layers, rows); best.Priority == 0 || o.Priority < best.Priority {
+			best = o
+		}
 	}
-	rows, why := s.follow(ref, m, layers)
-	if why != "" {
-		rows = find(layers, m)
+	if best.Priority > 0 {
+		return best, nil
 	}
-	o, err := objective(m, layers, rows)
-	o.Unfollowed = why
-	return o, err
+	rows := find(layers, m)
+	if len(rows) == 0 {
+		return Objective{Unfollowed: unfollowed}, &NoClassError{m}
+	}
+	best = objective(layers, rows)
+	best.Unfollowed = unfollowed
+	return best, nil
 }
 
 // follow returns the rows of the class that a reference names, or why it leads
@@ -197,12 +218,9 @@ func find(layers []classes, m scaling.ModelKey) []found {
 	return rows
 }
 
-// objective puts rows over each other, the last on top. The class is that of the
-// last, as every layer knows it.
-func objective(m scaling.ModelKey, layers []classes, rows []found) (Objective, error) {
-	if len(rows) == 0 {
-		return Objective{}, &NoClassError{m}
-	}
+// objective puts rows over each other, the last on top; there is one at least. The
+// class is that of the last, as every layer knows it.
+func objective(layers []classes, rows []found) Objective {
 	top := rows[len(rows)-1]
 	o := Objective{Class: top.class.Key, Key: top.class.Key, Priority: lowestPriority, Level: top.level}
 	for _, c := range layers {
@@ -212,5 +230,5 @@ func objective(m scaling.ModelKey, layers []classes, rows []found) (Objective, e
 	for _, row := range rows {
 		applyFields(rowFields(), &o, row.row.Fields)
 	}
-	return o, nil
+	return o
 }

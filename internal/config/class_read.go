@@ -176,7 +176,7 @@ func duplicates(sorted []class, of Source, system bool, f *findings) {
 				f.concerns = row.concerns()
 				f.add(Finding{
 					Severity: Refused, Field: "data", Value: row.Scope.Model, Problem: "has a row already" + inNamespace(row.Scope.Namespace),
-					Want: "one row for each model", InForce: "that of " + shorten(first),
+					Want: "one row for each model", InForce: "that of " + shorten(first), Unnamed: true,
 				})
 				continue
 			}

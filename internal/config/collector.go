@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/tls"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +40,11 @@ type Scrape struct {
 	// PickerToken, or the file PickerTokenPath, is the bearer token for their
 	// page. "" sends none. It is sent to every pod that the selector names.
 	PickerToken, PickerTokenPath string
+	// What pages under https are verified by: a file of authorities ("" for those
+	// of the system), the client certificate that is shown, and the name that a
+	// page's certificate must carry ("" for the pod's address).
+	CACertPath, ClientCertPath, ClientKeyPath, ServerName string
+	InsecureSkipVerify                                    bool
 }
 
 // The range of the scrape interval: below, the pages cost more than they tell;
@@ -66,6 +73,11 @@ func (s *Scrape) define(d *definition) {
 	d.count(&s.PickerPort, "epp-port", 0, "port of the endpoint pickers' metrics page; 0 for the pod's annotation prometheus.io/port or its port named metrics")
 	d.secret(&s.PickerToken, "epp-bearer-token", "bearer token for the endpoint pickers' page; prefer a token file")
 	d.text(&s.PickerTokenPath, "epp-token-path", "", "file with the bearer token for it, read again when it changes; every pod of the selector is sent it")
+	d.text(&s.CACertPath, "scrape-ca-cert-path", "", "file with the CA certificates that pages under https are verified by (backends pods and epp); empty for the system's")
+	d.text(&s.ClientCertPath, "scrape-client-cert-path", "", "file with the client certificate shown to pages")
+	d.text(&s.ClientKeyPath, "scrape-client-key-path", "", "file with the key of that certificate")
+	d.text(&s.ServerName, "scrape-server-name", "", "name that the certificates of pages must carry; empty for the pod's address")
+	d.truth(&s.InsecureSkipVerify, "scrape-tls-insecure-skip-verify", false, "do not verify the certificates of pages: whoever answers at a pod's address is believed, and at a picker's is sent its token")
 }
 
 func (s *Scrape) validate(backend string) error {
@@ -78,5 +90,42 @@ func (s *Scrape) validate(backend string) error {
 	if _, err := labels.Parse(s.PickerSelector); err != nil {
 		return &FieldError{Key: "EPP_SELECTOR", Value: s.PickerSelector, Want: "a label selector, such as app=epp"}
 	}
-	return between("EPP_PORT", s.PickerPort, 0, 65535)
+	if err := between("EPP_PORT", s.PickerPort, 0, 65535); err != nil {
+		return err
+	}
+	if backend == BackendPrometheus || s.InsecureSkipVerify {
+		return nil // nothing is scraped, or whoever answers is believed
+	}
+	return s.validateFiles()
+}
+
+// validateFiles refuses files that are missing or do not hold what they should.
+func (s *Scrape) validateFiles() error {
+	for _, file := range []struct{ key, path string }{
+		{"SCRAPE_CA_CERT_PATH", s.CACertPath},
+		{"SCRAPE_CLIENT_CERT_PATH", s.ClientCertPath},
+		{"SCRAPE_CLIENT_KEY_PATH", s.ClientKeyPath},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if _, err := os.ReadFile(file.path); err != nil {
+			return &FieldError{Key: file.key, Value: file.path, Want: "a file that can be read"}
+		}
+	}
+	if err := checkAuthorities("SCRAPE_CA_CERT_PATH", s.CACertPath); err != nil {
+		return err
+	}
+	switch {
+	case s.ClientCertPath == "" && s.ClientKeyPath == "":
+		return nil
+	case s.ClientKeyPath == "":
+		return &FieldError{Key: "SCRAPE_CLIENT_KEY_PATH", Want: "a file, with SCRAPE_CLIENT_CERT_PATH"}
+	case s.ClientCertPath == "":
+		return &FieldError{Key: "SCRAPE_CLIENT_CERT_PATH", Want: "a file, with SCRAPE_CLIENT_KEY_PATH"}
+	}
+	if _, err := tls.LoadX509KeyPair(s.ClientCertPath, s.ClientKeyPath); err != nil {
+		return &FieldError{Key: "SCRAPE_CLIENT_CERT_PATH", Value: s.ClientCertPath, Want: "a PEM certificate of the key in " + s.ClientKeyPath}
+	}
+	return nil
 }

@@ -39,6 +39,7 @@ func TestARefusalNamesFieldValueAndRange(t *testing.T) {
 	if err := os.WriteFile(noCertificate, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	missing, pods := filepath.Join(t.TempDir(), "missing.pem"), []string{"--collector-backend=pods"}
 	tests := []struct {
 		name string
 		env  map[string]string
@@ -90,6 +91,14 @@ func TestARefusalNamesFieldValueAndRange(t *testing.T) {
 		},
 		{"port", map[string]string{"EPP_PORT": "70000"}, nil, FieldError{"EPP_PORT", "70000", "a whole number from 0 to 65535"}},
 		{"query timeout", map[string]string{"PROMETHEUS_TIMEOUT": "0s"}, nil, FieldError{"PROMETHEUS_TIMEOUT", "0s", "a positive duration"}},
+		{"retries", map[string]string{"PROMETHEUS_RETRIES": "11"}, nil, FieldError{"PROMETHEUS_RETRIES", "11", "a whole number from 0 to 10"}},
+		{"fewer retries than none", map[string]string{"PROMETHEUS_RETRIES": "-1"}, nil, FieldError{"PROMETHEUS_RETRIES", "-1", "a whole number from 0 to 10"}},
+		{"authorities of pages that are no certificate", map[string]string{"SCRAPE_CA_CERT_PATH": noCertificate}, pods, FieldError{"SCRAPE_CA_CERT_PATH", noCertificate, "a PEM file with one certificate or more"}},
+		{"authorities of pages that are missing", map[string]string{"SCRAPE_CA_CERT_PATH": missing}, pods, FieldError{"SCRAPE_CA_CERT_PATH", missing, "a file that can be read"}},
+		{"client key of pages that is missing", map[string]string{"SCRAPE_CLIENT_CERT_PATH": noCertificate, "SCRAPE_CLIENT_KEY_PATH": missing}, pods, FieldError{"SCRAPE_CLIENT_KEY_PATH", missing, "a file that can be read"}},
+		{"client certificate of pages without a key", map[string]string{"SCRAPE_CLIENT_CERT_PATH": noCertificate}, pods, FieldError{"SCRAPE_CLIENT_KEY_PATH", "", "a file, with SCRAPE_CLIENT_CERT_PATH"}},
+		{"client key of pages without a certificate", map[string]string{"SCRAPE_CLIENT_KEY_PATH": noCertificate}, pods, FieldError{"SCRAPE_CLIENT_CERT_PATH", "", "a file, with SCRAPE_CLIENT_KEY_PATH"}},
+		{"client certificate of pages that is none", map[string]string{"SCRAPE_CLIENT_CERT_PATH": noCertificate, "SCRAPE_CLIENT_KEY_PATH": noCertificate}, pods, FieldError{"SCRAPE_CLIENT_CERT_PATH", noCertificate, "a PEM certificate of the key in " + noCertificate}},
 		{"budget", map[string]string{"PROMETHEUS_BUDGET": "1h"}, nil, FieldError{"PROMETHEUS_BUDGET", "1h0m0s", "a duration from 1s to 10m"}},
 		{"response size", map[string]string{"PROMETHEUS_MAX_RESPONSE_BYTES": "10"}, nil, FieldError{"PROMETHEUS_MAX_RESPONSE_BYTES", "10", "a whole number from 65536 to 1073741824"}},
 		{"CA file that is no certificate", map[string]string{"PROMETHEUS_CA_CERT_PATH": noCertificate}, nil, FieldError{"PROMETHEUS_CA_CERT_PATH", noCertificate, "a PEM file with one certificate or more"}},

@@ -24,6 +24,9 @@ type Key struct {
 	// PerNamespace is whether a ConfigMap in the namespace of a model overrides
 	// it there.
 	PerNamespace bool
+	// AtStart is whether a change takes effect when the manager starts again, and
+	// not at once.
+	AtStart bool
 }
 
 // field is a key, how it is read and where its value goes.

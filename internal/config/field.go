@@ -36,7 +36,15 @@ func between(key string, n, least, most int) error {
 }
 
 // oneOf says that one of the names is accepted.
-func oneOf(names []string) string { return "one of " + strings.Join(names, ", ") }
+func oneOf(names []string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		if shown[i] = name; name == "" {
+			shown[i] = `""`
+		}
+	}
+	return "one of " + strings.Join(shown, ", ")
+}
 
 // brief renders d without the units that are 0: 5m and not 5m0s.
 func brief(d time.Duration) string {

@@ -37,6 +37,9 @@ type Finding struct {
 	InForce string `json:"inForce,omitempty"`
 	// Concerns are the variants that the entry is for; empty parts stand for all.
 	Concerns Scope `json:"concerns,omitzero"`
+	// Unnamed is whether, of those, it is about the ones alone whose service class
+	// is looked up by their model, because they name none.
+	Unnamed bool `json:"unnamed,omitempty"`
 }
 
 // Scope is a set of variants: those with this namespace, model and accelerator,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"flag"
 	"math"
 	"slices"
 	"strings"
@@ -123,6 +124,31 @@ func FuzzDistanceIsAMeasure(f *testing.F) {
 		d := distance(a, b)
 		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
 			t.Fatalf("distance(%q, %q) = %d", a, b, d)
+		}
+	})
+}
+
+// FuzzParse reads whatever stands in a variable of the environment: the manager
+// does not start, and says which one is why, or starts with what it can run with.
+func FuzzParse(f *testing.F) {
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	settings := define(fs, &Operator{})
+	for i := range settings {
+		for _, value := range []string{"", "1", "-1s", "true", "https://p:9090", "a=b", "9999999999h", "\x00"} {
+			f.Add(i, value)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, value string) {
+		s := settings[uint(i)%uint(len(settings))]
+		if s.env == fileSetting {
+			return // another fuzz target reads files
+		}
+		o, err := parse(t, map[string]string{s.env: value})
+		switch {
+		case err == nil && o.validate(false) != nil:
+			t.Errorf("%s=%q is accepted, although %v", s.env, value, o.validate(false))
+		case err != nil && s.secret && len(value) > 3 && strings.Contains(err.Error(), value):
+			t.Errorf("%s: the error tells a secret: %v", s.env, err)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func settingFields() []field[Settings] {
 			func(s *Settings) *bool { return &s.ScaleToZero }),
 		truthField(Key{Name: "WVA_LIMITED_MODE", Default: "false", PerNamespace: true, Meaning: "whether the inventory bounds decisions, where enableLimiter is not set"},
 			func(s *Settings) *bool { return &s.LimitedMode }),
-		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, Meaning: "where metrics are read"},
+		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, AtStart: true, Meaning: "where metrics are read"},
 			Backends(), func(s *Settings) *string { return &s.Backend }),
 		choiceField(Key{Name: "LOG_LEVEL", Default: "info", Meaning: "the least important lines that are logged"},
 			LogLevels(), func(s *Settings) *string { return &s.LogLevel }),

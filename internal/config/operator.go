@@ -53,6 +53,7 @@ type Operator struct {
 
 	Prometheus Prometheus
 	Collector  Collector
+	Recording  Recording
 
 	// ConfigFile is the file that settings were read from, "" for none.
 	ConfigFile string
@@ -229,6 +230,9 @@ func (o *Operator) validate(required bool) error {
 			o.LeaseDuration, o.LeaseRenewDeadline, o.LeaseRetryPeriod)
 	}
 	if err := o.Collector.validate(); err != nil {
+		return err
+	}
+	if err := o.Recording.validate(); err != nil {
 		return err
 	}
 	if err := o.Prometheus.validate(required); err != nil {

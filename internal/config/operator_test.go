@@ -57,10 +57,12 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		"EXTERNAL_METRICS_BIND_ADDRESS": ":6443", "EXTERNAL_METRICS_CERT_PATH": "/ext",
 		"ALLOW_INSECURE_PROMETHEUS": "true", "PROMETHEUS_CA_CERT_PATH": "ca", "PROMETHEUS_CLIENT_CERT_PATH": "cc", "PROMETHEUS_CLIENT_KEY_PATH": "ck",
 		"PROMETHEUS_SERVER_NAME": "sn", "PROMETHEUS_TLS_INSECURE_SKIP_VERIFY": "true", "PROMETHEUS_BEARER_TOKEN": "bt", "PROMETHEUS_TOKEN_PATH": "tp",
-		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_TIMEOUT": "3s",
+		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_TIMEOUT": "3s", "PROMETHEUS_RETRIES": "4",
 		"PROMETHEUS_BUDGET": "9s", "PROMETHEUS_PROXY_URL": "pu", "PROMETHEUS_MAX_RESPONSE_BYTES": "1000000",
 		"WVA_EXECUTOR": "reactive", "COLLECTOR_BACKEND": "pods", "SCRAPE_INTERVAL": "2s",
+		"RECORD_FILE": "rf", "RECORD_MAX_BYTES": "2000000",
 		"EPP_SELECTOR": "app=epp", "EPP_PORT": "9091", "EPP_BEARER_TOKEN": "et", "EPP_TOKEN_PATH": "ep",
+		"SCRAPE_CA_CERT_PATH": "sa", "SCRAPE_CLIENT_CERT_PATH": "sc", "SCRAPE_CLIENT_KEY_PATH": "sk", "SCRAPE_SERVER_NAME": "ss", "SCRAPE_TLS_INSECURE_SKIP_VERIFY": "true",
 		"PROMETHEUS_METRICS_CACHE_ENABLED": "true", "PROMETHEUS_METRICS_CACHE_MODE": "adaptive", "PROMETHEUS_METRICS_CACHE_TTL": "20s",
 		"PROMETHEUS_METRICS_CACHE_CLEANUP_INTERVAL": "1m", "PROMETHEUS_METRICS_CACHE_MAX_ENTRIES": "9", "PROMETHEUS_METRICS_CACHE_FETCH_INTERVAL": "7s",
 		"PROMETHEUS_METRICS_CACHE_FRESH_THRESHOLD": "40s", "PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD": "2m", "PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD": "4m",
@@ -78,7 +80,7 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		Prometheus: Prometheus{
 			BaseURL: prometheusURL, AllowInsecure: true, CACertPath: "ca", ClientCertPath: "cc", ClientKeyPath: "ck", ServerName: "sn", InsecureSkipVerify: true,
 			BearerToken: "bt", TokenPath: "tp", Username: "u", Password: "pw", Headers: map[string]string{"X-Scope-OrgID": "a", "B": "c=d"}, Timeout: 3 * time.Second,
-			Budget: 9 * time.Second, ProxyURL: "pu", MaxResponseBytes: 1_000_000,
+			Retries: 4, Budget: 9 * time.Second, ProxyURL: "pu", MaxResponseBytes: 1_000_000,
 		},
 		Collector: Collector{
 			Backend: "pods",
@@ -86,8 +88,12 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 				Enabled: true, Mode: "adaptive", TTL: 20 * time.Second, CleanupInterval: time.Minute, MaxEntries: 9, FetchInterval: 7 * time.Second,
 				FreshThreshold: 40 * time.Second, UnavailableThreshold: 4 * time.Minute, StaleThreshold: 2 * time.Minute,
 			},
-			Scrape: Scrape{Interval: 2 * time.Second, PickerSelector: "app=epp", PickerPort: 9091, PickerToken: "et", PickerTokenPath: "ep"},
+			Scrape: Scrape{
+				Interval: 2 * time.Second, PickerSelector: "app=epp", PickerPort: 9091, PickerToken: "et", PickerTokenPath: "ep",
+				CACertPath: "sa", ClientCertPath: "sc", ClientKeyPath: "sk", ServerName: "ss", InsecureSkipVerify: true,
+			},
 		},
+		Recording: Recording{File: "rf", MaxBytes: 2_000_000},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Operator{}, "Explicit")); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

@@ -31,7 +31,9 @@ type Policy struct {
 	// TTFTPercentile and ITLPercentile are the percentiles that objectives are
 	// held to, ratios in [0, 1); 0 is the mean.
 	TTFTPercentile, ITLPercentile float64
-	ScaleToZero                   ScaleToZero
+	// Objective is what requests of the model should meet.
+	Objective   Objective
+	ScaleToZero ScaleToZero
 }
 
 // ScaleToZero says whether a model may be scaled to zero, and when.
@@ -49,6 +51,10 @@ const (
 
 // Analyzers returns the analyzers of saturation, the default first.
 func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
+
+// SizesToObjectives reports whether the engine needs objectives, and profiles to
+// meet them by.
+func (p Policy) SizesToObjectives() bool { return p.Engine == EngineModel || p.Engine == EngineHybrid }
 
 // The engines.
 const (

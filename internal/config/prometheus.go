@@ -23,6 +23,9 @@ type Prometheus struct {
 	ProxyURL string
 	// Timeout bounds one query with its retries, > 0.
 	Timeout time.Duration
+	// Retries is how often a query is asked again after a failure that may pass,
+	// 0 to 10.
+	Retries int
 	// Budget bounds all queries of one collection together, their retries
 	// included, 1s to 10m.
 	Budget time.Duration
@@ -34,6 +37,7 @@ type Prometheus struct {
 const (
 	shortestBudget, longestBudget = time.Second, 10 * time.Minute
 	leastResponse, mostResponse   = 64 << 10, 1 << 30
+	mostRetries                   = 10
 )
 
 func (p *Prometheus) define(d *definition) {
@@ -51,6 +55,7 @@ func (p *Prometheus) define(d *definition) {
 	d.headers(&p.Headers, "prometheus-headers", "headers for Prometheus as Name=value, separated by commas")
 	d.text(&p.ProxyURL, "prometheus-proxy-url", "", "URL of a proxy on the way to Prometheus; empty for HTTPS_PROXY and NO_PROXY")
 	d.duration(&p.Timeout, "prometheus-timeout", 10*time.Second, "longest time to wait for one query, its retries included")
+	d.count(&p.Retries, "prometheus-retries", 3, "how often a query is asked again, with back-off and within its timeout, 0 to 10")
 	d.duration(&p.Budget, "prometheus-budget", 20*time.Second, "longest time for all queries of one collection, 1s to 10m")
 	d.count(&p.MaxResponseBytes, "prometheus-max-response-bytes", 64<<20, "largest answer to one query, 64 KiB to 1 GiB")
 }
@@ -65,27 +70,30 @@ func (p *Prometheus) validate(required bool) error {
 	if err := within("PROMETHEUS_BUDGET", p.Budget, shortestBudget, longestBudget); err != nil {
 		return err
 	}
+	if err := between("PROMETHEUS_RETRIES", p.Retries, 0, mostRetries); err != nil {
+		return err
+	}
 	if err := between("PROMETHEUS_MAX_RESPONSE_BYTES", p.MaxResponseBytes, leastResponse, mostResponse); err != nil {
 		return err
 	}
 	if required && !p.InsecureSkipVerify {
-		return p.checkAuthorities()
+		return checkAuthorities("PROMETHEUS_CA_CERT_PATH", p.CACertPath)
 	}
 	return nil
 }
 
 // checkAuthorities refuses a file of authorities that holds none. One that is
 // missing or unreadable is named by whoever reads it.
-func (p *Prometheus) checkAuthorities() error {
-	if p.CACertPath == "" {
+func checkAuthorities(key, path string) error {
+	if path == "" {
 		return nil
 	}
-	pem, err := os.ReadFile(p.CACertPath)
+	pem, err := os.ReadFile(path)
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return &FieldError{Key: "PROMETHEUS_CA_CERT_PATH", Value: p.CACertPath, Want: "a PEM file with one certificate or more"}
+		return &FieldError{Key: key, Value: path, Want: "a PEM file with one certificate or more"}
 	}
 	return nil
 }

@@ -62,9 +62,11 @@ func (s *Snapshot) Settings() Settings { return s.reader.settings(s.system.setti
 
 // Policy returns how decisions are made for a model. From the lowest: defaults,
 // the entry default, those for its namespace, for its ID, for both; then the
-// same of the ConfigMap in its own namespace.
-func (s *Snapshot) Policy(m scaling.ModelKey) Policy {
+// same of the ConfigMap in its own namespace. Its objective is that of the classes
+// that refs name; see Objective.
+func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) Policy {
 	p, _ := s.resolvePolicy(m)
+	p.Objective, _ = s.Objective(m, refs...) // the zero Objective says the same as the error
 	return p
 }
 

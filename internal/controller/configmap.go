@@ -43,7 +43,8 @@ type Informers interface {
 	GetInformer(ctx context.Context, of client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// ConfigurationOptions are the parts of a Configuration, all of them required.
+// ConfigurationOptions are the parts of a Configuration, all of them required but
+// for Logged.
 type ConfigurationOptions struct {
 	Log             logr.Logger
 	SystemNamespace string
@@ -62,6 +63,8 @@ type ConfigurationOptions struct {
 	// Wake asks for a cycle because of a reason. It must not block.
 	Wake   func(reason string)
 	Events events.EventRecorder
+	// Logged are the findings that the start has logged already.
+	Logged []config.Finding
 	// Leads is closed when this process begins to lead. Until then nothing is told
 	// and nobody woken.
 	Leads <-chan struct{}
@@ -84,6 +87,7 @@ type Configuration struct {
 	// Of the goroutine of Start.
 	settings *config.Settings // that Take was given and could put into force
 	told     map[config.Finding]bool
+	logged   map[config.Finding]bool
 	findings []config.Finding // of the last look
 }
 
@@ -94,9 +98,13 @@ var (
 
 // NewConfiguration returns a Configuration.
 func NewConfiguration(o ConfigurationOptions) *Configuration {
+	logged := map[config.Finding]bool{}
+	for _, f := range o.Logged {
+		logged[f] = true
+	}
 	return &Configuration{
 		ConfigurationOptions: o, work: make(chan struct{}, 1), synced: make(chan struct{}),
-		changes: map[client.ObjectKey]string{}, told: map[config.Finding]bool{},
+		changes: map[client.ObjectKey]string{}, told: map[config.Finding]bool{}, logged: logged,
 	}
 }
 

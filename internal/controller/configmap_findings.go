@@ -19,7 +19,7 @@ const (
 )
 
 // tell tells and logs each finding when it comes up, by an event of its
-// ConfigMap.
+// ConfigMap. What the start has logged is told and not logged again.
 func (c *Configuration) tell(seen sight) {
 	now := map[config.Finding]bool{}
 	for _, f := range seen.findings {
@@ -30,7 +30,9 @@ func (c *Configuration) tell(seen sight) {
 		if f.Severity == config.Refused {
 			kind = corev1.EventTypeWarning
 		}
-		c.Log.Info("configuration is not what was written", "namespace", f.Namespace, "configMap", f.ConfigMap, "reason", f.String())
+		if !c.logged[f] {
+			c.Log.Info("configuration is not what was written", "namespace", f.Namespace, "configMap", f.ConfigMap, "reason", f.String())
+		}
 		note := f.Message()
 		if place := f.Place(); place != "" {
 			note = place + ": " + note
@@ -39,7 +41,7 @@ func (c *Configuration) tell(seen sight) {
 		c.Events.Eventf(referTo(seen.configMaps, f), nil, kind, eventInvalidConfiguration,
 			firstOf(cmp.Or(f.Place(), "Read"), longestAction), "%s", firstOf(note, longestNote))
 	}
-	c.told = now
+	c.told, c.logged = now, now
 }
 
 // referTo returns the ConfigMap that a finding is about.
@@ -101,9 +103,9 @@ func (c *Configuration) FindingsFor(m scaling.ModelKey, accelerator string) []co
 	return slices.Concat(c.Store.Snapshot().FindingsFor(m, accelerator), c.faults)
 }
 
-// Objective returns what requests of a model should meet; see config.Snapshot.
-func (c *Configuration) Objective(m scaling.ModelKey, ref config.ClassRef) (config.Objective, error) {
-	return c.Store.Snapshot().Objective(m, ref)
+// Policy returns how decisions are made for a model; see config.Snapshot.
+func (c *Configuration) Policy(m scaling.ModelKey, refs ...config.ClassRef) config.Policy {
+	return c.Store.Snapshot().Policy(m, refs...)
 }
 
 // Watch returns a channel that receives when a variant may be concerned by

@@ -326,7 +326,7 @@ func TestAVariantBringsTheOverridesOfItsNamespace(t *testing.T) {
 
 func TestSettingsAreTakenWhenTheyChangeAndFaultsAreTriedAgain(t *testing.T) {
 	onBench(t, nil, func(t *testing.T, b *bench) {
-		valid := func() string { return configurationValid(b.Configuration, object(), "").Reason }
+		valid := func() string { return configurationValid(b.Configuration, object(), view{}).Reason }
 		if len(b.taken) != 1 {
 			t.Fatalf("settings taken %d times at the start, want once", len(b.taken))
 		}
@@ -369,4 +369,34 @@ func (r rememberedInformer) AddEventHandler(h toolscache.ResourceEventHandler) (
 	return struct {
 		toolscache.ResourceEventHandlerRegistration
 	}{}, nil
+}
+
+// TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain shows a finding that the start
+// has logged, and what becomes of it later.
+func TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain(t *testing.T) {
+	key := client.ObjectKey{Namespace: systemNamespace, Name: thresholdsMap}
+	bad := map[string]string{"default": "kvCacheThreshold: 80"}
+	findings := func(list []string) int {
+		return len(slices.DeleteFunc(list, func(line string) bool { return !strings.Contains(line, "kvCacheThreshold") }))
+	}
+	before := func(b *bench) {
+		b.maps[key] = bad
+		probe, err := config.NewStore(config.StoreOptions{SystemNamespace: systemNamespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range probe.Apply([]config.Source{{Namespace: key.Namespace, Name: key.Name, Data: bad}}).Findings {
+			b.Configuration.logged[f] = true
+		}
+	}
+	onBench(t, before, func(t *testing.T, b *bench) {
+		if logged, told := findings(b.seen(&b.logged)), findings(b.seen(&b.told)); logged != 0 || told != 1 {
+			t.Errorf("at the start: logged %d times and told %d times, want 0 and 1", logged, told)
+		}
+		b.write(key.Namespace, key.Name) // deleted
+		b.write(key.Namespace, key.Name, "default", bad["default"])
+		if logged, told := findings(b.seen(&b.logged)), findings(b.seen(&b.told)); logged != 1 || told != 1 {
+			t.Errorf("when it is back: logged %d times and told %d times, want 1 and 1", logged, told)
+		}
+	})
 }

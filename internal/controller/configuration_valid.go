@@ -1,29 +1,38 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Configured knows what of the configuration concerns variants.
 type Configured interface {
 	// FindingsFor returns what concerns the variants of a model on an accelerator,
-	// "" for any.
+	// "" for any, in a slice of the caller's own.
 	FindingsFor(m scaling.ModelKey, accelerator string) []config.Finding
-	// Objective returns what requests of a model should meet, given the service
-	// class that a variant names, or an error that says that there is none.
-	Objective(m scaling.ModelKey, ref config.ClassRef) (config.Objective, error)
+	// Policy returns how decisions are made for a model, given the service classes
+	// that its variants name.
+	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.Policy
 	// Watch returns a channel that receives when any of this may have changed.
 	Watch() <-chan struct{}
 }
 
 var _ Configured = (*Configuration)(nil)
+
+// Classes knows which service classes are named.
+type Classes interface {
+	// ClassRefs returns those that the variants of a model name.
+	ClassRefs(m scaling.ModelKey) []config.ClassRef
+}
 
 // What a condition repeats of findings, which an event repeats in turn: whoever
 // mends the first sees the next.
@@ -32,42 +41,77 @@ const (
 	longestFinding = 280 // characters
 )
 
-// configurationValid says whether every entry that concerns va is in force. It
-// does not stand in the way of Ready: something else is in force instead.
-func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, accelerator string) metav1.Condition {
+// configurationValid says whether everything that was written for va is in force,
+// and whether there is what its engine decides by. It does not stand in the way of
+// Ready: something else is in force instead.
+func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) metav1.Condition {
 	const kind = v1alpha1.ConditionConfigurationValid
 	model := modelOf(va)
-	if refused := refusals(c.FindingsFor(model, accelerator)); len(refused) > 0 {
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, strings.Join(refused, "; "))
+	policy := c.Policy(model, v.classes...)
+	missing, outranked := classProblems(c, va, policy.Objective)
+	findings := c.FindingsFor(model, cmp.Or(v.Variant.Accelerator, va.Spec.Accelerator))
+	if va.Spec.SLOClassRef != nil && missing == "" {
+		findings = slices.DeleteFunc(findings, func(f config.Finding) bool { return f.Unnamed })
 	}
-	if ref := va.Spec.SLOClassRef; ref != nil {
-		objective, err := c.Objective(model, config.ClassRef{Name: ref.Name, Key: ref.Key})
-		switch {
-		case err != nil:
-			return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, err.Error())
-		case objective.Unfollowed != "":
-			return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing,
-				fmt.Sprintf("%s; in force: class %s", objective.Unfollowed, objective.Class))
-		}
+	refused := slices.Concat(specProblems(va, v), refusals(findings))
+	if outranked != "" {
+		refused = append(refused, outranked)
+	}
+	switch {
+	case len(refused) > 0:
+		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, list(refused))
+	case missing != "":
+		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, missing)
+	case policy.SizesToObjectives() && policy.Objective.Class == "":
+		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error())
+	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "":
+		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v.Variant, policy.Engine))
 	}
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force.")
 }
 
-// refusals returns what is not in force, in words.
+// classProblems says why the service class that va names is not in force: because
+// it is missing, or because another variant of the model names a more important
+// one, whose objective is that in force. Both are "" where it is, or where va names
+// none.
+func classProblems(c Configured, va *v1alpha1.VariantAutoscaling, inForce config.Objective) (missing, outranked string) {
+	ref := va.Spec.SLOClassRef
+	if ref == nil {
+		return "", ""
+	}
+	model := modelOf(va)
+	own := c.Policy(model, config.ClassRef{Name: ref.Name, Key: ref.Key}).Objective
+	switch {
+	case own.Class == "":
+		return (&config.NoClassError{Model: model}).Error(), ""
+	case own.Unfollowed != "":
+		return fmt.Sprintf("%s; in force: class %s", own.Unfollowed, inForce.Class), ""
+	case inForce.Key != "" && inForce.Key != own.Key:
+		return "", fmt.Sprintf("spec.sloClassRef: class %s has priority %d, and another variant of the model names class %s with priority %d: want one class for a model; in force: class %s",
+			own.Class, own.Priority, inForce.Class, inForce.Priority, inForce.Class)
+	}
+	return "", ""
+}
+
+// refusals returns what is not in force of ConfigMaps, in words.
 func refusals(findings []config.Finding) []string {
 	var out []string
-	more := 0
 	for _, f := range findings {
-		switch {
-		case f.Severity != config.Refused:
-		case len(out) < mostFindings:
-			out = append(out, firstOf(f.String(), longestFinding))
-		default:
-			more++
+		if f.Severity == config.Refused {
+			out = append(out, f.String())
 		}
 	}
-	if more > 0 {
+	return out
+}
+
+// list puts problems into one message, the first few of them.
+func list(problems []string) string {
+	var out []string
+	for _, p := range problems[:min(len(problems), mostFindings)] {
+		out = append(out, firstOf(p, longestFinding))
+	}
+	if more := len(problems) - mostFindings; more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))
 	}
-	return out
+	return strings.Join(out, "; ")
 }

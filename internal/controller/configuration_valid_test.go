@@ -3,7 +3,6 @@ package controller
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -21,40 +20,35 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
+// accepted is the message of ConfigurationAccepted.
+const accepted = "Every entry that concerns the variant is in force."
+
 func TestConfigurationValidSaysWhatIsNotInForce(t *testing.T) {
 	refused := config.Finding{Severity: config.Refused, Namespace: "s", ConfigMap: "c", Key: "k", Field: "f", Value: "80", Want: "a ratio from 0 to 1", InForce: "0.8"}
 	doubtful := config.Finding{Severity: config.Doubtful, Namespace: "s", ConfigMap: "c", Problem: "is ignored"}
 	long := refused
 	long.Problem = strings.Repeat("x", 4000)
 	const one = `ConfigMap s/c, k, f: "80" is not accepted: want a ratio from 0 to 1; in force: 0.8`
-	named := func(va *v1alpha1.VariantAutoscaling) {
-		va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "s", Key: "gold"}
-	}
 	tests := map[string]struct {
-		va     *v1alpha1.VariantAutoscaling
-		found  fixedFindings
+		found  []config.Finding
 		status metav1.ConditionStatus
 		reason v1alpha1.ConditionReason
 		want   string // of the message
 	}{
-		"nothing":              {object(), fixedFindings{}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
-		"a doubt":              {object(), fixedFindings{all: []config.Finding{doubtful}}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
-		"a refusal":            {object(), fixedFindings{all: []config.Finding{doubtful, refused}}, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one},
-		"many":                 {object(), fixedFindings{all: slices.Repeat([]config.Finding{refused}, 5)}, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one + "; " + one + "; " + one + "; 2 more"},
-		"no class":             {object(named), fixedFindings{noClass: errors.New("none")}, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, "none"},
-		"another class":        {object(named), fixedFindings{class: config.Objective{Class: "free", Unfollowed: "gold is not there"}}, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, "gold is not there; in force: class free"},
-		"its class":            {object(named), fixedFindings{class: config.Objective{Class: "gold"}}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
-		"no class, none named": {object(), fixedFindings{noClass: errors.New("none")}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."},
+		"nothing":   {nil, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, accepted},
+		"a doubt":   {[]config.Finding{doubtful}, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, accepted},
+		"a refusal": {[]config.Finding{doubtful, refused}, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one},
+		"many":      {slices.Repeat([]config.Finding{refused}, 5), metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, one + "; " + one + "; " + one + "; 2 more"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			want := condition(v1alpha1.ConditionConfigurationValid, tt.status, tt.reason, tt.want)
-			if diff := cmp.Diff(want, configurationValid(&tt.found, tt.va, "")); diff != "" {
+			if diff := cmp.Diff(want, configurationValid(&fixedFindings{all: tt.found}, object(), view{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	got := configurationValid(&fixedFindings{all: slices.Repeat([]config.Finding{long}, 5)}, object(), "").Message
+	got := configurationValid(&fixedFindings{all: slices.Repeat([]config.Finding{long}, 5)}, object(), view{}).Message
 	if n := len([]rune(got)); n > longestNote-100 {
 		t.Errorf("a message of %d characters leaves an event no room for its cycle", n)
 	}

@@ -12,14 +12,16 @@
 // write and are no reason for one, and messages hold no such thing: a steady
 // fleet causes no writes. Events follow from the difference between the status
 // that was stored and the one that was written, so that a restart repeats none;
-// but for Limited, which no status holds. Each ends with the id of its cycle:
+// but for Limited and for costs, which no status holds. Each ends with the id of
+// its cycle:
 //
 //	ScaledUp, ScaledDown, ScaledToZero, ScaledFromZero
 //	                     the decision is another number
 //	Held                 a fallback begins, or a pause
 //	NotFollowed          ScalerFollowing names something else
 //	TargetConflict       others name the target, or other others
-//	InvalidConfiguration ConfigurationValid is False, or for another reason
+//	InvalidConfiguration ConfigurationValid is False, or for another reason; or the
+//	                     costs of variants of one model cannot be compared
 //	Limited              a step keeps it from what its load calls for
 //
 // lastUpdate is the last change of the decision:
@@ -48,9 +50,12 @@
 //	                   True  ConflictResolvedByArbitration  this one scales the target
 //	                   True  SuppressedDueToConflict        another does
 //	                   absent                       nobody else names the target
-//	ConfigurationValid False InvalidConfiguration   an entry that concerns it is not in force
-//	                   False ServiceClassMissing    nor the class that it names
-//	                   True  ConfigurationAccepted  all are
+//	ConfigurationValid False InvalidConfiguration   an entry that concerns it, or part of
+//	                                                its spec, is not in force
+//	                   False ServiceClassMissing    nor the class that it names, or its
+//	                                                engine needs one and there is none
+//	                   False ProfileMissing         its engine needs a profile, likewise
+//	                   True  ConfigurationAccepted  else
 //	Ready              False, with the reason of the first of the first four that
 //	                   is not True; SuppressedDueToConflict for the suppressed
 //	                   True  Ready                  else

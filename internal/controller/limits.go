@@ -2,10 +2,8 @@ package controller
 
 import (
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
@@ -27,8 +25,7 @@ func limit(d scaling.Decision) (scaling.Step, bool) {
 }
 
 // tellLimit tells, when it begins, that a variant does not get the replicas that
-// its load calls for. No status holds this, since the decision stays what it is;
-// so a new process tells it once more.
+// its load calls for. No status holds this, since the decision stays what it is.
 func (s *Status) tellLimit(va *v1alpha1.VariantAutoscaling, v view) {
 	step, limited := scaling.Step{}, false
 	if v.explained && !v.suppressed(keyOf(va)) {
@@ -36,42 +33,5 @@ func (s *Status) tellLimit(va *v1alpha1.VariantAutoscaling, v view) {
 	}
 	if s.limits.begins(keyOf(va), step.Reason) && limited {
 		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventLimited, string(step.Reason), "%s", explain.LimitedTo(v.Explanation, step))
-	}
-}
-
-// limits remembers what limits each variant. The zero value remembers nothing.
-// It is safe for concurrent use.
-type limits struct {
-	mu sync.Mutex
-	by map[scaling.VariantKey]scaling.Reason
-}
-
-// begins remembers by what a variant is limited, "" for nothing, and reports
-// whether that is new.
-func (l *limits) begins(key scaling.VariantKey, by scaling.Reason) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.by[key] == by {
-		return false
-	}
-	if l.by == nil {
-		l.by = map[scaling.VariantKey]scaling.Reason{}
-	}
-	l.by[key] = by
-	return true
-}
-
-// forget drops the variants that are not among those that live.
-func (l *limits) forget(alive []client.ObjectKey) {
-	lives := make(map[scaling.VariantKey]bool, len(alive))
-	for _, key := range alive {
-		lives[scaling.VariantKey{Namespace: key.Namespace, Name: key.Name}] = true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for key := range l.by {
-		if !lives[key] {
-			delete(l.by, key)
-		}
 	}
 }

@@ -53,8 +53,8 @@ func TestTheStepNearestToTheDecisionLimitsIt(t *testing.T) {
 	}
 }
 
-func TestLimitsOfDeletedObjectsAreForgotten(t *testing.T) {
-	var l limits
+func TestWhatWasToldOfDeletedObjectsIsForgotten(t *testing.T) {
+	var l standing[scaling.Reason]
 	gone := scaling.VariantKey{Namespace: "n", Name: "gone"}
 	for _, key := range []scaling.VariantKey{keyV, gone} {
 		if !l.begins(key, scaling.ReasonAboveMax) || l.begins(key, scaling.ReasonAboveMax) {

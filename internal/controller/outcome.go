@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -11,13 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// unknownAccelerator stands in a variant id for an accelerator that no source
-// names.
-const unknownAccelerator = "unknown"
 
 // view is what is known of one object after a cycle.
 type view struct {
@@ -27,6 +23,7 @@ type view struct {
 	explain.Explanation
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
 	scalers    scaling.Scalers      // who else sets the replicas of its target
+	classes    []config.ClassRef    // that the variants of its model name
 	// configuration says whether what was configured is in force, nil if unknown.
 	configuration *metav1.Condition
 }
@@ -110,7 +107,7 @@ func currentAlloc(va *v1alpha1.VariantAutoscaling, e explain.Explanation) *v1alp
 		return nil
 	}
 	out := v1alpha1.CurrentAlloc{
-		VariantID:   cmp.Or(va.Spec.VariantID, variantID(e.Variant)),
+		VariantID:   e.Variant.ID,
 		NumReplicas: replicas(e.Variant.Replicas.Current),
 		TTFTAverage: milliseconds(e.Snapshot.Load.TTFT),
 		ITLAverage:  milliseconds(e.Snapshot.Load.ITL),
@@ -119,10 +116,6 @@ func currentAlloc(va *v1alpha1.VariantAutoscaling, e explain.Explanation) *v1alp
 		out.NumReplicas = va.Status.CurrentAlloc.NumReplicas
 	}
 	return &out
-}
-
-func variantID(v scaling.Variant) string {
-	return fmt.Sprintf("%s-%s-%d", v.Model.ID, cmp.Or(v.Accelerator, unknownAccelerator), v.GPUsPerReplica)
 }
 
 // milliseconds returns a reading in ms with two decimals, "" when it is unknown.

@@ -20,8 +20,7 @@ func measured(ttft, itl float64) func(*explain.Explanation) {
 }
 
 func TestStatusAllocations(t *testing.T) {
-	named := func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantID = "m-H100-8" }
-	unknownType := func(e *explain.Explanation) { e.Variant.Accelerator = "" }
+	named := func(e *explain.Explanation) { e.Variant.ID = "m-H100-8" }
 	known := statusAfter(object(), explanation(running(5, 5, 0), deciding(5, scaling.ReasonSteady)))
 	before := func(va *v1alpha1.VariantAutoscaling) { va.Status = known }
 	tests := map[string]struct {
@@ -33,8 +32,7 @@ func TestStatusAllocations(t *testing.T) {
 	}{
 		"as decided":               {object(), explanation(measured(123.456, 7)), &v1alpha1.CurrentAlloc{VariantID: "m-A100-1", NumReplicas: 2, TTFTAverage: "123.46", ITLAverage: "7.00"}, 2, true},
 		"on its way":               {object(), explanation(deciding(3, scaling.ReasonSaturated)), &v1alpha1.CurrentAlloc{VariantID: "m-A100-1", NumReplicas: 2}, 3, false},
-		"own id":                   {object(named), explanation(), &v1alpha1.CurrentAlloc{VariantID: "m-H100-8", NumReplicas: 2}, 2, true},
-		"accelerator unknown":      {object(), explanation(unknownType), &v1alpha1.CurrentAlloc{VariantID: "m-unknown-1", NumReplicas: 2}, 2, true},
+		"another id":               {object(), explanation(named), &v1alpha1.CurrentAlloc{VariantID: "m-H100-8", NumReplicas: 2}, 2, true},
 		"zero":                     {object(), explanation(running(0, 0, 0), deciding(0, scaling.ReasonSteady)), &v1alpha1.CurrentAlloc{VariantID: "m-A100-1"}, 0, true},
 		"unreadable, known before": {object(before), explanation(unreadable, fallback(5)), &v1alpha1.CurrentAlloc{VariantID: "m-A100-1", NumReplicas: 5}, 5, false},
 		"unreadable, never known":  {object(), explanation(unreadable, undecided), nil, -1, false},

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -70,8 +69,10 @@ type Status struct {
 	conflicts  Conflicts
 	scalers    Scalers
 	configured Configured
+	classes    Classes
 	events     events.EventRecorder
-	limits     limits
+	limits     standing[scaling.Reason] // what keeps them from what their load calls for
+	costs      standing[string]         // what their costs cannot be compared with
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -83,13 +84,14 @@ type StatusOptions struct {
 	Conflicts  Conflicts
 	Scalers    Scalers
 	Configured Configured
+	Classes    Classes
 	Events     events.EventRecorder
 }
 
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
 	return &Status{
-		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, configured: o.Configured, events: o.Events,
+		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, configured: o.Configured, classes: o.Classes, events: o.Events,
 	}
 }
 
@@ -117,10 +119,12 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		return reconcile.Result{}, nil
 	}
 	v := s.view(keyOf(va))
-	valid := configurationValid(s.configured, va, cmp.Or(v.Variant.Accelerator, va.Spec.Accelerator))
+	v.classes = s.classes.ClassRefs(modelOf(va))
+	valid := configurationValid(s.configured, va, v)
 	v.configuration = &valid
 	was := va.Status
 	s.tellLimit(va, v)
+	s.tellCosts(va, v)
 	is, known := next(va, v)
 	if !known || !differs(was, is) {
 		return reconcile.Result{}, nil
@@ -186,6 +190,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 		return
 	}
 	s.limits.forget(keys)
+	s.costs.forget(keys)
 	for _, key := range keys {
 		q.Add(reconcile.Request{NamespacedName: key})
 	}

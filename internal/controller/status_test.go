@@ -71,17 +71,26 @@ type fixedScalers struct{ all scaling.Scalers }
 
 func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers { return f.all }
 
+// fixedClasses are those that the variants of every model name.
+type fixedClasses []config.ClassRef
+
+func (f fixedClasses) ClassRefs(scaling.ModelKey) []config.ClassRef { return f }
+
 // fixedFindings says the same of every variant; the zero value accepts all.
 type fixedFindings struct {
 	all      []config.Finding
-	class    config.Objective
-	noClass  error
+	engine   string
+	classes  map[string]config.Objective // by the key of a reference, "" for none
 	watchers chan struct{}
 }
 
 func (f *fixedFindings) FindingsFor(scaling.ModelKey, string) []config.Finding { return f.all }
-func (f *fixedFindings) Objective(scaling.ModelKey, config.ClassRef) (config.Objective, error) {
-	return f.class, f.noClass
+func (f *fixedFindings) Policy(_ scaling.ModelKey, refs ...config.ClassRef) config.Policy {
+	p := config.Policy{Engine: f.engine, Objective: f.classes[""]}
+	if len(refs) > 0 {
+		p.Objective = f.classes[refs[0].Key]
+	}
+	return p
 }
 func (f *fixedFindings) Watch() <-chan struct{} { return f.watchers }
 
@@ -101,7 +110,7 @@ func newFixture() fixture {
 		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
 	}
 	f.Status = NewStatus(StatusOptions{
-		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Configured: f.found, Events: f.events,
+		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Configured: f.found, Classes: fixedClasses(nil), Events: f.events,
 	})
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -28,7 +29,7 @@ type Cluster struct {
 	reader     client.Reader
 	scales     Scales
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
-	objectives atomic.Pointer[map[scaling.ModelKey]bool]
+	classes    atomic.Pointer[map[scaling.ModelKey][]config.ClassRef]
 	remarks    remarks
 	keda       kedaSearch
 	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
@@ -71,19 +72,20 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 
 	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners)), Conflicts: conflictsOf(winners, contenders)}
 	claims := claims{}
-	objectives := map[scaling.ModelKey]bool{}
+	classes := map[scaling.ModelKey][]config.ClassRef{}
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
 		fleet.Variants = append(fleet.Variants, resolve(va, target, c.UnitCost))
 		claims.add(keyOf(va), target)
-		if va.Spec.SLOClassRef != nil {
-			objectives[modelOf(va)] = true
+		if ref := va.Spec.SLOClassRef; ref != nil {
+			model := modelOf(va)
+			classes[model] = append(classes[model], config.ClassRef{Name: ref.Name, Key: ref.Key})
 		}
 	}
 	fleet.Pods = claims.pods()
 	scalers := c.readScalers(ctx, fleet, now)
 	c.contenders.Store(&contenders)
-	c.objectives.Store(&objectives)
+	c.classes.Store(&classes)
 	c.scalers.Store(&scalers)
 	return fleet, nil
 }
@@ -110,11 +112,15 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	return (*scalers)[key]
 }
 
-// HasObjective reports whether one of the model's variants names a service
-// class, and with it latency objectives, as the last Fleet saw them.
-func (c *Cluster) HasObjective(model scaling.ModelKey) bool {
-	objectives := c.objectives.Load()
-	return objectives != nil && (*objectives)[model]
+// ClassRefs returns the service classes that the model's variants name, in the
+// order of the variants' keys, as the last Fleet saw them. The caller must not
+// modify them.
+func (c *Cluster) ClassRefs(model scaling.ModelKey) []config.ClassRef {
+	classes := c.classes.Load()
+	if classes == nil {
+		return nil
+	}
+	return (*classes)[model]
 }
 
 // modelOf returns the model that va serves.

@@ -3,24 +3,30 @@ package discovery
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-func TestAModelHasAnObjectiveWhileOneOfItsVariantsNamesAServiceClass(t *testing.T) {
-	serving := func(name, model string, class *v1alpha1.SLOClassRef) *v1alpha1.VariantAutoscaling {
-		return variant(name, func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID, va.Spec.SLOClassRef = model, class })
+func TestTheClassesOfAModelAreThoseThatItsVariantsName(t *testing.T) {
+	serving := func(name, model, class string) *v1alpha1.VariantAutoscaling {
+		return variant(name, func(va *v1alpha1.VariantAutoscaling) {
+			va.Spec.ModelID = model
+			if class != "" {
+				va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "classes", Key: class}
+			}
+		})
 	}
-	class := &v1alpha1.SLOClassRef{Name: "premium", Key: "k"}
 	cache := &fakeCache{objects: []client.Object{
-		serving("a", "both", nil), serving("b", "both", class), serving("c", "neither", nil),
+		serving("c", "both", "gold"), serving("a", "both", ""), serving("b", "both", "free"), serving("d", "neither", ""),
 	}}
 	cluster := New(cache, fakeScales{})
-	key := func(id string) scaling.ModelKey { return scaling.ModelKey{Namespace: "ns", ID: id} }
-	if cluster.HasObjective(key("both")) {
-		t.Error("an objective is known before any object was read")
+	model := func(namespace, id string) scaling.ModelKey { return scaling.ModelKey{Namespace: namespace, ID: id} }
+	if got := cluster.ClassRefs(model("ns", "both")); got != nil {
+		t.Errorf("%v is known before any object was read", got)
 	}
 	look := func() {
 		t.Helper()
@@ -29,17 +35,18 @@ func TestAModelHasAnObjectiveWhileOneOfItsVariantsNamesAServiceClass(t *testing.
 		}
 	}
 	look()
-	for id, want := range map[string]bool{"both": true, "neither": false, "unknown": false} {
-		if got := cluster.HasObjective(key(id)); got != want {
-			t.Errorf("%s: got %v, want %v", id, got, want)
+	want := map[scaling.ModelKey][]config.ClassRef{
+		model("ns", "both"): {{Name: "classes", Key: "free"}, {Name: "classes", Key: "gold"}}, model("ns", "neither"): nil,
+		model("ns", "unknown"): nil, model("other", "both"): nil,
+	}
+	for key, want := range want {
+		if diff := cmp.Diff(want, cluster.ClassRefs(key)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
-	if cluster.HasObjective(scaling.ModelKey{Namespace: "other", ID: "both"}) {
-		t.Error("the model of another namespace shares the objective")
-	}
-	cache.objects = cache.objects[:1]
+	cache.objects = cache.objects[1:2]
 	look()
-	if cluster.HasObjective(key("both")) {
-		t.Error("the objective outlives its variant")
+	if got := cluster.ClassRefs(model("ns", "both")); got != nil {
+		t.Errorf("%v outlives the variants that named it", got)
 	}
 }

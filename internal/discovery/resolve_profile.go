@@ -46,16 +46,17 @@ func entriesFor(p *v1alpha1.ModelProfile, accelerator string) []v1alpha1.Acceler
 	return out
 }
 
-// profileOf reads a profile; source is the field of the spec that holds it.
+// profileOf reads a profile; source is the field of the spec that holds it. One
+// without coefficients is none, but for its batch size.
 func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) scaling.Profile {
-	p := scaling.Profile{Source: source}
+	var p scaling.Profile
 	if maxBatchSize != nil {
 		p.MaxBatchSize = int(max(0, *maxBatchSize))
 	}
 	if parms == nil {
-		p.Problem = source + " has no perfParms: want decodeParms (alpha, beta) and prefillParms (gamma, delta)"
 		return p
 	}
+	p.Source = source
 	read := p
 	for _, c := range []struct {
 		field string

@@ -46,8 +46,8 @@ func TestProfileComesFromTheFirstSourceThatHasOne(t *testing.T) {
 		"count that no entry has":                {v1alpha1.VariantAutoscalingSpec{ModelProfile: older}, "A100", 4, one},
 		"entry in another spelling":              {v1alpha1.VariantAutoscalingSpec{ModelProfile: older}, "a100", 1, one},
 		"entry of no other accelerator":          {v1alpha1.VariantAutoscalingSpec{ModelProfile: older}, "L40S", 1, scaling.Profile{}},
-		"entry without coefficients":             {v1alpha1.VariantAutoscalingSpec{ModelProfile: older}, "H100", 1, scaling.Profile{Source: "modelProfile", MaxBatchSize: 16, Problem: "modelProfile has no perfParms: want decodeParms (alpha, beta) and prefillParms (gamma, delta)"}},
-		"newer without coefficients, older with": {v1alpha1.VariantAutoscalingSpec{VariantProfile: &v1alpha1.VariantProfile{}, ModelProfile: older}, "A100", 1, scaling.Profile{Source: "variantProfile", Problem: "variantProfile has no perfParms: want decodeParms (alpha, beta) and prefillParms (gamma, delta)"}},
+		"entry without coefficients":             {v1alpha1.VariantAutoscalingSpec{ModelProfile: older}, "H100", 1, scaling.Profile{MaxBatchSize: 16}},
+		"newer without coefficients, older with": {v1alpha1.VariantAutoscalingSpec{VariantProfile: &v1alpha1.VariantProfile{}, ModelProfile: older}, "A100", 1, scaling.Profile{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

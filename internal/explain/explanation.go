@@ -7,7 +7,8 @@ import (
 )
 
 // Explanation is everything known about the last decision of one variant. It
-// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON.
+// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON. Objective and
+// Actuation are as they are when it is asked for, the rest is of the cycle.
 type Explanation struct {
 	Cycle    scaling.CycleID `json:"cycle"`
 	At       time.Time       `json:"at"` // when the cycle decided
@@ -23,6 +24,10 @@ type Explanation struct {
 	Analysis scaling.Analysis   `json:"analysis"`
 	Snapshot scaling.Snapshot   `json:"snapshot"`
 	Model    []scaling.Decision `json:"model"` // of all variants of the model, sorted
+	// Objective is what requests of the model should meet.
+	Objective Objective `json:"objective,omitzero"`
+	// Actuation is who carries out the decision.
+	Actuation Actuation `json:"actuation,omitzero"`
 }
 
 // Duration is a time.Duration that JSON shows as text, such as "15s".

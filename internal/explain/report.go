@@ -38,6 +38,13 @@ func Report(e Explanation, now time.Time) string {
 	for _, s := range blocks(e) {
 		line("blocked", "%s", s)
 	}
+	for _, s := range scalers(e.Actuation) {
+		line("scaler", "%s", s)
+	}
+	if a := e.Actuation; a.Reason != "" {
+		line("following", "%s: %s", a.Reason, a.Message)
+	}
+	line("objective", "%s", objective(e.Objective, e.Snapshot.Load))
 	if f := e.Snapshot.Fault; f != "" {
 		line("fault", "%s", f)
 	}

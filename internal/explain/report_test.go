@@ -49,6 +49,11 @@ func TestReport(t *testing.T) {
 			},
 		},
 	}
+	full.Objective = Objective{Objective: scaling.Objective{Class: "Premium", Priority: 1, TTFT: 500, ITL: 24}, Row: "model", TTFTPercentile: 0.9}
+	full.Snapshot.Load.ITL = scaling.Measured(31.25, scaling.Fresh)
+	full.Snapshot.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Total: 10, Buckets: []scaling.Bucket{{Bound: 250, Rate: 5}, {Bound: 500, Rate: 10}}}
+	full.Actuation = ActuationBy(scaling.Scalers{Known: true, List: []scaling.Scaler{{Kind: scaling.KindHPA, Name: "llama", Bounds: scaling.Bounds{Min: 1, Max: 2}, Asks: 2}}})
+	full.Actuation.Reason, full.Actuation.Message = "HPALimited", "HorizontalPodAutoscaler llama goes up to 2"
 	blind := Explanation{
 		Cycle: "7", At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
 		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replicas reports"},
@@ -71,6 +76,8 @@ func TestReport(t *testing.T) {
 	waits.Past = scaling.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}
 	waits.Analysis = scaling.Analysis{Model: model, Analyzer: "saturation", Signal: scaling.Shrink, Unit: scaling.UnitReplicas, Demand: 0.4, Supply: 2, Anticipated: 2, Detail: "2 of 2 replicas are not saturated"}
 	waits.Model = []scaling.Decision{decided(dear, 1, 1, scaling.ReasonPaused, "the variant is paused: its decision is frozen at 1"), waits.Decision}
+	waits.Actuation = ActuationBy(scaling.Scalers{Known: true})
+	halted.Actuation = ActuationBy(scaling.Scalers{Fault: "listing ScaledObjects: forbidden"})
 	tests := []struct {
 		name string
 		e    Explanation

@@ -38,13 +38,25 @@
 // under a label of their own and summed: `a + b` has no row where one side has
 // none.
 //
+// What a counter shows first is not counted. A rate is the difference of two
+// samples, so of a series that is born with the first thing that it counts, as
+// those of SGLang, of endpoint pickers and of a new finish reason are, one window
+// misses that thing. vLLM's other counters begin at 0 with the process. To count
+// from 0 where the witness was there before would take two more selectors for
+// each counter; a Prometheus that ingests created timestamps as zero samples
+// (feature flag created-timestamp-zero-ingestion) needs no help. The error is one
+// of too few, once in the life of a series, and the growth of the gauges stands
+// against it while the requests are under way.
+//
 // # Expressions
 //
 // What costs in PromQL is to select series: on 10,000 pods some 30 ms for each
 // selector, whatever is then done with it, while folding and adding up take a
 // few. Expressions therefore name a series as rarely as they can, put labels on
 // rows after these were added up, and ask about two quantities at once only
-// where rows are few: those of a question about several carry LabelStat.
+// where rows are few: those of a question about several carry LabelStat. What is
+// dear is asked about a few pods (Request.Pods), or where it matters
+// (Request.Aged).
 //
 // Text of users, namespaces and model names, enters an expression as a quoted
 // string and, among alternatives, as an escaped regular expression.

@@ -29,12 +29,29 @@ func (r Request) PromQL() string {
 	case AskEarlierPages:
 		return engines(of.earlierPages)
 	case AskScrapeIntervals:
-		return engines(of.scrapeIntervals)
+		return of.named(r.Pods, func(of renderer) string { return engines(of.scrapeIntervals) })
+	case AskStuck:
+		return of.named(r.Pods, func(of renderer) string { return of.recipes(r.Ask.Quantities()) })
 	case AskGateway:
 		return of.gateway()
 	default:
 		return of.recipes(r.Ask.Quantities())
 	}
+}
+
+// named restricts a question to pods of the given names, which either label of a
+// pod may hold. No names restrict nothing.
+func (r renderer) named(pods []string, render func(renderer) string) string {
+	if len(pods) == 0 {
+		return render(r)
+	}
+	var columns []string
+	for _, label := range []string{LabelPod, LabelPodName} {
+		of := r
+		of.matchers = append(slices.Clone(r.matchers), label+oneOf(pods))
+		columns = append(columns, render(of))
+	}
+	return strings.Join(columns, " or ")
 }
 
 // recipes renders a question about what recipes make up.
@@ -73,6 +90,8 @@ func (r renderer) perPod(e Engine, q Quantity) string {
 	switch {
 	case recipe.Over == Info:
 		return r.info(recipe.Of[0])
+	case recipe.Over == Moving:
+		return r.moving(recipe.Of)
 	case recipe.Over == Idle:
 		return r.idle(e, recipe)
 	case recipe.Worst:
@@ -192,19 +211,19 @@ func (r renderer) samples(over Over, selector string) string {
 	span := "[" + Duration(r.window) + "]"
 	switch over {
 	case Peak:
+		peak := "max_over_time(" + selector + span + ")"
+		if !r.aged || r.window >= ScrapeSpan {
+			return peak
+		}
 		// Scrapes that stopped leave readings that age, and not a pod without
 		// any: the last value is looked for beyond the window.
-		aging := "[" + Duration(max(ScrapeSpan, r.window)) + "]"
-		return "max_over_time(" + selector + span + ") or last_over_time(" + selector + aging + ")"
+		return peak + " or last_over_time(" + selector + "[" + Duration(ScrapeSpan) + "])"
 	case Rate, Buckets:
 		return "rate(" + selector + span + ")"
 	case Growth:
 		// Over the same window and with the same extrapolation as the rate of
 		// completions that it is added to.
 		return "delta(" + selector + span + ")"
-	case Idle:
-		// What holds nothing adds nothing.
-		return selector + " > 0"
 	default:
 		return selector
 	}

@@ -42,8 +42,9 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&got, "\n## Whole, restricted\n%s\n", Request{
-		Ask: AskBuckets, Window: window, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
+		Ask: AskObjective, Window: window, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
 	}.PromQL())
+	fmt.Fprintf(&got, "\n## Aged\n%s\n", Request{Ask: AskQueueLengthPeak, Window: window, Aged: true}.PromQL())
 	path := filepath.Join("testdata", "catalogue.txt")
 	if *update {
 		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
@@ -153,12 +154,51 @@ func TestNamespacesRestrictEverySelector(t *testing.T) {
 	}
 }
 
-func TestModelsRestrictBucketsAlone(t *testing.T) {
+func TestModelsRestrictTheQuestionOfObjectivesAlone(t *testing.T) {
 	for _, ask := range Questions() {
 		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()
 		for _, selector := range metric.FindAllStringSubmatch(whole, -1) {
-			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskBuckets; got != want {
+			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective; got != want {
 				t.Errorf("%s: %s restricted to models: %v, want %v", ask, selector[0], got, want)
+			}
+		}
+	}
+}
+
+// TestPodsRestrictWhatIsAskedAboutPods checks that a name is looked for under
+// either label of a pod, and nowhere but where the request says so.
+func TestPodsRestrictWhatIsAskedAboutPods(t *testing.T) {
+	for _, ask := range Questions() {
+		counts := map[string]int{}
+		for _, selector := range metric.FindAllStringSubmatch(Request{Ask: ask, Window: time.Minute, Pods: []string{"p-0", "p-1"}}.PromQL(), -1) {
+			restricted := ""
+			for _, label := range []string{"pod", "pod_name"} {
+				if strings.Contains(selector[2], "{"+label+`=~"p-0|p-1"`) {
+					restricted = label
+				}
+			}
+			counts[restricted]++
+		}
+		if ask != AskScrapeIntervals && ask != AskStuck {
+			if len(counts) != 1 || counts[""] == 0 {
+				t.Errorf("%s is restricted to pods: %v", ask, counts)
+			}
+		} else if counts[""] != 0 || counts["pod"] == 0 || counts["pod"] != counts["pod_name"] {
+			t.Errorf("%s: got %v selectors by label of the pod, want as many of either and none without", ask, counts)
+		}
+	}
+}
+
+func TestOnlyPeaksOfAgedPagesLookBeyondTheWindow(t *testing.T) {
+	for _, ask := range Questions() {
+		for _, window := range []time.Duration{time.Minute, ScrapeSpan} {
+			plain, aged := Request{Ask: ask, Window: window}.PromQL(), Request{Ask: ask, Window: window, Aged: true}.PromQL()
+			peak := ask == AskKVCacheUsagePeak || ask == AskQueueLengthPeak
+			if got, want := plain != aged, peak && window < ScrapeSpan; got != want {
+				t.Errorf("%s over %s: an aged request differs: %v, want %v", ask, window, got, want)
+			}
+			if strings.Contains(plain, "last_over_time") {
+				t.Errorf("%s looks beyond its window unasked: %s", ask, plain)
 			}
 		}
 	}
@@ -174,7 +214,7 @@ func TestTwinsAreFoldedOneByOneAndNeverAdded(t *testing.T) {
 	for _, e := range Engines() {
 		for _, q := range All() {
 			recipe, ok := RecipeOf(e, q)
-			if !ok || recipe.Over == Idle {
+			if !ok || recipe.Over == Idle || recipe.Over == Moving {
 				continue
 			}
 			column := columnOf(e, q)
@@ -226,7 +266,7 @@ func FuzzModelNamesAreValues(f *testing.F) {
 		f.Add(name, name+"x")
 	}
 	shape := func(a, b string) string {
-		return Request{Ask: AskBuckets, Window: time.Minute, Models: []string{a, b}}.PromQL()
+		return Request{Ask: AskObjective, Window: time.Minute, Models: []string{a, b}}.PromQL()
 	}
 	plain := strings.Split(shape("a", "b"), `"a|b"`)
 	f.Fuzz(func(t *testing.T, name, other string) {

@@ -25,10 +25,9 @@ const (
 	Running
 	// KVCapacity is the size of the KV cache.
 	KVCapacity
-	// Quiet marks a pod that holds requests, did so a QuietSpan ago, and generated
-	// no token since. Its value is the number of requests. It is a suspicion: the
-	// gap of a store makes pods quiet too, and Stuck decides.
-	Quiet
+	// Generating marks a pod that generated tokens within the QuietSpan: its value
+	// is 1. What holds requests and has no row may be stuck.
+	Generating
 	// Stuck marks a pod that holds requests while nothing at all has moved for
 	// the span of quiet: neither the requests, nor the KV cache usage, nor any
 	// counter. Its value is the number of waiting requests: above 0 the replica
@@ -78,6 +77,7 @@ const (
 	Seconds           Unit = "s"          // >= 0
 	UnixSeconds       Unit = "unix s"     // since 1970, with fractions
 	PerSecond         Unit = "1/s"        // observations
+	Flag              Unit = "flag"       // 1 where a row is
 )
 
 // Scope is what one row is about.
@@ -110,7 +110,7 @@ func lines() [Count]line {
 		QueueLength:      {"queue_length", Requests, PerPod},
 		Running:          {"running", Requests, PerPod},
 		KVCapacity:       {"kv_capacity", Tokens, PerPod},
-		Quiet:            {"quiet", Requests, PerPod},
+		Generating:       {"generating", Flag, PerPod},
 		Stuck:            {"stuck", Requests, PerPod},
 		Completions:      {"completions", RequestsPerSecond, PerModel},
 		InFlightGrowth:   {"in_flight_growth", RequestsPerSecond, PerModel},

@@ -22,15 +22,16 @@ const (
 	AskQueueLength
 	AskRunning
 	AskKVCapacity
-	AskQuiet
-	// AskStuck costs several times what AskQuiet does and is asked when that has
-	// a row.
+	AskGenerating
+	// AskStuck costs ten times what AskGenerating does for as many pods, and is
+	// asked about those that hold requests and generate nothing.
 	AskStuck
 	AskFlow
 	AskMeans
 	AskGateway
-	// AskBuckets is asked for the models that have a latency objective.
-	AskBuckets
+	// AskObjective is asked for the models that have a latency objective: what
+	// only a prediction of latencies needs.
+	AskObjective
 
 	// QuestionCount is the number of questions, and so the most queries that one
 	// collection sends.
@@ -55,12 +56,12 @@ func topics() [QuestionCount]topic {
 		AskQueueLength:      {"queue_length", QueueLength, QueueLength},
 		AskRunning:          {"running", Running, Running},
 		AskKVCapacity:       {"kv_capacity", KVCapacity, KVCapacity},
-		AskQuiet:            {"quiet", Quiet, Quiet},
+		AskGenerating:       {"generating", Generating, Generating},
 		AskStuck:            {"stuck", Stuck, Stuck},
 		AskFlow:             {"flow", Completions, InFlightGrowth},
-		AskMeans:            {"means", InputTokens, PrefixHits},
+		AskMeans:            {"means", InputTokens, ITL},
 		AskGateway:          {"gateway", GatewaySeen, GatewayArrivals},
-		AskBuckets:          {"buckets", TTFTBuckets, ITLBuckets},
+		AskObjective:        {"objective", PrefixHits, ITLBuckets},
 	}
 }
 
@@ -105,13 +106,20 @@ type Request struct {
 	Window time.Duration
 	// Namespaces restricts the answer. Empty means all.
 	Namespaces []string
-	// Models restricts the answer to AskBuckets to these model names. It is
+	// Models restricts the answer to AskObjective to these model names. It is
 	// ignored elsewhere. Any text is a name: a store is given it as a value.
 	Models []string
+	// Pods restricts the answers to AskScrapeIntervals and AskStuck to pods of
+	// these names, as rows have them. Empty means all. It is ignored elsewhere.
+	Pods []string
+	// Aged asks AskKVCacheUsagePeak and AskQueueLengthPeak for the last value
+	// within ScrapeSpan of what has none within the window. It takes a store
+	// twice as long, and is needed where a page is older than the window.
+	Aged bool
 }
 
-// QuietSpan is how long nothing must move for a pod to be Quiet or Stuck: the
-// window, but 2 minutes at least.
+// QuietSpan is how long nothing must move for a pod to be Stuck: the window, but
+// 2 minutes at least.
 func QuietSpan(window time.Duration) time.Duration { return max(2*time.Minute, window) }
 
 // Answer is what came back for a Request.
@@ -128,6 +136,8 @@ type Row struct {
 	Quantity  Quantity
 	Namespace string
 	Pod       string  // as the source names it, a rank suffix included
+	ByPodName bool    // of PageTime: the name stands in the label LabelPodName
+	Engine    Engine  // of PageTime: whose witness it is; "" where the source does not say
 	Model     string  // as the serving engine names it; "" where the source does not say
 	Job       string  // what scraped the page: of PageTime and ScrapeInterval
 	Bound     float64 // upper bound of a bucket [ms], of TTFTBuckets and ITLBuckets

@@ -6,12 +6,13 @@ type Over uint8
 // The ways.
 const (
 	Last    Over = iota // the value at the last scrape
-	Peak                // the highest within the window, else the last within ScrapeSpan
+	Peak                // the highest within the window; see Request.Aged
 	Rate                // increase of a counter per second over the window
 	Growth              // change of a gauge per second over the window
 	Mean                // Rate of Series over Rate of Per, where that is above 0
 	Buckets             // Rate of each bucket of a histogram, summed by bound
 	Info                // the labels of By are the value, the sample is always 1 (see RowOf)
+	Moving              // 1 where a series changed its value within the QuietSpan
 	Idle                // Last, of a pod that holds requests and does not move: Holds and Still
 )
 

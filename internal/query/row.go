@@ -35,7 +35,10 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 	}
 	switch quantity {
 	case PageTime:
-		row.Job = label(LabelJob)
+		row.Job, row.ByPodName = label(LabelJob), label(LabelPod) == "" && row.Pod != ""
+		if row.Engine = Engine(label(LabelEngine)); row.Engine == "" {
+			row.Engine = Engines()[0]
+		}
 	case TTFTBuckets, ITLBuckets:
 		row.Bound, ok = bound(label(LabelBound))
 	case KVCapacity:

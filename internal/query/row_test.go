@@ -33,16 +33,22 @@ func TestRowOf(t *testing.T) {
 			query.Row{Quantity: query.Running, Namespace: "a", Pod: "p", Value: 3},
 		},
 		"labels missing": {
-			query.AskQuiet,
+			query.AskGenerating,
 			labels{},
 			3,
-			query.Row{Quantity: query.Quiet, Value: 3},
+			query.Row{Quantity: query.Generating, Value: 3},
 		},
 		"page": {
 			query.AskEarlierPages,
 			labels{"namespace": "a", "pod": "p", "model_name": "m", "job": "j"},
 			1.5e9,
-			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", Model: "m", Job: "j", Value: 1.5e9},
+			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", Engine: query.VLLM, Model: "m", Job: "j", Value: 1.5e9},
+		},
+		"page of another engine, of a pod by its other name": {
+			query.AskPages,
+			labels{"namespace": "a", "pod_name": "p", "model_name": "m", "job": "j", "serving_engine": "sglang"},
+			1.5e9,
+			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", ByPodName: true, Engine: query.SGLang, Model: "m", Job: "j", Value: 1.5e9},
 		},
 		"job": {
 			query.AskScrapeIntervals,
@@ -75,13 +81,13 @@ func TestRowOf(t *testing.T) {
 			query.Row{Quantity: query.GatewayQueue, Namespace: "a", Model: "m", Value: 4},
 		},
 		"bucket": {
-			query.AskBuckets,
+			query.AskObjective,
 			labels{"namespace": "a", "model_name": "m", "le": "0.25", "stat": "ttft_buckets"},
 			2,
 			query.Row{Quantity: query.TTFTBuckets, Namespace: "a", Model: "m", Bound: 250, Value: 2},
 		},
 		"bucket of everything": {
-			query.AskBuckets,
+			query.AskObjective,
 			labels{"namespace": "a", "model_name": "m", "le": "+Inf", "stat": "itl_buckets"},
 			2,
 			query.Row{Quantity: query.ITLBuckets, Namespace: "a", Model: "m", Bound: math.Inf(1), Value: 2},
@@ -127,8 +133,8 @@ func TestRowOfRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}{
 		"no quantity":                        {query.AskMeans, labels{"namespace": "a"}},
 		"quantity of another":                {query.AskMeans, labels{"namespace": "a", "stat": "running"}},
-		"no bound":                           {query.AskBuckets, labels{"stat": "itl_buckets"}},
-		"bound that is no number":            {query.AskBuckets, labels{"stat": "itl_buckets", "le": "NaN"}},
+		"no bound":                           {query.AskObjective, labels{"stat": "itl_buckets"}},
+		"bound that is no number":            {query.AskObjective, labels{"stat": "itl_buckets", "le": "NaN"}},
 		"blocks None":                        {query.AskKVCapacity, labels{"num_gpu_blocks": "None", "block_size": "16"}},
 		"blocks without their size":          {query.AskKVCapacity, labels{"num_gpu_blocks": "1000"}},
 		"no blocks":                          {query.AskKVCapacity, labels{"block_size": "16"}},
@@ -155,7 +161,7 @@ func TestRowOfAllocatesNothing(t *testing.T) {
 
 func FuzzRowOf(f *testing.F) {
 	f.Add(uint8(query.AskKVCapacity), "ns", "pod", "", "None", "16", "0.1", 1.0)
-	f.Add(uint8(query.AskBuckets), "", "", "itl_buckets", "", "", "+Inf", math.NaN())
+	f.Add(uint8(query.AskObjective), "", "", "itl_buckets", "", "", "+Inf", math.NaN())
 	f.Fuzz(func(t *testing.T, ask uint8, namespace, pod, stat, blocks, size, bound string, value float64) {
 		question := query.Question(ask % query.QuestionCount)
 		row, ok := query.RowOf(question, labels{

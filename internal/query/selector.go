@@ -11,15 +11,16 @@ import (
 // renderer renders the expressions of one Request.
 type renderer struct {
 	window   time.Duration
+	aged     bool
 	matchers []string // of every selector
 }
 
 func newRenderer(r Request) renderer {
-	of := renderer{window: r.Window}
+	of := renderer{window: r.Window, aged: r.Aged}
 	if len(r.Namespaces) > 0 {
 		of.matchers = append(of.matchers, LabelNamespace+oneOf(r.Namespaces))
 	}
-	if r.Ask == AskBuckets && len(r.Models) > 0 {
+	if r.Ask == AskObjective && len(r.Models) > 0 {
 		of.matchers = append(of.matchers, LabelModel+oneOf(r.Models))
 	}
 	return of

@@ -51,7 +51,7 @@ func sglang() map[Quantity]Recipe {
 		Running:          {Over: Last, Of: []Series{running}},
 		// In tokens already, and of each data-parallel rank its own.
 		KVCapacity: {Over: Last, Of: []Series{scheduler("sglang:max_total_num_tokens")}},
-		Quiet:      {Over: Idle, Of: held, Holds: held, Still: []Series{steps, speed}},
+		Generating: {Over: Moving, Of: []Series{steps, speed}},
 		Stuck: {
 			Over: Idle, Of: queues, Holds: held,
 			Still:   []Series{steps, speed, running, queues[0], queues[1], usage, prompt, generation, requests, aborted},

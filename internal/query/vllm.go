@@ -46,10 +46,7 @@ func vllm() map[Quantity]Recipe {
 		}}},
 		// Token generation is the pulse of an engine: nothing that holds
 		// requests and works leaves it still for minutes.
-		Quiet: {
-			Over: Idle, Of: []Series{running, waiting},
-			Holds: []Series{running, waiting}, Still: []Series{generation},
-		},
+		Generating: {Over: Moving, Of: []Series{generation}},
 		Stuck: {
 			Over: Idle, Of: []Series{waiting},
 			Holds: []Series{running, waiting}, Still: []Series{generation, running, waiting, usage, prompt, success},

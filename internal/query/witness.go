@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -16,12 +15,20 @@ const earlier = "[15m:30s]"
 // pages is when each page was scraped last, by job. timestamp must stand on a
 // bare selector: of an aggregate it is the time of the evaluation.
 func (r renderer) pages(e Engine) string {
-	return "max by (" + podOf + ", " + LabelJob + ") (timestamp(" + r.selector(e.Witness()) + "))"
+	return of(e, "max by ("+podOf+", "+LabelJob+") (timestamp("+r.selector(e.Witness())+"))")
 }
 
 // earlierPages is pages of the last 15 minutes.
 func (r renderer) earlierPages(e Engine) string {
-	return "max by (" + podOf + ", " + LabelJob + ") (max_over_time(timestamp(" + r.selector(e.Witness()) + ")" + earlier + "))"
+	return of(e, "max by ("+podOf+", "+LabelJob+") (max_over_time(timestamp("+r.selector(e.Witness())+")"+earlier+"))")
+}
+
+// of marks the rows of every engine but the first, whose pages are the most.
+func of(e Engine, vector string) string {
+	if e == Engines()[0] {
+		return vector
+	}
+	return labelled(LabelEngine, string(e), vector)
 }
 
 // scrapeIntervals divides a span by the scrapes of the witness within it: those
@@ -43,6 +50,16 @@ func (r renderer) scrapeIntervals(e Engine) string {
 		seconds(ScrapeSpan), old, Duration(ScrapeSpan), seconds(time.Minute), young, enough)
 }
 
+// moving renders Moving. How often a value changed does not matter, so that
+// duplicates, ranks and series need no folding.
+func (r renderer) moving(series []Series) string {
+	terms := r.selectors(series)
+	for i, selector := range terms {
+		terms[i] = "group by (" + podOf + ") (changes(" + selector + "[" + Duration(QuietSpan(r.window)) + "]) > 0)"
+	}
+	return strings.Join(terms, " or ")
+}
+
 // idle renders Idle. The conditions are put one after the other onto rows that
 // become few: each looks at every pod, but nothing is labelled or added up for
 // it.
@@ -56,12 +73,7 @@ func (r renderer) idle(e Engine, recipe Recipe) string {
 		return " and" + on + "(" + strings.Join(terms, " or ") + ")"
 	}
 	var vector strings.Builder
-	if equal(recipe.Of, recipe.Holds) {
-		vector.WriteString(r.sum(e, Idle, podOf, recipe.Of))
-	} else {
-		vector.WriteString(r.sum(e, Last, podOf, recipe.Of) + holds(""))
-	}
-	vector.WriteString(holds(" offset " + span))
+	vector.WriteString(r.sum(e, Last, podOf, recipe.Of) + holds("") + holds(" offset "+span))
 	for _, selector := range r.selectors(recipe.Still) {
 		vector.WriteString(" unless" + on + "(changes(" + selector + "[" + span + "]) > 0)")
 	}
@@ -80,9 +92,4 @@ func (r renderer) selectors(series []Series) []string {
 		}
 	}
 	return all
-}
-
-// equal reports whether a and b name the same series in the same order.
-func equal(a, b []Series) bool {
-	return slices.EqualFunc(a, b, func(x, y Series) bool { return slices.Equal(x.Names, y.Names) })
 }

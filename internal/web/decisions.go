@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,12 +20,27 @@ type Memory interface {
 	Explain(key scaling.VariantKey) (explain.Explanation, bool)
 }
 
+// Surroundings know what stands beside the last decisions, as it is now.
+type Surroundings interface {
+	// Objective returns what requests of a model should meet.
+	Objective(model scaling.ModelKey) explain.Objective
+	// Actuation returns who carries out the decision of a variant.
+	Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation
+}
+
 // Decisions returns a handler that explains the last decisions. A process that
 // has decided nothing yet, because it has just started or does not lead, answers
 // 503.
-func Decisions(memory Memory) http.Handler {
+func Decisions(memory Memory, around Surroundings) http.Handler {
+	know := func(r *http.Request, key scaling.VariantKey) (explain.Explanation, bool) {
+		e, ok := memory.Explain(key)
+		if ok {
+			e.Objective, e.Actuation = around.Objective(e.Variant.Model), around.Actuation(r.Context(), key)
+		}
+		return e, ok
+	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+DecisionsPath, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+DecisionsPath, func(w http.ResponseWriter, r *http.Request) {
 		record, ok := memory.Latest()
 		if !ok {
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
@@ -32,7 +48,7 @@ func Decisions(memory Memory) http.Handler {
 		}
 		all := make([]explain.Explanation, 0, len(record.Fleet.Variants))
 		for _, v := range record.Fleet.Variants {
-			if e, ok := memory.Explain(v.Key); ok {
+			if e, ok := know(r, v.Key); ok {
 				all = append(all, e)
 			}
 		}
@@ -44,7 +60,7 @@ func Decisions(memory Memory) http.Handler {
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
 			return
 		}
-		e, ok := memory.Explain(key)
+		e, ok := know(r, key)
 		if !ok {
 			fail(w, http.StatusNotFound, fmt.Sprintf("no cycle has seen a VariantAutoscaling %s", key))
 			return

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -23,12 +24,23 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
+// surroundings name what they were asked for.
+type surroundings struct{}
+
+func (surroundings) Objective(m scaling.ModelKey) explain.Objective {
+	return explain.Objective{Objective: scaling.Objective{Class: "of " + m.String(), TTFT: 500}, Row: "model", TTFTPercentile: 0.9}
+}
+
+func (surroundings) Actuation(_ context.Context, key scaling.VariantKey) explain.Actuation {
+	return explain.Actuation{Known: true, Scalers: []explain.Scaler{{Kind: scaling.KindHPA, Name: "of " + key.String(), Max: 4}}, Reason: "Following"}
+}
+
 func TestDecisionsSaysWhatItKnows(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	model := scaling.ModelKey{Namespace: "ns", ID: "org/model"}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	book := ledger.New()
-	h := Decisions(book)
+	h := Decisions(book, surroundings{})
 
 	if code, body := get(t, h, "/debug/decisions/ns/v"); code != http.StatusServiceUnavailable || !strings.Contains(body, "no cycle has run yet") {
 		t.Errorf("before the first cycle: %d %s", code, body)
@@ -46,6 +58,7 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 		Cycle: "7", At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
 		Past: scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
 		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
+		Objective: surroundings{}.Objective(model), Actuation: surroundings{}.Actuation(t.Context(), key),
 	}
 	code, body := get(t, h, "/debug/decisions/ns/v")
 	var one explain.Explanation

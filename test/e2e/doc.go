@@ -2,4 +2,10 @@
 // and account, a real API server, scheduler and HPA controller, a real
 // Prometheus, and a serving fleet that is emulated. Run by make e2e; the tests
 // carry the build tag e2e.
+//
+// Scenarios that need a manager of their own, or measure the shared one, run one
+// after another. The others call t.Parallel: they share a manager, keep to a
+// namespace each, and run together at the end.
+//
+// The flag -steady says for how long a steady fleet is watched, 45s by default.
 package e2e

@@ -41,7 +41,9 @@ func TestPrometheusFaultsHoldTheDecision(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	restart(t, testbed.ManagerOptions{Interval: interval, Prometheus: server.URL, Env: []string{"PROMETHEUS_TIMEOUT=1s"}})
+	restart(t, testbed.ManagerOptions{Interval: interval, Prometheus: server.URL, Env: []string{
+		"PROMETHEUS_TIMEOUT=1s", "PROMETHEUS_METRICS_CACHE_TTL=5s", // by default what was last read serves for 30 s
+	}})
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
 
 	v := chat(ns, "cheap")
@@ -98,6 +100,7 @@ func TestPrometheusFaultsHoldTheDecision(t *testing.T) {
 }
 
 func TestAModelThatNoMetricCarriesIsNamedWithThoseThatExist(t *testing.T) {
+	t.Parallel()
 	const ns = "typo"
 	v := chat(ns, "cheap")
 	deploy(t, v)
@@ -117,6 +120,7 @@ func TestAModelThatNoMetricCarriesIsNamedWithThoseThatExist(t *testing.T) {
 }
 
 func TestAMissingTargetIsNamedAndResumes(t *testing.T) {
+	t.Parallel()
 	const ns = "target"
 	v := chat(ns, "cheap")
 	if err := shared.bed.Namespace(t.Context(), ns); err != nil {
@@ -136,6 +140,7 @@ func TestAMissingTargetIsNamedAndResumes(t *testing.T) {
 }
 
 func TestMaxReplicasBelowMinReplicasIsRefused(t *testing.T) {
+	t.Parallel()
 	const ns = "bounds"
 	if err := shared.bed.Namespace(t.Context(), ns); err != nil {
 		t.Fatal(err)
@@ -152,14 +157,17 @@ func TestMaxReplicasBelowMinReplicasIsRefused(t *testing.T) {
 // TestAnOrderThatNoNodeTakesIsNamedAndPlannedElsewhere: pods that stay Pending
 // stop counting, an event says so, and the dear variant takes over.
 func TestAnOrderThatNoNodeTakesIsNamedAndPlannedElsewhere(t *testing.T) {
-	const ns = "full"
+	t.Parallel()
+	const ns, product = "full", "NVIDIA-A10"
+	if err := shared.bed.AddNode(t.Context(), "full", product, 1); err != nil {
+		t.Fatal(err)
+	}
 	cheap, dear := chat(ns, "cheap"), chat(ns, "dear")
+	cheap.GPU, cheap.Accelerator = product, "A10"
 	dear.Cost, dear.GPU, dear.Accelerator, dear.Profile = "40", "NVIDIA-H100-80GB-HBM3", "H100", "llama-8b-h100"
 	deploy(t, cheap, dear)
 	condition(t, time.Minute, ns, "cheap", "Ready", "True", "Ready")
 	condition(t, time.Minute, ns, "dear", "Ready", "True", "Ready")
-	uncordon := cordon(t, "NVIDIA-L40S")
-	defer uncordon()
 
 	load(t, ns, cheap.ModelID, "constant(40,600s)")
 	condition(t, 4*time.Minute, ns, "cheap", "ScalerFollowing", "False", "PodsUnschedulable")
@@ -185,26 +193,6 @@ func TestAnOrderThatNoNodeTakesIsNamedAndPlannedElsewhere(t *testing.T) {
 		}
 		return "there is no event NotFollowed"
 	})
-}
-
-// cordon keeps pods off all nodes of an accelerator and returns how to undo it.
-func cordon(t *testing.T, product string) (undo func()) {
-	t.Helper()
-	set := func(ctx context.Context, unschedulable bool) {
-		var nodes corev1.NodeList
-		if err := shared.bed.Client.List(ctx, &nodes, client.MatchingLabels{"nvidia.com/gpu.product": product}); err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range nodes.Items {
-			patch := client.MergeFrom(n.DeepCopy())
-			n.Spec.Unschedulable = unschedulable
-			if err := shared.bed.Client.Patch(ctx, &n, patch); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	set(t.Context(), true)
-	return func() { set(context.Background(), false) }
 }
 
 // TestARestartChangesNoDecision is rule 13.

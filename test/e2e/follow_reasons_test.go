@@ -25,61 +25,65 @@ import (
 
 // TestWhoeverDoesNotFollowIsNamed provokes each reason of ScalerFollowing with
 // the real HPA controller. The decisions need no load: they are for the lower
-// bound. The last variant shows that patience is no reason: its HPA waits five
-// minutes before it shrinks, as it does by default.
+// bound. (PodsUnschedulable takes the real scheduler and some load: see
+// TestAnOrderThatNoNodeTakesIsNamedAndPlannedElsewhere.)
 func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
+	t.Parallel()
 	const ns = "reasons"
 	// The first of two HPAs to come does act, because it does not know of the other.
 	alone := func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 1 }
 	scenarios := []struct {
 		name     string
-		running  int32 // where the lower bound asks for one more
+		running  int32
+		least    int32 // the lower bound, which is what is decided
 		hpa      func(*autoscalingv2.HorizontalPodAutoscaler)
 		want     string
 		messages []string
 	}{
-		{"nobody", 1, nil, "NoScaler", []string{"scales Deployment nobody"}},
-		{"deaf", 1, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		{"nobody", 1, 2, nil, "NoScaler", []string{"scales Deployment nobody"}},
+		{"deaf", 1, 2, func(h *autoscalingv2.HorizontalPodAutoscaler) {
 			h.Spec.Metrics[0].External.Metric.Selector.MatchLabels["variant_name"] = "somebody"
 		}, "HPANotReadingMetric", []string{"variant_name=somebody", "does not match", "FailedGetExternalMetric: the HPA was unable to"}},
 		{
-			"bounded", 1, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 1 },
+			"bounded", 1, 2, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 1 },
 			"HPALimited",
 			[]string{"minReplicas 1 and maxReplicas 1"},
 		},
-		{"tolerant", 2, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		{
+			"kept", 2, 1, func(h *autoscalingv2.HorizontalPodAutoscaler) { two := int32(2); h.Spec.MinReplicas = &two },
+			"HPALimited",
+			[]string{"minReplicas 2 and maxReplicas 20"},
+		},
+		{"forbidden", 1, 2, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			never := autoscalingv2.DisabledPolicySelect
+			h.Spec.Behavior.ScaleUp.SelectPolicy = &never
+		}, "HPALimited", []string{"spec.behavior.scaleUp.selectPolicy is Disabled"}},
+		{"tolerant", 2, 3, func(h *autoscalingv2.HorizontalPodAutoscaler) {
 			half := resource.MustParse("0.5") // 3 of 2 are just within
 			h.Spec.Behavior.ScaleUp.Tolerance = &half
 		}, "HPATolerance", []string{"spec.behavior.scaleUp.tolerance is 50 %"}},
 		{
-			"lazy", 10, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Behavior = nil },
+			"lazy", 10, 11, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Behavior = nil },
 			"HPATolerance",
 			[]string{"the cluster's, 10 %", `Set spec.behavior.scaleUp.tolerance to "0"`},
 		},
-		{"refused", 1, func(*autoscalingv2.HorizontalPodAutoscaler) {}, "TargetNotMoving", []string{"FailedUpdateScale"}},
-		{"empty", 0, func(*autoscalingv2.HorizontalPodAutoscaler) {}, "HPANotReadingMetric", []string{"zero replicas", "ScalingDisabled"}},
+		{"refused", 1, 2, func(*autoscalingv2.HorizontalPodAutoscaler) {}, "TargetNotMoving", []string{"FailedUpdateScale"}},
+		{"empty", 0, 1, func(*autoscalingv2.HorizontalPodAutoscaler) {}, "HPANotReadingMetric", []string{"zero replicas", "ScalingDisabled"}},
 		{
-			"rivals", 1, alone, "HPANotReadingMetric",
+			"rivals", 1, 2, alone, "HPANotReadingMetric",
 			[]string{"HorizontalPodAutoscaler rivals and HorizontalPodAutoscaler rivals-too scale the same target"},
 		},
 	}
 	refuseToScale(t, ns, "refused")
 	for _, s := range scenarios {
 		v := aside(ns, s.name)
-		v.Replicas, v.Min = s.running, s.running+1
-		if s.running > 2 { // there are 16 accelerators of a kind
-			v.GPU, v.Accelerator = "NVIDIA-A100-PCIE-80GB", "A100"
-		}
+		v.Replicas, v.Min = s.running, s.least
 		deploy(t, v)
 		if s.hpa != nil {
 			apply(t, follower(v, s.hpa))
 		}
 	}
 	apply(t, follower(aside(ns, "rivals"), func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "rivals-too"; alone(h) }))
-	patient := aside(ns, "patient")
-	patient.Replicas = 2
-	deploy(t, patient)
-	apply(t, follower(patient, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Behavior = nil }))
 
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
@@ -126,45 +130,44 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 		condition(t, time.Minute, ns, "bounded", "ScalerFollowing", "True", "Following")
 		settled(t, ns, "bounded")
 	})
+}
 
-	t.Run("a scaler that waits is not named", func(t *testing.T) {
-		eventually(t, 3*time.Minute, func(ctx context.Context) string {
-			va, err := autoscaling(ctx, ns, "patient")
-			if err != nil {
-				return err.Error()
-			}
-			if d := va.Status.DesiredOptimizedAlloc; d == nil || d.NumReplicas != 1 {
-				return fmt.Sprintf("the decision is %+v, want 1", d)
-			}
-			return ""
-		})
-		consistently(t, 90*time.Second, func(ctx context.Context) string {
-			va, err := autoscaling(ctx, ns, "patient")
-			if err != nil {
-				return err.Error()
-			}
-			if c := meta.FindStatusCondition(va.Status.Conditions, "ScalerFollowing"); c == nil || c.Reason != "Following" {
-				return fmt.Sprintf("%+v", c)
-			}
-			return ""
-		})
+// TestAScalerThatWaitsIsNotNamed: an HPA waits five minutes before it shrinks, as
+// it does by default, and patience is no reason.
+func TestAScalerThatWaitsIsNotNamed(t *testing.T) {
+	t.Parallel()
+	const ns = "patience"
+	v := aside(ns, "patient")
+	v.Replicas = 2
+	deploy(t, v)
+	apply(t, follower(v, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Behavior = nil }))
+	eventually(t, 3*time.Minute, func(ctx context.Context) string {
+		va, err := autoscaling(ctx, ns, "patient")
+		if err != nil {
+			return err.Error()
+		}
+		if d := va.Status.DesiredOptimizedAlloc; d == nil || d.NumReplicas != 1 {
+			return fmt.Sprintf("the decision is %+v, want 1", d)
+		}
+		return ""
+	})
+	consistently(t, 90*time.Second, func(ctx context.Context) string {
+		va, err := autoscaling(ctx, ns, "patient")
+		if err != nil {
+			return err.Error()
+		}
+		if c := meta.FindStatusCondition(va.Status.Conditions, "ScalerFollowing"); c == nil || c.Reason != "Following" {
+			return fmt.Sprintf("%+v", c)
+		}
+		return ""
 	})
 }
 
 // TestAScaledObjectThatIsPausedIsNamed has a ScaledObject in the cluster, and no
 // KEDA behind it: what is not carried out is what is to be seen.
 func TestAScaledObjectThatIsPausedIsNamed(t *testing.T) {
+	t.Parallel()
 	const ns = "keda"
-	definition := scaledObjects()
-	apply(t, definition)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := shared.bed.Client.Delete(ctx, definition); err != nil {
-			t.Errorf("removing the definition of ScaledObjects: %v", err)
-		}
-		restart(t, testbed.ManagerOptions{Interval: interval})
-	})
 	v := aside(ns, "paused")
 	v.Min = 2
 	deploy(t, v)
@@ -178,13 +181,7 @@ func TestAScaledObjectThatIsPausedIsNamed(t *testing.T) {
 			}}},
 		},
 	}}
-	eventually(t, time.Minute, func(ctx context.Context) string {
-		if err := shared.bed.Apply(ctx, object.DeepCopy()); err != nil {
-			return err.Error() // the definition is not served yet
-		}
-		return ""
-	})
-	restart(t, testbed.ManagerOptions{Interval: interval}) // a cluster without KEDA is asked again after a while only
+	apply(t, object)
 	message := condition(t, 3*time.Minute, ns, "paused", "ScalerFollowing", "False", "TargetNotMoving")
 	if want := "ScaledObject by-keda is paused"; !strings.Contains(message, want) {
 		t.Errorf("message %q does not say %q", message, want)
@@ -195,6 +192,7 @@ func TestAScaledObjectThatIsPausedIsNamed(t *testing.T) {
 func aside(namespace, name string) testbed.Variant {
 	v := chat(namespace, name)
 	v.ModelID, v.NoHPA = "meta/"+name, true
+	v.GPU, v.Accelerator = poolProduct, poolAccelerator
 	return v
 }
 

@@ -23,6 +23,7 @@ import (
 // rises, the HPA reads it, the Deployment grows; and back. What the HPA read is
 // what the ledger decided.
 func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
+	t.Parallel()
 	const ns = "follow"
 	v := chat(ns, "cheap")
 	most := int32(3) // replicas go one at a time, a window (1m) apart
@@ -72,9 +73,10 @@ func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
 // is wanted: the average that the HPA reports, times the replicas that it
 // reports it for, is the decision, to the rounding of 1m a replica.
 func TestHPASeesWhatTheLedgerDecided(t *testing.T) {
+	t.Parallel()
 	const ns = "agree"
 	v := chat(ns, "cheap")
-	v.Min = 3
+	v.Min, v.GPU, v.Accelerator = 3, poolProduct, poolAccelerator
 	deploy(t, v)
 	eventually(t, 2*time.Minute, func(ctx context.Context) string {
 		h, err := hpa(ctx, ns, "cheap")
@@ -136,19 +138,17 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 		}
 		return ""
 	})
-	consistently(t, 45*time.Second, func(ctx context.Context) string {
-		d, err := deployment(ctx, ns, "cheap")
-		if err != nil {
-			return err.Error()
-		}
-		if *d.Spec.Replicas != 1 {
-			return fmt.Sprintf("the Deployment was given %d replicas", *d.Spec.Replicas)
-		}
-		return ""
-	})
 	fitsInto(t, 100) // without the External Metrics API
-	// An order that nobody carries out is named.
+	// An order that nobody carries out is named, after a minute at the earliest,
+	// and to the end of it nobody has touched the Deployment.
 	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "HPANotReadingMetric")
+	d, err := deployment(t.Context(), ns, "cheap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Generation != 1 || *d.Spec.Replicas != 1 {
+		t.Errorf("the Deployment was given %d replicas (generation %d)", *d.Spec.Replicas, d.Generation)
+	}
 
 	restart(t, testbed.ManagerOptions{Interval: interval})
 	eventually(t, 2*time.Minute, func(ctx context.Context) string {
@@ -178,6 +178,7 @@ func restart(t *testing.T, o testbed.ManagerOptions) {
 }
 
 func TestEndpointStreamsACompletion(t *testing.T) {
+	t.Parallel()
 	const ns = "stream"
 	v := chat(ns, "cheap")
 	v.NoHPA = true

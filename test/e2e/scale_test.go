@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -71,35 +72,51 @@ func queriesPerCollection(t *testing.T, n int) float64 {
 		return ""
 	})
 	const collections = 4
-	queries0, collections0 := counted(t.Context(), t)
-	var queries1, collections1 float64
+	before := asked(t.Context(), t)
+	var after map[string]float64
 	eventually(t, time.Minute, func(ctx context.Context) string {
-		if queries1, collections1 = counted(ctx, t); collections1 < collections0+collections {
-			return fmt.Sprintf("%v collections have passed, want %d", collections1-collections0, collections)
+		after = asked(ctx, t)
+		if passed := after[everyCollection] - before[everyCollection]; passed < collections {
+			return fmt.Sprintf("%v collections have passed, want %d", passed, collections)
 		}
 		return ""
 	})
-	return (queries1 - queries0) / (collections1 - collections0)
+	// A collection may be under way at either end, so that a question which is asked
+	// once in each is counted one time more or less than the collections.
+	passed := after[everyCollection] - before[everyCollection]
+	var queries float64
+	for question, n := range after {
+		queries += math.Round((n - before[question]) / passed)
+	}
+	return queries
 }
 
-// counted returns the queries and the collections that the manager has counted:
-// each collection begins by asking for the pages.
-func counted(ctx context.Context, t *testing.T) (queries, collections float64) {
+// everyCollection is the question with which a collection begins.
+const everyCollection = "pages"
+
+// asked returns how often the manager has asked each question.
+func asked(ctx context.Context, t *testing.T) map[string]float64 {
 	t.Helper()
+	times := map[string]float64{}
 	for _, s := range managerMetrics(ctx, t)["wva_collector_queries_total"].GetMetric() {
-		queries += s.GetCounter().GetValue()
 		for _, l := range s.GetLabel() {
-			if l.GetName() == "query" && l.GetValue() == "pages" {
-				collections += s.GetCounter().GetValue()
+			if l.GetName() == "query" {
+				times[l.GetValue()] += s.GetCounter().GetValue()
 			}
 		}
 	}
-	return queries, collections
+	return times
 }
 
 func managerMetrics(ctx context.Context, t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	page, err := shared.manager.Get(ctx, "/metrics")
+	return metricsOf(ctx, t, shared.manager)
+}
+
+// metricsOf returns what a manager publishes, by name.
+func metricsOf(ctx context.Context, t *testing.T, m *testbed.Manager) map[string]*dto.MetricFamily {
+	t.Helper()
+	page, err := m.Get(ctx, "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

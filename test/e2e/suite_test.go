@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -36,6 +37,13 @@ type suite struct {
 
 var shared suite
 
+// The accelerators of one large node, for those scenarios that need many: there
+// are 16 of each other kind.
+const (
+	poolProduct, poolAccelerator = "NVIDIA-L4", "L4"
+	poolSize                     = 128
+)
+
 // interval is that of the manager's cycles.
 const interval = 2 * time.Second
 
@@ -49,6 +57,11 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
+	// The scenarios that run together wait most of the time, so how many they are at
+	// once is no matter of processors. -parallel on the command line comes later.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		return 1, err
+	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		return 1, err
@@ -73,6 +86,15 @@ func run(m *testing.M) (code int, err error) {
 		_ = bed.Down(context.Background())
 		os.Exit(1)
 	}()
+	if err := bed.AddNode(ctx, "pool", poolProduct, poolSize); err != nil {
+		return 1, err
+	}
+	// A manager that starts without it asks again after a while only.
+	keda := scaledObjects()
+	if err := bed.Define(ctx, keda); err != nil {
+		return 1, err
+	}
+	bed.Cleanup(func(ctx context.Context) error { return client.IgnoreNotFound(bed.Client.Delete(ctx, keda)) })
 	if shared.emulator, err = bed.StartEmulator(ctx); err != nil {
 		return 1, err
 	}
@@ -147,11 +169,14 @@ func deploy(t *testing.T, variants ...testbed.Variant) {
 	})
 }
 
-// load sends a workload to a model until the test ends.
-func load(t *testing.T, namespace, model, profile string) {
+// load sends a workload to a model until the test ends, with further flags of wva
+// load.
+func load(t *testing.T, namespace, model, profile string, flags ...string) {
 	t.Helper()
-	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name()), "--url", shared.emulator.Endpoint(namespace, model), "--model", model,
-		"--profile", profile, "--input-tokens", "200", "--output-tokens", "200", "--quiet")
+	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name()), append([]string{
+		"--url", shared.emulator.Endpoint(namespace, model), "--model", model,
+		"--profile", profile, "--input-tokens", "200", "--output-tokens", "200", "--quiet",
+	}, flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

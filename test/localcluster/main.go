@@ -6,11 +6,13 @@
 //	localcluster up [--dir D] [--hpa-downscale-stabilization 0s]
 //	localcluster status [--dir D]
 //	localcluster down [--dir D] [--keep-data]
+//	localcluster forward --backend ADDRESS=READYURL... [--listen 127.0.0.1:0] [--address-file F]
 //	localcluster COMPONENT [flags]
 //
 // COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
 // prometheus or kubectl; up starts all but kubectl, each as a process of its own.
-// Called through a link named kubectl, the binary is kubectl.
+// forward stands for a Service: it passes TCP connections on to the backends whose
+// readiness URL answers 200. Called through a link named kubectl, the binary is kubectl.
 package main
 
 import (
@@ -61,6 +63,9 @@ func run(args []string) int {
 
 // command runs what manages the processes of a cluster.
 func command(ctx context.Context, name string, args []string) error {
+	if name == "forward" {
+		return forwardConnections(ctx, args)
+	}
 	flags := flag.NewFlagSet("localcluster "+name, flag.ContinueOnError)
 	dir := flags.String("dir", ".local", "folder of the cluster")
 	switch name {
@@ -115,6 +120,6 @@ func executable() (string, error) {
 }
 
 func usage() {
-	fmt.Fprintf(os.Stderr, "usage: localcluster up|down|status [--dir D] [flags]\n       localcluster %s [flags]\n",
+	fmt.Fprintf(os.Stderr, "usage: localcluster up|down|status [--dir D] [flags]\n       localcluster forward --backend ADDRESS=READYURL... [flags]\n       localcluster %s [flags]\n",
 		strings.Join(component.Names(), "|"))
 }

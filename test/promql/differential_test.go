@@ -131,6 +131,10 @@ func (w *world) live(t *testing.T, when *rand.Rand) {
 				request.Models = append(request.Models, a.pod.Model)
 			}
 		}
+		request.Aged = when.IntN(2) == 0
+		if when.IntN(2) == 0 {
+			request.Pods = []string{"p-0", "p-3"}
+		}
 		for _, request.Ask = range query.Questions() {
 			answer, err := source.Ask(ctx, request)
 			if err != nil {
@@ -259,11 +263,11 @@ func (w *world) tolerance(ask query.Question, q query.Quantity) float64 {
 	}
 }
 
-// blinked reports whether a row is of a pod that is quiet and whose scrape at the
+// blinked reports whether a row is of a pod that is stuck and whose scrape at the
 // beginning of the span of quiet failed: Prometheus then does not know that the
 // pod was there.
 func (w *world) blinked(a answered, row query.Row) bool {
-	if row.Quantity != query.Quiet && row.Quantity != query.Stuck {
+	if row.Quantity != query.Stuck {
 		return false
 	}
 	since := a.after - query.QuietSpan(a.request.Window)

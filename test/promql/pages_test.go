@@ -104,7 +104,7 @@ func (p steady) expect(want map[query.Question][]query.Row, seconds float64) {
 		row := query.Row{Quantity: q, Namespace: "a", Pod: p.name, Model: p.name, Value: v}
 		switch {
 		case q == query.PageTime:
-			row.Job = "engines"
+			row.Job, row.Engine = "engines", p.engine
 		case q == query.KVCapacity && p.engine == query.VLLM:
 			row.Model = "" // cache_config_info has none
 		}
@@ -131,7 +131,7 @@ func (p steady) expect(want map[query.Question][]query.Row, seconds float64) {
 	}
 	model(query.AskMeans, query.InputTokens, 0, mean(300, 600))
 	model(query.AskMeans, query.OutputTokens, 0, mean(50, 101))
-	model(query.AskMeans, query.PrefixHits, 0, mean(60, 0)/mean(300, 600))
+	model(query.AskObjective, query.PrefixHits, 0, mean(60, 0)/mean(300, 600))
 	// Between k tokens there are k-1 gaps.
 	model(query.AskMeans, query.ITL, 0, 1000*mean(49*0.02, 100*0.03)/mean(49, 100))
 	// Where streamed answers are told apart only they have a first token.
@@ -148,7 +148,7 @@ func (p steady) expect(want map[query.Question][]query.Row, seconds float64) {
 		if bound >= 3 && first > steadyEnds {
 			v += steadyLong
 		}
-		model(query.AskBuckets, query.TTFTBuckets, bound*1000, v*n)
+		model(query.AskObjective, query.TTFTBuckets, bound*1000, v*n)
 	}
 	for _, bound := range append(p.itlBounds(), math.Inf(1)) {
 		v := 0.0
@@ -158,7 +158,7 @@ func (p steady) expect(want map[query.Question][]query.Row, seconds float64) {
 		if bound >= 0.03 {
 			v += steadyLong * 100
 		}
-		model(query.AskBuckets, query.ITLBuckets, bound*1000, v*n)
+		model(query.AskObjective, query.ITLBuckets, bound*1000, v*n)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestAModelNameIsAValueAndNeverSyntax(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(models ...string) []query.Row {
-		return rows(t, s.Store, query.Request{Ask: query.AskBuckets, At: begin.Add(135 * time.Second), Window: time.Minute, Models: models}, begin)
+		return rows(t, s.Store, query.Request{Ask: query.AskObjective, At: begin.Add(135 * time.Second), Window: time.Minute, Models: models}, begin)
 	}
 	for i, model := range hostileModels() {
 		if d := diff([]query.Row{row(i, model)}, ask(model)); d != "" {

@@ -2,6 +2,7 @@ package promql
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"go/constant"
 	"go/token"
@@ -157,8 +158,12 @@ func readAsk(words []string) (ask, error) {
 			a.request.Namespaces = strings.Split(pair[1], ",")
 		case "models":
 			a.request.Models = strings.Split(pair[1], ",")
+		case "pods":
+			a.request.Pods = strings.Split(pair[1], ",")
+		case "aged":
+			a.request.Aged, err = strconv.ParseBool(pair[1])
 		default:
-			err = fmt.Errorf("%q is none of at, window, namespaces, models", pair[0])
+			err = fmt.Errorf("%q is none of at, window, namespaces, models, pods, aged", pair[0])
 		}
 		if err != nil {
 			return ask{}, err
@@ -184,6 +189,11 @@ func readRow(text string) (query.Row, error) {
 	}
 	row := query.Row{
 		Quantity: query.Quantity(i), Namespace: set.Get("namespace"), Pod: set.Get("pod"), Model: set.Get("model"), Job: set.Get("job"),
+	}
+	if row.Quantity == query.PageTime {
+		row.ByPodName = set.Get("pod_name") != ""
+		row.Pod = cmp.Or(row.Pod, set.Get("pod_name"))
+		row.Engine = cmp.Or(query.Engine(set.Get("engine")), query.VLLM)
 	}
 	if bound := set.Get("bound"); bound != "" {
 		if row.Bound, err = strconv.ParseFloat(bound, 64); err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -38,7 +39,9 @@ type Options struct {
 	Out io.Writer
 }
 
-// Bed is a running local cluster and what was started in it.
+// Bed is a running local cluster and what was started in it. Several goroutines
+// may apply objects, add nodes and start load at once; managers and the emulator
+// are started by one.
 type Bed struct {
 	Options
 	Config *rest.Config
@@ -46,7 +49,9 @@ type Bed struct {
 	Client client.Client
 	State  ClusterState
 
-	found     bool // the cluster was up before
+	found bool // the cluster was up before
+
+	mu        sync.Mutex
 	processes []*Process
 	cleanups  []func(context.Context) error
 }
@@ -60,6 +65,7 @@ type ClusterState struct {
 	CACert              string `json:"caCert"`
 	CAKey               string `json:"caKey"`
 	Kubectl             string `json:"kubectl"`
+	AuditLog            string `json:"auditLog"`
 }
 
 // Up starts the local cluster, or finds it running, and installs the CRD.
@@ -69,17 +75,29 @@ func Up(ctx context.Context, o Options) (*Bed, error) {
 	if err := b.localcluster(ctx, o.Out, "up"); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the local cluster: %w", err), b.Down(context.WithoutCancel(ctx)))
 	}
-	data, err := os.ReadFile(filepath.Join(o.Dir, "cluster.json"))
+	if err := b.prepare(ctx); err != nil {
+		return nil, errors.Join(err, b.Down(context.WithoutCancel(ctx)))
+	}
+	return b, nil
+}
+
+// prepare connects to a cluster that is up and installs the CRD.
+func (b *Bed) prepare(ctx context.Context) error {
+	data, err := os.ReadFile(filepath.Join(b.Dir, "cluster.json"))
 	if err != nil {
-		return nil, fmt.Errorf("reading the local cluster's state: %w", err)
+		return fmt.Errorf("reading the local cluster's state: %w", err)
 	}
 	if err := json.Unmarshal(data, &b.State); err != nil {
-		return nil, fmt.Errorf("reading the local cluster's state: %w", err)
+		return fmt.Errorf("reading the local cluster's state: %w", err)
 	}
 	if err := b.connect(); err != nil {
-		return nil, err
+		return err
 	}
-	return b, b.installCRD(ctx)
+	var own apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(crd.VariantAutoscalings(), &own); err != nil {
+		return fmt.Errorf("reading the CRD: %w", err)
+	}
+	return b.Define(ctx, &own)
 }
 
 // localcluster runs a command of the local cluster.
@@ -111,17 +129,13 @@ func (b *Bed) connect() error {
 	return nil
 }
 
-// installCRD applies the CRD and waits until the API server serves it.
-func (b *Bed) installCRD(ctx context.Context) error {
-	var def apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd.VariantAutoscalings(), &def); err != nil {
-		return fmt.Errorf("reading the CRD: %w", err)
-	}
-	if err := b.Apply(ctx, &def); err != nil {
+// Define applies a CRD and waits until the API server serves it.
+func (b *Bed) Define(ctx context.Context, def *apiextensionsv1.CustomResourceDefinition) error {
+	if err := b.Apply(ctx, def); err != nil {
 		return err
 	}
 	err := poll(ctx, func() (bool, error) {
-		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(&def), &def); err != nil {
+		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(def), def); err != nil {
 			return false, nil //nolint:nilerr // not readable yet: asked again until ctx ends
 		}
 		return slices.ContainsFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
@@ -129,7 +143,7 @@ func (b *Bed) installCRD(ctx context.Context) error {
 		}), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the CRD to be served: %w", err)
+		return fmt.Errorf("waiting for %s to be served: %w", def.Name, err)
 	}
 	return nil
 }
@@ -152,14 +166,27 @@ func (b *Bed) Apply(ctx context.Context, objects ...client.Object) error {
 	return nil
 }
 
-// run starts a program that ends with the Bed.
+// run starts a program that ends with the Bed; its path is relative to Root.
 func (b *Bed) run(name, program string, args, env []string) (*Process, error) {
-	p, err := start(name, filepath.Join(b.Dir, "log"), filepath.Join(b.Root, "bin", program), args, env)
+	p, err := start(name, filepath.Join(b.Dir, "log"), filepath.Join(b.Root, program), args, env)
 	if err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.processes = append(b.processes, p)
 	return p, nil
+}
+
+// Cleanup has Down call clean, last first, where the cluster stays. What is
+// in the cluster otherwise goes with it.
+func (b *Bed) Cleanup(clean func(context.Context) error) {
+	if !b.found {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cleanups = append(b.cleanups, clean)
 }
 
 // Down ends everything that the Bed started, last first, and the cluster unless

@@ -149,12 +149,7 @@ func (b *Bed) Namespace(ctx context.Context, name string) error {
 	if err := b.Client.Create(ctx, ns); err != nil {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
-	b.cleanups = append(b.cleanups, func(ctx context.Context) error {
-		if !b.found {
-			return nil // it goes with the cluster
-		}
-		return client.IgnoreNotFound(b.Client.Delete(ctx, ns))
-	})
+	b.Cleanup(func(ctx context.Context) error { return client.IgnoreNotFound(b.Client.Delete(ctx, ns)) })
 	return nil
 }
 
@@ -176,7 +171,7 @@ func (b *Bed) StartEmulator(ctx context.Context, args ...string) (*Emulator, err
 	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("starting the emulator: %w", err)
 	}
-	p, err := b.run("emulator", "wva", append([]string{"emulate", "--kubeconfig", b.State.Kubeconfig, "--address-file", address}, args...), nil)
+	p, err := b.run("emulator", filepath.Join("bin", "wva"), append([]string{"emulate", "--kubeconfig", b.State.Kubeconfig, "--address-file", address}, args...), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -202,5 +197,5 @@ func (b *Bed) StartEmulator(ctx context.Context, args ...string) (*Emulator, err
 
 // StartLoad sends a workload to a model.
 func (b *Bed) StartLoad(name string, args ...string) (*Process, error) {
-	return b.run(name, "wva", append([]string{"load"}, args...), nil)
+	return b.run(name, filepath.Join("bin", "wva"), append([]string{"load"}, args...), nil)
 }

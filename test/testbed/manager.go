@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -18,17 +15,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-const (
-	externalMetricsService = "workload-variant-autoscaler-external-metrics"
-	externalMetricsAPI     = "v1beta1.external.metrics.k8s.io"
-	managerName            = "workload-variant-autoscaler-controller-manager"
-)
+// managerName names the manager's account and roles.
+const managerName = "workload-variant-autoscaler-controller-manager"
 
 // Manager is a running manager.
 type Manager struct {
@@ -37,20 +27,26 @@ type Manager struct {
 	URL string
 	// HealthURL is the base of /healthz and /readyz.
 	HealthURL string
-	client    *http.Client
-	token     string
-	interval  time.Duration
+	// ExternalURL is the base of its own External Metrics API, "" without one.
+	ExternalURL string
+
+	externalPort int
+	client       *http.Client
+	token        string
 }
 
-// ManagerOptions configures StartManager.
+// ManagerOptions configures StartManager and StartManagers.
 type ManagerOptions struct {
 	Interval time.Duration // GLOBAL_OPT_INTERVAL; default 5s
 	// Prometheus replaces the Bed's own, to show what happens without it.
 	Prometheus string
 	// NoExternalMetrics leaves the External Metrics API off.
 	NoExternalMetrics bool
+	// Lease lets the managers elect a leader, who loses the lead when it has not
+	// renewed it for so long; at least 3s. 0: each manager leads.
+	Lease time.Duration
 	// Thresholds is the default entry of saturation-scaling-config, as YAML. Empty
-	// leaves the defaults in force.
+	// leaves what is in force.
 	Thresholds string
 	Env        []string // further NAME=value pairs
 }
@@ -58,14 +54,64 @@ type ManagerOptions struct {
 // StartManager installs the manager's role and account and runs it as that
 // account, with its External Metrics API registered with the API server.
 func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, error) {
+	s, err := b.prepareManagers(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.start(ctx, "manager")
+	if err != nil || o.NoExternalMetrics {
+		return m, err
+	}
+	return m, b.registerExternalMetrics(ctx, m.externalPort, s.caBundle)
+}
+
+// StartManagers is StartManager for n managers at once. Between the API server
+// and their External Metrics APIs stands a forwarder, as a Service would, which
+// knows who is ready.
+func (b *Bed) StartManagers(ctx context.Context, n int, o ManagerOptions) ([]*Manager, error) {
+	s, err := b.prepareManagers(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var managers []*Manager
+	for i := range n {
+		m, err := s.start(ctx, fmt.Sprintf("manager-%d", i))
+		if err != nil {
+			return nil, err
+		}
+		managers = append(managers, m)
+	}
+	if o.NoExternalMetrics {
+		return managers, nil
+	}
+	port, err := b.startForwarder(ctx, managers)
+	if err != nil {
+		return nil, err
+	}
+	return managers, b.registerExternalMetrics(ctx, port, s.caBundle)
+}
+
+// starter has what managers have in common.
+type starter struct {
+	*Bed
+	ManagerOptions
+	kubeconfig string
+	certs      string // folder
+	caBundle   []byte
+	client     *http.Client
+}
+
+// prepareManagers makes what a manager needs in the cluster and on this machine.
+func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, error) {
 	if o.Interval == 0 {
 		o.Interval = 5 * time.Second
 	}
 	if o.Prometheus == "" {
 		o.Prometheus = b.State.Prometheus
 	}
-	kubeconfig, err := b.installAccount(ctx)
-	if err != nil {
+	s := &starter{Bed: b, ManagerOptions: o}
+	var err error
+	if s.kubeconfig, err = b.installAccount(ctx); err != nil {
 		return nil, err
 	}
 	if o.Thresholds != "" {
@@ -76,148 +122,77 @@ func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, err
 			return nil, err
 		}
 	}
+	if s.certs, s.caBundle, err = b.certificates(); err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(s.caBundle)
+	s.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	return s, nil
+}
+
+// start runs a manager and waits until it is ready.
+func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
 	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	certs, caBundle, err := b.certificates()
-	if err != nil {
-		return nil, err
-	}
 	loopback := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
+	m := &Manager{
+		URL: "https://" + loopback(0), HealthURL: "http://" + loopback(1), token: s.Config.BearerToken, client: s.client,
+	}
 	args := []string{
-		"--metrics-bind-address", loopback(0), "--metrics-cert-path", certs,
+		"--metrics-bind-address", loopback(0), "--metrics-cert-path", s.certs,
 		"--health-probe-bind-address", loopback(1), "--allow-insecure-prometheus",
 	}
-	if !o.NoExternalMetrics {
-		args = append(args, "--external-metrics-bind-address", loopback(2), "--external-metrics-cert-path", certs)
+	if !s.NoExternalMetrics {
+		m.ExternalURL, m.externalPort = "https://"+loopback(2), ports[2]
+		args = append(args, "--external-metrics-bind-address", loopback(2), "--external-metrics-cert-path", s.certs)
 	}
-	env := append([]string{
-		"KUBECONFIG=" + kubeconfig, "PROMETHEUS_BASE_URL=" + o.Prometheus, "GLOBAL_OPT_INTERVAL=" + o.Interval.String(),
+	if s.Lease > 0 {
+		args = append(args, "--leader-elect", "--leader-election-lease-duration", s.Lease.String(),
+			"--leader-election-renew-deadline", (s.Lease * 2 / 3).String(), "--leader-election-retry-period", time.Second.String())
+	}
+	if m.Process, err = s.run(name, filepath.Join("bin", "manager"), args, append([]string{
+		"KUBECONFIG=" + s.kubeconfig, "PROMETHEUS_BASE_URL=" + s.Prometheus, "GLOBAL_OPT_INTERVAL=" + s.Interval.String(),
 		"POD_NAMESPACE=" + SystemNamespace,
-	}, o.Env...)
-	p, err := b.run("manager", "manager", args, env)
-	if err != nil {
+	}, s.Env...)); err != nil {
 		return nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(caBundle)
-	m := &Manager{
-		Process: p, URL: "https://" + loopback(0), HealthURL: "http://" + loopback(1), token: b.Config.BearerToken, interval: o.Interval,
-		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}},
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := p.until(ctx, func() bool { return m.healthy(ctx) }); err != nil {
-		return nil, err
-	}
-	if o.NoExternalMetrics {
-		return m, nil
-	}
-	return m, b.registerExternalMetrics(ctx, ports[2], caBundle)
+	return m, m.until(ctx, func() bool { return m.healthy(ctx) })
 }
 
-func (m *Manager) healthy(ctx context.Context) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.HealthURL+"/readyz", http.NoBody)
+// startForwarder puts a forwarder in front of the managers' External Metrics
+// APIs and returns its port.
+func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int, err error) {
+	address := filepath.Join(b.Dir, "forwarder.address")
+	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("starting the forwarder: %w", err)
+	}
+	args := []string{"forward", "--address-file", address}
+	for _, m := range managers {
+		args = append(args, "--backend", fmt.Sprintf("127.0.0.1:%d=%s/readyz", m.externalPort, m.HealthURL))
+	}
+	p, err := b.run("forwarder", filepath.Join(".local", "bin", "localcluster"), args, nil)
 	if err != nil {
-		return false
+		return 0, err
 	}
-	resp, err := m.client.Do(req)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	listens, err := p.file(ctx, address)
 	if err != nil {
-		return false
+		return 0, err
 	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
-// Explain returns what the manager knows of every variant.
-func (m *Manager) Explain(ctx context.Context) ([]explain.Explanation, error) {
-	body, err := m.Get(ctx, "/debug/decisions")
+	_, text, err := net.SplitHostPort(listens)
 	if err != nil {
-		return nil, err
+		return 0, fmt.Errorf("reading the forwarder's address: %w", err)
 	}
-	var out []explain.Explanation
-	if err := json.Unmarshal(body, &out); err != nil {
-		return nil, fmt.Errorf("reading the manager's decisions: %w", err)
+	if port, err = strconv.Atoi(text); err != nil {
+		return 0, fmt.Errorf("reading the forwarder's address: %w", err)
 	}
-	return out, nil
-}
-
-// Get reads a path of the manager's authenticated port.
-func (m *Manager) Get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL+path, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s of the manager: %w", path, err)
-	}
-	req.Header.Set("Authorization", "Bearer "+m.token)
-	resp, err := m.client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s of the manager: %w", path, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s of the manager: %w", path, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("reading %s of the manager: %s: %.200s", path, resp.Status, body)
-	}
-	return body, nil
-}
-
-// registerExternalMetrics makes the API server send external.metrics.k8s.io to
-// the manager's port, by a Service that is another name for localhost, and waits
-// until it does.
-func (b *Bed) registerExternalMetrics(ctx context.Context, port int, caBundle []byte) error {
-	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: externalMetricsService},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
-	}
-	api := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-		"metadata": map[string]any{"name": externalMetricsAPI},
-		"spec": map[string]any{
-			"group": "external.metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
-			"caBundle": base64.StdEncoding.EncodeToString(caBundle),
-			"service":  map[string]any{"namespace": SystemNamespace, "name": externalMetricsService, "port": int64(port)},
-		},
-	}}
-	if err := b.Apply(ctx, service); err != nil {
-		return err
-	}
-	if err := b.Apply(ctx, api); err != nil {
-		return err
-	}
-	var last string
-	err := poll(ctx, func() (bool, error) {
-		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(api), api); err != nil {
-			return false, fmt.Errorf("reading APIService %s: %w", externalMetricsAPI, err)
-		}
-		conditions, _, _ := unstructured.NestedSlice(api.Object, "status", "conditions")
-		for _, c := range conditions {
-			if m, ok := c.(map[string]any); ok && m["type"] == "Available" {
-				last = fmt.Sprint(m["message"])
-				return m["status"] == "True", nil
-			}
-		}
-		return false, nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for the API server to reach the External Metrics API (%s): %w", last, err)
-	}
-	return nil
-}
-
-// UnregisterExternalMetrics removes the registration.
-func (b *Bed) UnregisterExternalMetrics(ctx context.Context) error {
-	api := &unstructured.Unstructured{}
-	api.SetAPIVersion("apiregistration.k8s.io/v1")
-	api.SetKind("APIService")
-	api.SetName(externalMetricsAPI)
-	if err := b.Client.Delete(ctx, api); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("removing APIService %s: %w", externalMetricsAPI, err)
-	}
-	return nil
+	return port, nil
 }
 
 // freePorts returns n loopback ports that nobody listened on just now.

@@ -75,6 +75,12 @@ func (p *Process) Stop() {
 	}
 }
 
+// Kill ends the process at once, as a machine that fails does, and waits.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.done
+}
+
 // Tail returns the last lines of the process's output.
 func (p *Process) Tail() string {
 	const most = 12

@@ -91,7 +91,7 @@ func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 // servePod adds the answers for one pod.
 func (s *Source) servePod(p scaling.Pod, model string, page Page) {
 	seen := PodRow(query.PageTime, p.Namespace, p.Name, model, Unix(s.Now().Add(-page.Age)))
-	seen.Job = Job
+	seen.Job, seen.Engine = Job, query.VLLM
 	s.Answer(query.AskPages, seen)
 	for _, number := range []struct {
 		ask      query.Question
@@ -103,6 +103,7 @@ func (s *Source) servePod(p scaling.Pod, model string, page Page) {
 		{query.AskQueueLengthPeak, query.QueueLengthPeak, page.QueueLength},
 		{query.AskQueueLength, query.QueueLength, page.QueueLength},
 		{query.AskRunning, query.Running, page.Running},
+		{query.AskGenerating, query.Generating, 1},
 	} {
 		s.Answer(number.ask, PodRow(number.quantity, p.Namespace, p.Name, model, number.value))
 	}
@@ -122,7 +123,7 @@ func (s *Source) serveModel(model scaling.ModelKey, page Page) {
 		add(query.AskMeans, query.OutputTokens, page.Output)
 		add(query.AskMeans, query.TTFT, page.TTFT)
 		add(query.AskMeans, query.ITL, page.ITL)
-		add(query.AskMeans, query.PrefixHits, page.PrefixHits)
+		add(query.AskObjective, query.PrefixHits, page.PrefixHits)
 	}
 	if !page.WithoutGateway {
 		add(query.AskGateway, query.GatewayQueue, page.GatewayQueue)

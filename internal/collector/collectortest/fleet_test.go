@@ -28,7 +28,7 @@ func TestServedFleetIsMeasuredAsWritten(t *testing.T) {
 		"usage": {r.KVCacheUsage.Or(-1), 0.5}, "queue": {r.QueueLengthNow.Or(-1), 2}, "running": {r.Running.Or(-1), 7},
 		"capacity": {r.KVCapacity.Or(-1), 16000}, "arrivals": {load.ArrivalRate.Or(-1), 4}, "input": {load.InputTokens.Or(-1), 100},
 		"output": {load.OutputTokens.Or(-1), 200}, "ttft": {load.TTFT.Or(-1), 80}, "itl": {load.ITL.Or(-1), 10},
-		"prefix hits": {load.PrefixHits.Or(-1), 0.25}, "gateway": {load.GatewayQueue.Or(-1), 4},
+		"gateway": {load.GatewayQueue.Or(-1), 4},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])

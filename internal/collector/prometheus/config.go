@@ -1,13 +1,11 @@
 package prometheus
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +18,9 @@ import (
 const (
 	// defaultTimeout bounds a question for callers that set no deadline.
 	defaultTimeout = 30 * time.Second
+	// defaultRetries reach over some 0.7s: the restart of a proxy. What does not
+	// pass by then is for the next cycle.
+	defaultRetries, mostRetries = 3, 10
 	// defaultMaxBytes is forty times what 10,000 pods take.
 	defaultMaxBytes = 64 << 20
 )
@@ -57,6 +58,9 @@ type Config struct {
 	ProxyURL string
 	// Timeout bounds one question, its retries included. 0 means 30s.
 	Timeout time.Duration
+	// Retries is how often a question is asked again after a failure that may
+	// pass, 0 to 10, within Timeout. Nil means 3.
+	Retries *int
 	// MaxBytes bounds an answer, unpacked, in bytes. 0 means 64 MiB.
 	MaxBytes int64
 	// OnWarning is told of the warnings and infos that came with an answer, such
@@ -85,20 +89,17 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, fmt.Errorf("the scheme of the Prometheus URL must be https or http: %s", shown(u, c.URL))
 	case u.Host == "":
 		return nil, fmt.Errorf("the Prometheus URL has no host: %s", shown(u, c.URL))
-	case (c.ClientCertPath == "") != (c.ClientKeyPath == ""):
-		return nil, errors.New("a client certificate needs both its certificate and its key file")
 	case c.Timeout < 0:
 		return nil, fmt.Errorf("the Prometheus timeout must not be negative: %s", c.Timeout)
+	case c.Retries != nil && (*c.Retries < 0 || *c.Retries > mostRetries):
+		return nil, fmt.Errorf("the number of retries of a Prometheus query must be 0 to %d: %d", mostRetries, *c.Retries)
 	case c.MaxBytes < 0:
 		return nil, fmt.Errorf("the limit of a Prometheus answer must not be negative: %d bytes", c.MaxBytes)
 	}
 	if _, err := c.proxy(); err != nil {
 		return nil, err
 	}
-	if c.InsecureSkipVerify {
-		return u, nil
-	}
-	return u, c.checkFiles()
+	return u, c.files().Check()
 }
 
 // proxy returns the proxy's URL, nil where none is configured.
@@ -125,38 +126,14 @@ func parseError(err error) error {
 	return err
 }
 
-// checkFiles names the first certificate file that is missing or unusable.
-func (c Config) checkFiles() error {
-	for _, file := range []struct{ what, path string }{
-		{"CA certificate", c.CACertPath},
-		{"client certificate", c.ClientCertPath},
-		{"client key", c.ClientKeyPath},
-	} {
-		if file.path == "" {
-			continue
-		}
-		if _, err := os.Stat(file.path); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s file not found: %s", file.what, file.path)
-		}
-	}
-	if c.CACertPath != "" {
-		if _, _, err := readAuthorities(c.CACertPath); err != nil {
-			return err
-		}
-	}
-	if c.ClientCertPath != "" {
-		if _, err := tls.LoadX509KeyPair(c.ClientCertPath, c.ClientKeyPath); err != nil {
-			return fmt.Errorf("reading client certificate %s: %w", c.ClientCertPath, err)
-		}
-	}
-	return nil
-}
-
 // withDefaults returns a copy of c with every unset field filled in.
 func (c Config) withDefaults() Config {
 	c.Headers = maps.Clone(c.Headers)
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
+	}
+	if c.Retries == nil {
+		c.Retries = new(defaultRetries)
 	}
 	if c.MaxBytes == 0 {
 		c.MaxBytes = defaultMaxBytes

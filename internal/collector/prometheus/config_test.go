@@ -36,6 +36,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"half a certificate", prometheus.Config{URL: "https://p", ClientCertPath: empty}, "a client certificate needs both its certificate and its key file"},
 		{"an empty CA", prometheus.Config{URL: "https://p", CACertPath: empty}, "CA certificate file holds no certificate: " + empty},
 		{"negative timeout", prometheus.Config{URL: "https://p", Timeout: -1}, "the Prometheus timeout must not be negative: -1ns"},
+		{"too many retries", prometheus.Config{URL: "https://p", Retries: new(11)}, "the number of retries of a Prometheus query must be 0 to 10: 11"},
+		{"negative retries", prometheus.Config{URL: "https://p", Retries: new(-1)}, "the number of retries of a Prometheus query must be 0 to 10: -1"},
 		{"negative limit", prometheus.Config{URL: "https://p", MaxBytes: -1}, "the limit of a Prometheus answer must not be negative: -1 bytes"},
 		{"a proxy", prometheus.Config{URL: "https://p", ProxyURL: "socks5://proxy:1080"}, ""},
 		{"a proxy of another kind", prometheus.Config{URL: "https://p", ProxyURL: "ftp://u:secret@proxy"}, "the URL of the proxy to Prometheus must have a scheme of http, https, socks5, socks5h and a host: ftp://u:xxxxx@proxy"},

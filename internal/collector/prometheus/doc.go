@@ -7,14 +7,15 @@
 // them. What an expression must look like and which label means what is known in
 // package query and not here.
 //
-// TLS, credentials and transport stay in here. Certificates and tokens are read
-// from their files when they are used, so that rotated ones take effect without
-// a restart. Nothing is contacted until the first question.
+// Credentials stay in here. Certificates (internal/collector/transport) and tokens
+// are read from their files when they are used, so that rotated ones take effect
+// without a restart. Nothing is contacted until the first question.
 //
 // What may pass by itself (no connection, HTTP 429, 502, 503 and 504) is tried
-// again, three times in all, after waits that double from 100 ms and that the
-// store may prolong (Retry-After), as long as the wait ends within the time
-// allowed. Everything else is for the next cycle to try again.
+// again, four times in all unless Config.Retries says otherwise, after waits that
+// double from 100 ms and that the store may prolong (Retry-After), as long as the
+// wait ends within the time allowed. Everything else is for the next cycle to try
+// again.
 //
 // Answers are not compressed: to pack 10,000 rows takes the store 10 ms of a core,
 // to carry their 1.5 MB takes a network of 10 Gbit/s one. Where the network is the

@@ -12,19 +12,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-const (
-	// maxAttempts is how often a question is asked at most. What does not pass
-	// within the first half second is for the next cycle.
-	maxAttempts = 3
-	// firstWait is the mean wait before the second attempt; each further one is
-	// twice as long.
-	firstWait = 100 * time.Millisecond
-)
+// firstWait is the mean wait before the second attempt; each further one is twice
+// as long.
+const firstWait = 100 * time.Millisecond
 
 // retry decides whether and when a question is asked again. It is safe for
 // concurrent use.
 type retry struct {
 	clock clock.Clock
+	most  int // times that a question is asked again
 
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -35,7 +31,7 @@ type retry struct {
 // would end first. When the context ends meanwhile it returns true, for the next
 // attempt to report.
 func (r *retry) wait(ctx context.Context, attempts int, failure *Error) bool {
-	if !failure.transient || attempts >= maxAttempts {
+	if !failure.transient || attempts > r.most {
 		return false
 	}
 	wait := max(failure.after, r.backOff(attempts))

@@ -46,7 +46,8 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		{"503", answer(503, ""), 1, 2, true},
 		{"504", answer(504, ""), 1, 2, true},
 		{"a hang-up", hangUp, 2, 3, true},
-		{"thrice", answer(503, ""), 3, 3, false},
+		{"thrice", answer(503, ""), 3, 4, true},
+		{"four times", answer(503, ""), 4, 4, false},
 		{"400", answer(400, ""), 1, 1, false},
 		{"401", answer(401, ""), 1, 1, false},
 		{"403", answer(403, ""), 1, 1, false},
@@ -65,6 +66,17 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestAQuestionIsTriedAgainAsOftenAsConfigured(t *testing.T) {
+	for _, retries := range []int{0, 1, 3, 10} {
+		var calls atomic.Int64
+		server := serve(t, fails(100, &calls, answer(503, "")))
+		source := open(t, server.URL, func(c *prometheus.Config) { c.Retries, c.Timeout = &retries, time.Hour })
+		if _, err := source.Ask(t.Context(), running); err == nil || calls.Load() != int64(1+retries) {
+			t.Errorf("%d retries: got %v after %d calls, want %d", retries, err, calls.Load(), 1+retries)
+		}
+	}
+}
+
 func TestWaitsDoubleAndVary(t *testing.T) {
 	for seed := range uint64(20) {
 		clock := &hurry{}
@@ -74,10 +86,10 @@ func TestWaitsDoubleAndVary(t *testing.T) {
 		if _, err := source.Ask(t.Context(), running); err == nil {
 			t.Fatal("got an answer")
 		}
-		if len(clock.waits) != 2 {
-			t.Fatalf("got waits %v, want two", clock.waits)
+		if len(clock.waits) != 3 {
+			t.Fatalf("got waits %v, want three", clock.waits)
 		}
-		for i, mean := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond} {
+		for i, mean := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
 			if got := clock.waits[i]; got < mean/2 || got > mean*3/2 {
 				t.Errorf("seed %d: wait %d is %s, want %s, give or take half", seed, i, got, mean)
 			}

@@ -42,7 +42,7 @@ func New(config Config) (*Source, error) {
 	}
 	return &Source{
 		client:    c,
-		retry:     &retry{clock: config.Clock, rand: config.Rand},
+		retry:     &retry{clock: config.Clock, rand: config.Rand, most: *config.Retries},
 		onWarning: config.OnWarning,
 	}, nil
 }

@@ -103,7 +103,7 @@ func answer(status int, body string) http.HandlerFunc {
 
 func TestAskSendsTheExpressionAndTheInstant(t *testing.T) {
 	request := query.Request{
-		Ask: query.AskBuckets, Window: time.Minute, Namespaces: []string{"a&b=c"},
+		Ask: query.AskObjective, Window: time.Minute, Namespaces: []string{"a&b=c"},
 		Models: []string{"a \"quoted\" \\ {model}\nof two lines, 100% + more"},
 	}
 	for _, tc := range []struct {

@@ -44,7 +44,7 @@ func compareTargets(a, b Target) int {
 
 // answer returns the rows of a request, as PromQL would give them.
 func (v view) answer(r query.Request, m moment) []query.Row {
-	v = v.restrict(r.Namespaces)
+	v = v.restrict(r)
 	var rows []query.Row
 	switch r.Ask {
 	case query.AskPages:
@@ -55,8 +55,8 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 		rows = v.intervals(m)
 	case query.AskGateway:
 		rows = v.gatewayRows(m)
-	case query.AskBuckets:
-		rows = v.buckets(r.Ask.Quantities(), r.Models, m)
+	case query.AskObjective:
+		rows = v.ofModels(r.Ask.Quantities(), r.Models, m)
 	default:
 		for _, q := range r.Ask.Quantities() {
 			rows = append(rows, v.rows(q, m)...)
@@ -65,14 +65,16 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 	return rows
 }
 
-// restrict returns v with the targets of namespaces, of all where there are none.
-func (v view) restrict(namespaces []string) view {
-	if len(namespaces) == 0 {
-		return v
+// restrict returns v with the targets that a request is about.
+func (v view) restrict(r query.Request) view {
+	if len(r.Namespaces) > 0 {
+		foreign := func(s scraped) bool { return !slices.Contains(r.Namespaces, s.target.Namespace) }
+		v.pods = slices.DeleteFunc(slices.Clone(v.pods), foreign)
+		v.pickers = slices.DeleteFunc(slices.Clone(v.pickers), foreign)
 	}
-	foreign := func(s scraped) bool { return !slices.Contains(namespaces, s.target.Namespace) }
-	v.pods = slices.DeleteFunc(slices.Clone(v.pods), foreign)
-	v.pickers = slices.DeleteFunc(slices.Clone(v.pickers), foreign)
+	if len(r.Pods) > 0 && (r.Ask == query.AskScrapeIntervals || r.Ask == query.AskStuck) {
+		v.pods = slices.DeleteFunc(slices.Clone(v.pods), func(s scraped) bool { return !slices.Contains(r.Pods, s.target.Pod) })
+	}
 	return v
 }
 
@@ -87,24 +89,24 @@ func (v view) pageTimes(m moment, of func(history) (page, bool)) []query.Row {
 		if !ok {
 			continue
 		}
-		for _, model := range models(p) {
-			rows = append(rows, query.Row{
-				Quantity: query.PageTime, Namespace: t.target.Namespace, Pod: t.target.Pod, Model: model, Job: v.job,
-				Value: unixSeconds(p.at),
-			})
+		for _, engine := range query.Engines() {
+			for _, model := range models(p, engine) {
+				rows = append(rows, query.Row{
+					Quantity: query.PageTime, Namespace: t.target.Namespace, Pod: t.target.Pod, Model: model, Engine: engine,
+					Job: v.job, Value: unixSeconds(p.at),
+				})
+			}
 		}
 	}
 	return rows
 }
 
 // models returns the models that the witness of an engine names on a page.
-func models(p page) []string {
+func models(p page, engine query.Engine) []string {
 	var names []string
-	for _, engine := range query.Engines() {
-		for _, i := range p.layout.byName[engine.Witness()] {
-			if name := p.layout.series[i].label(query.LabelModel); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	for _, i := range p.layout.byName[engine.Witness()] {
+		if name := p.layout.series[i].label(query.LabelModel); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -215,8 +217,8 @@ func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe
 	}
 }
 
-// buckets returns the rows of histograms for the models asked for.
-func (v view) buckets(quantities []query.Quantity, names []string, m moment) []query.Row {
+// ofModels returns the rows of quantities for the models asked for.
+func (v view) ofModels(quantities []query.Quantity, names []string, m moment) []query.Row {
 	var rows []query.Row
 	for _, q := range quantities {
 		for _, row := range v.rows(q, m) {

@@ -129,7 +129,7 @@ func TestAPodTellsWhatTheCatalogueAsks(t *testing.T) {
 		return r
 	}
 	page := row(query.PageTime, float64(noon.Unix()))
-	page.Job = "pods"
+	page.Job, page.Engine = "pods", query.VLLM
 	capacity := row(query.KVCapacity, 16000)
 	capacity.Model = "" // the cache names no model
 	bucket := func(bound, value float64) query.Row {
@@ -152,9 +152,9 @@ func TestAPodTellsWhatTheCatalogueAsks(t *testing.T) {
 		// One request a second; running and waiting together stay at four.
 		"flow":                     {b.ask(query.AskFlow), []query.Row{row(query.Completions, 1), row(query.InFlightGrowth, 0)}},
 		"means":                    {b.ask(query.AskMeans), []query.Row{row(query.InputTokens, 100), row(query.TTFT, 200)}},
-		"buckets":                  {b.ask(query.AskBuckets, "m"), []query.Row{bucket(100, 0), bucket(500, 1), bucket(math.Inf(1), 1)}},
-		"buckets of another model": {b.ask(query.AskBuckets, "other"), nil},
-		"quiet":                    {b.ask(query.AskQuiet), nil},
+		"buckets":                  {b.ask(query.AskObjective, "m"), []query.Row{bucket(100, 0), bucket(500, 1), bucket(math.Inf(1), 1)}},
+		"buckets of another model": {b.ask(query.AskObjective, "other"), nil},
+		"generating":               {b.ask(query.AskGenerating), []query.Row{row(query.Generating, 1)}},
 		"gateway":                  {b.ask(query.AskGateway), nil},
 	} {
 		t.Run(name, func(t *testing.T) { same(t, c.got, c.want...) })
@@ -201,7 +201,7 @@ func TestAFailedScrapeEndsInstantValuesAndLeavesTheRestToAge(t *testing.T) {
 	same(t, ofA(b.ask(query.AskPages)))
 	same(t, ofA(b.ask(query.AskRunning)))
 	same(t, ofA(b.ask(query.AskEarlierPages)),
-		query.Row{Quantity: query.PageTime, Namespace: "llm", Pod: "a", Model: "m", Job: "pods", Value: float64(noon.Unix())})
+		query.Row{Quantity: query.PageTime, Namespace: "llm", Pod: "a", Engine: query.VLLM, Model: "m", Job: "pods", Value: float64(noon.Unix())})
 	same(t, ofA(b.ask(query.AskKVCacheUsagePeak)),
 		query.Row{Quantity: query.KVCacheUsagePeak, Namespace: "llm", Pod: "a", Model: "m", Value: 0.4})
 }
@@ -224,10 +224,10 @@ func TestPodsOfOneModelShareTheirLayout(t *testing.T) {
 func TestAPodThatHoldsRequestsAndDoesNotMoveIsStuck(t *testing.T) {
 	for name, c := range map[string]struct {
 		waiting, generated float64 // waiting always, tokens per page
-		quiet, stuck       bool
+		stuck              bool
 	}{
-		"frozen gauges": {waiting: 0, quiet: true, stuck: true},
-		"a sick engine": {waiting: 3, quiet: true, stuck: true},
+		"frozen gauges": {waiting: 0, stuck: true},
+		"a sick engine": {waiting: 3, stuck: true},
 		"a busy engine": {waiting: 3, generated: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,14 +235,14 @@ func TestAPodThatHoldsRequestsAndDoesNotMoveIsStuck(t *testing.T) {
 			for i, before := range []float64{150, 135, 120, 105, 90, 75, 60, 45, 30, 15, 0} {
 				b.page(servingPod, "a", before, vllmPage(2, c.waiting, 0.5, 100+c.generated*float64(i)))
 			}
-			var quiet, stuck []query.Row
-			if c.quiet {
-				quiet = []query.Row{{Quantity: query.Quiet, Namespace: "llm", Pod: "a", Model: "m", Value: 2 + c.waiting}}
+			var generating, stuck []query.Row
+			if c.generated > 0 {
+				generating = []query.Row{{Quantity: query.Generating, Namespace: "llm", Pod: "a", Model: "m", Value: 1}}
 			}
 			if c.stuck {
 				stuck = []query.Row{{Quantity: query.Stuck, Namespace: "llm", Pod: "a", Model: "m", Value: c.waiting}}
 			}
-			same(t, b.ask(query.AskQuiet), quiet...)
+			same(t, b.ask(query.AskGenerating), generating...)
 			same(t, b.ask(query.AskStuck), stuck...)
 		})
 	}
@@ -253,7 +253,7 @@ func TestAYoungPodIsNotStuck(t *testing.T) {
 	for _, before := range []float64{45, 30, 15, 0} {
 		b.page(servingPod, "a", before, vllmPage(2, 0, 0.5, 0))
 	}
-	same(t, b.ask(query.AskQuiet))
+	same(t, b.ask(query.AskStuck))
 }
 
 func TestAPodThatJustGotItsFirstRequestIsNotStuck(t *testing.T) {
@@ -262,7 +262,7 @@ func TestAPodThatJustGotItsFirstRequestIsNotStuck(t *testing.T) {
 		b.page(servingPod, "a", before, vllmPage(0, 0, 0, 100))
 	}
 	b.page(servingPod, "a", 0, vllmPage(1, 0, 0, 100))
-	same(t, b.ask(query.AskQuiet))
+	same(t, b.ask(query.AskStuck))
 }
 
 func TestPickersTellQueuesAndArrivals(t *testing.T) {

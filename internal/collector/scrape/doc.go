@@ -26,7 +26,7 @@
 //	queue length           x    x
 //	running requests       x    mean of the pool
 //	KV cache capacity      x
-//	quiet and stuck pods   x
+//	generating, stuck pods x
 //	completions, growth    x    requests sent on
 //	lengths, TTFT, ITL     x    where the picker measures them
 //	prefix hits, buckets   x

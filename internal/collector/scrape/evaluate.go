@@ -16,6 +16,7 @@ import (
 type moment struct {
 	at     time.Time
 	window time.Duration
+	aged   bool // see query.Request
 }
 
 // identity tells apart the series of one metric that count separate things.
@@ -43,8 +44,8 @@ func (e evaluator) over(o query.Over) func(series) (float64, bool) {
 	switch o {
 	case query.Peak:
 		return func(s series) (float64, bool) {
-			if v, ok := peak(samplesOf(inside, s)); ok {
-				return v, true
+			if v, ok := peak(samplesOf(inside, s)); ok || !e.moment.aged {
+				return v, ok
 			}
 			return lastOf(e.pages.within(e.moment.at.Add(-query.ScrapeSpan), e.moment.at), s)
 		}
@@ -192,6 +193,9 @@ func (e evaluator) totals(r query.Recipe, metrics []query.Series, suffix string)
 func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row {
 	if r.Over == query.Info {
 		return e.infoRows(q, r, t)
+	}
+	if r.Over == query.Moving {
+		return e.movingRows(q, r, t)
 	}
 	if r.Over == query.Idle {
 		return e.idleRows(q, r, t)

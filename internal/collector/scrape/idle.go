@@ -6,6 +6,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
+// movingRows returns a row for each model of a target of which a series changed
+// its value within the span of quiet.
+func (e evaluator) movingRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
+	inside := e.pages.within(e.moment.at.Add(-query.QuietSpan(e.moment.window)), e.moment.at)
+	var rows []query.Row
+	for _, model := range e.modelsOf(inside) {
+		if e.stirs(inside, r.Of, model) {
+			rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Model: model, Value: 1})
+		}
+	}
+	return rows
+}
+
 // idleRows returns a row for each model of a target that holds requests while
 // nothing moves, as query.Recipe defines Idle.
 func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
@@ -53,6 +66,19 @@ func (e evaluator) witnessed(pages []page, model string) int {
 		}
 	}
 	return n
+}
+
+// modelsOf returns the models that the engine's witness names on any of the pages.
+func (e evaluator) modelsOf(pages []page) []string {
+	var names []string
+	var before *layout
+	for _, p := range pages {
+		if p.layout != before {
+			names, before = append(names, models(p, e.engine)...), p.layout
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // stirs reports whether a series of a model changed its value on pages.

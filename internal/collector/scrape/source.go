@@ -153,5 +153,5 @@ func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, 
 	if window <= 0 {
 		window = time.Minute
 	}
-	return query.Answer{At: at, Rows: view.answer(request, moment{at: at, window: window})}, nil
+	return query.Answer{At: at, Rows: view.answer(request, moment{at: at, window: window, aged: request.Aged})}, nil
 }

@@ -34,6 +34,7 @@ func TestCluster(t *testing.T) {
 	t.Run("PodsAreReadyAfterTheirStartupDelay", c.startup)
 	t.Run("AutoscalerFollowsAnExternalMetric", c.autoscale)
 	t.Run("PrometheusScrapesWhatAReloadAdds", c.scrape)
+	t.Run("TheAuditLogHasWhatServiceAccountsChange", c.audit)
 	t.Run("UpChangesNothingThatRuns", c.upAgain)
 	t.Run("UpRestartsWhatDied", c.restart)
 	t.Run("DownEndsEverything", c.down)
@@ -156,6 +157,34 @@ func (c *running) scrape(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func (c *running) audit(t *testing.T) {
+	c.kubectl(t, "", "create", "configmap", "by-the-administrator")
+	c.kubectl(t, "", "create", "role", "writer", "--verb=create,get", "--resource=configmaps")
+	c.kubectl(t, "", "create", "rolebinding", "writer", "--role=writer", "--serviceaccount=default:default")
+	token := strings.TrimSpace(c.kubectl(t, "", "create", "token", "default"))
+	as := []string{"--server", c.state.APIServer, "--certificate-authority", c.state.CACert, "--token", token, "--kubeconfig", os.DevNull}
+	for _, args := range [][]string{{"create", "configmap", "by-an-account"}, {"get", "configmap", "by-an-account"}} {
+		if out, err := exec.Command(c.state.Kubectl, append(as, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	var got []string
+	for line := range strings.Lines(readFile(t, c.state.AuditLog)) {
+		var e struct {
+			Verb      string
+			ObjectRef struct{ Resource, Name string }
+			User      struct{ Username string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		got = append(got, fmt.Sprint(e.User.Username, " ", e.Verb, " ", e.ObjectRef.Resource, " ", e.ObjectRef.Name))
+	}
+	if want := []string{"system:serviceaccount:default:default create configmaps by-an-account"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func (c *running) upAgain(t *testing.T) {

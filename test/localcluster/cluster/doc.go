@@ -11,6 +11,7 @@
 //	pki/                 certificates, keys and tokens
 //	log/NAME.log         output of each process
 //	data/                etcd and Prometheus data, configuration of the parts
+//	data/audit.log       what service accounts wrote; see State.AuditLog
 //	prometheus/scrape.d  scrape configuration files, read on POST /-/reload
 //	lock                 held while a command changes any of this
 //

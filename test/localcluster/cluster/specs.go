@@ -81,6 +81,7 @@ func specs(l layout, p ports, downscaleStabilization time.Duration) []spec {
 			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 			"--proxy-client-cert-file=" + pki("front-proxy-client.crt"), "--proxy-client-key-file=" + pki("front-proxy-client.key"),
 			"--shutdown-send-retry-after=false",
+			"--audit-policy-file=" + l.path("data", "audit.yaml"), "--audit-log-path=" + l.path("data", "audit.log"), "--audit-log-mode=blocking",
 		}),
 		health: "https://" + address(p.APIServer) + "/readyz",
 	}, {

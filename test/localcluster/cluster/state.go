@@ -11,15 +11,18 @@ import (
 
 // State is what cluster.json says of a cluster. All paths are absolute.
 type State struct {
-	Kubeconfig          string    `json:"kubeconfig"`          // of the administrator
-	APIServer           string    `json:"apiServer"`           // base URL
-	Prometheus          string    `json:"prometheus"`          // base URL
-	PrometheusConfigDir string    `json:"prometheusConfigDir"` // scrape configuration files, *.yml, read on POST /-/reload
-	CACert              string    `json:"caCert"`              // signs the API server's certificate and may sign others
-	CAKey               string    `json:"caKey"`
-	Kubectl             string    `json:"kubectl"`
-	Ports               ports     `json:"ports"`     // kept by a restart
-	Processes           []Process `json:"processes"` // in the order of their start
+	Kubeconfig          string `json:"kubeconfig"`          // of the administrator
+	APIServer           string `json:"apiServer"`           // base URL
+	Prometheus          string `json:"prometheus"`          // base URL
+	PrometheusConfigDir string `json:"prometheusConfigDir"` // scrape configuration files, *.yml, read on POST /-/reload
+	CACert              string `json:"caCert"`              // signs the API server's certificate and may sign others
+	CAKey               string `json:"caKey"`
+	Kubectl             string `json:"kubectl"`
+	// AuditLog has a line for each request that a service account made and that is
+	// no mere reading, as an audit.k8s.io/v1 Event at level Metadata, in JSON.
+	AuditLog  string    `json:"auditLog"`
+	Ports     ports     `json:"ports"`     // kept by a restart
+	Processes []Process `json:"processes"` // in the order of their start
 }
 
 // Process is one recorded process of a cluster.
@@ -56,6 +59,7 @@ func loadOrNew(l layout) (*State, error) {
 			CACert:              l.path("pki", "ca.crt"),
 			CAKey:               l.path("pki", "ca.key"),
 			Kubectl:             l.path("bin", "kubectl"),
+			AuditLog:            l.path("data", "audit.log"),
 			Processes:           []Process{},
 		}, nil
 	}

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	_ "embed" // for the stages
+	_ "embed" // for the files that the components read
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +19,9 @@ const portAttempts = 3
 
 //go:embed stages.yaml
 var stages []byte
+
+//go:embed audit.yaml
+var auditPolicy []byte
 
 // UpOptions say which cluster to bring up.
 type UpOptions struct {
@@ -226,6 +229,7 @@ func (u *up) configure() error {
 		u.path("prometheus", "scrape.d", "*.yml"))
 	for path, content := range map[string][]byte{
 		u.path("data", "stages.yaml"):          stages,
+		u.path("data", "audit.yaml"):           auditPolicy,
 		u.path("prometheus", "prometheus.yml"): []byte(configuration),
 	} {
 		if err := replace(path, content, 0o644); err != nil {

@@ -14,8 +14,21 @@ import (
 // questionRuns is how often each question is asked for the table.
 const questionRuns = 5
 
-// questions prints how long each question takes by itself, one after the other,
-// at one size: the median, of which the most is Prometheus' part.
+// named returns the pods that a collection names: some of each job, and there is a
+// job in each namespace.
+func named() []string {
+	var pods []string
+	for model := range namespaces {
+		for pod := range 5 {
+			pods = append(pods, podOf(model, pod))
+		}
+	}
+	return pods
+}
+
+// questions prints how long each question takes by itself, as a collection asks
+// it, one after the other, at one size: the median, of which the most is
+// Prometheus' part.
 func questions(ctx context.Context, w io.Writer, models int) (err error) {
 	s, err := startServer(ctx, models)
 	if err != nil {
@@ -27,7 +40,7 @@ func questions(ctx context.Context, w io.Writer, models int) (err error) {
 		return err
 	}
 	defer c.source.Close()
-	request := query.Request{At: now(), Window: time.Minute}
+	request := query.Request{At: now(), Window: time.Minute, Pods: named()}
 	for _, model := range c.fleet.Models() {
 		request.Models = append(request.Models, model.Model.ID)
 	}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
+)
+
+// policies say how decisions are made for a model: by the ConfigMaps, and by the
+// service classes that its variants name.
+type policies struct {
+	store   *config.Store
+	classes func(scaling.ModelKey) []config.ClassRef
+}
+
+// of returns the policy of a model, with nothing left to look up.
+func (p policies) of(m scaling.ModelKey) config.Policy {
+	return p.store.Snapshot().Policy(m, p.classes(m)...)
+}
+
+// hasObjective reports whether requests of a model should meet a latency.
+func (p policies) hasObjective(m scaling.ModelKey) bool {
+	o, err := p.store.Snapshot().Objective(m, p.classes(m)...)
+	return err == nil && o.Known()
+}
+
+// explaining is what stands beside the decisions of the ledger. It answers once
+// its fields are set, which is before anything is served.
+type explaining struct {
+	policies policies
+	scalers  func(scaling.VariantKey) scaling.Scalers
+	objects  client.Reader // a cache
+}
+
+var _ web.Surroundings = (*explaining)(nil)
+
+// Objective returns what requests of a model should meet.
+func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
+	p := e.policies.of(m)
+	o := explain.Objective{
+		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
+	}
+	if o.Set() {
+		o.TTFTPercentile, o.ITLPercentile = p.TTFTPercentile, p.ITLPercentile
+	}
+	return o
+}
+
+// Actuation returns who carries out the decision of a variant. What cannot be read
+// of its condition is left out.
+func (e *explaining) Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation {
+	out := explain.ActuationBy(e.scalers(key))
+	var va v1alpha1.VariantAutoscaling
+	if err := e.objects.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, &va); err != nil {
+		return out
+	}
+	if c := meta.FindStatusCondition(va.Status.Conditions, string(v1alpha1.ConditionScalerFollowing)); c != nil {
+		out.Reason, out.Message = c.Reason, c.Message
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOfSeveralReferencesTheMostImportantClassWins(t *testing.T) {
+	store := newStore(t)
+	// Rows of one model in several classes are named, for those who look it up.
+	report := store.Apply([]Source{system(classesMap,
+		"free", "priority: 9\ndata: [{model: default/default, slo-ttft: 9000}]",
+		"gold", "priority: 2\ndata: [{model: default/default, slo-ttft: 500}]",
+		"also", "priority: 2\ndata: [{model: default/default, slo-ttft: 600}]",
+		"byname", "priority: 1\ndata: [{model: meta/llama, slo-ttft: 100}]",
+	)})
+	for _, f := range report.Findings {
+		if !f.Unnamed {
+			t.Errorf("finding: %s", f)
+		}
+	}
+	s := store.Snapshot()
+	ref := func(key string) ClassRef { return ClassRef{classesMap, key} }
+	tests := map[string]struct {
+		refs       []ClassRef
+		class      string
+		unfollowed bool
+	}{
+		"none":                      {nil, "byname", false},
+		"one":                       {[]ClassRef{ref("free")}, "free", false},
+		"the most important":        {[]ClassRef{ref("free"), ref("gold")}, "gold", false},
+		"whatever their order":      {[]ClassRef{ref("gold"), ref("free")}, "gold", false},
+		"the first of two as high":  {[]ClassRef{ref("also"), ref("gold")}, "also", false},
+		"one leads nowhere":         {[]ClassRef{ref("platinum"), ref("free")}, "free", false},
+		"none of them leads there":  {[]ClassRef{ref("platinum"), ref("silver")}, "byname", true},
+		"an empty one says nothing": {[]ClassRef{{}}, "byname", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, err := s.Objective(llama, tt.refs...)
+			if err != nil || o.Class != tt.class || (o.Unfollowed != "") != tt.unfollowed {
+				t.Errorf("got %+v, %v; want class %s", o, err, tt.class)
+			}
+			if tt.unfollowed && !strings.Contains(o.Unfollowed, "platinum") {
+				t.Errorf("got %q, want the first reference named", o.Unfollowed)
+			}
+			if p := s.Policy(llama, tt.refs...); p.Objective != o {
+				t.Errorf("the policy has %+v, want %+v", p.Objective, o)
+			}
+		})
+	}
+}
+
+func TestAPolicyWithoutAClassHasNoObjective(t *testing.T) {
+	s := applied(t, system(saturationMap, "default", "engine: hybrid"))
+	p := s.Policy(llama)
+	if p.Objective != (Objective{}) || p.Objective.Known() || !p.SizesToObjectives() {
+		t.Errorf("got %+v", p.Objective)
+	}
+	if s.Policy(llama, ClassRef{classesMap, "a"}).Objective.Known() {
+		t.Error("a reference that leads nowhere gives an objective")
+	}
+	if (Policy{}).SizesToObjectives() || defaultPolicy().SizesToObjectives() {
+		t.Error("by default objectives are needed")
+	}
+}

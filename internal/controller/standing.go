@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// standing remembers of each variant what was last told that no status holds, so that
+// it is told when it begins and not again; a new process tells it once more. The
+// zero value remembers nothing. It is safe for concurrent use.
+type standing[T comparable] struct {
+	mu sync.Mutex
+	by map[scaling.VariantKey]T
+}
+
+// begins remembers what there is to tell of a variant, the zero T for nothing,
+// and reports whether that is new.
+func (s *standing[T]) begins(key scaling.VariantKey, now T) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[key] == now {
+		return false
+	}
+	if s.by == nil {
+		s.by = map[scaling.VariantKey]T{}
+	}
+	s.by[key] = now
+	return true
+}
+
+// forget drops the variants that are not among those that live.
+func (s *standing[T]) forget(alive []client.ObjectKey) {
+	lives := make(map[scaling.VariantKey]bool, len(alive))
+	for _, key := range alive {
+		lives[scaling.VariantKey{Namespace: key.Namespace, Name: key.Name}] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.by {
+		if !lives[key] {
+			delete(s.by, key)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Actuation is who carries out a decision, and whether they do. The zero value is
+// that nothing is known.
+type Actuation struct {
+	Known   bool     `json:"known"`           // whether Scalers are all that there are
+	Fault   string   `json:"fault,omitempty"` // why that is not known
+	Scalers []Scaler `json:"scalers,omitempty"`
+	// Reason and Message are those of the condition ScalerFollowing, "" while the
+	// object has none.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Scaler is an object that sets the replicas of a target.
+type Scaler struct {
+	Kind string `json:"kind"` // scaling.KindHPA or scaling.KindScaledObject
+	Name string `json:"name"`
+	Min  int    `json:"min"`            // replicas, of its own
+	Max  int    `json:"max"`            // replicas, of its own
+	Asks int    `json:"asks,omitempty"` // replicas that it last wanted, 0 while it wanted none
+	// Trouble is what is wrong with it, going by what it is told to read and what
+	// it says itself; "" for nothing.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// ActuationBy returns what is to be shown of those who set the replicas of a
+// target, without the condition.
+func ActuationBy(all scaling.Scalers) Actuation {
+	out := Actuation{Known: all.Known, Fault: all.Fault}
+	for _, s := range all.List {
+		out.Scalers = append(out.Scalers, Scaler{
+			Kind: s.Kind, Name: s.Name, Min: s.Bounds.Min, Max: s.Bounds.Max, Asks: s.Asks, Trouble: trouble(s),
+		})
+	}
+	return out
+}
+
+// trouble says what is wrong with a scaler, whatever the decision is.
+func trouble(s scaling.Scaler) string {
+	switch {
+	case s.Paused:
+		return ScalerPaused(s)
+	case s.Misread != "", s.Inactive.Reason != "":
+		return NotReading(s)
+	case s.Unable.Reason != "":
+		return Refused(s)
+	}
+	return ""
+}
+
+// scalers says who carries out the decision, a line for each.
+func scalers(a Actuation) []string {
+	switch {
+	case !a.Known && a.Fault != "":
+		return []string{"not known: " + a.Fault}
+	case !a.Known:
+		return []string{"not known"}
+	case len(a.Scalers) == 0:
+		return []string{"none: no HorizontalPodAutoscaler and no ScaledObject scales the target"}
+	}
+	out := make([]string, 0, len(a.Scalers))
+	for _, s := range a.Scalers {
+		text := fmt.Sprintf("%s %s %s", s.Kind, s.Name, bounds(scaling.Bounds{Min: s.Min, Max: s.Max}))
+		if s.Asks > 0 {
+			text += fmt.Sprintf(", last asked for %d", s.Asks)
+		}
+		if s.Trouble != "" {
+			text += ": " + s.Trouble
+		}
+		out = append(out, text)
+	}
+	return out
+}

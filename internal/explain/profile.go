@@ -1,0 +1,14 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// ProfileMissing says that a variant has no profile for an engine that sizes by
+// one.
+func ProfileMissing(v scaling.Variant, engine string) string {
+	return fmt.Sprintf("Engine %q sizes by profiles, and the variant has none: want spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), "+
+		"or an entry of spec.modelProfile for %s", engine, or(v.Accelerator, "its accelerator"))
+}

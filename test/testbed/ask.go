@@ -1,0 +1,119 @@
+package testbed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/rest"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+)
+
+func (m *Manager) healthy(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.HealthURL+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Explain returns what the manager knows of every variant.
+func (m *Manager) Explain(ctx context.Context) ([]explain.Explanation, error) {
+	body, err := m.Get(ctx, "/debug/decisions")
+	if err != nil {
+		return nil, err
+	}
+	var out []explain.Explanation
+	if err := json.Unmarshal(body, &out); err != nil {
+		return nil, fmt.Errorf("reading the manager's decisions: %w", err)
+	}
+	return out, nil
+}
+
+// Get reads a path of the manager's authenticated port.
+func (m *Manager) Get(ctx context.Context, path string) ([]byte, error) {
+	body, err := get(ctx, m.client, m.URL+path, m.token)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s of %s: %w", path, m.Name, err)
+	}
+	return body, nil
+}
+
+// ExternalMetric returns wva_desired_replicas of a variant as this manager itself
+// serves it.
+func (m *Manager) ExternalMetric(ctx context.Context, namespace, variant string) (float64, error) {
+	body, err := get(ctx, m.client, m.ExternalURL+externalMetricPath(namespace, variant), m.token)
+	if err != nil {
+		return 0, fmt.Errorf("reading wva_desired_replicas of %s: %w", m.Name, err)
+	}
+	return externalMetric(body)
+}
+
+// ExternalMetric returns wva_desired_replicas of a variant as an HPA reads it: from
+// the API server.
+func (b *Bed) ExternalMetric(ctx context.Context, namespace, variant string) (float64, error) {
+	c, err := rest.HTTPClientFor(b.Config)
+	if err != nil {
+		return 0, fmt.Errorf("connecting to the local cluster: %w", err)
+	}
+	body, err := get(ctx, c, b.Config.Host+externalMetricPath(namespace, variant), "")
+	if err != nil {
+		return 0, fmt.Errorf("reading wva_desired_replicas of the API server: %w", err)
+	}
+	return externalMetric(body)
+}
+
+func externalMetricPath(namespace, variant string) string {
+	return "/apis/external.metrics.k8s.io/v1beta1/namespaces/" + namespace + "/wva_desired_replicas?labelSelector=" +
+		url.QueryEscape("variant_name="+variant)
+}
+
+// externalMetric returns the value of a list of one.
+func externalMetric(body []byte) (float64, error) {
+	var list struct {
+		Items []struct {
+			Value resource.Quantity `json:"value"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return 0, fmt.Errorf("reading wva_desired_replicas: %w", err)
+	}
+	if len(list.Items) != 1 {
+		return 0, fmt.Errorf("reading wva_desired_replicas: %d items, want one: %.200s", len(list.Items), body)
+	}
+	return list.Items[0].Value.AsApproximateFloat64(), nil
+}
+
+// get reads a URL; an answer other than 200 is an error. The token may be empty.
+func get(ctx context.Context, c *http.Client, from, token string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %.200s", resp.Status, body)
+	}
+	return body, nil
+}
