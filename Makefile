@@ -70,6 +70,10 @@ test: gotest localcluster ## Run unit and API tests of all modules (under -race 
 e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e $(TESTFLAGS) ./test/e2e/...
 
+.PHONY: soak
+soak: gotest build localcluster ## Run what takes longer than CI may: a steady fleet of 100, watched for three minutes
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e -run TestASteadyFleet ./test/e2e/... -steady=3m
+
 .PHONY: lint
 lint: golangci-lint ## Run the linters
 	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
@@ -121,6 +125,11 @@ bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run 
 	@cd $(LOCAL)/bench && if [ -e old.txt ]; then ../bin/benchstat old.txt new.txt; else ../bin/benchstat new.txt; fi
 	@# What a collection costs against a real Prometheus: docs/developer-guide/collector-benchmark.md.
 	@CGO_ENABLED=0 $(GO) -C test/promql run ./bench | tee $(LOCAL)/bench/collector.md
+
+.PHONY: lab
+lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
+	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
 ##@ Local cluster
 

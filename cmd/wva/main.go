@@ -72,5 +72,6 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newMigrateCommand())
 	root.AddCommand(newLoadCommand())
 	root.AddCommand(newEmulateCommand())
+	root.AddCommand(newSimulateCommand())
 	return root
 }

@@ -134,8 +134,8 @@ func (s store) model(r query.Request, m *model) []query.Row {
 		mean(query.OutputTokens, outputTokens, finished)
 		mean(query.TTFT, ttftSum, firstTokens)
 		mean(query.ITL, itlSum, interTokens)
+	case r.Ask == query.AskObjective && found:
 		mean(query.PrefixHits, prefixHits, prefixQueries)
-	case r.Ask == query.AskBuckets && found:
 		rows = append(rows, bucketRows(m, query.TTFTBuckets, distribution{m.ttftBounds, ttft})...)
 		rows = append(rows, bucketRows(m, query.ITLBuckets, distribution{m.itlBounds, itl})...)
 	}

@@ -79,7 +79,7 @@ func (w *world) load(m *model, s survey) scaling.Load {
 		OutputTokens: f.mean(outputTokens, finished, state, none),
 		TTFT:         f.mean(ttftSum, firstTokens, state, none),
 		GatewayQueue: w.gatewayQueue(m, s),
-		PrefixHits:   f.mean(prefixHits, prefixQueries, state, true),
+		PrefixHits:   scaling.Reading{State: scaling.NotApplicable},
 	}
 	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
 	load.ITL = f.mean(itlSum, interTokens, state, single)
@@ -87,6 +87,7 @@ func (w *world) load(m *model, s survey) scaling.Load {
 		load.TTFTBuckets.State, load.ITLBuckets.State = scaling.NotApplicable, scaling.NotApplicable
 		return load
 	}
+	load.PrefixHits = f.mean(prefixHits, prefixQueries, state, true)
 	ttft, itl := distribution{m.ttftBounds, f.ttft}, distribution{m.itlBounds, f.itl}
 	load.TTFTBuckets = ttft.histogram(f.known(state, none))
 	load.ITLBuckets = itl.histogram(f.known(state, single))

@@ -56,6 +56,7 @@ type VariantInterval struct {
 	Ready    int                `json:"ready"`    // of these
 	Unplaced int                `json:"unplaced"` // of these, without a node
 	Leaving  int                `json:"leaving"`  // removed, and still there
+	Waiting  int                `json:"waiting"`  // requests that wait in its replicas
 }
 
 // tally is what is measured of a model.
@@ -170,6 +171,13 @@ func (v *variant) interval() VariantInterval {
 		case starting, draining, gone:
 		}
 	}
+	for _, pods := range [][]*pod{v.pods, v.leaving} {
+		for _, p := range pods {
+			if p.replica != nil {
+				i.Waiting += p.replica.Stats().Waiting
+			}
+		}
+	}
 	return i
 }
 
@@ -179,6 +187,8 @@ type Report struct {
 	Seed     uint64        `json:"seed"`
 	Horizon  time.Duration `json:"horizon"` // over which cost was counted
 	Models   []ModelReport `json:"models"`  // sorted by Model
+	TTFT     Latency       `json:"ttft"`    // of all models
+	ITL      Latency       `json:"itl"`     // of all models
 	Decided  uint64        `json:"decided"` // times that the policy was asked
 	Complete bool          `json:"complete"`
 }
@@ -241,9 +251,13 @@ func (w *world) costed(at time.Duration) time.Duration {
 func (w *world) report() Report {
 	w.settleAll()
 	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now), Decided: w.decided}
+	var ttft, itl Sketch
 	for _, m := range w.models {
 		r.Models = append(r.Models, w.reportModel(m, r.Horizon))
+		ttft.Merge(&m.tally.ttft)
+		itl.Merge(&m.tally.itl)
 	}
+	r.TTFT, r.ITL = ttft.Summary(), itl.Summary()
 	return r
 }
 

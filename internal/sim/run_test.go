@@ -147,6 +147,27 @@ func TestSameSeedGivesTheSameBytes(t *testing.T) {
 	}
 }
 
+func TestRunLeavesItsConfigAlone(t *testing.T) {
+	c, policy := turmoil(t, 1)
+	var before []scaling.Variant
+	for _, m := range c.Models {
+		for _, v := range m.Variants {
+			before = append(before, v.Spec)
+		}
+	}
+	if _, err := Run(t.Context(), c, policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Models {
+		for _, v := range m.Variants {
+			if v.Spec != before[0] {
+				t.Errorf("variant %+v became %+v", before[0], v.Spec)
+			}
+			before = before[1:]
+		}
+	}
+}
+
 // TestMemoryDoesNotGrowWithTheLengthOfTheTrace compares what a run keeps with
 // what is in flight and what the windows hold.
 func TestMemoryDoesNotGrowWithTheLengthOfTheTrace(t *testing.T) {

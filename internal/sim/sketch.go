@@ -35,6 +35,16 @@ func sketchBucket(ms float64) int {
 	return min(int(math.Log(ms/sketchLeast)/math.Log(sketchFactor))+1, sketchBuckets-1)
 }
 
+// Merge counts everything that o has counted.
+func (s *Sketch) Merge(o *Sketch) {
+	for i, n := range o.counts {
+		s.counts[i] += n
+	}
+	s.n += o.n
+	s.sum += o.sum
+	s.highest = max(s.highest, o.highest)
+}
+
 // Reset empties the sketch.
 func (s *Sketch) Reset() {
 	if s.n > 0 {

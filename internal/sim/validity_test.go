@@ -163,3 +163,25 @@ func TestSketchIsWithinOnePercent(t *testing.T) {
 }
 
 var _ Replica = (*exponential)(nil)
+
+func TestMergedSketchIsThatOfAllValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	var parts [3]Sketch
+	var all Sketch
+	for i := range 3000 {
+		ms := rng.ExpFloat64() * 100
+		parts[i%3].Add(ms)
+		all.Add(ms)
+	}
+	var merged Sketch
+	for i := range parts {
+		merged.Merge(&parts[i])
+	}
+	got, want := merged.Summary(), all.Summary()
+	if math.Abs(got.Mean-want.Mean) > 1e-9*want.Mean { // sums in another order
+		t.Errorf("mean %g, want %g", got.Mean, want.Mean)
+	}
+	if got.Mean = want.Mean; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

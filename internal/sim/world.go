@@ -76,8 +76,9 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	if w.interval < shortestInterval {
 		return nil, &FieldError{"interval of policy " + policy.Name(), w.interval.String(), shortestInterval.String() + " or more"}
 	}
-	for i := range c.Models {
-		m := &model{Model: &c.Models[i], ttftBounds: ttftBounds(), itlBounds: itlBounds()}
+	for _, given := range c.Models {
+		given.Variants = slices.Clone(given.Variants) // runs side by side share a Config
+		m := &model{Model: &given, ttftBounds: ttftBounds(), itlBounds: itlBounds()}
 		for j := range m.Variants {
 			spec := &m.Variants[j]
 			spec.Spec.Model = m.Key

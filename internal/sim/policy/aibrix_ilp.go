@@ -86,7 +86,7 @@ func (o *ilp) demand(now time.Time, shapes []Shape) []slice {
 	latest := map[bucket]float64{}
 	for _, s := range shapes {
 		if s.Rate > 0 && s.InputTokens > 0 && s.OutputTokens > 0 {
-			latest[bucket{tick(s.InputTokens, 128, 2048), tick(s.OutputTokens, 4, 512)}] += s.Rate
+			latest[bucket{tick(s.InputTokens, 128), tick(s.OutputTokens, 4)}] += s.Rate
 		}
 	}
 	for b := range latest {
@@ -114,9 +114,9 @@ func (o *ilp) demand(now time.Time, shapes []Shape) []slice {
 	return out
 }
 
-// tick is the nearest power of two times lo, up to hi.
-func tick(v, lo, hi float64) float64 {
-	return min(max(lo*math.Exp2(math.Round(math.Log2(v/lo))), lo), hi)
+// tick is the nearest power of two times the first tick of the grid.
+func tick(v, first float64) float64 {
+	return max(first*math.Exp2(math.Round(math.Log2(v/first))), first)
 }
 
 // slice is a part of the arrivals that goes to one variant as a whole.

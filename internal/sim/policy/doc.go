@@ -5,7 +5,8 @@
 // It is not the decision core of this project and not a client of any of these
 // projects. The rules are restated from their public source and documents; a
 // difference between a rule here and the peer is a fault of this package, unless
-// it is listed under Differences.
+// it is listed under Differences. The HPA is held against the controller's own
+// code: a test replays what that answered to random metrics (test/localcluster/hpa).
 //
 //	p, err := policy.ByName("kpa", map[string]string{"utilization": "0.6"})
 //	for now := begin; now.Before(end); now = now.Add(p.Interval()) {
@@ -96,8 +97,8 @@
 //	    defaults  every 15s: kv-spare=0.1 queue-spare=3 kv=0.8 queue=5 window=1m tolerance=0.1
 //	spare-tokens
 //	    source    this project, second published rule
-//	    reads     KV cache usage and size, queue length, lengths, cost
-//	    defaults  every 15s: up=0.85 down=0.7 kv=0.8 queue=5 tolerance=0.1
+//	    reads     peaks of KV cache usage and queue length, KV cache size, lengths, cost
+//	    defaults  every 15s: up=0.85 down=0.7 kv=0.8 queue=5 window=1m tolerance=0.1
 //
 // # Differences
 //
@@ -107,7 +108,9 @@
 //     and an aggregated pool takes the sum of what its rule gives for prefill and
 //     decode. Its planner that estimates latencies by regression is not here.
 //   - AIBrix clusters the lengths of requests before it maps them to its grid;
-//     here each length goes to the nearest point of the grid. Its solver is exact;
+//     here each length goes to the nearest point of the grid, which does not end
+//     at its 2048 input and 512 output tokens: an operator with longer requests
+//     measures them. Its solver is exact;
 //     the search here is exact too until it has looked at 20000 nodes, and then
 //     answers with the best that it has found.
 //   - Ray Serve looks every 0.1 s; the default here is 1 s. Its delays are times

@@ -230,8 +230,8 @@ func TestGoldenSpareCapacity(t *testing.T) {
 		}
 		p := DefaultTokenSpareParams()
 		p.KV = a.Thr
-		law := &tokenSpare{p, map[learnedKey][]float64{}}
-		size, demand := law.measure(v, a.In, a.Out)
+		law := &tokenSpare{p, peaksOverTime{window: p.Window}, map[learnedKey][]float64{}}
+		size, demand := law.measure(v, law.peaks.observe(begin, []Variant{v})[0], a.In, a.Out)
 		b := balance{demand: demand, supply: float64(a.Ready) * size, ordered: float64(a.Pending) * size}
 		short, spare := b.required(p)
 		got := []float64{size, demand, math.Round(short*10) / 10, math.Round(spare*10) / 10}

@@ -17,7 +17,7 @@ type HPA struct {
 	Behavior *Behavior
 
 	proposed       series // recommendations before stabilization
-	added, removed series // replicas, by the changes made
+	added, removed series // replicas, by the changes made; in no order
 }
 
 // legacyWindow is --horizontal-pod-autoscaler-downscale-stabilization.
@@ -123,16 +123,19 @@ func (h *HPA) stabilize(now time.Time, current, desired int) int {
 	return min(max(current, up), down)
 }
 
-// set records the change from current to n.
+// set records the change from current to n. Each direction forgets by its own
+// periods, while both count the changes of both: a limit with a longer period
+// than all of the other direction may miss some of its changes, in the controller
+// too.
 func (h *HPA) set(now time.Time, current, n int) int {
 	if h.Behavior == nil {
 		return n
 	}
 	switch {
 	case n > current:
-		h.added.add(now, float64(n-current), max(h.Behavior.Up.longest(), h.Behavior.Down.longest()))
+		h.added.store(now, float64(n-current), h.Behavior.Up.longest())
 	case n < current:
-		h.removed.add(now, float64(current-n), max(h.Behavior.Up.longest(), h.Behavior.Down.longest()))
+		h.removed.store(now, float64(current-n), h.Behavior.Down.longest())
 	}
 	return n
 }

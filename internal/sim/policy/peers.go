@@ -55,7 +55,7 @@ func ownPeers() []peer {
 	return []peer{
 		define("spare-capacity", "this project, first published rule", "peaks of KV cache usage and queue length, cost",
 			DefaultSpareParams(), (*SpareParams).fields, NewSpareCapacity),
-		define("spare-tokens", "this project, second published rule", "KV cache usage and size, queue length, lengths, cost",
+		define("spare-tokens", "this project, second published rule", "peaks of KV cache usage and queue length, KV cache size, lengths, cost",
 			DefaultTokenSpareParams(), (*TokenSpareParams).fields, NewSpareTokens),
 	}
 }

@@ -11,13 +11,26 @@ type sample struct {
 	value float64
 }
 
-// series holds samples in the order of time.
+// series holds samples, in the order of time unless store has been used.
 type series []sample
 
 // add appends a sample and forgets those that are older than keep.
 func (s *series) add(at time.Time, value float64, keep time.Duration) {
 	cutoff := at.Add(-keep)
 	*s = slices.DeleteFunc(*s, func(o sample) bool { return o.at.Before(cutoff) })
+	*s = append(*s, sample{at, value})
+}
+
+// store puts a sample in the place of the last one that is older than keep, and
+// appends it where there is none: others that are older stay.
+func (s *series) store(at time.Time, value float64, keep time.Duration) {
+	cutoff := at.Add(-keep)
+	for i := len(*s) - 1; i >= 0; i-- {
+		if (*s)[i].at.Before(cutoff) {
+			(*s)[i] = sample{at, value}
+			return
+		}
+	}
 	*s = append(*s, sample{at, value})
 }
 

@@ -74,18 +74,16 @@ func MeasureSpare(peaks []Peak, p SpareParams) Spare {
 // spareLaw is the rule before the HPA. It moves one replica at a time.
 type spareLaw struct {
 	p       SpareParams
-	peaks   map[string]*podPeaks
+	peaks   peaksOverTime
 	decided map[scaling.VariantKey]int
 }
-
-type podPeaks struct{ kv, queue series }
 
 // NewSpareCapacity is the spare-capacity rule of this project as published, with
 // the published HPA in series: the cheapest variant gains one replica, or the
 // dearest with more than one loses one, and nothing is decided while a former
 // decision is not carried out or replicas start.
 func NewSpareCapacity(p SpareParams) (Policy, error) {
-	law := &spareLaw{p, map[string]*podPeaks{}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{p, peaksOverTime{window: p.Window}, map[scaling.VariantKey]int{}}
 	return newSeries(law, publishedBehavior(), p.Tolerance), check("spare-capacity", p.fields())
 }
 
@@ -136,29 +134,13 @@ func (s *spareLaw) decide(now time.Time, in Observation) string {
 // observe returns the peaks of the pods that exist and have reported within the
 // window.
 func (s *spareLaw) observe(now time.Time, in Observation) []Peak {
-	alive := map[string]*podPeaks{}
 	var out []Peak
-	for _, v := range in.Variants {
-		for _, pod := range v.Pods {
-			key := v.Key.String() + "/" + pod.Name
-			m := s.peaks[key]
-			if m == nil {
-				m = &podPeaks{}
-			}
-			alive[key] = m
-			if pod.KVCacheUsage.Known() {
-				m.kv.add(now, pod.KVCacheUsage.Value, s.p.Window)
-			}
-			if pod.QueueLength.Known() {
-				m.queue.add(now, pod.QueueLength.Value, s.p.Window)
-			}
-			kv, knownKV := m.kv.peak(now, s.p.Window)
-			queue, knownQueue := m.queue.peak(now, s.p.Window)
-			if knownKV || knownQueue {
-				out = append(out, Peak{KV: kv, Queue: queue})
+	for _, pods := range s.peaks.observe(now, in.Variants) {
+		for _, p := range pods {
+			if p.knownKV || p.knownQueue {
+				out = append(out, p.Peak)
 			}
 		}
 	}
-	s.peaks = alive
 	return out
 }

@@ -18,11 +18,14 @@ type TokenSpareParams struct {
 	Up        float64 // utilization above which it grows, in [0.01, 1]
 	Down      float64 // utilization below which it shrinks, in [0.01, Up]
 	Tolerance float64 // of the HPA in series, in [0, 0.99]
+	// Window is that of the peaks of a replica, >= 15 s.
+	Window time.Duration
 }
 
-// DefaultTokenSpareParams returns 0.80, 5, 0.85, 0.70 and the HPA's tolerance.
+// DefaultTokenSpareParams returns 0.80, 5, 0.85, 0.70, the HPA's tolerance and
+// 1 min.
 func DefaultTokenSpareParams() TokenSpareParams {
-	return TokenSpareParams{KV: 0.8, Queue: 5, Up: 0.85, Down: 0.7, Tolerance: 0.1}
+	return TokenSpareParams{KV: 0.8, Queue: 5, Up: 0.85, Down: 0.7, Tolerance: 0.1, Window: time.Minute}
 }
 
 func (p *TokenSpareParams) fields() []field {
@@ -31,6 +34,7 @@ func (p *TokenSpareParams) fields() []field {
 		number("down", "utilization below which it shrinks", &p.Down, 0.01, 1, "0.5", "0.7"),
 		number("kv", "usable part of the KV cache", &p.KV, 0.01, 1),
 		number("queue", "queue length that shows a replica at its limit", &p.Queue, milli, unlimited),
+		span("window", "window of the peaks", &p.Window, 15*time.Second),
 		number("tolerance", "of the HPA in series", &p.Tolerance, 0, 0.99),
 	}
 }
@@ -38,6 +42,7 @@ func (p *TokenSpareParams) fields() []field {
 // tokenSpare is the rule before the HPA.
 type tokenSpare struct {
 	p       TokenSpareParams
+	peaks   peaksOverTime
 	learned map[learnedKey][]float64 // the last tokens in use at the limit
 }
 
@@ -57,13 +62,14 @@ func NewSpareTokens(p TokenSpareParams) (Policy, error) {
 	if p.Down > p.Up {
 		return nil, fmt.Errorf("policy spare-tokens: parameter down: found %v, want at most up (%v)", p.Down, p.Up)
 	}
-	law := &tokenSpare{p, map[learnedKey][]float64{}}
+	law := &tokenSpare{p, peaksOverTime{window: p.Window}, map[learnedKey][]float64{}}
 	return newSeries(law, publishedBehavior(), p.Tolerance), check("spare-tokens", p.fields())
 }
 
 func (t *tokenSpare) Interval() time.Duration { return 15 * time.Second }
 
-func (t *tokenSpare) Decide(_ time.Time, in Observation) []Target {
+func (t *tokenSpare) Decide(now time.Time, in Observation) []Target {
+	peaks := t.peaks.observe(now, in.Variants)
 	if !in.Load.InputTokens.Known() || !in.Load.OutputTokens.Known() {
 		return each(in, func(v Variant) (int, string) {
 			return v.Replicas.Current, "spare tokens: hold, the lengths of the requests are unknown"
@@ -72,8 +78,8 @@ func (t *tokenSpare) Decide(_ time.Time, in Observation) []Target {
 	input, output := in.Load.InputTokens.Value, in.Load.OutputTokens.Value
 	capacity := make(map[scaling.VariantKey]float64, len(in.Variants))
 	var b balance
-	for _, v := range in.Variants {
-		size, demand := t.measure(v, input, output)
+	for i, v := range in.Variants {
+		size, demand := t.measure(v, peaks[i], input, output)
 		capacity[v.Key] = size
 		b.demand += demand
 		b.supply += float64(v.Replicas.Ready) * size
@@ -100,16 +106,16 @@ func (b balance) required(p TokenSpareParams) (short, spare float64) {
 }
 
 // measure returns the capacity of one replica of v, the median of its pods, and
-// the demand on all, in tokens.
-func (t *tokenSpare) measure(v Variant, input, output float64) (capacity, demand float64) {
+// the demand on all, in tokens: both from the peaks of the pods.
+func (t *tokenSpare) measure(v Variant, pods []podPeak, input, output float64) (capacity, demand float64) {
 	var sizes []float64
-	for _, p := range v.Pods {
-		if !p.KVCacheUsage.Known() {
+	for _, p := range pods {
+		if !p.knownKV {
 			continue
 		}
-		inUse := p.KVCacheUsage.Value * v.KVTokens
-		demand += inUse + p.QueueLength.Or(0)*(input+output)
-		sizes = append(sizes, t.capacity(v, inUse, p.QueueLength.Or(0), input, output))
+		inUse := p.KV * v.KVTokens
+		demand += inUse + p.Queue*(input+output)
+		sizes = append(sizes, t.capacity(v, inUse, p.Queue, input, output))
 	}
 	if len(sizes) == 0 {
 		return t.capacity(v, 0, 0, input, output), demand

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -179,7 +180,7 @@ func TestRayServeSeesOnlyWhatIsPushed(t *testing.T) {
 }
 
 func TestSpareCapacityRemembersPeaksOfLivePods(t *testing.T) {
-	law := &spareLaw{DefaultSpareParams(), map[string]*podPeaks{}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]int{}}
 	v := oneVariant(2, 0)
 	see := func(seconds int, first float64) []Peak {
 		v.Pods[0].KVCacheUsage = fresh(first)
@@ -220,7 +221,7 @@ func TestTokenRuleCountsTheGatewayQueue(t *testing.T) {
 }
 
 func TestTokenRuleLearnsFromAFullReplica(t *testing.T) {
-	law := &tokenSpare{DefaultTokenSpareParams(), map[learnedKey][]float64{}}
+	law := &tokenSpare{p: DefaultTokenSpareParams(), learned: map[learnedKey][]float64{}}
 	v := oneVariant(1, 0)
 	for _, c := range []struct{ inUse, queue, output, want float64 }{
 		{10_000, 0, 200, 70_400},   // 64 requests of 1000 + 200/2 tokens
@@ -234,6 +235,49 @@ func TestTokenRuleLearnsFromAFullReplica(t *testing.T) {
 		if got := law.capacity(v, c.inUse, c.queue, 1000, c.output); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%+v: got %v", c, got)
 		}
+	}
+}
+
+// TestTokenRuleReadsPeaks: it asks for max_over_time of a minute, so that a
+// scrape without load gives nothing back until the one with load is that old.
+func TestTokenRuleReadsPeaks(t *testing.T) {
+	p := DefaultTokenSpareParams()
+	law := &tokenSpare{p, peaksOverTime{window: p.Window}, map[learnedKey][]float64{}}
+	wants := func(seconds int, usage float64) int {
+		v := oneVariant(4, 0)
+		all(&v, usage, 0, 1)
+		in := Observation{Variants: []Variant{v}}
+		in.Load.InputTokens, in.Load.OutputTokens = fresh(1000), fresh(200)
+		return law.Decide(at(seconds), in)[0].Replicas
+	}
+	for _, c := range []struct {
+		seconds int
+		usage   float64
+		want    int
+	}{
+		// A replica takes 64*1100 = 70400 tokens, all have 281600.
+		{0, 0.55, 4},  // 220000: over 0.85 less, over 0.70 more than that
+		{45, 0.05, 4}, // the peak stands
+		{60, 0.05, 1}, // 20000 over 0.70: 3.6 replicas are spare
+	} {
+		if got := wants(c.seconds, c.usage); got != c.want {
+			t.Errorf("after %d s with a usage of %v: it wants %d, want %d", c.seconds, c.usage, got, c.want)
+		}
+	}
+}
+
+// TestILPMeasuresRequestsAtTheirLength: a prompt of 16384 tokens costs about
+// eight times one of 2048.
+func TestILPMeasuresRequestsAtTheirLength(t *testing.T) {
+	plan := func(input float64) int {
+		got := story(t, "aibrix-ilp", map[string]string{"max-up": "100"}, 1, 1, func(_ int, in *Observation, v *Variant) {
+			v.KVTokens = 1e6
+			in.Load.Shapes = []Shape{{input, 200, 20}}
+		})
+		return got[0]
+	}
+	if short, long := plan(2048), plan(16384); long < 5*short {
+		t.Errorf("%d replicas for prompts of 2048 tokens and %d for 16384, want at least five times as many", short, long)
 	}
 }
 

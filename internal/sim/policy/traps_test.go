@@ -74,7 +74,7 @@ func TestRuleOfThisProjectTakesOneStepAndWaitsForIt(t *testing.T) {
 }
 
 func TestRuleOfThisProjectMovesTheRightVariant(t *testing.T) {
-	law := &spareLaw{DefaultSpareParams(), map[string]*podPeaks{}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]int{}}
 	cheap, dear := oneVariant(2, 0), oneVariant(2, 0)
 	cheap.Key.Name, dear.Key.Name, dear.Cost = "z-cheap", "a-dear", 40
 	in := Observation{Variants: []Variant{dear, cheap}}

@@ -1,0 +1,68 @@
+package clairvoyant
+
+import (
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+)
+
+// Script is a policy that does at every instant what it was written to do. It
+// can be run any number of times, also side by side.
+type Script struct {
+	Tick  time.Duration // between two entries of Lines
+	Lines []Line        // of each variant that it has a say on
+}
+
+// Line is the replicas of one variant over time.
+type Line struct {
+	Variant  scaling.VariantKey
+	Replicas []int32 // asked for at 1 tick, 2 ticks, ...; the last of it for ever
+}
+
+// Name is "clairvoyant".
+func (s Script) Name() string { return "clairvoyant" }
+
+// Interval returns the tick.
+func (s Script) Interval() time.Duration { return s.Tick }
+
+// Policy returns the script as a policy for one run.
+func (s Script) Policy() sim.Policy { return &reader{Script: s} }
+
+// Changes returns how often the number of replicas of a variant changes.
+func (l Line) Changes() int {
+	n := 0
+	for i := 1; i < len(l.Replicas); i++ {
+		if l.Replicas[i] != l.Replicas[i-1] {
+			n++
+		}
+	}
+	return n
+}
+
+// clone returns a copy that shares nothing.
+func (s Script) clone() Script {
+	s.Lines = slices.Clone(s.Lines)
+	for i := range s.Lines {
+		s.Lines[i].Replicas = slices.Clone(s.Lines[i].Replicas)
+	}
+	return s
+}
+
+// reader reads a script line by line.
+type reader struct {
+	Script
+	read int // ticks
+}
+
+// Decide implements sim.Policy.
+func (r *reader) Decide(sim.View) ([]sim.Target, error) {
+	targets := make([]sim.Target, len(r.Lines))
+	for i, l := range r.Lines {
+		n := l.Replicas[min(r.read, len(l.Replicas)-1)]
+		targets[i] = sim.Target{Variant: l.Variant, Replicas: int(n), Reason: "Clairvoyant", Detail: "the schedule says so"}
+	}
+	r.read++
+	return targets, nil
+}

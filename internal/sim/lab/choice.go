@@ -1,0 +1,134 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
+)
+
+// Choice is a policy by name, with the parameters that differ from its defaults.
+type Choice struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// ParseChoice reads "name" or "name:param=value,param=value" and checks that
+// there is such a policy and that its parameters are in range.
+func ParseChoice(text string) (Choice, error) {
+	name, params, _ := strings.Cut(text, ":")
+	c := Choice{Name: strings.TrimSpace(name)}
+	for pair := range strings.SplitSeq(params, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		if _, twice := c.Params[key]; !ok || key == "" || twice {
+			return Choice{}, fmt.Errorf("policy %s: found %q, want param=value, each parameter once", c.Name, pair)
+		}
+		if c.Params == nil {
+			c.Params = map[string]string{}
+		}
+		c.Params[key] = strings.TrimSpace(value)
+	}
+	return c, c.Check()
+}
+
+// Check returns nil, or what is wrong with the name or a parameter.
+func (c Choice) Check() error {
+	if c.Own() {
+		_, err := parseOwn(c.Params)
+		return err
+	}
+	_, err := policy.ByName(c.Name, c.Params)
+	if _, unknown := errors.AsType[*policy.UnknownPolicyError](err); unknown {
+		return &policy.UnknownPolicyError{Name: c.Name, Known: Names()}
+	}
+	return err
+}
+
+// String is the choice as ParseChoice reads it, parameters sorted.
+func (c Choice) String() string {
+	if len(c.Params) == 0 {
+		return c.Name
+	}
+	pairs := make([]string, 0, len(c.Params))
+	for _, key := range slices.Sorted(maps.Keys(c.Params)) {
+		pairs = append(pairs, key+"="+c.Params[key])
+	}
+	return c.Name + ":" + strings.Join(pairs, ",")
+}
+
+// Own reports whether c is the code of this project's manager.
+func (c Choice) Own() bool { return c.Name == Saturation }
+
+// Names lists every policy, this project's first.
+func Names() []string { return append([]string{Saturation}, policy.Names()...) }
+
+// Catalogue describes every policy, in the order of Names.
+func Catalogue() []policy.Definition {
+	return append([]policy.Definition{describeOwn()}, policy.Catalogue()...)
+}
+
+// grid returns the settings that a choice is tuned over, its defaults among them:
+// none for our own policies, and where parameters were chosen already.
+func (c Choice) grid() []map[string]string {
+	if c.Own() || len(c.Params) > 0 {
+		return nil
+	}
+	all := policy.Catalogue()
+	i := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == c.Name })
+	if i < 0 {
+		return nil
+	}
+	points := slices.DeleteFunc(slices.Clone(all[i].Grid), func(point map[string]string) bool { return len(point) == 0 })
+	if len(points) > 0 && !slices.ContainsFunc(points, func(point map[string]string) bool { return isDefault(all[i], point) }) {
+		points = append(points, nil)
+	}
+	return points
+}
+
+// isDefault reports whether a point sets every parameter to its default.
+func isDefault(d policy.Definition, point map[string]string) bool {
+	return !slices.ContainsFunc(d.Params, func(p policy.Param) bool {
+		value, ok := point[p.Name]
+		return ok && !sameSetting(value, p.Default)
+	})
+}
+
+// sameSetting compares settings that may be durations written differently.
+func sameSetting(a, b string) bool {
+	x, wrong := time.ParseDuration(a)
+	y, alsoWrong := time.ParseDuration(b)
+	if wrong == nil && alsoWrong == nil {
+		return x == y
+	}
+	return a == b
+}
+
+// open makes the policy for one run, and returns how long after a decision it is
+// carried out at most. The rules of others contain their HPA where they need one.
+func (c Choice) open(f fitted) (sim.Policy, time.Duration, error) {
+	if c.Own() {
+		return openOwn(c, f.Models)
+	}
+	o := sim.PeerOptions{
+		Name: c.Name, Rules: map[scaling.ModelKey]policy.Policy{},
+		Measured: func(v scaling.VariantKey) policy.Benchmark { return f.measured[v] },
+	}
+	for _, m := range f.Models {
+		rule, err := policy.ByName(c.Name, c.Params)
+		if err != nil {
+			return nil, 0, err
+		}
+		o.Rules[m.Spec.Key], o.Interval = rule, rule.Interval()
+	}
+	return sim.NewPeer(o), 0, nil
+}

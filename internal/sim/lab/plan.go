@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Plan is what is run: every choice in every scenario with every seed.
+type Plan struct {
+	Scenarios []Scenario // one or more, by distinct names
+	Choices   []Choice   // one or more, distinct
+	Seeds     []uint64   // one or more, distinct
+	// Tune tries baselines without parameters on the busiest hour first.
+	Tune bool
+	// Foresight is how many runs the search for a clairvoyant schedule may take in
+	// each scenario; 0 leaves the clairvoyant out.
+	Foresight int
+	// Series keeps the course of the run with the first seed for every policy:
+	// its memory grows with the length of the workload.
+	Series bool
+}
+
+// check returns nil, or what is wrong with p.
+func (p Plan) check() error {
+	if len(p.Scenarios) == 0 || len(p.Choices) == 0 || len(p.Seeds) == 0 {
+		return fmt.Errorf("a plan of %d scenarios, %d policies and %d seeds: want one or more of each", len(p.Scenarios), len(p.Choices), len(p.Seeds))
+	}
+	var errs []error
+	names := make([]string, len(p.Choices))
+	for i, c := range p.Choices {
+		names[i] = c.String()
+		if slices.Contains(names[:i], names[i]) {
+			errs = append(errs, fmt.Errorf("policy %s is there twice", names[i]))
+		}
+		errs = append(errs, c.Check())
+	}
+	for i, s := range p.Scenarios {
+		if slices.ContainsFunc(p.Scenarios[:i], func(o Scenario) bool { return o.Name == s.Name }) {
+			errs = append(errs, fmt.Errorf("scenario %s is there twice", s.Name))
+		}
+		if !(s.Target > 0 && s.Target <= 1) {
+			errs = append(errs, fmt.Errorf("scenario %s: the attainment target is %g, want a ratio above 0, up to 1", s.Name, s.Target))
+		}
+		if err := s.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
+		}
+		for _, m := range s.Models {
+			if !(m.Share > 0) {
+				errs = append(errs, fmt.Errorf("scenario %s: the share of model %s is %g, want more than 0", s.Name, m.Spec.Key, m.Share))
+			}
+		}
+	}
+	for i, seed := range p.Seeds {
+		if slices.Contains(p.Seeds[:i], seed) {
+			errs = append(errs, fmt.Errorf("seed %d is there twice", seed))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Size is how much work a plan is for one scenario.
+type Size struct {
+	Scenario string
+	Survey   Survey
+	Runs     int // of the whole workload
+	Tuning   int // runs of at most one hour
+}
+
+// Sizes surveys every workload and returns how much there is to do.
+func (p Plan) Sizes(ctx context.Context) ([]Size, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	sizes := make([]Size, 0, len(p.Scenarios))
+	for _, s := range p.Scenarios {
+		o, err := survey(ctx, s.Workload, p.Seeds[0], 0)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+		}
+		size := Size{Scenario: s.Name, Survey: o, Runs: len(p.Choices) * len(p.Seeds)}
+		for _, c := range p.Choices {
+			if p.Tune {
+				size.Tuning += len(c.grid())
+			}
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes, nil
+}

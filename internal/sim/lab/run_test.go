@@ -1,0 +1,231 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testPlan(t *testing.T, choices ...string) Plan {
+	t.Helper()
+	return Plan{Scenarios: []Scenario{testScenario(t, "sine(1->8,5m,10m)")}, Choices: testChoices(t, choices...), Seeds: []uint64{1, 2}}
+}
+
+func execute(t *testing.T, p Plan, o Options) Results {
+	t.Helper()
+	r, err := Execute(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestResultsAreTheSameHoweverManyRunAtOnce(t *testing.T) {
+	p := testPlan(t, "saturation", "hpa-rate", "static:replicas=4")
+	p.Tune = true
+	var texts []string
+	for _, workers := range []int{1, 4} {
+		text, err := json.Marshal(execute(t, p, Options{Workers: workers}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("1 worker:\n%s\n4 workers:\n%s", texts[0], texts[1])
+	}
+}
+
+func TestRowsHaveWhatWasMeasured(t *testing.T) {
+	p := testPlan(t, "saturation", "static:replicas=1")
+	p.Series = true
+	done := 0
+	r := execute(t, p, Options{OnProgress: func(p Progress) {
+		if p.Done {
+			done++
+			if p.Finished != done || p.Total != 4 || p.Number != 1 || p.Scenarios != 1 {
+				t.Errorf("progress %d says %+v", done, p)
+			}
+		}
+	}})
+	if done != 4 || !r.Complete || len(r.Scenarios) != 1 || len(r.Scenarios[0].Rows) != 2 {
+		t.Fatalf("%d runs, results %+v", done, r)
+	}
+	ours, one := r.Scenarios[0].Rows[0], r.Scenarios[0].Rows[1]
+	if !ours.Own || one.Own || len(ours.Runs) != 2 {
+		t.Errorf("rows %+v and %+v", ours, one)
+	}
+	// One replica costs its hours at 1 per hour; 8 requests/s are too much for it.
+	if c := one.Measures.Cost; math.Abs(c.Mean-1.0/6) > 1e-9 || c.Min != c.Max {
+		t.Errorf("one replica for 10 minutes costs %+v", c)
+	}
+	if a, b := ours.Measures.Attainment.Mean, one.Measures.Attainment.Mean; a < b+0.1 {
+		t.Errorf("attained %.2f with saturation and %.2f with one replica", a, b)
+	}
+	if m := ours.Measures.Attainment; m.Min > m.Mean || m.Mean > m.Max || m.Min == m.Max {
+		t.Errorf("spread %+v over different seeds", m)
+	}
+	if c := ours.Course; c == nil || len(c.Intervals) < 10 || len(c.Decisions) == 0 {
+		t.Errorf("course %+v", c)
+	}
+	from := 1
+	for i, d := range ours.Course.Decisions {
+		if d.From != from || d.From == d.Target.Replicas {
+			t.Errorf("decision %d from %d to %d, after %d", i, d.From, d.Target.Replicas, from)
+		}
+		from = d.Target.Replicas
+	}
+}
+
+func TestModelsAddUp(t *testing.T) {
+	p := testPlan(t, "saturation")
+	p.Scenarios = []Scenario{threeModels(t)}
+	p.Foresight = 4
+	r := execute(t, p, Options{}).Scenarios[0]
+	var arrived float64
+	for _, run := range r.Rows[0].Runs {
+		var cost, goodput float64
+		for _, m := range run.Models {
+			cost += m.Measures.Cost
+			goodput += m.Measures.Goodput
+		}
+		if all := run.Measures; len(run.Models) != 3 || math.Abs(all.Cost-cost) > 1e-9 || math.Abs(all.Goodput-goodput) > 1e-9 {
+			t.Errorf("three models cost %g and serve %g, all together %+v", cost, goodput, run.Measures)
+		}
+		arrived = float64(r.Requests)
+	}
+	if arrived < 5000 || arrived > 5800 { // 9 requests/s for ten minutes
+		t.Errorf("%g requests arrived", arrived)
+	}
+	if _, ok := r.Rows[0].Model(p.Scenarios[0].Models[2].Spec.Key); !ok {
+		t.Error("a model has no measures")
+	}
+	if c := r.Clairvoyant; c == nil || len(c.Models) != 3 || c.LowerBound <= 0 || c.Reached && c.Measures.Cost < c.LowerBound {
+		t.Errorf("clairvoyant %+v", c)
+	}
+}
+
+func TestInterruptedLabKeepsWhatFinished(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := testPlan(t, "static:replicas=4", "saturation", "hpa-kv")
+	r, err := Execute(ctx, p, Options{Workers: 1, OnProgress: func(p Progress) {
+		if p.Done && p.Finished == 2 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r.Complete {
+		t.Errorf("complete %t, %v", r.Complete, err)
+	}
+	if len(r.Scenarios) != 1 || len(r.Scenarios[0].Rows) != 2 {
+		t.Fatalf("got %+v, want the two policies that had finished one run each", r)
+	}
+	for _, row := range r.Scenarios[0].Rows {
+		if len(row.Runs) != 1 || row.Runs[0].Seed != 1 || row.Error == "" {
+			t.Errorf("row %+v", row)
+		}
+	}
+}
+
+func TestTuningKeepsTheBestPoint(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		trials []Trial
+		want   int
+	}{
+		{"cheapest that reaches the target", []Trial{{Attainment: 0.99, Cost: 3}, {Attainment: 0.95, Cost: 2}, {Attainment: 0.94, Cost: 1}}, 1},
+		{"none reaches it", []Trial{{Attainment: 0.5, Cost: 1}, {Attainment: 0.7, Cost: 9}, {Attainment: 0.6, Cost: 1}}, 1},
+		{"same attainment below it", []Trial{{Attainment: 0.5, Cost: 2}, {Attainment: 0.5, Cost: 1}}, 1},
+		{"the first of equals", []Trial{{Attainment: 1, Cost: 2}, {Attainment: 1, Cost: 2}}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			best := keep(tt.trials, 0.95)
+			for i, trial := range tt.trials {
+				if trial.Kept != (i == tt.want) || trial.Kept && best != &tt.trials[i] {
+					t.Errorf("trial %d: kept %t", i, trial.Kept)
+				}
+			}
+		})
+	}
+	if keep(nil, 1) != nil {
+		t.Error("kept one of none")
+	}
+}
+
+func TestTunedPolicyRunsWithWhatWasKept(t *testing.T) {
+	p := testPlan(t, "hpa-inflight", "static:replicas=3", "saturation")
+	p.Scenarios[0].Workload = testGenerator(t, "constant(0.5,1h),constant(3,1h)")
+	p.Tune, p.Seeds = true, []uint64{1}
+	rows := execute(t, p, Options{}).Scenarios[0].Rows
+	for _, row := range rows[1:] {
+		if len(row.Tuning) > 0 {
+			t.Errorf("%s was tuned: its parameters were chosen, or it is ours", row.Policy)
+		}
+	}
+	for _, trial := range rows[0].Tuning {
+		// The busiest hour is the last: at 3 requests/s it takes two replicas.
+		if trial.Cost < 1.2 {
+			t.Errorf("tuned at a cost of %g: not on the busiest hour", trial.Cost)
+		}
+		if trial.Kept && !cmp.Equal(trial.Params, rows[0].Policy.Params) {
+			t.Errorf("kept %v and ran %v", trial.Params, rows[0].Policy.Params)
+		}
+	}
+	if len(rows[0].Tuning) < 8 {
+		t.Errorf("tried %d points", len(rows[0].Tuning))
+	}
+}
+
+func TestCSVHasEveryMeasure(t *testing.T) {
+	p := testPlan(t, "static:replicas=4", "hpa-kv")
+	var out bytes.Buffer
+	if err := execute(t, p, Options{}).WriteCSV(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	if want := 6 + 3*len((&Measures[int]{}).fields()); len(lines[0]) != want {
+		t.Errorf("%d columns, want %d", len(lines[0]), want)
+	}
+	if got := strings.Join(lines[1][:6], " "); got != "test sine(1->8,5m,10m) static:replicas=4 false 0.95 2" {
+		t.Errorf("line %q", got)
+	}
+}
+
+// TestMemoryDoesNotGrowWithTheTrace reads logs of one length and of ten times
+// that and compares the heap that is in use while they run. Were requests kept,
+// the long one would hold 2 MB more.
+func TestMemoryDoesNotGrowWithTheTrace(t *testing.T) {
+	peak := func(requests int) uint64 {
+		s := testScenario(t, "constant(1,1m)")
+		file := testTrace(t, requests, 20)
+		var err error
+		if s.Workload, err = File(file, FileOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		most, n := uint64(0), 0
+		execute(t, Plan{Scenarios: []Scenario{s}, Choices: testChoices(t, "static:replicas=4"), Seeds: []uint64{1}}, Options{Workers: 1, OnProgress: func(Progress) {
+			if n++; n%10 == 0 {
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
+			}
+		}})
+		return most
+	}
+	short, long := peak(10_000), peak(100_000)
+	if long > short+1<<20 {
+		t.Errorf("%d bytes of heap for 10,000 requests, %d for 100,000", short, long)
+	}
+}

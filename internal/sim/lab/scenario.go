@@ -1,0 +1,183 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+)
+
+// Scenario is a fleet and the workload that it is given.
+type Scenario struct {
+	Name        string // identifies it within a plan
+	Description string // one sentence
+	Workload    Source
+	Models      []Model // one or more
+	// Target is the attainment that is asked for, a ratio in (0, 1].
+	Target float64
+	// Fleet is what every run has in common. Seed, Start, Models, Sync and the
+	// functions are filled in by the lab.
+	Fleet sim.Config
+}
+
+// Model is a model of a scenario.
+type Model struct {
+	// Share is the part of the workload that asks for this model, relative to
+	// that of the others, > 0.
+	Share float64
+	// Sized has the cheapest variant begin with as many replicas as the first ten
+	// minutes of load need, whatever the variants say.
+	Sized bool
+	// Spec is the model without its Requests.
+	Spec sim.Model
+}
+
+// fitted is a scenario after a look at its workload.
+type fitted struct {
+	Scenario
+	survey   Survey
+	measured map[scaling.VariantKey]policy.Benchmark
+}
+
+// look says how closely a scenario is looked at before it is run.
+type look struct {
+	seed  uint64
+	until time.Duration // of the workload that is surveyed, 0 for all of it
+	bench bool          // measure every variant; those of a model that is Sized in any case
+}
+
+// fit surveys the workload of s and works out what follows from it. An error says
+// what does not fit together.
+func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
+	var f fitted
+	o, err := survey(ctx, s.Workload, l.seed, l.until)
+	if err != nil {
+		return f, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	f = fitted{Scenario: s, survey: o, measured: map[scaling.VariantKey]policy.Benchmark{}}
+	f.Models = slices.Clone(s.Models)
+	for i := range f.Models {
+		m := &f.Models[i]
+		m.Spec.Variants = slices.Clone(m.Spec.Variants)
+		for j := range m.Spec.Variants {
+			v := &m.Spec.Variants[j]
+			if err := holds(*v, o.Lengths); err != nil {
+				return fitted{}, fmt.Errorf("scenario %s: workload %s: %w", s.Name, s.Workload.Name, err)
+			}
+			v.Spec.Profile = speed(*v)
+			if !l.bench && !m.Sized {
+				continue
+			}
+			b := bench{variant: *v, slo: m.Spec.SLO, sample: o.sample, mean: o.Lengths}
+			if f.measured[v.Spec.Key], err = b.measure(ctx); err != nil {
+				return fitted{}, fmt.Errorf("scenario %s: variant %s: %w", s.Name, v.Spec.Key, err)
+			}
+		}
+		if m.Sized {
+			m.size(o.Opening*m.Share/s.shares(), f.measured)
+		}
+	}
+	return f, nil
+}
+
+// holds returns an error if a replica cannot hold even a mean request.
+func holds(v sim.Variant, mean policy.Workload) error {
+	if v.Replica != nil {
+		return nil
+	}
+	need := math.Ceil(mean.InputTokens + mean.OutputTokens)
+	for _, limit := range []struct {
+		field string
+		value int
+	}{{"kvCacheTokens", v.Profile.Blocks() * v.Profile.BlockSize}, {"maxModelLen", v.Profile.MaxModelLen}} {
+		if need > float64(limit.value) {
+			return fmt.Errorf("profile %s: %s is %d, less than one mean request of %.0f input and %.0f output tokens: want %.0f or more",
+				v.Profile.Name, limit.field, limit.value, mean.InputTokens, mean.OutputTokens, need)
+		}
+	}
+	return nil
+}
+
+// speed is what an operator writes into a VariantAutoscaling of what is true of
+// the replica.
+func speed(v sim.Variant) scaling.Profile {
+	p := v.Profile
+	return scaling.Profile{Source: p.Name, Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: p.GammaMS, Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
+}
+
+// size sets the first replicas for an arrival rate in requests/s.
+func (m *Model) size(rate float64, measured map[scaling.VariantKey]policy.Benchmark) {
+	cheapest := slices.MinFunc(m.Spec.Variants, func(a, b sim.Variant) int {
+		return cmp.Or(cmp.Compare(a.Spec.Cost, b.Spec.Cost), a.Spec.Key.Compare(b.Spec.Key))
+	})
+	for i := range m.Spec.Variants {
+		v := &m.Spec.Variants[i]
+		v.Replicas = v.Spec.Bounds.Min
+		if v.Spec.Key != cheapest.Spec.Key {
+			continue
+		}
+		v.Replicas = 1
+		if can := measured[v.Spec.Key].Rate; can > 0 {
+			v.Replicas = max(1, int(math.Ceil(rate/can)))
+		}
+		v.Replicas = v.Spec.Bounds.Clamp(v.Replicas)
+	}
+}
+
+// validate returns nil, or what is wrong with the fleet: a *sim.FieldError unless
+// a profile is wrong.
+func (s Scenario) validate() error {
+	c := s.Fleet
+	c.Models = nil
+	for _, m := range s.Models {
+		spec := m.Spec
+		spec.Requests = func(func(workload.Request, error) bool) {}
+		c.Models = append(c.Models, spec)
+	}
+	return c.Validate()
+}
+
+func (s Scenario) shares() float64 {
+	sum := 0.0
+	for _, m := range s.Models {
+		sum += m.Share
+	}
+	return sum
+}
+
+// config returns the run of f with a seed.
+func (f fitted) config(seed uint64) sim.Config {
+	c, w := f.Fleet, f.Workload
+	c.Seed = seed
+	c.Models = nil
+	if w.Length > 0 && c.Duration == 0 {
+		c.Duration = w.Length
+	}
+	for _, m := range f.Models {
+		spec := m.Spec
+		spec.Requests = f.open(spec.Key, seed)
+		c.Models = append(c.Models, spec)
+	}
+	return c
+}
+
+// open begins a pass over the requests of a model.
+func (f fitted) open(key scaling.ModelKey, seed uint64) iter.Seq2[workload.Request, error] {
+	parts := make([]float64, len(f.Models))
+	of := 0
+	for i, m := range f.Models {
+		parts[i] = m.Share
+		if m.Spec.Key == key {
+			of = i
+		}
+	}
+	return f.Workload.Part(parts, of).Open(seed)
+}

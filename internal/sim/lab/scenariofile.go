@@ -1,0 +1,199 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+)
+
+// Defaults of a scenario where its file, or the command line, says nothing.
+const (
+	// DefaultTarget is the attainment that is asked for.
+	DefaultTarget = 0.95
+	// DefaultTTFT and DefaultITL are the objectives of a request, in ms.
+	DefaultTTFT = 1000
+	DefaultITL  = 50
+	// DefaultHold is how long a gateway keeps a request while no replica is ready.
+	DefaultHold = 10 * time.Minute
+	// DefaultGrace is Kubernetes' terminationGracePeriodSeconds.
+	DefaultGrace = 30 * time.Second
+	// DefaultStartUp is what a 32B model on an H100 took from creation to Ready:
+	// 91 to 139 s, mean 108 s.
+	DefaultStartUp          = 108 * time.Second
+	DefaultStartUpDeviation = 15 * time.Second
+)
+
+// DefaultModel returns a model with the defaults and no variants.
+func DefaultModel() Model {
+	return Model{Share: 1, Sized: true, Spec: sim.Model{
+		Key:     scaling.ModelKey{Namespace: "default", ID: "model"},
+		SLO:     sim.SLO{TTFT: DefaultTTFT, ITL: DefaultITL, Attainment: DefaultTarget},
+		Routing: sim.KVAware, Hold: DefaultHold,
+	}}
+}
+
+// DefaultVariant returns a variant with the defaults that serves as a profile
+// says.
+func DefaultVariant(namespace string, p serving.Profile) sim.Variant {
+	return sim.Variant{
+		Spec: scaling.Variant{
+			Key: scaling.VariantKey{Namespace: namespace, Name: p.Name}, Accelerator: p.Accelerator,
+			GPUsPerReplica: 1, Cost: 1, Bounds: scaling.Bounds{Min: 1, Max: math.MaxInt},
+		},
+		Profile: p, StartUp: sim.StartUp{Mean: DefaultStartUp, Deviation: DefaultStartUpDeviation}, Grace: DefaultGrace,
+	}
+}
+
+// ReadScenario reads a scenario, YAML or JSON, without its workload; see
+// docs/user-guide/simulate.md. Profiles are those that variants may name.
+// What is wrong is a *FileError, or several joined.
+func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("reading the scenario: %w", err)
+	}
+	v, err := parse(file, content)
+	if err != nil {
+		return Scenario{}, err
+	}
+	r := scenarioReader{profiles: map[string]serving.Profile{}}
+	for _, p := range profiles {
+		r.profiles[p.Name] = p
+	}
+	s := Scenario{Name: file, Target: DefaultTarget}
+	err = v.mapping(map[string]reader{
+		"name": text(&s.Name), "description": text(&s.Description), "attainment": number(&s.Target, 0.001, 1),
+		"scrapeInterval": span(&s.Fleet.ScrapeInterval, time.Second), "missedScrapes": number(&s.Fleet.MissedScrapes, 0, 0.99),
+		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second),
+		"nodes":  func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
+		"models": func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
+	})
+	if err != nil {
+		return Scenario{}, err
+	}
+	if len(s.Models) == 0 {
+		return Scenario{}, v.wrong("the field models, a list of one or more")
+	}
+	for i := range s.Models {
+		s.Models[i].Spec.SLO.Attainment = s.Target
+	}
+	if wrong, ok := errors.AsType[*sim.FieldError](s.validate()); ok {
+		return Scenario{}, &FileError{File: file, Field: wrong.Field, Found: wrong.Value, Want: wrong.Want}
+	}
+	return s, nil
+}
+
+// scenarioReader reads the parts of a scenario.
+type scenarioReader struct{ profiles map[string]serving.Profile }
+
+func (scenarioReader) node(v value, s *Scenario) error {
+	n := sim.Nodes{GPUs: 8}
+	err := v.mapping(map[string]reader{
+		"accelerator": text(&n.Accelerator), "count": whole(&n.Count, 0, 100_000), "gpus": whole(&n.GPUs, 1, 1024),
+	})
+	if err == nil && n.Accelerator == "" {
+		err = v.wrong("the field accelerator")
+	}
+	s.Fleet.Nodes = append(s.Fleet.Nodes, n)
+	return err
+}
+
+func (r scenarioReader) model(v value, s *Scenario) error {
+	m := DefaultModel()
+	m.Spec.Key.ID = ""
+	var variants value
+	err := v.mapping(map[string]reader{
+		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6),
+		"ttft": milliseconds(&m.Spec.SLO.TTFT), "itl": milliseconds(&m.Spec.SLO.ITL), "hold": span(&m.Spec.Hold, 0),
+		"routing": func(v value) error {
+			var err error
+			if m.Spec.Routing, err = sim.ParseRouting(v.node.Value); err != nil {
+				return v.wrong("round-robin, least-loaded or kv-aware")
+			}
+			return nil
+		},
+		"variants": func(v value) error { variants = v; return nil },
+	})
+	switch {
+	case err != nil:
+		return err
+	case m.Spec.Key.ID == "":
+		return v.wrong("the field id, the model's ID")
+	case variants.node == nil:
+		return v.wrong("the field variants, a list of one or more")
+	}
+	err = variants.list(func(v value) error { return r.variant(v, &m) })
+	s.Models = append(s.Models, m)
+	return err
+}
+
+func (r scenarioReader) variant(v value, m *Model) error {
+	var p serving.Profile
+	readProfileField := func(v value) error {
+		var err error
+		p, err = r.profile(v)
+		return err
+	}
+	x := DefaultVariant(m.Spec.Key.Namespace, p)
+	replicas, most := -1, math.MaxInt
+	err := v.mapping(map[string]reader{
+		"name": text(&x.Spec.Key.Name), "profile": readProfileField, "cost": number(&x.Spec.Cost, 0, math.MaxFloat64),
+		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
+		"replicas": whole(&replicas, 0, 100_000),
+		"startUp":  span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
+	})
+	x.Profile, x.Spec.Accelerator, x.Spec.Bounds.Max = p, p.Accelerator, most
+	if x.Spec.Key.Name == "" {
+		x.Spec.Key.Name = p.Name
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.Name == "":
+		return v.wrong("the field profile: a name, or a profile of its own")
+	case x.Spec.Bounds.Max < x.Spec.Bounds.Min:
+		return v.wrong(fmt.Sprintf("max, %d, to be no less than min, %d", x.Spec.Bounds.Max, x.Spec.Bounds.Min))
+	}
+	x.Replicas = x.Spec.Bounds.Min
+	if replicas >= 0 {
+		m.Sized, x.Replicas = false, replicas
+	}
+	m.Spec.Variants = append(m.Spec.Variants, x)
+	return nil
+}
+
+// profile reads the name of a known profile, or a profile.
+func (r scenarioReader) profile(v value) (serving.Profile, error) {
+	if v.node.Kind == yaml.MappingNode {
+		return readProfile(v)
+	}
+	p, ok := r.profiles[v.node.Value]
+	if !ok {
+		return p, v.wrong("a profile, or the name of one: " + strings.Join(slices.Sorted(maps.Keys(r.profiles)), ", "))
+	}
+	return p, nil
+}
+
+// ReadChoices reads a list of policies, as ParseChoice does, and joins what is
+// wrong with any of them.
+func ReadChoices(texts []string) ([]Choice, error) {
+	var errs []error
+	choices := make([]Choice, len(texts))
+	for i, text := range texts {
+		var err error
+		choices[i], err = ParseChoice(text)
+		errs = append(errs, err)
+	}
+	return choices, errors.Join(errs...)
+}

@@ -1,0 +1,120 @@
+package lab
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+)
+
+const fleetFile = `name: two
+attainment: 0.9
+scrapeInterval: 30s
+nodes:
+  - {accelerator: L40S, count: 4, gpus: 2}
+models:
+  - id: chat
+    share: 3
+    ttft: 1500ms
+    itl: 40ms
+    routing: least-loaded
+    variants:
+      - profile: 8b
+        cost: 1.5
+        max: 4
+        replicas: 2
+      - name: inline
+        profile: {name: 8b-h100, accelerator: H100, alphaMS: 9, kvCacheTokens: 32768}
+        gpus: 2
+        min: 0
+        startUp: 4m
+  - id: batch
+    namespace: jobs
+    hold: 0s
+    variants:
+      - profile: 8b
+        name: batch
+`
+
+func TestScenarioFileIsRead(t *testing.T) {
+	s, err := ReadScenario(testFile(t, "fleet.yaml", fleetFile), []serving.Profile{testProfile()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat, batch := s.Models[0], s.Models[1]
+	if s.Name != "two" || s.Target != 0.9 || s.Fleet.ScrapeInterval != 30*time.Second || len(s.Models) != 2 {
+		t.Errorf("got %+v", s)
+	}
+	if diff := cmp.Diff([]sim.Nodes{{Accelerator: "L40S", Count: 4, GPUs: 2}}, s.Fleet.Nodes); diff != "" {
+		t.Error(diff)
+	}
+	if chat.Share != 3 || chat.Sized || !batch.Sized || batch.Spec.Hold != 0 || batch.Spec.Key.Namespace != "jobs" {
+		t.Errorf("models %+v and %+v", chat, batch)
+	}
+	if diff := cmp.Diff(sim.SLO{TTFT: 1500, ITL: 40, Attainment: 0.9}, chat.Spec.SLO); diff != "" {
+		t.Error(diff)
+	}
+	a, b := chat.Spec.Variants[0], chat.Spec.Variants[1]
+	if a.Spec.Key.Name != "8b" || a.Spec.Cost != 1.5 || a.Spec.Bounds.Max != 4 || a.Replicas != 2 || a.Profile != testProfile() {
+		t.Errorf("variant %+v", a)
+	}
+	if b.Spec.Key.Name != "inline" || b.Spec.Accelerator != "H100" || b.Spec.GPUsPerReplica != 2 || b.Spec.Bounds.Max != math.MaxInt || b.StartUp.Mean != 4*time.Minute ||
+		b.Profile.BlockSize != 16 || b.Profile.MaxModelLen != 32768 || b.Replicas != 0 {
+		t.Errorf("variant %+v", b)
+	}
+}
+
+func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 8: models[0]: found \"shares\", want one of hold, id"},
+		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 14: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
+		{"out of range", "attainment: 0.9", "attainment: 90", `fleet.yaml, line 2: attainment: found "90", want a number from 0.001 to 1`},
+		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 9: models[0].ttft: found "1500", want a duration such as 90s`},
+		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 13: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
+		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 18: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
+		{"routing", "least-loaded", "fastest", `fleet.yaml, line 11: models[0].routing: found "fastest", want round-robin`},
+		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
+		{"same variant", "name: inline", "name: 8b", `fleet.yaml: models[0].variants[1].key: found default/8b, want a key not used before`},
+		{"too large for a node", "count: 4, gpus: 2}", "count: 4, gpus: 1}\n  - {accelerator: H100, count: 1, gpus: 1}", "fleet.yaml: models[0].variants[1].spec.gpusPerReplica: found 2, want at most 1"},
+		{"no models", "models:", "modules:", `fleet.yaml, line 6: found "modules", want one of attainment`},
+		{"empty", fleetFile, "", "fleet.yaml: found nothing, want YAML or JSON"},
+		{"no YAML", fleetFile, "a: [", "fleet.yaml: yaml: line 1"},
+		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 17: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if !strings.Contains(fleetFile, tt.from) {
+				t.Fatalf("the file has no %q", tt.from)
+			}
+			file := testFile(t, "fleet.yaml", strings.Replace(fleetFile, tt.from, tt.to, 1))
+			_, err := ReadScenario(file, []serving.Profile{testProfile()})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestProfilesSayWhereTheyAreWrong(t *testing.T) {
+	for _, tt := range []struct{ name, content, want string }{
+		{"one", `{"name": "a", "accelerator": "X", "alphaMS": 9, "kvCacheTokens": 4096}`, ""},
+		{"several", "- {name: a, accelerator: X, alphaMS: 9, kvCacheTokens: 4096}\n- {name: b, accelerator: X, alphaMS: 9, kvCacheTokens: 4096}", ""},
+		{"negative", "[{\"name\": \"a\", \"accelerator\": \"X\",\n\"alphaMS\": -1}]", `p.json, line 2: [0].alphaMS: found "-1", want a number from 0 to 1e+06`},
+		{"cache below a block", "{\"name\": \"a\", \"accelerator\": \"X\", \"alphaMS\": 9,\n \"kvCacheTokens\": 8}", "p.json, line 2: kvCacheTokens: found 8, want an integer in [16,"},
+		{"no cache", `{"name": "a", "accelerator": "X", "alphaMS": 9}`, "p.json, line 1: kvCacheTokens: found 0"},
+		{"field of other projects", `{"alpha_ms": 3}`, `p.json, line 1: found "alpha_ms", want one of accelerator, alphaMS`},
+		{"twice", "- {name: a, accelerator: X, alphaMS: 9, kvCacheTokens: 4096}\n- {name: a, accelerator: X, alphaMS: 9, kvCacheTokens: 4096}", "p.json, line 2: [1]: found a mapping, want a name that no other profile has: a is there twice"},
+		{"text", `"fast"`, `p.json, line 1: found "fast", want a list of one or more`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadProfiles(testFile(t, "p.json", tt.content))
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package lab
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+)
+
+// Source is a workload that can be read again and again.
+type Source struct {
+	Name string // the file, or the generator in the grammar of workload.ParseProfile
+	// Length is how long requests may arrive, 0 where only reading tells.
+	Length time.Duration
+	Curve  bool // a curve of rates, for which FileOptions have a meaning
+	// Open begins a pass. One seed gives the same requests every time.
+	Open func(seed uint64) iter.Seq2[workload.Request, error]
+}
+
+// FileOptions say how a file is read.
+type FileOptions struct {
+	// Lengths are those of the requests of a curve of rates, which has none.
+	Lengths workload.Lengths
+	// Peak scales a curve of rates so that its highest rate is this, requests/s;
+	// 0 leaves it alone. Take reads only so much of the curve; 0 reads all.
+	Peak float64
+	Take time.Duration
+}
+
+// Generator returns a workload that is drawn from a profile of arrivals.
+func Generator(p workload.Profile, l workload.Lengths) Source {
+	return Source{Name: p.String(), Length: p.Duration(), Open: func(seed uint64) iter.Seq2[workload.Request, error] {
+		return workload.WithoutError(workload.Generate(p, l, rand.New(rand.NewPCG(seed, 0))))
+	}}
+}
+
+// File returns the workload of a file: a request log in a format of package
+// workload, which is streamed, or a curve of rates, which is told by its column
+// window_start_s. An error names the file and what was expected; what is wrong
+// further down in a log comes from the pass that reaches it.
+func File(path string, o FileOptions) (Source, error) {
+	isRates, err := hasRates(path)
+	if err != nil {
+		return Source{}, fmt.Errorf("opening the workload: %w", err)
+	}
+	if isRates {
+		return rates(path, o)
+	}
+	return Source{Name: path, Open: func(uint64) iter.Seq2[workload.Request, error] {
+		return func(yield func(workload.Request, error) bool) {
+			file, err := os.Open(path)
+			if err != nil {
+				yield(workload.Request{}, err)
+				return
+			}
+			defer file.Close()
+			for request, err := range workload.ReadLog(file, workload.LogOptions{File: path}) {
+				if !yield(request, err) {
+					return
+				}
+			}
+		}
+	}}, nil
+}
+
+// hasRates reports whether a file is a curve of rates, by its header.
+func hasRates(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is no regular file: every policy reads the workload again", path)
+	}
+	head, err := bufio.NewReader(file).Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	header, _, _ := strings.Cut(string(head), "\n")
+	return slices.Contains(strings.Split(strings.TrimSpace(header), ","), "window_start_s"), nil
+}
+
+func rates(path string, o FileOptions) (Source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Source{}, fmt.Errorf("opening the workload: %w", err)
+	}
+	defer file.Close()
+	profile, err := workload.ReadRates(file, workload.RateOptions{File: path, Peak: o.Peak, Take: o.Take})
+	if err != nil {
+		return Source{}, err
+	}
+	s := Generator(profile, o.Lengths)
+	s.Name, s.Curve = path, true
+	return s, nil
+}
+
+// Part returns the share of one of several parts of s, request by request.
+func (s Source) Part(parts []float64, of int) Source {
+	if len(parts) < 2 {
+		return s
+	}
+	whole := s.Open
+	s.Open = func(seed uint64) iter.Seq2[workload.Request, error] {
+		return workload.Share{Parts: parts, Of: of, Seed: seed}.Take(whole(seed))
+	}
+	return s
+}
+
+// Window returns the stretch of s that begins at from, as a workload of its own.
+func (s Source) Window(from, length time.Duration) Source {
+	whole := s.Open
+	s.Length = length
+	s.Open = func(seed uint64) iter.Seq2[workload.Request, error] {
+		return func(yield func(workload.Request, error) bool) {
+			for request, err := range whole(seed) {
+				if err == nil && request.At < from {
+					continue
+				}
+				request.At -= from
+				if err == nil && request.At >= length || !yield(request, err) {
+					return
+				}
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+)
+
+func TestPassesWithOneSeedAreTheSame(t *testing.T) {
+	s := testGenerator(t, "gamma(5,10m,cv=2)")
+	if diff := cmp.Diff(collect(t, s.Open(3)), collect(t, s.Open(3))); diff != "" {
+		t.Errorf("two passes with seed 3 differ:\n%s", diff)
+	}
+	if cmp.Equal(collect(t, s.Open(3)), collect(t, s.Open(4))) {
+		t.Error("passes with seeds 3 and 4 are the same")
+	}
+}
+
+func TestPartsOfAWorkloadTogetherAreTheWhole(t *testing.T) {
+	s := testGenerator(t, "constant(10,5m)")
+	parts := []float64{5, 3, 2}
+	var together []workload.Request
+	for i := range parts {
+		part := collect(t, s.Part(parts, i).Open(1))
+		if len(part) < 400 { // 3000 requests, a fifth of them at the least
+			t.Errorf("part %d has %d requests", i, len(part))
+		}
+		together = append(together, part...)
+	}
+	slices.SortStableFunc(together, func(a, b workload.Request) int { return int(a.At - b.At) })
+	if diff := cmp.Diff(collect(t, s.Open(1)), together); diff != "" {
+		t.Error("the parts are not the whole:\n" + diff)
+	}
+}
+
+func TestWindowBeginsAtZero(t *testing.T) {
+	s := testGenerator(t, "constant(10,5m)")
+	var want []workload.Request
+	for _, r := range collect(t, s.Open(1)) {
+		if r.At >= time.Minute && r.At < 3*time.Minute {
+			r.At -= time.Minute
+			want = append(want, r)
+		}
+	}
+	if diff := cmp.Diff(want, collect(t, s.Window(time.Minute, 2*time.Minute).Open(1))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// busiest finds the busiest hour among whole tens of minutes, slowly.
+func busiest(all []workload.Request) time.Duration {
+	most, at := 0, time.Duration(0)
+	for from := time.Duration(0); from <= all[len(all)-1].At; from += opening {
+		n := 0
+		for _, r := range all {
+			if r.At >= from && r.At < from+hour {
+				n++
+			}
+		}
+		if n > most {
+			most, at = n, from
+		}
+	}
+	return at
+}
+
+func TestSurveyFindsTheBusiestHour(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var all []workload.Request
+		at := time.Duration(0)
+		for range 200 {
+			at += time.Duration(rng.ExpFloat64() * float64(2*time.Minute))
+			if rng.IntN(40) == 0 { // silence of up to five hours
+				at += time.Duration(rng.Int64N(int64(5 * hour)))
+			}
+			all = append(all, workload.Request{At: at, InputTokens: 1, OutputTokens: 1})
+		}
+		o, err := survey(t.Context(), listed(all), 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := func(from time.Duration) (n int) {
+			for _, r := range all {
+				if r.At >= from && r.At < from+hour {
+					n++
+				}
+			}
+			return n
+		}
+		if got, want := count(o.Busiest), count(busiest(all)); got != want {
+			t.Errorf("seed %d: the hour from %s has %d requests, want the one from %s with %d", seed, o.Busiest, got, busiest(all), want)
+		}
+	}
+}
+
+// listed is a workload of known requests.
+func listed(all []workload.Request) Source {
+	return Source{Name: "listed", Open: func(uint64) iter.Seq2[workload.Request, error] {
+		return workload.WithoutError(slices.Values(all))
+	}}
+}
+
+func TestSurveyReadsAMeanAndASample(t *testing.T) {
+	var all []workload.Request
+	for i := range 20_000 {
+		all = append(all, workload.Request{At: time.Duration(i) * 100 * time.Millisecond, InputTokens: 100 + 200*(i%2), OutputTokens: 30})
+	}
+	o, err := survey(t.Context(), listed(all), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Requests != 20_000 || o.Span != 1999900*time.Millisecond || o.Lengths.InputTokens != 200 || o.Lengths.OutputTokens != 30 {
+		t.Errorf("got %d requests in %s, %+v", o.Requests, o.Span, o.Lengths)
+	}
+	if o.Opening < 9.9 || o.Opening > 10.1 {
+		t.Errorf("opening with %g requests/s, want 10", o.Opening)
+	}
+	if n := len(o.sample); n < 2000 || n >= 4096 || o.sample[n-1].At < o.Span*9/10 {
+		t.Errorf("a sample of %d, the last from %s: want 2000 or more from all over %s", n, o.sample[n-1].At, o.Span)
+	}
+	if short, err := survey(t.Context(), listed(all), 1, time.Minute); err != nil || short.Requests != 600 {
+		t.Errorf("a minute has %d requests, %v; want 600", short.Requests, err)
+	}
+	if late, err := survey(t.Context(), listed(all[10_000:]), 1, time.Minute); err != nil || late.Requests != 1 {
+		t.Errorf("before the first request: %d, %v; want it", late.Requests, err)
+	}
+	if _, err := survey(t.Context(), listed(nil), 1, 0); err == nil || err.Error() != "the workload listed has no requests" {
+		t.Errorf("empty: %v", err)
+	}
+}
+
+func TestFilesAreToldApart(t *testing.T) {
+	log, err := File(testTrace(t, 10, 1), FileOptions{})
+	if err != nil || log.Curve || len(collect(t, log.Open(1))) != 10 {
+		t.Errorf("a log: %+v, %v", log, err)
+	}
+	lengths, err := workload.ConstantLengths(10, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := testFile(t, "rates.csv", "window_start_s,requests_per_s\n0,100\n600,200\n1200,50\n")
+	curve, err := File(name, FileOptions{Lengths: lengths, Peak: 2, Take: 20 * time.Minute})
+	if err != nil || !curve.Curve || curve.Length != 20*time.Minute {
+		t.Fatalf("a curve: %+v, %v", curve, err)
+	}
+	// 1 and then 2 requests/s for ten minutes each.
+	if n := len(collect(t, curve.Open(1))); n < 1600 || n > 2000 {
+		t.Errorf("the curve has %d requests, want about 1800", n)
+	}
+	if _, err := File(t.TempDir(), FileOptions{}); err == nil {
+		t.Error("a folder is no workload")
+	}
+}

@@ -1,0 +1,10 @@
+// Command lab runs the matrix of docs/benchmarks.md: every policy on every trace
+// of a folder of public traces, and writes that document. It is what make lab
+// calls.
+//
+// The folder, which is not part of this project, holds request logs with the
+// columns of workload.ReadTrace, curves of rates, and profiles.json with profiles
+// measured elsewhere; see docs/benchmarks.md for their sources.
+//
+// An interrupted run writes what had finished, and says so.
+package main

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	traces, out, only, policies, commit string
+	seeds                               int
+	dry                                 bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
+	flags.StringVar(&o.traces, "traces", "", "folder with the traces and profiles.json")
+	flags.StringVar(&o.out, "o", "docs/benchmarks.md", "document to write")
+	flags.StringVar(&o.only, "only", "", "run only scenarios whose names match this regular expression")
+	flags.StringVar(&o.policies, "policies", "all", "policies, separated by spaces, or all")
+	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from, for the document")
+	flags.IntVar(&o.seeds, "seeds", 3, "number of seeds, from 1 on")
+	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case o.traces == "":
+		return o, errors.New("no folder of traces: make lab TRACES=folder")
+	case o.seeds < 1:
+		return o, fmt.Errorf("-seeds %d, want 1 or more", o.seeds)
+	}
+	return o, nil
+}
+
+// run prints the plan, runs it and writes the document.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	plan, err := o.plan()
+	if err != nil {
+		return err
+	}
+	sizes, err := plan.Sizes(ctx)
+	if err != nil {
+		return err
+	}
+	printPlan(out, plan, sizes)
+	if o.dry {
+		return nil
+	}
+	watch := clock.RealClock{}
+	began := watch.Now()
+	results, failure := lab.Execute(ctx, plan, lab.Options{OnProgress: progress(out, watch, began)})
+	if len(results.Scenarios) == 0 {
+		return failure
+	}
+	took := watch.Since(began).Round(time.Second)
+	var text strings.Builder
+	write(&text, document{
+		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit,
+		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != 3,
+	})
+	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {
+		return fmt.Errorf("writing the document: %w", err)
+	}
+	fmt.Fprintf(out, "%s written after %s\n", o.out, took)
+	return failure
+}
+
+// foresight is how many runs the clairvoyant of a scenario may take.
+const foresight = 24
+
+// plan is the matrix, or the part of it that was asked for.
+func (o options) plan() (lab.Plan, error) {
+	p := lab.Plan{Tune: true, Foresight: foresight}
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return p, fmt.Errorf("-only: %w", err)
+	}
+	all, err := matrix(o.traces)
+	if err != nil {
+		return p, err
+	}
+	for _, s := range all {
+		if only.MatchString(s.Name) {
+			p.Scenarios = append(p.Scenarios, s)
+		}
+	}
+	if len(p.Scenarios) == 0 {
+		return p, fmt.Errorf("no scenario matches -only %q: there are %s", o.only, strings.Join(names(all), ", "))
+	}
+	chosen := strings.Fields(o.policies)
+	if slices.Equal(chosen, []string{"all"}) {
+		// The manager reacts within seconds to what changes in the cluster and looks
+		// at the load every minute; how much the minute costs, the second row says.
+		chosen = slices.Insert(lab.Names(), 1, lab.Saturation+":interval=15s")
+	}
+	if p.Choices, err = lab.ReadChoices(chosen); err != nil {
+		return p, fmt.Errorf("-policies: %w", err)
+	}
+	for seed := range o.seeds {
+		p.Seeds = append(p.Seeds, uint64(seed)+1)
+	}
+	return p, nil
+}
+
+func names(all []lab.Scenario) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = s.Name
+	}
+	return out
+}
+
+// printPlan says what is going to happen and how long it may take.
+func printPlan(out io.Writer, p lab.Plan, sizes []lab.Size) {
+	var total time.Duration
+	fmt.Fprintf(out, "%d policies, seeds %s:\n", len(p.Choices), seeds(p.Seeds))
+	for _, s := range sizes {
+		took := estimate(s)
+		total += took
+		fmt.Fprintf(out, "  %-22s %8d requests in %-8s  %3d runs, %3d to tune   about %s\n",
+			s.Scenario, s.Survey.Requests, s.Survey.Span.Round(time.Minute), s.Runs, s.Tuning, took.Round(time.Second))
+	}
+	fmt.Fprintf(out, "about %s on %d processors\n\n", total.Round(time.Minute), runtime.GOMAXPROCS(0))
+}
+
+// estimate is how long a scenario takes: what requests and decisions took, in the
+// mean over the policies, when the constants were measured on one core of a
+// server of 2024.
+func estimate(s lab.Size) time.Duration {
+	const (
+		perRequest = 4 * time.Microsecond
+		perHour    = 25 * time.Millisecond // of virtual time: decisions and scrapes
+	)
+	hours := s.Survey.Span.Hours()
+	one := time.Duration(s.Survey.Requests)*perRequest + time.Duration(hours*float64(perHour))
+	tuning := time.Duration(float64(one) / max(1, hours))
+	return (time.Duration(s.Runs+foresight)*one + time.Duration(s.Tuning)*tuning) / time.Duration(runtime.GOMAXPROCS(0))
+}
+
+// progress prints a line for every tenth of a scenario.
+func progress(out io.Writer, watch clock.PassiveClock, began time.Time) func(lab.Progress) {
+	return func(p lab.Progress) {
+		if p.Err != nil {
+			fmt.Fprintf(out, "%s, seed %d: %v\n", p.Policy, p.Seed, p.Err)
+		}
+		if tenth := max(1, p.Total/10); p.Done && (p.Finished%tenth == 0 || p.Finished == p.Total) {
+			fmt.Fprintf(out, "%8s  %d of %d  %-22s %d of %d runs\n", watch.Since(began).Round(time.Second), p.Number, p.Scenarios, p.Scenario, p.Finished, p.Total)
+		}
+	}
+}

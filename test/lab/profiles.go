@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+)
+
+// measurements are what profiles.json holds, as far as it is used here.
+type measurements struct {
+	Prices struct {
+		Items []struct {
+			Accelerator string  `json:"accelerator"`
+			USD         float64 `json:"usd"` // per hour
+		} `json:"items"`
+	} `json:"reference_prices"`
+	Profiles    []measurement `json:"profiles"`
+	Recommended []string      `json:"recommended_ids"`
+
+	file string
+}
+
+// measurement is the speed of one replica, measured elsewhere.
+type measurement struct {
+	ID       string  `json:"id"`
+	GPUs     int     `json:"tensor_parallel"`
+	Alpha    float64 `json:"alpha_ms"`
+	Beta     float64 `json:"beta_ms"`
+	Gamma    float64 `json:"gamma_ms"`
+	Delta    float64 `json:"delta_ms_per_input_token"`
+	KVTokens int     `json:"kv_cache_tokens"`
+}
+
+func readMeasurements(dir string) (measurements, error) {
+	m := measurements{file: filepath.Join(dir, "profiles.json")}
+	content, err := os.ReadFile(m.file)
+	if err != nil {
+		return m, fmt.Errorf("reading the profiles: %w", err)
+	}
+	if err := json.Unmarshal(content, &m); err != nil {
+		return m, fmt.Errorf("reading the profiles of %s: %w", m.file, err)
+	}
+	return m, nil
+}
+
+// price returns what one accelerator of a machine with eight costs per hour.
+func (m measurements) price(machine string) (float64, error) {
+	for _, item := range m.Prices.Items {
+		if item.Accelerator == machine {
+			return item.USD / 8, nil
+		}
+	}
+	return 0, fmt.Errorf("%s: reference_prices has no %q", m.file, machine)
+}
+
+// profile returns a recommended measurement as a serving profile, and its number
+// of accelerators. Batches have 256 requests and 2048 tokens at most, the
+// defaults of vLLM, and a request may fill the KV cache.
+func (m measurements) profile(id, accelerator string) (serving.Profile, int, error) {
+	i := slices.IndexFunc(m.Profiles, func(p measurement) bool { return p.ID == id })
+	if i < 0 || !slices.Contains(m.Recommended, id) {
+		return serving.Profile{}, 0, fmt.Errorf("%s: %q is not among recommended_ids", m.file, id)
+	}
+	one := m.Profiles[i]
+	p := serving.Profile{
+		Name: id, Accelerator: accelerator, AlphaMS: one.Alpha, BetaMS: one.Beta, GammaMS: one.Gamma, DeltaMS: one.Delta,
+		MaxBatchSize: 256, MaxBatchedTokens: 2048, KVCacheTokens: one.KVTokens, BlockSize: 16, MaxModelLen: one.KVTokens,
+	}
+	if err := p.Validate(); err != nil {
+		return p, 0, fmt.Errorf("%s: profile %s: %w", m.file, id, err)
+	}
+	return p, one.GPUs, nil
+}
