@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // forward opens a port on loopback that leads to the port of a pod, by way of the
@@ -26,7 +26,7 @@ func forward(ctx context.Context, config *rest.Config, to leader) (address strin
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	var said bytes.Buffer // read once the forwarding has ended
-	f, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", to.Port)}, ready, io.Discard, &said)
+	f, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", to.Port)}, ready, io.Discard, &said)
 	if err != nil {
 		return "", fmt.Errorf("forwarding a port to %s: %w", to, err)
 	}
@@ -57,12 +57,12 @@ func forwardingDialer(config *rest.Config, to leader) (httpstream.Dialer, error)
 	if err != nil {
 		return nil, err
 	}
-	plain := spdy.NewDialer(upgrader, &http.Client{Transport: roundTripper}, http.MethodPost, url)
-	tunneled, err := portforward.NewSPDYOverWebsocketDialer(url, config)
+	plain := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: roundTripper}, http.MethodPost, url)
+	tunneled, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, config)
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewFallbackDialer(tunneled, plain, func(err error) bool {
+	return portforward.NewFallbackDialerForStreaming(tunneled, plain, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}), nil
 }
