@@ -9,7 +9,8 @@ import (
 
 // identity returns when process pid was started, as the boot it was started in
 // and its clock ticks since then. It is false if there is no such process, or
-// only what its parent has not yet fetched of it.
+// only what its parent has not yet fetched of it. One that was killed and of which
+// a thread still ends is a process: it may hold a port.
 func identity(pid int) (startTime string, running bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -17,8 +18,8 @@ func identity(pid int) (startTime string, running bool) {
 	}
 	// The second field is a name in parentheses that may contain anything.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const state, start = 0, 19 // fields 3 and 22 of proc_pid_stat(5)
-	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
+	const state, threads, start = 0, 17, 19 // fields 3, 20 and 22 of proc_pid_stat(5)
+	if len(fields) <= start || fields[state] == "X" || fields[state] == "Z" && (fields[threads] == "0" || fields[threads] == "1") {
 		return "", false
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
