@@ -82,7 +82,9 @@ const (
 	// ReasonPaused (True, and False on Ready): the annotation AnnotationPaused
 	// freezes the decision.
 	ReasonPaused ConditionReason = "Paused"
-	// ReasonOptimizationFailed (False): the optimization ended with an error.
+	// ReasonOptimizationFailed (False): no variant of the model can meet its
+	// objectives. The message holds the latencies that are possible; what is decided
+	// is decided by saturation.
 	ReasonOptimizationFailed ConditionReason = "OptimizationFailed"
 	// ReasonMetricsUnavailable (False): there is no analysis, no previous
 	// decision, and the target cannot be read; nothing is published.

@@ -22,16 +22,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
@@ -93,16 +91,22 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	exports := &external.Store{}
 	act := actuator.New(instruments, exports, book)
-	saturationOf := func(m scaling.ModelKey) saturation.Policy { return policies.of(m).Saturation }
-	analyze := enginesaturation.Analyzer(saturationOf)
 	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
-		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Memory: book,
+		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Memory: book,
+		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return policies.decides(m).Settings }),
 		Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
 	})
+	stock, err := newStock(kube, stockOptions{
+		inventory: process.Inventory, interval: func() time.Duration { return settings.now().Interval },
+		learnt: func() { settings.cycles.Trigger("the stock of accelerators became known") },
+	})
+	if err != nil {
+		return nil, err
+	}
 	once := &cycle.Cycle{
 		Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Analyze: analyze, Recorder: book, Actuator: act,
-		Policy: func(m scaling.ModelKey) constrain.Policy { return pacing(policies.of(m)) },
+		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Recorder: book, Actuator: act,
+		Policy: policies.decides, Stock: stock, Quotas: policies.quotas,
 	}
 	runnables := []manager.Runnable{
 		configuration,
@@ -112,6 +116,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 			cycle: once,
 		},
 		leading(settings.meter.run),
+		leading(stock.Run),
 		settings.fetching.run(log),
 	}
 	if process.ExternalMetricsBindAddress != "" {
@@ -122,11 +127,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		runnables = append(runnables, everywhere{server})
 	}
 	if process.Recording.File != "" {
-		recording, err := newRecording(process.Recording, log, instruments, saturationOf)
+		recording, err := newRecording(process.Recording, log, instruments)
 		if err != nil {
 			return nil, err
 		}
-		recording.of(once)
+		once.Archive = recording
 		runnables = append(runnables, leading(recording.file.Run))
 	}
 	for _, r := range runnables {
@@ -139,14 +144,6 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		Events: mgr.GetEventRecorder(eventSource),
 	})
 	return mgr, status.SetupWithManager(mgr)
-}
-
-// pacing returns how fast a policy lets decisions change.
-func pacing(p config.Policy) constrain.Policy {
-	return constrain.Policy{
-		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
-		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
-	}
 }
 
 // connection is how the API server is reached.
@@ -179,6 +176,9 @@ func newConnection(o *config.Operator) (connection, error) {
 // newManager returns the frame that everything runs in: caches, leader
 // election, probes, and the authenticated port.
 func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[string]http.Handler) (manager.Manager, error) {
+	if err := checkMetricsCertificate(o); err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(kube.config, ctrl.Options{
 		Scheme: kube.scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, debug),
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
@@ -192,7 +192,7 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
+	if err := mgr.AddReadyzCheck("caches", synced(mgr.GetCache())); err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
 	return mgr, nil

@@ -137,7 +137,7 @@ const account = "manager"
 // allow gives the account what the generated role allows, and no more.
 func (s *stage) allow(t *testing.T) {
 	t.Helper()
-	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRole()))).Read()
+	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRoles()))).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,20 +338,22 @@ func (s *stage) configure(t *testing.T, name string, data map[string]string) {
 const globalReconciliation = "ConfigMap changed, triggering global reconciliation"
 
 func (s *stage) onePatch(t *testing.T) {
-	before := s.cycles(t)
-	s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: 0.7"})
-	s.eventually(t, "a cycle", func() bool { return s.cycles(t) > before })
-	time.Sleep(quiet)
-	if got := s.cycles(t) - before; got != 1 {
-		t.Errorf("%d cycles, want 1", got)
-	}
-	if writes := s.written(); len(writes) > 0 {
-		t.Errorf("%d writes, want none: %s", len(writes), writes[0])
-	}
-	said := s.log.with(globalReconciliation)
-	if len(said) != 1 || !strings.Contains(said[0], `"configMap":"`+thresholds+`"`) ||
-		!strings.Contains(said[0], fmt.Sprintf(`"totalVAs":%d`, fleetSize)) || !strings.Contains(said[0], `"trigger":"created"`) {
-		t.Errorf("log: %q", said)
+	for i, change := range []struct{ trigger, threshold string }{{"created", "0.6"}, {"updated", "0.7"}} {
+		before := s.cycles(t)
+		s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: " + change.threshold})
+		s.eventually(t, "a cycle", func() bool { return s.cycles(t) > before })
+		time.Sleep(quiet)
+		if got := s.cycles(t) - before; got != 1 {
+			t.Errorf("%s: %d cycles, want 1", change.trigger, got)
+		}
+		if writes := s.written(); len(writes) > 0 {
+			t.Errorf("%s: %d writes, want none: %s", change.trigger, len(writes), writes[0])
+		}
+		said := s.log.with(globalReconciliation)
+		if len(said) != i+1 || !strings.Contains(said[i], `"configMap":"`+thresholds+`"`) ||
+			!strings.Contains(said[i], fmt.Sprintf(`"totalVAs":%d`, fleetSize)) || !strings.Contains(said[i], `"trigger":"`+change.trigger+`"`) {
+			t.Errorf("log: %q", said)
+		}
 	}
 }
 

@@ -17,12 +17,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -79,8 +78,9 @@ func (l *lab) policies() policies {
 	return policies{store: l.store, classes: func(scaling.ModelKey) []config.ClassRef { return nil }}
 }
 
-func (l *lab) analyze(s scaling.Snapshot) scaling.Analysis {
-	return enginesaturation.Analyzer(func(m scaling.ModelKey) saturation.Policy { return l.store.Snapshot().Policy(m).Saturation })(s)
+// analyze analyzes a model as its settings say.
+func (l *lab) analyze(last scaling.Record, s scaling.Snapshot) scaling.Analysis {
+	return watch.By(func(m scaling.ModelKey) model.Settings { return l.policies().decides(m).Settings })(last, s)
 }
 
 // configure applies a ConfigMap of the system namespace, as pairs, or deletes it
@@ -192,7 +192,7 @@ func lowest(_ *testing.T, l *lab) any {
 // signal returns what an analysis wants of a model whose replicas are half full
 // and queue nothing.
 func signal(t *testing.T, l *lab) any {
-	return l.analyze(l.meter.Collect(t.Context(), l.fleet)[0]).Signal.String()
+	return l.analyze(scaling.Record{}, l.meter.Collect(t.Context(), l.fleet)[0]).Signal.String()
 }
 
 // path returns the replicas decided on in minutes 0 to 4, if to are wanted and
@@ -207,7 +207,7 @@ func path(from, to int) func(t *testing.T, l *lab) any {
 			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: from, Ready: from}
 			in := constrain.Input{
 				Now: l.fleet.At.Add(time.Duration(minute) * time.Minute), Variants: map[scaling.VariantKey]scaling.Variant{v.Key: v}, History: history,
-				Policies: map[scaling.ModelKey]constrain.Policy{v.Model: pacing(l.store.Snapshot().Policy(v.Model))},
+				Policies: map[scaling.ModelKey]constrain.Policy{v.Model: l.policies().decides(v.Model).Pacing},
 			}
 			d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: from}.Then(scaling.StageOptimize, to, scaling.ReasonSaturated, "it is wanted")
 			d = constrain.Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
@@ -287,12 +287,10 @@ func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
 }
 
 // later are the keys of which nothing goes by yet: what they are for (scale to
-// zero, limited mode, token capacity, other engines) is not there.
+// zero) is not there.
 var later = map[config.Kind][]string{
-	config.KindSettings:    {"WVA_SCALE_TO_ZERO", "WVA_LIMITED_MODE"},
-	config.KindSaturation:  {"enableLimiter", "analyzerName", "scaleUpThreshold", "scaleDownBoundary", "engine"},
+	config.KindSettings:    {"WVA_SCALE_TO_ZERO"},
 	config.KindScaleToZero: {"modelID", "namespace", "enableScaleToZero", "retentionPeriod"},
-	config.KindQuota:       {"namespaceQuotas", "default", "exclude"},
 }
 
 // elsewhere are the keys whose effect another test of this package sees.
@@ -305,6 +303,9 @@ var elsewhere = map[config.Kind][]string{
 func TestEveryDocumentedKeyHasAnEffectThatIsTestedOrNoneYet(t *testing.T) {
 	known := map[config.Kind][]string{}
 	for _, tt := range effects {
+		known[tt.in] = append(known[tt.in], tt.key)
+	}
+	for _, tt := range engineEffects {
 		known[tt.in] = append(known[tt.in], tt.key)
 	}
 	for _, tt := range objectiveEffects {
@@ -340,7 +341,7 @@ func TestAnEntryChangesTheModelsThatItIsFor(t *testing.T) {
 			"others", "namespace: elsewhere\nkvCacheThreshold: 0.55")
 		var got []string
 		for _, s := range l.meter.Collect(t.Context(), l.fleet) {
-			got = append(got, s.Model.ID+" "+l.analyze(s).Signal.String())
+			got = append(got, s.Model.ID+" "+l.analyze(scaling.Record{}, s).Signal.String())
 		}
 		if diff := cmp.Diff([]string{"m000 grow", "m001 steady", "m002 steady"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

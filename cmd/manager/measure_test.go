@@ -22,12 +22,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -97,7 +96,7 @@ func TestACycleAsksNothingWhereBackgroundFetchingHas(t *testing.T) {
 		defer cancel()
 		start := newFetching(func() *config.Operator { return b.operator }, nobody(), &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Memory: ledger.New(),
-			Analyze: enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return saturation.Default() }),
+			Analyze: watch.By(func(scaling.ModelKey) model.Settings { return model.Default() }),
 		}).run(logr.Discard())
 		if !start.NeedLeaderElection() {
 			t.Error("a manager that does not lead asks the source")

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -76,6 +81,38 @@ func metricsOptions(o *config.Operator, debug map[string]http.Handler) metricsse
 	}
 	return options
 }
+
+// checkMetricsCertificate refuses a certificate that cannot be served: the
+// metrics server would make one of its own, which no client trusts, and say
+// nothing.
+func checkMetricsCertificate(o *config.Operator) error {
+	if !o.MetricsSecure || o.MetricsCertPath == "" {
+		return nil
+	}
+	if _, err := tls.LoadX509KeyPair(filepath.Join(o.MetricsCertPath, o.MetricsCertName), filepath.Join(o.MetricsCertPath, o.MetricsCertKey)); err != nil {
+		return &config.FieldError{
+			Key: "METRICS_CERT_PATH", Value: o.MetricsCertPath,
+			Want: fmt.Sprintf("a folder with the certificate %s and its key %s (%s)", o.MetricsCertName, o.MetricsCertKey, err),
+		}
+	}
+	return nil
+}
+
+// synced says that a manager is ready once its caches hold the cluster: until
+// then, or for ever where a permission is missing, it makes no cycle.
+func synced(caches interface{ WaitForCacheSync(context.Context) bool }) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), syncPatience)
+		defer cancel()
+		if !caches.WaitForCacheSync(ctx) {
+			return errors.New("what the manager watches has not been listed yet: see its log for what the API server refuses")
+		}
+		return nil
+	}
+}
+
+// syncPatience is how long a probe waits for the caches; a kubelet waits 1s.
+const syncPatience = 500 * time.Millisecond
 
 // eventSource is who tells events.
 const eventSource = "workload-variant-autoscaler"

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -31,6 +35,53 @@ func TestCacheServesWhatTheManagerServes(t *testing.T) {
 			t.Errorf("VariantAutoscalings are restricted to %v", by.Label)
 		}
 	}
+}
+
+func TestACertificateThatCannotBeServedIsRefused(t *testing.T) {
+	here := t.TempDir()
+	tests := []struct {
+		name string
+		o    config.Operator
+		want string // of the error; "" is none
+	}{
+		{"none", config.Operator{MetricsSecure: true}, ""},
+		{"not served at all", config.Operator{MetricsCertPath: here}, ""},
+		{
+			"not there",
+			config.Operator{MetricsSecure: true, MetricsCertPath: here, MetricsCertName: "tls.crt", MetricsCertKey: "tls.key"},
+			"METRICS_CERT_PATH: \"" + here + "\" is not accepted: want a folder with the certificate tls.crt and its key tls.key",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := checkMetricsCertificate(&tt.o)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// caches is a cache that is filled, or is not.
+type caches bool
+
+func (c caches) WaitForCacheSync(ctx context.Context) bool {
+	if !c {
+		<-ctx.Done()
+	}
+	return bool(c)
+}
+
+func TestAManagerIsReadyOnceItsCachesHoldTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		probe := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody)
+		if err := synced(caches(true))(probe); err != nil {
+			t.Errorf("with its caches filled: %v", err)
+		}
+		if err := synced(caches(false))(probe); err == nil {
+			t.Error("ready although nothing has been listed")
+		}
+	})
 }
 
 func TestDebugPathsAreServedBehindTheSameDoorAsMetrics(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
@@ -23,6 +24,14 @@ type policies struct {
 // of returns the policy of a model, with nothing left to look up.
 func (p policies) of(m scaling.ModelKey) config.Policy {
 	return p.store.Snapshot().Policy(m, p.classes(m)...)
+}
+
+// decides returns how a model is decided.
+func (p policies) decides(m scaling.ModelKey) cycle.Policy { return cycle.Configured(p.of(m)) }
+
+// quotas returns the accelerators that namespaces own.
+func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
+	return p.store.Snapshot().Quotas(variants)
 }
 
 // hasObjective reports whether requests of a model should meet a latency.

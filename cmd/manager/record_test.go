@@ -13,30 +13,25 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestARecordHoldsTheThresholdsThatWereUsed changes the configuration between
-// the analysis and the record of a cycle.
-func TestARecordHoldsTheThresholdsThatWereUsed(t *testing.T) {
+// TestARecordHoldsTheSettingsThatWereUsed decides by other thresholds in each
+// cycle.
+func TestARecordHoldsTheSettingsThatWereUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cycles.jsonl")
-	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
-	inForce := saturation.Default()
-	r, err := newRecording(config.Recording{File: path, MaxBytes: 1 << 20}, logr.Discard(), metrics.New(prometheus.NewRegistry(), clock.RealClock{}, metrics.Options{}),
-		func(scaling.ModelKey) saturation.Policy { return inForce })
+	of := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	r, err := newRecording(config.Recording{File: path, MaxBytes: 1 << 20}, logr.Discard(), metrics.New(prometheus.NewRegistry(), clock.RealClock{}, metrics.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cycle.Cycle{}
-	r.of(c)
 	for n := range 2 {
-		inForce.KVCacheThreshold = 0.5 + float64(n)/10
-		c.Analyze(scaling.Snapshot{Model: model})
-		inForce.KVCacheThreshold = 0.9
-		c.Archive.Keep(cycle.Decided{Case: cycle.Case{Now: time.Unix(int64(1+n), 0)}})
+		settings := model.Default()
+		settings.Spare.KVCacheThreshold = 0.5 + float64(n)/10
+		r.Keep(cycle.Decided{Setup: cycle.Setup{Models: map[scaling.ModelKey]model.Settings{of: settings}}, Case: cycle.Case{Now: time.Unix(int64(1+n), 0)}})
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -53,7 +48,7 @@ func TestARecordHoldsTheThresholdsThatWereUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, c.Thresholds(model).KVCacheThreshold)
+		got = append(got, c.Configuration[of].Saturation.KVCacheThreshold)
 	}
 	if len(got) != 2 || got[0] != 0.5 || got[1] != 0.6 {
 		t.Errorf("recorded KV cache thresholds %v, want 0.5 and 0.6", got)
@@ -63,7 +58,7 @@ func TestARecordHoldsTheThresholdsThatWereUsed(t *testing.T) {
 func TestALostRecordIsCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	r, err := newRecording(config.Recording{File: filepath.Join(t.TempDir(), "cycles.jsonl"), MaxBytes: 1 << 20}, logr.Discard(),
-		metrics.New(reg, clock.RealClock{}, metrics.Options{}), nil)
+		metrics.New(reg, clock.RealClock{}, metrics.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +83,7 @@ func TestALostRecordIsCounted(t *testing.T) {
 }
 
 func TestAFileThatCannotBeOpenedKeepsTheManagerFromStarting(t *testing.T) {
-	_, err := newRecording(config.Recording{File: t.TempDir(), MaxBytes: 1 << 20}, logr.Discard(), nil, nil)
+	_, err := newRecording(config.Recording{File: t.TempDir(), MaxBytes: 1 << 20}, logr.Discard(), nil)
 	if err == nil {
 		t.Error("a folder was taken for a file")
 	}

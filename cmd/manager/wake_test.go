@@ -14,11 +14,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -52,9 +51,9 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 	b := newBench(t, "--global-opt-interval=1h")
 	book := ledger.New()
 	measure := newCollector(b.measuring)
-	analyze := enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return saturation.Default() })
+	analyze := watch.By(func(scaling.ModelKey) model.Settings { return model.Default() })
 	exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return b.operator.Interval })
-	pass := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Recorder: book, Actuator: b}
+	pass := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: b, Collector: measure, Recorder: book, Actuator: b}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	b.operator.Executor = mode.String()

@@ -140,7 +140,7 @@ func (c variantCheck) crossCheck(va *v1alpha1.VariantAutoscaling, add func(sever
 	if err != nil {
 		add(config.Refused, "spec.variantCost", err.Error())
 	}
-	if c.given[config.KindUnitCosts] && accelerator != "" && source == config.CostByDefault {
+	if c.given[config.KindUnitCosts] && accelerator != "" && source == scaling.CostDefault {
 		add(config.Doubtful, "spec.accelerator", fmt.Sprintf("%q has no unit cost, and variantCost is not set: a replica costs the default, %g", accelerator, config.DefaultCost))
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -107,7 +108,8 @@ func (f decideFlags) read(stdin io.Reader) ([]byte, error) {
 
 // decideAgain decides what a record holds, as the manager does.
 func decideAgain(c record.Cycle) cycle.Verdict {
-	return cycle.Decide(cycle.FromRecord(c), enginesaturation.Analyzer(c.Thresholds))
+	setup, from := cycle.FromRecord(c)
+	return setup.Decide(from)
 }
 
 // printVerdict writes the plan as a table, then the reasons of each variant.
@@ -124,7 +126,7 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict) error {
 	if err := table.Write(w); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nNo decision depends on scalers and objectives; the file does not hold them, and what follows does not know them.")
+	fmt.Fprintln(w, "\nNo decision depends on scalers; the file does not hold them, and what follows does not know them.")
 	for _, s := range c.Snapshots {
 		for _, v := range s.Variants {
 			if _, err := fmt.Fprintf(w, "\n%s", explain.Report(explanation(c, verdict, s, v), c.Now)); err != nil {
@@ -139,11 +141,13 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict) error {
 func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v scaling.Variant) explain.Explanation {
 	e := explain.Explanation{
 		Cycle: cmp.Or(c.Cycle, "-"), At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: verdict.History[v.Key], Snapshot: s,
+		Objective: objective(c.Configuration[s.Model]),
 	}
-	for _, a := range verdict.Analyses {
-		if a.Model == s.Model {
-			e.Analysis = a
-		}
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
+		e.Analysis = verdict.Analyses[i] // of several, the first decided
+	}
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == modelanalyzer.Name }); i >= 0 {
+		e.Sizing = verdict.Analyses[i]
 	}
 	for _, d := range verdict.Plan.Decisions {
 		if d.Model == s.Model {
@@ -157,4 +161,13 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 		}
 	}
 	return e
+}
+
+// objective is what requests of a model were to meet.
+func objective(p record.Policy) explain.Objective {
+	o := explain.Objective{Objective: p.Objective}
+	if o.Set() {
+		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile
+	}
+	return o
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
@@ -22,6 +23,7 @@ type simulateFlags struct {
 	inputTokens, outputTokens int
 	peak                      float64
 	take                      time.Duration
+	store                     simulateStore
 
 	scenario           string
 	profile            string
@@ -47,7 +49,7 @@ type simulateFlags struct {
 func newSimulateCommand() *cobra.Command {
 	var f simulateFlags
 	command := &cobra.Command{
-		Use:   "simulate --workload FILE|GENERATOR",
+		Use:   "simulate --workload FILE|GENERATOR | --from-prometheus URL",
 		Short: "Run a workload against policies in virtual time: attainment, latencies and cost of each",
 		Long: `Simulate runs a workload against a simulated fleet under each policy, in virtual
 time: no cluster and no GPU. It tells what each would have attained and cost.
@@ -59,6 +61,8 @@ published, or a curve of rates with the columns window_start_s, requests_per_s.
 A generator is a list of segments with rates in requests/s:
   constant(8,60s)  ramp(0.5->8,60s)  step(1->8,20s,60s)  sine(1->8,30s,120s)
   onoff(4,5m,10m,1h)  flash(1->20,2m,45s,10m)  gamma(8,60s,cv=3)
+With --from-prometheus it is what your Prometheus recorded of a model; secrets are
+taken from PROMETHEUS_BEARER_TOKEN or PROMETHEUS_PASSWORD.
 
 Without further flags, this project's default policy runs one variant of an 8B
 model. A scenario file describes several models, variants and a stock of nodes.
@@ -68,6 +72,7 @@ finished, 2 for bad usage.`,
 		Example: `  wva simulate --workload 'sine(1->12,1h,4h)'
   wva simulate --workload azure.csv --policy saturation --policy hpa-queue:target=3 --policy kpa
   wva simulate --workload azure.csv --scenario fleet.yaml --policy all --tune -o csv
+  wva simulate --from-prometheus https://prometheus:9090 --model meta/llama-3.1-8b --from 24h
   wva simulate --list-policies`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -89,6 +94,8 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.outputTokens, "output-tokens", 338, "mean length of generated answers, tokens")
 	flags.Float64Var(&f.peak, "peak", 0, "scale a curve of rates to this highest rate, requests/s; 0 leaves it alone")
 	flags.DurationVar(&f.take, "take", 0, "of a curve of rates, so much from its start; 0 takes all")
+
+	f.store.register(flags)
 
 	flags.StringVar(&f.scenario, "scenario", "", "YAML `file` with models, variants and nodes, instead of the flags below")
 	flags.StringVar(&f.profile, "profile", "", "what a replica can do: a JSON or YAML `file`, or the name of a built-in profile (default "+defaultProfile+")")
@@ -121,8 +128,23 @@ func (f *simulateFlags) run(command *cobra.Command) error {
 		return listPolicies(command.OutOrStdout(), f.output)
 	}
 	plan, err := f.plan(command.Flags().Changed)
+	if err == nil && f.store.url == "" {
+		plan.Scenarios[0].Workload, err = f.source(command.Flags().Changed)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if f.store.url != "" {
+		notes := command.ErrOrStderr()
+		if f.quiet {
+			notes = io.Discard
+		}
+		if plan.Scenarios[0].Workload, err = f.store.source(command.Context(), clock.RealClock{}.Now(), notes); err != nil {
+			return err
+		}
+	}
+	if err := f.canReport(); err != nil {
+		return err
 	}
 	options := lab.Options{Workers: f.workers}
 	finish := func() {}
@@ -165,6 +187,22 @@ func (f *simulateFlags) print(w io.Writer, r lab.Results) error {
 	default:
 		return simulateTable(w, r)
 	}
+}
+
+// canReport finds out before the simulation whether a report can be written after
+// it. One that is there already stays as it is until then.
+func (f *simulateFlags) canReport() error {
+	if f.report == "" {
+		return nil
+	}
+	file, err := os.OpenFile(f.report, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("%w: --report: %w", errUsage, err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("--report: %w", err)
+	}
+	return nil
 }
 
 // writeReport writes the HTML report, if one was asked for.

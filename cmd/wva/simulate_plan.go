@@ -19,20 +19,16 @@ import (
 // defaultProfile is the built-in profile of a simulation.
 const defaultProfile = "llama-8b-l40s"
 
-// plan returns what the flags ask for; changed tells which were given.
+// plan returns what the flags ask for, but for the workload; changed tells which
+// were given.
 func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	if err := f.check(changed); err != nil {
-		return lab.Plan{}, err
-	}
-	source, err := f.source(changed)
-	if err != nil {
 		return lab.Plan{}, err
 	}
 	scenario, err := f.fleet()
 	if err != nil {
 		return lab.Plan{}, err
 	}
-	scenario.Workload = source
 	choices, err := lab.ReadChoices(f.names())
 	if err != nil {
 		return lab.Plan{}, fmt.Errorf("--policy: %w", err)
@@ -64,9 +60,12 @@ func (f *simulateFlags) names() []string {
 
 // check reports what is wrong with the flags by themselves.
 func (f *simulateFlags) check(changed func(name string) bool) error {
+	if err := f.store.check(changed); err != nil {
+		return err
+	}
 	switch {
-	case f.workload == "":
-		return errors.New("--workload is missing: want a file, or a generator such as 'sine(1->12,1h,4h)'")
+	case f.workload == "" && f.store.url == "":
+		return errors.New("--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL")
 	case f.workload == "-":
 		return errors.New("--workload -: standard input can be read only once, and every policy reads the workload again; want a file")
 	case !slices.Contains([]string{"table", "json", "csv"}, f.output):

@@ -168,9 +168,13 @@ func simulateSpread(factor float64, decimals int, s lab.Spread) string {
 
 // simulateNotes says what the table does not: errors, and who is on top.
 func simulateNotes(w io.Writer, s lab.ScenarioResults) {
+	if s.TooLong > 0 {
+		fmt.Fprintf(w, "\n%d of the requests (%.1f %%) are longer than a replica's KV cache or maxModelLen: FAILED under every policy.\n",
+			s.TooLong, 100*float64(s.TooLong)/float64(s.Requests))
+	}
 	for _, row := range s.Rows {
 		if row.Error != "" {
-			fmt.Fprintf(w, "\n%s: only %d runs finished: %s\n", row.Policy, len(row.Runs), row.Error)
+			fmt.Fprintf(w, "\n%s finished with %d of the seeds only: %s\n", row.Policy, len(row.Runs), row.Error)
 		}
 	}
 	if len(s.Rows) < 2 && s.Clairvoyant == nil {

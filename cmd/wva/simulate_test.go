@@ -97,6 +97,22 @@ models:
 	}
 }
 
+func TestSimulateBeginsWithWhatTheStockHasRoomFor(t *testing.T) {
+	_, _, err := simulate(t, "--workload", "constant(20,10m)", "--stock", "2", "--seed", "1", "--quiet")
+	if err != nil {
+		t.Errorf("a load for more replicas than there is stock: %v", err)
+	}
+}
+
+func TestSimulateSaysWhatNoReplicaHasRoomFor(t *testing.T) {
+	trace := simulateFile(t, "long.csv", "arrival_s,input_tokens,output_tokens\n0,100,10\n1,100,10\n2,9000,10\n3,100,10\n")
+	profile := simulateFile(t, "p.json", `{"name": "p", "accelerator": "X", "alphaMS": 9, "betaMS": 3, "deltaMS": 0.5, "kvCacheTokens": 8000}`)
+	stdout, _, err := simulate(t, "--workload", trace, "--profile", profile, "--seed", "1", "--quiet")
+	if want := "1 of the requests (25.0 %) are longer than a replica's KV cache"; err != nil || !strings.Contains(stdout, want) {
+		t.Errorf("%v, no %q in\n%s", err, want, stdout)
+	}
+}
+
 func TestSimulateListsPolicies(t *testing.T) {
 	stdout, _, err := simulate(t, "--list-policies")
 	if err != nil {
@@ -147,7 +163,7 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 		{"KV cache below a block", with("--profile", profile("8")), true, []string{"p.json, line 2: kvCacheTokens: found 8, want an integer in [16,"}},
 		{"KV cache below a request", with("--profile", profile("64")), false, []string{"profile p: kvCacheTokens is 64", "one mean request of 100 input and 10 output tokens: want 110 or more"}},
 		{"no such profile", with("--profile", "h200"), true, []string{"no file h200", "llama-8b-l40s"}},
-		{"unknown policy", with("--policy", "magic"), true, []string{`--policy: policy "magic" is not known: want one of saturation, static`}},
+		{"unknown policy", with("--policy", "magic"), true, []string{`--policy: policy "magic" is not known: want one of saturation, `}},
 		{"unknown parameter", with("--policy", "kpa:target-utilization=1"), true, []string{`--policy: policy kpa has no parameter "target-utilization": want one of utilization`}},
 		{"parameter out of range", with("--policy", "hpa-kv:target=-1"), true, []string{"policy hpa-kv: parameter target: found -1, want a number from"}},
 		{"policy twice", with("--policy", "kpa", "--policy", "kpa"), false, []string{"policy kpa is there twice"}},
@@ -159,6 +175,8 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 		{"format", with("-o", "xml"), true, []string{`--output "xml", want table, json or csv`}},
 		{"routing", with("--routing", "fast"), true, []string{"round-robin, least-loaded or kv-aware"}},
 		{"negative objective", with("--slo-ttft", "-1s"), true, []string{"--slo-ttft -1s", "want 0 or more"}},
+		{"a report nowhere", with("--report", filepath.Join(t.TempDir(), "none", "r.html")), true, []string{"--report: ", "no such file"}},
+		{"less stock than the least", with("--stock", "0"), false, []string{"at most 0, what the nodes with L40S have room for"}},
 		{"arguments", []string{"trace.csv"}, true, []string{"simulate takes no arguments"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

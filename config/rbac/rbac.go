@@ -1,12 +1,13 @@
-// Package rbac holds the manager's ClusterRole for Go programs that install it.
-// The YAML is generated from the markers in internal/controller by make
-// generate.
+// Package rbac holds the manager's roles for Go programs that install them. The
+// YAML is generated from the markers in internal/controller by make generate.
 package rbac
 
 import _ "embed"
 
 //go:embed role.yaml
-var managerRole string
+var managerRoles string
 
-// ManagerRole returns the ClusterRole as one YAML document.
-func ManagerRole() []byte { return []byte(managerRole) }
+// ManagerRoles returns, as YAML documents in this order, the ClusterRole of the
+// manager, the ClusterRole that reads nodes, which only limited mode needs, and
+// the Role for the leases of the manager's own namespace.
+func ManagerRoles() []byte { return []byte(managerRoles) }

@@ -37,6 +37,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"setting in a mapping", system(settingsMap, "config.yaml", "LOG_LEVEL: {a: b}"), `config.yaml, LOG_LEVEL: "a mapping" is not accepted: want text, a number, true or false`},
 		{"headers", system(settingsMap, "PROMETHEUS_HEADERS", "a"), "PROMETHEUS_HEADERS: \"(hidden)\" is not accepted: want Name=value pairs"},
 		{"URL", system(settingsMap, "PROMETHEUS_BASE_URL", "ftp://p"), `PROMETHEUS_BASE_URL: "ftp://p" is not accepted: want a URL such as`},
+		{"URL with a password", system(settingsMap, "PROMETHEUS_BASE_URL", "ftp://u:swordfish@p"), `PROMETHEUS_BASE_URL: "ftp://u:xxxxx@p" is not accepted`},
 		{"stale threshold", system(settingsMap, "PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD", "2m"), "doubtful ConfigMap wva-system/" + settingsMap + ", PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD: \"2m0s\" has no effect"},
 
 		{"same model twice, at zero", system(zeroMap, "model.a", "modelID: x", "model.b", "model_id: x"), "model.b: is for the same models as model.a"},

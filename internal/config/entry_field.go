@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,8 +43,18 @@ func (f field[T]) shown(raw any) string {
 	if f.secret {
 		return "(hidden)"
 	}
+	if text, ok := raw.(plainText); ok {
+		raw = plainText(withoutPassword(string(text)))
+	}
 	return show(raw)
 }
+
+// password is that of a URL, and what stands before it.
+var password = regexp.MustCompile(`(://[^/?#:@]*):[^/?#]*@`)
+
+// withoutPassword hides the password of a URL, whether or not it is one that can
+// be read.
+func withoutPassword(text string) string { return password.ReplaceAllString(text, "$1:xxxxx@") }
 
 // plainText is the value of a key that has no YAML around it: everything is text
 // there, so numbers and booleans are read from it.

@@ -2,7 +2,7 @@ package config
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +18,7 @@ func processKeys() []string {
 	return []string{
 		"ALLOW_INSECURE_PROMETHEUS", "CONFIG_FILE", "CONFIG_MAP_NAME", "CONTROLLER_INSTANCE", "ENABLE_HTTP2",
 		"EPP_BEARER_TOKEN", "EPP_METRIC_READER_BEARER_TOKEN", "EPP_PORT", "EPP_SELECTOR", "EPP_TOKEN_PATH",
-		"EXTERNAL_METRICS_BIND_ADDRESS", "EXTERNAL_METRICS_CERT_PATH", "HEALTH_PROBE_BIND_ADDRESS",
+		"EXTERNAL_METRICS_BIND_ADDRESS", "EXTERNAL_METRICS_CERT_PATH", "GPU_VENDORS", "HEALTH_PROBE_BIND_ADDRESS",
 		"LEADER_ELECT", "LEADER_ELECTION_ID", "LEADER_ELECTION_LEASE_DURATION", "LEADER_ELECTION_RENEW_DEADLINE",
 		"LEADER_ELECTION_RETRY_PERIOD", "LEGACY_METRIC_NAMES", "METRICS_BIND_ADDRESS", "METRICS_CERT_KEY",
 		"METRICS_CERT_NAME", "METRICS_CERT_PATH", "METRICS_SECURE", "POD_NAMESPACE", "POOL_GROUP",
@@ -59,7 +59,12 @@ func newSettingsReader(explicit Explicit, allowInsecure bool) (*settingsReader, 
 	}
 	for _, rule := range settingRules(allowInsecure) {
 		for _, key := range rule.keys {
-			if v, ok := r.explicit[key]; ok && rule.broken(r.settings()) {
+			v, ok := r.explicit[key]
+			switch {
+			case !ok || !rule.broken(r.settings()):
+			case rule.want == httpsRequired:
+				return nil, errors.New(insecure(renderValue(v)))
+			default:
 				return nil, &FieldError{Key: key, Value: renderValue(v), Want: rule.want}
 			}
 		}
@@ -182,7 +187,7 @@ func (r *settingsReader) enforce(out, last values, f *findings) {
 			known := r.fields[slices.IndexFunc(r.fields, func(k field[Settings]) bool { return k.Name == key })]
 			found := Finding{Severity: Refused, Key: key, Value: known.shown(plainText(renderValue(out[key]))), Want: rule.want}
 			if rule.want == httpsRequired {
-				found.Problem, found.Want = fmt.Sprintf("%s: %s", httpsRequired, out[key]), ""
+				found.Problem, found.Want = insecure(renderValue(out[key])), ""
 			}
 			delete(out, key)
 			found.InForce = r.keep(known, out, last)

@@ -92,3 +92,6 @@ func settingRules(allowInsecure bool) []rule {
 
 // httpsRequired is the published text for a URL without https.
 const httpsRequired = "HTTPS is required - URL must use https:// scheme"
+
+// insecure says that of a URL, without the password that it may hold.
+func insecure(address string) string { return httpsRequired + ": " + withoutPassword(address) }

@@ -54,6 +54,7 @@ type Operator struct {
 	Prometheus Prometheus
 	Collector  Collector
 	Recording  Recording
+	Inventory  Inventory
 
 	// ConfigFile is the file that settings were read from, "" for none.
 	ConfigFile string
@@ -229,10 +230,16 @@ func (o *Operator) validate(required bool) error {
 		return fmt.Errorf("leader election: want lease duration (%s) > renew deadline (%s) > retry period (%s)",
 			o.LeaseDuration, o.LeaseRenewDeadline, o.LeaseRetryPeriod)
 	}
+	if err := o.validateScope(); err != nil {
+		return err
+	}
 	if err := o.Collector.validate(); err != nil {
 		return err
 	}
 	if err := o.Recording.validate(); err != nil {
+		return err
+	}
+	if err := o.Inventory.validate(); err != nil {
 		return err
 	}
 	if err := o.Prometheus.validate(required); err != nil {

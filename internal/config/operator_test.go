@@ -117,6 +117,9 @@ func TestWhatIsInvalidIsRefusedWithWhatIsAccepted(t *testing.T) {
 		{"a flag that is no number", nil, []string{"--epp-port=few"}, []string{"epp-port", `"few"`, "want a whole number"}},
 		{"unknown flag", nil, []string{"--nonsense"}, []string{"nonsense"}},
 		{"stray argument", nil, []string{"stray"}, []string{`"stray"`}},
+		{"namespace that none can be", map[string]string{"WATCH_NAMESPACE": "a,b"}, nil, []string{"WATCH_NAMESPACE", `"a,b"`, "the name of one namespace"}},
+		{"system namespace that none can be", nil, []string{"--pod-namespace=Sys"}, []string{"POD_NAMESPACE", `"Sys"`, "the name of one namespace"}},
+		{"instance that no label can be", map[string]string{"CONTROLLER_INSTANCE": "team/a"}, nil, []string{"CONTROLLER_INSTANCE", `"team/a"`, "the value of a label"}},
 		{"a lease that cannot be kept", map[string]string{"LEADER_ELECT": "true", "LEADER_ELECTION_LEASE_DURATION": "10s"}, nil, []string{"lease duration (10s)", "renew deadline (50s)"}},
 	}
 	for _, tt := range tests {

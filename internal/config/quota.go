@@ -1,8 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Unlimited is a quota without a limit.
@@ -31,6 +35,32 @@ func (q quotas) of(namespace, accelerator string) int {
 		return n
 	}
 	return Unlimited
+}
+
+// Quotas returns the accelerators that namespaces own: those that are listed, and
+// of every other namespace of the variants what it is given by default. What is
+// unlimited has none. They are sorted by namespace and accelerator.
+func (s *Snapshot) Quotas(variants []scaling.Variant) []scaling.Quota {
+	type holder struct{ namespace, accelerator string }
+	pairs := map[holder]bool{}
+	for namespace, counts := range s.system.quotas.Namespaces {
+		for accelerator := range counts {
+			pairs[holder{namespace, accelerator}] = true
+		}
+	}
+	for _, v := range variants {
+		pairs[holder{v.Key.Namespace, v.Accelerator}] = true
+	}
+	var out []scaling.Quota
+	for h := range pairs {
+		if n := s.Quota(h.namespace, h.accelerator); n != Unlimited {
+			out = append(out, scaling.Quota{Namespace: h.namespace, Accelerator: h.accelerator, GPUs: n})
+		}
+	}
+	slices.SortFunc(out, func(a, b scaling.Quota) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Accelerator, b.Accelerator))
+	})
+	return out
 }
 
 // readQuotas returns the accepted content, with that of last in the place of

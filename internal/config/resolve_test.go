@@ -179,6 +179,8 @@ func TestSettingsThatContradictEachOtherAreTakenBack(t *testing.T) {
 		{"what is new is taken back", []string{c + "TTL", "4m"}, []string{c + "TTL", "4m", c + "UNAVAILABLE_THRESHOLD", "2m"}, "UNAVAILABLE_THRESHOLD: \"2m\"", func(s Settings) any { return s.Cache.UnavailableThreshold }, 5 * time.Minute},
 		{"reactive without background fetching", nil, []string{"WVA_EXECUTOR", "reactive", c + "FETCH_INTERVAL", "0"}, "WVA_EXECUTOR: \"reactive\" is not accepted", func(s Settings) any { return s.Executor }, ExecutorHybrid},
 		{"plain http", nil, []string{"PROMETHEUS_BASE_URL", "http://p:9090"}, "HTTPS is required - URL must use https:// scheme: http://p:9090", func(s Settings) any { return s.Prometheus.BaseURL }, ""},
+		{"plain http after a password", []string{"PROMETHEUS_BASE_URL", "https://u:secret@p"}, []string{"PROMETHEUS_BASE_URL", "http://p"}, "in force: the last good value https://u:xxxxx@p", func(s Settings) any { return s.Prometheus.BaseURL }, "https://u:secret@p"},
+		{"plain http with a password", nil, []string{"PROMETHEUS_BASE_URL", "http://u:secret@p"}, "HTTPS is required - URL must use https:// scheme: http://u:xxxxx@p", func(s Settings) any { return s.Prometheus.BaseURL }, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -285,18 +287,18 @@ func TestReplicaCostComesFromTheNearestSource(t *testing.T) {
 		name, namespace, variantCost, accelerator string
 		count                                     int
 		want                                      float64
-		source                                    CostSource
+		source                                    scaling.CostSource
 		fails                                     bool
 	}{
-		{"variant", "team", "12.5", "A100", 2, 12.5, CostOfVariant, false},
-		{"free variant", "team", "0", "A100", 2, 0, CostOfVariant, false},
-		{"10 counts as not set", "x", "10", "A100", 2, 80, CostOfAccelerator, false},
-		{"so does 10.0", "x", "10.0", "A100", 1, 40, CostOfAccelerator, false},
-		{"namespace", "team", "", "A100", 1, 30, CostOfAccelerator, false},
-		{"device, inherited", "team", "", "NVIDIA-A100", 1, 30, CostOfAccelerator, false},
-		{"unknown accelerator", "x", "", "H100", 4, 10, CostByDefault, false},
-		{"no accelerator", "x", "10", "", 0, 10, CostByDefault, false},
-		{"no number", "x", ".5", "A100", 1, 40, CostOfAccelerator, true},
+		{"variant", "team", "12.5", "A100", 2, 12.5, scaling.CostVariant, false},
+		{"free variant", "team", "0", "A100", 2, 0, scaling.CostVariant, false},
+		{"10 counts as not set", "x", "10", "A100", 2, 80, scaling.CostUnitCost, false},
+		{"so does 10.0", "x", "10.0", "A100", 1, 40, scaling.CostUnitCost, false},
+		{"namespace", "team", "", "A100", 1, 30, scaling.CostUnitCost, false},
+		{"device, inherited", "team", "", "NVIDIA-A100", 1, 30, scaling.CostUnitCost, false},
+		{"unknown accelerator", "x", "", "H100", 4, 10, scaling.CostDefault, false},
+		{"no accelerator", "x", "10", "", 0, 10, scaling.CostDefault, false},
+		{"no number", "x", ".5", "A100", 1, 40, scaling.CostUnitCost, true},
 	}
 	for _, tt := range tests {
 		got, source, err := s.ReplicaCost(tt.namespace, tt.variantCost, tt.accelerator, tt.count)

@@ -45,6 +45,7 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	o.Prometheus.define(d)
 	o.Collector.define(d)
 	o.Recording.define(d)
+	o.Inventory.define(d)
 
 	d.duration(&o.Interval, "global-opt-interval", time.Minute, "time between cycles, 1s to 1h")
 	d.text(&o.Executor, "executor", ExecutorHybrid, "when cycles run: hybrid (at the interval and on changes), polling (at the interval), reactive (on changes and what background fetching sees)")

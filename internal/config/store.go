@@ -33,7 +33,8 @@ type Store struct {
 }
 
 // NewStore returns a store whose snapshot holds the defaults and what is
-// explicit. Explicit values that cannot be read are an error, a *FieldError.
+// explicit. Explicit values that cannot be read are an error, a *FieldError; so
+// is a URL of Prometheus without https, in the published words.
 func NewStore(options StoreOptions) (*Store, error) {
 	if options.Names == nil {
 		options.Names = PublishedNames()

@@ -358,6 +358,10 @@ func TestExplicitValuesWinOverConfigMaps(t *testing.T) {
 	if _, err := NewStore(StoreOptions{Explicit: Places{{"a flag", File{"PROMETHEUS_METRICS_CACHE_TTL": "6m"}.Lookup}}}); err == nil || !strings.Contains(err.Error(), "not above PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD") {
 		t.Errorf("got %v, want an error that names the rule", err)
 	}
+	const http = "HTTPS is required - URL must use https:// scheme: http://u:xxxxx@p" // as it was published, and without the password
+	if _, err := NewStore(StoreOptions{Explicit: Places{{"a flag", File{"PROMETHEUS_BASE_URL": "http://u:secret@p"}.Lookup}}}); err == nil || !strings.HasSuffix(err.Error(), ": "+http) {
+		t.Errorf("plain http: got %v, want %s", err, http)
+	}
 	if _, err := NewStore(StoreOptions{Explicit: Places{{"a flag", File{"LOG_LEVEL": "loud"}.Lookup}}}); err == nil || !strings.Contains(err.Error(), `LOG_LEVEL: "loud" is not accepted: want one of debug`) {
 		t.Errorf("got %v, want an error", err)
 	}

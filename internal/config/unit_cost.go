@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -130,39 +129,4 @@ func unitCostOf(accelerator string, layers ...unitCosts) (UnitCost, bool) {
 		}
 	}
 	return UnitCost{}, false
-}
-
-// CostSource says where the cost of a replica comes from.
-type CostSource string
-
-// The sources of a cost, the nearest first.
-const (
-	CostOfVariant     CostSource = "variantCost"
-	CostOfAccelerator CostSource = "unit cost of the accelerator"
-	CostByDefault     CostSource = "default"
-)
-
-// DefaultCost is the cost of a replica of which nothing is said, in units per
-// hour. A variantCost of as much counts as not set.
-const DefaultCost = 10.0
-
-// ReplicaCost returns the cost of one replica per hour and where it comes from:
-// variantCost when set and not 10; else the unit cost times the accelerators of
-// one replica; else 10. A variantCost that is no decimal number is an error, and
-// the cost is then the one without it.
-func (s *Snapshot) ReplicaCost(namespace, variantCost, accelerator string, count int) (float64, CostSource, error) {
-	var err error
-	if variantCost != "" {
-		x, ok := cost(variantCost)
-		if ok && x != DefaultCost {
-			return x, CostOfVariant, nil
-		}
-		if !ok {
-			err = fmt.Errorf("costing a replica: %w", &FieldError{Key: "variantCost", Value: shorten(variantCost), Want: "a decimal number such as 10 or 2.5"})
-		}
-	}
-	if u, ok := s.UnitCost(namespace, accelerator); ok {
-		return u.Cost * float64(max(count, 1)), CostOfAccelerator, err
-	}
-	return DefaultCost, CostByDefault, err
 }

@@ -8,8 +8,8 @@ import (
 
 // zeroEntry is one accepted entry of KindScaleToZero.
 type zeroEntry struct {
-	Key    string
-	Fields values // enabled, retention
+	Namespace, ConfigMap, Key string
+	Fields                    values // enabled, retention
 }
 
 // zeros are the entries of one ConfigMap by what they are for; the scope without
@@ -85,7 +85,7 @@ func readZeros(of Source, system bool, last zeros) (zeros, []Finding) {
 		if system {
 			f.concerns.Namespace = scope.Namespace
 		}
-		out[scope] = zeroEntry{Key: key, Fields: readZeroFields(tree, last[scope].Fields, f)}
+		out[scope] = zeroEntry{Namespace: of.Namespace, ConfigMap: of.Name, Key: key, Fields: readZeroFields(tree, last[scope].Fields, f)}
 	}
 	return out, f.all()
 }

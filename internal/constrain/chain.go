@@ -12,6 +12,9 @@ type Input struct {
 	Variants map[scaling.VariantKey]scaling.Variant
 	Policies map[scaling.ModelKey]Policy // a model without one has the zero Policy
 	History  scaling.History             // before the plan
+	// Activity is what is remembered of each model, with what this cycle saw. A
+	// model without an entry is one of which nothing is known.
+	Activity map[scaling.ModelKey]scaling.Activity
 	Limits   Limits
 }
 
@@ -22,6 +25,7 @@ type Stage func(Input, scaling.Plan) scaling.Plan
 // Chain returns the stages in the order in which they apply.
 func Chain() []Stage {
 	return []Stage{
+		Retention, // whether any at all: what follows shapes a number of replicas
 		Bounds,    // the user's limits
 		Stabilize, // how fast; the limits are hard, so it never leaves them
 		Capacity,  // what there is: the last word, since nobody can run on nothing

@@ -2,8 +2,8 @@ package constrain
 
 import "time"
 
-// Policy is how fast the decisions of a model may change. The zero value sets
-// no limit.
+// Policy is how fast and how far the decisions of a model may change. The zero
+// value sets no limit.
 type Policy struct {
 	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
 	// have been wanted before it is made, >= 0; 0 is at once.
@@ -13,4 +13,6 @@ type Policy struct {
 	// adds to a variant or takes from it, >= 0; 0 is no limit.
 	MaxScaleUpStep   int `json:"maxScaleUpStep"`
 	MaxScaleDownStep int `json:"maxScaleDownStep"`
+	// Zero says whether the model may go to zero, and when.
+	Zero Zero `json:"zero,omitzero"`
 }

@@ -23,11 +23,13 @@ const remembered = time.Hour
 // Limited is only what adds replicas to those that run or takes some from those
 // that serve. A removal that is taken back, or an order that never arrived, is
 // not held up by the size of its step, and the former not by a period either. A
-// decision without an analysis is left alone: it only keeps what there is.
+// decision without an analysis is left alone: it only keeps what there is. So is
+// what Retention decided, or a wake-up from zero: the one has been waited for, and
+// with the other somebody waits.
 func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
-		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback {
+		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback && !unpaced(d) {
 			p := pace{Policy: in.Policies[d.Model], variant: v, standing: in.History.Standing(v), wants: Wants(in, d), now: in.Now}
 			d = p.limitStep(p.stabilize(d))
 		}
@@ -54,7 +56,7 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 	}
 	asked := d.Current
 	for _, s := range d.Steps {
-		if s.Stage != scaling.StageOptimize && s.Stage != scaling.StageBounds {
+		if s.Stage == scaling.StageStabilize || s.Stage == scaling.StageCapacity {
 			break
 		}
 		asked = s.To

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,6 +43,9 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 	case e.Variant.Paused:
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonPaused, explain.Paused(e))
 	case !e.Decision.Fallback:
+		if stable, moving := explain.Infeasible(e); stable != "" {
+			return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonOptimizationFailed, stable), moving)
+		}
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, explain.Optimized(e))
 	}
 	message := explain.FellBack(e)
@@ -48,6 +53,18 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 		message = before.Message
 	}
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFallbackUsed, message)
+}
+
+// kept returns a condition whose message ends with numbers that move. They are
+// those of the condition of a status that says the same, and only else those of now:
+// a status is written when its meaning changes.
+func kept(was v1alpha1.VariantAutoscalingStatus, c metav1.Condition, moving string) metav1.Condition {
+	before := meta.FindStatusCondition(was.Conditions, c.Type)
+	if before != nil && before.Reason == c.Reason && strings.HasPrefix(before.Message, c.Message) {
+		return condition(v1alpha1.ConditionType(c.Type), c.Status, v1alpha1.ConditionReason(c.Reason), before.Message)
+	}
+	c.Message += moving
+	return c
 }
 
 // fallbackOf returns the condition that says that a status holds a fallback, nil

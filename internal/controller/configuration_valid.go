@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -66,8 +67,27 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) m
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error())
 	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "":
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v.Variant, policy.Engine))
+	case policy.SizesToObjectives() && v.explained:
+		if c, found := contradicted(va.Status, v); found {
+			return c
+		}
 	}
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force.")
+}
+
+// contradicted returns that the profile of the variant and what is measured differ,
+// and false where they do not. While they cannot be compared, what was last found
+// stands.
+func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (metav1.Condition, bool) {
+	const kind = v1alpha1.ConditionConfigurationValid
+	if stable, moving := explain.Contradicted(v.Explanation); stable != "" {
+		return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), moving), true
+	}
+	before := meta.FindStatusCondition(was.Conditions, string(kind))
+	if v.Sizing.Compared || before == nil || before.Reason != string(v1alpha1.ReasonProfileContradicted) {
+		return metav1.Condition{}, false
+	}
+	return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, before.Message), true
 }
 
 // classProblems says why the service class that va names is not in force: because

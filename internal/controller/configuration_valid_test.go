@@ -84,7 +84,7 @@ func TestAnInvalidConfigurationDoesNotStandInTheWayOfReady(t *testing.T) {
 }
 
 func TestTheRoleAllowsEveryPublishedNameAndNoOther(t *testing.T) {
-	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRole()))).Read()
+	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRoles()))).Read()
 	if err != nil {
 		t.Fatal(err)
 	}

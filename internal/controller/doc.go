@@ -43,6 +43,8 @@
 //	                   False MetricsMissing         there is none
 //	OptimizationReady  False MetricsUnavailable     nothing was decided
 //	                   True  FallbackUsed           decided without an analysis
+//	                   False OptimizationFailed     no variant of the model can meet its
+//	                                                objectives; decided by saturation
 //	                   True  OptimizationSucceeded  decided by one
 //	ScalerFollowing    Unknown                      nothing was decided or read
 //	                   True or False                see below
@@ -55,6 +57,8 @@
 //	                   False ServiceClassMissing    nor the class that it names, or its
 //	                                                engine needs one and there is none
 //	                   False ProfileMissing         its engine needs a profile, likewise
+//	                   False ProfileContradicted    more than half off what is measured,
+//	                                                until that is found to be otherwise
 //	                   True  ConfigurationAccepted  else
 //	Ready              False, with the reason of the first of the first four that
 //	                   is not True; SuppressedDueToConflict for the suppressed

@@ -37,6 +37,7 @@ type order struct {
 	stood            scaling.Reason // what was reported before, "" for nothing
 	said             string         // the message of that
 	scalers          scaling.Scalers
+	podFailure       scaling.Trouble // why pods of the target are not created
 	now              time.Time
 }
 
@@ -63,7 +64,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	o := order{
 		target: v.Variant.Target, desired: v.Decision.Target(), current: v.Variant.Replicas.Current,
 		overdue: overdue(va.Status, v.Explanation), stood: overdueIn(va.Status), said: following(va.Status), scalers: v.scalers,
-		now: v.At,
+		podFailure: v.podFailure, now: v.At,
 	}
 	if since := v.Past.ProgressAt; !since.IsZero() {
 		o.waited = v.At.Sub(since)
@@ -89,8 +90,10 @@ func (o order) follow() (reason scaling.Reason, message string) {
 			return notMoving, explain.NotMoving(o.scalers, o.desired)
 		}
 	}
-	switch o.overdue {
-	case "", notMoving: // the target has what was decided on
+	switch {
+	case o.podless(): // it was given them, and cannot have the pods
+		return notMoving, explain.PodsRefused(o.target, o.podFailure)
+	case o.overdue == "", o.overdue == notMoving: // the target has what was decided on
 		return "", explain.Following()
 	default:
 		return o.overdue, explain.NotFollowing(o.overdue)
@@ -142,6 +145,12 @@ func (o order) direction(s scaling.Scaler) (string, scaling.ScalerRules) {
 // compute a number. A failed read or two mean nothing.
 func (o order) inactive(s scaling.Scaler) bool {
 	return s.Inactive.Reason != "" && (o.stood == notReading || o.now.Sub(s.Inactive.Since) >= scalerGrace)
+}
+
+// podless reports whether the target has said for long enough that its pods cannot
+// be created. A webhook that restarts means nothing.
+func (o order) podless() bool {
+	return o.podFailure.Reason != "" && (o.stood == notMoving || o.now.Sub(o.podFailure.Since) >= scalerGrace)
 }
 
 // allowance is how long a scaler without an obstacle may take for its next step.

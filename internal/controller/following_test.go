@@ -48,6 +48,9 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 	keda := func(s *scaling.Scaler) { s.Kind, s.Name = scaling.KindScaledObject, "s" }
 	paused := func(s *scaling.Scaler) { keda(s); s.Paused = true }
 	others := func(s *scaling.Scaler) { s.Others = true }
+	refused := func(since int) scaling.Trouble {
+		return scaling.Trouble{Reason: "FailedCreate", Message: "exceeded quota: q", Since: at(since)}
+	}
 	second := func(s *scaling.Scaler) { s.Name = "i" }
 	tests := map[string]struct {
 		o       order
@@ -100,6 +103,11 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 		"overdue, set back":                {order{desired: 2, current: 1, waited: 2 * minute, scalers: by(hpa(asks(2))), overdue: notMoving}, notMoving, "Check what else sets spec.replicas"},
 		"overdue, other metrics":           {order{desired: 1, current: 2, waited: 7 * minute, scalers: by(hpa(others)), overdue: notMoving}, notMoving, "other metrics, of which the highest counts"},
 		"on its way, pods without a node":  {order{desired: 3, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
+		"there, pods over a quota":         {order{desired: 2, current: 2, now: at(120), scalers: by(hpa()), podFailure: refused(60), overdue: scaling.ReasonPodsNotReady}, notMoving, "Deployment d has the replicas decided on and cannot create pods for them: FailedCreate: exceeded quota: q"},
+		"there, over a quota just now":     {order{desired: 2, current: 2, now: at(120), scalers: by(hpa()), podFailure: refused(61)}, "", "has the replicas"},
+		"there, over a quota before too":   {order{desired: 3, current: 3, now: at(120), scalers: by(hpa()), podFailure: refused(119), stood: notMoving}, notMoving, "exceeded quota"},
+		"there, over a quota no longer":    {order{desired: 2, current: 2, now: at(120), scalers: by(hpa()), stood: notMoving}, "", "has the replicas"},
+		"not there, and over a quota":      {order{desired: 4, current: 3, waited: minute, now: at(120), scalers: by(hpa(bounded(1, 3))), podFailure: refused(0)}, limited, "maxReplicas 3"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

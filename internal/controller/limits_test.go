@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -37,16 +38,20 @@ func TestTheStepNearestToTheDecisionLimitsIt(t *testing.T) {
 		decision scaling.Decision
 		want     scaling.Reason
 	}{
-		"no step":            {d, ""},
-		"free":               {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, ""), ""},
-		"raised to min":      {d.Then(scaling.StageBounds, 10, scaling.ReasonBelowMin, ""), ""},
-		"cut to max":         {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
-		"nobody can grow":    {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, ""), scaling.ReasonNoCandidate},
-		"both, bounds later": {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
+		"no step":                       {d, ""},
+		"free":                          {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, ""), ""},
+		"raised to min":                 {d.Then(scaling.StageBounds, 10, scaling.ReasonBelowMin, ""), ""},
+		"cut to max":                    {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
+		"nobody can grow":               {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, ""), scaling.ReasonNoCandidate},
+		"both, bounds later":            {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
+		"no accelerator is left":        {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonNoStock, ""), scaling.ReasonNoStock},
+		"the quota is used up":          {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonOverQuota, ""), scaling.ReasonOverQuota},
+		"nobody knows what is left":     {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonInventoryUnknown, ""), scaling.ReasonInventoryUnknown},
+		"what was borrowed is returned": {d.Then(scaling.StageCapacity, 7, scaling.ReasonReturned, ""), scaling.ReasonReturned},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, limited := limit(tt.decision); got.Reason != tt.want || limited != (tt.want != "") {
+			if got, limited := explain.Bound(tt.decision); got.Reason != tt.want || limited != (tt.want != "") {
 				t.Errorf("got %q, limited %t; want %q", got.Reason, limited, tt.want)
 			}
 		})

@@ -23,6 +23,7 @@ type view struct {
 	explain.Explanation
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
 	scalers    scaling.Scalers      // who else sets the replicas of its target
+	podFailure scaling.Trouble      // why pods of its target are not created
 	classes    []config.ClassRef    // that the variants of its model name
 	// configuration says whether what was configured is in force, nil if unknown.
 	configuration *metav1.Condition

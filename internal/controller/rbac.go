@@ -3,7 +3,8 @@ package controller
 // What the manager may do, for controller-gen. Reading is for informers, except
 // the scale subresource, which is read for kinds that have none. ConfigMaps are
 // those of the published names alone, each watched by itself; another name, by
-// CONFIG_MAP_NAME or SATURATION_CONFIG_MAP_NAME, is for its user to allow.
+// CONFIG_MAP_NAME or SATURATION_CONFIG_MAP_NAME, is for its user to allow. Nodes are
+// read in limited mode alone, by a role of their own.
 //
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings/status,verbs=get;update;patch
@@ -11,6 +12,7 @@ package controller
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=keda.sh,resources=scaledobjects,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods;namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch,roleName=workload-variant-autoscaler-node-reader-role
 // +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=accelerator-unit-costs;accelerator-unitcost;capacity-scaling-config;model-scale-to-zero-config;saturation-scaling-config;service-classes-config;serviceclass;variantautoscaling-config;workload-variant-autoscaler-variantautoscaling-config;wva-model-scale-to-zero-config;wva-quota-config;wva-saturation-scaling-config;wva-variantautoscaling-config,verbs=get;list;watch
 // +kubebuilder:rbac:groups="*",resources="*/scale",verbs=get
 // +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch

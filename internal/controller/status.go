@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -23,6 +24,11 @@ import (
 // retryConflict is when a status is tried again whose object changed under it:
 // by then the cache has the change.
 const retryConflict = 500 * time.Millisecond
+
+// How long an object waits after a write that failed: each time twice as long as
+// before. An API server that is down is not asked more often for each of a
+// thousand objects, and one that is back has what it missed within the longest.
+const retryFirst, retryLongest = time.Second, 15 * time.Second
 
 // Ledger remembers what was decided.
 type Ledger interface {
@@ -48,6 +54,9 @@ type Conflicts interface {
 type Scalers interface {
 	// Scalers returns who scales the target of a variant, as far as it is known.
 	Scalers(key scaling.VariantKey) scaling.Scalers
+	// PodFailure returns why pods of the target of a variant are not created, the
+	// zero value where nobody says that they are not.
+	PodFailure(key scaling.VariantKey) scaling.Trouble
 }
 
 // Objects reads and writes VariantAutoscalings.
@@ -99,11 +108,17 @@ func NewStatus(o StatusOptions) *Status {
 // while it leads.
 func (s *Status) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("variantstatus").
+		WithOptions(controller.Options{RateLimiter: retries()}).
 		WatchesRawSource(source.Func(s.afterCycles)).Complete(s)
 	if err != nil {
 		return fmt.Errorf("setting up the status controller: %w", err)
 	}
 	return nil
+}
+
+// retries says when an object is tried again.
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest)
 }
 
 // Reconcile brings the status of one object up to date with the ledger.
@@ -152,7 +167,10 @@ func (s *Status) view(key scaling.VariantKey) view {
 	if !ok {
 		return view{}
 	}
-	v := view{at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key), scalers: s.scalers.Scalers(key)}
+	v := view{
+		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key),
+		scalers: s.scalers.Scalers(key), podFailure: s.scalers.PodFailure(key),
+	}
 	if e, ok := s.ledger.Explain(key); ok {
 		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
 	}
@@ -192,6 +210,9 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.limits.forget(keys)
 	s.costs.forget(keys)
 	for _, key := range keys {
-		q.Add(reconcile.Request{NamespacedName: key})
+		req := reconcile.Request{NamespacedName: key}
+		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle
+			q.Add(req)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,9 +69,13 @@ type noConflicts struct{}
 func (noConflicts) Contenders(scaling.VariantKey) []scaling.VariantKey { return nil }
 
 // fixedScalers says the same of every target; the zero value knows nothing.
-type fixedScalers struct{ all scaling.Scalers }
+type fixedScalers struct {
+	all     scaling.Scalers
+	failure scaling.Trouble
+}
 
-func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers { return f.all }
+func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers    { return f.all }
+func (f *fixedScalers) PodFailure(scaling.VariantKey) scaling.Trouble { return f.failure }
 
 // fixedClasses are those that the variants of every model name.
 type fixedClasses []config.ClassRef
@@ -241,6 +247,41 @@ func TestEveryObjectIsEnqueuedAfterACycle(t *testing.T) {
 	q.Done(mustGet(t, q))
 	f.found.watchers <- struct{}{} // no cycle, and another word on the configuration
 	q.Done(mustGet(t, q))
+}
+
+// TestAWriteThatFailedIsTriedAgainLessAndLess: neither a hot loop while the API
+// server is down nor a pass for every cycle meanwhile, and soon after it is back.
+func TestAWriteThatFailedIsTriedAgainLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		q := workqueue.NewTypedRateLimitingQueue(retries())
+		defer time.Sleep(time.Second) // the queue's own goroutines end
+		defer q.ShutDown()
+		begun := time.Now()
+		var tried []time.Duration
+		f.enqueue(t.Context(), q)
+		for range 7 {
+			req := mustGet(t, q)
+			tried = append(tried, time.Since(begun))
+			q.AddRateLimited(req) // what the controller does with an error
+			q.Done(req)
+			f.enqueue(t.Context(), q) // another cycle
+			if q.Len() > 0 {
+				t.Errorf("a cycle does not wait for the retry after %s", tried[len(tried)-1])
+			}
+		}
+		want := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 30 * time.Second, 45 * time.Second}
+		if diff := cmp.Diff(tried, want); diff != "" {
+			t.Errorf("tried after, -got +want:\n%s", diff)
+		}
+		req := mustGet(t, q)
+		q.Forget(req) // it went well
+		q.Done(req)
+		f.enqueue(t.Context(), q)
+		if q.Len() != 1 {
+			t.Error("a cycle after it went well enqueues nothing")
+		}
+	})
 }
 
 func mustGet(t *testing.T, q queue) reconcile.Request {

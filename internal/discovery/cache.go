@@ -84,6 +84,7 @@ func strip(object any) (any, error) {
 			},
 			Status: appsv1.DeploymentStatus{
 				ObservedGeneration: o.Status.ObservedGeneration, Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas,
+				Conditions: stripFailure(o.Status.Conditions),
 			},
 		}, nil
 	case *appsv1.StatefulSet:
@@ -144,15 +145,19 @@ func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 	return out
 }
 
-// stripTemplate keeps what says where a pod runs and which devices it takes.
+// stripTemplate keeps what says where a pod runs, which devices it takes, and what
+// bounds an engine in it.
 func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	out := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels}}
 	out.Spec.NodeSelector = t.Spec.NodeSelector
 	if t.Spec.Affinity != nil {
 		out.Spec.Affinity = &corev1.Affinity{NodeAffinity: t.Spec.Affinity.NodeAffinity}
 	}
-	for _, c := range t.Spec.Containers {
-		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
+	for i := range t.Spec.Containers {
+		c := &t.Spec.Containers[i]
+		kept := corev1.Container{Name: c.Name, Resources: c.Resources}
+		stripEngine(c, &kept)
+		out.Spec.Containers = append(out.Spec.Containers, kept)
 	}
 	return out
 }

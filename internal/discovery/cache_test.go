@@ -41,8 +41,17 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 			}},
 		},
 		"deployment": {
-			&appsv1.Deployment{ObjectMeta: ballast, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: template}, Status: appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 2, UpdatedReplicas: 1}},
-			&appsv1.Deployment{ObjectMeta: kept, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: bare}, Status: appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 2}},
+			&appsv1.Deployment{ObjectMeta: ballast, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: template}, Status: appsv1.DeploymentStatus{
+				Replicas: 3, ReadyReplicas: 2, UpdatedReplicas: 1, Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue},
+					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "words", LastUpdateTime: metav1.NewTime(at(3)), LastTransitionTime: metav1.NewTime(at(2))},
+				},
+			}},
+			&appsv1.Deployment{ObjectMeta: kept, Spec: appsv1.DeploymentSpec{Replicas: &three, Template: bare}, Status: appsv1.DeploymentStatus{
+				Replicas: 3, ReadyReplicas: 2, Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "words", LastTransitionTime: metav1.NewTime(at(2))},
+				},
+			}},
 		},
 		"stateful set": {
 			&appsv1.StatefulSet{ObjectMeta: ballast, Spec: appsv1.StatefulSetSpec{Replicas: &three, Template: template, ServiceName: "s"}, Status: appsv1.StatefulSetStatus{Replicas: 3, ReadyReplicas: 2}},

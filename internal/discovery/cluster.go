@@ -33,6 +33,7 @@ type Cluster struct {
 	remarks    remarks
 	keda       kedaSearch
 	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
+	failures   atomic.Pointer[map[scaling.VariantKey]scaling.Trouble]
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -73,10 +74,14 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners)), Conflicts: conflictsOf(winners, contenders)}
 	claims := claims{}
 	classes := map[scaling.ModelKey][]config.ClassRef{}
+	failures := map[scaling.VariantKey]scaling.Trouble{}
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
 		fleet.Variants = append(fleet.Variants, resolve(va, target, c.UnitCost))
 		claims.add(keyOf(va), target)
+		if target.failure.Reason != "" {
+			failures[keyOf(va)] = target.failure
+		}
 		if ref := va.Spec.SLOClassRef; ref != nil {
 			model := modelOf(va)
 			classes[model] = append(classes[model], config.ClassRef{Name: ref.Name, Key: ref.Key})
@@ -87,6 +92,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
 	c.scalers.Store(&scalers)
+	c.failures.Store(&failures)
 	return fleet, nil
 }
 
@@ -110,6 +116,17 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 		return scaling.Scalers{}
 	}
 	return (*scalers)[key]
+}
+
+// PodFailure returns why pods of the target of key are not created, in the words
+// of its controller, as the last Fleet saw it: a quota is exhausted, or a webhook
+// refuses them. The zero value says no such thing; only a Deployment tells.
+func (c *Cluster) PodFailure(key scaling.VariantKey) scaling.Trouble {
+	failures := c.failures.Load()
+	if failures == nil {
+		return scaling.Trouble{}
+	}
+	return (*failures)[key]
 }
 
 // ClassRefs returns the service classes that the model's variants name, in the

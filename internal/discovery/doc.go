@@ -18,6 +18,7 @@
 //	              accelerator times the GPUs, 10
 //	profile       spec.variantProfile, the entry of modelProfile for the
 //	              accelerator, none
+//	limits        the arguments of vLLM in the target's containers, none
 //
 // Replicas are counted in units of the target's scale. Pods that terminate or
 // have ended are not there; of a rollout there may then be more pods than
@@ -42,6 +43,23 @@
 // of itself and whether what it reads is the decision on the variant. Neither
 // kind is waited for: until it is listed, and without the permission to, nobody
 // is known.
+//
+// Stock counts accelerators, by the type and the group of their nodes:
+//
+//	type    the product label of the vendor on the node, else that of the cloud,
+//	        in short as a variant's; a node without one is not counted
+//	total   the allocatable accelerators of the nodes that take new pods: Ready,
+//	        neither cordoned nor deleted, and without the taint of a keeper that
+//	        drains them or waits for them
+//	free    on each node: total, minus what its pods take until they are gone,
+//	        minus what pods take that wait for a node and find room there
+//
+// A taint that reserves nodes does not keep them out of the stock: nodes with
+// accelerators mostly have one, which those who ask for accelerators tolerate.
+// Nodes that are reserved for others are told by the node selector. Only
+// accelerators are counted: a node may still lack memory or CPUs. Devices handed
+// out by resource claims are not seen, and slices of a device under the name of
+// the whole (MIG with one strategy, time slicing) count as whole.
 //
 // Of several objects that name one target (namespace, kind, name) the oldest
 // scales it, ties by name. The others are not in the Fleet; Contenders tells

@@ -5,29 +5,25 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// goldenCase is one recorded case of the published version.
-type goldenCase struct {
-	ID     string
-	Area   string
-	Inputs struct {
-		VariantID    string
-		Desired, Min int
-		Max          *int
-	}
-	Expected struct {
-		Name    string
-		Clamped int
-		Changed bool
-	}
+// goldenCase is one recorded case of the published version, by what went in and
+// what came out.
+type goldenCase[In, Out any] struct {
+	ID       string
+	Inputs   In
+	Expected Out
 }
 
 // golden decodes the recorded cases of one area, or skips the test where they
 // are not at hand.
-func golden(t *testing.T, area string) []goldenCase {
+func golden[In, Out any](t *testing.T, area string) []goldenCase[In, Out] {
 	t.Helper()
 	shared := os.Getenv("WVA_SHARED")
 	if shared == "" {
@@ -41,7 +37,7 @@ func golden(t *testing.T, area string) []goldenCase {
 	if err := json.Unmarshal(content, &raw); err != nil {
 		t.Fatal(err)
 	}
-	var cases []goldenCase
+	var cases []goldenCase[In, Out]
 	for _, r := range raw {
 		var head struct{ Area string }
 		if err := json.Unmarshal(r, &head); err != nil {
@@ -50,7 +46,7 @@ func golden(t *testing.T, area string) []goldenCase {
 		if head.Area != area {
 			continue // of another shape
 		}
-		var c goldenCase
+		var c goldenCase[In, Out]
 		if err := json.Unmarshal(r, &c); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +59,7 @@ func golden(t *testing.T, area string) []goldenCase {
 }
 
 func TestGoldenNameSuggestions(t *testing.T) {
-	for _, c := range golden(t, "name-suggest") {
+	for _, c := range golden[struct{ VariantID string }, struct{ Name string }](t, "name-suggest") {
 		if got := nameFor(c.Inputs.VariantID); got != c.Expected.Name {
 			t.Errorf("%s: got %q, want %q", c.ID, got, c.Expected.Name)
 		}
@@ -71,7 +67,15 @@ func TestGoldenNameSuggestions(t *testing.T) {
 }
 
 func TestGoldenBounds(t *testing.T) {
-	for _, c := range golden(t, "bounds") {
+	type in struct {
+		Desired, Min int
+		Max          *int
+	}
+	type out struct {
+		Clamped int
+		Changed bool
+	}
+	for _, c := range golden[in, out](t, "bounds") {
 		spec := v1alpha1.VariantAutoscalingSpec{MinReplicas: int32(c.Inputs.Min)}
 		if c.Inputs.Max != nil {
 			spec.MaxReplicas = new(int32(*c.Inputs.Max))
@@ -79,6 +83,57 @@ func TestGoldenBounds(t *testing.T) {
 		got := bounds(spec).Clamp(c.Inputs.Desired)
 		if got != c.Expected.Clamped || got != c.Inputs.Desired != c.Expected.Changed {
 			t.Errorf("%s: got %d, want %d, changed %v", c.ID, got, c.Expected.Clamped, c.Expected.Changed)
+		}
+	}
+}
+
+// TestGoldenConflicts: who scales a target that several name, and who else does
+// name it. Ages are those of the objects, so that the oldest wins.
+func TestGoldenConflicts(t *testing.T) {
+	type in struct {
+		VAs []struct {
+			Name, Namespace, Target string
+			AgeMinutes              int
+		}
+	}
+	type out struct {
+		Active      []string
+		Resolutions map[string]struct {
+			Winner string
+			Losers []string
+		}
+	}
+	now := at(3600)
+	for _, c := range golden[in, out](t, "conflict") {
+		var vas []v1alpha1.VariantAutoscaling
+		for _, given := range c.Inputs.VAs {
+			va := variant(given.Name, targeting("Deployment", given.Target))
+			va.Namespace = given.Namespace
+			va.CreationTimestamp = metav1.NewTime(now.Add(-time.Duration(given.AgeMinutes) * time.Minute))
+			vas = append(vas, *va)
+		}
+		winners, contenders := arbitrate(vas)
+		var active []string
+		for _, va := range winners {
+			active = append(active, keyOf(va).String())
+		}
+		if diff := cmp.Diff(active, c.Expected.Active); diff != "" {
+			t.Errorf("%s: who scales, -got +want:\n%s", c.ID, diff)
+		}
+		conflicts := conflictsOf(winners, contenders)
+		if len(conflicts) != len(c.Expected.Resolutions) {
+			t.Errorf("%s: %d conflicts, want %d", c.ID, len(conflicts), len(c.Expected.Resolutions))
+		}
+		for _, conflict := range conflicts {
+			first := conflict.Contenders[0]
+			want := c.Expected.Resolutions[first.Namespace+"/"+conflict.Target.Name]
+			var losers []string
+			for _, key := range conflict.Contenders[1:] {
+				losers = append(losers, key.Name)
+			}
+			if first.Name != want.Winner || !cmp.Equal(losers, want.Losers) {
+				t.Errorf("%s: %s wins over %v, want %s over %v", c.ID, first.Name, losers, want.Winner, want.Losers)
+			}
 		}
 	}
 }

@@ -7,15 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// productLabels are the node labels that name the GPU of a node: those of the
-// vendors' feature discovery, then those of cloud providers.
-var productLabels = []string{
-	"nvidia.com/gpu.product",
-	"amd.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name",
-	"intel.com/gpu.product", intelProduct,
-	"cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name",
-}
-
 // intelProduct is the label of Intel's device plugin. Its values do not name the
 // vendor: Max_1550.
 const intelProduct = "gpu.intel.com/product"

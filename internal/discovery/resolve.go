@@ -7,12 +7,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// gpuResources are the extended resources by which pods ask for accelerators.
-var gpuResources = []corev1.ResourceName{
-	"nvidia.com/gpu", "amd.com/gpu", "intel.com/gpu",
-	"gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi",
-}
-
 // target is what is known of what a variant scales.
 type target struct {
 	missing string          // why the rest is unknown, "" when it is known
@@ -20,6 +14,7 @@ type target struct {
 	pod     *corev1.PodSpec // of one replica, nil when the kind does not tell
 	pods    []pod           // that live
 	owned   bool            // the pods were found by ownership, not by a selector
+	failure scaling.Trouble // why its pods are not created, if it says so
 }
 
 // resolve turns a VariantAutoscaling and its target into a variant. unitCost may
@@ -38,6 +33,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.ID = variantID(va.Spec.VariantID, v)
 	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, va.Namespace, v.Accelerator, v.GPUsPerReplica)
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
+	v.Limits = engineLimits(t.pod)
 	if t.missing == "" {
 		v.Replicas, v.StartUp = count(t.current, t.pods)
 	}

@@ -39,6 +39,7 @@ type workload struct {
 	uid      types.UID
 	replicas int
 	pod      *corev1.PodSpec
+	failure  scaling.Trouble // why its pods are not created, if it says so
 }
 
 // readNamespace reads the workloads and live pods of a namespace.
@@ -62,12 +63,12 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec}
+		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, podFailure(d.Status.Conditions)}
 		w.addPart(d)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		w.known[workloadName{kindStatefulSet, s.Name}] = workload{s.UID, orOne(s.Spec.Replicas), &s.Spec.Template.Spec}
+		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec}
 		w.addPart(s)
 	}
 	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
@@ -111,7 +112,7 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	if !ok {
 		return target{missing: notFound(ref, w.namespace)}
 	}
-	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true}
+	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true, failure: found.failure}
 }
 
 // scaled returns a target that is known by its scale. Its pods are those of the

@@ -19,9 +19,12 @@ type Explanation struct {
 	Variant    scaling.Variant  `json:"variant"`
 	Decision   scaling.Decision `json:"decision"`
 	// Decided is false when nothing could be decided and nothing is published.
-	Decided  bool               `json:"decided"`
-	Past     scaling.Past       `json:"past"`
-	Analysis scaling.Analysis   `json:"analysis"`
+	Decided  bool             `json:"decided"`
+	Past     scaling.Past     `json:"past"`
+	Analysis scaling.Analysis `json:"analysis"`
+	// Sizing is the analysis by queueing models and objectives, where the engine of
+	// the model makes one; the same as Analysis where it decided.
+	Sizing   scaling.Analysis   `json:"sizing,omitzero"`
 	Snapshot scaling.Snapshot   `json:"snapshot"`
 	Model    []scaling.Decision `json:"model"` // of all variants of the model, sorted
 	// Objective is what requests of the model should meet.

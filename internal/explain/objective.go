@@ -42,9 +42,12 @@ func objective(o Objective, l scaling.Load) string {
 	text := "none: no service class holds the model"
 	switch {
 	case len(out) > 0:
-		text = fmt.Sprintf("%s; class %s, priority %d, by %s", strings.Join(out, "; "), o.Class, o.Rank(), o.Row)
+		text = fmt.Sprintf("%s; class %s, priority %d", strings.Join(out, "; "), o.Class, o.Rank())
 	case o.Class != "":
-		text = fmt.Sprintf("none of class %s, priority %d, by %s", o.Class, o.Rank(), o.Row)
+		text = fmt.Sprintf("none of class %s, priority %d", o.Class, o.Rank())
+	}
+	if o.Row != "" {
+		text += ", by " + o.Row
 	}
 	if o.Unfollowed != "" {
 		text += "; " + o.Unfollowed

@@ -32,8 +32,11 @@ func Report(e Explanation, now time.Time) string {
 	line("analysis", "%s says %s: %s", or(e.Analysis.Analyzer, "nothing"), e.Analysis.Signal, or(e.Analysis.Detail, "no analysis was made"))
 	if e.Decision.Fallback {
 		line("", "no analysis stands behind the decision; the last one that did is %s old", age(e.AnalyzedAt, now))
-	} else if e.Analysis.Unit != "" {
+	} else if e.Analysis.Unit == scaling.UnitReplicas {
 		line("", "%s", room(e))
+	}
+	for _, s := range sizing(e) {
+		line("sizing", "%s", s)
 	}
 	for _, s := range blocks(e) {
 		line("blocked", "%s", s)
@@ -78,6 +81,9 @@ func blocks(e Explanation) []string {
 	changes := false
 	for _, d := range e.Model {
 		cause := d.Cause()
+		if bound, ok := Bound(d); ok {
+			cause = bound
+		}
 		switch cause.Reason {
 		case scaling.ReasonInTransition:
 			// Of the model, and the same for all of its variants.
@@ -86,9 +92,10 @@ func blocks(e Explanation) []string {
 			}
 		case scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
-			scaling.ReasonAboveMax, scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused:
+			scaling.ReasonAboveMax, scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused,
+			scaling.ReasonInventoryUnknown, scaling.ReasonNoStock, scaling.ReasonOverQuota, scaling.ReasonReturned:
 			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
-		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
+		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity, scaling.ReasonDemand, scaling.ReasonCheaperMix, scaling.ReasonShared:
 			changes = true
 		default: // says nothing of an obstacle
 		}

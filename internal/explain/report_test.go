@@ -78,10 +78,26 @@ func TestReport(t *testing.T) {
 	waits.Model = []scaling.Decision{decided(dear, 1, 1, scaling.ReasonPaused, "the variant is paused: its decision is frozen at 1"), waits.Decision}
 	waits.Actuation = ActuationBy(scaling.Scalers{Known: true})
 	halted.Actuation = ActuationBy(scaling.Scalers{Fault: "listing ScaledObjects: forbidden"})
+	sized := waits
+	sized.Analysis = scaling.Analysis{
+		Model: model, Analyzer: "queueing", Signal: scaling.Grow, Unit: scaling.UnitRequestRate, Demand: 12.3, Supply: 9.2, Anticipated: 9.2,
+		Detail: "12.3 requests/s are to be served", Variants: []scaling.Capacity{
+			{Variant: dear}, {Variant: cheap, PerReplica: 4.6, Source: "ITL of 24 ms at the mean limits the rate"},
+		},
+		Predicted:      scaling.Latency{TTFT: 180, ITL: 22.5},
+		Contradictions: []scaling.Contradiction{{Variant: cheap, Quantity: "ITL", Predicted: 22.5, Measured: 40}},
+		Infeasible:     []scaling.Infeasible{{Variant: dear, Target: "TTFT", Wanted: 500, Best: 900}},
+	}
+	sized.Sizing = sized.Analysis
+	sized.Decision = decided(cheap, 2, 3, scaling.ReasonDemand, "12.3 requests/s are to be served").
+		Then(scaling.StageCapacity, 2, scaling.ReasonNoStock, "no node has the accelerators of one more replica")
+	sized.Model = []scaling.Decision{sized.Decision}
+	unsized := waits
+	unsized.Sizing = scaling.Analysis{Analyzer: "queueing", Reason: scaling.ReasonProfileMissing, Detail: "no profile to size with: llama-8b-l40s has none"}
 	tests := []struct {
 		name string
 		e    Explanation
-	}{{"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
+	}{{"sized", sized}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join("testdata", tt.name+".txt")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -130,6 +131,7 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 	}
 	e.Snapshot, _ = l.record.Snapshot(v.Model)
 	e.Analysis, _ = l.record.Analysis(v.Model)
+	e.Sizing, _ = l.record.By(v.Model, modelanalyzer.Name)
 	for _, d := range l.record.Plan.Decisions {
 		if d.Model == v.Model {
 			e.Model = append(e.Model, d)

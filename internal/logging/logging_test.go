@@ -53,6 +53,27 @@ func written(t *testing.T, level *Level) []string {
 	return messages
 }
 
+// TestLinesNameTheLevelsThatCanBeSet: what LOG_LEVEL takes is what a line says.
+func TestLinesNameTheLevelsThatCanBeSet(t *testing.T) {
+	level, err := NewLevel("debug")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	log := New(&out, level)
+	log.V(1).Info("detail")
+	log.V(4).Info("more")
+	log.Info("news", "level", "high")
+	log.Error(nil, "trouble")
+	var said []string
+	for line := range strings.Lines(out.String()) {
+		said = append(said, line[strings.Index(line, `"level"`):strings.Index(line, `,"msg"`)])
+	}
+	if diff := cmp.Diff([]string{`"level":"DEBUG"`, `"level":"DEBUG"`, `"level":"INFO"`, `"level":"ERROR"`}, said); diff != "" {
+		t.Errorf("levels (-want +got):\n%s", diff)
+	}
+}
+
 func TestLevelChangesWhileALoggerIsInUse(t *testing.T) {
 	var out bytes.Buffer
 	level := &Level{}

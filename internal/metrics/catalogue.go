@@ -16,7 +16,12 @@ const (
 	ScalingDecision        = "wva_scaling_decision"
 	DecisionAge            = "wva_decision_age_seconds"
 	CurrentLoad            = "wva_current_load"
+	PredictedTTFT          = "wva_predicted_ttft_seconds"
+	PredictedITL           = "wva_predicted_itl_seconds"
 	PlanCost               = "wva_plan_cost"
+	SolverDuration         = "wva_solver_duration_seconds"
+	SolverGap              = "wva_solver_gap_ratio"
+	InventoryGPUs          = "wva_inventory_gpus"
 	Paused                 = "wva_paused"
 	TargetConflicts        = "wva_deployment_target_conflicts"
 	ConflictResolution     = "wva_conflict_resolution_status"
@@ -50,6 +55,7 @@ const (
 	LabelQuery              = "query"
 	LabelComponent          = "component"
 	LabelResolution         = "resolution"
+	LabelState              = "state"
 )
 
 // Kind is how the values of an instrument behave.
@@ -134,6 +140,31 @@ func decisionInstruments() []Instrument {
 		{
 			PlanCost, Gauge, "", nil,
 			"Cost of the decided replicas of all variants together, in the unit of the configured costs, for an hour.",
+		},
+		{
+			PredictedTTFT, Gauge, "seconds", append(slices.Clip(variant), LabelModel),
+			"Mean time to first token that the queueing model expects of the measured load on the Ready replicas of the " +
+				"model, the same for each of its variants. No series while it expects nothing.",
+		},
+		{
+			PredictedITL, Gauge, "seconds", append(slices.Clip(variant), LabelModel),
+			"Mean inter-token latency that the queueing model expects of the measured load on the Ready replicas of the " +
+				"model, the same for each of its variants. No series while it expects nothing.",
+		},
+		{
+			SolverDuration, Gauge, "seconds", nil,
+			"Time that the latest cycle took to decide, after everything was collected.",
+		},
+		{
+			SolverGap, Gauge, "ratio", nil,
+			"How far the cost of what limited models share may be from the least possible, 0 to 1. No series while " +
+				"nothing has to be shared out.",
+		},
+		{
+			InventoryGPUs, Gauge, "",
+			[]string{LabelAccelerator, LabelState},
+			"Accelerators of the nodes that pods can be placed on, while a model is limited by them: state total, and " +
+				"free for those that no pod asks for. No series while the stock is not known.",
 		},
 		{
 			TargetConflicts, Gauge, "",

@@ -52,6 +52,9 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 		Replicas: []scaling.ReplicaSample{{Pod: "p", Variant: v.Key, At: start, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh)}},
 		Load:     scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh)},
 	}}
+	r.Analyses = []scaling.Analysis{{Model: v.Model, Predicted: scaling.Latency{TTFT: 120, ITL: 24}}}
+	r.Gap = scaling.Measured(0.01, scaling.Fresh)
+	r.Inventory = scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: 8}}}
 	publish(t, m, r)
 	m.ObserveCycle(Success, 0)
 	m.ObserveQuery("q", Failure, 0)

@@ -29,6 +29,9 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	p := m.press()
 	p.plan(r, agesFrom)
 	p.cost(r)
+	p.predicted(r.Fleet.Variants, r.Analyses)
+	p.solved(r)
+	p.inventory(r.Inventory)
 	for _, c := range r.Fleet.Conflicts {
 		p.conflict(c)
 	}
@@ -158,7 +161,7 @@ func (p *press) cost(r scaling.Record) {
 	for _, d := range r.Plan.Decisions {
 		total += float64(d.Target()) * price[d.Variant]
 	}
-	p.page.series = append(p.page.series, prometheus.MustNewConstMetric(p.families[PlanCost].desc, prometheus.GaugeValue, total))
+	p.single(PlanCost, total)
 }
 
 // conflict adds a target that several variants name, and what became of each.

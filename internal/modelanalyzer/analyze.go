@@ -3,7 +3,6 @@ package modelanalyzer
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -30,13 +29,17 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 		return a
 	}
 	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
-	sized, fault := sizeAll(variants, load, objective, options)
+	variants = inMemory(variants, snap)
+	sized, fault := sizeAll(correct(variants, snap, load), load, objective, options)
 	if fault.reason != "" {
 		a.Reason, a.Detail, a.Infeasible = fault.reason, fault.detail, fault.infeasible
 		return a
 	}
 	add(&a, sized, load)
-	compare(&a, snap, sized, load)
+	stated, _ := sizeAll(variants, load, objective, options) // what is at fault there is at fault above
+	if slower := compare(&a, snap, sides{sized, stated}, load); load.doubt == "" {
+		load.doubt = slower
+	}
 	a.Signal, a.Reason, a.Detail = direction(a, load)
 	return a
 }
@@ -75,20 +78,5 @@ func direction(a scaling.Analysis, load load) (scaling.Signal, scaling.Reason, s
 	case load.doubt != "":
 		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + load.doubt
 	}
-	if optimistic := promises(a); optimistic != "" {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + optimistic
-	}
 	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
-}
-
-// promises names the profile that promises less latency than is measured, or
-// returns "".
-func promises(a scaling.Analysis) string {
-	var out []string
-	for _, c := range a.Contradictions {
-		if c.Measured > c.Predicted {
-			out = append(out, fmt.Sprintf("the profile of %s promises a %s of %.0f ms and %.0f ms are measured", c.Variant.Name, c.Quantity, c.Predicted, c.Measured))
-		}
-	}
-	return strings.Join(out, "; ")
 }

@@ -1,7 +1,9 @@
 package modelanalyzer
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -15,40 +17,72 @@ const (
 	comparableUpTo = 0.9
 )
 
-// compare predicts the latency of the measured load, and says where that and
-// what is measured contradict each other. It does so only while the fleet and its
-// queues are at rest.
-func compare(a *scaling.Analysis, snap scaling.Snapshot, sized []sizing, load load) {
+// sides are the variants as sized by corrected profiles, and by the stated ones,
+// in the same order.
+type sides struct{ corrected, stated []sizing }
+
+// compare predicts the latency of the measured load. While the fleet and its
+// queues are at rest it says where what is measured contradicts the stated
+// profiles, and returns what is slower than even the corrected ones promise, "" for
+// nothing: replicas that do worse than that are not taken away.
+func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) string {
 	if load.rate <= 0 || a.Supply <= 0 || load.rate > a.Supply {
-		return
+		return ""
 	}
+	share := make([]float64, len(by.corrected)) // of one replica, requests/s
+	for i, s := range by.corrected {
+		share[i] = load.rate * s.rate / a.Supply
+	}
+	predicted, ok := expect(by.corrected, share)
+	if !ok {
+		return ""
+	}
+	a.Predicted = predicted
+	if !atRest(*a, snap, by.corrected, load) {
+		return ""
+	}
+	if promised, ok := expect(by.stated, share); ok {
+		a.Compared = snap.Load.ITL.State == scaling.Fresh && snap.Load.TTFT.State == scaling.Fresh
+		for _, s := range by.stated {
+			if ready, _ := s.replicas(); ready == 0 {
+				continue
+			}
+			contradict(a, s.variant.Key, "ITL", promised.ITL, snap.Load.ITL)
+			contradict(a, s.variant.Key, "TTFT", promised.TTFT, snap.Load.TTFT)
+		}
+	}
+	var slower []string
+	for _, q := range []struct {
+		name      string
+		predicted float64
+		measured  scaling.Reading
+	}{{"ITL", predicted.ITL, snap.Load.ITL}, {"TTFT", predicted.TTFT, snap.Load.TTFT}} {
+		if q.measured.State == scaling.Fresh && q.measured.Value > (1+contradicts)*q.predicted {
+			slower = append(slower, fmt.Sprintf("the profiles promise a %s of %.0f ms and %.0f ms are measured", q.name, q.predicted, q.measured.Value))
+		}
+	}
+	return strings.Join(slower, "; ")
+}
+
+// expect returns the mean latency of the load when each replica takes its share;
+// false where a share is more than a replica serves.
+func expect(sized []sizing, share []float64) (scaling.Latency, bool) {
+	var mean scaling.Latency
 	served := 0.0
-	for _, s := range sized {
+	for i, s := range sized {
 		ready, _ := s.replicas()
-		if ready == 0 || s.rate == 0 {
+		if ready == 0 || share[i] == 0 {
 			continue
 		}
-		share := load.rate * s.rate / a.Supply // of one replica, requests/s
-		m, err := s.queue.Analyze(share)
+		m, err := s.queue.Analyze(share[i])
 		if err != nil {
-			return
+			return scaling.Latency{}, false
 		}
-		a.Predicted.TTFT += m.TTFT * share * ready
-		a.Predicted.ITL += m.ITL * share * ready
-		served += share * ready
+		mean.TTFT += m.TTFT * share[i] * ready
+		mean.ITL += m.ITL * share[i] * ready
+		served += share[i] * ready
 	}
-	a.Predicted.TTFT /= served
-	a.Predicted.ITL /= served
-	if !atRest(*a, snap, sized, load) {
-		return
-	}
-	for _, s := range sized {
-		if ready, _ := s.replicas(); ready == 0 {
-			continue
-		}
-		contradict(a, s.variant.Key, "ITL", a.Predicted.ITL, snap.Load.ITL)
-		contradict(a, s.variant.Key, "TTFT", a.Predicted.TTFT, snap.Load.TTFT)
-	}
+	return scaling.Latency{TTFT: mean.TTFT / served, ITL: mean.ITL / served}, served > 0
 }
 
 // atRest reports whether the measured latencies are those of the replicas that

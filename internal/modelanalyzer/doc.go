@@ -17,9 +17,14 @@
 // within it: it is named in Analysis.Infeasible with what is possible, and buys
 // no accelerators.
 //
+// Before that a profile is corrected by the latencies that are measured, since in a
+// batch the prefills of others lengthen the ITL of each by what the lengths of the
+// hour make of them, and the batch is cut to what the KV cache holds. Contradictions
+// are those of the stated profile.
+//
 // What is not known makes the analysis Unknown with a reason, and is never
 // guessed: no objective, no profile of a variant that runs, no arrival rate, no
 // lengths. Readings that are not Fresh may grow a model and never shrink it. Nor
 // does a profile that promises less latency than is measured by more than half of
-// it; see Analysis.Contradictions.
+// it, after it was corrected.
 package modelanalyzer

@@ -84,12 +84,9 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 		s.source = "no requests to size with"
 		return s
 	}
-	batch := v.Profile.MaxBatchSize
-	if batch <= 0 {
-		batch = defaultBatch
-	}
+	most := batch(v.Profile)
 	queue, err := analyzer.NewQueueAnalyzer(analyzer.Config{
-		MaxBatch: batch, MaxQueue: analyzer.QueuePerBatch * batch,
+		MaxBatch: most, MaxQueue: analyzer.QueuePerBatch * most,
 		Service: analyzer.FourParameter{Alpha: v.Profile.Alpha, Beta: v.Profile.Beta, Gamma: v.Profile.Gamma, Delta: v.Profile.Delta},
 		Size:    analyzer.RequestSize{InputTokens: load.input, OutputTokens: load.output},
 	})
@@ -112,6 +109,14 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 		s.rate, s.source = sized.Rate, binding(sized, objective, options)
 	}
 	return s
+}
+
+// batch is the most requests that a replica computes together.
+func batch(p scaling.Profile) int {
+	if p.MaxBatchSize <= 0 {
+		return defaultBatch
+	}
+	return p.MaxBatchSize
 }
 
 // binding says which objective limits the rate.

@@ -29,12 +29,14 @@ const shareWork = 20_000
 // cheapest do not suffice for all: it serves the most models of the most important
 // rank, then of the next, and among all ways to do so takes the cheapest. stock is
 // the accelerators by type that the contenders have or may get. It returns the
-// decisions of each contender, which are as they were where all of them fit.
+// decisions of each contender, which are as they were where all of them fit, and
+// the relative gap of their cost to the least that is possible, a ratio in [0, 1]:
+// NotApplicable where nothing had to be shared out.
 //
 // Only growth is shared out: nobody gives up here what he has. Nodes and quotas
 // are for the stage that grants it, and so is everything where the numbers are
 // beyond the solver's: a step then says which.
-func Share(contenders []Contender, stock map[string]int) [][]scaling.Decision {
+func Share(contenders []Contender, stock map[string]int) ([][]scaling.Decision, scaling.Reading) {
 	out := make([][]scaling.Decision, len(contenders))
 	order := make([]int, 0, len(contenders))
 	for i, c := range contenders {
@@ -43,8 +45,9 @@ func Share(contenders []Contender, stock map[string]int) [][]scaling.Decision {
 			order = append(order, i)
 		}
 	}
+	gap := scaling.Reading{State: scaling.NotApplicable}
 	if len(order) == 0 || fits(contenders, stock) {
-		return out
+		return out, gap
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		return contenders[a].Votes.Snapshot.Model.Compare(contenders[b].Votes.Snapshot.Model)
@@ -53,7 +56,10 @@ func Share(contenders []Contender, stock map[string]int) [][]scaling.Decision {
 	for _, i := range order {
 		out[i] = contenders[i].shared(solved, err)
 	}
-	return out
+	if err == nil {
+		gap = scaling.Measured(solved.gap, scaling.Fresh)
+	}
+	return out, gap
 }
 
 // shares is what each variant of the contenders gets, and why the solver refused
@@ -61,6 +67,7 @@ func Share(contenders []Contender, stock map[string]int) [][]scaling.Decision {
 type shares struct {
 	given   map[solver.Variant]int
 	refused map[solver.Variant]error
+	gap     float64 // of the cost to the least that is possible
 }
 
 // solve finds the shares.
@@ -77,7 +84,7 @@ func solve(contenders []Contender, order []int, stock map[string]int) (shares, e
 	if err != nil {
 		return shares{}, err
 	}
-	out := shares{map[solver.Variant]int{}, map[solver.Variant]error{}}
+	out := shares{map[solver.Variant]int{}, map[solver.Variant]error{}, solution.Proof.Gap}
 	for _, a := range solution.Assignments {
 		out.given[solver.Variant{Server: a.Server, Accelerator: a.Accelerator}] = a.Replicas
 	}

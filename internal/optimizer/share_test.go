@@ -50,7 +50,8 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 		{"nobody gives up what he has", map[string]int{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for i, decisions := range Share(tc.contenders, tc.stock) {
+			given, _ := Share(tc.contenders, tc.stock)
+			for i, decisions := range given {
 				targets := map[string]int{}
 				for _, d := range decisions {
 					targets[d.Variant.Name] = d.Target()
@@ -84,7 +85,10 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 			contenders = append(contenders, contender(fmt.Sprint("ns", i), 1+r.IntN(3), 60*r.Float64(),
 				fleet{"x", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), x, nil, 0}, fleet{"y", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), y, nil, 0}))
 		}
-		shares := Share(contenders, stock)
+		shares, gap := Share(contenders, stock)
+		if gap.Known() && !(gap.Value >= 0 && gap.Value <= 1) {
+			t.Errorf("a gap of %s to the least cost", gap)
+		}
 		grown := map[string]int{}
 		for _, decisions := range shares {
 			for _, d := range decisions {
@@ -104,7 +108,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 			contenders[i], contenders[j] = contenders[j], contenders[i]
 			shares[i], shares[j] = shares[j], shares[i]
 		})
-		if diff := cmp.Diff(shares, Share(contenders, stock)); diff != "" {
+		again, _ := Share(contenders, stock)
+		if diff := cmp.Diff(shares, again); diff != "" {
 			t.Fatalf("seed %d: shuffled (-want +got):\n%s", seed, diff)
 		}
 	}
@@ -114,7 +119,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 // what he asks for.
 func TestNumbersBeyondTheSolverAreNamed(t *testing.T) {
 	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0})
-	for _, d := range Share([]Contender{c}, nil)[0] {
+	given, _ := Share([]Contender{c}, nil)
+	for _, d := range given[0] {
 		last := d.Steps[len(d.Steps)-1]
 		if d.Target() != 8 || last.Reason != scaling.ReasonShared || !strings.Contains(last.Detail, "1e+12") {
 			t.Errorf("%d replicas, %+v", d.Target(), last)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -52,25 +53,72 @@ func (c Cycle) check() error {
 // checkConfiguration checks what was in force, as checkHistory.
 func (c Cycle) checkConfiguration() error {
 	for _, key := range slices.SortedFunc(maps.Keys(c.Configuration), scaling.ModelKey.Compare) {
-		at, p := fmt.Sprintf("configuration[%s]", key), c.Configuration[key].Saturation
+		at, p := fmt.Sprintf("configuration[%s]", key), c.Configuration[key]
 		if err := named(at+".model", "id", key.Namespace, key.ID); err != nil {
 			return err
 		}
-		for _, threshold := range []struct {
-			name  string
-			value float64
-		}{
-			{"kvCacheThreshold", p.KVCacheThreshold},
-			{"queueLengthThreshold", p.QueueLengthThreshold},
-			{"kvSpareTrigger", p.KVSpareTrigger},
-			{"queueSpareTrigger", p.QueueSpareTrigger},
-		} {
-			if !(threshold.value >= 0) || math.IsInf(threshold.value, 1) {
-				return &FieldError{Path: at + ".saturation." + threshold.name, Problem: fmt.Sprintf("want 0 or more, found %g", threshold.value)}
-			}
+		if err := p.check(at); err != nil {
+			return err
+		}
+	}
+	for i, q := range c.Quotas {
+		if q.GPUs < 0 {
+			return &FieldError{Path: fmt.Sprintf("quotas[%d].gpus", i), Problem: fmt.Sprintf("want 0 or more, found %d", q.GPUs)}
 		}
 	}
 	return nil
+}
+
+// check refuses what no configuration accepts. at is the path of p.
+func (p Policy) check(at string) error {
+	for _, name := range []struct {
+		field, value string
+		known        []string
+	}{{"engine", p.Engine, []string{"", "saturation", "model", "hybrid"}}, {"method", p.Method, []string{"", "spare", "tokens"}}} {
+		if !slices.Contains(name.known, name.value) {
+			return &FieldError{Path: at + "." + name.field, Problem: fmt.Sprintf("want %s, found %.80q", strings.Join(name.known[1:], ", "), name.value)}
+		}
+	}
+	for _, number := range []struct {
+		name        string
+		value       float64
+		above, most float64 // the range, without its lower end
+	}{
+		{"saturation.kvCacheThreshold", p.Saturation.KVCacheThreshold, below0, math.MaxFloat64},
+		{"saturation.queueLengthThreshold", p.Saturation.QueueLengthThreshold, below0, math.MaxFloat64},
+		{"saturation.kvSpareTrigger", p.Saturation.KVSpareTrigger, below0, math.MaxFloat64},
+		{"saturation.queueSpareTrigger", p.Saturation.QueueSpareTrigger, below0, math.MaxFloat64},
+		{"tokens.kvCacheThreshold", p.Tokens.KVCacheThreshold, 0, math.MaxFloat64},
+		{"tokens.queueLengthThreshold", p.Tokens.QueueLengthThreshold, 0, math.MaxFloat64},
+		{"tokens.scaleUpThreshold", p.Tokens.ScaleUpThreshold, 0, math.MaxFloat64},
+		{"tokens.scaleDownBoundary", p.Tokens.ScaleDownBoundary, 0, math.MaxFloat64},
+		{"objective.ttft", p.Objective.TTFT, below0, math.MaxFloat64},
+		{"objective.itl", p.Objective.ITL, below0, math.MaxFloat64},
+		{"sizing.ttftPercentile", p.Sizing.TTFTPercentile, below0, below1},
+		{"sizing.itlPercentile", p.Sizing.ITLPercentile, below0, below1},
+	} {
+		if !(number.value > number.above && number.value <= number.most) {
+			return &FieldError{Path: at + "." + number.name, Problem: fmt.Sprintf("want %s, found %g", accepted(number.above, number.most), number.value)}
+		}
+	}
+	return nil
+}
+
+// below0 and below1 are the numbers next to 0 and 1.
+const (
+	below0 = -math.SmallestNonzeroFloat64
+	below1 = 1 - 1.0/(1<<53)
+)
+
+// accepted is a range in words.
+func accepted(above, most float64) string {
+	switch {
+	case most == below1:
+		return "a ratio from 0 to below 1"
+	case above == 0:
+		return "more than 0"
+	}
+	return "0 or more"
 }
 
 func checkVariant(at string, model scaling.ModelKey, v scaling.Variant) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -31,6 +32,12 @@ type Cycle struct {
 	// Configuration is what was in force for each model. A model without an entry
 	// has the default thresholds and no limit of pace.
 	Configuration map[scaling.ModelKey]Policy `json:"configuration"`
+	// Inventory is the stock of accelerators, which bounds the models that are
+	// limited. Left out, it is not known.
+	Inventory scaling.Inventory `json:"inventory,omitzero"`
+	// Quotas are the accelerators that namespaces own. A pair without an entry is
+	// not limited.
+	Quotas []scaling.Quota `json:"quotas,omitempty"`
 	// Snapshots is what was known, one entry for each model.
 	Snapshots []scaling.Snapshot `json:"snapshots"`
 	// History is what was remembered of each variant before the decision.
@@ -41,19 +48,26 @@ type Cycle struct {
 
 // Policy is the configuration of one model.
 type Policy struct {
+	// Engine is what decides: saturation, model or hybrid. Left out, it is
+	// saturation.
+	Engine string `json:"engine,omitempty"`
+	// Method is how saturation is measured: spare capacity, or tokens. Left out, it
+	// is spare.
+	Method string `json:"method,omitempty"`
 	// Saturation holds the thresholds of the spare capacity analysis. Those that
 	// are left out have their defaults.
 	Saturation saturation.Policy `json:"saturation"`
+	// Tokens holds the thresholds of the token capacity analysis. Those that are
+	// left out have their defaults.
+	Tokens saturation.TokenPolicy `json:"tokens"`
+	// Objective is what requests of the model should meet.
+	Objective scaling.Objective `json:"objective,omitzero"`
+	// Sizing says what the objective holds for. What is left out has its default.
+	Sizing modelanalyzer.Options `json:"sizing"`
+	// Limited says that the model grows only onto accelerators that there are.
+	Limited bool `json:"limited,omitempty"`
 	// Pacing is how fast the decisions of the model may change.
 	Pacing constrain.Policy `json:"pacing"`
-}
-
-// Thresholds returns the thresholds by which a model is analyzed.
-func (c Cycle) Thresholds(model scaling.ModelKey) saturation.Policy {
-	if p, ok := c.Configuration[model]; ok {
-		return p.Saturation
-	}
-	return saturation.Default()
 }
 
 // Build returns the version of the running program, as the go command stamped

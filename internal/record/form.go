@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -41,8 +42,10 @@ func newBuilder() *builder {
 			string(scaling.CostVariant), string(scaling.CostUnitCost),
 		},
 	}, presets: map[reflect.Type]reflect.Value{
-		reflect.TypeFor[scaling.Bounds]():    reflect.ValueOf(scaling.Unbounded()),
-		reflect.TypeFor[saturation.Policy](): reflect.ValueOf(saturation.Default()),
+		reflect.TypeFor[scaling.Bounds]():         reflect.ValueOf(scaling.Unbounded()),
+		reflect.TypeFor[saturation.Policy]():      reflect.ValueOf(saturation.Default()),
+		reflect.TypeFor[saturation.TokenPolicy](): reflect.ValueOf(saturation.DefaultTokens()),
+		reflect.TypeFor[modelanalyzer.Options]():  reflect.ValueOf(modelanalyzer.Default()),
 	}}
 	b.forms[reflect.TypeFor[scaling.Reading]()] = readingForm{newStruct(b, reflect.TypeFor[scaling.Reading]())}
 	b.forms[reflect.TypeFor[scaling.History]()] = newMap[scaling.VariantKey, scaling.Past](b, "variant")

@@ -68,6 +68,22 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 			`"kvCacheThreshold": 0.8`, `"kvCacheThreshold": -0.8`,
 			`configuration[demo/meta/llama-3.1-8b].saturation.kvCacheThreshold: want 0 or more, found -0.8`,
 		},
+		"unknown engine": {
+			`"saturation": {"kvCacheThreshold"`, `"engine": "magic", "saturation": {"kvCacheThreshold"`,
+			`configuration[demo/meta/llama-3.1-8b].engine: want saturation, model, hybrid, found "magic"`,
+		},
+		"percentile of all": {
+			`"saturation": {"kvCacheThreshold"`, `"sizing": {"ttftPercentile": 1}, "saturation": {"kvCacheThreshold"`,
+			`configuration[demo/meta/llama-3.1-8b].sizing.ttftPercentile: want a ratio from 0 to below 1, found 1`,
+		},
+		"threshold of nothing": {
+			`"saturation": {"kvCacheThreshold"`, `"tokens": {"scaleUpThreshold": 0}, "saturation": {"kvCacheThreshold"`,
+			`configuration[demo/meta/llama-3.1-8b].tokens.scaleUpThreshold: want more than 0, found 0`,
+		},
+		"negative quota": {
+			`"snapshots": [`, `"quotas": [{"namespace": "demo", "accelerator": "L40S", "gpus": -1}], "snapshots": [`,
+			`quotas[0].gpus: want 0 or more, found -1`,
+		},
 		"strange replica": {
 			`"pod": "l40s-1", "variant": {"namespace": "demo", "name": "l40s"}`, `"pod": "l40s-1", "variant": {"namespace": "demo", "name": "a100"}`,
 			`snapshots[0].replicas[0].variant: demo/a100 is not among the variants of the snapshot`,

@@ -72,9 +72,11 @@ type Analysis struct {
 	// the Ready replicas; its zero value is none.
 	Predicted Latency `json:"predicted,omitzero"`
 	// Infeasible lists the variants of which one idle replica misses an objective,
-	// Contradictions where a profile and what is measured differ by more than half.
-	// Both sorted by Variant.
-	Infeasible     []Infeasible    `json:"infeasible,omitempty"`
+	// sorted by Variant.
+	Infeasible []Infeasible `json:"infeasible,omitempty"`
+	// Compared says that the profiles could be compared with what is measured, and
+	// Contradictions lists where they differ by more than half, sorted by Variant.
+	Compared       bool            `json:"compared,omitempty"`
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
 }
 

@@ -11,6 +11,7 @@ type Stage string
 // The stages, in the order in which they run.
 const (
 	StageOptimize  Stage = "optimize"
+	StageRetention Stage = "retention"
 	StageBounds    Stage = "bounds"
 	StageStabilize Stage = "stabilize"
 	StageCapacity  Stage = "capacity"
@@ -79,6 +80,18 @@ const (
 	// ReasonReturned: accelerators go back to the namespace that owns them, or to a
 	// model of higher priority.
 	ReasonReturned Reason = "Returned"
+	// ReasonIdle: no request was seen for longer than the retention period.
+	ReasonIdle Reason = "Idle"
+	// ReasonLastReplica: the model is not to go to zero, so one replica stays.
+	ReasonLastReplica Reason = "LastReplica"
+	// ReasonRetained: nothing is needed, and the retention period is not over or
+	// what happened in it is not known.
+	ReasonRetained Reason = "Retained"
+	// ReasonRequestsWaiting: requests wait for a model of which no replica is Ready.
+	ReasonRequestsWaiting Reason = "RequestsWaiting"
+	// ReasonNotReadyInTime: the same, and the variant that was woken first is not
+	// Ready in the time that it may take, or no node takes it.
+	ReasonNotReadyInTime Reason = "NotReadyInTime"
 	// ReasonPaused: the decision is frozen at the variant's request.
 	ReasonPaused Reason = "Paused"
 )
@@ -125,13 +138,17 @@ func (d Decision) Then(stage Stage, to int, reason Reason, detail string) Decisi
 	return d
 }
 
-// Cause returns the step that settled the target: the last one that changed
-// the number, else the first. The zero Step when there are none.
+// Cause returns the step that settled the target: the last one that changed the
+// number, else that of the retention stage, which knows why a model stays at zero,
+// else the first. The zero Step when there are none.
 func (d Decision) Cause() Step {
 	for _, s := range slices.Backward(d.Steps) {
 		if s.From != s.To {
 			return s
 		}
+	}
+	if i := slices.IndexFunc(d.Steps, func(s Step) bool { return s.Stage == StageRetention }); i >= 0 {
+		return d.Steps[i]
 	}
 	if len(d.Steps) == 0 {
 		return Step{}

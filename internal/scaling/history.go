@@ -29,6 +29,11 @@ type Past struct {
 	Informed []Informed `json:"informed,omitempty"`
 	// Backlog is what was waiting of the variant's model.
 	Backlog Backlog `json:"backlog,omitzero"`
+	// Activity is what is remembered of the life of the variant's model.
+	Activity Activity `json:"activity,omitzero"`
+	// Called is since when replicas of the variant have been called from zero and
+	// none is Ready; zero while none is called.
+	Called time.Time `json:"called,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
 }

@@ -17,7 +17,15 @@ type Record struct {
 	Snapshots []Snapshot    `json:"snapshots"` // sorted by model
 	Analyses  []Analysis    `json:"analyses"`  // sorted by model, then analyzer
 	Plan      Plan          `json:"plan"`
-	History   History       `json:"-"` // after the plan; of the variants in the fleet
+	// Inventory is the stock that limited models were bound by; it is not Known where
+	// none is limited.
+	Inventory Inventory `json:"inventory,omitzero"`
+	// Deciding is the part of Duration after everything was collected.
+	Deciding time.Duration `json:"deciding,omitempty"`
+	// Gap is how far the shares of limited models may be from the least cost, a ratio;
+	// unknown where nothing had to be shared out.
+	Gap     Reading `json:"gap,omitzero"`
+	History History `json:"-"` // after the plan; of the variants in the fleet
 }
 
 // Snapshot returns the snapshot of a model.
@@ -28,6 +36,16 @@ func (r Record) Snapshot(model ModelKey) (Snapshot, bool) {
 		}
 	}
 	return Snapshot{}, false
+}
+
+// By returns the analysis of a model by an analyzer, whether it decided or not.
+func (r Record) By(model ModelKey, analyzer string) (Analysis, bool) {
+	for _, a := range r.Analyses {
+		if a.Model == model && a.Analyzer == analyzer {
+			return a, true
+		}
+	}
+	return Analysis{}, false
 }
 
 // Analysis returns the analysis of a model by which it was decided.

@@ -69,7 +69,8 @@ type Load struct {
 	TTFT         Reading `json:"ttft"`         // mean, ms
 	ITL          Reading `json:"itl"`          // mean, ms
 	GatewayQueue Reading `json:"gatewayQueue"` // requests held before any replica
-	PrefixHits   Reading `json:"prefixHits"`   // prompt tokens found in the prefix cache, a ratio in [0, 1]
+	Recent       Recent  `json:"recent,omitzero"`
+	PrefixHits   Reading `json:"prefixHits"` // prompt tokens found in the prefix cache, a ratio in [0, 1]
 	// TTFTBuckets and ITLBuckets are the distributions behind the means. They are
 	// NotApplicable for a model without a latency objective.
 	TTFTBuckets Histogram `json:"ttftBuckets,omitzero"`

@@ -147,6 +147,48 @@ func TestDecodeTimesAreThoseMeasuredOnGPUs(t *testing.T) {
 	}
 }
 
+// floorOf returns the floor and the delta, in ms, with which the worst error of
+// max(floor, delta*n) is least. It goes downhill by factors that grow smaller.
+func floorOf(measured []point) (floor, delta float64) {
+	last := measured[len(measured)-1]
+	floor, delta = measured[0].ms, last.ms/last.n
+	miss := func(floor, delta float64) float64 {
+		return worst(errorsOf(measured, func(n float64) float64 { return max(floor, delta*n) }))
+	}
+	for step := 0.5; step > 1e-4; {
+		moved := false
+		for _, by := range []point{{1 + step, 1}, {1 / (1 + step), 1}, {1, 1 + step}, {1, 1 / (1 + step)}} {
+			if miss(floor*by.n, delta*by.ms) < miss(floor, delta)-1e-12 {
+				floor, delta, moved = floor*by.n, delta*by.ms, true
+			}
+		}
+		if !moved {
+			step /= 2
+		}
+	}
+	return floor, delta
+}
+
+// TestPrefillTimesWithAFloor holds the TTFT of a machine with a PrefillFloorMS
+// against what was measured of single prompts.
+func TestPrefillTimesWithAFloor(t *testing.T) {
+	for _, m := range measurements(t) {
+		prompts := points(t, m.Prompt)
+		line, p := m.profile(), m.profile()
+		p.GammaMS = 0
+		p.PrefillFloorMS, p.DeltaMS = floorOf(prompts)
+		machine := func(p Profile) []float64 {
+			return errorsOf(prompts, func(n float64) float64 { ttft, _ := together(t, p, 1, int(n)); return ttft })
+		}
+		before, errs := machine(line), machine(p)
+		t.Logf("%-32s %-8s TTFT by tokens: a line %4.1f %% and %4.1f %% (median, worst), with a floor of %.1f ms %4.1f %% and %4.1f %%",
+			m.ID, m.Quality, 100*median(before), 100*worst(before), p.PrefillFloorMS, 100*median(errs), 100*worst(errs))
+		if m.Quality == "good" && (median(errs) > 0.06 || worst(errs) > 0.15) {
+			t.Errorf("%s: the TTFT is off by %.3f (median) and %.3f (worst), want 0.06 and 0.15 or less", m.ID, median(errs), worst(errs))
+		}
+	}
+}
+
 // TestPrefillTimesAreAsNearAsALineComes holds the TTFT of the machine against
 // the measurements. A prefill costs a pass over the weights until it is large
 // enough to be bound by arithmetic, and grows faster than its length after that,

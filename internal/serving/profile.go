@@ -21,18 +21,19 @@ const (
 // Profile describes one replica: a model on an accelerator with its engine
 // settings. Times are in ms, lengths and capacities in tokens.
 type Profile struct {
-	Name             string  `json:"name"`             // identifies the profile, not empty
-	Accelerator      string  `json:"accelerator"`      // canonical type, "L40S"; not empty
-	AlphaMS          float64 `json:"alphaMS"`          // decode step at batch 0 [ms], (0, 1e6]
-	BetaMS           float64 `json:"betaMS"`           // added per decoding request [ms], [0, 1e6]
-	GammaMS          float64 `json:"gammaMS"`          // prefill at 0 tokens [ms], [0, 1e6]
-	DeltaMS          float64 `json:"deltaMS"`          // added per token of prompt [ms], [0, 1e6]
-	MaxBatchSize     int     `json:"maxBatchSize"`     // running requests, [1, 65536]
-	MaxBatchedTokens int     `json:"maxBatchedTokens"` // tokens per step, [MaxBatchSize, 2^30]
-	KVCacheTokens    int     `json:"kvCacheTokens"`    // KV cache capacity [tokens], [BlockSize, 2^30]; whole blocks count
-	BlockSize        int     `json:"blockSize"`        // tokens per KV cache block, [1, 65536]
-	MaxModelLen      int     `json:"maxModelLen"`      // input + output tokens of one request, [2, 2^30]
-	MaxQueue         int     `json:"maxQueue"`         // live requests beyond MaxBatchSize before refusal, [0, 2^30]; 0 = unbounded
+	Name             string  `json:"name"`                    // identifies the profile, not empty
+	Accelerator      string  `json:"accelerator"`             // canonical type, "L40S"; not empty
+	AlphaMS          float64 `json:"alphaMS"`                 // decode step at batch 0 [ms], (0, 1e6]
+	BetaMS           float64 `json:"betaMS"`                  // added per decoding request [ms], [0, 1e6]
+	GammaMS          float64 `json:"gammaMS"`                 // prefill at 0 tokens [ms], [0, 1e6]
+	DeltaMS          float64 `json:"deltaMS"`                 // added per token of prompt [ms], [0, 1e6]
+	PrefillFloorMS   float64 `json:"prefillFloorMS,omitzero"` // least time of a step that computes prompt [ms], [0, 1e6]; 0 = none
+	MaxBatchSize     int     `json:"maxBatchSize"`            // running requests, [1, 65536]
+	MaxBatchedTokens int     `json:"maxBatchedTokens"`        // tokens per step, [MaxBatchSize, 2^30]
+	KVCacheTokens    int     `json:"kvCacheTokens"`           // KV cache capacity [tokens], [BlockSize, 2^30]; whole blocks count
+	BlockSize        int     `json:"blockSize"`               // tokens per KV cache block, [1, 65536]
+	MaxModelLen      int     `json:"maxModelLen"`             // input + output tokens of one request, [2, 2^30]
+	MaxQueue         int     `json:"maxQueue"`                // live requests beyond MaxBatchSize before refusal, [0, 2^30]; 0 = unbounded
 }
 
 // FieldError says which field of a Profile is wrong and what would be right.
@@ -57,7 +58,7 @@ func (p Profile) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"alphaMS", p.AlphaMS}, {"betaMS", p.BetaMS}, {"gammaMS", p.GammaMS}, {"deltaMS", p.DeltaMS}} {
+	}{{"alphaMS", p.AlphaMS}, {"betaMS", p.BetaMS}, {"gammaMS", p.GammaMS}, {"deltaMS", p.DeltaMS}, {"prefillFloorMS", p.PrefillFloorMS}} {
 		if math.IsNaN(f.value) || f.value < 0 || f.value > maxMillis {
 			return &FieldError{Field: f.name, Value: formatFloat(f.value), Want: "ms in [0, 1e6]"}
 		}
@@ -81,6 +82,12 @@ func (p Profile) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Prefill returns how long a prompt of so many tokens takes that is alone and fits
+// into one step, in ms.
+func (p Profile) Prefill(tokens float64) float64 {
+	return max(p.GammaMS+p.DeltaMS*tokens, p.PrefillFloorMS)
 }
 
 // Blocks returns the number of KV cache blocks, >= 1 for a valid profile.

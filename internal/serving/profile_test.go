@@ -19,6 +19,7 @@ func TestValidateNamesTheFieldItsValueAndTheRange(t *testing.T) {
 		{"negative", func(p *Profile) { p.DeltaMS = -0.5 }, "deltaMS is -0.5, want ms in [0, 1e6]"},
 		{"not a number", func(p *Profile) { p.BetaMS = math.NaN() }, "betaMS is NaN, want ms in [0, 1e6]"},
 		{"infinite", func(p *Profile) { p.GammaMS = math.Inf(1) }, "gammaMS is +Inf, want ms in [0, 1e6]"},
+		{"negative floor", func(p *Profile) { p.PrefillFloorMS = -1 }, "prefillFloorMS is -1, want ms in [0, 1e6]"},
 		{"no batch", func(p *Profile) { p.MaxBatchSize = 0 }, "maxBatchSize is 0, want an integer in [1, 65536]"},
 		{"budget below the batch", func(p *Profile) { p.MaxBatchedTokens = 63 }, "maxBatchedTokens is 63, want an integer in [64, 1073741824]"},
 		{"cache below a block", func(p *Profile) { p.KVCacheTokens = 15 }, "kvCacheTokens is 15, want an integer in [16, 1073741824]"},

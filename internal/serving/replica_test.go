@@ -156,6 +156,30 @@ func TestAPromptBesideDecodersIsChunkedWithinTheBudget(t *testing.T) {
 	}
 }
 
+func TestAStepWithPromptTakesTheFloorAtLeast(t *testing.T) {
+	p := testProfile()
+	p.AlphaMS, p.BetaMS, p.GammaMS, p.DeltaMS, p.PrefillFloorMS = 10, 1, 0, 0.1, 30
+	for _, c := range []struct {
+		name string
+		load load
+		want float64 // ms
+	}{
+		{"a short prompt", load{prefill: 100, begins: true}, 30},
+		{"a long prompt", load{prefill: 500, begins: true}, 50},
+		{"the rest of one", load{prefill: 20}, 30},
+		{"a short prompt among four that decode", load{decoding: 4, prefill: 100, begins: true}, 34},
+		{"a long prompt among four that decode", load{decoding: 4, prefill: 500, begins: true}, 64},
+		{"decoding alone", load{decoding: 4}, 14},
+	} {
+		if got := p.stepTime(c.load); got != duration(c.want) {
+			t.Errorf("%s: got %s, want %v ms", c.name, got, c.want)
+		}
+	}
+	if short, long := p.Prefill(100), p.Prefill(500); short != 30 || long != 50 {
+		t.Errorf("a prompt alone takes %v and %v ms, want 30 and 50", short, long)
+	}
+}
+
 func TestRequestsOfOneInstantShareAStep(t *testing.T) {
 	r := newReplica(t, testProfile())
 	submit(t, r, time.Second, batch(3, 100, 1)...)

@@ -17,7 +17,11 @@ func (p *Profile) stepTime(l load) time.Duration {
 	if l.begins {
 		fixed = max(fixed, p.GammaMS)
 	}
-	return duration(fixed + p.BetaMS*float64(l.decoding) + p.DeltaMS*float64(l.prefill))
+	pass := fixed + p.DeltaMS*float64(l.prefill)
+	if l.prefill > 0 {
+		pass = max(pass, p.PrefillFloorMS)
+	}
+	return duration(pass + p.BetaMS*float64(l.decoding))
 }
 
 // beginStep gives out the step's tokens and sets when it ends.

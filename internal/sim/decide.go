@@ -68,6 +68,7 @@ func (w *world) carryOut() error {
 
 // view describes the present to the policy.
 func (w *world) view() View {
+	w.settleAll() // what is in flight is told without a lag
 	view := View{Now: w.at(w.now)}
 	s := w.survey()
 	for _, m := range w.models {
@@ -92,7 +93,7 @@ func (m *model) view(s survey) ModelView {
 		}
 		view.Variants = append(view.Variants, VariantView{
 			Key: v.Spec.Key, KVTokens: v.kvTokens(), BatchedTokens: float64(v.Profile.MaxBatchedTokens),
-			ArrivalRate: v.flows(s).arrivals(s.standing(v)),
+			ArrivalRate: v.flows(s).arrivals(s.standing(v)), InFlight: v.inFlight(),
 		})
 	}
 	slices.SortFunc(view.Pods, func(a, b PodView) int { return a.compare(b) })

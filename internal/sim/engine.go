@@ -1,11 +1,12 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginesaturation "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/saturation"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -18,28 +19,24 @@ type Engine struct {
 
 // EngineOptions are what an Engine is made of.
 type EngineOptions struct {
-	Name     string         // in a Report
-	Analyze  cycle.Analyzer // required
-	Interval time.Duration  // between two cycles; 0 means 15s
-	// Settings is what every case begins with: its Now, Snapshots and History are
-	// replaced.
-	Settings cycle.Case
+	Name     string        // in a Report
+	Interval time.Duration // between two cycles; 0 means 15s
+	// Policy returns how a model is decided. Nil decides all by the documented
+	// settings, with no limit of pace.
+	Policy func(scaling.ModelKey) cycle.Policy
+	// Profile returns what the operator states of a replica of a variant. Nil
+	// means what the Spec of the variant says.
+	Profile func(scaling.VariantKey) scaling.Profile
 }
 
 var _ Policy = (*Engine)(nil)
 
-// NewEngine returns the autoscaler with the given analyzer.
+// NewEngine returns the autoscaler.
 func NewEngine(o EngineOptions) *Engine {
 	if o.Interval == 0 {
 		o.Interval = 15 * time.Second
 	}
 	return &Engine{options: o}
-}
-
-// Saturation returns the analyzer of the primary engine with one policy for all
-// models.
-func Saturation(p saturation.Policy) cycle.Analyzer {
-	return enginesaturation.Analyzer(func(scaling.ModelKey) saturation.Policy { return p })
 }
 
 // Name implements Policy.
@@ -50,9 +47,16 @@ func (e *Engine) Interval() time.Duration { return e.options.Interval }
 
 // Decide implements Policy: one cycle.
 func (e *Engine) Decide(v View) ([]Target, error) {
-	c := e.options.Settings
-	c.Now, c.Snapshots, c.History = v.Now, v.Snapshots, e.history
-	verdict := cycle.Decide(c, e.options.Analyze)
+	setup := cycle.Setup{Interval: e.options.Interval}
+	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.history}
+	if of := e.options.Policy; of != nil {
+		setup.Models, c.Policies = map[scaling.ModelKey]enginemodel.Settings{}, map[scaling.ModelKey]constrain.Policy{}
+		for _, s := range v.Snapshots {
+			p := of(s.Model)
+			setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
+		}
+	}
+	verdict := setup.Decide(c)
 	e.history = verdict.History
 	targets := make([]Target, len(verdict.Plan.Decisions))
 	for i, d := range verdict.Plan.Decisions {
@@ -60,4 +64,20 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 		targets[i] = Target{Variant: d.Variant, Replicas: d.Target(), Reason: string(cause.Reason), Detail: cause.Detail}
 	}
 	return targets, nil
+}
+
+// profiled returns the snapshots with the stated profiles.
+func (e *Engine) profiled(snapshots []scaling.Snapshot) []scaling.Snapshot {
+	if e.options.Profile == nil {
+		return snapshots
+	}
+	out := slices.Clone(snapshots)
+	for i := range out {
+		out[i].Variants = slices.Clone(out[i].Variants)
+		for j := range out[i].Variants {
+			v := &out[i].Variants[j]
+			v.Profile = e.options.Profile(v.Key)
+		}
+	}
+	return out
 }

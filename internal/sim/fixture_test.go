@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
@@ -44,7 +45,9 @@ func testConfig(requests iter.Seq2[workload.Request, error]) Config {
 }
 
 func testEngine(p saturation.Policy) *Engine {
-	return NewEngine(EngineOptions{Name: "saturation", Analyze: Saturation(p), Settings: cycle.Case{}})
+	settings := enginemodel.Default()
+	settings.Spare = p
+	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) cycle.Policy { return cycle.Policy{Settings: settings} }})
 }
 
 // generated is a synthetic workload.

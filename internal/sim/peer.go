@@ -75,6 +75,7 @@ func (p *Peer) observe(now time.Time, snap scaling.Snapshot, m ModelView) policy
 		view := m.Variants[i]
 		v := policy.Variant{
 			Variant: spec, ArrivalRate: view.ArrivalRate, KVTokens: view.KVTokens, BatchedTokens: view.BatchedTokens,
+			InFlight:  scaling.Measured(float64(view.InFlight+m.Held), scaling.Fresh),
 			Benchmark: p.options.Measured(spec.Key),
 		}
 		for _, pod := range m.Pods {

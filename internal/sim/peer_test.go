@@ -59,6 +59,21 @@ func TestPeerSeesWhatItsRuleReads(t *testing.T) {
 	if last.Load.TTFTP90.Value < 1000 || !last.Load.ITLP90.Known() || last.Load.UncachedTokens.Value < 10_000 {
 		t.Errorf("the load is shown as %+v, want long waits and a backlog of tokens", last.Load)
 	}
+	// More than the batch of the one replica, and not what its page said last: of 11
+	// looks every 20 s at pages of every 15 s, some lie between two pages.
+	between := 0
+	for _, o := range rule.shown[:11] {
+		scraped := 0.0
+		for _, p := range o.Variants[0].Pods {
+			scraped += p.Running.Or(0) + p.QueueLength.Or(0)
+		}
+		if o.Variants[0].InFlight.Value != scraped {
+			between++
+		}
+	}
+	if v.InFlight.Value <= 16 || between < 5 {
+		t.Errorf("%v are in flight, and %d of 11 looks differ from the pages; want more than 16, and most", v.InFlight, between)
+	}
 	rate := 0.0
 	for _, s := range last.Load.Shapes {
 		rate += s.Rate

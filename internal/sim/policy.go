@@ -49,6 +49,9 @@ type VariantView struct {
 	BatchedTokens float64 // that one step of a replica computes at most, 0 where it is not known
 	// ArrivalRate is what the store of metrics says.
 	ArrivalRate scaling.Reading // requests/s: completions, and growth of what is in flight
+	// InFlight counts the requests in its pods at this instant, as a proxy in front
+	// of each counts them; those in pods that are being removed are left out.
+	InFlight int
 }
 
 // PodView is a pod as the cluster lists it.

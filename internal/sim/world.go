@@ -245,6 +245,16 @@ func (w *world) conserved() error {
 // inFlight counts the requests of a model that arrived and have not ended.
 func (m *model) inFlight() int { return int(m.tally.total.Arrived - m.tally.total.ended()) }
 
+// inFlight counts the requests in the pods of a variant that are not being
+// removed. The replicas must be settled.
+func (v *variant) inFlight() int {
+	n := 0
+	for _, p := range v.pods {
+		n += p.live
+	}
+	return n
+}
+
 // byKey finds the variant of a key.
 func (w *world) byKey(key scaling.VariantKey) (*variant, bool) {
 	i, ok := slices.BinarySearchFunc(w.variants, key, func(v *variant, k scaling.VariantKey) int { return v.Spec.Key.Compare(k) })

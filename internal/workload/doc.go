@@ -40,6 +40,7 @@
 //
 // [ReadTrace] streams a CSV with the columns arrival_s, input_tokens and
 // output_tokens, [ReadLog] the public logs of Azure, BurstGPT and Mooncake as
-// well, and [ReadRates] makes a profile of a curve of rates. [Share] splits any
-// of them, or thins it, request by request.
+// well, and [ReadRates] makes a profile of a curve of rates. [Stretches] are rates
+// and lengths that were measured one after the other. [Share] splits any of them,
+// or thins it, request by request.
 package workload

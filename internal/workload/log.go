@@ -60,7 +60,12 @@ func (e *LogError) Error() string {
 	if e.Field != "" {
 		field = e.Field + " is "
 	}
-	return fmt.Sprintf("%s, line %d: %s%s, want %s", e.File, e.Line, field, e.Found, e.Want)
+	const longest = 80 // bytes of what may be no text at all
+	found := e.Found
+	if len(found) > longest {
+		found = found[:longest] + "…"
+	}
+	return fmt.Sprintf("%s, line %d: %s%s, want %s", e.File, e.Line, field, found, e.Want)
 }
 
 // entry is one line of a log.

@@ -28,17 +28,21 @@ func (b *Bed) installAccount(ctx context.Context) (kubeconfig string, err error)
 	if err := b.Namespace(ctx, SystemNamespace); err != nil {
 		return "", err
 	}
-	clusterRole, role, err := managerRoles()
+	clusterRole, nodeReader, role, err := managerRoles()
 	if err != nil {
 		return "", err
 	}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: managerName}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}}
 	objects := []client.Object{
-		account, clusterRole, role,
+		account, clusterRole, nodeReader, role,
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: managerName}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole.Name},
+		},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: managerName + "-nodes"}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: nodeReader.Name},
 		},
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}, Subjects: subjects,
@@ -64,21 +68,21 @@ func (b *Bed) installAccount(ctx context.Context) (kubeconfig string, err error)
 	return b.writeKubeconfig(token.Status.Token)
 }
 
-// managerRoles reads the generated roles: for the cluster, and for the leases of
-// the manager's own namespace.
-func managerRoles() (cluster *rbacv1.ClusterRole, own *rbacv1.Role, err error) {
-	cluster, own = &rbacv1.ClusterRole{}, &rbacv1.Role{}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRole())))
-	for _, into := range []any{cluster, own} {
+// managerRoles reads the generated roles: for the cluster, for its nodes, which
+// limited mode asks for, and for the leases of the manager's own namespace.
+func managerRoles() (cluster, nodes *rbacv1.ClusterRole, own *rbacv1.Role, err error) {
+	cluster, nodes, own = &rbacv1.ClusterRole{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRoles())))
+	for _, into := range []any{cluster, nodes, own} {
 		document, err := documents.Read()
 		if err != nil {
-			return nil, nil, fmt.Errorf("reading the manager's role: %w", err)
+			return nil, nil, nil, fmt.Errorf("reading the manager's roles: %w", err)
 		}
 		if err := yaml.UnmarshalStrict(document, into); err != nil {
-			return nil, nil, fmt.Errorf("reading the manager's role: %w", err)
+			return nil, nil, nil, fmt.Errorf("reading the manager's roles: %w", err)
 		}
 	}
-	return cluster, own, nil
+	return cluster, nodes, own, nil
 }
 
 func (b *Bed) writeKubeconfig(token string) (string, error) {

@@ -10,23 +10,29 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Cycle is one pass over the cluster through its ports. All fields but Policy
-// and Archive are required. It is not safe for concurrent use: one loop owns it.
+// Cycle is one pass over the cluster through its ports. The fields up to Actuator
+// are required. It is not safe for concurrent use: one loop owns it.
 type Cycle struct {
 	// Process is the name of this process in the ids of its cycles; see NewProcess.
 	Process   string
 	Clock     clock.PassiveClock
 	Cluster   Cluster
 	Collector Collector
-	Analyze   Analyzer
 	Recorder  Recorder
 	Actuator  Actuator
-	// Policy returns how fast the decisions of a model may change. Nil means that
-	// nothing limits it.
-	Policy func(scaling.ModelKey) constrain.Policy
+	// Policy returns how a model is decided. It is asked once for each model of a
+	// cycle. Nil decides all by the documented settings, with no limit of pace.
+	Policy func(scaling.ModelKey) Policy
+	// Stock tells what accelerators there are. It is asked only while a model is
+	// limited. Nil is a stock that is not known.
+	Stock Stock
+	// Quotas returns the accelerators that namespaces own, given what there is to
+	// scale. Nil limits nothing.
+	Quotas func([]scaling.Variant) []scaling.Quota
 	// Archive is given every case that was decided. Nil keeps none.
 	Archive Archive
 
@@ -57,15 +63,20 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
 	history := c.Recorder.History()
-	from := Case{Now: now, Snapshots: snapshots, Policies: c.policies(snapshots), History: history}
-	verdict := Decide(from, c.Analyze)
+	setup, policies := c.setup(ctx, fleet, snapshots)
+	setup.Interval = interval
+	from := Case{Now: now, Snapshots: snapshots, Policies: policies, History: history}
+	began := c.Clock.Now()
+	verdict := setup.Decide(from)
+	deciding := c.Clock.Since(began)
 	record := scaling.Record{
 		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
+		Inventory: setup.Inventory, Deciding: deciding, Gap: verdict.Gap,
 	}
 	c.Recorder.Record(record)
 	if c.Archive != nil {
-		c.Archive.Keep(Decided{Cycle: this, Interval: interval, Case: from, Plan: verdict.Plan})
+		c.Archive.Keep(Decided{Cycle: this, Setup: setup, Case: from, Plan: verdict.Plan})
 	}
 	report(log, history, record)
 	c.reportFaults(log, snapshots)
@@ -75,16 +86,28 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	return nil
 }
 
-// policies returns the policy of each model, nil where there is none.
-func (c *Cycle) policies(snapshots []scaling.Snapshot) map[scaling.ModelKey]constrain.Policy {
+// setup resolves how each model is decided: by the engine of its settings, and at
+// the pace of its policy.
+func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Policy) {
+	var setup Setup
+	if c.Quotas != nil {
+		setup.Quotas = c.Quotas(fleet.Variants)
+	}
 	if c.Policy == nil {
-		return nil
+		return setup, nil
 	}
-	policies := make(map[scaling.ModelKey]constrain.Policy, len(snapshots))
+	setup.Models = make(map[scaling.ModelKey]model.Settings, len(snapshots))
+	pace := make(map[scaling.ModelKey]constrain.Policy, len(snapshots))
+	limited := false
 	for _, s := range snapshots {
-		policies[s.Model] = c.Policy(s.Model)
+		p := c.Policy(s.Model)
+		setup.Models[s.Model], pace[s.Model] = p.Settings, p.Pacing
+		limited = limited || p.Settings.Limited
 	}
-	return policies
+	if limited && c.Stock != nil {
+		setup.Inventory = c.Stock.Inventory(ctx)
+	}
+	return setup, pace
 }
 
 // report logs a line for each decision: what changed for operators, the rest

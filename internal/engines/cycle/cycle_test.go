@@ -15,6 +15,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -27,25 +28,36 @@ type world struct {
 	history scaling.History
 	last    scaling.Record
 	present scaling.ReplicaCounts // of the only variant; zero is two that are Ready
+	full    bool                  // its replicas report that they are full
 }
 
 func (w *world) Fleet(_ context.Context, now time.Time) (scaling.Fleet, error) {
 	w.calls = append(w.calls, "fleet")
-	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	of := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	counts := w.present
 	if !counts.Observed {
 		counts = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2}
 	}
 	return scaling.Fleet{At: now, Variants: []scaling.Variant{{
-		Key: scaling.VariantKey{Namespace: "ns", Name: "v"}, Model: model, Bounds: scaling.Unbounded(),
-		Replicas: counts,
+		Key: scaling.VariantKey{Namespace: "ns", Name: "v"}, Model: of, Bounds: scaling.Unbounded(),
+		Replicas: counts, Accelerator: "A100", GPUsPerReplica: 1,
 	}}}, w.lost
 }
 
 func (w *world) Collect(_ context.Context, fleet scaling.Fleet) []scaling.Snapshot {
 	w.calls = append(w.calls, "collect")
 	m := fleet.Models()[0]
-	return []scaling.Snapshot{{Model: m.Model, At: fleet.At, Variants: m.Variants, Fault: w.fault}}
+	s := scaling.Snapshot{Model: m.Model, At: fleet.At, Window: time.Minute, Variants: m.Variants, Fault: w.fault}
+	if w.full {
+		usage, queue := scaling.Measured(0.95, scaling.Fresh), scaling.Measured(9, scaling.Fresh)
+		for i := range m.Variants[0].Replicas.Ready {
+			s.Replicas = append(s.Replicas, scaling.ReplicaSample{
+				Pod: fmt.Sprint(i), Variant: m.Variants[0].Key, Ready: true, At: fleet.At,
+				KVCacheUsage: usage, KVCacheUsageNow: usage, QueueLength: queue, QueueLengthNow: queue,
+			})
+		}
+	}
+	return []scaling.Snapshot{s}
 }
 
 func (w *world) Apply(_ context.Context, r scaling.Record) error {
@@ -61,7 +73,7 @@ func (w *world) Record(r scaling.Record) {
 }
 
 func newCycle(w *world) *Cycle {
-	return &Cycle{Process: "p", Clock: testingclock.NewFakePassiveClock(now), Cluster: w, Collector: w, Analyze: analyze, Recorder: w, Actuator: w}
+	return &Cycle{Process: "p", Clock: testingclock.NewFakePassiveClock(now), Cluster: w, Collector: w, Recorder: w, Actuator: w}
 }
 
 func TestAPlanIsRecordedBeforeItIsPublished(t *testing.T) {
@@ -160,15 +172,12 @@ func TestAnOutageOfManyModelsIsOneLineForEachFault(t *testing.T) {
 
 func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
-	w := &world{history: scaling.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}}
+	w := &world{history: scaling.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}, full: true}
 	c := newCycle(w)
 	var asked []scaling.ModelKey
-	c.Analyze = func(s scaling.Snapshot) scaling.Analysis {
-		return scaling.Analysis{Model: s.Model, Signal: scaling.Grow, Reason: scaling.ReasonSaturated, Detail: "full"}
-	}
-	c.Policy = func(m scaling.ModelKey) constrain.Policy {
+	c.Policy = func(m scaling.ModelKey) Policy {
 		asked = append(asked, m)
-		return constrain.Policy{ScaleUpStabilization: time.Minute}
+		return Policy{Settings: model.Default(), Pacing: constrain.Policy{ScaleUpStabilization: time.Minute}}
 	}
 	w.present = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 	if err := c.Run(t.Context(), time.Minute); err != nil {
@@ -182,5 +191,52 @@ func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	}
 	if !w.history[key].Wants.Known() {
 		t.Error("nothing is remembered of what was wanted")
+	}
+}
+
+// stock is an inventory that counts how often it is asked for.
+type stock struct {
+	free  int
+	asked int
+}
+
+func (s *stock) Inventory(context.Context) scaling.Inventory {
+	s.asked++
+	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: 8, Free: []scaling.FreeNodes{{GPUs: s.free, Nodes: 1}}}}}
+}
+
+func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
+	tests := []struct {
+		name    string
+		limited bool
+		free    int
+		quota   int
+		asked   int
+		want    int
+	}{
+		{"not limited", false, 1, 8, 0, 2},
+		{"limited, with one left", true, 1, 8, 1, 2},
+		{"limited, with a quota that is used up", true, 1, 1, 1, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := &world{full: true, present: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}}
+			c, s := newCycle(w), &stock{free: tt.free}
+			c.Stock = s
+			c.Quotas = func(variants []scaling.Variant) []scaling.Quota {
+				return []scaling.Quota{{Namespace: variants[0].Key.Namespace, Accelerator: variants[0].Accelerator, GPUs: tt.quota}}
+			}
+			c.Policy = func(scaling.ModelKey) Policy {
+				settings := model.Default()
+				settings.Limited = tt.limited
+				return Policy{Settings: settings}
+			}
+			if err := c.Run(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.last.Plan.Decisions[0].Target(); got != tt.want || s.asked != tt.asked {
+				t.Errorf("decided %d after asking %d times, want %d and %d", got, s.asked, tt.want, tt.asked)
+			}
+		})
 	}
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Analyzer views one model.
-type Analyzer func(scaling.Snapshot) scaling.Analysis
-
 // Case is everything that a cycle's decision depends on.
 type Case struct {
 	Now       time.Time
@@ -27,19 +24,17 @@ type Verdict struct {
 	Analyses []scaling.Analysis // sorted by model; of each, the one that decided first
 	Plan     scaling.Plan
 	History  scaling.History // of the variants in the case, after the plan
+	// Gap is that of optimizer.Share: how far what limited models share may be from
+	// the least cost, a ratio; NotApplicable where nothing had to be shared out.
+	Gap scaling.Reading
 }
-
-// Decide decides a case by what one analyzer sees, as Setup.Decide does.
-func Decide(c Case, analyze Analyzer) Verdict { return Setup{Analyze: analyze}.Decide(c) }
 
 // Setup is how models are decided. The zero value decides every one of them by
 // the documented settings.
 type Setup struct {
-	// Models says how each model is decided. One without an entry is decided by
-	// what Analyze sees of its spare capacity, and where that is nil by the
-	// documented settings.
-	Models  map[scaling.ModelKey]model.Settings
-	Analyze Analyzer
+	// Models says how each model is decided; one without an entry, by
+	// model.Default.
+	Models map[scaling.ModelKey]model.Settings
 	// Interval is planned until the next cycle, 0 where only a change brings one.
 	Interval time.Duration
 	// Inventory and Quotas bound what limited models get.
@@ -68,7 +63,7 @@ func (e Setup) Decide(c Case) Verdict {
 	for _, s := range snapshots {
 		outcomes[s.Model] = e.decide(s, past)
 	}
-	e.share(snapshots, variants, outcomes)
+	verdict.Gap = e.share(snapshots, variants, outcomes)
 	for _, s := range snapshots {
 		out := outcomes[s.Model]
 		verdict.Analyses = append(verdict.Analyses, out.Analyses...)
@@ -97,13 +92,6 @@ func (e Setup) Decide(c Case) Verdict {
 // decide decides about one model, before any constraint.
 func (e Setup) decide(s scaling.Snapshot, past scaling.History) model.Outcome {
 	settings, ok := e.Models[s.Model]
-	if !ok && e.Analyze != nil {
-		a := e.Analyze(s)
-		return model.Outcome{
-			Analyses:  []scaling.Analysis{a},
-			Decisions: optimizer.Decide(optimizer.Input{Snapshot: s, Analysis: a, History: past}),
-		}
-	}
 	if !ok {
 		settings = model.Default()
 	}
@@ -111,10 +99,11 @@ func (e Setup) decide(s scaling.Snapshot, past scaling.History) model.Outcome {
 }
 
 // share lets the limited models whose demand is known grow on other variants
-// where the accelerators of the cheapest do not suffice for all.
-func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantKey]scaling.Variant, outcomes map[scaling.ModelKey]model.Outcome) {
+// where the accelerators of the cheapest do not suffice for all, and returns the
+// gap of that.
+func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantKey]scaling.Variant, outcomes map[scaling.ModelKey]model.Outcome) scaling.Reading {
 	if !e.Inventory.Known {
-		return
+		return scaling.Reading{State: scaling.NotApplicable}
 	}
 	stock := map[string]int{}
 	for _, g := range e.Inventory.Groups {
@@ -138,11 +127,13 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 			}
 		}
 	}
-	for i, shared := range optimizer.Share(contenders, stock) {
+	shared, gap := optimizer.Share(contenders, stock)
+	for i, decisions := range shared {
 		out := outcomes[contenders[i].Votes.Snapshot.Model]
-		out.Decisions = shared
+		out.Decisions = decisions
 		outcomes[contenders[i].Votes.Snapshot.Model] = out
 	}
+	return gap
 }
 
 // limits returns what bounds the limited models.

@@ -11,13 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-func analyze(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s, saturation.Default()) }
 
 // randomCase draws a fleet with everything that can go wrong in it: unreadable
 // targets, pods that do not start or do not report, old readings, orders that
@@ -135,11 +132,11 @@ func forSeeds(t *testing.T, cases uint64, check func(t *testing.T, c Case, r *ra
 
 func TestShuffledInputGivesByteEqualVerdicts(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, r *rand.Rand) {
-		want := encode(t, Decide(c, analyze))
-		if got := encode(t, Decide(c, analyze)); got != want {
+		want := encode(t, Setup{}.Decide(c))
+		if got := encode(t, Setup{}.Decide(c)); got != want {
 			t.Errorf("the same case twice:\n%s\n%s", want, got)
 		}
-		if got := encode(t, Decide(shuffled(c, r), analyze)); got != want {
+		if got := encode(t, Setup{}.Decide(shuffled(c, r))); got != want {
 			t.Errorf("the case shuffled:\n%s\n%s", want, got)
 		}
 	})
@@ -148,7 +145,7 @@ func TestShuffledInputGivesByteEqualVerdicts(t *testing.T) {
 func TestDecideLeavesItsInputAlone(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		before, remembered := encode(t, c.Snapshots), historyLines(c.History)
-		Decide(c, analyze)
+		Setup{}.Decide(c)
 		if after := encode(t, c.Snapshots); after != before {
 			t.Errorf("snapshots before:\n%s\nafter:\n%s", before, after)
 		}
@@ -161,7 +158,7 @@ func TestDecideLeavesItsInputAlone(t *testing.T) {
 func TestTargetsAreWithinBounds(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		variants := variantsOf(c)
-		for _, d := range Decide(c, analyze).Plan.Decisions {
+		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
 			if v := variants[d.Variant]; v.Bounds.Clamp(d.Target()) != d.Target() {
 				t.Errorf("%s: target %d outside %+v", d.Variant, d.Target(), v.Bounds)
 			}
@@ -171,7 +168,7 @@ func TestTargetsAreWithinBounds(t *testing.T) {
 
 func TestStepsAreAChain(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
-		for _, d := range Decide(c, analyze).Plan.Decisions {
+		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
 			at := d.Current
 			for _, s := range d.Steps {
 				if s.From != at || s.Reason == "" || s.Detail == "" {
@@ -188,7 +185,7 @@ func TestStepsAreAChain(t *testing.T) {
 // except by a bound.
 func TestNothingShrinksOnDoubtfulData(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
-		verdict := Decide(c, analyze)
+		verdict := Setup{}.Decide(c)
 		for _, s := range c.Snapshots {
 			doubtful := slices.ContainsFunc(s.Replicas, func(r scaling.ReplicaSample) bool {
 				return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
@@ -217,7 +214,7 @@ func TestNothingShrinksOnDoubtfulData(t *testing.T) {
 func TestOneReplicaOfAModelChanges(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		changed := map[scaling.ModelKey]int{}
-		for _, d := range Decide(c, analyze).Plan.Decisions {
+		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
 			switch first := d.Steps[0]; first.Reason {
 			case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
 				changed[d.Model]++
@@ -244,10 +241,10 @@ func TestModelsAreIndependent(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		apart := []scaling.Decision{}
 		for _, s := range c.Snapshots {
-			apart = append(apart, Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, Policies: c.Policies, History: c.History}, analyze).Plan.Decisions...)
+			apart = append(apart, Setup{}.Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, Policies: c.Policies, History: c.History}).Plan.Decisions...)
 		}
 		slices.SortFunc(apart, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-		together := append([]scaling.Decision{}, Decide(c, analyze).Plan.Decisions...)
+		together := append([]scaling.Decision{}, Setup{}.Decide(c).Plan.Decisions...)
 		if a, b := encode(t, apart), encode(t, together); a != b {
 			t.Errorf("apart:\n%s\ntogether:\n%s", a, b)
 		}

@@ -2,7 +2,9 @@
 // collect, decide, actuate, record.
 //
 // The deciding part, Setup.Decide, is a pure function of a Case and the only place
-// where the stages are put in order; Decide is the same for a single analyzer.
-// Cycle is the frame around it that talks to the cluster through the ports declared
-// here. The simulator and a replay call the same Decide with other ends.
+// where the stages are put in order. The Setup holds how each model is decided,
+// the accelerators that there are and who owns them; the Case what was seen and
+// remembered. Cycle is the frame around it that talks to the cluster through the
+// ports declared here. The simulator and a replay call the same Decide with other
+// ends.
 package cycle

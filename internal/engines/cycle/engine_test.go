@@ -45,7 +45,7 @@ func steady(rate float64) func(time.Duration) float64 {
 // perReplica is what a replica serves within the objectives.
 func perReplica(t *testing.T, v scaling.Variant) float64 {
 	t.Helper()
-	s := site{variants: []scaling.Variant{v}, rate: steady(1), tick: time.Minute, created: [][]time.Duration{{-time.Hour}}, ready: []float64{1}}
+	s := site{variants: []scaling.Variant{v}, rate: steady(1), tick: time.Minute, created: [][]time.Duration{{-time.Hour}}, ready: []float64{most(v.Profile)}}
 	a := modelanalyzer.Analyze(s.observe(0), siteObjective, modelanalyzer.Default())
 	if a.Signal == scaling.Unknown {
 		t.Fatalf("the site cannot be sized: %s", a.Detail)

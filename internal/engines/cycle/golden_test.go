@@ -92,7 +92,7 @@ func TestGoldenFallback(t *testing.T) {
 					d.change(c, &want)
 				}
 			}
-			verdict := Decide(c.decide(), analyze)
+			verdict := Setup{}.Decide(c.decide())
 			key := scaling.VariantKey{Namespace: "ns", Name: c.Inputs.VA.Name}
 			d, past := verdict.Plan.Decisions[0], verdict.History[key]
 			if d.Variant != key || !d.Fallback {

@@ -41,10 +41,10 @@ func (p *plant) run(length time.Duration) (targets []int) {
 	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
 		snap := p.observe(t)
-		verdict := Decide(Case{
+		verdict := Setup{}.Decide(Case{
 			Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
 			Policies: map[scaling.ModelKey]constrain.Policy{snap.Model: p.policy},
-		}, analyze)
+		})
 		p.past = verdict.History
 		if p.after != nil {
 			p.past = p.after(t, p.past)

@@ -7,6 +7,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
+// Stock tells what accelerators there are.
+type Stock interface {
+	// Inventory returns what there is and what is in use. It reads caches and
+	// answers at once; what cannot be read is an Inventory that is not Known, and
+	// limited models do not grow by it.
+	Inventory(ctx context.Context) scaling.Inventory
+}
+
 // Cluster tells what there is to scale.
 type Cluster interface {
 	// Fleet returns every variant that this instance is responsible for and the

@@ -1,11 +1,9 @@
 package cycle
 
 import (
-	"time"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -16,33 +14,50 @@ type Archive interface {
 	Keep(decided Decided)
 }
 
-// Decided is a case with its plan.
+// Decided is a case with how it was decided and its plan.
 type Decided struct {
-	Cycle    scaling.CycleID
-	Interval time.Duration // planned until the next cycle, 0 where only a change brings one
-	Case     Case
-	Plan     scaling.Plan
+	Cycle scaling.CycleID
+	Setup Setup
+	Case  Case
+	Plan  scaling.Plan
 }
 
-// Recorded returns the cycle as a record holds it. thresholds are those by which
-// each model was analyzed, which the Case does not hold.
-func (d Decided) Recorded(thresholds map[scaling.ModelKey]saturation.Policy) record.Cycle {
-	configuration := make(map[scaling.ModelKey]record.Policy, len(thresholds))
-	for model, t := range thresholds {
-		configuration[model] = record.Policy{Saturation: t, Pacing: d.Case.Policies[model]}
+// Recorded returns the cycle as a record holds it, with the settings by which a
+// model without any was decided.
+func (d Decided) Recorded() record.Cycle {
+	configuration := make(map[scaling.ModelKey]record.Policy, len(d.Setup.Models))
+	for key, pacing := range d.Case.Policies {
+		configuration[key] = recordedPolicy(model.Default(), pacing)
+	}
+	for key, settings := range d.Setup.Models {
+		configuration[key] = recordedPolicy(settings, d.Case.Policies[key])
 	}
 	return record.Cycle{
-		Format: record.Format, Cycle: d.Cycle, Build: record.Build(), Interval: d.Interval,
-		Now: d.Case.Now, Configuration: configuration, Snapshots: d.Case.Snapshots, History: d.Case.History, Plan: &d.Plan,
+		Format: record.Format, Cycle: d.Cycle, Build: record.Build(), Interval: d.Setup.Interval,
+		Now: d.Case.Now, Configuration: configuration, Inventory: d.Setup.Inventory, Quotas: d.Setup.Quotas,
+		Snapshots: d.Case.Snapshots, History: d.Case.History, Plan: &d.Plan,
 	}
 }
 
-// FromRecord returns the case that a record holds. Its analyzer goes by the
-// record's Thresholds.
-func FromRecord(r record.Cycle) Case {
-	policies := make(map[scaling.ModelKey]constrain.Policy, len(r.Configuration))
-	for model, p := range r.Configuration {
-		policies[model] = p.Pacing
+func recordedPolicy(s model.Settings, pacing constrain.Policy) record.Policy {
+	return record.Policy{
+		Engine: string(s.Engine), Method: string(s.Method), Saturation: s.Spare, Tokens: s.Tokens,
+		Objective: s.Objective, Sizing: s.Sizing, Limited: s.Limited, Pacing: pacing,
 	}
-	return Case{Now: r.Now, Snapshots: r.Snapshots, Policies: policies, History: r.History}
+}
+
+// FromRecord returns the case that a record holds, and how it was decided.
+func FromRecord(r record.Cycle) (Setup, Case) {
+	setup := Setup{
+		Models: make(map[scaling.ModelKey]model.Settings, len(r.Configuration)), Interval: r.Interval, Inventory: r.Inventory, Quotas: r.Quotas,
+	}
+	pace := make(map[scaling.ModelKey]constrain.Policy, len(r.Configuration))
+	for key, p := range r.Configuration {
+		pace[key] = p.Pacing
+		setup.Models[key] = model.Settings{
+			Engine: model.Engine(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
+			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited,
+		}
+	}
+	return setup, Case{Now: r.Now, Snapshots: r.Snapshots, Policies: pace, History: r.History}
 }

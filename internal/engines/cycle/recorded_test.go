@@ -1,7 +1,9 @@
 package cycle
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,53 +12,56 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record/recordtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestARecordHoldsTheWholeCase fails for a field that is added to a Case, or to
-// anything in it, and that a record does not carry.
+// TestARecordHoldsTheWholeCase fails for a field that is added to a Case or a
+// Setup, or to anything in them, and that a record does not carry.
 func TestARecordHoldsTheWholeCase(t *testing.T) {
 	var d Decided
 	recordtest.Filler{Rand: rand.New(rand.NewPCG(1, 2))}.Fill(&d)
-	thresholds := map[scaling.ModelKey]saturation.Policy{}
-	for model := range d.Case.Policies {
-		thresholds[model] = saturation.Default()
+	settings := slices.Collect(maps.Values(d.Setup.Models))
+	d.Setup.Models = map[scaling.ModelKey]model.Settings{}
+	for key := range d.Case.Policies {
+		d.Setup.Models[key] = settings[0]
 	}
-	recorded := d.Recorded(thresholds)
-	if diff := cmp.Diff(d.Case, FromRecord(recorded)); diff != "" {
+	recorded := d.Recorded()
+	setup, c := FromRecord(recorded)
+	if diff := cmp.Diff(d.Case, c); diff != "" {
 		t.Errorf("a record loses (-) or makes up (+):\n%s", diff)
 	}
-	if recorded.Cycle != d.Cycle || recorded.Interval != d.Interval || !cmp.Equal(d.Plan, *recorded.Plan) || recorded.Build == "" {
-		t.Errorf("recorded as %s of %q, interval %s", recorded.Cycle, recorded.Build, recorded.Interval)
+	if diff := cmp.Diff(d.Setup, setup); diff != "" {
+		t.Errorf("a record loses (-) or makes up (+) of how it was decided:\n%s", diff)
 	}
-	for model := range thresholds {
-		if recorded.Thresholds(model) != thresholds[model] {
-			t.Errorf("the thresholds of %s are %+v", model, recorded.Thresholds(model))
-		}
+	if recorded.Cycle != d.Cycle || !cmp.Equal(d.Plan, *recorded.Plan) || recorded.Build == "" {
+		t.Errorf("recorded as %s of %q", recorded.Cycle, recorded.Build)
 	}
 }
 
 // TestARecordedCaseIsDecidedToTheSameBytes writes cases with everything that can
 // go wrong in them, reads them, and decides them again.
 func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
-	forSeeds(t, 400, func(t *testing.T, c Case, r *rand.Rand) {
-		thresholds := map[scaling.ModelKey]saturation.Policy{}
-		for _, s := range c.Snapshots {
-			thresholds[s.Model] = saturation.Policy{
+	forSeeds(t, 150, func(t *testing.T, c Case, r *rand.Rand) {
+		c, setup := randomSetup(c, r)
+		for key, s := range setup.Models {
+			s.Spare = saturation.Policy{
 				KVCacheThreshold: 0.5 + r.Float64()/2, QueueLengthThreshold: 5 * r.Float64(), KVSpareTrigger: r.Float64() / 5, QueueSpareTrigger: r.Float64(),
 			}
+			setup.Models[key] = s
 		}
-		verdict := Decide(c, func(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s, thresholds[s.Model]) })
-		line := Decided{Cycle: "p-1", Case: c, Plan: verdict.Plan}.Recorded(thresholds).Append(nil)
+		verdict := setup.Decide(c)
+		line := Decided{Cycle: "p-1", Setup: setup, Case: c, Plan: verdict.Plan}.Recorded().Append(nil)
 
 		read, err := record.Decode(line)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, line)
 		}
-		again := Decide(FromRecord(read), func(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s, read.Thresholds(s.Model)) })
+		sameSetup, sameCase := FromRecord(read)
+		again := sameSetup.Decide(sameCase)
 		read.Plan = &again.Plan
 		if diff := cmp.Diff(string(line), string(read.Append(nil))); diff != "" {
 			t.Errorf("recorded (-) and decided again (+):\n%s", diff)
@@ -78,7 +83,9 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	c := newCycle(w)
 	c.Archive = kept
 	c.Clock = testingclock.NewFakePassiveClock(time.Now()) // with a monotonic clock
-	c.Policy = func(scaling.ModelKey) constrain.Policy { return constrain.Policy{MaxScaleUpStep: 3} }
+	c.Policy = func(scaling.ModelKey) Policy {
+		return Policy{Settings: model.Default(), Pacing: constrain.Policy{MaxScaleUpStep: 3}}
+	}
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +94,8 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	}
 	got := kept.kept[0]
 	want := Decided{
-		Cycle: "p-1", Interval: time.Minute, Plan: w.last.Plan,
+		Cycle: "p-1", Plan: w.last.Plan,
+		Setup: Setup{Interval: time.Minute, Models: map[scaling.ModelKey]model.Settings{{Namespace: "ns", ID: "m"}: model.Default()}},
 		Case: Case{
 			Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past,
 			Policies: map[scaling.ModelKey]constrain.Policy{{Namespace: "ns", ID: "m"}: {MaxScaleUpStep: 3}},

@@ -85,12 +85,12 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 	grew := 0
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		c.Policies = nil
-		free := Decide(c, analyze).Plan.Decisions
+		free := Setup{}.Decide(c).Plan.Decisions
 		c.Policies = map[scaling.ModelKey]constrain.Policy{}
 		for _, s := range c.Snapshots {
 			c.Policies[s.Model] = documented
 		}
-		for i, d := range Decide(c, analyze).Plan.Decisions {
+		for i, d := range (Setup{}).Decide(c).Plan.Decisions {
 			stood := c.History.Standing(variantsOf(c)[d.Variant])
 			if free[i].Target() < stood {
 				continue
@@ -112,10 +112,10 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 // be decided without a policy, unless a bound moves it.
 func TestAPolicyOnlyEverSlowsDown(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
-		limited := Decide(c, analyze).Plan.Decisions
+		limited := Setup{}.Decide(c).Plan.Decisions
 		free := c
 		free.Policies = nil
-		for i, d := range Decide(free, analyze).Plan.Decisions {
+		for i, d := range (Setup{}).Decide(free).Plan.Decisions {
 			v := variantsOf(c)[d.Variant]
 			stood := v.Bounds.Clamp(c.History.Standing(v))
 			if got := limited[i].Target(); got < min(stood, d.Target()) || got > max(stood, d.Target(), v.Bounds.Clamp(v.Replicas.Current)) {
@@ -216,7 +216,7 @@ func TestARestartChangesNoDecision(t *testing.T) {
 // cycle knew.
 func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
-		want := encode(t, Decide(c, analyze))
+		want := encode(t, Setup{}.Decide(c))
 		read := scaling.History{}
 		for key, past := range c.History {
 			text, err := json.Marshal(past)
@@ -230,7 +230,7 @@ func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 			read[key] = p
 		}
 		c.History = read
-		if got := encode(t, Decide(c, analyze)); got != want {
+		if got := encode(t, Setup{}.Decide(c)); got != want {
 			t.Errorf("from memory:\n%s\nfrom what was written:\n%s", want, got)
 		}
 	})
@@ -240,7 +240,7 @@ func TestPausedVariantsKeepTheirDecision(t *testing.T) {
 	frozen := 0
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		variants := variantsOf(c)
-		for _, d := range Decide(c, analyze).Plan.Decisions {
+		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
 			v := variants[d.Variant]
 			if !v.Paused || !v.Replicas.Observed {
 				continue
@@ -273,7 +273,7 @@ func TestPausingOneVariantDoesNotStopTheModel(t *testing.T) {
 		})
 	}
 	var got []string
-	for _, d := range Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snap}}, analyze).Plan.Decisions {
+	for _, d := range (Setup{}).Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snap}}).Plan.Decisions {
 		got = append(got, fmt.Sprintf("%s: %d %s", d.Variant.Name, d.Target(), d.Cause().Reason))
 	}
 	if diff := cmp.Diff([]string{"cheap: 1 Paused", "dear: 2 Saturated"}, got); diff != "" {

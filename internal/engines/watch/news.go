@@ -12,7 +12,9 @@ import (
 func news(record scaling.Record, snapshots []scaling.Snapshot, analyses []scaling.Analysis) string {
 	signals := make(map[scaling.ModelKey]scaling.Signal, len(record.Analyses))
 	for _, a := range record.Analyses {
-		signals[a.Model] = a.Signal
+		if _, decided := signals[a.Model]; !decided {
+			signals[a.Model] = a.Signal // of several, the first decided
+		}
 	}
 	faults := make(map[scaling.ModelKey]bool, len(record.Snapshots))
 	for _, s := range record.Snapshots {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -29,14 +30,16 @@ type Memory interface {
 	Latest() (scaling.Record, bool)
 }
 
-// Watch looks at the fleet between two cycles. The fields up to Memory are
+// Watch looks at the fleet between two cycles. The fields up to Analyze are
 // required. It is not safe for concurrent use: one loop owns it.
 type Watch struct {
 	Clock     clock.PassiveClock
 	Cluster   cycle.Cluster
 	Collector Collector
-	Analyze   cycle.Analyzer
 	Memory    Memory
+	// Analyze returns the analysis by which the cycle after last would decide about
+	// snap; By makes one.
+	Analyze func(last scaling.Record, snap scaling.Snapshot) scaling.Analysis
 	// Wake asks for a cycle because of a reason. It must not block. Nil means that
 	// cycles cannot be woken; a pass then ends when the measurements are warm.
 	Wake func(reason string)
@@ -86,7 +89,7 @@ func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	}
 	analyses := make([]scaling.Analysis, len(snapshots))
 	for i, s := range snapshots {
-		analyses[i] = w.Analyze(s)
+		analyses[i] = w.Analyze(record, s)
 	}
 	reason := news(record, snapshots, analyses)
 	if reason == "" && w.Alone {
@@ -94,6 +97,13 @@ func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	}
 	if reason != "" {
 		w.Wake(reason)
+	}
+}
+
+// By analyzes every model as its settings say.
+func By(settings func(scaling.ModelKey) model.Settings) func(scaling.Record, scaling.Snapshot) scaling.Analysis {
+	return func(last scaling.Record, snap scaling.Snapshot) scaling.Analysis {
+		return model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: settings(snap.Model), Interval: last.Interval}).Analyses[0]
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 var (
-	at    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	model = scaling.ModelKey{Namespace: "n", ID: "m"}
-	other = scaling.ModelKey{Namespace: "n", ID: "other"}
-	key   = scaling.VariantKey{Namespace: "n", Name: "v"}
+	at       = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	theModel = scaling.ModelKey{Namespace: "n", ID: "m"}
+	other    = scaling.ModelKey{Namespace: "n", ID: "other"}
+	key      = scaling.VariantKey{Namespace: "n", Name: "v"}
 )
 
 // world is everything around a Watch. What the snapshots of a model lead to is
@@ -60,7 +60,7 @@ func (w *world) Latest() (scaling.Record, bool) { return w.record, w.recorded }
 func (w *world) watch() *Watch {
 	return &Watch{
 		Clock: testingclock.NewFakePassiveClock(at), Cluster: w, Collector: w, Memory: w,
-		Analyze: func(s scaling.Snapshot) scaling.Analysis {
+		Analyze: func(_ scaling.Record, s scaling.Snapshot) scaling.Analysis {
 			return scaling.Analysis{Model: s.Model, Signal: w.signals[s.Model]}
 		},
 		Wake:    func(reason string) { w.woken = append(w.woken, reason) },
@@ -78,16 +78,16 @@ func (w *world) context(t *testing.T) context.Context {
 // its two replicas Ready, and nothing has changed since.
 func settled() *world {
 	counts := scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2}
-	fleet := scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: model, Replicas: counts}}}
+	fleet := scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: theModel, Replicas: counts}}}
 	return &world{
 		fleet:     fleet,
-		snapshots: []scaling.Snapshot{{Model: model}},
-		signals:   map[scaling.ModelKey]scaling.Signal{model: scaling.Steady},
+		snapshots: []scaling.Snapshot{{Model: theModel}},
+		signals:   map[scaling.ModelKey]scaling.Signal{theModel: scaling.Steady},
 		recorded:  true,
 		record: scaling.Record{
-			Fleet:     scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: model, Replicas: counts}}},
-			Snapshots: []scaling.Snapshot{{Model: model}},
-			Analyses:  []scaling.Analysis{{Model: model, Signal: scaling.Steady}},
+			Fleet:     scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: theModel, Replicas: counts}}},
+			Snapshots: []scaling.Snapshot{{Model: theModel}},
+			Analyses:  []scaling.Analysis{{Model: theModel, Signal: scaling.Steady}},
 			History:   scaling.History{key: {Desired: 2}},
 		},
 	}
@@ -103,19 +103,19 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 		{"nothing changed", func(*world) {}, nil, nil},
 		{
 			"a reading crossed a threshold",
-			func(w *world) { w.signals[model] = scaling.Grow },
+			func(w *world) { w.signals[theModel] = scaling.Grow },
 			[]string{"model n/m: signal went from steady to grow"},
 			[]string{"model n/m: signal went from steady to grow"},
 		},
 		{
 			"readings went missing",
-			func(w *world) { w.signals[model] = scaling.Unknown },
+			func(w *world) { w.signals[theModel] = scaling.Unknown },
 			[]string{"model n/m: signal went from steady to unknown"},
 			[]string{"model n/m: signal went from steady to unknown"},
 		},
 		{
 			"the source fails",
-			func(w *world) { w.snapshots[0].Fault, w.signals[model] = "refused", scaling.Unknown },
+			func(w *world) { w.snapshots[0].Fault, w.signals[theModel] = "refused", scaling.Unknown },
 			[]string{"model n/m: metrics are out of reach"},
 			[]string{"model n/m: metrics are out of reach"},
 		},
@@ -135,7 +135,7 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 			func(w *world) {
 				w.snapshots = append(w.snapshots, scaling.Snapshot{Model: other})
 				w.record.Analyses = append(w.record.Analyses, scaling.Analysis{Model: other, Signal: scaling.Grow})
-				w.signals = map[scaling.ModelKey]scaling.Signal{model: scaling.Shrink, other: scaling.Steady}
+				w.signals = map[scaling.ModelKey]scaling.Signal{theModel: scaling.Shrink, other: scaling.Steady}
 			},
 			[]string{"model n/m: signal went from steady to shrink; and 1 more"},
 			[]string{"model n/m: signal went from steady to shrink; and 1 more"},
@@ -150,18 +150,18 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 		},
 		{
 			"before the first cycle",
-			func(w *world) { w.recorded, w.signals[model] = false, scaling.Grow },
+			func(w *world) { w.recorded, w.signals[theModel] = false, scaling.Grow },
 			nil, nil,
 		},
 		{
 			"a signal lasts",
-			func(w *world) { w.record.Analyses[0].Signal, w.signals[model] = scaling.Grow, scaling.Grow },
+			func(w *world) { w.record.Analyses[0].Signal, w.signals[theModel] = scaling.Grow, scaling.Grow },
 			nil,
 			[]string{"model n/m: signal is grow"},
 		},
 		{
 			"nothing is known for long",
-			func(w *world) { w.record.Analyses[0].Signal, w.signals[model] = scaling.Unknown, scaling.Unknown },
+			func(w *world) { w.record.Analyses[0].Signal, w.signals[theModel] = scaling.Unknown, scaling.Unknown },
 			nil,
 			[]string{"model n/m: signal is unknown"},
 		},
@@ -284,7 +284,7 @@ func TestAFailureDoesNotHideWhatACycleWouldSee(t *testing.T) {
 
 func TestAPassThatIsCutOffIsNoFailureAndWakesNobody(t *testing.T) {
 	w := settled()
-	w.signals[model], w.refreshErr = scaling.Grow, context.Canceled
+	w.signals[theModel], w.refreshErr = scaling.Grow, context.Canceled
 	ctx, cancel := context.WithCancel(w.context(t))
 	cancel()
 	w.watch().Pass(ctx)

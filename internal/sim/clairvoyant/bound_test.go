@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
@@ -220,7 +218,7 @@ func TestNoPolicyUndercutsTheBound(t *testing.T) {
 				judge(run(t, one, still{}), fmt.Sprintf("%d of variant %d", k, v))
 			}
 		}
-		engine := sim.NewEngine(sim.EngineOptions{Name: "engine", Analyze: sim.Saturation(saturation.Default()), Settings: cycle.Case{}})
+		engine := sim.NewEngine(sim.EngineOptions{Name: "engine"})
 		judge(run(t, withArrivals(c, fresh), engine), "the autoscaler")
 		found, err := Find(t.Context(), c, fresh, Options{Tick: 5 * time.Second, Runs: 12})
 		if err != nil {

@@ -29,31 +29,49 @@ type bench struct {
 	mean    policy.Workload
 }
 
-// measure returns what came of it. The zero Benchmark means that the objectives
-// are out of reach of replicas that are almost idle: rules that need one hold.
-func (b bench) measure(ctx context.Context) (policy.Benchmark, error) {
+// measured is what a benchmark found out about a variant.
+type measured struct {
+	policy.Benchmark
+	// profile is the published one, fitted to what was measured with next to no
+	// load and at the highest rate.
+	profile scaling.Profile
+}
+
+// measure returns what came of it. Where replicas that are almost idle attain less
+// than is asked for, because some requests meet no objective even alone, that part
+// of what these attain is asked for instead. A zero Benchmark means that they
+// attain nothing: rules that need one hold.
+func (b bench) measure(ctx context.Context) (measured, error) {
 	const (
 		slowest = 1e-3 // requests/s: below that a replica is idle
 		steps   = 6    // of bisection: within 2 %
+		same    = 2e-3 // two rates that attain as much but for this show what the requests allow
 	)
 	p := b.variant.Profile
-	alone := p.GammaMS + p.DeltaMS*b.mean.InputTokens // ms
-	rate := 1000 / (alone + b.mean.OutputTokens*p.AlphaMS)
-	low, high := policy.Benchmark{}, 0.0
+	alone := p.Prefill(b.mean.InputTokens) // ms
+	first := 1000 / (alone + b.mean.OutputTokens*p.AlphaMS)
+	rate, goal := first, b.slo.Attainment
+	var light, low point
+	high, before := 0.0, 0.0
 	for high == 0 {
 		got, err := b.at(ctx, rate)
 		switch {
 		case err != nil:
-			return policy.Benchmark{}, err
-		case got.Rate > 0:
+			return measured{}, err
+		case got.attained >= goal:
+			if light.Rate == 0 {
+				light = got
+			}
 			low = got
 			rate *= 2
 		case low.Rate > 0:
 			high = rate
+		case before > 0 && got.attained <= before+same && goal == b.slo.Attainment:
+			rate, goal = first, goal*got.attained
 		case rate < slowest:
-			return policy.Benchmark{}, nil
+			return measured{profile: speed(b.variant)}, nil
 		default:
-			rate /= 2
+			rate, before = rate/2, got.attained
 		}
 	}
 	for range steps {
@@ -61,20 +79,47 @@ func (b bench) measure(ctx context.Context) (policy.Benchmark, error) {
 		got, err := b.at(ctx, middle)
 		switch {
 		case err != nil:
-			return policy.Benchmark{}, err
-		case got.Rate > 0:
+			return measured{}, err
+		case got.attained >= goal:
 			low = got
 		default:
 			high = middle
 		}
 	}
-	low.InputTokens, low.PrefillSpeed = b.mean.InputTokens, 1000*b.mean.InputTokens/max(alone, 1e-9)
-	return low, nil
+	low.InputTokens, low.OutputTokens = b.mean.InputTokens, b.mean.OutputTokens
+	low.PrefillSpeed = 1000 * b.mean.InputTokens / max(alone, 1e-9)
+	return measured{Benchmark: low.Benchmark, profile: b.fit(light, low)}, nil
 }
 
-// at offers a rate in requests/s for each replica, and returns the zero Benchmark where the
-// objectives are missed.
-func (b bench) at(ctx context.Context, rate float64) (policy.Benchmark, error) {
+// point is what was measured at one rate.
+type point struct {
+	policy.Benchmark
+	attained  float64 // a ratio
+	ttft, itl float64 // means, ms
+}
+
+// fit returns the profile with which the published model,
+//
+//	TTFT = gamma + delta * input tokens * concurrency,   ITL = alpha + beta * concurrency,
+//
+// goes through two points, as the operator finds it who follows the published
+// procedure. It is not what one step of the engine takes: in a batch the prefills
+// of others lengthen the ITL of each.
+func (b bench) fit(light, full point) scaling.Profile {
+	p := speed(b.variant)
+	more := full.Concurrency - light.Concurrency
+	if more <= 0 || b.mean.InputTokens <= 0 {
+		return p // the objectives are met at next to no load only
+	}
+	p.Beta = max(0, (full.itl-light.itl)/more)
+	p.Alpha = max(0, light.itl-p.Beta*light.Concurrency)
+	p.Delta = max(0, (full.ttft-light.ttft)/(more*b.mean.InputTokens))
+	p.Gamma = max(0, light.ttft-p.Delta*b.mean.InputTokens*light.Concurrency)
+	return p
+}
+
+// at offers a rate in requests/s for each replica.
+func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	const (
 		shortest = 5 * time.Minute
 		requests = 3000
@@ -87,13 +132,13 @@ func (b bench) at(ctx context.Context, rate float64) (policy.Benchmark, error) {
 	m.Spec.Variants = []sim.Variant{v}
 	r, err := sim.Run(ctx, sim.Config{Models: []sim.Model{m.Spec}, Duration: length, Tail: time.Minute}, still{})
 	if err != nil {
-		return policy.Benchmark{}, fmt.Errorf("measuring a replica with %.3g requests/s: %w", rate, err)
+		return point{}, fmt.Errorf("measuring a replica with %.3g requests/s: %w", rate, err)
 	}
 	one := r.Models[0]
-	if one.Attainment < b.slo.Attainment {
-		return policy.Benchmark{}, nil
-	}
-	return policy.Benchmark{Rate: rate, Concurrency: rate * one.Response.Mean / 1000}, nil // Little's law
+	return point{
+		Benchmark: policy.Benchmark{Rate: rate, Concurrency: rate * one.Response.Mean / 1000}, // by Little's law
+		attained:  one.Attainment, ttft: one.TTFT.Mean, itl: one.ITL.Mean,
+	}, nil
 }
 
 func (b bench) arrivals(rate float64, length time.Duration) iter.Seq2[workload.Request, error] {

@@ -44,7 +44,7 @@ func ParseChoice(text string) (Choice, error) {
 // Check returns nil, or what is wrong with the name or a parameter.
 func (c Choice) Check() error {
 	if c.Own() {
-		_, err := parseOwn(c.Params)
+		_, err := parseOwn(c)
 		return err
 	}
 	_, err := policy.ByName(c.Name, c.Params)
@@ -67,14 +67,32 @@ func (c Choice) String() string {
 }
 
 // Own reports whether c is the code of this project's manager.
-func (c Choice) Own() bool { return c.Name == Saturation }
+func (c Choice) Own() bool {
+	_, ok := ownEngineOf(c.Name)
+	return ok
+}
+
+// benches reports whether c goes by what a benchmark measures.
+func (c Choice) benches() bool {
+	return !c.Own() || c.Name == Queueing || c.Name == Hybrid
+}
 
 // Names lists every policy, this project's first.
-func Names() []string { return append([]string{Saturation}, policy.Names()...) }
+func Names() []string {
+	var names []string
+	for _, e := range ownEngines() {
+		names = append(names, e.name)
+	}
+	return append(names, policy.Names()...)
+}
 
 // Catalogue describes every policy, in the order of Names.
 func Catalogue() []policy.Definition {
-	return append([]policy.Definition{describeOwn()}, policy.Catalogue()...)
+	var all []policy.Definition
+	for _, e := range ownEngines() {
+		all = append(all, describeOwn(e))
+	}
+	return append(all, policy.Catalogue()...)
 }
 
 // grid returns the settings that a choice is tuned over, its defaults among them:
@@ -117,11 +135,11 @@ func sameSetting(a, b string) bool {
 // carried out at most. The rules of others contain their HPA where they need one.
 func (c Choice) open(f fitted) (sim.Policy, time.Duration, error) {
 	if c.Own() {
-		return openOwn(c, f.Models)
+		return openOwn(c, f)
 	}
 	o := sim.PeerOptions{
 		Name: c.Name, Rules: map[scaling.ModelKey]policy.Policy{},
-		Measured: func(v scaling.VariantKey) policy.Benchmark { return f.measured[v] },
+		Measured: func(v scaling.VariantKey) policy.Benchmark { return f.measured[v].Benchmark },
 	}
 	for _, m := range f.Models {
 		rule, err := policy.ByName(c.Name, c.Params)

@@ -2,13 +2,17 @@ package lab
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
@@ -49,14 +53,14 @@ func TestGridsHoldTheDefaults(t *testing.T) {
 }
 
 func TestOwnPolicyIsThatOfTheManager(t *testing.T) {
-	o, err := parseOwn(nil)
+	o, err := parseOwn(Choice{Name: Saturation})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.policy.Saturation != saturation.Default() || o.interval != time.Minute || o.policy.ScaleDownStabilization != 2*time.Minute || o.policy.MaxScaleDownStep != 1 {
 		t.Errorf("got %+v every %s, want the documented defaults", o.policy, o.interval)
 	}
-	o, err = parseOwn(map[string]string{"kvSpareTrigger": "0.3", "interval": "15s", "scaleDownStabilization": "5m", "maxScaleUpStep": "2"})
+	o, err = parseOwn(Choice{Saturation, map[string]string{"kvSpareTrigger": "0.3", "interval": "15s", "scaleDownStabilization": "5m", "maxScaleUpStep": "2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,15 +69,41 @@ func TestOwnPolicyIsThatOfTheManager(t *testing.T) {
 	}
 }
 
+func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
+	for _, tt := range []struct {
+		text   string
+		engine model.Engine
+		method model.Method
+	}{
+		{"saturation", model.Saturation, model.Spare},
+		{"tokens:scaleUpThreshold=0.9", model.Saturation, model.Tokens},
+		{"model:ttftPercentile=0.95", model.Queueing, model.Spare},
+		{"hybrid", model.Hybrid, model.Spare},
+		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", model.Hybrid, model.Tokens},
+	} {
+		c, err := ParseChoice(tt.text)
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		o, err := parseOwn(c)
+		if got := cycle.Configured(o.policy).Settings; err != nil || !c.Own() || got.Engine != tt.engine || got.Method != tt.method {
+			t.Errorf("%s: engine %q by %q, %v; want %q by %q", tt.text, got.Engine, got.Method, err, tt.engine, tt.method)
+		}
+	}
+}
+
 func TestChoicesSayWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"hpa", `policy "hpa" is not known: want one of saturation, static`},
+		{"hpa", `policy "hpa" is not known: want one of saturation, tokens, model, hybrid, static`},
 		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation": want one of`},
 		{"kpa:utilization=2", "policy kpa: parameter utilization: found 2"},
 		{"kpa:utilization", `policy kpa: found "utilization", want param=value`},
 		{"kpa:utilization=0.5,utilization=0.6", "each parameter once"},
 		{"saturation:kvSpare=0.1", `policy saturation has no parameter "kvSpare": want one of kvCacheThreshold`},
 		{"saturation:kvSpareTrigger=lots", `policy saturation: parameter kvSpareTrigger: found "lots", want a ratio from 0 to 1`},
+		{"model:kvSpareTrigger=0.1", `policy model has no parameter "kvSpareTrigger": want one of ttftPercentile`},
+		{"tokens:scaleUpThreshold=0.5", "policy tokens: parameter"},
 		{"saturation:interval=1ms", `policy saturation: parameter interval: found "1ms", want a duration from 1s to 1h`},
 		{"", "is not known"},
 	} {
@@ -99,13 +129,16 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 	}
 	key := s.Models[0].Spec.Variants[0].Spec.Key
 	b := f.measured[key]
+	if p := b.profile; p.Alpha < 18 || p.Beta <= 0.35 || p.Alpha+p.Beta*b.Concurrency > s.Models[0].Spec.SLO.ITL {
+		t.Errorf("profile %+v: want an ITL above that of a step without prefills, and within the objective at %g requests", p, b.Concurrency)
+	}
 	if b.Rate < 1 || b.Rate > 12 || b.Concurrency < 5 || b.Concurrency > 64 || b.PrefillSpeed <= 0 {
 		t.Fatalf("measured %+v", b)
 	}
 	again := bench{variant: s.Models[0].Spec.Variants[0], slo: s.Models[0].Spec.SLO, sample: f.survey.sample, mean: f.survey.Lengths}
 	for factor, want := range map[float64]bool{0.9: true, 1.3: false} {
 		got, err := again.at(t.Context(), factor*b.Rate)
-		if err != nil || (got.Rate > 0) != want {
+		if err != nil || (got.attained >= again.slo.Attainment) != want {
 			t.Errorf("%g times the rate: %+v, %v; attained: want %t", factor, got, err, want)
 		}
 	}
@@ -114,7 +147,23 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 		t.Errorf("%d replicas for 4 requests/s of %g each", n, rate)
 	}
 	again.slo.ITL = 1 // below alpha
-	if got, err := again.measure(t.Context()); err != nil || got != (policy.Benchmark{}) {
+	if got, err := again.measure(t.Context()); err != nil || got.Benchmark != (policy.Benchmark{}) {
 		t.Errorf("out of reach: %+v, %v", got, err)
+	}
+}
+
+func TestAFittedProfileGoesThroughBothPoints(t *testing.T) {
+	b := bench{variant: sim.Variant{Profile: testProfile()}, mean: policy.Workload{InputTokens: 500, OutputTokens: 100}}
+	light := point{Benchmark: policy.Benchmark{Rate: 1, Concurrency: 2}, ttft: 60, itl: 20}
+	full := point{Benchmark: policy.Benchmark{Rate: 9, Concurrency: 22}, ttft: 260, itl: 35}
+	p := b.fit(light, full)
+	for _, at := range []point{light, full} {
+		itl, ttft := p.Alpha+p.Beta*at.Concurrency, p.Gamma+p.Delta*500*at.Concurrency
+		if math.Abs(itl-at.itl) > 1e-9 || math.Abs(ttft-at.ttft) > 1e-9 {
+			t.Errorf("with %g requests: ITL %g and TTFT %g, want %g and %g", at.Concurrency, itl, ttft, at.itl, at.ttft)
+		}
+	}
+	if got := b.fit(light, light); got != speed(b.variant) {
+		t.Errorf("one point only: %+v, want what is true of a step", got)
 	}
 }

@@ -17,6 +17,10 @@ type Clairvoyant struct {
 	// LowerBound is a cost that every policy pays at least which reaches the
 	// target; see package clairvoyant.
 	LowerBound float64 `json:"lowerBound"`
+	// FullBound is the same for a policy that misses nothing which can be served
+	// within the objectives, LowerBound at least: the difference is what the misses
+	// that the target allows save.
+	FullBound float64 `json:"fullBound"`
 	// Reachable is false if the bound shows that no policy can reach the target.
 	Reachable bool `json:"reachable"`
 	// Reached is whether the schedule that was found reaches it.
@@ -49,6 +53,9 @@ func (l *lab) foresee(ctx context.Context, f fitted) (*Clairvoyant, error) {
 	o := &Clairvoyant{
 		Seed: seed, LowerBound: limit.Cost, Reachable: limit.Reachable(c), Reached: found.Reached,
 		Measures: measure(found.Report), Runs: found.Runs,
+	}
+	for _, bound := range limit.Models {
+		o.FullBound += bound.Full
 	}
 	for _, m := range measureModels(found.Report) {
 		one := ModelClairvoyant{ModelMeasures: m}

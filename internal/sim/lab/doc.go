@@ -29,10 +29,14 @@
 //
 // A baseline is tried on the busiest hour of the workload with the first seed,
 // at every point of its grid (policy.Definition.Grid, at most 8 points over at
-// most 2 parameters) and with its defaults. The best is kept: the cheapest of those
+// most 2 parameters) and with its defaults; static at up to 8 counts around what the
+// busiest ten minutes need. The best is kept: the cheapest of those
 // that reach the attainment target of the scenario; if none does, the one with
 // the highest attainment, then the cheapest. This project's own policies are not
-// tuned: they run with the defaults of the manager.
+// tuned: they run with the defaults of the manager. Those that size to objectives
+// get what an operator writes down before: the objective of the scenario, its
+// attainment as the percentile that both latencies are held to, and the published
+// profile fitted to two points of the benchmark.
 //
 // # Several models
 //

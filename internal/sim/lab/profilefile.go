@@ -49,7 +49,8 @@ func readProfile(v value) (serving.Profile, error) {
 		"name": text(&p.Name), "accelerator": text(&p.Accelerator),
 		"alphaMS": number(&p.AlphaMS, 0, 1e6), "betaMS": number(&p.BetaMS, 0, 1e6),
 		"gammaMS": number(&p.GammaMS, 0, 1e6), "deltaMS": number(&p.DeltaMS, 0, 1e6),
-		"maxBatchSize": whole(&p.MaxBatchSize, 1, many), "maxBatchedTokens": whole(&p.MaxBatchedTokens, 1, many),
+		"prefillFloorMS": number(&p.PrefillFloorMS, 0, 1e6),
+		"maxBatchSize":   whole(&p.MaxBatchSize, 1, many), "maxBatchedTokens": whole(&p.MaxBatchedTokens, 1, many),
 		"kvCacheTokens": whole(&p.KVCacheTokens, 1, many), "blockSize": whole(&p.BlockSize, 1, many),
 		"maxModelLen": whole(&p.MaxModelLen, 2, many), "maxQueue": whole(&p.MaxQueue, 0, many),
 	})

@@ -22,8 +22,11 @@ type ScenarioResults struct {
 	Workload string  `json:"workload"`
 	Target   float64 `json:"target"`   // attainment that is asked for, a ratio
 	Requests int     `json:"requests"` // that arrived in a complete run
-	Span     float64 `json:"span"`     // seconds over which cost was counted
-	Rows     []Row   `json:"rows"`     // of the policies that finished a run, in the order of the plan
+	// TooLong counts those that every replica refused for their length, whatever the
+	// policy. They are misses of all.
+	TooLong int     `json:"tooLong"`
+	Span    float64 `json:"span"` // seconds over which cost was counted
+	Rows    []Row   `json:"rows"` // of the policies that finished a run, in the order of the plan
 	// Clairvoyant is nil where it was not asked for or did not finish.
 	Clairvoyant *Clairvoyant `json:"clairvoyant,omitempty"`
 }

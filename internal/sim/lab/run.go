@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
@@ -101,7 +102,7 @@ func Execute(ctx context.Context, p Plan, o Options) (Results, error) {
 // scenario runs everything of one scenario.
 func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error) {
 	view := look{seed: l.plan.Seeds[0], until: hour}
-	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return !c.Own() })
+	view.bench = slices.ContainsFunc(l.plan.Choices, Choice.benches)
 	if l.plan.Tune {
 		view.until = 0 // which hour is the busiest, only all of it tells
 	}
@@ -116,7 +117,7 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 	}
 	choices := slices.Clone(l.plan.Choices)
 	trials := make([][]Trial, len(choices))
-	tuning, runs := l.trials(), len(choices)*len(l.plan.Seeds)
+	tuning, runs := l.trials(f), len(choices)*len(l.plan.Seeds)
 	l.count.Finished, l.count.Total = 0, len(tuning)+runs
 	for _, o := range l.all(ctx, busiest, tuning) {
 		if o.err != nil {
@@ -141,7 +142,7 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 		for _, o := range done {
 			if o.choice == i && o.err == nil {
 				row.add(o)
-				results.Requests, results.Span = o.arrived(), o.report.Horizon.Seconds()
+				results.Requests, results.TooLong, results.Span = o.arrived(), o.tooLong(), o.report.Horizon.Seconds()
 			} else if o.choice == i {
 				row.Error = o.err.Error()
 				failed = append(failed, fmt.Errorf("scenario %s: %s with seed %d: %w", s.Name, c, o.seed, o.err))
@@ -285,6 +286,19 @@ func (l *lab) tell(p Progress) {
 	}
 	p.Finished, p.Total, p.Number, p.Scenarios = l.count.Finished, l.count.Total, l.count.Number, l.count.Scenarios
 	l.options.OnProgress(p)
+}
+
+// tooLong counts the requests that no replica has room for.
+func (o outcome) tooLong() int {
+	n := uint64(0)
+	for _, m := range o.report.Models {
+		for _, r := range m.Rejections {
+			if r.Reason == serving.TooLong.String() || r.Reason == serving.TooLarge.String() {
+				n += r.Count
+			}
+		}
+	}
+	return int(n)
 }
 
 func (o outcome) arrived() int {

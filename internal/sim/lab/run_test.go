@@ -108,7 +108,7 @@ func TestModelsAddUp(t *testing.T) {
 	if _, ok := r.Rows[0].Model(p.Scenarios[0].Models[2].Spec.Key); !ok {
 		t.Error("a model has no measures")
 	}
-	if c := r.Clairvoyant; c == nil || len(c.Models) != 3 || c.LowerBound <= 0 || c.Reached && c.Measures.Cost < c.LowerBound {
+	if c := r.Clairvoyant; c == nil || len(c.Models) != 3 || c.LowerBound <= 0 || c.FullBound < c.LowerBound || c.Reached && c.Measures.Cost < c.LowerBound {
 		t.Errorf("clairvoyant %+v", c)
 	}
 }

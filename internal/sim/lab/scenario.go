@@ -44,7 +44,7 @@ type Model struct {
 type fitted struct {
 	Scenario
 	survey   Survey
-	measured map[scaling.VariantKey]policy.Benchmark
+	measured map[scaling.VariantKey]measured
 }
 
 // look says how closely a scenario is looked at before it is run.
@@ -62,7 +62,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 	if err != nil {
 		return f, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	f = fitted{Scenario: s, survey: o, measured: map[scaling.VariantKey]policy.Benchmark{}}
+	f = fitted{Scenario: s, survey: o, measured: map[scaling.VariantKey]measured{}}
 	f.Models = slices.Clone(s.Models)
 	for i := range f.Models {
 		m := &f.Models[i]
@@ -85,6 +85,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 			m.size(o.Opening*m.Share/s.shares(), f.measured)
 		}
 	}
+	f.squeeze()
 	return f, nil
 }
 
@@ -107,17 +108,15 @@ func holds(v sim.Variant, mean policy.Workload) error {
 }
 
 // speed is what an operator writes into a VariantAutoscaling of what is true of
-// the replica.
+// the replica: a line, which at no length is below a prefill with a floor.
 func speed(v sim.Variant) scaling.Profile {
 	p := v.Profile
-	return scaling.Profile{Source: p.Name, Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: p.GammaMS, Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
+	return scaling.Profile{Source: p.Name, Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: max(p.GammaMS, p.PrefillFloorMS), Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
 }
 
 // size sets the first replicas for an arrival rate in requests/s.
-func (m *Model) size(rate float64, measured map[scaling.VariantKey]policy.Benchmark) {
-	cheapest := slices.MinFunc(m.Spec.Variants, func(a, b sim.Variant) int {
-		return cmp.Or(cmp.Compare(a.Spec.Cost, b.Spec.Cost), a.Spec.Key.Compare(b.Spec.Key))
-	})
+func (m *Model) size(rate float64, found map[scaling.VariantKey]measured) {
+	cheapest := m.cheapest()
 	for i := range m.Spec.Variants {
 		v := &m.Spec.Variants[i]
 		v.Replicas = v.Spec.Bounds.Min
@@ -125,11 +124,18 @@ func (m *Model) size(rate float64, measured map[scaling.VariantKey]policy.Benchm
 			continue
 		}
 		v.Replicas = 1
-		if can := measured[v.Spec.Key].Rate; can > 0 {
+		if can := found[v.Spec.Key].Rate; can > 0 {
 			v.Replicas = max(1, int(math.Ceil(rate/can)))
 		}
 		v.Replicas = v.Spec.Bounds.Clamp(v.Replicas)
 	}
+}
+
+// cheapest returns the variant of the least cost.
+func (m *Model) cheapest() sim.Variant {
+	return slices.MinFunc(m.Spec.Variants, func(a, b sim.Variant) int {
+		return cmp.Or(cmp.Compare(a.Spec.Cost, b.Spec.Cost), a.Spec.Key.Compare(b.Spec.Key))
+	})
 }
 
 // validate returns nil, or what is wrong with the fleet: a *sim.FieldError unless

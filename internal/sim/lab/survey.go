@@ -25,6 +25,7 @@ type Survey struct {
 	// Lengths are the mean lengths in tokens.
 	Lengths policy.Workload
 	Opening float64 // requests/s of the first ten minutes, or of Span if that is shorter
+	Peak    float64 // requests/s of the busiest ten minutes, Opening at least
 
 	sample []workload.Request // every n-th
 }
@@ -74,6 +75,7 @@ func survey(ctx context.Context, s Source, seed uint64, until time.Duration) (Su
 	if seconds := min(opening, o.Span).Seconds(); seconds > 0 {
 		o.Opening = float64(first) / seconds
 	}
+	o.Peak = max(o.Opening, float64(recent.fullest)/opening.Seconds())
 	return o, nil
 }
 
@@ -85,6 +87,7 @@ type tally struct {
 	bins    [perHour]int  // one after the other, as a ring
 	last    int           // the bin of the last request, from the start of the workload
 	inHour  int           // requests in all bins
+	fullest int           // requests that any bin ever had
 	most    int           // that inHour ever was
 	busiest time.Duration // the start of the hour that had them
 }
@@ -93,7 +96,7 @@ type tally struct {
 func (t *tally) add(at time.Duration) {
 	bin := int(at / opening)
 	if bin-t.last >= perHour { // nothing arrived for an hour
-		*t = tally{last: bin, most: t.most, busiest: t.busiest}
+		*t = tally{last: bin, fullest: t.fullest, most: t.most, busiest: t.busiest}
 	}
 	for t.last < bin {
 		t.last++
@@ -101,6 +104,7 @@ func (t *tally) add(at time.Duration) {
 		t.bins[t.last%perHour] = 0
 	}
 	t.bins[bin%perHour]++
+	t.fullest = max(t.fullest, t.bins[bin%perHour])
 	if t.inHour++; t.inHour > t.most {
 		t.most, t.busiest = t.inHour, time.Duration(max(0, bin-perHour+1))*opening
 	}

@@ -20,17 +20,13 @@ func (l *lab) rehearsal(ctx context.Context, f fitted) (fitted, error) {
 
 // trials returns the runs that tune the baselines, with the first seed: every
 // point of the grid and, where they are none of them, the defaults.
-func (l *lab) trials() []job {
+func (l *lab) trials(f fitted) []job {
 	if !l.plan.Tune {
 		return nil
 	}
 	var jobs []job
 	for i, c := range l.plan.Choices {
-		grid := c.grid()
-		if len(grid) == 0 {
-			continue
-		}
-		for _, point := range grid {
+		for _, point := range c.points(f) {
 			jobs = append(jobs, job{choice: i, seed: l.plan.Seeds[0], policy: Choice{c.Name, point}, tuning: true})
 		}
 	}

@@ -42,7 +42,8 @@ func (c *Clairvoyant) sentences(target float64) []string {
 	if !c.Reachable {
 		return []string{fmt.Sprintf("No policy can reach %s here, whatever it knows: too many requests cannot meet their objectives even alone.", percent(target))}
 	}
-	bound := fmt.Sprintf("Whoever reaches %s pays %s or more (a bound by relaxation).", percent(target), amount(c.LowerBound))
+	bound := fmt.Sprintf("Whoever reaches %s pays %s or more, whoever misses no objective that can be met %s (bounds by relaxation).",
+		percent(target), amount(c.LowerBound), amount(c.FullBound))
 	found := fmt.Sprintf("Knowing every arrival, %s are attained at a cost of %s (seed %d).", percent(c.Measures.Attainment), amount(c.Measures.Cost), c.Seed)
 	if !c.Reached {
 		found += " No schedule was found that reaches the target."

@@ -40,10 +40,10 @@ func TestVerdictSaysWhereWeLose(t *testing.T) {
 			"Our saturation misses the target: 50.0 % at a cost of 3.00. It loses to kpa and static, which attain no less at no higher cost.",
 		}},
 		{"foresight", ScenarioResults{Target: 0.9, Rows: []Row{rowOf("kpa", 0.95, 2)}, Clairvoyant: &Clairvoyant{
-			Seed: 1, LowerBound: 0.5, Reachable: true, Reached: true, Measures: Measures[float64]{Attainment: 0.91, Cost: 1.5},
+			Seed: 1, LowerBound: 0.5, FullBound: 0.8, Reachable: true, Reached: true, Measures: Measures[float64]{Attainment: 0.91, Cost: 1.5},
 		}}, []string{
 			"kpa reaches 90.0 % at the least cost, 2.00.",
-			"Whoever reaches 90.0 % pays 0.50 or more (a bound by relaxation).",
+			"Whoever reaches 90.0 % pays 0.50 or more, whoever misses no objective that can be met 0.80 (bounds by relaxation).",
 			"Knowing every arrival, 91.0 % are attained at a cost of 1.50 (seed 1).",
 		}},
 		{"out of reach", ScenarioResults{Target: 0.9, Rows: []Row{rowOf("kpa", 0.1, 2)}, Clairvoyant: &Clairvoyant{}}, []string{

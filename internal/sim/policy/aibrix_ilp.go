@@ -31,10 +31,10 @@ func DefaultILPParams() ILPParams {
 
 func (p *ILPParams) fields() []field {
 	return []field{
-		span("window", "window of the arrivals that count", &p.Window, 10*time.Second, "60s", "240s"),
-		count("slices", "pieces of a bucket of lengths", &p.Slices, 1, "1", "2", "4"),
+		span("window", "window of the arrivals that count", &p.Window, 10*time.Second, "60s", "240s", "600s", "1200s"),
+		count("slices", "pieces of a bucket of lengths", &p.Slices, 1),
 		number("max-up", "most growth at once, a factor", &p.MaxUp, 1.1, unlimited),
-		number("max-down", "most reduction at once, a factor", &p.MaxDown, 1.1, unlimited),
+		number("max-down", "most reduction at once, a factor", &p.MaxDown, 1.1, unlimited, "1.1", "2"),
 		span("cooldown", "window of the cooldown down", &p.Cooldown, 0),
 		span("resync", "time between plans", &p.Resync, time.Second),
 	}
@@ -52,6 +52,12 @@ type ilp struct {
 // NewAIBrixILP buys, every Resync, the cheapest replicas that serve the arrivals
 // by length within the objectives, whatever is there now: no hysteresis and no
 // cost of a change but the cooldown of the autoscaler behind it.
+//
+// It attains little wherever the load wanders, by its own rule. It buys what the
+// arrivals take of replicas that are full all the time, so it has nothing to spare
+// for what has queued up, and does not see the queue; and its cooldown goes by the
+// least recommendation of the window and not by the greatest, so one quiet look
+// removes replicas that take minutes to come back.
 func NewAIBrixILP(p ILPParams) (Policy, error) {
 	return &ilp{p, map[bucket]*series{}, perVariant[cooldown]{}}, check("aibrix-ilp", p.fields())
 }
@@ -59,13 +65,7 @@ func NewAIBrixILP(p ILPParams) (Policy, error) {
 func (o *ilp) Interval() time.Duration { return o.p.Resync }
 
 func (o *ilp) Decide(now time.Time, in Observation) []Target {
-	capacity := func(v Variant, b bucket) float64 {
-		c, err := Calibrate(v.Profile, in.SLO, Workload{InputTokens: b.input, OutputTokens: b.output}, v.KVTokens)
-		if err != nil {
-			return 0 // this variant cannot serve such requests
-		}
-		return c.Rate
-	}
+	capacity := func(v Variant, b bucket) float64 { return v.rateAt(Workload{b.input, b.output}) }
 	slices := o.demand(now, in.Load.Shapes)
 	plan, why := planILP(in.Variants, slices, capacity)
 	if plan == nil {
@@ -143,7 +143,7 @@ func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) 
 			}
 		}
 		if !fits {
-			return nil, fmt.Sprintf("no variant serves %.0f input and %.0f output tokens within the objectives", d.input, d.output)
+			return nil, fmt.Sprintf("no variant was measured to serve %.0f input and %.0f output tokens within the objectives", d.input, d.output)
 		}
 		s.need = append(s.need, row)
 	}

@@ -77,7 +77,7 @@
 //	    defaults  every 10s: target=0.7 window=3m tolerance=0.1 max-up=2 max-down=2 cooldown-up=0s cooldown-down=5m resync=10s
 //	aibrix-ilp
 //	    source    AIBrix gpu_optimizer; Melange, arXiv 2404.14527
-//	    reads     arrivals by length, profile, cost, objectives
+//	    reads     arrivals by length, profile, cost, benchmark
 //	    defaults  every 10s: window=4m slices=1 max-up=2 max-down=2 cooldown=5m resync=10s
 //	dynamo-sla
 //	    source    Dynamo docs/planner/sla_planner.md
@@ -110,12 +110,17 @@
 //   - AIBrix clusters the lengths of requests before it maps them to its grid;
 //     here each length goes to the nearest point of the grid, which does not end
 //     at its 2048 input and 512 output tokens: an operator with longer requests
-//     measures them. Its solver is exact;
+//     measures them. Where it reads a measured rate for each point of the grid,
+//     here the benchmark's rate is scaled by the time that a request of the length
+//     takes: a length that misses the objectives by itself counts for what it
+//     takes, and does not stop the plan. Its solver is exact;
 //     the search here is exact too until it has looked at 20000 nodes, and then
 //     answers with the best that it has found.
 //   - Ray Serve looks every 0.1 s; the default here is 1 s. Its delays are times
 //     and not counts of rounds. The bounds limit what it wants, so its separate
 //     delay for the last replica is the ordinary one.
+//   - Knative's proxies report every second and Ray's replicas every Push; here both
+//     read the count of the instant, and Ray every Push of it.
 //   - Knative's scale to zero is reduced to its two times: active for a stable
 //     window, then inactive for the grace period.
 //   - KEDA's fallback, pausing and idle replicas are left out: they are off by

@@ -150,3 +150,11 @@ func budget(v Variant, n, gpus int) int {
 	}
 	return v.Bounds.Clamp(n)
 }
+
+// least is the smaller limit, where a present limit of 0 is none.
+func least(present, limit float64) float64 {
+	if present == 0 {
+		return limit
+	}
+	return min(present, limit)
+}

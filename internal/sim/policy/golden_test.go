@@ -271,7 +271,7 @@ func oneVariant(ready, pending int) Variant {
 		},
 		ArrivalRate: fresh(0),
 		KVTokens:    100_000,
-		Benchmark:   Benchmark{Concurrency: 20, Rate: 5, PrefillSpeed: 5000, InputTokens: 1000},
+		Benchmark:   Benchmark{Concurrency: 20, Rate: 5, PrefillSpeed: 5000, InputTokens: 1000, OutputTokens: 200},
 	}
 	for i := range ready {
 		v.Pods = append(v.Pods, Pod{

@@ -31,7 +31,7 @@ func (p *EPPParams) fields() []field {
 }
 
 // pickerActive is active while anything waits at the gateway or runs.
-func pickerActive(in Observation, v Variant) bool { return concurrency(in, v) > 0 }
+func pickerActive(in Observation, v Variant) bool { return v.sum(inFlight).Or(0)+gatewayQueue(in) > 0 }
 
 // newPicker is a ScaledObject with KEDA's times that reads the endpoint picker.
 func newPicker(down time.Duration, metrics ...metric) *keda {

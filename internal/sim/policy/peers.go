@@ -41,7 +41,7 @@ func servingPeers() []peer {
 		define("kpa", "Knative pkg/autoscaler/scaling, config-autoscaler", "requests in flight, ready, benchmark",
 			DefaultKPAParams(), (*KPAParams).fields, NewKPA),
 		define("aibrix-apa", "AIBrix pkg/controller/podautoscaler", "KV cache usage", DefaultAPAParams(), (*APAParams).fields, NewAIBrixAPA),
-		define("aibrix-ilp", "AIBrix gpu_optimizer; Melange, arXiv 2404.14527", "arrivals by length, profile, cost, objectives",
+		define("aibrix-ilp", "AIBrix gpu_optimizer; Melange, arXiv 2404.14527", "arrivals by length, profile, cost, benchmark",
 			DefaultILPParams(), (*ILPParams).fields, NewAIBrixILP),
 		define("dynamo-sla", "Dynamo docs/planner/sla_planner.md", "arrival rate, lengths, TTFT, ITL, profile, objectives",
 			DefaultDynamoParams(), (*DynamoParams).fields, NewDynamoSLA),

@@ -65,6 +65,10 @@ type Variant struct {
 	Pods []Pod
 	// ArrivalRate is the rate of the requests routed to this variant, requests/s.
 	ArrivalRate scaling.Reading
+	// InFlight counts the requests of this variant at this instant, those at the
+	// gateway included: what the proxies of a peer that has its own count. Absent
+	// where nothing counts but the pods' metrics.
+	InFlight scaling.Reading
 	// KVTokens is the size of one replica's KV cache in tokens, 0 while unknown.
 	KVTokens float64
 	// BatchedTokens limits the tokens of one step of the engine, 0 while unknown.
@@ -116,9 +120,13 @@ func inFlight(p Pod) scaling.Reading {
 // says so.
 func gatewayQueue(in Observation) float64 { return in.Load.GatewayQueue.Or(0) }
 
-// concurrency is what a queueing proxy before the variant would count: the
-// requests its pods hold and those held at the gateway. Nothing reported is 0.
+// concurrency is what a queueing proxy before the variant counts: the requests
+// its pods hold and those held at the gateway. Without such a count it is made up
+// from the last scrapes, and nothing reported is 0.
 func concurrency(in Observation, v Variant) float64 {
+	if v.InFlight.Known() {
+		return v.InFlight.Value
+	}
 	return v.sum(inFlight).Or(0) + gatewayQueue(in)
 }
 

@@ -308,44 +308,34 @@ func TestILPAlwaysAnswers(t *testing.T) {
 	}
 }
 
-func TestCalibrateFollowsItsFormula(t *testing.T) {
-	p := scaling.Profile{Source: "test", Alpha: 10, Beta: 0.5, Gamma: 20, Delta: 0.1, MaxBatchSize: 256}
-	w := Workload{InputTokens: 1000, OutputTokens: 201}
-	b, err := Calibrate(p, SLO{ITL: 50}, w, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// T(n) = 20 + 100n + 200*(10 + n/2) = 2020 + 200n <= 50*201 = 10050: n = 40.15.
-	if !near(b.Concurrency, 40.15) || !near(b.Rate, 40.15/10.05) || !near(b.PrefillSpeed, 1000/0.12) || b.InputTokens != 1000 {
-		t.Errorf("got %+v", b)
-	}
-	small, err := Calibrate(p, SLO{ITL: 50}, w, 11005)
-	if err != nil || !near(small.Concurrency, 10) {
-		t.Errorf("a KV cache of ten requests: got %+v, %v", small, err)
-	}
-	p.MaxBatchSize = 8
-	batch, err := Calibrate(p, SLO{}, w, 0)
-	if err != nil || batch.Concurrency != 8 {
-		t.Errorf("without an objective: got %+v, %v, want the batch", batch, err)
-	}
-}
-
-func TestCalibrateRefusesWhatCannotServe(t *testing.T) {
-	good := scaling.Profile{Source: "test", Alpha: 10, Beta: 0.5, Gamma: 20, Delta: 0.1, MaxBatchSize: 256}
-	w := Workload{InputTokens: 1000, OutputTokens: 200}
-	for name, c := range map[string]struct {
-		p   scaling.Profile
-		slo SLO
-		w   Workload
+func TestRateAtScalesTheBenchmark(t *testing.T) {
+	v := oneVariant(1, 0) // alpha 10, beta 0.5, delta 0.1; 5 requests/s of 1000 and 200 tokens, 20 in flight
+	// 100 + 199*(0.5 + 10/20) = 299 ms of a replica.
+	for _, c := range []struct {
+		name string
+		w    Workload
+		kv   float64
+		want float64
 	}{
-		"no profile":                      {scaling.Profile{}, SLO{ITL: 50}, w},
-		"an objective below alpha":        {good, SLO{ITL: 5}, w},
-		"no lengths":                      {good, SLO{ITL: 50}, Workload{}},
-		"nothing that limits concurrency": {scaling.Profile{Source: "test", Alpha: 10}, SLO{}, w},
+		{"as measured", Workload{1000, 200}, 0, 5},
+		{"a longer prompt", Workload{4000, 200}, 0, 5 * 299.0 / (400 + 199)},
+		{"a longer answer", Workload{1000, 400}, 0, 5 * 299.0 / (100 + 399)},
+		{"an answer of one token", Workload{1000, 1}, 0, 5 * 299.0 / 100},
+		// 10000 tokens of 100000 are a tenth of a step, not a twentieth.
+		{"more than its share of the KV cache", Workload{9900, 200}, 100_000, 5 * 299.0 / (990 + 199*(0.5+1))},
 	} {
-		if b, err := Calibrate(c.p, c.slo, c.w, 0); err == nil {
-			t.Errorf("%s: got %+v, want an error", name, b)
+		v.KVTokens = c.kv
+		if got := v.rateAt(c.w); !near(got, c.want) {
+			t.Errorf("%s: got %v requests/s, want %v", c.name, got, c.want)
 		}
+	}
+	v.Profile = scaling.Profile{}
+	if got := v.rateAt(Workload{4000, 200}); got != 5 {
+		t.Errorf("without a profile: got %v, want the 5 that were measured", got)
+	}
+	v.Benchmark = Benchmark{}
+	if got := v.rateAt(Workload{1000, 200}); got != 0 {
+		t.Errorf("without a benchmark: got %v, want 0", got)
 	}
 }
 

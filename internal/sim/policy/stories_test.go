@@ -115,11 +115,8 @@ func TestAPAFollowsTheAverage(t *testing.T) {
 
 func TestILPRatesAndSteps(t *testing.T) {
 	v := oneVariant(1, 0)
-	c, err := Calibrate(v.Profile, SLO{TTFT: 1000, ITL: 50}, Workload{InputTokens: 1024, OutputTokens: 256}, v.KVTokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape := func(replicas float64) []Shape { return []Shape{{1000, 200, replicas * c.Rate}} }
+	rate := v.rateAt(Workload{InputTokens: 1024, OutputTokens: 256}) // where 1000 and 200 go
+	shape := func(replicas float64) []Shape { return []Shape{{1000, 200, replicas * rate}} }
 	t.Run("it doubles at most", func(t *testing.T) {
 		got := story(t, "aibrix-ilp", nil, 1, 6, func(_ int, in *Observation, _ *Variant) { in.Load.Shapes = shape(7.5) })
 		wantAt(t, got, map[int]int{0: 2, 1: 4, 2: 8, 3: 8})
@@ -266,8 +263,35 @@ func TestTokenRuleReadsPeaks(t *testing.T) {
 	}
 }
 
-// TestILPMeasuresRequestsAtTheirLength: a prompt of 16384 tokens costs about
-// eight times one of 2048.
+// TestILPPlansForRequestsThatMissTheirObjectivesAlone: one answer of four tokens
+// to a long prompt takes longer than any ITL allows for it. It counts as what it
+// takes and the others are served.
+func TestILPPlansForRequestsThatMissTheirObjectivesAlone(t *testing.T) {
+	got := story(t, "aibrix-ilp", nil, 1, 6, func(_ int, in *Observation, _ *Variant) {
+		in.SLO = SLO{TTFT: 1, ITL: 1}
+		in.Load.Shapes = []Shape{{1000, 200, 10}, {60_000, 4, 0.01}}
+	})
+	if got[5] < 3 {
+		t.Errorf("got %v, want 3 or more for twice the rate of one replica", got)
+	}
+}
+
+// TestKPAAndRayServeCountRequestsThemselves: what the pods reported last is of no
+// interest to a peer whose proxies count.
+func TestKPAAndRayServeCountRequestsThemselves(t *testing.T) {
+	for _, name := range []string{"kpa", "ray-serve"} {
+		got := story(t, name, nil, 1, 60, func(_ int, in *Observation, v *Variant) {
+			v.InFlight = fresh(100)
+			in.Load.GatewayQueue = fresh(0)
+		})
+		if got[59] < 8 { // 100/(20*0.7), and 100/2
+			t.Errorf("%s: got %v with 100 requests in flight and idle pages, want 8 or more", name, got)
+		}
+	}
+}
+
+// TestILPMeasuresRequestsAtTheirLength: with an answer of 256 tokens, a prompt of
+// 16384 takes 1638 + 255 ms of a replica and one of 2048 takes 205 + 255 ms.
 func TestILPMeasuresRequestsAtTheirLength(t *testing.T) {
 	plan := func(input float64) int {
 		got := story(t, "aibrix-ilp", map[string]string{"max-up": "100"}, 1, 1, func(_ int, in *Observation, v *Variant) {
@@ -276,8 +300,8 @@ func TestILPMeasuresRequestsAtTheirLength(t *testing.T) {
 		})
 		return got[0]
 	}
-	if short, long := plan(2048), plan(16384); long < 5*short {
-		t.Errorf("%d replicas for prompts of 2048 tokens and %d for 16384, want at least five times as many", short, long)
+	if short, long := plan(2048), plan(16384); short != 7 || long != 26 { // 20 requests/s over 5*299/460 and over 5*299/1893
+		t.Errorf("%d replicas for prompts of 2048 tokens and %d for 16384, want 7 and 26", short, long)
 	}
 }
 

@@ -279,9 +279,9 @@ func TestILPFollowsNoise(t *testing.T) {
 	}
 }
 
-func TestILPHoldsWhatNoVariantServes(t *testing.T) {
-	got := story(t, "aibrix-ilp", nil, 3, 5, func(_ int, in *Observation, _ *Variant) {
-		in.SLO.ITL = 1 // less than alpha
+func TestILPHoldsWithoutABenchmark(t *testing.T) {
+	got := story(t, "aibrix-ilp", nil, 3, 5, func(_ int, in *Observation, v *Variant) {
+		v.Benchmark = Benchmark{}
 		in.Load.Shapes = []Shape{{1000, 200, 5}}
 	})
 	if got[4] != 3 {

@@ -3,16 +3,13 @@ package report_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
@@ -20,8 +17,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/report"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
-
-var keep = flag.String("keep", "", "also simulate four hours with every policy, and write its report to this file, to look at it")
 
 const own = "saturation"
 
@@ -50,27 +45,6 @@ func written(tb testing.TB, p report.Page) string {
 		tb.Fatal(err)
 	}
 	return b.String()
-}
-
-// TestWritesALongRunOfEveryPolicy runs only when asked for a report to look at.
-func TestWritesALongRunOfEveryPolicy(t *testing.T) {
-	if *keep == "" {
-		t.Skip("give -keep FILE to get a report to look at")
-	}
-	p, err := simulate("sine(0.5->10,2h,4h)", 2, append([]string{own}, policy.Names()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, err := simulate("flash(2->14,20m,4m,40m)", 2, few)
-	if err != nil {
-		t.Fatal(err)
-	}
-	short.Scenarios[0].Name = "a flash crowd"
-	short.Scenarios[0].Clairvoyant = report.Clairvoyant{}
-	p.Scenarios = append(p.Scenarios, short.Scenarios...)
-	if err := os.WriteFile(*keep, []byte(written(t, p)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // simulate runs policies over a workload with so many seeds, on two variants.
@@ -223,7 +197,7 @@ func variant(name string, times, cost float64, replicas int) sim.Variant {
 
 func newPolicy(name string, c sim.Config) (sim.Policy, error) {
 	if name == own {
-		return sim.NewEngine(sim.EngineOptions{Name: name, Analyze: sim.Saturation(saturation.Default())}), nil
+		return sim.NewEngine(sim.EngineOptions{Name: name}), nil
 	}
 	rule, err := policy.ByName(name, nil)
 	if err != nil {
@@ -232,17 +206,8 @@ func newPolicy(name string, c sim.Config) (sim.Policy, error) {
 	model := c.Models[0]
 	return sim.NewPeer(sim.PeerOptions{
 		Name: name, Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Policy{model.Key: rule},
-		Measured: func(key scaling.VariantKey) policy.Benchmark {
-			for _, v := range model.Variants {
-				if v.Spec.Key == key {
-					b, err := policy.Calibrate(v.Spec.Profile, policy.SLO{TTFT: model.SLO.TTFT, ITL: model.SLO.ITL},
-						policy.Workload{InputTokens: workload.ShareGPTInputMean, OutputTokens: workload.ShareGPTOutputMean}, 65536)
-					if err == nil {
-						return b
-					}
-				}
-			}
-			return policy.Benchmark{}
+		Measured: func(scaling.VariantKey) policy.Benchmark {
+			return policy.Benchmark{Rate: 3, Concurrency: 25, PrefillSpeed: 5000, InputTokens: workload.ShareGPTInputMean, OutputTokens: workload.ShareGPTOutputMean}
 		},
 	}), nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/prometheus/prometheus/model/labels"
 	testingclock "k8s.io/utils/clock/testing"
@@ -194,8 +193,7 @@ type outcome struct {
 func (l *loop) decide() outcome {
 	l.t.Helper()
 	snapshots := l.collect.Collect(l.t.Context(), l.fleet())
-	verdict := cycle.Decide(cycle.Case{Now: l.manager.Now(), Snapshots: snapshots, History: l.history},
-		func(s scaling.Snapshot) scaling.Analysis { return saturation.Analyze(s, saturation.Default()) })
+	verdict := cycle.Setup{}.Decide(cycle.Case{Now: l.manager.Now(), Snapshots: snapshots, History: l.history})
 	if len(snapshots) != 1 || len(verdict.Plan.Decisions) != 1 {
 		l.t.Fatalf("%d snapshots and %d decisions for one model with one variant", len(snapshots), len(verdict.Plan.Decisions))
 	}

@@ -1,0 +1,196 @@
+package constrain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Zero says whether a model may go to zero, and when. With the zero value
+// Retention leaves the model alone.
+type Zero struct {
+	Enabled bool `json:"enabled"`
+	// Retention is for how long the model must be known to have been without a
+	// request, > 0. Where zero is not Enabled, all but one replica go after it.
+	Retention time.Duration `json:"retention"`
+}
+
+// Retention decides whether a model has replicas at all.
+//
+//	the model           zero is enabled                  it is not
+//	idle for longer     every variant to its minimum     the same, and one replica stays
+//	else                not to zero: what stands holds   the same
+//	at zero, decided    stays there, unless it is called one replica starts
+//
+// Idle is scaling.Activity's word: known, of everything that shows a request.
+// What is not known is never idle. The one replica is of the cheapest variant:
+// of those with a Ready one, else with any, else of all. A paused variant and
+// one whose target cannot be read keep their decisions.
+func Retention(in Input, plan scaling.Plan) scaling.Plan {
+	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
+	models := map[scaling.ModelKey]*retained{}
+	for i, d := range out.Decisions {
+		policy := in.Policies[d.Model].Zero
+		if policy.Retention <= 0 {
+			continue
+		}
+		m := models[d.Model]
+		if m == nil {
+			m = &retained{Zero: policy, activity: in.Activity[d.Model], in: in, decisions: out.Decisions}
+			models[d.Model] = m
+		}
+		m.members = append(m.members, i)
+	}
+	for _, m := range models { // each changes decisions of its own only
+		m.decide()
+	}
+	return out
+}
+
+// retained is the decisions of one model.
+type retained struct {
+	Zero
+	activity  scaling.Activity
+	in        Input
+	decisions []scaling.Decision // of all models
+	members   []int              // of this one
+}
+
+func (m *retained) decide() {
+	quiet := m.activity.Quiet()
+	switch {
+	case m.asleep():
+		if m.Enabled && m.activity.Life != scaling.LifeActive {
+			m.settle("the model is at zero and no request is known to wait for it")
+		}
+	case quiet > m.Retention:
+		m.settle(fmt.Sprintf("no request for %s, the retention period is %s", quiet.Round(time.Second), m.Retention))
+	case m.total() == 0:
+		m.hold(quiet)
+	}
+	if !m.Enabled && m.total() == 0 {
+		m.change(m.keeper(), 1, scaling.ReasonLastReplica, "the model is not to go to zero: one replica stays, of the cheapest variant")
+	}
+}
+
+// asleep reports whether the model is at zero by decision: some variant was
+// decided on, and none has or is to have a replica. One that was never decided on
+// is not asleep: its first replica starts.
+func (m *retained) asleep() bool {
+	decided := false
+	for _, i := range m.members {
+		key := m.decisions[i].Variant
+		v, known := m.in.Variants[key]
+		if !known || !v.Replicas.Observed || v.Replicas.Current > 0 || m.in.History.Standing(v) > 0 {
+			return false
+		}
+		_, has := m.in.History[key]
+		decided = decided || has
+	}
+	return decided
+}
+
+// settle takes every variant down to its minimum. One that is asked for no more
+// than that gets a step too, so that nothing holds it back afterwards.
+func (m *retained) settle(detail string) {
+	for _, i := range m.members {
+		if least := m.least(i); m.adjustable(i) && m.decisions[i].Target() >= least {
+			m.change(i, least, scaling.ReasonIdle, detail)
+		}
+	}
+}
+
+// hold leaves the variants what stands: nothing is needed now, and a model goes
+// to zero by its retention period alone.
+func (m *retained) hold(quiet time.Duration) {
+	why := fmt.Sprintf("no request for %s, and the retention period is %s", quiet.Round(time.Second), m.Retention)
+	if quiet == 0 {
+		why = "the model is not known to be idle: " + cmp.Or(m.activity.Detail, "nothing was seen of it yet")
+	}
+	for _, i := range m.members {
+		if v := m.in.Variants[m.decisions[i].Variant]; m.adjustable(i) {
+			if stands := m.in.History.Standing(v); stands > 0 {
+				m.change(i, stands, scaling.ReasonRetained, why)
+			}
+		}
+	}
+}
+
+// total counts the replicas that the model is to have.
+func (m *retained) total() int {
+	n := 0
+	for _, i := range m.members {
+		n += m.decisions[i].Target()
+	}
+	return n
+}
+
+// least is what the variant keeps when it is not needed.
+func (m *retained) least(i int) int {
+	d := m.decisions[i]
+	if !m.adjustable(i) {
+		return d.Target()
+	}
+	return m.in.Variants[d.Variant].Bounds.Clamp(0)
+}
+
+// adjustable reports whether the decision may be changed.
+func (m *retained) adjustable(i int) bool {
+	v, ok := m.in.Variants[m.decisions[i].Variant]
+	return ok && v.Replicas.Observed && !v.Paused
+}
+
+// keeper returns the member that keeps the one replica, -1 if none can.
+func (m *retained) keeper() int {
+	keeper := -1
+	for _, i := range m.members {
+		v := m.in.Variants[m.decisions[i].Variant]
+		if m.adjustable(i) && v.Bounds.Max > 0 && (keeper < 0 || keepsRather(v, m.in.Variants[m.decisions[keeper].Variant])) {
+			keeper = i
+		}
+	}
+	return keeper
+}
+
+// keepsRather reports whether a rather than b keeps the last replica: what serves
+// before what is started, then by cost, accelerators of a replica, and name.
+func keepsRather(a, b scaling.Variant) bool {
+	rank := func(v scaling.Variant) int {
+		switch {
+		case v.Replicas.Ready > 0:
+			return 0
+		case v.Replicas.Current > 0:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key)) < 0
+}
+
+// change adds a step.
+func (m *retained) change(i, to int, reason scaling.Reason, detail string) {
+	if i < 0 {
+		return
+	}
+	d := m.decisions[i].Then(scaling.StageRetention, to, reason, detail)
+	if reason != scaling.ReasonRetained {
+		d = known(d)
+	}
+	m.decisions[i] = d
+}
+
+// known returns a decision that rests on what is known of the model's life: neither
+// is it a fallback, nor does an earlier reason to hold concern it.
+func known(d scaling.Decision) scaling.Decision {
+	d.Fallback, d.Withheld, d.Spare = false, false, 0
+	return d
+}
+
+// unpaced reports whether a decision is one that Stabilize leaves alone: of this
+// stage, or a wake-up, which carries the name of it.
+func unpaced(d scaling.Decision) bool {
+	return slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Stage == scaling.StageRetention })
+}

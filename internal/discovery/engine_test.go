@@ -1,0 +1,89 @@
+package discovery
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// running returns a container with an image, a command and arguments.
+func running(image string, command []string, args ...string) corev1.Container {
+	return corev1.Container{Image: image, Command: command, Args: args}
+}
+
+// with gives a container pairs of names and values as its environment.
+func with(c corev1.Container, pairs ...string) corev1.Container {
+	for i := 0; i < len(pairs); i += 2 {
+		c.Env = append(c.Env, corev1.EnvVar{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return c
+}
+
+func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
+	shell := []string{"/bin/sh", "-c"}
+	elsewhere := running("", []string{"vllm", "serve", "m"}, "--max-num-seqs=$(SEQS)")
+	elsewhere.Env = []corev1.EnvVar{{Name: "SEQS", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}}}
+	// The defaults of vLLM are 256 requests, and 8192 tokens or, of the first
+	// engine, 2048.
+	tests := map[string]struct {
+		containers []corev1.Container
+		want       scaling.EngineLimits
+	}{
+		"none":                         {nil, scaling.EngineLimits{}},
+		"the image of vLLM":            {[]corev1.Container{running("docker.io/vllm/vllm-openai:v0.11.0", nil, "--model=m", "--max-num-seqs=64")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 64}},
+		"by digest":                    {[]corev1.Container{running("rocm/vllm@sha256:0123", nil, "--max-num-batched-tokens", "4k")}, scaling.EngineLimits{BatchTokens: 4000, MaxBatch: 256}},
+		"another image, its program":   {[]corev1.Container{running("llm-d-cuda", []string{"/usr/bin/vllm"}, "serve", "m")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 256}},
+		"a module":                     {[]corev1.Container{running("llm-d-cuda", []string{"python3", "-m", "vllm.entrypoints.openai.api_server"})}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 256}},
+		"in a shell":                   {[]corev1.Container{running("llm-d-cuda", shell, "source /env && exec vllm serve m --max-num-seqs 32")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 32}},
+		"the first engine":             {[]corev1.Container{with(running("vllm/vllm-openai", nil, "--enable-chunked-prefill"), "VLLM_USE_V1", "0")}, scaling.EngineLimits{BatchTokens: 2048, MaxBatch: 256}},
+		"a variable":                   {[]corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=$(SEQS)"), "SEQS", "16")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 16}},
+		"an escaped variable":          {[]corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=$$(SEQS)"), "SEQS", "16")}, scaling.EngineLimits{}},
+		"a variable of elsewhere":      {[]corev1.Container{elsewhere}, scaling.EngineLimits{}},
+		"a variable of the shell":      {[]corev1.Container{with(running("", shell, "vllm serve m --max-num-seqs $SEQS"), "SEQS", "16")}, scaling.EngineLimits{}},
+		"beside another container":     {[]corev1.Container{running("llm-d-routing-sidecar", nil, "--vllm-port=8200"), running("vllm/vllm-openai", nil, "--max-num-seqs=8")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 8}},
+		"another program of its image": {[]corev1.Container{running("vllm/vllm-openai", []string{"sleep"}, "1d")}, scaling.EngineLimits{}},
+		"another engine":               {[]corev1.Container{running("lmsysorg/sglang", []string{"python3", "-m", "sglang.launch_server"}, "--max-num-seqs=8")}, scaling.EngineLimits{}},
+		"several engines":              {[]corev1.Container{running("vllm/vllm-openai", nil, "--data_parallel_size=8")}, scaling.EngineLimits{}},
+		"several engines, in short":    {[]corev1.Container{running("vllm/vllm-openai", nil, "-dp", "8")}, scaling.EngineLimits{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: tt.containers}}
+			if got := engineLimits(&template.Spec); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+			stripped := stripTemplate(template)
+			if got := engineLimits(&stripped.Spec); got != tt.want {
+				t.Errorf("stripped: got %+v, want %+v", got, tt.want)
+			}
+			if diff := cmp.Diff(stripTemplate(stripped), stripped); diff != "" {
+				t.Errorf("stripped again, -got +want:\n%s", diff)
+			}
+		})
+	}
+	if got := engineLimits(nil); got != (scaling.EngineLimits{}) {
+		t.Errorf("of a kind that does not tell its pods: got %+v", got)
+	}
+}
+
+func TestStripKeepsOfAnEngineWhatBoundsIt(t *testing.T) {
+	c := with(running("vllm/vllm-openai", nil, "--max-num-seqs=$(SEQS)"), "SEQS", "16", "VLLM_USE_V1", "1", "HF_TOKEN", "secret")
+	got := stripTemplate(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}})
+	want := []corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=16"), "VLLM_USE_V1", "1")}
+	if diff := cmp.Diff(got.Spec.Containers, want); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+}
+
+func TestVariantsHaveTheLimitsOfTheirEngine(t *testing.T) {
+	d := &appsv1.Deployment{}
+	d.Spec.Template.Spec.Containers = []corev1.Container{running("vllm/vllm-openai", nil, "--max-num-seqs=8")}
+	got := resolve(variant("v"), target{pod: &d.Spec.Template.Spec}, nil).Limits
+	if want := (scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 8}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

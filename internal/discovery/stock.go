@@ -1,0 +1,149 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// StockOptions say what is counted. All fields but the first three have a zero
+// value that works.
+type StockOptions struct {
+	// Client lists and watches nodes and pods of all namespaces. Its requests must
+	// have no timeout.
+	Client client.WithWatch
+	Clock  clock.Clock
+	// Idle is how long nobody may ask before the watches end, > 0.
+	Idle func() time.Duration
+	// NodeSelector selects the nodes that count, nil for all.
+	NodeSelector labels.Selector
+	// Vendors are domains of further vendors; see withDomains.
+	Vendors []string
+	// Learnt is called when the stock becomes known, if it is not nil. It must not
+	// block.
+	Learnt func()
+}
+
+// Stock counts the accelerators of the cluster. It watches nodes and pods only
+// while somebody asks: the first question starts the watches, and they end once
+// nobody has asked for a while. It is safe for concurrent use.
+type Stock struct {
+	options StockOptions
+	vendors []vendor
+	asked   chan struct{}
+
+	mu    sync.Mutex
+	tally *tally
+	nodes feedState
+	pods  feedState
+	said  string // what the log was told last
+}
+
+var _ cycle.Stock = (*Stock)(nil)
+
+// NewStock returns a Stock that knows nothing until Run runs.
+func NewStock(options StockOptions) *Stock {
+	if options.NodeSelector == nil {
+		options.NodeSelector = labels.Everything()
+	}
+	of := withDomains(options.Vendors)
+	return &Stock{options: options, vendors: of, asked: make(chan struct{}, 1), tally: newTally(of)}
+}
+
+// Inventory returns the accelerators of the nodes that take new pods, minus those
+// that pods take or are about to. It is not known while nodes or pods have not
+// been listed, or cannot be watched; why is logged once, by the logger of ctx. It
+// answers at once.
+func (s *Stock) Inventory(ctx context.Context) scaling.Inventory {
+	select {
+	case s.asked <- struct{}{}:
+	default: // that somebody asks is known already
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fault := cmp.Or(s.nodes.fault(kindNodes), s.pods.fault(kindPods)); fault != "" {
+		s.say(ctx, "the stock of accelerators is not known: what is limited does not grow", fault)
+		return scaling.Inventory{}
+	}
+	groups, unnamed := s.tally.groups()
+	if unnamed > 0 {
+		s.say(ctx, "accelerators are not counted", fmt.Sprintf("no label of their nodes names the product, such as %s", productLabels[0]))
+	} else {
+		s.said = ""
+	}
+	return scaling.Inventory{Known: true, At: s.options.Clock.Now(), Groups: groups}
+}
+
+// say logs why something is as it is, unless that was the last thing said.
+func (s *Stock) say(ctx context.Context, message, reason string) {
+	if log, err := logr.FromContext(ctx); err == nil && s.said != reason {
+		s.said = reason
+		log.Info(message, "reason", reason)
+	}
+}
+
+// Run watches while somebody asks, until ctx ends. It returns nil.
+func (s *Stock) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.asked:
+		}
+		s.watch(ctx)
+	}
+}
+
+// watch watches until nobody asks any more.
+func (s *Stock) watch(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watches sync.WaitGroup
+	defer func() {
+		cancel()
+		watches.Wait()
+		s.forget()
+	}()
+	watches.Go(func() {
+		newFeed(s, &s.nodes, (*tally).dropNodes, (*tally).setNode, (*tally).dropNode).
+			run(ctx, &corev1.NodeList{}, client.ListOptions{LabelSelector: s.options.NodeSelector})
+	})
+	watches.Go(func() {
+		newFeed(s, &s.pods, (*tally).dropPods, (*tally).setPod, (*tally).dropPod).
+			run(ctx, &corev1.PodList{}, client.ListOptions{FieldSelector: fields.AndSelectors(
+				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+				fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+			)})
+	})
+	for {
+		idle := s.options.Clock.NewTimer(s.options.Idle())
+		select {
+		case <-ctx.Done():
+			idle.Stop()
+			return
+		case <-s.asked:
+			idle.Stop()
+		case <-idle.C():
+			return
+		}
+	}
+}
+
+// forget returns to the state before the first question.
+func (s *Stock) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tally = newTally(s.vendors)
+	s.nodes, s.pods, s.said = feedState{}, feedState{}, ""
+}

@@ -1,0 +1,136 @@
+package discovery
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// fieldNodeName is the only field by which a node affinity may select.
+const fieldNodeName = "metadata.name"
+
+// stockPod is what is used of a pod that takes accelerators, or will.
+type stockPod struct {
+	node     string // that it is bound to, or that room is made on for it; "" while it waits
+	portions []portion
+	// Of a pod that waits:
+	created time.Time
+	place   string // key of where it may run; pods with one key may run on the same nodes
+	where   *where
+}
+
+// where is on which nodes a pod may run, as far as it says so itself.
+type where struct {
+	selector    map[string]string
+	affinity    *corev1.NodeSelector
+	tolerations []corev1.Toleration
+}
+
+// stockPodOf returns what is used of p, and false if it takes no accelerators: it
+// asks for none, has ended, ends before it began, or waits for somebody else than
+// the scheduler.
+func stockPodOf(p *corev1.Pod, of []vendor) (stockPod, bool) {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return stockPod{}, false
+	}
+	node := p.Spec.NodeName
+	if node == "" && (p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0) {
+		return stockPod{}, false
+	}
+	out := stockPod{node: node, portions: portionsOf(&p.Spec, of)}
+	if len(out.portions) == 0 {
+		return stockPod{}, false
+	}
+	if out.node == "" {
+		out.node = p.Status.NominatedNodeName
+	}
+	if out.node == "" {
+		out.created = p.CreationTimestamp.Time
+		out.where = whereOf(&p.Spec)
+		out.place = out.where.key()
+	}
+	return out, true
+}
+
+func whereOf(pod *corev1.PodSpec) *where {
+	out := &where{selector: pod.NodeSelector, tolerations: pod.Tolerations}
+	if a := pod.Affinity; a != nil && a.NodeAffinity != nil {
+		out.affinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return out
+}
+
+// key returns a text that is equal for those that say the same in the same words.
+func (w *where) key() string {
+	var terms []corev1.NodeSelectorTerm
+	if w.affinity != nil {
+		terms = w.affinity.NodeSelectorTerms
+	}
+	tolerations := make([][]string, len(w.tolerations)) // without for how long: that is about staying
+	for i, t := range w.tolerations {
+		tolerations[i] = []string{t.Key, string(t.Operator), t.Value, string(t.Effect)}
+	}
+	return fmt.Sprintf("%q %t %q %q", w.selector, w.affinity != nil, terms, tolerations)
+}
+
+// admits reports whether the pod may run on a node, by the rules of the
+// scheduler for node selectors, required node affinities and taints.
+func (w *where) admits(n stockNode) bool {
+	for key, value := range w.selector {
+		if got, ok := n.labels[key]; !ok || got != value {
+			return false
+		}
+	}
+	return w.tolerates(n.taints) && w.attracted(n)
+}
+
+func (w *where) tolerates(taints []corev1.Taint) bool {
+	for i := range taints {
+		tolerated := false
+		for j := range w.tolerations {
+			tolerated = tolerated || w.tolerations[j].ToleratesTaint(logr.Discard(), &taints[i], true)
+		}
+		if !tolerated {
+			return false
+		}
+	}
+	return true
+}
+
+// attracted reports whether one of the terms of the affinity holds. A term that
+// says nothing holds for no node.
+func (w *where) attracted(n stockNode) bool {
+	if w.affinity == nil {
+		return true
+	}
+	for _, term := range w.affinity.NodeSelectorTerms {
+		said := len(term.MatchExpressions)+len(term.MatchFields) > 0
+		if said && hold(term.MatchExpressions, n.labels) && hold(term.MatchFields, labels.Set{fieldNodeName: n.name}) {
+			return true
+		}
+	}
+	return false
+}
+
+// operators are those of node affinities in the words of label selectors.
+var operators = map[corev1.NodeSelectorOperator]selection.Operator{
+	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn,
+	corev1.NodeSelectorOpExists: selection.Exists, corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
+	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
+}
+
+// hold reports whether all requirements hold for the labels. One that cannot be
+// read holds for none, as for the scheduler.
+func hold(requirements []corev1.NodeSelectorRequirement, of labels.Set) bool {
+	for _, e := range requirements {
+		r, err := labels.NewRequirement(e.Key, operators[e.Operator], e.Values)
+		if err != nil || !r.Matches(of) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package discovery
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// vendor is a maker of accelerators, in the words of its device plugins and of
+// its feature discovery.
+type vendor struct {
+	// resources are the extended resources by which pods ask for its accelerators.
+	// Each unit is one accelerator: slices that a plugin hands out under the same
+	// name cannot be told from whole ones.
+	resources []corev1.ResourceName
+	labels    []string // of nodes, that name the product; the first that is there counts
+}
+
+// vendors are those that are known without being told.
+var vendors = []vendor{
+	{resources: []corev1.ResourceName{"nvidia.com/gpu"}, labels: []string{"nvidia.com/gpu.product"}},
+	{
+		resources: []corev1.ResourceName{"amd.com/gpu"},
+		labels:    []string{"amd.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name"},
+	},
+	{
+		resources: []corev1.ResourceName{"intel.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi"},
+		labels:    []string{"intel.com/gpu.product", intelProduct},
+	},
+}
+
+// cloudLabels are labels by which cloud providers name the product of whatever
+// vendor a node has.
+var cloudLabels = []string{"cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name"}
+
+// gpuResources are the extended resources by which pods ask for accelerators.
+var gpuResources = resourcesOf(vendors)
+
+// productLabels are the node labels that name the GPU of a node: those of the
+// vendors' feature discovery, then those of cloud providers.
+var productLabels = labelsOf(vendors)
+
+func resourcesOf(of []vendor) []corev1.ResourceName {
+	var out []corev1.ResourceName
+	for _, v := range of {
+		out = append(out, v.resources...)
+	}
+	return out
+}
+
+func labelsOf(of []vendor) []string {
+	var out []string
+	for _, v := range of {
+		out = append(out, v.labels...)
+	}
+	return append(out, cloudLabels...)
+}
+
+// withDomains returns the known vendors and those that follow the form of theirs
+// in a domain of their own: the resource <domain>/gpu, the label
+// <domain>/gpu.product. A domain that is known adds nothing.
+func withDomains(domains []string) []vendor {
+	out := slices.Clone(vendors)
+	for _, domain := range domains {
+		resource := corev1.ResourceName(domain + "/gpu")
+		if !slices.Contains(resourcesOf(out), resource) {
+			out = append(out, vendor{resources: []corev1.ResourceName{resource}, labels: []string{domain + "/gpu.product"}})
+		}
+	}
+	return out
+}
+
+// shelf is the accelerators of one vendor on a node.
+type shelf struct {
+	vendor      int    // index of the vendors
+	accelerator string // canonical type, "" when no label names the product
+	total       int    // >= 1
+}
+
+// shelvesOf returns what a node has for pods, by vendor.
+func shelvesOf(n *corev1.Node, of []vendor) []shelf {
+	var out []shelf
+	for i, v := range of {
+		total := int64(0)
+		for _, name := range v.resources {
+			q := n.Status.Allocatable[name]
+			total += q.Value()
+		}
+		if total > 0 {
+			out = append(out, shelf{vendor: i, accelerator: productOf(n, v.labels), total: int(total)})
+		}
+	}
+	if len(out) == 1 && out[0].accelerator == "" { // of two vendors it is not known which one a cloud means
+		out[0].accelerator = productOf(n, cloudLabels)
+	}
+	return out
+}
+
+// productOf returns the accelerator type that the first of the labels names, ""
+// for none.
+func productOf(n *corev1.Node, names []string) string {
+	for _, label := range names {
+		if product := n.Labels[label]; product != "" {
+			return acceleratorBy(label, product)
+		}
+	}
+	return ""
+}
+
+// portion is how many accelerators of one vendor a pod asks for.
+type portion struct {
+	vendor int // index of the vendors
+	gpus   int // >= 1
+}
+
+// portionsOf returns what a pod asks for, nil for no accelerators.
+func portionsOf(pod *corev1.PodSpec, of []vendor) []portion {
+	var out []portion
+	for i, v := range of {
+		gpus := int64(0)
+		for _, name := range v.resources {
+			gpus += asked(pod, name)
+		}
+		if gpus > 0 {
+			out = append(out, portion{vendor: i, gpus: int(gpus)})
+		}
+	}
+	return out
+}
+
+// asked returns how much of a resource a pod takes from its node, by the rule of
+// Kubernetes (KEP-753): containers run together, with those init containers that
+// restart always; each other init container runs before them, with those of the
+// restarting ones that began before it.
+func asked(pod *corev1.PodSpec, name corev1.ResourceName) int64 {
+	together, most := int64(0), int64(0)
+	for i := range pod.InitContainers {
+		c := &pod.InitContainers[i]
+		n := requested(c.Resources, name)
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			together += n
+			most = max(most, together)
+			continue
+		}
+		most = max(most, together+n)
+	}
+	for i := range pod.Containers {
+		together += requested(pod.Containers[i].Resources, name)
+	}
+	return max(most, together)
+}

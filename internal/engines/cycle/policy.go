@@ -1,0 +1,39 @@
+package cycle
+
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Policy is how one model is decided, with nothing left to look up.
+type Policy struct {
+	Settings model.Settings
+	Pacing   constrain.Policy // how fast its decisions may change
+}
+
+// Configured returns the policy that a configuration comes to. kvCacheThreshold
+// and queueLengthThreshold say when a replica is full, to either way of measuring
+// saturation.
+func Configured(p config.Policy) Policy {
+	s := model.Settings{
+		Engine: model.Engine(p.Engine), Method: model.Spare, Spare: p.Saturation,
+		Tokens: saturation.TokenPolicy{
+			KVCacheThreshold: p.Saturation.KVCacheThreshold, QueueLengthThreshold: p.Saturation.QueueLengthThreshold,
+			ScaleUpThreshold: p.ScaleUpThreshold, ScaleDownBoundary: p.ScaleDownBoundary,
+		},
+		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Sizing:    modelanalyzer.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
+		Limited:   p.Limited,
+	}
+	if p.Analyzer == config.AnalyzerTokens {
+		s.Method = model.Tokens
+	}
+	return Policy{Settings: s, Pacing: constrain.Policy{
+		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
+		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
+	}}
+}

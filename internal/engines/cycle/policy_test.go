@@ -1,0 +1,77 @@
+package cycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// policyOf configures a model by the entries of ConfigMaps.
+func policyOf(t *testing.T, data map[config.Kind]map[string]string) Policy {
+	t.Helper()
+	const here = "system"
+	store, err := config.NewStore(config.StoreOptions{SystemNamespace: here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []config.Source
+	for kind, entries := range data {
+		sources = append(sources, config.Source{Namespace: here, Name: config.PublishedNames()[kind][0], Data: entries})
+	}
+	store.Apply(sources)
+	if found := store.Snapshot().Findings(); len(found) > 0 {
+		t.Fatalf("not in force: %v", found)
+	}
+	return Configured(store.Snapshot().Policy(scaling.ModelKey{Namespace: "ns", ID: "m"}))
+}
+
+func TestAnEmptyConfigurationComesToTheDocumentedSettings(t *testing.T) {
+	want := Policy{Settings: model.Default(), Pacing: constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}}
+	if diff := cmp.Diff(want, policyOf(t, nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryConfiguredFieldReachesItsEngine(t *testing.T) {
+	got := policyOf(t, map[config.Kind]map[string]string{
+		config.KindSaturation: {"default": `
+kvCacheThreshold: 0.7
+queueLengthThreshold: 9
+kvSpareTrigger: 0.2
+queueSpareTrigger: 4
+enableLimiter: true
+analyzerName: saturation
+scaleUpThreshold: 0.8
+scaleDownBoundary: 0.6
+engine: hybrid
+scaleUpStabilization: 1m
+scaleDownStabilization: 3m
+maxScaleUpStep: 5
+maxScaleDownStep: 6
+ttftPercentile: 0.95
+itlPercentile: 0.5
+`},
+		config.KindServiceClasses: {"premium": "name: premium\npriority: 3\ndata:\n  - model: m\n    slo-ttft: 700\n    slo-tpot: 30\n"},
+	})
+	want := Policy{
+		Settings: model.Settings{
+			Engine: model.Hybrid, Method: model.Tokens, Limited: true,
+			Spare:     saturation.Policy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, KVSpareTrigger: 0.2, QueueSpareTrigger: 4},
+			Tokens:    saturation.TokenPolicy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, ScaleUpThreshold: 0.8, ScaleDownBoundary: 0.6},
+			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30},
+			Sizing:    modelanalyzer.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
+		},
+		Pacing: constrain.Policy{ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

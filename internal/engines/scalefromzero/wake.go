@@ -1,0 +1,237 @@
+package scalefromzero
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// How long a variant that was called may take to become Ready.
+const (
+	// patienceUnknown holds while its usual start-up is not known: the time for
+	// which any order counts then.
+	patienceUnknown = 5 * time.Minute
+	// patienceLeast covers what comes on top of a pod's own start: the scaler,
+	// scheduling and a readiness probe.
+	patienceLeast = time.Minute
+	// patienceStartUp is times the usual start-up: it varies with where the image
+	// and the weights are cached.
+	patienceStartUp = 1.5
+)
+
+// Input is what the decision about one model is made from.
+type Input struct {
+	Snapshot scaling.Snapshot
+	History  scaling.History
+	// Inventory is the stock of accelerators. While it is not known, every variant
+	// fits.
+	Inventory scaling.Inventory
+}
+
+// Outcome is what was decided.
+type Outcome struct {
+	// Decisions are those of every variant that can have one, sorted by Variant. Nil
+	// where there is nothing to wake: the optimizer decides then.
+	Decisions []scaling.Decision
+	// Called is since when each variant has been called in vain, to be kept as
+	// scaling.Past.Called. A variant without an entry is not called.
+	Called map[scaling.VariantKey]time.Time
+}
+
+// Decide wakes the model if requests wait for it and no replica of it is Ready.
+// It is pure, and indifferent to the order of its input.
+func Decide(in Input) Outcome {
+	s := survey(in)
+	if s.ready {
+		return Outcome{}
+	}
+	if !s.wanted() {
+		return Outcome{Called: s.still()}
+	}
+	next := s.call()
+	target := s.receiver()
+	out := Outcome{Called: s.still()}
+	for _, c := range s.candidates {
+		if d, ok := s.decide(c, c == target, c == next); ok {
+			out.Decisions = append(out.Decisions, d)
+		}
+	}
+	slices.SortFunc(out.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
+	return out
+}
+
+// model is what is known of a model at zero.
+type model struct {
+	Input
+	candidates []*candidate // cheapest first
+	ready      bool         // a replica is, or may be: a target cannot be read
+	waiting    float64      // requests
+	arriving   float64      // requests/s
+}
+
+// candidate is one variant.
+type candidate struct {
+	scaling.Variant
+	past    scaling.Past
+	decided bool      // whether there is a past
+	stands  int       // replicas if nothing is changed
+	called  time.Time // zero if it is not
+	able    bool      // it may be called
+	fits    bool      // a node has the accelerators of one replica
+}
+
+func survey(in Input) *model {
+	m := &model{Input: in, waiting: in.Snapshot.Load.GatewayQueue.Or(0), arriving: in.Snapshot.Load.ArrivalRate.Or(0)}
+	for _, r := range in.Snapshot.Replicas {
+		m.waiting += r.Waiting().Or(0)
+		m.ready = m.ready || r.Ready
+	}
+	for _, v := range in.Snapshot.Variants {
+		c := &candidate{Variant: v, stands: in.History.Standing(v)}
+		c.past, c.decided = in.History[v.Key]
+		c.called = c.past.Called
+		c.able = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
+		c.fits = fits(v, in.Inventory)
+		if c.called.IsZero() && c.able && v.Replicas.Current > 0 {
+			c.called = in.Snapshot.At // by whoever started it
+		}
+		m.ready = m.ready || v.Replicas.Ready > 0 || !v.Replicas.Observed && c.stands > 0
+		m.candidates = append(m.candidates, c)
+	}
+	slices.SortFunc(m.candidates, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key))
+	})
+	return m
+}
+
+func (m *model) wanted() bool { return m.waiting > 0 || m.arriving > 0 }
+
+// still lists the variants that stay called: while requests wait all of them,
+// else those with an order.
+func (m *model) still() map[scaling.VariantKey]time.Time {
+	out := map[scaling.VariantKey]time.Time{}
+	for _, c := range m.candidates {
+		if !c.called.IsZero() && (m.wanted() || c.stands > 0) {
+			out[c.Key] = c.called
+		}
+	}
+	return out
+}
+
+// call calls one more variant if none that was called may still become Ready, and
+// returns it, nil if there is none to be called. What fits goes before what does
+// not, for which a node may yet be added.
+func (m *model) call() *candidate {
+	if slices.ContainsFunc(m.candidates, m.hopeful) {
+		return nil
+	}
+	for _, fitting := range []bool{true, false} {
+		for _, c := range m.candidates {
+			if c.able && c.called.IsZero() && c.fits == fitting {
+				c.called = m.Snapshot.At
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// hopeful reports whether the variant was called and may still become Ready.
+func (m *model) hopeful(c *candidate) bool {
+	return c.able && !c.called.IsZero() && c.Replicas.Unschedulable == 0 && m.Snapshot.At.Sub(c.called) <= c.patience()
+}
+
+// receiver returns the variant that the backlog is given to: the cheapest that may
+// become Ready, else the cheapest that was called; nil if none was.
+func (m *model) receiver() *candidate {
+	for _, acceptable := range []func(*candidate) bool{m.hopeful, func(c *candidate) bool { return c.able && !c.called.IsZero() }} {
+		if i := slices.IndexFunc(m.candidates, acceptable); i >= 0 {
+			return m.candidates[i]
+		}
+	}
+	return nil
+}
+
+// decide decides about one variant: the receiver gets what the backlog needs, the
+// others keep what they have.
+func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, bool) {
+	d := scaling.Decision{Variant: c.Key, Model: c.Model, Current: c.Replicas.Current}
+	step := func(to int, reason scaling.Reason, detail string) (scaling.Decision, bool) {
+		return d.Then(scaling.StageRetention, to, reason, detail), true
+	}
+	switch {
+	case !c.Replicas.Observed && !c.decided:
+		return d, false
+	case !c.Replicas.Observed:
+		d.Current, d.Fallback = c.stands, true
+		return step(c.stands, scaling.ReasonTargetUnreadable, "the last decision holds: "+c.Missing)
+	case c.Paused:
+		return step(c.stands, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.stands))
+	case receives:
+		reason, detail := scaling.ReasonRequestsWaiting, m.needDetail(c)
+		if others := m.inVain(c); others != "" {
+			reason, detail = scaling.ReasonNotReadyInTime, detail+"; "+others
+		} else if isNext && !c.fits {
+			detail += "; no node is known to have the accelerators of one"
+		}
+		to := max(c.stands, m.need(c))
+		if c.stands > 0 && !m.hopeful(c) {
+			to = c.stands // more of what does not start would not start either
+		}
+		return step(min(c.Bounds.Max, to), reason, detail)
+	case c.stands > 0 && !m.hopeful(c):
+		return step(c.stands, c.fault(), "not Ready in time: what was ordered stays until another serves")
+	}
+	return step(c.stands, scaling.ReasonOtherVariant, "another variant is called")
+}
+
+// inVain names the other variants that were called and will not serve, "" if there
+// are none.
+func (m *model) inVain(but *candidate) string {
+	for _, c := range m.candidates {
+		if c != but && c.able && !c.called.IsZero() && !m.hopeful(c) {
+			if c.Replicas.Unschedulable > 0 {
+				return fmt.Sprintf("no node takes %d of %d replicas of %s", c.Replicas.Unschedulable, c.Replicas.Current, c.Key.Name)
+			}
+			return fmt.Sprintf("%s is not Ready after %s, it may take %s", c.Key.Name, m.Snapshot.At.Sub(c.called).Round(time.Second), c.patience())
+		}
+	}
+	return ""
+}
+
+// fault says what an order waits for.
+func (c *candidate) fault() scaling.Reason {
+	switch {
+	case c.Replicas.Unschedulable > 0:
+		return scaling.ReasonPodsUnschedulable
+	case c.Replicas.Current < c.stands:
+		return scaling.ReasonTargetNotMoving
+	}
+	return scaling.ReasonPodsNotReady
+}
+
+// patience is how long the variant may take from the call to Ready.
+func (c *candidate) patience() time.Duration {
+	if c.StartUp <= 0 {
+		return patienceUnknown
+	}
+	return max(patienceLeast, time.Duration(patienceStartUp*float64(c.StartUp)))
+}
+
+// fits reports whether a node has the accelerators of one replica.
+func fits(v scaling.Variant, stock scaling.Inventory) bool {
+	if !stock.Known {
+		return true
+	}
+	for _, g := range stock.Groups {
+		for _, f := range g.Free {
+			if g.Accelerator == v.Accelerator && f.GPUs >= v.GPUsPerReplica {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,263 @@
+package scalefromzero
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
+
+// asleep is a model with two variants and no replica, for which so many requests
+// wait at the gateway. The first variant is the cheaper one; a replica of either
+// computes 10 requests together and usually starts in two minutes.
+func asleep(waiting float64) Input {
+	variant := func(name string, cost float64) scaling.Variant {
+		return scaling.Variant{
+			Key: key(name), Accelerator: name + "-type", GPUsPerReplica: 2, Cost: cost, Bounds: scaling.Unbounded(), StartUp: 2 * time.Minute,
+			Limits: scaling.EngineLimits{MaxBatch: 10}, Replicas: scaling.ReplicaCounts{Observed: true},
+		}
+	}
+	return Input{
+		Snapshot: scaling.Snapshot{
+			At: noon, Variants: []scaling.Variant{variant("a", 1), variant("b", 3)},
+			Load: scaling.Load{GatewayQueue: scaling.Measured(waiting, scaling.Fresh)},
+		},
+		History: scaling.History{key("a"): {DecidedAt: noon.Add(-time.Hour)}, key("b"): {DecidedAt: noon.Add(-time.Hour)}},
+	}
+}
+
+// called has replicas of the first variant called so long ago, and the target
+// follow.
+func called(in *Input, ago time.Duration, replicas int) {
+	in.History[key("a")] = scaling.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
+	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
+}
+
+// free is a stock with nodes of so many free accelerators of one variant's type.
+func free(name string, gpus int) scaling.Inventory {
+	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
+}
+
+func targets(out Outcome) map[string]int {
+	if out.Decisions == nil {
+		return nil
+	}
+	n := map[string]int{}
+	for _, d := range out.Decisions {
+		n[d.Variant.Name] = d.Target()
+	}
+	return n
+}
+
+func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
+	tests := []struct {
+		name    string
+		waiting float64
+		change  func(*Input)
+		want    map[string]int // nil where the optimizer is left to decide
+		reason  scaling.Reason // of the first that changes
+	}{
+		{"one request", 1, func(*Input) {}, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"nobody waits", 0, func(*Input) {}, nil, ""},
+		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
+		{"a backlog", 25, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"what arrives during the start-up is part of it", 0, func(in *Input) {
+			in.Snapshot.Load.ArrivalRate = scaling.Measured(0.5, scaling.Fresh) // 0.5/s for 120 s: 60
+		}, map[string]int{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"up to maxReplicas", 100, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size by the profile", 25, func(in *Input) {
+			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
+		}, map[string]int{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size unknown", 65, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a KV cache that holds fewer", 8, func(in *Input) { // 4000 tokens, 1000 a request
+			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
+			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
+		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog beyond reason", math.MaxFloat64, func(*Input) {}, map[string]int{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"ties by accelerators", 1, func(in *Input) {
+			in.Snapshot.Variants[1].Cost, in.Snapshot.Variants[1].GPUsPerReplica = 1, 1
+		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest does not fit", 1, func(in *Input) { in.Inventory = free("b", 2) }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"too few accelerators on any node", 1, func(in *Input) {
+			in.Inventory = free("b", 2)
+			in.Inventory.Groups = append(in.Inventory.Groups, free("a", 1).Groups...)
+		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"it may be running, nobody can read it", 1, func(in *Input) {
+			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
+			in.History[key("a")] = scaling.Past{Desired: 2}
+		}, nil, ""},
+		{"a replica is Ready", 5, func(in *Input) {
+			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
+		}, nil, ""},
+		{"it starts", 5, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 1, "b": 0}, ""},
+		{"it starts, and the backlog grew", 35, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"it starts, and the backlog fell", 5, func(in *Input) { called(in, time.Minute, 3) }, map[string]int{"a": 3, "b": 0}, ""},
+		{"it is late", 15, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"it is not late yet", 15, func(in *Input) { called(in, 3*time.Minute, 2) }, map[string]int{"a": 2, "b": 0}, ""},
+		{"no node takes it", 15, func(in *Input) {
+			called(in, time.Second, 2)
+			in.Snapshot.Variants[0].Replicas.Unschedulable = 1
+		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"both are late: no more is ordered", 95, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
+			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
+		}, map[string]int{"a": 1, "b": 1}, ""},
+		{"called in vain, without stock: the next", 1, func(in *Input) {
+			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
+		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		{"requests wait in a replica that is not Ready", 0, func(in *Input) {
+			called(in, time.Minute, 1)
+			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), QueueLength: scaling.Measured(15, scaling.Fresh)}}
+		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := asleep(tt.waiting)
+			tt.change(&in)
+			out := Decide(in)
+			if diff := cmp.Diff(tt.want, targets(out)); diff != "" {
+				t.Fatalf("replicas (-want +got):\n%s", diff)
+			}
+			reason := scaling.Reason("")
+			for _, d := range out.Decisions {
+				if step := d.Steps[0]; step.To > in.History.Standing(variant(in, d.Variant)) {
+					reason = step.Reason
+				}
+			}
+			if reason != tt.reason {
+				t.Errorf("reason %q, want %q", reason, tt.reason)
+			}
+			// What is decided stays decided as long as nothing is seen to change.
+			for i := 0; i < 3 && out.Decisions != nil; i++ {
+				follow(&in, out)
+				again := Decide(in)
+				if diff := cmp.Diff(targets(out), targets(again)); diff != "" {
+					t.Fatalf("a second look decides otherwise (-first +second):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func variant(in Input, k scaling.VariantKey) scaling.Variant {
+	i := slices.IndexFunc(in.Snapshot.Variants, func(v scaling.Variant) bool { return v.Key == k })
+	return in.Snapshot.Variants[i]
+}
+
+// follow remembers an outcome as a cycle does.
+func follow(in *Input, out Outcome) {
+	history := scaling.History{}
+	for _, d := range out.Decisions {
+		p := in.History[d.Variant].Decide(d.Target(), in.Snapshot.At)
+		p.Called = out.Called[d.Variant]
+		history[d.Variant] = p
+	}
+	in.History = history
+}
+
+// TestTheNextVariantIsCalledOnce: three variants of which none ever becomes Ready
+// are called one after the other, each after the patience with the one before, and
+// all of them stay called.
+func TestTheNextVariantIsCalledOnce(t *testing.T) {
+	in := asleep(5)
+	third := in.Snapshot.Variants[1]
+	third.Key, third.Cost, third.StartUp = key("c"), 9, 0
+	in.Snapshot.Variants = append(in.Snapshot.Variants, third)
+	in.History[third.Key] = scaling.Past{DecidedAt: noon.Add(-time.Hour)}
+	var got []string
+	seen := map[string]int{}
+	for range 80 {
+		out := Decide(in)
+		follow(&in, out)
+		for i, v := range in.Snapshot.Variants {
+			n := targets(out)[v.Key.Name]
+			if n > seen[v.Key.Name] {
+				got = append(got, fmt.Sprintf("%s=%d at %s", v.Key.Name, n, in.Snapshot.At.Sub(noon)))
+				seen[v.Key.Name] = n
+			}
+			in.Snapshot.Variants[i].Replicas = scaling.ReplicaCounts{Observed: true, Current: n, Pending: n}
+		}
+		in.Snapshot.At = in.Snapshot.At.Add(10 * time.Second)
+	}
+	// 1.5 times the usual two minutes, to the next look.
+	if diff := cmp.Diff([]string{"a=1 at 0s", "b=1 at 3m10s", "c=1 at 6m20s"}, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
+	in := asleep(5)
+	out := Decide(in)
+	follow(&in, out)
+	if got := in.History[key("a")].Called; !got.Equal(noon) {
+		t.Fatalf("called since %s, want noon", got)
+	}
+	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
+	in.Snapshot.Load.GatewayQueue = scaling.Measured(0, scaling.Fresh)
+	if out := Decide(in); out.Decisions != nil || !out.Called[key("a")].Equal(noon) {
+		t.Errorf("got %+v while it starts and nobody waits any more, want the call to be remembered", out)
+	}
+	in.Snapshot.Variants[0].Replicas.Ready = 1
+	if out := Decide(in); out.Decisions != nil || len(out.Called) != 0 {
+		t.Errorf("got %+v with a Ready replica, want nothing", out)
+	}
+}
+
+// TestAWakeUpIsNotHeldBack: neither the stage that takes models to zero undoes it,
+// nor does one that paces growth.
+func TestAWakeUpIsNotHeldBack(t *testing.T) {
+	in := asleep(35)
+	model := in.Snapshot.Model
+	variants := map[scaling.VariantKey]scaling.Variant{}
+	for _, v := range in.Snapshot.Variants {
+		variants[v.Key] = v
+	}
+	policy := constrain.Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: 1, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
+	plan := constrain.Apply(constrain.Input{
+		Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Policy{model: policy},
+		Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
+	}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
+	if diff := cmp.Diff(map[string]int{"a": 4, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
+		t.Errorf("after the chain (-want +got):\n%s", diff)
+	}
+}
+
+// TestWakingIsIndifferentToOrder: the same input in another order wakes the same.
+func TestWakingIsIndifferentToOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for range 500 {
+		in := asleep(float64(r.IntN(60)))
+		for i, name := range []string{"c", "d"} {
+			v := in.Snapshot.Variants[0]
+			v.Key, v.Cost, v.GPUsPerReplica = key(name), float64(1+r.IntN(2)), 1+i
+			v.Replicas.Unschedulable = r.IntN(2)
+			v.Replicas.Current = v.Replicas.Unschedulable
+			in.Snapshot.Variants = append(in.Snapshot.Variants, v)
+		}
+		want := Decide(in)
+		in.Snapshot.Variants = slices.Clone(in.Snapshot.Variants)
+		r.Shuffle(len(in.Snapshot.Variants), func(i, j int) {
+			vs := in.Snapshot.Variants
+			vs[i], vs[j] = vs[j], vs[i]
+		})
+		if diff := cmp.Diff(want, Decide(in)); diff != "" {
+			t.Fatalf("another order decides otherwise (-want +got):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Infeasible says that no variant of the model can meet its objectives: first what
+// stays the same while that is so, then what is possible, which moves with the
+// lengths of the requests. Both are "" where they can be met, or are not known to be
+// out of reach.
+func Infeasible(e Explanation) (stable, moving string) {
+	if e.Sizing.Reason != scaling.ReasonObjectiveInfeasible {
+		return "", ""
+	}
+	var wanted, best []string
+	for _, i := range e.Sizing.Infeasible {
+		wanted = append(wanted, fmt.Sprintf("%s %s of %g ms", i.Variant.Name, i.Target, i.Wanted))
+		best = append(best, fmt.Sprintf("%s %.3g ms", i.Variant.Name, i.Best))
+	}
+	return "No variant meets the objectives of the model, not even without other load (" + strings.Join(wanted, ", ") +
+		"): no accelerator helps, and saturation decides. Want other objectives, or a faster variant", ". When it was first seen, the best were " + strings.Join(best, ", ")
+}
+
+// Contradicted says that the profile of the variant promises other latencies than
+// are measured: first which, then both numbers, which move with the load. Both are
+// "" where it does not.
+func Contradicted(e Explanation) (stable, moving string) {
+	var names, numbers []string
+	for _, c := range e.Sizing.Contradictions {
+		if c.Variant == e.Variant.Key {
+			names = append(names, c.Quantity)
+			numbers = append(numbers, fmt.Sprintf("%s %.3g ms predicted and %.3g ms measured", c.Quantity, c.Predicted, c.Measured))
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("The profile promises another %s than is measured, by more than half; sizes are corrected by what is measured", strings.Join(names, " and ")),
+		". When it was first seen, " + strings.Join(numbers, ", ")
+}
+
+// sizing says what a replica of the variant serves within the objectives and which
+// of them binds it, what that makes of the load, and what is out of reach.
+func sizing(e Explanation) []string {
+	var out []string
+	a := e.Sizing
+	for _, c := range a.Variants {
+		if c.Variant == e.Variant.Key && c.PerReplica > 0 {
+			out = append(out, fmt.Sprintf("a replica serves %.3g %s: %s", c.PerReplica, a.Unit, c.Source))
+		}
+	}
+	if p := a.Predicted; p != (scaling.Latency{}) {
+		out = append(out, fmt.Sprintf("expected of the Ready replicas now: TTFT %.3g ms, ITL %.3g ms in the mean", p.TTFT, p.ITL))
+	}
+	for _, i := range a.Infeasible {
+		if i.Variant == e.Variant.Key {
+			out = append(out, fmt.Sprintf("out of reach: %s of %g ms, an idle replica has %.3g ms", i.Target, i.Wanted, i.Best))
+		}
+	}
+	for _, c := range a.Contradictions {
+		if c.Variant == e.Variant.Key {
+			out = append(out, fmt.Sprintf("contradicted: %s %.3g ms predicted by the profile, %.3g ms measured", c.Quantity, c.Predicted, c.Measured))
+		}
+	}
+	if a.Signal == scaling.Unknown && a.Analyzer != "" && a.Analyzer != e.Analysis.Analyzer {
+		out = append(out, fmt.Sprintf("none: %s, %s", a.Reason, a.Detail))
+	}
+	return out
+}

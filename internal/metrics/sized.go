@@ -1,0 +1,62 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// predicted adds the latency that an analysis expects, for each variant of its
+// model.
+func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysis) {
+	for _, a := range analyses {
+		if a.Predicted == (scaling.Latency{}) {
+			continue
+		}
+		for _, v := range variants {
+			if v.Model == a.Model {
+				labels := append(variant(v.Key), Label(v.Model.ID))
+				p.add(v.Key, PredictedTTFT, seconds(a.Predicted.TTFT), labels...)
+				p.add(v.Key, PredictedITL, seconds(a.Predicted.ITL), labels...)
+			}
+		}
+	}
+}
+
+// seconds converts from ms.
+func seconds(ms float64) float64 { return ms * time.Millisecond.Seconds() }
+
+// solved adds how the plan was found.
+func (p *press) solved(r scaling.Record) {
+	p.single(SolverDuration, r.Deciding.Seconds())
+	if r.Gap.Known() {
+		p.single(SolverGap, r.Gap.Value)
+	}
+}
+
+// inventory adds the stock of accelerators, by type.
+func (p *press) inventory(i scaling.Inventory) {
+	if !i.Known {
+		return
+	}
+	total, free := map[string]int{}, map[string]int{}
+	for _, g := range i.Groups {
+		total[Label(g.Accelerator)] += g.Total
+		for _, f := range g.Free {
+			free[Label(g.Accelerator)] += f.GPUs * f.Nodes
+		}
+	}
+	for _, accelerator := range slices.Sorted(maps.Keys(total)) {
+		p.single(InventoryGPUs, float64(total[accelerator]), accelerator, "total")
+		p.single(InventoryGPUs, float64(free[accelerator]), accelerator, "free")
+	}
+}
+
+// single adds a series that belongs to no variant.
+func (p *press) single(name string, value float64, labels ...string) {
+	p.page.series = append(p.page.series, prometheus.MustNewConstMetric(p.families[name].desc, prometheus.GaugeValue, value, labels...))
+}

@@ -1,0 +1,53 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+func TestWhatIsPredictedAndInStockIsExportedWhileItIsKnown(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg, stopped(start), Options{})
+	v, w := newVariant("v", "A100", 1), newVariant("w", "H100", 1)
+	w.Model.ID = "other"
+	r := newRecord(start, []scaling.Variant{v, w}, 2, 1)
+	r.Deciding, r.Gap = 3*time.Millisecond, scaling.Measured(0.02, scaling.Fresh)
+	r.Analyses = []scaling.Analysis{{Model: v.Model, Predicted: scaling.Latency{TTFT: 120, ITL: 24}}, {Model: w.Model}}
+	r.Inventory = scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
+		{Accelerator: "A100", Name: "pool-1", Total: 16, Free: []scaling.FreeNodes{{GPUs: 1, Nodes: 3}, {GPUs: 4, Nodes: 1}}},
+		{Accelerator: "A100", Name: "pool-2", Total: 8},
+	}}
+	publish(t, m, r)
+	names := []string{PredictedTTFT, PredictedITL, SolverGap, SolverDuration, InventoryGPUs}
+	want := `
+# HELP wva_inventory_gpus Accelerators of the nodes that pods can be placed on, while a model is limited by them: state total, and free for those that no pod asks for. No series while the stock is not known.
+# TYPE wva_inventory_gpus gauge
+wva_inventory_gpus{accelerator_type="A100",state="free"} 7
+wva_inventory_gpus{accelerator_type="A100",state="total"} 24
+# HELP wva_predicted_itl_seconds Mean inter-token latency that the queueing model expects of the measured load on the Ready replicas of the model, the same for each of its variants. No series while it expects nothing.
+# TYPE wva_predicted_itl_seconds gauge
+wva_predicted_itl_seconds{model_name="llama",namespace="prod",variant_name="v"} 0.024
+# HELP wva_predicted_ttft_seconds Mean time to first token that the queueing model expects of the measured load on the Ready replicas of the model, the same for each of its variants. No series while it expects nothing.
+# TYPE wva_predicted_ttft_seconds gauge
+wva_predicted_ttft_seconds{model_name="llama",namespace="prod",variant_name="v"} 0.12
+# HELP wva_solver_duration_seconds Time that the latest cycle took to decide, after everything was collected.
+# TYPE wva_solver_duration_seconds gauge
+wva_solver_duration_seconds 0.003
+# HELP wva_solver_gap_ratio How far the cost of what limited models share may be from the least possible, 0 to 1. No series while nothing has to be shared out.
+# TYPE wva_solver_gap_ratio gauge
+wva_solver_gap_ratio 0.02
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+	publish(t, m, newRecord(start, []scaling.Variant{v, w}, 2, 1))
+	if n, err := testutil.GatherAndCount(reg, PredictedTTFT, PredictedITL, SolverGap, InventoryGPUs); err != nil || n != 0 {
+		t.Errorf("%d series of what is not known, %v", n, err)
+	}
+}

@@ -1,0 +1,123 @@
+package modelanalyzer
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// served is a fleet at rest whose replicas each compute n requests together, with
+// the ITL that a slope of beta gives and a TTFT of ttft.
+func served(n, beta, ttft float64) scaling.Snapshot {
+	const replicas = 2
+	itl := a100.Alpha + beta*n
+	rate := replicas * n * 1000 / (ttft + 127*itl) // Little's law; 127 tokens follow the first
+	s := snapshot(rate, variant("v", a100, replicas))
+	s.Load.ITL, s.Load.TTFT = fresh(itl), fresh(ttft)
+	for i := range s.Replicas {
+		s.Replicas[i].Running = fresh(n)
+	}
+	return s
+}
+
+// promised is the TTFT that a100 promises with n requests together.
+func promised(n float64) float64 { return a100.Gamma + a100.Delta*256*n }
+
+func corrected(t *testing.T, s scaling.Snapshot) scaling.Profile {
+	t.Helper()
+	l, why := measure(s)
+	if why != "" {
+		t.Fatal(why)
+	}
+	return correct(s.Variants, s, l)[0].Profile
+}
+
+func TestAProfileIsCorrectedTowardsWhatIsMeasured(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		s     scaling.Snapshot
+		beta  float64 // the slope that the profile gets
+		delta float64
+	}{
+		{"as promised", served(24, a100.Beta, promised(24)), a100.Beta, a100.Delta},
+		{"within noise", served(24, a100.Beta*1.1, promised(24)), a100.Beta, a100.Delta},
+		// 24 of 24 + 8 is the weight, a twentieth of the promise (30.42 ms) is taken off.
+		{"twice as steep", served(24, 2*a100.Beta, promised(24)), a100.Beta + 0.75*(a100.Beta*24-0.05*30.42)/24, a100.Delta},
+		{"no request slows another", served(24, 0, promised(24)), a100.Beta / 2, a100.Delta},
+		{"prefills that do not wait for each other", served(24, a100.Beta, promised(1)), a100.Beta, a100.Delta + 0.75*(promised(1)-0.95*promised(24))/(256*24)},
+		{"a longer wait is none of the profile's", served(24, a100.Beta, 10*promised(24)), a100.Beta, a100.Delta},
+	} {
+		if got := corrected(t, tt.s); math.Abs(got.Beta-tt.beta) > 1e-3 || math.Abs(got.Delta-tt.delta) > 1e-5 {
+			t.Errorf("%s: beta %.4f and delta %.5f, want %.4f and %.5f", tt.name, got.Beta, got.Delta, tt.beta, tt.delta)
+		}
+	}
+}
+
+func TestAProfileStandsWhereALatencySaysNothingOfIt(t *testing.T) {
+	for name, change := range map[string]func(*scaling.Snapshot){
+		"old latencies": func(s *scaling.Snapshot) { s.Load.ITL.State = scaling.Aging },
+		"no requests":   func(s *scaling.Snapshot) { s.Load.ArrivalRate = fresh(0) },
+		"a new replica": func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = at.Add(-time.Second) },
+		"no replica":    func(s *scaling.Snapshot) { s.Variants[0].Replicas.Ready = 0 },
+		"a queue, and nobody says what runs": func(s *scaling.Snapshot) {
+			for i := range s.Replicas {
+				s.Replicas[i].QueueLengthNow, s.Replicas[i].Running = fresh(20), scaling.Reading{}
+			}
+		},
+	} {
+		s := served(24, 3*a100.Beta, promised(24))
+		change(&s)
+		if got := corrected(t, s); got != a100 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAQueueDoesNotPassForConcurrency: ten times what the replicas serve arrives,
+// and they compute full batches at the speed that was promised.
+func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
+	s := served(64, a100.Beta, promised(64))
+	s.Load.ArrivalRate = fresh(10 * s.Load.ArrivalRate.Value)
+	for i := range s.Replicas {
+		s.Replicas[i].QueueLengthNow = fresh(200)
+	}
+	if got := corrected(t, s); got != a100 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSlowerTokensLeaveFewerRequestsToAReplica(t *testing.T) {
+	last := math.Inf(1)
+	for _, slope := range []float64{1, 1.5, 2, 3} {
+		per := Analyze(served(24, slope*a100.Beta, promised(24)), objective, Default()).Variants[0].PerReplica
+		if per > last || slope > 1 && per == last {
+			t.Errorf("%g times the slope: %g requests/s a replica after %g", slope, per, last)
+		}
+		last = per
+	}
+}
+
+func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
+	per := func(tokens scaling.Reading) float64 {
+		s := snapshot(4, variant("v", a100, 2), variant("w", a100, 0))
+		for i := range s.Replicas {
+			s.Replicas[i].KVCapacity = tokens
+		}
+		a := Analyze(s, objective, Default())
+		if w := a.Variants[1].PerReplica; w != Analyze(snapshot(4, variant("w", a100, 0)), objective, Default()).Variants[0].PerReplica {
+			t.Errorf("a variant of which nothing is known serves %g", w)
+		}
+		return a.Variants[0].PerReplica
+	}
+	free := per(scaling.Reading{})
+	// A request holds 256 + 64 tokens in the mean.
+	if got := per(fresh(64 * 320)); got != free {
+		t.Errorf("a cache for the whole batch: %g, want %g", got, free)
+	}
+	half, few, less := per(fresh(16*320)), per(fresh(4*320)), per(fresh(1))
+	if !(less < few && few < half && half < free) || less <= 0 {
+		t.Errorf("caches for 1, 4, 16 and 64 requests: %g, %g, %g and %g", less, few, half, free)
+	}
+}

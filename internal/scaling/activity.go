@@ -1,0 +1,239 @@
+package scaling
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Life says whether a model has anything to do. The zero value is not known,
+// which is never the same as idle.
+type Life string
+
+// The lives.
+const (
+	LifeUnknown Life = ""
+	LifeIdle    Life = "idle"   // nothing runs, waits, is queued or has arrived, and all of that is known
+	LifeActive  Life = "active" // a request was seen in some form
+)
+
+// Recent is what the source of metrics tells of a time that this process has
+// not watched, or not without a gap. Its zero value tells nothing.
+type Recent struct {
+	// Requests counts those that began, ended or received a token after Since.
+	Requests Reading `json:"requests"`
+	// Since is from when on the source has samples of every replica without a gap
+	// that could hide a request.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Activity is what is remembered of the life of a model. The zero value
+// remembers nothing.
+//
+// The model is known to be quiet from QuietSince to Until. What keeps it so are
+// looks that overlap: each tells of the Snapshot's window before it, so a look
+// that failed does no harm as long as the next one reaches back to the one before.
+// Over a longer gap the quiet begins anew, unless Load.Recent spans it.
+type Activity struct {
+	At     time.Time `json:"at,omitzero"`    // of the last look
+	Life   Life      `json:"life,omitempty"` // at the last look
+	Detail string    `json:"detail,omitempty"`
+	// Seen is when a request was last seen in any form, zero if never.
+	Seen time.Time `json:"seen,omitzero"`
+	// ReadySince is from when on requests could be served: a replica was Ready for
+	// the first time since the model last had none. Zero before.
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// QuietSince and Until bound the quiet; both are zero while there is none.
+	QuietSince time.Time `json:"quietSince,omitzero"`
+	Until      time.Time `json:"until,omitzero"`
+}
+
+// Activity returns what is remembered of the model that the variants serve: the
+// latest of what is kept with each.
+func (h History) Activity(variants []Variant) Activity {
+	var latest Activity
+	for _, v := range byKey(variants) {
+		if a := h[v.Key].Activity; a.At.After(latest.At) {
+			latest = a
+		}
+	}
+	return latest
+}
+
+// Quiet returns for how long the model is known to have been without a request,
+// 0 unless the last look found it idle.
+func (a Activity) Quiet() time.Duration {
+	if a.Life != LifeIdle || a.QuietSince.IsZero() {
+		return 0
+	}
+	return max(0, a.Until.Sub(a.QuietSince))
+}
+
+// Then returns a after a look at the model. Time does not go back: s is of the
+// look's time or later.
+func (a Activity) Then(s Snapshot) Activity {
+	a.At = s.At
+	a.Life, a.Detail = s.life()
+	switch {
+	case atZero(s.Variants):
+		a.ReadySince, a.QuietSince, a.Until = time.Time{}, time.Time{}, time.Time{}
+	case a.ReadySince.IsZero():
+		a.ReadySince = readySince(s)
+	}
+	if a.Life == LifeActive {
+		a.Seen, a.QuietSince, a.Until = s.At, time.Time{}, time.Time{}
+	}
+	if a.Life == LifeIdle && !a.ReadySince.IsZero() {
+		from, until := s.covered()
+		if !a.QuietSince.IsZero() && a.QuietSince.Before(from) && !from.After(a.Until) {
+			from = a.QuietSince
+		}
+		a.QuietSince, a.Until = latest(from, a.Seen, a.ReadySince), until
+	}
+	return a
+}
+
+// life says whether the snapshot shows a request, and how, or else what keeps it
+// from showing that there is none.
+func (s Snapshot) life() (Life, string) {
+	if sign := s.sign(); sign != "" {
+		return LifeActive, sign
+	}
+	if gap := s.gap(); gap != "" {
+		return LifeUnknown, gap
+	}
+	return LifeIdle, "nothing runs, waits or arrives"
+}
+
+// sign returns a sign of life, "" if there is none. One that is Aging counts: it
+// was seen lately.
+func (s Snapshot) sign() string {
+	for _, r := range s.Sorted() {
+		waiting := max(r.QueueLength.Or(0), r.QueueLengthNow.Or(0))
+		if running := r.Running.Or(0); running > 0 || waiting > 0 {
+			return fmt.Sprintf("%s: %.3g requests run, %.3g wait", r.Pod, running, waiting)
+		}
+		if r.Stuck == Sick {
+			return fmt.Sprintf("%s: %.3g requests wait and nothing moves", r.Pod, r.Held)
+		}
+	}
+	for _, flow := range []struct {
+		reading Reading
+		what    string
+	}{
+		{s.Load.GatewayQueue, "requests wait at the gateway"},
+		{s.Load.ArrivalRate, "requests/s arrive"},
+		{s.Load.TTFT, "ms TTFT: prompts were answered"}, // a mean is of something
+		{s.Load.ITL, "ms ITL: tokens were produced"},
+	} {
+		if v := flow.reading.Or(0); v > 0 {
+			return fmt.Sprintf("%.3g %s", v, flow.what)
+		}
+	}
+	return ""
+}
+
+// gap returns why a snapshot without a sign of life does not show that there is
+// none, "" if it does.
+func (s Snapshot) gap() string {
+	if s.Fault != "" {
+		return "no metrics: " + s.Fault
+	}
+	telling := map[VariantKey]int{}
+	for _, r := range s.Sorted() {
+		switch {
+		case r.Stuck != "":
+			return fmt.Sprintf("%s is %s", r.Pod, r.Stuck)
+		case r.Running.State == Fresh && r.Waiting().State == Fresh:
+			telling[r.Variant]++
+		case r.Ready:
+			return fmt.Sprintf("%s does not say what it runs and what waits: %s, %s", r.Pod, r.Running, r.Waiting())
+		}
+	}
+	for _, v := range byKey(s.Variants) {
+		// What never had a node holds no request.
+		switch want := v.Replicas.Current - v.Replicas.Unschedulable; {
+		case !v.Replicas.Observed:
+			return fmt.Sprintf("the replicas of %s are not known", v.Key.Name)
+		case telling[v.Key] < want:
+			return fmt.Sprintf("%s: %d of %d replicas say what they do", v.Key.Name, telling[v.Key], want)
+		}
+	}
+	if s.Load.ArrivalRate.State != Fresh {
+		return "the arrival rate is " + s.Load.ArrivalRate.State.String()
+	}
+	if q := s.Load.GatewayQueue.State; q != Fresh && q != NotApplicable {
+		return "the gateway queue is " + q.String()
+	}
+	return ""
+}
+
+// covered returns of which time the snapshot tells: of the window before the
+// scrapes that it was made from, up to the oldest of them, or of the longer time
+// of Load.Recent.
+func (s Snapshot) covered() (from, until time.Time) {
+	until = s.At
+	for _, r := range s.Replicas {
+		if r.Running.State != Fresh || r.At.IsZero() {
+			continue // not what the snapshot is judged by
+		}
+		from = latest(from, r.At)
+		if r.At.Before(until) {
+			until = r.At
+		}
+	}
+	if from.IsZero() {
+		from = s.At
+	}
+	from = from.Add(-s.Window)
+	recent := s.Load.Recent
+	if recent.Requests.State == Fresh && recent.Requests.Value == 0 && !recent.Since.IsZero() && recent.Since.Before(from) {
+		from = recent.Since
+	}
+	return from, until
+}
+
+// atZero reports whether every variant is known to have no replica.
+func atZero(variants []Variant) bool {
+	for _, v := range variants {
+		if !v.Replicas.Observed || v.Replicas.Current > 0 || v.Replicas.Ready > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// readySince returns from when on a replica was Ready at the latest, zero if none
+// is. Of several variants the first counts.
+func readySince(s Snapshot) time.Time {
+	var since time.Time
+	for _, v := range s.Variants {
+		if !v.Replicas.Observed || v.Replicas.Ready == 0 {
+			continue
+		}
+		ready := v.Replicas.NewestReady
+		if ready.IsZero() || ready.After(s.At) {
+			ready = s.At
+		}
+		if since.IsZero() || ready.Before(since) {
+			since = ready
+		}
+	}
+	return since
+}
+
+// byKey returns the variants in the order of their keys.
+func byKey(variants []Variant) []Variant {
+	return slices.SortedFunc(slices.Values(variants), func(a, b Variant) int { return a.Key.Compare(b.Key) })
+}
+
+// latest returns the last of the times.
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}

@@ -1,0 +1,188 @@
+package scaling
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// idleSnapshot is two replicas of one variant that have had nothing to do.
+func idleSnapshot(at time.Time) Snapshot {
+	key := VariantKey{Namespace: "ns", Name: "v"}
+	none := Measured(0, Fresh)
+	sample := func(pod string) ReplicaSample {
+		return ReplicaSample{Pod: pod, Variant: key, Ready: true, At: at, Running: none, QueueLength: none, QueueLengthNow: none}
+	}
+	return Snapshot{
+		At: at, Window: time.Minute,
+		Variants: []Variant{{Key: key, Replicas: ReplicaCounts{Observed: true, Current: 2, Ready: 2, NewestReady: noon.Add(-time.Hour)}}},
+		Replicas: []ReplicaSample{sample("a"), sample("b")},
+		Load:     Load{ArrivalRate: none, GatewayQueue: Reading{State: NotApplicable}, ITL: Reading{State: NotApplicable}},
+	}
+}
+
+func TestIdleIsKnownOfEverythingThatShowsARequest(t *testing.T) {
+	one := func(state Freshness) Reading { return Measured(1, state) }
+	tests := []struct {
+		name   string
+		change func(*Snapshot)
+		want   Life
+	}{
+		{"nothing to do", func(*Snapshot) {}, LifeIdle},
+		{"a request runs", func(s *Snapshot) { s.Replicas[1].Running = one(Fresh) }, LifeActive},
+		{"one ran lately", func(s *Snapshot) { s.Replicas[1].Running = one(Aging) }, LifeActive},
+		{"one waits", func(s *Snapshot) { s.Replicas[1].QueueLengthNow = one(Fresh) }, LifeActive},
+		{"one waited within the window", func(s *Snapshot) { s.Replicas[0].QueueLength = one(Fresh) }, LifeActive},
+		{"one waits at the gateway", func(s *Snapshot) { s.Load.GatewayQueue = one(Fresh) }, LifeActive},
+		{"requests arrive", func(s *Snapshot) { s.Load.ArrivalRate = one(Fresh) }, LifeActive},
+		{"tokens are produced and nothing is completed", func(s *Snapshot) { s.Load.ITL = one(Fresh) }, LifeActive},
+		{"a prompt was answered", func(s *Snapshot) { s.Load.TTFT = one(Fresh) }, LifeActive},
+		{"a sick replica holds requests", func(s *Snapshot) {
+			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Sick, Held: 3}
+		}, LifeActive},
+		{"a frozen gauge", func(s *Snapshot) {
+			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Frozen, Held: 1}
+		}, LifeUnknown},
+		{"what ran is stale", func(s *Snapshot) { s.Replicas[0].Running = one(Stale) }, LifeUnknown},
+		{"nothing ran, seen a while ago", func(s *Snapshot) { s.Replicas[0].Running = Measured(0, Aging) }, LifeUnknown},
+		{"half of the pods say nothing", func(s *Snapshot) { s.Replicas[0].Running, s.Replicas[0].QueueLengthNow = Reading{}, Reading{} }, LifeUnknown},
+		{"half of the pods are not there", func(s *Snapshot) { s.Replicas = s.Replicas[:1] }, LifeUnknown},
+		{"a replica that no node takes", func(s *Snapshot) {
+			s.Replicas = s.Replicas[:1]
+			s.Variants[0].Replicas.Ready, s.Variants[0].Replicas.Pending, s.Variants[0].Replicas.Unschedulable = 1, 1, 1
+		}, LifeIdle},
+		{"the arrival rate is missing", func(s *Snapshot) { s.Load.ArrivalRate = Reading{} }, LifeUnknown},
+		{"a gateway that was there and says nothing", func(s *Snapshot) { s.Load.GatewayQueue = Reading{} }, LifeUnknown},
+		{"an empty gateway queue", func(s *Snapshot) { s.Load.GatewayQueue = Measured(0, Fresh) }, LifeIdle},
+		{"the target cannot be read", func(s *Snapshot) { s.Variants[0].Replicas = ReplicaCounts{} }, LifeUnknown},
+		{"the source fails", func(s *Snapshot) { s.Fault = "connection refused" }, LifeUnknown},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := idleSnapshot(noon)
+			tt.change(&s)
+			if got := (Activity{}).Then(s); got.Life != tt.want || got.Detail == "" {
+				t.Errorf("got %q (%s), want %q", got.Life, got.Detail, tt.want)
+			}
+		})
+	}
+}
+
+func TestQuietIsKnownWithoutAGap(t *testing.T) {
+	type look struct {
+		after  time.Duration
+		change func(*Snapshot)
+	}
+	idle := func(*Snapshot) {}
+	out := func(s *Snapshot) { s.Replicas, s.Load, s.Fault = nil, Load{}, "no answer" }
+	busy := func(s *Snapshot) { s.Replicas[0].Running = Measured(1, Fresh) }
+	recent := func(requests float64, since time.Duration) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Load.Recent = Recent{Requests: Measured(requests, Fresh), Since: noon.Add(since)}
+		}
+	}
+	counts := func(current, ready int, newest time.Duration) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Variants[0].Replicas = ReplicaCounts{Observed: true, Current: current, Ready: ready, NewestReady: noon.Add(newest)}
+			s.Replicas = s.Replicas[:ready]
+		}
+	}
+	tests := []struct {
+		name  string
+		looks []look
+		want  time.Duration
+	}{
+		{"the first look tells of its window", []look{{0, idle}}, time.Minute},
+		{"looks that overlap", []look{{0, idle}, {time.Minute, idle}, {2 * time.Minute, idle}}, 3 * time.Minute},
+		{"one look between them failed and the window spans it", []look{{0, idle}, {30 * time.Second, out}, {time.Minute, idle}}, 2 * time.Minute},
+		{"the outage was longer than the window", []look{{0, idle}, {time.Minute, out}, {2 * time.Minute, idle}}, time.Minute},
+		{"the counters span the outage", []look{{0, idle}, {time.Minute, out}, {2 * time.Minute, recent(0, -time.Minute)}}, 3 * time.Minute},
+		{"the counters saw a request in it", []look{{0, idle}, {time.Minute, out}, {2 * time.Minute, recent(1, -time.Minute)}}, time.Minute},
+		{"while nothing is known", []look{{0, idle}, {30 * time.Second, out}}, 0},
+		{"while a request runs", []look{{0, idle}, {30 * time.Second, busy}}, 0},
+		{"from the last sign of life on", []look{{0, idle}, {30 * time.Second, busy}, {time.Minute, idle}, {90 * time.Second, idle}}, time.Minute},
+		{"counters do not deny what was seen", []look{{0, busy}, {30 * time.Second, recent(0, -time.Hour)}}, 30 * time.Second},
+		{"a new process is told", []look{{0, recent(0, -10*time.Minute)}}, 10 * time.Minute},
+		{"never from before the first Ready", []look{{0, counts(1, 1, -20*time.Second)}}, 20 * time.Second},
+		{"not before anything is Ready", []look{{0, counts(1, 0, 0)}, {time.Minute, counts(1, 0, 0)}}, 0},
+		{"a replica that is replaced does not begin it anew", []look{{0, idle}, {time.Minute, counts(1, 1, 50*time.Second)}}, 2 * time.Minute},
+		{"from zero it begins with the next Ready", []look{{0, idle}, {30 * time.Second, counts(0, 0, 0)}, {time.Minute, counts(1, 1, 55*time.Second)}}, 5 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var a Activity
+			for _, l := range tt.looks {
+				s := idleSnapshot(noon.Add(l.after))
+				l.change(&s)
+				a = a.Then(s)
+			}
+			if got := a.Quiet(); got != tt.want {
+				t.Errorf("quiet for %s, want %s (%+v)", got, tt.want, a)
+			}
+		})
+	}
+}
+
+// TestQuietReachesToTheOldestScrape: what a replica was asked since its last
+// scrape is not known, so the quiet ends there.
+func TestQuietReachesToTheOldestScrape(t *testing.T) {
+	s := idleSnapshot(noon)
+	s.Replicas[0].At = noon.Add(-20 * time.Second)
+	a := Activity{}.Then(s)
+	if got := a.Quiet(); got != 40*time.Second {
+		t.Errorf("quiet for %s, want the window without the 20 s between the scrapes", got)
+	}
+	s = idleSnapshot(noon.Add(40 * time.Second))
+	if got := a.Then(s).Quiet(); got != 100*time.Second {
+		t.Errorf("quiet for %s, want 100 s: the window reaches back to the scrape before", got)
+	}
+	s = idleSnapshot(noon.Add(41 * time.Second))
+	s.Replicas[0].At = noon.Add(-19 * time.Second)
+	s.Window = 30 * time.Second
+	if got := a.Then(s).Quiet(); got != 0 {
+		t.Errorf("quiet for %s, want none: the windows of the two replicas have nothing in common", got)
+	}
+}
+
+func TestActivityOfAModelIsTheLatestOfItsVariants(t *testing.T) {
+	key := func(name string) VariantKey { return VariantKey{Namespace: "ns", Name: name} }
+	h := History{
+		key("a"): {Activity: Activity{At: noon, Life: LifeActive}},
+		key("b"): {Activity: Activity{At: noon.Add(time.Minute), Life: LifeIdle}},
+		key("c"): {Activity: Activity{At: noon.Add(time.Hour), Life: LifeActive}}, // of another model
+	}
+	if got := h.Activity([]Variant{{Key: key("b")}, {Key: key("a")}, {Key: key("new")}}); got.Life != LifeIdle {
+		t.Errorf("got %+v, want that of b", got)
+	}
+	if got := h.Activity([]Variant{{Key: key("new")}}); got != (Activity{}) {
+		t.Errorf("got %+v of a variant that nobody has seen", got)
+	}
+}
+
+// TestActivityIsIndifferentToOrder: whatever is said first of several gaps is said
+// first in any order.
+func TestActivityIsIndifferentToOrder(t *testing.T) {
+	s := idleSnapshot(noon)
+	s.Replicas = nil
+	other := s.Variants[0]
+	other.Key.Name = "a"
+	s.Variants = append(s.Variants, other)
+	want := Activity{}.Then(s)
+	slices.Reverse(s.Variants)
+	if got := (Activity{}).Then(s); got != want || got.Life != LifeUnknown {
+		t.Errorf("got %+v in another order, want %+v", got, want)
+	}
+}
+
+func TestCauseOfAModelAtZeroIsItsRetention(t *testing.T) {
+	d := Decision{}.Then(StageOptimize, 0, ReasonNoData, "").Then(StageRetention, 0, ReasonIdle, "")
+	if got := d.Cause().Reason; got != ReasonIdle {
+		t.Errorf("got %s, want %s", got, ReasonIdle)
+	}
+	d = Decision{Current: 3}.Then(StageOptimize, 2, ReasonSpareCapacity, "").Then(StageRetention, 2, ReasonIdle, "")
+	if got := d.Cause().Reason; got != ReasonSpareCapacity {
+		t.Errorf("got %s, want what changed the number, %s", got, ReasonSpareCapacity)
+	}
+}

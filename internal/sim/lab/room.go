@@ -1,0 +1,49 @@
+package lab
+
+import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+
+// squeeze takes replicas from what Sized models begin with until the nodes have
+// room: one at a time where most are, and none below a minimum. What still does
+// not fit is what a scenario says itself, and the run refuses that.
+func (f *fitted) squeeze() {
+	for _, nodes := range f.Fleet.Nodes {
+		for f.taken(nodes.Accelerator) > nodes.Count*nodes.GPUs {
+			v := f.largest(nodes.Accelerator)
+			if v == nil {
+				break
+			}
+			v.Replicas--
+		}
+	}
+}
+
+// taken counts the accelerators of one type that the first replicas take.
+func (f *fitted) taken(accelerator string) int {
+	n := 0
+	for _, m := range f.Models {
+		for _, v := range m.Spec.Variants {
+			if v.Spec.Accelerator == accelerator {
+				n += v.Replicas * v.Spec.GPUsPerReplica
+			}
+		}
+	}
+	return n
+}
+
+// largest returns the variant of a Sized model with the most replicas above its
+// minimum on an accelerator, nil if none has any.
+func (f *fitted) largest(accelerator string) *sim.Variant {
+	var most *sim.Variant
+	for i := range f.Models {
+		if !f.Models[i].Sized {
+			continue
+		}
+		for j := range f.Models[i].Spec.Variants {
+			v := &f.Models[i].Spec.Variants[j]
+			if v.Spec.Accelerator == accelerator && v.Replicas > v.Spec.Bounds.Min && (most == nil || v.Replicas > most.Replicas) {
+				most = v
+			}
+		}
+	}
+	return most
+}
