@@ -53,7 +53,8 @@ func newSimulateCommand() *cobra.Command {
 		Short: "Run a workload against policies in virtual time: attainment, latencies and cost of each",
 		Long: `Simulate runs a workload against a simulated fleet under each policy, in virtual
 time: no cluster and no GPU. It tells what each would have attained and cost.
-The policy "saturation" is the code that the manager runs.
+The policies "saturation", "tokens", "model" and "hybrid" are the code that the
+manager runs.
 
 The workload is a file or a generator. Files are request logs with the columns
 arrival_s, input_tokens, output_tokens, those of Azure, BurstGPT and Mooncake as
