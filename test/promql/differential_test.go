@@ -57,7 +57,6 @@ type world struct {
 	answers []answered
 
 	mu      sync.Mutex
-	random  *rand.Rand // of what happens
 	scrapes []scraped
 }
 
@@ -67,6 +66,8 @@ type agent struct {
 	pod             *page.Pod // nil for a picker
 	picker          *page.Picker
 	hangs           bool // it holds requests and does nothing
+
+	random *rand.Rand // of what happens to it; its own, because scrapes race
 }
 
 // scraped is a page that was scraped, nil where there was no answer.
@@ -86,7 +87,7 @@ type answered struct {
 // newWorld draws a fleet: two namespaces with the same models, a picker and four
 // pods in each. Of ten targets, scrapes lie on whole milliseconds.
 func newWorld(r *rand.Rand) *world {
-	w := &world{random: r, agents: map[string]*agent{}, interval: []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second}[r.IntN(3)]}
+	w := &world{agents: map[string]*agent{}, interval: []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second}[r.IntN(3)]}
 	for _, namespace := range []string{"a", "b"} {
 		picker := &page.Picker{Twins: r.IntN(2) == 0, Pool: "pool"}
 		for i := range 4 {
@@ -96,13 +97,16 @@ func newWorld(r *rand.Rand) *world {
 			}
 			pod := page.NewPod(engine, version, fmt.Sprintf(`org/"%s-%d"`, engine, r.IntN(2)), ranks)
 			name := fmt.Sprintf("p-%d", i)
-			w.agents[name+"."+namespace] = &agent{namespace: namespace, name: name, pod: pod, hangs: r.IntN(4) == 0}
+			w.agents[name+"."+namespace] = &agent{namespace: namespace, name: name, pod: pod, hangs: r.IntN(4) == 0, random: fork(r)}
 			picker.Flows = append(picker.Flows, &page.Flow{Model: fmt.Sprintf("alias-%d", i), Target: pod.Model})
 		}
-		w.agents["epp."+namespace] = &agent{namespace: namespace, name: "epp", picker: picker}
+		w.agents["epp."+namespace] = &agent{namespace: namespace, name: "epp", picker: picker, random: fork(r)}
 	}
 	return w
 }
+
+// fork returns a source of its own, drawn from r.
+func fork(r *rand.Rand) *rand.Rand { return rand.New(rand.NewPCG(r.Uint64(), r.Uint64())) }
 
 // live runs the backend over the fleet and asks it at random times, in virtual
 // time.
@@ -167,10 +171,10 @@ func (w *world) RoundTrip(request *http.Request) (*http.Response, error) {
 	a := w.agents[request.URL.Host]
 	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/plain; version=0.0.4"}}, Request: request}
 	seen := scraped{agent: a, after: time.Since(w.began)}
-	if w.random.IntN(25) == 0 {
+	if a.random.IntN(25) == 0 {
 		response.StatusCode = http.StatusServiceUnavailable
 	} else {
-		seen.page = a.next(w.random)
+		seen.page = a.next(a.random)
 	}
 	w.scrapes = append(w.scrapes, seen)
 	response.Body = io.NopCloser(bytes.NewReader(seen.page))
@@ -240,7 +244,7 @@ func (a answered) compare(t *testing.T, w *world, s *store.Store, begin time.Tim
 	}
 	got = slices.DeleteFunc(slices.Compact(sorted(got)), func(row query.Row) bool { return w.blinked(a, row) && !slices.Contains(want, row) })
 	for i := range min(len(want), len(got)) {
-		if math.Abs(want[i].Value-got[i].Value) <= w.tolerance(a.request.Ask, want[i].Quantity) {
+		if math.Abs(want[i].Value-got[i].Value) <= w.tolerance(a, want[i]) {
 			got[i].Value = want[i].Value
 		}
 	}
@@ -249,18 +253,33 @@ func (a answered) compare(t *testing.T, w *world, s *store.Store, begin time.Tim
 	}
 }
 
-// tolerance returns by how much the values of a quantity may differ by nature: a
+// tolerance returns by how much the value of a row may differ by nature: a
 // subquery looks at multiples of 30s, and sees nothing at those after a scrape
-// that failed; an interval is counted there and known here. 0 stands for equal.
-func (w *world) tolerance(ask query.Question, q query.Quantity) float64 {
+// that failed; an interval is counted there, with one scrape more or less at the
+// ends and without those that failed, and known here. 0 stands for equal.
+func (w *world) tolerance(a answered, row query.Row) float64 {
 	switch {
-	case ask == query.AskEarlierPages, q == query.GatewaySeen:
+	case a.request.Ask == query.AskEarlierPages, row.Quantity == query.GatewaySeen:
 		return 90
-	case q == query.ScrapeInterval:
-		return 0.15 * w.interval.Seconds()
+	case row.Quantity == query.ScrapeInterval:
+		scrapes := query.ScrapeSpan.Seconds() / w.interval.Seconds()
+		return w.interval.Seconds() * (scrapes/(scrapes-1-float64(w.failed(a, row.Namespace))) - 1)
 	default:
 		return 0
 	}
+}
+
+// failed returns how many scrapes of one pod of a namespace failed at most within
+// what an interval is counted over.
+func (w *world) failed(a answered, namespace string) int {
+	most, of := 0, map[*agent]int{}
+	for _, s := range w.scrapes {
+		if s.page == nil && s.agent.namespace == namespace && s.after <= a.after && s.after > a.after-2*query.ScrapeSpan {
+			of[s.agent]++
+			most = max(most, of[s.agent])
+		}
+	}
+	return most
 }
 
 // blinked reports whether a row is of a pod that is stuck and whose scrape at the
