@@ -19,7 +19,7 @@ import (
 
 func main() {
 	switch err := run(ctrl.SetupSignalHandler()); {
-	case err == nil, errors.Is(err, config.ErrHelp):
+	case err == nil, errors.Is(err, config.ErrAnswered):
 	default:
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(1)

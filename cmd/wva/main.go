@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
 // errFinding is returned by a command that ran well and found something that
@@ -50,6 +52,7 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "wva",
 		Short:         "Workload Variant Autoscaler: replicas of LLM serving variants, decided and explained",
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs, // so that an unknown command comes to RunE
@@ -60,6 +63,7 @@ func newRootCommand() *cobra.Command {
 			return command.Help()
 		},
 	}
+	root.SetVersionTemplate("wva {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})

@@ -20,6 +20,7 @@ var layers = map[string]int{
 
 	"internal/query":   1,
 	"internal/scaling": 1,
+	"internal/version": 1,
 	"internal/window":  1,
 
 	"internal/constrain":     2,

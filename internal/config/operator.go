@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
 // Operator is the configuration of a manager process.
@@ -107,8 +109,9 @@ func (o *Operator) Warnings() []string {
 	return out
 }
 
-// ErrHelp is returned by Parse when help was asked for and has been printed.
-var ErrHelp = errors.New("help requested")
+// ErrAnswered is returned by Parse when help or the version was asked for and has
+// been printed.
+var ErrAnswered = errors.New("answered")
 
 // FetchInterval returns the time between two background fetches: the configured
 // one, but no more than that between two cycles, so that no cycle decides again
@@ -125,10 +128,11 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, help is printed below
 	settings := define(fs, o)
+	which := fs.Bool("version", false, "")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage(out, fs, settings)
-			return nil, ErrHelp
+			return nil, ErrAnswered
 		}
 		for _, s := range settings {
 			if s.secret && strings.Contains(err.Error(), "for flag -"+s.flag+":") {
@@ -136,6 +140,10 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 			}
 		}
 		return nil, fmt.Errorf("parsing flags: %w", err)
+	}
+	if *which {
+		fmt.Fprintln(out, "manager", version.String())
+		return nil, ErrAnswered
 	}
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("parsing flags: unexpected argument %q", fs.Arg(0))
@@ -268,7 +276,7 @@ func (o *Operator) validateExecutor() error {
 
 // usage lists every flag with its environment twin.
 func usage(out io.Writer, fs *flag.FlagSet, settings []setting) {
-	fmt.Fprintf(out, "The manager of the Workload Variant Autoscaler.\n\nFlags, each with its environment variable, which is also its name in --config-file; a flag wins:\n")
+	fmt.Fprintf(out, "The manager of the Workload Variant Autoscaler.\n\n  --help, --version\n        say what there is, and which build this is\n\nFlags, each with its environment variable, which is also its name in --config-file; a flag wins:\n")
 	for _, s := range settings {
 		f := fs.Lookup(s.flag)
 		fmt.Fprintf(out, "  --%s ($%s)\n        %s", s.flag, s.env, f.Usage)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
 const prometheusURL = "https://prometheus.example"
@@ -140,7 +142,7 @@ func TestWhatIsInvalidIsRefusedWithWhatIsAccepted(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	var help strings.Builder
 	_, err := Parse([]string{"--help"}, func(string) (string, bool) { return "hunter2", true }, &help)
-	if !errors.Is(err, ErrHelp) {
+	if !errors.Is(err, ErrAnswered) {
 		t.Fatalf("--help: %v", err)
 	}
 	if strings.Contains(help.String(), "hunter2") {
@@ -150,13 +152,23 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestHelpListsEveryFlagWithItsTwin(t *testing.T) {
 	var help strings.Builder
-	if _, err := Parse([]string{"-h"}, func(string) (string, bool) { return "", false }, &help); !errors.Is(err, ErrHelp) {
+	if _, err := Parse([]string{"-h"}, func(string) (string, bool) { return "", false }, &help); !errors.Is(err, ErrAnswered) {
 		t.Fatalf("-h: %v", err)
 	}
 	for _, want := range []string{"--leader-elect ($LEADER_ELECT)", "--prometheus-base-url ($PROMETHEUS_BASE_URL)", "(default 1m0s)", "--executor ($WVA_EXECUTOR)", "(default hybrid)"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("help does not say %q:\n%s", want, help.String())
 		}
+	}
+}
+
+func TestVersionIsPrintedWhateverElseIsGiven(t *testing.T) {
+	var out strings.Builder
+	if _, err := Parse([]string{"--leader-elect", "--version"}, func(string) (string, bool) { return "", false }, &out); !errors.Is(err, ErrAnswered) {
+		t.Fatalf("--version: %v", err)
+	}
+	if want := "manager " + version.String() + "\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
 
