@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools test/localcluster test/promql
+MODULES := . tools hack/release test/localcluster test/promql
 
 # Builds with a note on its progress: the local cluster compiles Kubernetes.
 GOBUILD = $(GO) run ./hack/gobuild
@@ -64,7 +64,7 @@ generate: controller-gen ## Regenerate the CRD, the manager's role, the deepcopy
 .PHONY: test
 test: gotest localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
 	@# Not under -race what would compile Kubernetes or Prometheus once more.
-	@$(BIN)/gotest -m . -m tools -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
 e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
@@ -77,7 +77,7 @@ soak: gotest build localcluster ## Run what takes longer than CI may: a steady f
 .PHONY: lint
 lint: golangci-lint ## Run the linters
 	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
-	for module in test/localcluster test/promql; do \
+	for module in hack/release test/localcluster test/promql; do \
 		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: verify
@@ -106,6 +106,12 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	@CGO_ENABLED=0 $(GO) vet -tags e2e ./test/...
 	@echo "verify: ok"
 
+.PHONY: vulncheck
+vulncheck: govulncheck ## Look for known vulnerabilities in what is called (GOVULNDB=address of a database)
+	@$(BIN)/govulncheck $(if $(GOVULNDB),-db '$(GOVULNDB)') ./... || { status=$$?; \
+		if [ $$status -eq 3 ]; then echo "vulncheck: the vulnerabilities above are reached" >&2; \
+		else echo "vulncheck: nothing was checked: name a database that can be reached by GOVULNDB (https:// or file://)" >&2; fi; exit $$status; }
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	@targets=$$($(GOFILES) | grep '_test\.go$$' | xargs grep -H '^func Fuzz' | \
@@ -131,6 +137,26 @@ lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=reg
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
+##@ Release
+
+# What the image is called; a tag is part of it.
+IMG ?= workload-variant-autoscaler:dev
+IMAGE := $(LOCAL)/image.tar
+RELEASE := $(BIN)/release
+
+.PHONY: docker-build
+docker-build: release-tool ## Build the manager's image as an OCI archive, without a daemon (IMG=name:tag)
+	@$(RELEASE) image --name '$(IMG)' -o $(IMAGE)
+
+.PHONY: docker-push
+docker-push: release-tool ## Push what docker-build made (IMG=name:tag)
+	@$(RELEASE) push $(IMAGE) '$(IMG)'
+
+.PHONY: release
+release: release-tool ## Make everything of a release in dist (VERSION=v1.2.3)
+	@rm -rf dist
+	@$(RELEASE) all -o dist $(if $(VERSION),--version '$(VERSION)')
+
 ##@ Local cluster
 
 .PHONY: cluster-up
@@ -152,6 +178,14 @@ localcluster:
 .PHONY: gotest
 gotest:
 	@$(GO) build -C tools -o $(CURDIR)/$(BIN)/gotest ./gotest
+
+.PHONY: release-tool
+release-tool:
+	@$(GOBUILD) -C hack/release -o $(CURDIR)/$(RELEASE) .
+
+.PHONY: govulncheck
+govulncheck:
+	@$(GOBUILD) -C tools -o $(CURDIR)/$(BIN)/govulncheck golang.org/x/vuln/cmd/govulncheck
 
 .PHONY: controller-gen
 controller-gen:

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no authorities of a system
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 

@@ -238,7 +238,7 @@ func TestImportDirections(t *testing.T) {
 
 // observers are modules that hold tests of the main module, apart from it because
 // of what they need. They import it, and nothing imports them.
-var observers = []string{module + "/test/promql"}
+var observers = []string{module + "/test/chart", module + "/test/promql"}
 
 func TestOtherModulesStandAlone(t *testing.T) {
 	tree := readTree(t)

@@ -14,8 +14,11 @@ func TestABuildSaysWhatItIs(t *testing.T) {
 	}{
 		"a release": {
 			debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-				{Key: "vcs.revision", Value: "0123abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "false"},
-				{Key: "GOOS", Value: "linux"}, {Key: "GOARCH", Value: "arm64"},
+				{Key: "vcs.revision", Value: "0123abc"},
+				{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+				{Key: "vcs.modified", Value: "false"},
+				{Key: "GOOS", Value: "linux"},
+				{Key: "GOARCH", Value: "arm64"},
 			}},
 			"v1.2.3, commit 0123abc of 2026-01-02T03:04:05Z, go1.26.8 linux/arm64",
 		},

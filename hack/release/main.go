@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{Use: "release", Short: "Make what a release consists of", SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(newImageCommand(), newPushCommand(), newAllCommand())
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to stop
+	}
+}
+
+// imageFile is where an image is kept, below the folder of the release.
+const imageFile = "image.tar"
+
+func newImageCommand() *cobra.Command {
+	var out, name string
+	var platforms []string
+	c := &cobra.Command{
+		Use: "image", Short: "Build the manager's image as an OCI archive", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := readSource(c.Context(), "")
+			if err != nil {
+				return err
+			}
+			targets, err := parsePlatforms(platforms)
+			if err != nil {
+				return err
+			}
+			return s.image(c.Context(), out, name, targets)
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "the archive to write")
+	c.Flags().StringVar(&name, "name", "", "what the image is called in the archive, as NAME:TAG")
+	c.Flags().StringSliceVar(&platforms, "platform", []string{"linux/amd64", "linux/arm64"}, "what it is for")
+	must(c.MarkFlagRequired("out"))
+	must(c.MarkFlagRequired("name"))
+	return c
+}
+
+func newPushCommand() *cobra.Command {
+	var plain bool
+	c := &cobra.Command{
+		Use: "push ARCHIVE NAME:TAG", Short: "Push an OCI archive to a registry, with the credentials of docker login", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return push(c.Context(), args[0], args[1], plain) },
+	}
+	c.Flags().BoolVar(&plain, "plain-http", false, "speak HTTP without TLS to the registry")
+	return c
+}
+
+func newAllCommand() *cobra.Command {
+	var out, version, name string
+	c := &cobra.Command{
+		Use: "all", Short: "Make everything of a release", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := readSource(c.Context(), version)
+			if err != nil {
+				return err
+			}
+			return s.release(c.Context(), out, name)
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "dist", "the folder to write to")
+	c.Flags().StringVar(&version, "version", "", "the version, as v1.2.3; without it, what git describe says")
+	c.Flags().StringVar(&name, "image", "workload-variant-autoscaler", "what the image is called, without a tag")
+	return c
+}
+
+// must reports an error that only a mistake in this program causes.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
