@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools hack/release test/localcluster test/promql
+MODULES := . tools hack/release test/localcluster test/localcluster/adapter test/promql
 
 # Builds with a note on its progress: the local cluster compiles Kubernetes.
 GOBUILD = $(GO) run ./hack/gobuild
@@ -67,12 +67,15 @@ test: gotest localcluster ## Run unit and API tests of all modules (under -race 
 	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: gotest build localcluster ## Run the end-to-end suite in the local cluster
+e2e: gotest build localcluster prometheus-adapter ## Run the end-to-end suite in the local cluster
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e $(TESTFLAGS) ./test/e2e/...
 
+# What make soak runs: a steady fleet of 100 for three minutes, and what is for it alone.
+SOAK := TestASteadyFleet|$(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $$(grep -l '^//go:build e2e && soak' test/e2e/*_test.go) | paste -sd '|' -)
+
 .PHONY: soak
-soak: gotest build localcluster ## Run what takes longer than CI may: a steady fleet of 100, watched for three minutes
-	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e -run TestASteadyFleet ./test/e2e/... -steady=3m
+soak: gotest build localcluster keda ## Run what takes longer than CI may, in the local cluster
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 60m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m
 
 .PHONY: lint
 lint: golangci-lint ## Run the linters
@@ -103,7 +106,7 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
 	@# Without C, as the programs are built, so that nothing is compiled twice.
 	@for module in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$module vet ./...; done
-	@CGO_ENABLED=0 $(GO) vet -tags e2e ./test/...
+	@CGO_ENABLED=0 $(GO) vet -tags e2e,soak ./test/...
 	@echo "verify: ok"
 
 .PHONY: vulncheck
@@ -136,6 +139,10 @@ bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run 
 lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
+
+.PHONY: pictures
+pictures: ## Draw the dashboards of the documentation anew
+	CGO_ENABLED=0 $(GO) -C test/promql test ./monitoring -run Pictures -update
 
 ##@ Release
 
@@ -174,6 +181,15 @@ cluster-down: ## Stop the local cluster
 localcluster:
 	@$(GOBUILD) -C test/localcluster -o $(CURDIR)/$(BIN)/localcluster .
 	@ln -sf localcluster $(BIN)/kubectl
+
+.PHONY: prometheus-adapter
+prometheus-adapter:
+	@$(GOBUILD) -C test/localcluster/adapter -o $(CURDIR)/$(BIN)/prometheus-adapter sigs.k8s.io/prometheus-adapter/cmd/adapter
+
+.PHONY: keda
+keda:
+	@$(GOBUILD) -C test/localcluster/keda -o $(CURDIR)/$(BIN)/keda-operator github.com/kedacore/keda/v2/cmd/operator
+	@$(GOBUILD) -C test/localcluster/keda -o $(CURDIR)/$(BIN)/keda-adapter github.com/kedacore/keda/v2/cmd/adapter
 
 .PHONY: gotest
 gotest:

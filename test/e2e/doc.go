@@ -7,5 +7,8 @@
 // after another. The others call t.Parallel: they share a manager, keep to a
 // namespace each, and run together at the end.
 //
+// What takes longer than CI may, or needs programs that take long to build,
+// carries the tag soak beside it, and is run by make soak.
+//
 // The flag -steady says for how long a steady fleet is watched, 45s by default.
 package e2e

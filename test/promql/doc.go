@@ -15,5 +15,7 @@
 // It is a module of its own, so that the manager does not depend on Prometheus.
 // Beside it stand store (a Prometheus without scraping), page (pages of engines
 // that do what they are told), faulty (a proxy with faults), loop (the control
-// loop against a Prometheus that goes wrong) and bench (what a collection costs).
+// loop against a Prometheus that goes wrong), bench (what a collection costs),
+// monitoring (the dashboards and the alerts, on a recorded fleet), and dashboard,
+// picture and draw, which turn a dashboard into a picture.
 package promql

@@ -1,0 +1,179 @@
+package samples_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// values are those of a chart, and no manifest.
+const values = "prometheus-adapter/values.yaml"
+
+// pages are where the samples are explained.
+const pages = "../../docs/integrations"
+
+// files returns the samples for the work with others, by their paths.
+func files(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("there are no samples")
+	}
+	return all
+}
+
+// manifests returns the objects of a file.
+func manifests(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// ofKind returns the objects of a kind in all samples, by their file.
+func ofKind(t *testing.T, kind string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	found := map[string]*unstructured.Unstructured{}
+	for _, file := range files(t) {
+		if file == values {
+			continue
+		}
+		for _, o := range manifests(t, file) {
+			if o.GetKind() == kind {
+				found[file] = o
+			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no sample has a %s", kind)
+	}
+	return found
+}
+
+// at returns what stands at a path, nil for nothing.
+func at(t *testing.T, object map[string]any, path ...string) any {
+	t.Helper()
+	found, _, err := unstructured.NestedFieldNoCopy(object, path...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestWhoeverReadsTheMetricSetsItExactly: the replicas are the metric, to the
+// last one, in both directions.
+func TestWhoeverReadsTheMetricSetsItExactly(t *testing.T) {
+	exact := func(t *testing.T, object map[string]any, behavior ...string) {
+		t.Helper()
+		for _, direction := range []string{"scaleUp", "scaleDown"} {
+			if got := at(t, object, append(slices.Clone(behavior), direction, "tolerance")...); got != "0" {
+				t.Errorf("the tolerance of %s is %v, want \"0\"", direction, got)
+			}
+		}
+	}
+	for file, o := range ofKind(t, "HorizontalPodAutoscaler") {
+		t.Run(file, func(t *testing.T) {
+			exact(t, o.Object, "spec", "behavior")
+			metric := at(t, o.Object, "spec", "metrics").([]any)[0].(map[string]any)
+			for want, path := range map[string][]string{
+				"wva_desired_replicas": {"external", "metric", "name"},
+				"AverageValue":         {"external", "target", "type"},
+				"1":                    {"external", "target", "averageValue"},
+				o.GetNamespace():       {"external", "metric", "selector", "matchLabels", "exported_namespace"},
+			} {
+				if got := at(t, metric, path...); got != want {
+					t.Errorf("%s is %v, want %q", strings.Join(path, "."), got, want)
+				}
+			}
+		})
+	}
+	for file, o := range ofKind(t, "ScaledObject") {
+		t.Run(file, func(t *testing.T) {
+			exact(t, o.Object, "spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
+			trigger := at(t, o.Object, "spec", "triggers").([]any)[0].(map[string]any)
+			for want, path := range map[string][]string{
+				"AverageValue": {"metricType"}, "1": {"metadata", "threshold"}, "false": {"metadata", "ignoreNullValues"},
+			} {
+				if got := at(t, trigger, path...); got != want {
+					t.Errorf("%s of the trigger is %v, want %q", strings.Join(path, "."), got, want)
+				}
+			}
+			query, _ := at(t, trigger, "metadata", "query").(string)
+			if want := `exported_namespace="` + o.GetNamespace() + `"`; !strings.HasPrefix(query, "max(wva_desired_replicas{") || !strings.Contains(query, want) {
+				t.Errorf("the query is %s: want the max of wva_desired_replicas with %s", query, want)
+			}
+		})
+	}
+}
+
+// TestKEDAReadsEveryKeyOfItsTriggers: the definition takes any key under metadata,
+// and what KEDA does not know it ignores without a word. The keys are those of
+// prometheusMetadata in pkg/scalers/prometheus_scaler.go of v2.21.0, and authModes.
+func TestKEDAReadsEveryKeyOfItsTriggers(t *testing.T) {
+	known := []string{
+		"serverAddress", "query", "queryParameters", "threshold", "activationThreshold", "namespace", "customHeaders",
+		"ignoreNullValues", "unsafeSsl", "awsRegion", "timeout", "identityOwner", "authModes",
+	}
+	for file, o := range ofKind(t, "ScaledObject") {
+		for _, trigger := range at(t, o.Object, "spec", "triggers").([]any) {
+			metadata, _ := at(t, trigger.(map[string]any), "metadata").(map[string]any)
+			for key := range metadata {
+				if !slices.Contains(known, key) {
+					t.Errorf("%s: KEDA does not read %s under metadata of a trigger", file, key)
+				}
+			}
+		}
+	}
+}
+
+// TestPagesAndSamplesBelongTogether: a page repeats no manifest, because nobody
+// would try it; it names the file, which is there, and every file is named.
+func TestPagesAndSamplesBelongTogether(t *testing.T) {
+	link := regexp.MustCompile(`\]\(\.\./\.\./config/samples/([^)#]+)\)`)
+	named := map[string]bool{}
+	texts, err := filepath.Glob(filepath.Join(pages, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range texts {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("apiVersion:")) {
+			t.Errorf("%s holds a manifest: it should be a sample", page)
+		}
+		for _, m := range link.FindAllSubmatch(text, -1) {
+			file := string(m[1])
+			named[file] = true
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s names a sample that is not there: %v", page, err)
+			}
+		}
+	}
+	for _, file := range files(t) {
+		if !named[file] {
+			t.Errorf("no page names %s", file)
+		}
+	}
+}

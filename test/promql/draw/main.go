@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/dashboard"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/picture"
+)
+
+// points is into how many steps a range is divided, as wide as a panel is.
+const points = 200
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], clock.RealClock{}); err != nil {
+		fmt.Fprintln(os.Stderr, "draw:", err)
+		os.Exit(1)
+	}
+}
+
+// run draws the dashboards that args name.
+func run(ctx context.Context, args []string, clk clock.PassiveClock) error {
+	flags := flag.NewFlagSet("draw", flag.ContinueOnError)
+	url := flags.String("prometheus", "http://127.0.0.1:9090", "base `URL` of the Prometheus to ask")
+	out := flags.String("out", ".", "`directory` for the pictures")
+	window := flags.Duration("range", 3*time.Hour, "how far back to look, at least 1m")
+	scrape := flags.Duration("scrape", 15*time.Second, "scrape interval, as the data source in Grafana has it")
+	choice := choices{}
+	flags.Var(choice, "choose", "`variable=value` of a dashboard; may be repeated")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return errors.New("no dashboard is named: give one JSON file or more")
+	}
+	if *window < time.Minute || *scrape < time.Second {
+		return fmt.Errorf("range is %v, scrape is %v: at least 1m and 1s are accepted", *window, *scrape)
+	}
+	prometheus, err := dashboard.Dial(*url)
+	if err != nil {
+		return err
+	}
+	look := dashboard.Look{
+		At: clk.Now(), Range: *window, Step: max(*window/points, *scrape).Truncate(time.Second), Scrape: *scrape, Choice: choice,
+	}
+	for _, file := range flags.Args() {
+		if err := draw(ctx, prometheus, look, file, *out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw draws one dashboard.
+func draw(ctx context.Context, prometheus dashboard.Prometheus, look dashboard.Look, file, out string) error {
+	board, err := dashboard.Read(file)
+	if err != nil {
+		return err
+	}
+	sheet, err := board.Ask(ctx, prometheus, look)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := picture.Draw(&text, sheet); err != nil {
+		return err
+	}
+	name := "dashboard-" + strings.TrimSuffix(filepath.Base(file), ".json") + ".svg"
+	if err := os.WriteFile(filepath.Join(out, name), text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("drawing %s: %w", file, err)
+	}
+	return nil
+}
+
+// choices is the flag that chooses the values of variables.
+type choices map[string]string
+
+// String returns nothing: there is no default.
+func (c choices) String() string { return "" }
+
+// Set takes one choice.
+func (c choices) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return fmt.Errorf("%q is no variable=value", text)
+	}
+	c[name] = value
+	return nil
+}

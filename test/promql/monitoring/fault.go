@@ -1,0 +1,52 @@
+package monitoring
+
+// Fault is what goes wrong in a Fleet, from faultAt on.
+type Fault string
+
+// The faults. Each hits the variant llama-h100 or its model, or the manager.
+const (
+	Healthy    Fault = "healthy"
+	Gone       Fault = "manager gone"           // its page does not answer
+	Hung       Fault = "manager hangs"          // its page answers; no cycle ends
+	Failing    Fault = "cycles fail"            // each cycle ends with an error
+	Undecided  Fault = "no decision"            // on one variant nothing is decided
+	Blind      Fault = "model not scraped"      // no pod of the model is
+	HalfBlind  Fault = "one pod not scraped"    // the others are
+	Ignored    Fault = "scaler does not act"    // the target keeps its replicas
+	NoStock    Fault = "no accelerator free"    // and the model is saturated
+	Held       Fault = "growth held"            // saturated at maxReplicas
+	Flapping   Fault = "decision flaps"         // one more, one less, in turn
+	SlowTTFT   Fault = "TTFT far off"           // nine requests of ten
+	SlowITL    Fault = "ITL far off"            // nine requests of ten
+	SlowerTTFT Fault = "TTFT off for hours"     // four requests of ten
+	SlowerITL  Fault = "ITL off for hours"      // four requests of ten
+	Paused     Fault = "paused and not scraped" // a user's wish, and no fault
+)
+
+// Faults returns all of them.
+func Faults() []Fault {
+	return []Fault{
+		Healthy, Gone, Hung, Failing, Undecided, Blind, HalfBlind, Ignored, NoStock, Held, Flapping,
+		SlowTTFT, SlowITL, SlowerTTFT, SlowerITL, Paused,
+	}
+}
+
+// cycles reports whether the manager's cycles succeed.
+func (f Fault) cycles() bool { return f != Gone && f != Hung && f != Failing }
+
+// slow returns the share of the requests that a fault puts beyond an objective, a
+// ratio in [0, 1], and what they take instead: TTFT and ITL [s], 0 where it is as usual.
+func (f Fault) slow() (share, ttft, itl float64) {
+	switch f {
+	case SlowTTFT:
+		return 0.9, 6, 0
+	case SlowITL:
+		return 0.9, 0, 0.4
+	case SlowerTTFT:
+		return 0.4, 6, 0
+	case SlowerITL:
+		return 0.4, 0, 0.4
+	default:
+		return 0, 0, 0
+	}
+}

@@ -1,0 +1,180 @@
+package monitoring
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
+)
+
+// manager is the autoscaler as Prometheus sees it: the instruments of the real one,
+// told what a cycle saw and decided.
+type manager struct {
+	fleet    *fleet
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+	target   *store.Target
+	process  process
+	analyzed map[scaling.VariantKey]time.Time
+	cycles   int
+}
+
+func newManager(f *fleet) *manager {
+	m := &manager{
+		fleet: f, registry: prometheus.NewRegistry(), target: f.store.Target(f.managerLabels()),
+		analyzed: map[scaling.VariantKey]time.Time{},
+	}
+	m.metrics = metrics.New(m.registry, f.clock, metrics.Options{})
+	m.process = newProcess(m.registry, f.Begin.Add(-26*time.Hour))
+	return m
+}
+
+// scrape stores the manager's page.
+func (m *manager) scrape(ctx context.Context, at time.Time, fault Fault) error {
+	if fault == Gone {
+		return m.target.Fail(ctx, at)
+	}
+	if fault == Failing {
+		m.metrics.ObserveCycle(metrics.Failure, 5*time.Second)
+		m.metrics.CountError("cycle")
+	}
+	m.process.pass(Interval, len(m.fleet.variants))
+	families, err := m.registry.Gather()
+	if err != nil {
+		return fmt.Errorf("gathering the manager's metrics: %w", err)
+	}
+	var text bytes.Buffer
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			return fmt.Errorf("writing the manager's page: %w", err)
+		}
+	}
+	return m.target.Scrape(ctx, at, text.Bytes())
+}
+
+// cycle decides on every variant and publishes it.
+func (f *fleet) cycle(at time.Time, fault Fault) error {
+	m := f.manager
+	m.cycles++
+	record := scaling.Record{Interval: Interval, Gap: scaling.Measured(0.004+0.003*math.Sin(float64(m.cycles)/11), scaling.Fresh), Deciding: 800*time.Microsecond + time.Duration(m.cycles%5)*90*time.Microsecond}
+	record.Plan.At = at
+	for _, v := range f.variants {
+		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: len(v.pods), Ready: len(v.pods)}
+		record.Fleet.Variants = append(record.Fleet.Variants, v.Variant)
+		snapshot := f.snapshot(v, at)
+		record.Snapshots = append(record.Snapshots, snapshot)
+		if v.hit && fault == Undecided {
+			delete(m.analyzed, v.Key)
+			continue
+		}
+		d := f.decide(v, snapshot, at, fault)
+		if !d.Fallback {
+			m.analyzed[v.Key] = at
+			record.Analyses = append(record.Analyses, f.analysis(v, at))
+		}
+		record.Plan.Decisions = append(record.Plan.Decisions, d)
+	}
+	record.Inventory = f.inventory(fault)
+	m.observe(len(f.variants))
+	if err := m.metrics.Publish(record, m.analyzed); err != nil {
+		return fmt.Errorf("publishing a cycle: %w", err)
+	}
+	return nil
+}
+
+// observe counts what a cycle does beside deciding.
+func (m *manager) observe(models int) {
+	wobble := 1 + 0.3*math.Sin(float64(m.cycles)/6)
+	for _, query := range []string{"pages", "kv_cache_usage_peak", "queue_length_peak", "flow", "means", "gateway"} {
+		for range 4 { // background fetching asks between cycles
+			m.metrics.ObserveQuery(query, metrics.Success, time.Duration(float64(4+len(query))*0.7*wobble*float64(time.Millisecond)))
+		}
+	}
+	if m.cycles%50 == 0 {
+		m.metrics.ObserveQuery("means", metrics.Failure, 2*time.Second)
+		m.metrics.CountError("collector")
+	}
+	m.metrics.ObserveCache(models*9/10+1, 1)
+	for range 4 {
+		m.metrics.CountBackgroundFetch(metrics.Success)
+	}
+	m.metrics.ObserveCycle(metrics.Success, time.Duration(14*wobble*float64(time.Millisecond)))
+}
+
+// snapshot is what the cycle knows of the model of a variant.
+func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
+	s := scaling.Snapshot{Model: v.Model, At: at, Window: time.Minute, Variants: []scaling.Variant{v.Variant}}
+	known := false
+	for _, p := range v.pods {
+		sample := scaling.ReplicaSample{Pod: p.name, Variant: v.Key, Ready: true, At: p.scraped}
+		if at.Sub(p.scraped) < staleAfter {
+			known = true
+			sample.KVCacheUsage = scaling.Measured(p.Ranks[0].Usage, scaling.Fresh)
+			sample.QueueLength = scaling.Measured(p.Ranks[0].Waiting, scaling.Fresh)
+		}
+		s.Replicas = append(s.Replicas, sample)
+	}
+	if known {
+		s.Load = scaling.Load{
+			ArrivalRate:  scaling.Measured(v.rate(at.Sub(f.Begin)), scaling.Fresh),
+			InputTokens:  scaling.Measured(1087, scaling.Fresh),
+			OutputTokens: scaling.Measured(190, scaling.Fresh),
+		}
+	}
+	return s
+}
+
+// analysis expects of the replicas what their requests get in the mean.
+func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
+	u := v.rate(at.Sub(f.Begin)) / float64(len(v.pods)) / v.perReplica
+	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Predicted: scaling.Latency{
+		TTFT: 1000 * (0.15 + 0.25*math.Pow(u, 4)), ITL: 1000 * (0.022 + 0.0125*u),
+	}}
+}
+
+// decide decides on a variant.
+func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault) scaling.Decision {
+	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: len(v.pods)}
+	to, reason := v.desired, scaling.ReasonSteady
+	switch rate := s.Load.ArrivalRate; {
+	case v.Paused && f.faulty(at):
+		d.Fallback, reason = true, scaling.ReasonPaused
+	case !rate.Known():
+		d.Fallback, reason = true, scaling.ReasonNoData
+	case v.hit && (fault == NoStock || fault == Held):
+		to, reason = len(v.pods), scaling.ReasonNoStock
+	case v.hit && fault == Ignored:
+		to, reason = len(v.pods)+2, scaling.ReasonSaturated
+	case v.hit && fault == Flapping && f.manager.cycles%4 == 0:
+		to, reason = v.desired+1-2*(f.manager.cycles/4%2), scaling.ReasonSaturated
+	case at.Sub(f.orders[v].since) > 2*followAfter:
+		to = v.wanted(rate.Value)
+		reason = scaling.ReasonSaturated
+		if to < v.desired {
+			reason = scaling.ReasonSpareCapacity
+		}
+	}
+	v.desired = to
+	return d.Then(scaling.StageOptimize, to, reason, "as recorded")
+}
+
+// inventory is the stock of accelerators.
+func (f *fleet) inventory(fault Fault) scaling.Inventory {
+	i := scaling.Inventory{Known: len(f.variants) > 0}
+	for _, v := range f.variants {
+		group := scaling.NodeGroup{Accelerator: v.Accelerator, Total: 8}
+		if !v.hit || fault != NoStock {
+			group.Free = []scaling.FreeNodes{{GPUs: max(1, 8-len(v.pods)), Nodes: 1}}
+		}
+		i.Groups = append(i.Groups, group)
+	}
+	return i
+}
