@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools hack/release test/localcluster test/localcluster/adapter test/promql
+MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/promql
 
 # Builds with a note on its progress: the local cluster compiles Kubernetes.
 GOBUILD = $(GO) run ./hack/gobuild
@@ -53,18 +53,19 @@ build: ## Build bin/manager and bin/wva
 	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
 
 .PHONY: generate
-generate: controller-gen ## Regenerate the CRD, the manager's role, the deepcopy functions and pkg/*/api.txt
+generate: controller-gen ## Regenerate what is made of markers: the CRD, roles, the chart's copies, deepcopy functions, pkg/*/api.txt
 	$(BIN)/controller-gen $(OBJECTS)
 	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
 	$(GO) run ./hack/apitext $(PUBLIC)
+	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
 
 ##@ Checks
 
 .PHONY: test
-test: gotest localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
+test: gotest build localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
 	@# Not under -race what would compile Kubernetes or Prometheus once more.
-	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
 e2e: gotest build localcluster prometheus-adapter ## Run the end-to-end suite in the local cluster
@@ -80,7 +81,7 @@ soak: gotest build localcluster keda ## Run what takes longer than CI may, in th
 .PHONY: lint
 lint: golangci-lint ## Run the linters
 	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
-	for module in hack/release test/localcluster test/promql; do \
+	for module in hack/release test/chart test/localcluster test/promql; do \
 		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: verify
@@ -163,6 +164,20 @@ docker-push: release-tool ## Push what docker-build made (IMG=name:tag)
 release: release-tool ## Make everything of a release in dist (VERSION=v1.2.3)
 	@rm -rf dist
 	@$(RELEASE) all -o dist $(if $(VERSION),--version '$(VERSION)')
+
+##@ Deployment
+
+.PHONY: install
+install: ## Install the CRD into the cluster that kubectl points to
+	kubectl apply --server-side --force-conflicts -f $(CRD_DIR)
+
+.PHONY: deploy
+deploy: ## Install the manager into the cluster that kubectl points to (IMG=name:tag)
+	image='$(IMG)'; deploy/kubernetes/install.sh -- --set controller.image.repository="$${image%:*}" --set controller.image.tag="$${image##*:}"
+
+.PHONY: undeploy
+undeploy: ## Remove the manager from the cluster that kubectl points to
+	deploy/kubernetes/install.sh --remove
 
 ##@ Local cluster
 

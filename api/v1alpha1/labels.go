@@ -12,10 +12,21 @@ const (
 	LabelControllerInstance = "wva.llmd.ai/controller-instance"
 )
 
-// Annotations read by the autoscaler.
+// Annotations read by the autoscaler, and AnnotationMarked, which it sets.
 const (
 	// AnnotationPaused, "true" on a VariantAutoscaling, freezes its decision.
 	AnnotationPaused = "wva.llmd.ai/paused"
+
+	// AnnotationActuation, on a VariantAutoscaling, says who carries out its decision:
+	// "metrics" (the default), whoever reads the published decision; "zero", the same,
+	// and the autoscaler itself from and to zero by the scale subresource; "scale",
+	// the autoscaler alone.
+	AnnotationActuation = "wva.llmd.ai/actuation"
+
+	// AnnotationMarked, on a pod, says that its annotation
+	// controller.kubernetes.io/pod-deletion-cost is the autoscaler's: the pod should be
+	// among the first that go. The value is the name of the VariantAutoscaling.
+	AnnotationMarked = "wva.llmd.ai/marked"
 
 	// AnnotationExclude, "true" on a Namespace, leaves the namespace alone: its
 	// VariantAutoscalings and its ConfigMaps.

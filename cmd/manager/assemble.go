@@ -21,6 +21,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
@@ -76,12 +77,17 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	policies := policies{store: store, classes: fleet.ClassRefs}
 	*around = explaining{policies: policies, scalers: fleet.Scalers, objects: mgr.GetClient()}
+	observe := func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) }
+	gate, err := newGate(gateOptions{
+		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe,
+		wake: func(reason string) { settings.cycles.Trigger(reason) },
+	})
+	if err != nil {
+		return nil, err
+	}
 	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective,
-		surroundings: surroundings{
-			log: log, cluster: fleet,
-			observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
-		},
+		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, recall: policies.recall(book), waiting: gate.Waiting,
+		surroundings: surroundings{log: log, cluster: fleet, observe: observe},
 	}); err != nil {
 		return nil, err
 	}
@@ -90,7 +96,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		return nil, err
 	}
 	exports := &external.Store{}
-	act := actuator.New(instruments, exports, book)
+	hand := subresource.New(subresource.Options{
+		Objects: mgr.GetClient(), Scalers: fleet, Scales: subresource.NewScaleClient(mgr.GetClient()), Pods: mgr.GetClient(),
+		Count: instruments.CountScaleUpdate,
+	})
+	act := actuator.New(actuator.Options{Metrics: instruments, Store: exports, Memory: book, Hand: hand})
 	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
 		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Memory: book,
 		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return policies.decides(m).Settings }),
@@ -117,6 +127,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		},
 		leading(settings.meter.run),
 		leading(stock.Run),
+		leading(gate.run),
 		settings.fetching.run(log),
 	}
 	if process.ExternalMetricsBindAddress != "" {
@@ -140,7 +151,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		}
 	}
 	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Configured: configuration, Classes: fleet,
+		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
 		Events: mgr.GetEventRecorder(eventSource),
 	})
 	return mgr, status.SetupWithManager(mgr)

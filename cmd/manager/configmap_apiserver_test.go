@@ -62,6 +62,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("DurationsOutOfRangeAreNamed", s.badDurations)
 	t.Run("TheSecondOfTwoClassesWithOneModelIsNamed", s.twoClasses)
 	t.Run("EachConditionIsShownWithItsReason", s.conditions)
+	t.Run("ReplicasAreSetWhereObjectsAskForIt", s.actuation)
 }
 
 // stage is an API server with a fleet, and what a manager does to it.

@@ -47,7 +47,7 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 	}
 	return controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
-		Variants: served, Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
+		Variants: served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
 		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
 	}), nil
 }

@@ -31,6 +31,7 @@ type lab struct {
 	*bench
 	*inForce
 	store *config.Store
+	book  *ledger.Ledger
 	given map[config.Kind][]config.Source // the ConfigMaps that there are
 	log   bytes.Buffer
 }
@@ -44,7 +45,7 @@ type start struct {
 // newLab returns a lab of a process that got these arguments.
 func newLab(t *testing.T, with start, args ...string) *lab {
 	t.Helper()
-	l := &lab{bench: newBench(t, args...)}
+	l := &lab{bench: newBench(t, args...), book: ledger.New()}
 	if with.from == nil {
 		with.from = func(surroundings) (backend, error) { return backend{source: l.source}, nil }
 	}
@@ -64,11 +65,12 @@ func newLab(t *testing.T, with start, args ...string) *lab {
 	}
 	if err := l.start(operators, tools{
 		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.policies().hasObjective,
+		recall: l.policies().recall(l.book),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	l.fetching = newFetching(l.now, l.cycles, &watch.Watch{
-		Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Memory: ledger.New(), Analyze: l.analyze,
+		Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Memory: l.book, Analyze: l.analyze,
 	})
 	return l
 }
@@ -79,7 +81,7 @@ func (l *lab) policies() policies {
 }
 
 // analyze analyzes a model as its settings say.
-func (l *lab) analyze(last scaling.Record, s scaling.Snapshot) scaling.Analysis {
+func (l *lab) analyze(last scaling.Record, s scaling.Snapshot) []scaling.Analysis {
 	return watch.By(func(m scaling.ModelKey) model.Settings { return l.policies().decides(m).Settings })(last, s)
 }
 
@@ -192,7 +194,7 @@ func lowest(_ *testing.T, l *lab) any {
 // signal returns what an analysis wants of a model whose replicas are half full
 // and queue nothing.
 func signal(t *testing.T, l *lab) any {
-	return l.analyze(scaling.Record{}, l.meter.Collect(t.Context(), l.fleet)[0]).Signal.String()
+	return l.analyze(scaling.Record{}, l.meter.Collect(t.Context(), l.fleet)[0])[0].Signal.String()
 }
 
 // path returns the replicas decided on in minutes 0 to 4, if to are wanted and
@@ -232,8 +234,8 @@ var effects = []struct {
 	see           func(t *testing.T, l *lab) any
 	before, after any
 }{
-	{config.KindSettings, "GLOBAL_OPT_INTERVAL", "40s", starts, []int{0, 10, 70}, []int{0, 10, 50, 90}},
-	{config.KindSettings, "WVA_EXECUTOR", "polling", starts, []int{0, 10, 70}, []int{0, 60}},
+	{config.KindSettings, "GLOBAL_OPT_INTERVAL", "40s", starts, []int{0, 10, 60}, []int{0, 10, 40, 80}},
+	{config.KindSettings, "WVA_EXECUTOR", "polling", starts, []int{0, 10, 60}, []int{0, 60}},
 	{config.KindSettings, "LOG_LEVEL", "debug", lowest, 2, 3},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_ENABLED", "false", keptFor, 30, 0},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_MODE", "interval", keptFor, 30, 60},
@@ -286,13 +288,6 @@ func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
 	}
 }
 
-// later are the keys of which nothing goes by yet: what they are for (scale to
-// zero) is not there.
-var later = map[config.Kind][]string{
-	config.KindSettings:    {"WVA_SCALE_TO_ZERO"},
-	config.KindScaleToZero: {"modelID", "namespace", "enableScaleToZero", "retentionPeriod"},
-}
-
 // elsewhere are the keys whose effect another test of this package sees.
 var elsewhere = map[config.Kind][]string{
 	config.KindSettings:   {"COLLECTOR_BACKEND"},
@@ -300,7 +295,7 @@ var elsewhere = map[config.Kind][]string{
 	config.KindUnitCosts:  {"device", "cost"},
 }
 
-func TestEveryDocumentedKeyHasAnEffectThatIsTestedOrNoneYet(t *testing.T) {
+func TestEveryDocumentedKeyHasAnEffectThatIsTested(t *testing.T) {
 	known := map[config.Kind][]string{}
 	for _, tt := range effects {
 		known[tt.in] = append(known[tt.in], tt.key)
@@ -314,10 +309,11 @@ func TestEveryDocumentedKeyHasAnEffectThatIsTestedOrNoneYet(t *testing.T) {
 	for _, tt := range prometheusEffects {
 		known[config.KindSettings] = append(known[config.KindSettings], tt.key)
 	}
-	for _, more := range []map[config.Kind][]string{later, elsewhere} {
-		for kind, names := range more {
-			known[kind] = append(known[kind], names...)
-		}
+	for _, tt := range zeroEffects {
+		known[tt.in] = append(known[tt.in], tt.key)
+	}
+	for kind, names := range elsewhere {
+		known[kind] = append(known[kind], names...)
 	}
 	documented := map[config.Kind][]string{}
 	for _, key := range config.Catalogue() {
@@ -329,7 +325,7 @@ func TestEveryDocumentedKeyHasAnEffectThatIsTestedOrNoneYet(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(documented, known); diff != "" {
-		t.Errorf("keys (-documented +tested or without effect):\n%s", diff)
+		t.Errorf("keys (-documented +tested):\n%s", diff)
 	}
 }
 
@@ -341,7 +337,7 @@ func TestAnEntryChangesTheModelsThatItIsFor(t *testing.T) {
 			"others", "namespace: elsewhere\nkvCacheThreshold: 0.55")
 		var got []string
 		for _, s := range l.meter.Collect(t.Context(), l.fleet) {
-			got = append(got, s.Model.ID+" "+l.analyze(scaling.Record{}, s).Signal.String())
+			got = append(got, s.Model.ID+" "+l.analyze(scaling.Record{}, s)[0].Signal.String())
 		}
 		if diff := cmp.Diff([]string{"m000 grow", "m001 steady", "m002 steady"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -49,7 +49,7 @@ func TestStatusFillsLedgerAndGaugesBeforeTheFirstCycle(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	reg, book := prometheus.NewRegistry(), ledger.New()
 	instruments := metrics.New(reg, clock.RealClock{}, metrics.Options{})
-	act := actuator.New(instruments, &external.Store{}, book)
+	act := actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: book})
 	count := func() int {
 		n, err := testutil.GatherAndCount(reg, metrics.DesiredReplicas)
 		if err != nil {

@@ -60,6 +60,10 @@ type measuring struct {
 	store        cache.Cache
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
+	// recall says how far back it is asked since when models are idle.
+	recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// waiting returns how many requests were seen to wait at the gateway for a model.
+	waiting func(scaling.ModelKey) float64
 }
 
 // newCollector returns the collector that measures through the source.
@@ -70,6 +74,8 @@ func newCollector(m measuring) *collector.Collector {
 		Budget:          m.operator.Prometheus.Budget,
 		Limits:          collector.Limits{Fresh: c.FreshThreshold, Aging: c.UnavailableThreshold},
 		Percentiles:     m.hasObjective,
+		Recall:          m.recall,
+		Waiting:         m.waiting,
 		Cache:           m.store,
 		TTL:             policyOf(c, func() time.Duration { return m.operator.Interval }),
 		RefreshInterval: m.operator.FetchInterval(),

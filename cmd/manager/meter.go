@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +22,10 @@ type tools struct {
 	surroundings surroundings // but for the operator's configuration
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
+	// recall is that of measuring.
+	recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// waiting returns how many requests were seen to wait at the gateway for a model.
+	waiting func(scaling.ModelKey) float64
 }
 
 // meter measures the fleet by the settings in force. When they change, the parts
@@ -86,6 +91,7 @@ func (m *meter) build(o *config.Operator, last parts) (parts, error) {
 	}
 	next.collector = newCollector(measuring{
 		operator: o, source: next.from.source, store: next.store, instruments: m.instruments, hasObjective: m.hasObjective,
+		recall: m.recall, waiting: m.waiting,
 	})
 	return next, nil
 }

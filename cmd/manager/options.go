@@ -30,7 +30,7 @@ import (
 // cacheOptions restricts what is watched to what this manager serves.
 func cacheOptions(o *config.Operator) cache.Options {
 	options := discovery.CacheOptions(discovery.Needs{
-		Pages: o.Collector.Backend != config.BackendPrometheus, Namespace: o.WatchNamespace,
+		Pages: scrapedPods(o.Collector), Namespace: o.WatchNamespace,
 	})
 	if o.WatchNamespace != "" {
 		options.DefaultNamespaces = map[string]cache.Config{o.WatchNamespace: {}}
@@ -41,6 +41,20 @@ func cacheOptions(o *config.Operator) cache.Options {
 		}
 	}
 	return options
+}
+
+// scrapedPods selects the pods whose pages are scraped, nil where none is: all by the
+// backends pods and epp, with any other the endpoint pickers. A selector that cannot be
+// read, which validation refuses, is of none.
+func scrapedPods(c config.Collector) labels.Selector {
+	if c.Backend != config.BackendPrometheus {
+		return labels.Everything()
+	}
+	pickers, err := labels.Parse(c.Scrape.PickerSelector)
+	if err != nil || pickers.Empty() {
+		return nil
+	}
+	return pickers
 }
 
 // newCache returns a cache whose watches have no timeout: that of the REST client

@@ -37,6 +37,29 @@ func TestCacheServesWhatTheManagerServes(t *testing.T) {
 	}
 }
 
+func TestTheCacheKnowsTheMetricsPortsOfThoseThatAreScraped(t *testing.T) {
+	picker, other := labels.Set{"inferencepool": "chat"}, labels.Set{"app": "chat"}
+	for _, tt := range []struct {
+		backend, pickers string
+		picker, other    bool
+	}{
+		{config.BackendPrometheus, "inferencepool", true, false},
+		{config.BackendPrometheus, "", false, false},
+		{config.BackendPods, "inferencepool", true, true},
+		{config.BackendEPP, "inferencepool", true, true},
+	} {
+		of := scrapedPods(config.Collector{Backend: tt.backend, Scrape: config.Scrape{PickerSelector: tt.pickers}})
+		for _, pod := range []struct {
+			labels.Set
+			want bool
+		}{{picker, tt.picker}, {other, tt.other}} {
+			if got := of != nil && of.Matches(pod.Set); got != pod.want {
+				t.Errorf("backend %s, pickers %q: the page of a pod with %s is known: %t, want %t", tt.backend, tt.pickers, pod.Set, got, pod.want)
+			}
+		}
+	}
+}
+
 func TestACertificateThatCannotBeServedIsRefused(t *testing.T) {
 	here := t.TempDir()
 	tests := []struct {

@@ -57,6 +57,11 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	b.operator.Executor = mode.String()
+	running := b.source.Rows(query.AskRunning) // an idle model would be news of its own
+	for i := range running {
+		running[i].Value = 1
+	}
+	b.source.Replace(query.AskRunning, running...)
 	go func() {
 		_ = newFetching(func() *config.Operator { return b.operator }, exec, &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Analyze: analyze, Memory: book,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -46,8 +48,9 @@ func newConfigCheckCommand() *cobra.Command {
 		Long: `Check reads manifests and says what the manager would find in its ConfigMaps,
 and what the API server would say of VariantAutoscalings: fields, ranges, and the
 rules of the definition. It looks at what belongs together too: a class that a
-VariantAutoscaling refers to, the unit cost of its accelerator. Other objects are
-passed over.
+VariantAutoscaling refers to, the unit cost of its accelerator, and where there is
+any VariantAutoscaling the models that entries are for. Other objects are passed
+over.
 
 A ConfigMap in another than the system namespace is taken for the overrides of
 that namespace.
@@ -184,7 +187,25 @@ func (f configCheckFlags) check(ctx context.Context, read manifests, objects obj
 		report.VariantAutoscalings++
 		report.Findings = append(report.Findings, check.findings(ctx, m)...)
 	}
+	if len(read.variants) > 0 { // without any, nothing tells what is served
+		for _, found := range store.Snapshot().Unserved(f.served(read.variants)) {
+			report.Findings = append(report.Findings, ofConfigMap(found))
+		}
+	}
 	return report, nil
+}
+
+// served returns the models that objects name, whatever else is wrong with them.
+func (f configCheckFlags) served(objects []manifest) []scaling.ModelKey {
+	out := make([]scaling.ModelKey, 0, len(objects))
+	for _, m := range objects {
+		metadata, _ := m.object["metadata"].(map[string]any)
+		spec, _ := m.object["spec"].(map[string]any)
+		namespace, _ := metadata["namespace"].(string)
+		id, _ := spec["modelID"].(string)
+		out = append(out, scaling.ModelKey{Namespace: cmp.Or(namespace, f.namespace), ID: id})
+	}
+	return out
 }
 
 // configMaps returns the ConfigMaps that a manager would read, and reports those

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -19,32 +20,59 @@ type Memory interface {
 	AgesFrom(key scaling.VariantKey) time.Time
 }
 
-// Actuator publishes plans. Its methods may be called from several goroutines.
+// Options are the parts of an Actuator. All are required but for Hand.
+type Options struct {
+	Metrics *metrics.Metrics
+	Store   *external.Store
+	// Memory must know of a cycle before Apply is called with it.
+	Memory Memory
+	// Hand carries out what objects ask this process itself to do. Nil sets no
+	// replicas.
+	Hand *subresource.Hand
+}
+
+// Actuator publishes plans, and has its Hand do what is its own. Apply is for one
+// goroutine at a time, the other methods for any.
 type Actuator struct {
 	metrics *metrics.Metrics
 	store   *external.Store
 	memory  Memory
+	hand    *subresource.Hand
 
 	mu sync.Mutex // keeps the two publications in step
 }
 
 var _ cycle.Actuator = (*Actuator)(nil)
 
-// New returns an Actuator that publishes to metrics and store. The memory must
-// know of a cycle before Apply is called with it.
-func New(m *metrics.Metrics, store *external.Store, memory Memory) *Actuator {
-	return &Actuator{metrics: m, store: store, memory: memory}
+// New returns an Actuator that has published nothing.
+func New(o Options) *Actuator {
+	return &Actuator{metrics: o.Metrics, store: o.Store, memory: o.Memory, hand: o.Hand}
 }
 
-// Apply publishes the decisions of the record. Its error names the variants
-// that could not be published, the others are; once ctx has ended nothing is,
-// because a process that stops may not lead any more.
+// Apply publishes the decisions of the record, and then sets the replicas of the
+// targets that are to be set by this process: whoever reads the decision must not
+// find an older one and undo it. Pods that should go first are marked before.
+//
+// Its error names the variants that could not be published, the others are; what
+// could not be set is told by the Hand. Once ctx has ended nothing is done, because a
+// process that stops may not lead any more.
 func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	if a.hand != nil && ctx.Err() == nil {
+		a.hand.Mark(ctx, record)
+	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("nothing was published: %w", err)
 	}
+	err := a.publish(record)
+	if a.hand != nil {
+		a.hand.Carry(ctx, record)
+	}
+	return err
+}
+
+func (a *Actuator) publish(record scaling.Record) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	ages := a.agesFrom(record)
 	a.store.Fill(values(record, ages))
 	return a.metrics.Publish(record, ages)
@@ -72,13 +100,16 @@ func (a *Actuator) agesFrom(record scaling.Record) map[scaling.VariantKey]time.T
 	return from
 }
 
-// Clear withdraws everything that was published, as a process must that no
-// longer leads. It is called when no cycle runs any more.
+// Clear withdraws everything that was published, and forgets what could not be set,
+// as a process must that no longer leads. It is called when no cycle runs any more.
 func (a *Actuator) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.store.Clear()
 	a.metrics.Clear()
+	if a.hand != nil {
+		a.hand.Clear()
+	}
 }
 
 // values returns what the External Metrics say of each variant decided on. A

@@ -10,9 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -51,7 +55,7 @@ func (b *bench) record(t *testing.T, r scaling.Record) {
 
 func newBench() *bench {
 	b := &bench{store: &external.Store{}, reg: prometheus.NewRegistry(), now: start, book: ledger.New()}
-	b.Actuator = actuator.New(metrics.New(b.reg, b, metrics.Options{}), b.store, b)
+	b.Actuator = actuator.New(actuator.Options{Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b})
 	return b
 }
 
@@ -197,5 +201,56 @@ func TestClearWithdrawsEverything(t *testing.T) {
 	}
 	if _, ok := b.gauge(t, metrics.DesiredReplicas); ok {
 		t.Errorf("%s: the series remains", metrics.DesiredReplicas)
+	}
+}
+
+// target is a scale target and the only VariantAutoscaling that asks for it to be
+// set.
+type target struct {
+	client.Reader // pods are not looked for
+	set           func(replicas int32)
+}
+
+func (target) Scalers(scaling.VariantKey) scaling.Scalers {
+	return scaling.Scalers{Own: scaling.ActuationScale, Known: true}
+}
+
+func (target) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	into.SetAnnotations(map[string]string{v1alpha1.AnnotationActuation: "scale"})
+	into.(*v1alpha1.VariantAutoscaling).Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{Kind: "Deployment", Name: key.Name + "-decode"}
+	return nil
+}
+
+func (target) Scale(context.Context, string, scaling.TargetRef) (*autoscalingv1.Scale, error) {
+	return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}, nil
+}
+
+func (s target) SetScale(_ context.Context, _ scaling.TargetRef, scale *autoscalingv1.Scale) error {
+	s.set(scale.Spec.Replicas)
+	return nil
+}
+
+func TestTheDecisionIsPublishedBeforeItIsCarriedOut(t *testing.T) {
+	b := newBench()
+	var sets []int32
+	by := target{set: func(replicas int32) {
+		sets = append(sets, replicas)
+		if got, _ := b.gauge(t, metrics.DesiredReplicas); got != 4 {
+			t.Errorf("%s is %g when the scale is set, want 4", metrics.DesiredReplicas, got)
+		}
+		if got, _ := b.store.Values("prod"); len(got) != 1 || got[0].Desired != 4 {
+			t.Errorf("the External Metrics say %+v when the scale is set, want 4", got)
+		}
+	}}
+	b.reg = prometheus.NewRegistry()
+	b.Actuator = actuator.New(actuator.Options{
+		Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b,
+		Hand: subresource.New(subresource.Options{Objects: by, Scalers: by, Scales: by, Count: func(metrics.Outcome) {}}),
+	})
+	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int32{4}, sets); diff != "" {
+		t.Errorf("scales set (-want +got):\n%s", diff)
 	}
 }

@@ -5,7 +5,7 @@
 // A query of the External Metrics that selects several variants is told by
 // Ambiguities, because an autoscaler adds them up.
 //
-// It moves no replica itself and decides nothing. Both publications are
-// replaced as a whole with each cycle, so a variant that is gone is gone from
-// them too.
+// It decides nothing, and moves replicas itself only for variants whose objects ask
+// for that; see subresource. Both publications are replaced as a whole with each
+// cycle, so a variant that is gone is gone from them too.
 package actuator

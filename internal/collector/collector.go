@@ -46,8 +46,8 @@ func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + 
 
 // Collect returns one Snapshot for each model of the fleet, sorted by model. It
 // answers from the cache where every model has a live entry; else it fetches,
-// together with whoever fetches already, and asks query.QuestionCount questions
-// at most, whatever the size of the fleet. A model whose entry is still live
+// together with whoever fetches already, and asks each question once at most, but
+// query.AskRecent once for each span, whatever the size of the fleet. A model whose entry is still live
 // keeps it if the fetch is not complete. See the package comment for what the
 // readings mean where the source has no answer.
 //
@@ -138,6 +138,7 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 		} else {
 			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
 		}
+		c.atGate(&snapshots[i])
 	}
 	return snapshots
 }

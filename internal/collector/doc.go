@@ -14,9 +14,11 @@
 //	                   Ready pod has none, and what objectives need of the models
 //	                   that have one
 //	stuck              of the pods that hold requests and generate nothing
+//	recent             of the models that seem idle, while it is not known for how
+//	                   long they have been so: one for each retention period
 //
-// That is 12 questions, and 15 at most, whatever the size of the fleet. The
-// window is the larger of 1m and four scrape intervals of the slowest job that
+// That is 12 questions, and 15 at most beside recent, whatever the size of the
+// fleet. The window is the larger of 1m and four scrape intervals of the slowest job that
 // scrapes the fleet, and 5m while none is known.
 //
 // Ages are differences on the source's clock, from a page's last scrape to the

@@ -111,6 +111,7 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 		sheets.readStuck(got[query.AskStuck].Rows)
 		s.failed = got.failed()
 	}
+	c.recall(ctx, query.Request{At: request.At, Window: request.Window}, fleet, sheets)
 	return &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
 }
 
@@ -154,7 +155,7 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
 	defer cancel()
 	request.Ask, request.Namespaces = ask, c.opts.Namespaces
-	if ask != query.AskObjective {
+	if ask != query.AskObjective && ask != query.AskRecent {
 		request.Models = nil
 	}
 	request.Aged = request.Aged && (ask == query.AskKVCacheUsagePeak || ask == query.AskQueueLengthPeak)

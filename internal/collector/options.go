@@ -25,6 +25,13 @@ type Options struct {
 	// Percentiles says which models have a latency objective: only their
 	// histograms are asked for. Nil means none.
 	Percentiles func(scaling.ModelKey) bool
+	// Recall says how far back it is to be asked since when models show no request,
+	// of those of which it is not known (scaling.Activity.Recall). It is called once
+	// in a fetch with the models that seem idle. Nil means that nothing is asked.
+	Recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// Waiting returns how many requests were seen to wait at the gateway for a model
+	// by whoever looks there more often (Gate), 0 for none. Nil means nobody does.
+	Waiting func(scaling.ModelKey) float64
 	// Cache keeps complete measurements. Nil means cache.NoOp.
 	Cache cache.Cache
 	// TTL says for how long, and so how much longer pages count as Fresh. Nil

@@ -69,7 +69,7 @@ func (c *Collector) validate() error {
 
 func (s *Scrape) define(d *definition) {
 	d.duration(&s.Interval, "scrape-interval", 5*time.Second, "time between two looks at a page (backends pods and epp), 1s to 1m")
-	d.text(&s.PickerSelector, "epp-selector", "inferencepool", "label selector of the endpoint pickers' pods (backends pods and epp); empty for none")
+	d.text(&s.PickerSelector, "epp-selector", "inferencepool", "label selector of the endpoint pickers' pods, which the backends pods and epp scrape, and any backend while a model has no replica; empty for none")
 	d.count(&s.PickerPort, "epp-port", 0, "port of the endpoint pickers' metrics page; 0 for the pod's annotation prometheus.io/port or its port named metrics")
 	d.secret(&s.PickerToken, "epp-bearer-token", "bearer token for the endpoint pickers' page; prefer a token file")
 	d.text(&s.PickerTokenPath, "epp-token-path", "", "file with the bearer token for it, read again when it changes; every pod of the selector is sent it")

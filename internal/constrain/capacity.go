@@ -88,6 +88,9 @@ func newContest(in Input, plan scaling.Plan) *contest {
 			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), want: d.Target(),
 		}
 		x.got = min(x.want, x.have)
+		for range v.Replicas.Podless { // their pods come, and the stock does not know of them
+			c.stock.take(v.Accelerator, x.gpus())
+		}
 		c.quotas.use(x.holder(), x.have*x.gpus())
 		c.models[d.Model] += x.got
 		c.claims = append(c.claims, x)

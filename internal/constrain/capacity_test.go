@@ -27,6 +27,7 @@ type bid struct {
 	cost       float64
 	free       bool // not limited
 	blind      bool // nothing is known of its load
+	podless    int  // of have, those whose pods are not there yet
 }
 
 // contestOf returns the input and the plan of bids.
@@ -44,7 +45,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 		model := scaling.ModelKey{Namespace: namespace, ID: name}
 		in.Variants[key] = scaling.Variant{
 			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), Cost: b.cost,
-			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have},
+			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless},
 		}
 		if !b.free {
 			in.Limits.Models[model] = Standing{Rank: b.rank, Utilization: map[scaling.VariantKey]float64{key: b.load}}
@@ -108,6 +109,7 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}}, map[string]int{"a": 1, "b": 2}, ""},
 		{"minimums before ranks", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]int{"a": 1, "b": 2}, ""},
 		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 2, "b": 1}, ""},
+		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil, []bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}}, map[string]int{"a": 3, "b": 2}, "none is free of 8"},
 		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
 		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]int{"low": 3, "lower": 1, "high": 1}, ""},
 		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},

@@ -3,9 +3,10 @@
 // says why. Chain is the only place that puts them in order.
 //
 // Retention takes a model to zero that is known to have been idle for its
-// retention period, and keeps it from zero otherwise. Bounds keeps decisions within minReplicas and maxReplicas; Stabilize keeps
-// them from changing faster than a Policy allows; Capacity lets them grow only
-// onto accelerators that there are and that their namespace may use. Bounds are
-// hard: a minimum that is raised is reached at once, whatever the pace. What there
-// is, is harder: a decision that it cuts below its minimum says so.
+// retention period, and keeps it from zero otherwise. Bounds keeps decisions within
+// minReplicas and maxReplicas; Stabilize keeps them from changing faster than a
+// Policy allows; Capacity lets them grow only onto accelerators that there are and
+// that their namespace may use. Bounds are hard: a minimum that is raised is reached
+// at once, whatever the pace. What there is, is harder: a decision that it cuts
+// below its minimum says so.
 package constrain

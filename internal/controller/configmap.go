@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // ConfigMaps knows the ConfigMaps that may hold configuration.
@@ -54,6 +55,9 @@ type ConfigurationOptions struct {
 	// Variants lists the VariantAutoscalings that are served: only their
 	// namespaces may override anything.
 	Variants client.Reader
+	// ServesAll says that no other manager serves any: an entry for a model that
+	// none of them names is for nobody, and is told of.
+	ServesAll bool
 	// Informers tell when other namespaces have VariantAutoscalings.
 	Informers Informers
 	// Take puts changed settings of the manager into force and returns what of
@@ -168,7 +172,11 @@ func (c *Configuration) Synced(ctx context.Context) error {
 func (c *Configuration) watchNamespaces(ctx context.Context) error {
 	again := func(any) { c.lookAgain() }
 	for object, handler := range map[client.Object]toolscache.ResourceEventHandler{
-		&v1alpha1.VariantAutoscaling{}: toolscache.ResourceEventHandlerFuncs{AddFunc: again, DeleteFunc: again},
+		&v1alpha1.VariantAutoscaling{}: toolscache.ResourceEventHandlerFuncs{AddFunc: again, DeleteFunc: again, UpdateFunc: func(before, after any) {
+			if servesAnother(before, after) {
+				c.lookAgain()
+			}
+		}},
 		namespaces(): toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
 			if matters(before, after) {
 				c.lookAgain()
@@ -185,6 +193,14 @@ func (c *Configuration) watchNamespaces(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// servesAnother reports whether a VariantAutoscaling came to name another model,
+// of which entries may be.
+func servesAnother(before, after any) bool {
+	a, isOne := before.(*v1alpha1.VariantAutoscaling)
+	b, isOther := after.(*v1alpha1.VariantAutoscaling)
+	return isOne && isOther && a.Spec.ModelID != b.Spec.ModelID
 }
 
 // notice remembers that a ConfigMap changed.
@@ -206,6 +222,7 @@ func (c *Configuration) lookAgain() {
 type sight struct {
 	configMaps []corev1.ConfigMap // that are read, by namespace and name
 	variants   int                // the number of VariantAutoscalings that are served
+	models     []scaling.ModelKey // that they serve
 	findings   []config.Finding
 	// matters is whether a decision may come out otherwise than before, and changes
 	// what happened to ConfigMaps that are read.
@@ -226,6 +243,9 @@ func (c *Configuration) look(ctx context.Context) (sight, error) {
 	report := c.Store.Apply(sources)
 	seen.matters = report.Changed
 	seen.findings = slices.Concat(report.Findings, c.take(seen.configMaps))
+	if c.ServesAll {
+		seen.findings = append(seen.findings, c.Store.Snapshot().Unserved(seen.models)...)
+	}
 	if !slices.Equal(seen.findings, c.findings) || report.Changed {
 		c.notifyWatchers()
 	}
@@ -244,9 +264,11 @@ func (c *Configuration) read(ctx context.Context) (sight, error) {
 	if err := c.Variants.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return sight{}, fmt.Errorf("listing VariantAutoscalings: %w", err)
 	}
-	read := map[string]bool{c.SystemNamespace: true}
+	read, models := map[string]bool{c.SystemNamespace: true}, make([]scaling.ModelKey, len(list.Items))
 	for i := range list.Items {
-		read[list.Items[i].Namespace] = true
+		va := &list.Items[i]
+		read[va.Namespace] = true
+		models[i] = scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
 	}
 	all, err := c.ConfigMaps.All(ctx)
 	if err != nil {
@@ -257,7 +279,7 @@ func (c *Configuration) read(ctx context.Context) (sight, error) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	maps.DeleteFunc(changes, func(key client.ObjectKey, _ string) bool { return !read[key.Namespace] })
-	return sight{configMaps: all, variants: len(list.Items), changes: changes}, nil
+	return sight{configMaps: all, variants: len(list.Items), models: models, changes: changes}, nil
 }
 
 // wake asks for one cycle if a decision may come out otherwise: because of

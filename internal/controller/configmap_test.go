@@ -280,6 +280,40 @@ func TestAFindingIsToldWhenItComesUp(t *testing.T) {
 	})
 }
 
+func TestAnEntryForAModelThatNobodyServesIsTold(t *testing.T) {
+	const zeroMap = "model-scale-to-zero-config"
+	serves := func(b *bench, model string) {
+		before := object()
+		after := object(func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = model })
+		b.mu.Lock()
+		b.variants[0].Spec.ModelID = model
+		b.mu.Unlock()
+		for _, h := range b.handlers {
+			h.OnUpdate(before, after)
+		}
+		synctest.Wait()
+	}
+	for _, all := range []bool{true, false} {
+		onBench(t, func(b *bench) { b.ServesAll = all }, func(t *testing.T, b *bench) {
+			b.write(systemNamespace, zeroMap, "model.x", "modelID: typo/llama", "default", "enable_scale_to_zero: true")
+			want := 0
+			if all {
+				want = 1
+			}
+			told := b.seen(&b.told)
+			if len(told) != want || all && !strings.Contains(told[0], `"typo/llama" is served by no VariantAutoscaling`) {
+				t.Fatalf("serves all %t: events %q, want %d", all, told, want)
+			}
+			serves(b, "typo/llama")
+			b.write(systemNamespace, zeroMap, "model.x", "modelID: typo/llama ")
+			serves(b, "another")
+			if told := b.seen(&b.told); len(told) != want {
+				t.Errorf("serves all %t: events %q after a variant has come and gone, want %d", all, told, want)
+			}
+		})
+	}
+}
+
 func TestWhoeverDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
 	onBench(t, func(b *bench) { b.Leads = make(chan struct{}) }, func(t *testing.T, b *bench) {
 		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6", "bad", "x")

@@ -12,7 +12,7 @@
 // write and are no reason for one, and messages hold no such thing: a steady
 // fleet causes no writes. Events follow from the difference between the status
 // that was stored and the one that was written, so that a restart repeats none;
-// but for Limited and for costs, which no status holds. Each ends with the id of
+// but for Limited, costs and the time to end, which no status holds. Each ends with the id of
 // its cycle:
 //
 //	ScaledUp, ScaledDown, ScaledToZero, ScaledFromZero
@@ -20,8 +20,10 @@
 //	Held                 a fallback begins, or a pause
 //	NotFollowed          ScalerFollowing names something else
 //	TargetConflict       others name the target, or other others
-//	InvalidConfiguration ConfigurationValid is False, or for another reason; or the
-//	                     costs of variants of one model cannot be compared
+//	InvalidConfiguration ConfigurationValid is False, or for another reason; the
+//	                     costs of variants of one model cannot be compared; or pods
+//	                     that the manager takes away may not end as slowly as
+//	                     requests do
 //	Limited              a step keeps it from what its load calls for
 //
 // lastUpdate is the last change of the decision:
@@ -53,7 +55,8 @@
 //	                   True  SuppressedDueToConflict        another does
 //	                   absent                       nobody else names the target
 //	ConfigurationValid False InvalidConfiguration   an entry that concerns it, or part of
-//	                                                its spec, is not in force
+//	                                                its spec or annotations, is not in
+//	                                                force
 //	                   False ServiceClassMissing    nor the class that it names, or its
 //	                                                engine needs one and there is none
 //	                   False ProfileMissing         its engine needs a profile, likewise
@@ -73,10 +76,18 @@
 //	ConfigMap ──> Store ──> may a decision come out otherwise? ──> one cycle
 //	                   └──> findings ──> events of the ConfigMap, conditions
 //
-// ScalerFollowing, while the target has other replicas than were decided on: the
-// first that holds, of the one object that scales the target. A decision has a
-// minute without progress, four syncs of an HPA, before anybody is named; what
-// was named before is so until it no longer holds.
+// ScalerFollowing, while the target has other replicas than were decided on and it is
+// for the manager to set them (scaling.Scalers.Turn), names at once:
+//
+//	TargetNotMoving      the variant is paused
+//	                     who else scales the target is not known, for a minute
+//	                     they could not be set
+//	                     they were, and do not stay so
+//	Following            else
+//
+// While it is for others, the first that holds, of the one object that scales the
+// target. A decision has a minute without progress, four syncs of an HPA, before
+// anybody is named; what was named before is so until it no longer holds.
 //
 //	NoScaler             there is no such object
 //	HPANotReadingMetric  there are several, which stops them all

@@ -37,6 +37,8 @@ type order struct {
 	stood            scaling.Reason // what was reported before, "" for nothing
 	said             string         // the message of that
 	scalers          scaling.Scalers
+	hand             handSays
+	paused           bool
 	podFailure       scaling.Trouble // why pods of the target are not created
 	now              time.Time
 }
@@ -64,7 +66,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	o := order{
 		target: v.Variant.Target, desired: v.Decision.Target(), current: v.Variant.Replicas.Current,
 		overdue: overdue(va.Status, v.Explanation), stood: overdueIn(va.Status), said: following(va.Status), scalers: v.scalers,
-		podFailure: v.podFailure, now: v.At,
+		hand: v.hand, paused: v.Variant.Paused, podFailure: v.podFailure, now: v.At,
 	}
 	if since := v.Past.ProgressAt; !since.IsZero() {
 		o.waited = v.At.Sub(since)
@@ -77,7 +79,13 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 // grace: a decision that moves on is not a scaler that follows, nor is one of
 // which nothing is known.
 func (o order) follow() (reason scaling.Reason, message string) {
-	if o.current != o.desired {
+	switch turn, _ := o.scalers.Turn(o.current, o.desired); turn {
+	case scaling.TurnNone:
+	case scaling.TurnOwn, scaling.TurnUnknown:
+		if reason, message = o.byHand(turn); reason != "" {
+			return reason, message
+		}
+	case scaling.TurnScaler:
 		reason, message = o.obstacle()
 		switch {
 		case !o.scalers.Known && slices.Contains(byScaler, o.stood):
@@ -85,7 +93,7 @@ func (o order) follow() (reason scaling.Reason, message string) {
 		case reason != "" && (o.waited >= scalerGrace || reason == o.stood):
 			return reason, message
 		case o.overdue == notMoving && o.waited < o.allowance():
-			return "", explain.Following()
+			return "", o.onItsWay()
 		case o.overdue == notMoving:
 			return notMoving, explain.NotMoving(o.scalers, o.desired)
 		}
@@ -94,7 +102,7 @@ func (o order) follow() (reason scaling.Reason, message string) {
 	case o.podless(): // it was given them, and cannot have the pods
 		return notMoving, explain.PodsRefused(o.target, o.podFailure)
 	case o.overdue == "", o.overdue == notMoving: // the target has what was decided on
-		return "", explain.Following()
+		return "", o.onItsWay()
 	default:
 		return o.overdue, explain.NotFollowing(o.overdue)
 	}
@@ -121,7 +129,7 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 	case s.Misread != "" || o.inactive(s):
 		return notReading, explain.NotReading(s)
 	case s.Bounds.Clamp(o.desired) != o.desired:
-		return limited, explain.BeyondBounds(s)
+		return limited, explain.BeyondBounds(s, o.desired)
 	case rules.Disabled:
 		return limited, explain.Disabled(s, direction)
 	case tolerates(rules, o.desired, o.current):

@@ -22,8 +22,9 @@ type view struct {
 	explained bool // whether the cycle saw the variant
 	explain.Explanation
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
-	scalers    scaling.Scalers      // who else sets the replicas of its target
+	scalers    scaling.Scalers      // who sets the replicas of its target
 	podFailure scaling.Trouble      // why pods of its target are not created
+	hand       handSays             // what became of setting its replicas
 	classes    []config.ClassRef    // that the variants of its model name
 	// configuration says whether what was configured is in force, nil if unknown.
 	configuration *metav1.Condition

@@ -50,13 +50,16 @@ type Conflicts interface {
 	Contenders(key scaling.VariantKey) []scaling.VariantKey
 }
 
-// Scalers knows who else sets the replicas of targets.
+// Scalers knows who sets the replicas of targets, and what becomes of them.
 type Scalers interface {
 	// Scalers returns who scales the target of a variant, as far as it is known.
 	Scalers(key scaling.VariantKey) scaling.Scalers
 	// PodFailure returns why pods of the target of a variant are not created, the
 	// zero value where nobody says that they are not.
 	PodFailure(key scaling.VariantKey) scaling.Trouble
+	// GracePeriod returns how long a pod of the target of a variant may take to end,
+	// 0 where that is not known.
+	GracePeriod(key scaling.VariantKey) time.Duration
 }
 
 // Objects reads and writes VariantAutoscalings.
@@ -77,11 +80,13 @@ type Status struct {
 	ledger     Ledger
 	conflicts  Conflicts
 	scalers    Scalers
+	hand       Hand
 	configured Configured
 	classes    Classes
 	events     events.EventRecorder
 	limits     standing[scaling.Reason] // what keeps them from what their load calls for
 	costs      standing[string]         // what their costs cannot be compared with
+	graces     standing[time.Duration]  // that is less than their requests take
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -92,6 +97,7 @@ type StatusOptions struct {
 	Ledger     Ledger
 	Conflicts  Conflicts
 	Scalers    Scalers
+	Hand       Hand
 	Configured Configured
 	Classes    Classes
 	Events     events.EventRecorder
@@ -100,7 +106,7 @@ type StatusOptions struct {
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
 	return &Status{
-		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, configured: o.Configured, classes: o.Classes, events: o.Events,
+		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, hand: o.Hand, configured: o.Configured, classes: o.Classes, events: o.Events,
 	}
 }
 
@@ -135,11 +141,12 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	}
 	v := s.view(keyOf(va))
 	v.classes = s.classes.ClassRefs(modelOf(va))
-	valid := configurationValid(s.configured, va, v)
+	valid := withActuation(configurationValid(s.configured, va, v), va, v.scalers)
 	v.configuration = &valid
 	was := va.Status
 	s.tellLimit(va, v)
 	s.tellCosts(va, v)
+	s.tellGrace(va, v)
 	is, known := next(va, v)
 	if !known || !differs(was, is) {
 		return reconcile.Result{}, nil
@@ -171,6 +178,7 @@ func (s *Status) view(key scaling.VariantKey) view {
 		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key),
 		scalers: s.scalers.Scalers(key), podFailure: s.scalers.PodFailure(key),
 	}
+	v.hand.trouble, v.hand.acted = s.hand.Trouble(key)
 	if e, ok := s.ledger.Explain(key); ok {
 		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
 	}
@@ -180,11 +188,11 @@ func (s *Status) view(key scaling.VariantKey) view {
 // queue is where objects wait to be reconciled.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// afterCycles enqueues every object after each cycle, and when another part of
-// the configuration concerns it, until ctx ends. What comes while it does so is
-// one.
+// afterCycles enqueues every object after each cycle, when another part of the
+// configuration concerns it, and when it turns out that replicas cannot be set,
+// until ctx ends. What comes while it does so is one.
 func (s *Status) afterCycles(ctx context.Context, q queue) error {
-	recorded, configured := s.ledger.Watch(), s.configured.Watch()
+	recorded, configured, acted := s.ledger.Watch(), s.configured.Watch(), s.hand.Watch()
 	go func() {
 		s.enqueue(ctx, q) // what was recorded before the watch began
 		for {
@@ -194,6 +202,8 @@ func (s *Status) afterCycles(ctx context.Context, q queue) error {
 			case <-recorded:
 				s.enqueue(ctx, q)
 			case <-configured:
+				s.enqueue(ctx, q)
+			case <-acted:
 				s.enqueue(ctx, q)
 			}
 		}
@@ -209,6 +219,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	}
 	s.limits.forget(keys)
 	s.costs.forget(keys)
+	s.graces.forget(keys)
 	for _, key := range keys {
 		req := reconcile.Request{NamespacedName: key}
 		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle

@@ -72,10 +72,23 @@ func (noConflicts) Contenders(scaling.VariantKey) []scaling.VariantKey { return 
 type fixedScalers struct {
 	all     scaling.Scalers
 	failure scaling.Trouble
+	grace   time.Duration
 }
 
 func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers    { return f.all }
 func (f *fixedScalers) PodFailure(scaling.VariantKey) scaling.Trouble { return f.failure }
+func (f *fixedScalers) GracePeriod(scaling.VariantKey) time.Duration  { return f.grace }
+
+// fakeHand says the same of every target; the zero value has not acted.
+type fakeHand struct {
+	handSays
+	watchers chan struct{}
+}
+
+func (f *fakeHand) Trouble(scaling.VariantKey) (trouble scaling.Trouble, known bool) {
+	return f.trouble, f.acted
+}
+func (f *fakeHand) Watch() <-chan struct{} { return f.watchers }
 
 // fixedClasses are those that the variants of every model name.
 type fixedClasses []config.ClassRef
@@ -107,6 +120,7 @@ type fixture struct {
 	events  *fakeEvents
 	ledger  *ledger.Ledger
 	found   *fixedFindings
+	hand    *fakeHand
 }
 
 func newFixture() fixture {
@@ -114,9 +128,10 @@ func newFixture() fixture {
 	f := fixture{
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
 		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
+		hand: &fakeHand{watchers: make(chan struct{}, 1)},
 	}
 	f.Status = NewStatus(StatusOptions{
-		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Configured: f.found, Classes: fixedClasses(nil), Events: f.events,
+		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Hand: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events,
 	})
 	return f
 }
@@ -246,6 +261,8 @@ func TestEveryObjectIsEnqueuedAfterACycle(t *testing.T) {
 	}
 	q.Done(mustGet(t, q))
 	f.found.watchers <- struct{}{} // no cycle, and another word on the configuration
+	q.Done(mustGet(t, q))
+	f.hand.watchers <- struct{}{} // replicas could not be set
 	q.Done(mustGet(t, q))
 }
 

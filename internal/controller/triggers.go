@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,8 +24,9 @@ import (
 // longer there:
 //
 //	                         a cycle                         forgotten
-//	VariantAutoscaling       created, deleted, or its spec   deleted, or its
-//	                         changed; never its status       spec changed
+//	VariantAutoscaling       created, deleted, its spec      deleted, or its
+//	                         changed, or an annotation       spec changed
+//	                         that is read; never its status
 //	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
 //	that one of them scales  changed, or its replicas or     more than replicas,
 //	                         Ready replicas did              or it was replaced
@@ -198,7 +200,7 @@ func matters(before, after any) bool {
 	switch b := after.(type) {
 	case *v1alpha1.VariantAutoscaling:
 		a, ok := before.(*v1alpha1.VariantAutoscaling)
-		return !ok || a.Generation != b.Generation || a.UID != b.UID
+		return !ok || asks(a) != asks(b)
 	case *appsv1.Deployment:
 		a, ok := before.(*appsv1.Deployment)
 		return !ok || a.Generation != b.Generation || a.UID != b.UID ||
@@ -212,4 +214,16 @@ func matters(before, after any) bool {
 		return excluded(a) != excluded(b)
 	}
 	return false
+}
+
+// asked is what an object asks for, by its spec and by annotations, which no
+// generation counts.
+type asked struct {
+	uid               types.UID
+	generation        int64
+	paused, actuation string
+}
+
+func asks(va *v1alpha1.VariantAutoscaling) asked {
+	return asked{va.UID, va.Generation, va.Annotations[v1alpha1.AnnotationPaused], va.Annotations[v1alpha1.AnnotationActuation]}
 }

@@ -46,6 +46,11 @@ func TestOnlyWhatADecisionMayDependOnMatters(t *testing.T) {
 	}
 	again := va(1, 1)
 	again.UID = "another"
+	annotated := func(name, value string) *v1alpha1.VariantAutoscaling {
+		o := va(1, 1)
+		o.Annotations = map[string]string{name: value}
+		return o
+	}
 	tests := map[string]struct {
 		before, after any
 		want          bool
@@ -53,6 +58,9 @@ func TestOnlyWhatADecisionMayDependOnMatters(t *testing.T) {
 		"resync":                      {va(1, 1), va(1, 1), false},
 		"status of a variant":         {va(1, 1), va(1, 2), false},
 		"spec of a variant":           {va(1, 1), va(2, 1), true},
+		"variant paused":              {va(1, 1), annotated(v1alpha1.AnnotationPaused, "true"), true},
+		"variant carried out by us":   {annotated(v1alpha1.AnnotationActuation, "zero"), annotated(v1alpha1.AnnotationActuation, "scale"), true},
+		"another annotation":          {va(1, 1), annotated("kubectl.kubernetes.io/last-applied-configuration", "{}"), false},
 		"variant replaced":            {va(1, 1), again, true},
 		"deployment resync":           {deployment(1, 2, 2, 2), deployment(1, 2, 2, 2), false},
 		"deployment spec":             {deployment(1, 2, 2, 2), deployment(2, 2, 2, 2), true},

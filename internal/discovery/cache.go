@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,8 +16,9 @@ import (
 // Needs says what is used of the cluster. The zero value is what every manager
 // uses.
 type Needs struct {
-	// Pages is where pods serve their metrics, for backends that scrape them.
-	Pages bool
+	// Pages selects the pods of which it is used where they serve their metrics, for
+	// those who scrape them; nil for none.
+	Pages labels.Selector
 	// Namespace is the only one of which anything is used, "" for all.
 	Namespace string
 }
@@ -45,8 +47,8 @@ func namespaces() *metav1.PartialObjectMetadata {
 // not be written back; whoever scales a target does so by its subresource.
 func CacheOptions(needs Needs) cache.Options {
 	stripPod := strip
-	if needs.Pages {
-		stripPod = stripKeepingPage
+	if needs.Pages != nil {
+		stripPod = stripKeepingPages(needs.Pages)
 	}
 	replicaSet := &metav1.PartialObjectMetadata{}
 	replicaSet.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
@@ -73,9 +75,11 @@ func CacheOptions(needs Needs) cache.Options {
 func strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return &corev1.Pod{ObjectMeta: stripMeta(o.ObjectMeta), Status: corev1.PodStatus{
+		kept := &corev1.Pod{ObjectMeta: stripMeta(o.ObjectMeta), Status: corev1.PodStatus{
 			Phase: o.Status.Phase, Conditions: stripConditions(o.Status.Conditions),
-		}}, nil
+		}}
+		kept.Annotations = stripMarks(o.Annotations)
+		return kept, nil
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{
 			ObjectMeta: stripMeta(o.ObjectMeta),
@@ -145,10 +149,11 @@ func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 	return out
 }
 
-// stripTemplate keeps what says where a pod runs, which devices it takes, and what
-// bounds an engine in it.
+// stripTemplate keeps what says where a pod runs, which devices it takes, how long
+// it may take to end, and what bounds an engine in it.
 func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	out := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels}}
+	out.Spec.TerminationGracePeriodSeconds = t.Spec.TerminationGracePeriodSeconds
 	out.Spec.NodeSelector = t.Spec.NodeSelector
 	if t.Spec.Affinity != nil {
 		out.Spec.Affinity = &corev1.Affinity{NodeAffinity: t.Spec.Affinity.NodeAffinity}

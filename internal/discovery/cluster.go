@@ -34,6 +34,7 @@ type Cluster struct {
 	keda       kedaSearch
 	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
 	failures   atomic.Pointer[map[scaling.VariantKey]scaling.Trouble]
+	graces     atomic.Pointer[map[scaling.VariantKey]time.Duration]
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -75,12 +76,16 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	claims := claims{}
 	classes := map[scaling.ModelKey][]config.ClassRef{}
 	failures := map[scaling.VariantKey]scaling.Trouble{}
+	graces := map[scaling.VariantKey]time.Duration{}
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
 		fleet.Variants = append(fleet.Variants, resolve(va, target, c.UnitCost))
 		claims.add(keyOf(va), target)
 		if target.failure.Reason != "" {
 			failures[keyOf(va)] = target.failure
+		}
+		if grace := gracePeriod(target.pod); grace > 0 {
+			graces[keyOf(va)] = grace
 		}
 		if ref := va.Spec.SLOClassRef; ref != nil {
 			model := modelOf(va)
@@ -89,10 +94,16 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	fleet.Pods = claims.pods()
 	scalers := c.readScalers(ctx, fleet, now)
+	for _, va := range winners {
+		by := scalers[keyOf(va)]
+		by.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
+		scalers[keyOf(va)] = by
+	}
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
 	c.scalers.Store(&scalers)
 	c.failures.Store(&failures)
+	c.graces.Store(&graces)
 	return fleet, nil
 }
 
@@ -107,9 +118,9 @@ func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
 	return slices.Clone((*contenders)[key])
 }
 
-// Scalers returns who else sets the replicas of the target of key, as the last
-// Fleet saw it, which the caller must not modify. It is not known of a variant
-// that was not seen.
+// Scalers returns who sets the replicas of the target of key, as the last Fleet
+// saw it, which the caller must not modify. It is not known of a variant that was
+// not seen.
 func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	scalers := c.scalers.Load()
 	if scalers == nil {
@@ -127,6 +138,17 @@ func (c *Cluster) PodFailure(key scaling.VariantKey) scaling.Trouble {
 		return scaling.Trouble{}
 	}
 	return (*failures)[key]
+}
+
+// GracePeriod returns how long a pod of the target of key may take to end once it is
+// told to, as the last Fleet saw it: 0 where that is not known, as of kinds without
+// an informer.
+func (c *Cluster) GracePeriod(key scaling.VariantKey) time.Duration {
+	graces := c.graces.Load()
+	if graces == nil {
+		return 0
+	}
+	return (*graces)[key]
 }
 
 // ClassRefs returns the service classes that the model's variants name, in the

@@ -28,6 +28,7 @@
 //	Ready         min(Ready pods, Current)
 //	Pending       Current - Ready
 //	Unschedulable min(pods that no node takes, Pending)
+//	Podless       Current - pods, at least 0
 //
 // Every one of those pods is in the Fleet, the surplus of a rollout too: it
 // serves requests.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,21 +32,24 @@ const (
 // defaultPort is where vLLM serves its metrics unless it is told otherwise.
 const defaultPort = 8000
 
-// stripKeepingPage is strip, and keeps where a pod serves its metrics.
-func stripKeepingPage(object any) (any, error) {
-	p, ok := object.(*corev1.Pod)
-	if !ok {
-		return strip(object)
+// stripKeepingPages returns strip, which keeps where the selected pods serve their
+// metrics.
+func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
+	return func(object any) (any, error) {
+		p, ok := object.(*corev1.Pod)
+		if !ok || !of.Matches(labels.Set(p.Labels)) {
+			return strip(object)
+		}
+		page := pageOf(p)
+		if page == "" {
+			page = p.Annotations[annotationPage] // of a pod that was stripped before
+		}
+		stripped, err := strip(p)
+		if out, ok := stripped.(*corev1.Pod); ok && page != "" {
+			metav1.SetMetaDataAnnotation(&out.ObjectMeta, annotationPage, page)
+		}
+		return stripped, err
 	}
-	page := pageOf(p)
-	if page == "" {
-		page = p.Annotations[annotationPage] // of a pod that was stripped before
-	}
-	stripped, err := strip(p)
-	if out, ok := stripped.(*corev1.Pod); ok && page != "" {
-		out.Annotations = map[string]string{annotationPage: page}
-	}
-	return stripped, err
 }
 
 // pageOf returns the URL of a pod's metrics, "" while it has no address: what

@@ -52,21 +52,42 @@ func TestPageOfAPod(t *testing.T) {
 	}
 }
 
-func TestThePageOutlivesStripping(t *testing.T) {
-	var object any = livePod("a", func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" })
-	for range 2 { // an informer may strip an object twice
-		stripped, err := stripKeepingPage(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		object = stripped
+func TestThePageOutlivesStrippingWhereItIsNeeded(t *testing.T) {
+	const page = "http://10.0.0.1:8000/metrics"
+	pickers, err := labels.Parse("inferencepool")
+	if err != nil {
+		t.Fatal(err)
 	}
-	p, _ := living(object.(*corev1.Pod))
-	if want := "http://10.0.0.1:8000/metrics"; p.page != want {
-		t.Errorf("got %q, want %q", p.page, want)
-	}
-	if stripped, _ := strip(livePod("a", func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" })); stripped.(*corev1.Pod).Annotations != nil {
-		t.Error("a pod keeps its page where nobody needs it")
+	for _, tt := range []struct {
+		name   string
+		of     labels.Selector
+		labels map[string]string
+		want   string
+	}{
+		{"of every pod", labels.Everything(), nil, page},
+		{"of a picker", pickers, map[string]string{"inferencepool": "chat"}, page},
+		{"not of other pods than pickers", pickers, map[string]string{"app": "chat"}, ""},
+		{"of none", nil, map[string]string{"inferencepool": "chat"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var strip func(any) (any, error)
+			for object, by := range CacheOptions(Needs{Pages: tt.of}).ByObject {
+				if _, ok := object.(*corev1.Pod); ok {
+					strip = by.Transform
+				}
+			}
+			var object any = livePod("a", func(p *corev1.Pod) { p.Labels, p.Status.PodIP = tt.labels, "10.0.0.1" })
+			for range 2 { // an informer may strip an object twice
+				stripped, err := strip(object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				object = stripped
+			}
+			if p, _ := living(object.(*corev1.Pod)); p.page != tt.want {
+				t.Errorf("got %q, want %q", p.page, tt.want)
+			}
+		})
 	}
 }
 

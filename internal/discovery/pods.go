@@ -75,6 +75,7 @@ func count(current int, pods []pod) (scaling.ReplicaCounts, time.Duration) {
 	r.Ready = min(ready, current)
 	r.Pending = current - r.Ready
 	r.Unschedulable = min(unschedulable, r.Pending)
+	r.Podless = min(max(0, current-len(pods)), r.Pending)
 	return r, median(starts)
 }
 

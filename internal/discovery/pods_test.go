@@ -85,9 +85,9 @@ func TestCountKeepsCurrentEqualToReadyPlusPending(t *testing.T) {
 		startUp time.Duration
 	}{
 		"nothing runs":           {0, nil, scaling.ReplicaCounts{}, 0},
-		"pods not yet created":   {2, nil, scaling.ReplicaCounts{Current: 2, Pending: 2}, 0},
+		"pods not yet created":   {2, nil, scaling.ReplicaCounts{Current: 2, Pending: 2, Podless: 2}, 0},
 		"all ready":              {2, []pod{ready(60), ready(80)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(80)}, 60 * time.Second},
-		"some ready":             {3, []pod{ready(60), waiting}, scaling.ReplicaCounts{Current: 3, Ready: 1, Pending: 2, NewestReady: at(60)}, 60 * time.Second},
+		"some ready":             {3, []pod{ready(60), waiting}, scaling.ReplicaCounts{Current: 3, Ready: 1, Pending: 2, Podless: 1, NewestReady: at(60)}, 60 * time.Second},
 		"no node takes one":      {2, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 2, Ready: 1, Pending: 1, Unschedulable: 1, NewestReady: at(60)}, 60 * time.Second},
 		"surge, all ready":       {1, []pod{ready(60), ready(90)}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(90)}, 60 * time.Second},
 		"surge without a node":   {1, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(60)}, 60 * time.Second},
@@ -105,7 +105,7 @@ func TestCountKeepsCurrentEqualToReadyPlusPending(t *testing.T) {
 			if startUp != tt.startUp {
 				t.Errorf("start-up: got %v, want %v", startUp, tt.startUp)
 			}
-			if got.Current != got.Ready+got.Pending || got.Unschedulable > got.Pending {
+			if got.Current != got.Ready+got.Pending || got.Unschedulable+got.Podless > got.Pending {
 				t.Errorf("%+v does not add up", got)
 			}
 		})

@@ -9,9 +9,11 @@ import (
 // Actuation is who carries out a decision, and whether they do. The zero value is
 // that nothing is known.
 type Actuation struct {
-	Known   bool     `json:"known"`           // whether Scalers are all that there are
-	Fault   string   `json:"fault,omitempty"` // why that is not known
-	Scalers []Scaler `json:"scalers,omitempty"`
+	// Own is what the manager itself does, "" where nobody asked it to.
+	Own     scaling.Actuation `json:"own,omitempty"`
+	Known   bool              `json:"known"`           // whether Scalers are all that there are
+	Fault   string            `json:"fault,omitempty"` // why that is not known
+	Scalers []Scaler          `json:"scalers,omitempty"`
 	// Reason and Message are those of the condition ScalerFollowing, "" while the
 	// object has none.
 	Reason  string `json:"reason,omitempty"`
@@ -34,6 +36,9 @@ type Scaler struct {
 // target, without the condition.
 func ActuationBy(all scaling.Scalers) Actuation {
 	out := Actuation{Known: all.Known, Fault: all.Fault}
+	if mode := all.InForce(); mode != scaling.ActuationMetrics {
+		out.Own = mode
+	}
 	for _, s := range all.List {
 		out.Scalers = append(out.Scalers, Scaler{
 			Kind: s.Kind, Name: s.Name, Min: s.Bounds.Min, Max: s.Bounds.Max, Asks: s.Asks, Trouble: trouble(s),
@@ -57,11 +62,25 @@ func trouble(s scaling.Scaler) string {
 
 // scalers says who carries out the decision, a line for each.
 func scalers(a Actuation) []string {
+	switch a.Own {
+	case scaling.ActuationScale:
+		return append([]string{"the manager, by the scale subresource"}, others(a)...)
+	case scaling.ActuationZero:
+		return append([]string{"the manager, from and to zero where no other does, by the scale subresource"}, others(a)...)
+	default:
+		return others(a)
+	}
+}
+
+// others says who but the manager sets the replicas.
+func others(a Actuation) []string {
 	switch {
 	case !a.Known && a.Fault != "":
 		return []string{"not known: " + a.Fault}
 	case !a.Known:
 		return []string{"not known"}
+	case len(a.Scalers) == 0 && a.Own == scaling.ActuationScale:
+		return nil
 	case len(a.Scalers) == 0:
 		return []string{"none: no HorizontalPodAutoscaler and no ScaledObject scales the target"}
 	}

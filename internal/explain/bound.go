@@ -17,10 +17,10 @@ func limits() []scaling.Reason {
 }
 
 // Bound returns the step that binds a decision, the one nearest to it, and false
-// where none does.
+// where none does. A share binds whom it gives less than was wanted.
 func Bound(d scaling.Decision) (scaling.Step, bool) {
 	for _, s := range slices.Backward(d.Steps) {
-		if slices.Contains(limits(), s.Reason) {
+		if slices.Contains(limits(), s.Reason) || s.Reason == scaling.ReasonShared && s.To < s.From {
 			return s, true
 		}
 	}

@@ -11,9 +11,13 @@ import (
 const noteAtMost = 1000
 
 // Scaled tells of a decision for another number of replicas than the from that
-// stood before.
+// stood before, and of the objective that bounds what one replica serves.
 func Scaled(e Explanation, from int) string {
-	return note(e, fmt.Sprintf("from %d to %d replicas", from, e.Decision.Target()), e.Decision.Cause())
+	what := fmt.Sprintf("from %d to %d replicas", from, e.Decision.Target())
+	if by := binding(e); by != "" {
+		what += " (of each, " + by + ")"
+	}
+	return note(e, what, e.Decision.Cause())
 }
 
 // Held tells that a decision stands without an analysis.

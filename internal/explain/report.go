@@ -41,6 +41,9 @@ func Report(e Explanation, now time.Time) string {
 	for _, s := range blocks(e) {
 		line("blocked", "%s", s)
 	}
+	if s := idle(e.Past.Activity); s != "" {
+		line("idle", "%s", s)
+	}
 	for _, s := range scalers(e.Actuation) {
 		line("scaler", "%s", s)
 	}
@@ -82,7 +85,8 @@ func blocks(e Explanation) []string {
 	for _, d := range e.Model {
 		cause := d.Cause()
 		if bound, ok := Bound(d); ok {
-			cause = bound
+			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, bound.Reason, bound.Detail))
+			continue
 		}
 		switch cause.Reason {
 		case scaling.ReasonInTransition:
@@ -90,10 +94,9 @@ func blocks(e Explanation) []string {
 			if line := fmt.Sprintf("%s, %s", cause.Reason, cause.Detail); !slices.Contains(out, line) {
 				out = append(out, line)
 			}
-		case scaling.ReasonNoCandidate, scaling.ReasonAtFloor, scaling.ReasonNoData,
+		case scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
-			scaling.ReasonAboveMax, scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused,
-			scaling.ReasonInventoryUnknown, scaling.ReasonNoStock, scaling.ReasonOverQuota, scaling.ReasonReturned:
+			scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused:
 			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity, scaling.ReasonDemand, scaling.ReasonCheaperMix, scaling.ReasonShared:
 			changes = true

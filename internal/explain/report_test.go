@@ -92,12 +92,19 @@ func TestReport(t *testing.T) {
 	sized.Decision = decided(cheap, 2, 3, scaling.ReasonDemand, "12.3 requests/s are to be served").
 		Then(scaling.StageCapacity, 2, scaling.ReasonNoStock, "no node has the accelerators of one more replica")
 	sized.Model = []scaling.Decision{sized.Decision}
+	shared := sized
+	shared.Decision = decided(cheap, 2, 3, scaling.ReasonDemand, "12.3 requests/s are to be served").
+		Then(scaling.StageOptimize, 2, scaling.ReasonShared, "L40S accelerators do not suffice for all who want them: 2 of 3 replicas are the share")
+	shared.Model = []scaling.Decision{
+		decided(dear, 1, 1, scaling.ReasonOtherVariant, "").Then(scaling.StageOptimize, 2, scaling.ReasonShared, "2 replicas of this one are the share"),
+		shared.Decision,
+	}
 	unsized := waits
 	unsized.Sizing = scaling.Analysis{Analyzer: "queueing", Reason: scaling.ReasonProfileMissing, Detail: "no profile to size with: llama-8b-l40s has none"}
 	tests := []struct {
 		name string
 		e    Explanation
-	}{{"sized", sized}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
+	}{{"sized", sized}, {"shared", shared}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join("testdata", tt.name+".txt")

@@ -11,7 +11,8 @@ import (
 // Nobody says that no object scales the target on the decision.
 func Nobody(target scaling.TargetRef) string {
 	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s. "+
-		"Create one that reads wva_desired_replicas of this variant", target.Kind, target.Name)
+		"Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to \"scale\"",
+		target.Kind, target.Name)
 }
 
 // Rivals says that several objects scale one target, which stops them all.
@@ -39,11 +40,16 @@ func NotReading(s scaling.Scaler) string {
 // AtZero says that a scaler stands still because the target has no replicas.
 func AtZero(s scaling.Scaler) string {
 	return scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). " +
-		"Start the first replica"
+		"Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to \"zero\""
 }
 
-// BeyondBounds says that the decision is beyond the bounds of a scaler.
-func BeyondBounds(s scaling.Scaler) string {
+// BeyondBounds says that a decision is beyond the bounds of a scaler. What keeps an
+// HPA from zero is mostly not meant to be changed.
+func BeyondBounds(s scaling.Scaler, desired int) string {
+	if desired == 0 && s.Kind == scaling.KindHPA {
+		return fmt.Sprintf(`%s keeps the target from zero: its minReplicas is %d. Set the annotation wva.llmd.ai/actuation of this object to "zero"`,
+			scaler(s), s.Bounds.Min)
+	}
 	least, most := "minReplicas", "maxReplicas"
 	if s.Kind == scaling.KindScaledObject {
 		least, most = "minReplicaCount", "maxReplicaCount"

@@ -21,7 +21,7 @@ func TestScalerMessages(t *testing.T) {
 		"nobody": {
 			Nobody(scaling.TargetRef{Kind: "Deployment", Name: "d"}),
 			"No HorizontalPodAutoscaler and no ScaledObject scales Deployment d. " +
-				"Create one that reads wva_desired_replicas of this variant",
+				`Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to "scale"`,
 		},
 		"rivals":   {Rivals([]scaling.Scaler{h, k}), "HorizontalPodAutoscaler h and ScaledObject k scale the same target, and none acts on its metric while the others exist. Keep one of them"},
 		"misreads": {NotReading(with(func(s *scaling.Scaler) { s.Misread = "why" })), "HorizontalPodAutoscaler h does not read the decision: why"},
@@ -33,8 +33,9 @@ func TestScalerMessages(t *testing.T) {
 			NotReading(with(func(s *scaling.Scaler) { s.Misread, s.Inactive.Reason = "why", "AmbiguousSelector" })),
 			"HorizontalPodAutoscaler h does not read the decision: why. It says: AmbiguousSelector",
 		},
-		"limited":          {BeyondBounds(h), "HorizontalPodAutoscaler h keeps the target between minReplicas 1 and maxReplicas 3, and the decision is beyond. Change them, or the bounds of this object"},
-		"limited by KEDA":  {BeyondBounds(k), "ScaledObject k keeps the target between minReplicaCount 0 and maxReplicaCount 100, and the decision is beyond. Change them, or the bounds of this object"},
+		"limited":          {BeyondBounds(h, 9), "HorizontalPodAutoscaler h keeps the target between minReplicas 1 and maxReplicas 3, and the decision is beyond. Change them, or the bounds of this object"},
+		"limited by KEDA":  {BeyondBounds(k, 200), "ScaledObject k keeps the target between minReplicaCount 0 and maxReplicaCount 100, and the decision is beyond. Change them, or the bounds of this object"},
+		"kept from zero":   {BeyondBounds(h, 0), `HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. Set the annotation wva.llmd.ai/actuation of this object to "zero"`},
 		"disabled":         {Disabled(h, "scaleDown"), "HorizontalPodAutoscaler h never goes there: spec.behavior.scaleDown.selectPolicy is Disabled"},
 		"tolerated":        {Tolerated(h, "scaleUp", scaling.ScalerRules{Tolerance: 0.1}), `HorizontalPodAutoscaler h takes the decision for no difference to what runs: its tolerance is the cluster's, 10 % unless changed. Set spec.behavior.scaleUp.tolerance to "0"`},
 		"tolerated by one": {Tolerated(h, "scaleUp", scaling.ScalerRules{Tolerance: 0.055, Explicit: true}), `HorizontalPodAutoscaler h takes the decision for no difference to what runs: spec.behavior.scaleUp.tolerance is 5.5 %. Set it to "0"`},

@@ -42,6 +42,20 @@ func Contradicted(e Explanation) (stable, moving string) {
 		". When it was first seen, " + strings.Join(numbers, ", ")
 }
 
+// binding says which objective bounds what a replica of the variant serves, where
+// the decision was made by it, else "". It has no number that moves with the load.
+func binding(e Explanation) string {
+	if e.Decision.Fallback || e.Analysis.Analyzer == "" || e.Analysis.Analyzer != e.Sizing.Analyzer {
+		return ""
+	}
+	for _, c := range e.Sizing.Variants {
+		if c.Variant == e.Variant.Key && c.PerReplica > 0 {
+			return c.Source
+		}
+	}
+	return ""
+}
+
 // sizing says what a replica of the variant serves within the objectives and which
 // of them binds it, what that makes of the load, and what is out of reach.
 func sizing(e Explanation) []string {

@@ -104,13 +104,18 @@ func PrometheusError(e Explanation) string {
 	return "Failed to query Prometheus: " + string(fault)
 }
 
-// Optimized says what an analysis led to.
+// Optimized says what an analysis led to, and which objective bounds it.
 func Optimized(e Explanation) string {
 	message := fmt.Sprintf("Optimization completed: %d replicas", e.Decision.Target())
 	if e.Variant.Accelerator == "" {
-		return message + " (accelerator unknown: set spec.accelerator)"
+		message += " (accelerator unknown: set spec.accelerator)"
+	} else {
+		message += " on " + e.Variant.Accelerator
 	}
-	return message + " on " + e.Variant.Accelerator
+	if by := binding(e); by != "" {
+		message += "; of a replica, " + by
+	}
+	return message
 }
 
 // FellBack says what holds without an analysis, and since when.

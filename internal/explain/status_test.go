@@ -27,6 +27,17 @@ func decided(to int, reason scaling.Reason, detail string) func(*Explanation) {
 	}
 }
 
+// sized adds what a queueing analysis says of the variant, while analyzer decided.
+func sized(analyzer string) func(*Explanation) {
+	return func(e *Explanation) {
+		e.Analysis = scaling.Analysis{Analyzer: analyzer}
+		e.Sizing = scaling.Analysis{Analyzer: "queueing", Variants: []scaling.Capacity{
+			{Variant: scaling.VariantKey{Namespace: "n", Name: "other"}, PerReplica: 9, Source: "TTFT of 500 ms at percentile 0.9 limits the rate"},
+			{Variant: e.Variant.Key, PerReplica: 4, Source: "ITL of 24 ms at the mean limits the rate"},
+		}}
+	}
+}
+
 func TestMessages(t *testing.T) {
 	const checks = "No vLLM metrics found for model 'm' in namespace 'n'. Check: (1) ServiceMonitor exists in monitoring namespace, " +
 		"(2) ServiceMonitor selector matches vLLM service labels, (3) vLLM pods are running and exposing /metrics endpoint, " +
@@ -74,6 +85,8 @@ func TestMessages(t *testing.T) {
 		"fault over IPv6":         {PrometheusError(variant(fault("write tcp6 [::1]:41234->[::1]:9090: broken pipe"))), "Failed to query Prometheus: write tcp [::1]:9090: broken pipe"},
 		"long fault":              {PrometheusError(variant(fault(strings.Repeat("ä", 400)))), "Failed to query Prometheus: " + strings.Repeat("ä", 300) + "…"},
 		"optimized":               {Optimized(variant(decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas on A100"},
+		"optimized to objectives": {Optimized(variant(decided(3, scaling.ReasonDemand, ""), sized("queueing"))), "Optimization completed: 3 replicas on A100; of a replica, ITL of 24 ms at the mean limits the rate"},
+		"sized in vain":           {Optimized(variant(decided(3, scaling.ReasonSaturated, ""), sized("saturation"))), "Optimization completed: 3 replicas on A100"},
 		"accelerator unknown":     {Optimized(variant(noType, decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas (accelerator unknown: set spec.accelerator)"},
 		"fallback":                {FellBack(variant(analyzed, decided(3, scaling.ReasonNoData, ""))), "No analysis since 2026-01-01T12:00:00Z: the larger of the last decision and what runs holds, within the bounds"},
 		"fallback from the start": {FellBack(variant(decided(3, scaling.ReasonNoData, ""))), "No analysis so far: the larger of the last decision and what runs holds, within the bounds"},
@@ -126,6 +139,7 @@ func TestEventTexts(t *testing.T) {
 	})
 	tests := map[string]struct{ got, want string }{
 		"scaled":                              {Scaled(short, 2), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled to an objective":              {Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2), "from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7"},
 		"limited":                             {LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}), "limited to 3 replicas: NoCandidate (all at max); cycle 7"},
 		"held":                                {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
 		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},

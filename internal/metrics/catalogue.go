@@ -33,6 +33,7 @@ const (
 	CollectorCacheHits     = "wva_collector_cache_hits_total"
 	CollectorCacheMisses   = "wva_collector_cache_misses_total"
 	BackgroundFetches      = "wva_collector_background_fetches_total"
+	ScaleUpdates           = "wva_scale_updates_total"
 	Errors                 = "wva_errors_total"
 )
 
@@ -212,6 +213,12 @@ func healthInstruments() []Instrument {
 			BackgroundFetches, Counter, "",
 			[]string{LabelOutcome},
 			"Passes of background fetching, which keeps the cache warm between cycles, by outcome (success or failure).",
+		},
+		{
+			ScaleUpdates, Counter, "",
+			[]string{LabelOutcome},
+			"Attempts to set the replicas of a target by its scale subresource, which wva.llmd.ai/actuation asks for, by " +
+				"outcome (success, failure, conflict or forbidden).",
 		},
 		{Errors, Counter, "", []string{LabelComponent}, "Errors, by the component that met them."},
 	}

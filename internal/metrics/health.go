@@ -13,6 +13,10 @@ type Outcome string
 const (
 	Success Outcome = "success"
 	Failure Outcome = "failure"
+	// Conflict and Forbidden are failures to set replicas: somebody else changed the
+	// target each time, or the manager may not.
+	Conflict  Outcome = "conflict"
+	Forbidden Outcome = "forbidden"
 )
 
 // OutcomeOf returns Failure for an error and Success for none.
@@ -32,6 +36,7 @@ type health struct {
 	cacheHits     prometheus.Counter
 	cacheMisses   prometheus.Counter
 	background    *prometheus.CounterVec
+	scaleUpdates  *prometheus.CounterVec
 	errors        *prometheus.CounterVec
 }
 
@@ -57,6 +62,7 @@ func newHealth() health {
 		cacheHits:     counter(CollectorCacheHits).WithLabelValues(),
 		cacheMisses:   counter(CollectorCacheMisses).WithLabelValues(),
 		background:    counter(BackgroundFetches),
+		scaleUpdates:  counter(ScaleUpdates),
 		errors:        counter(Errors),
 	}
 	// The outcomes are known beforehand, so their series begin at 0 and the
@@ -65,13 +71,16 @@ func newHealth() health {
 		h.cycles.WithLabelValues(string(outcome))
 		h.background.WithLabelValues(string(outcome))
 	}
+	for _, outcome := range []Outcome{Success, Failure, Conflict, Forbidden} {
+		h.scaleUpdates.WithLabelValues(string(outcome))
+	}
 	return h
 }
 
 // collectors returns everything that must be registered.
 func (h *health) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.cacheHits, h.cacheMisses, h.background, h.errors,
+		h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.cacheHits, h.cacheMisses, h.background, h.scaleUpdates, h.errors,
 	}
 }
 
@@ -98,6 +107,11 @@ func (h *health) ObserveCache(hits, misses int) {
 // CountBackgroundFetch counts a pass of background fetching.
 func (h *health) CountBackgroundFetch(outcome Outcome) {
 	h.background.WithLabelValues(Label(string(outcome))).Inc()
+}
+
+// CountScaleUpdate counts an attempt to set the replicas of a target.
+func (h *health) CountScaleUpdate(outcome Outcome) {
+	h.scaleUpdates.WithLabelValues(Label(string(outcome))).Inc()
 }
 
 // CountError counts an error of a component, which is a package name like

@@ -15,9 +15,10 @@ const Name = "queueing"
 // window over which rates are measured, so that it is gone when they show it.
 const clearWithin = time.Minute
 
-// Analyze says how much of the load the replicas of snap serve within objective.
-// The Signal is Unknown, with the reason, where that cannot be said.
-func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options) scaling.Analysis {
+// Analyze says how much of the load the replicas of snap serve within objective: of
+// that of now or, where it is more, of the one that past lets expect. The Signal is
+// Unknown, with the reason, where that cannot be said.
+func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options, past Memory) scaling.Analysis {
 	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitRequestRate, Reason: scaling.ReasonNoData}
 	if !objective.Set() {
 		a.Reason, a.Detail = scaling.ReasonServiceClassMissing, "no service class names a TTFT or an ITL for the model"
@@ -28,8 +29,9 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 		a.Detail = why
 		return a
 	}
+	load.forecast = Look(snap, past)
 	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
-	variants = inMemory(variants, snap)
+	variants = inMemory(variants, snap, past.Traffic.Footprint)
 	sized, fault := sizeAll(correct(variants, snap, load), load, objective, options)
 	if fault.reason != "" {
 		a.Reason, a.Detail, a.Infeasible = fault.reason, fault.detail, fault.infeasible
@@ -56,11 +58,12 @@ func add(a *scaling.Analysis, sized []sizing, load load) {
 			a.Infeasible = append(a.Infeasible, *s.infeasible)
 		}
 	}
-	a.Demand = load.rate + min(load.backlog/clearWithin.Seconds(), most)
+	present := load.rate + min(load.backlog/clearWithin.Seconds(), most)
+	a.Demand = max(present, load.forecast.Rate)
 	for _, s := range sized {
 		c := scaling.Capacity{Variant: s.variant.Key, PerReplica: s.rate, Source: s.source}
 		if ready, _ := s.replicas(); ready > 0 && s.rate > 0 {
-			c.Utilization = a.Demand / a.Supply
+			c.Utilization = present / a.Supply
 		}
 		a.Variants = append(a.Variants, c)
 	}
@@ -68,8 +71,8 @@ func add(a *scaling.Analysis, sized []sizing, load load) {
 
 // direction weighs the demand against what there is and what was ordered.
 func direction(a scaling.Analysis, load load) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%.3g requests/s are to be served (%.3g arrive, %.0f wait), the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
-		a.Demand, load.rate, load.backlog, a.Supply, a.Anticipated)
+	standing := fmt.Sprintf("%s, the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
+		load.asked(a.Demand), a.Supply, a.Anticipated)
 	switch {
 	case a.Demand > a.Anticipated:
 		return scaling.Grow, scaling.ReasonDemand, standing

@@ -58,7 +58,7 @@ func TestReplicaIsSizedAsTheQueueingModelSaysItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := Analyze(snapshot(5, variant("v", a100, 1)), objective, o)
+		a := Analyze(snapshot(5, variant("v", a100, 1)), objective, o, Memory{})
 		if got := a.Variants[0].PerReplica; got != want.Rate {
 			t.Errorf("%+v: %g requests/s, want %g", o, got, want.Rate)
 		}
@@ -84,7 +84,7 @@ func TestDemandIsThatOfTheModel(t *testing.T) {
 	} {
 		s := snapshot(12, variant("v", a100, 2), variant("w", a100, 0))
 		tc.change(&s)
-		a := Analyze(s, objective, Default())
+		a := Analyze(s, objective, Default(), Memory{})
 		want := 12 + tc.backlog
 		if tc.backlog < 0 {
 			want = 12 + a.Variants[0].PerReplica
@@ -131,19 +131,19 @@ func TestSignals(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&tc.snapshot)
 		}
-		a := Analyze(tc.snapshot, objective, Default())
+		a := Analyze(tc.snapshot, objective, Default(), Memory{})
 		if a.Signal != tc.want || a.Reason != tc.reason || !strings.Contains(a.Detail, tc.says) {
 			t.Errorf("%s: got %s, %s, %q, want %s, %s, %q", tc.name, a.Signal, a.Reason, a.Detail, tc.want, tc.reason, tc.says)
 		}
 	}
-	if a := Analyze(snapshot(3, variant("v", a100, 2)), scaling.Objective{}, Default()); a.Signal != scaling.Unknown || a.Reason != scaling.ReasonServiceClassMissing {
+	if a := Analyze(snapshot(3, variant("v", a100, 2)), scaling.Objective{}, Default(), Memory{}); a.Signal != scaling.Unknown || a.Reason != scaling.ReasonServiceClassMissing {
 		t.Errorf("without an objective: %s, %s", a.Signal, a.Reason)
 	}
 }
 
 func TestInfeasibleVariantsAreNamedAndCarryNothing(t *testing.T) {
 	slow := scaling.Profile{Source: "variantProfile", Alpha: 50, Gamma: 5, MaxBatchSize: 8}
-	a := Analyze(snapshot(3, variant("v", slow, 1), variant("w", a100, 0)), objective, Default())
+	a := Analyze(snapshot(3, variant("v", slow, 1), variant("w", a100, 0)), objective, Default(), Memory{})
 	want := []scaling.Infeasible{{Variant: scaling.VariantKey{Namespace: "ns", Name: "v"}, Target: "ITL", Wanted: 40, Best: 50}}
 	if diff := cmp.Diff(want, a.Infeasible); diff != "" {
 		t.Errorf("infeasible (-want +got):\n%s", diff)
@@ -157,7 +157,7 @@ func TestPrefixHitsNeedNoPrefill(t *testing.T) {
 	long := func(hits float64) float64 {
 		s := snapshot(1, variant("v", a100, 1))
 		s.Load.InputTokens, s.Load.PrefixHits = fresh(4000), fresh(hits)
-		return Analyze(s, objective, Default()).Variants[0].PerReplica
+		return Analyze(s, objective, Default(), Memory{}).Variants[0].PerReplica
 	}
 	if none, half, all := long(0), long(0.5), long(1); !(none < half && half < all) {
 		t.Errorf("%g, %g and %g requests/s without, with half and with all hits: want ever more", none, half, all)
@@ -182,7 +182,7 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 		{"old measurements", 2, 2, func(s *scaling.Snapshot) { s.Load.ITL.State, s.Load.TTFT.State = scaling.Aging, scaling.Aging }, nil, scaling.Shrink},
 	} {
 		s := snapshot(4, variant("v", a100, 2))
-		predicted := Analyze(s, objective, Default()).Predicted
+		predicted := Analyze(s, objective, Default(), Memory{}).Predicted
 		if predicted.ITL <= a100.Alpha || predicted.TTFT <= a100.Gamma {
 			t.Fatalf("predicted %+v", predicted)
 		}
@@ -190,7 +190,7 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&s)
 		}
-		a := Analyze(s, objective, Default())
+		a := Analyze(s, objective, Default(), Memory{})
 		var got []string
 		for _, c := range a.Contradictions {
 			got = append(got, c.Quantity)
@@ -231,7 +231,7 @@ func checkAnalysis(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 23))
 	s, o, options := randomSnapshot(r)
-	a := Analyze(s, o, options)
+	a := Analyze(s, o, options, Memory{})
 	encoded, err := json.Marshal(a) // refuses what is not finite
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func checkAnalysis(t *testing.T, seed uint64) {
 	}
 	r.Shuffle(len(s.Variants), func(i, j int) { s.Variants[i], s.Variants[j] = s.Variants[j], s.Variants[i] })
 	r.Shuffle(len(s.Replicas), func(i, j int) { s.Replicas[i], s.Replicas[j] = s.Replicas[j], s.Replicas[i] })
-	again, err := json.Marshal(Analyze(s, o, options))
+	again, err := json.Marshal(Analyze(s, o, options, Memory{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,6 +278,6 @@ func FuzzAnalyze(f *testing.F) {
 func BenchmarkAnalyze(b *testing.B) {
 	s := snapshot(12, variant("v", scaling.Profile{Source: "x", Alpha: 20, Beta: 0.4, Gamma: 5, Delta: 0.01, MaxBatchSize: 256}, 3))
 	for b.Loop() {
-		Analyze(s, objective, Default())
+		Analyze(s, objective, Default(), Memory{})
 	}
 }

@@ -24,7 +24,10 @@ const doubted = 8
 // wait. A TTFT above what is
 // promised is no correction: waiting lengthens it, which the queueing model knows.
 // A twentieth of difference is noise, and taken off. A beta keeps half of its value at
-// least, a delta is 0 at least.
+// least, a delta is 0 at least. While requests wait a beta is doubled at most: a
+// replica with a full KV cache computes requests twice, so that their ITL tells of
+// that and not of the batch, and a capacity read off it would order a fleet that
+// nobody needs once the queue is gone.
 func correct(variants []scaling.Variant, snap scaling.Snapshot, load load) []scaling.Variant {
 	itl, ttft := snap.Load.ITL, snap.Load.TTFT
 	if itl.State != scaling.Fresh || load.rate <= 0 || load.output <= 1 || itl.Value <= 0 {
@@ -49,7 +52,11 @@ func correct(variants []scaling.Variant, snap scaling.Snapshot, load load) []sca
 	for i, v := range variants {
 		if v.Profile.Usable() && p.Alpha > 0 {
 			speed := v.Profile.Alpha / p.Alpha // a slower variant is slowed down by more
-			v.Profile.Beta = max(v.Profile.Beta/2, v.Profile.Beta+steeper*speed)
+			stated := v.Profile.Beta
+			v.Profile.Beta = max(stated/2, stated+steeper*speed)
+			if load.backlog > replicas {
+				v.Profile.Beta = min(v.Profile.Beta, 2*stated)
+			}
 			v.Profile.Delta = max(0, v.Profile.Delta+flatter*speed)
 		}
 		out[i] = v

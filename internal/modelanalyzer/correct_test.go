@@ -91,7 +91,7 @@ func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
 func TestSlowerTokensLeaveFewerRequestsToAReplica(t *testing.T) {
 	last := math.Inf(1)
 	for _, slope := range []float64{1, 1.5, 2, 3} {
-		per := Analyze(served(24, slope*a100.Beta, promised(24)), objective, Default()).Variants[0].PerReplica
+		per := Analyze(served(24, slope*a100.Beta, promised(24)), objective, Default(), Memory{}).Variants[0].PerReplica
 		if per > last || slope > 1 && per == last {
 			t.Errorf("%g times the slope: %g requests/s a replica after %g", slope, per, last)
 		}
@@ -105,8 +105,8 @@ func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
 		for i := range s.Replicas {
 			s.Replicas[i].KVCapacity = tokens
 		}
-		a := Analyze(s, objective, Default())
-		if w := a.Variants[1].PerReplica; w != Analyze(snapshot(4, variant("w", a100, 0)), objective, Default()).Variants[0].PerReplica {
+		a := Analyze(s, objective, Default(), Memory{})
+		if w := a.Variants[1].PerReplica; w != Analyze(snapshot(4, variant("w", a100, 0)), objective, Default(), Memory{}).Variants[0].PerReplica {
 			t.Errorf("a variant of which nothing is known serves %g", w)
 		}
 		return a.Variants[0].PerReplica
@@ -119,5 +119,45 @@ func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
 	half, few, less := per(fresh(16*320)), per(fresh(4*320)), per(fresh(1))
 	if !(less < few && few < half && half < free) || less <= 0 {
 		t.Errorf("caches for 1, 4, 16 and 64 requests: %g, %g, %g and %g", less, few, half, free)
+	}
+}
+
+// TestARequestHoldsWhatRequestsWereSeenToHold: 64 requests of 320 tokens in the mean
+// fit, and with answers so uneven that each holds twice as much, half of them do.
+func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
+	most := func(past scaling.Footprint) int {
+		s := snapshot(4, variant("v", a100, 1))
+		s.Replicas[0].KVCapacity = fresh(64 * 320)
+		return inMemory(s.Variants, s, past)[0].Profile.MaxBatchSize
+	}
+	for _, tt := range []struct {
+		name string
+		past scaling.Footprint
+		want int
+	}{
+		{"never seen", scaling.Footprint{}, 64},
+		{"as the mean", scaling.Footprint{Held: 320_000, Expected: 320_000}, 64},
+		{"twice as much, of a thousand requests", scaling.Footprint{Held: 640_000, Expected: 320_000}, 32},
+		{"twice as much, of eight requests", scaling.Footprint{Held: 2 * 8 * 320, Expected: 8 * 320}, 42}, // 64 / 1.5
+		{"a common prefix: half as much", scaling.Footprint{Held: 160_000, Expected: 320_000}, 64},        // the batch limits
+	} {
+		if got := most(tt.past); got != tt.want {
+			t.Errorf("%s: %d requests, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAFullCacheDoesNotPassForASlowBatch: while requests wait and are computed twice,
+// tokens come five times as slowly as the batch explains.
+func TestAFullCacheDoesNotPassForASlowBatch(t *testing.T) {
+	s := served(24, 5*a100.Beta, promised(24))
+	if got := corrected(t, s); got.Beta <= 3*a100.Beta {
+		t.Errorf("nothing waits: beta %.3f, want more than %.3f", got.Beta, 3*a100.Beta)
+	}
+	for i := range s.Replicas {
+		s.Replicas[i].QueueLengthNow = fresh(10)
+	}
+	if got := corrected(t, s); got.Beta != 2*a100.Beta {
+		t.Errorf("requests wait: beta %.3f, want %.3f", got.Beta, 2*a100.Beta)
 	}
 }

@@ -2,6 +2,7 @@ package modelanalyzer
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -13,7 +14,19 @@ type load struct {
 	// input and output are tokens per request, input without those found in the
 	// prefix cache, output at least 1. Both are 0 while there are no requests.
 	input, output float64
-	doubt         string // why the load is not known well enough to shrink, "" if it is
+	forecast      Forecast // of the rate
+	doubt         string   // why the load is not known well enough to shrink, "" if it is
+}
+
+// asked says in words what demand of the load, in requests/s, is to be served.
+func (l load) asked(demand float64) string {
+	now := fmt.Sprintf("%.3g arrive, %.0f wait", l.rate, l.backlog)
+	f := l.forecast
+	if f.Rate < demand || f.Rate == 0 {
+		return fmt.Sprintf("%.3g requests/s are to be served (%s)", demand, now)
+	}
+	return fmt.Sprintf("%.3g requests/s are expected in %s (%s now; %.2g more a minute have come for %s; a replica ordered now is Ready in %s)",
+		f.Rate, f.In.Round(time.Second), now, f.Growth, f.Over.Round(time.Second), f.Lead.Round(time.Second))
 }
 
 // none reports whether there is nothing to do.

@@ -2,16 +2,32 @@ package modelanalyzer
 
 import (
 	"math"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
+// Memory is what is remembered of a model, brought up to the Snapshot that is
+// analyzed. The zero value remembers nothing.
+type Memory struct {
+	Traffic  scaling.Traffic
+	Interval time.Duration // until the next cycle; 0 where that is not known
+}
+
+// Remember returns what is to be remembered after snap. A Snapshot that is not newer
+// than what is remembered changes nothing.
+func Remember(past scaling.Traffic, snap scaling.Snapshot, interval time.Duration) Memory {
+	return Memory{Interval: interval, Traffic: scaling.Traffic{
+		Arrivals:  past.Arrivals.Then(snap, interval),
+		Footprint: past.Footprint.Then(snap),
+	}}
+}
+
 // inMemory returns the variants with no larger batch than the KV cache of a replica
-// holds, input + output/2 tokens for each request in the mean: what is beyond that
-// waits, or is computed twice. A variant of which no replica says how large its
-// cache is keeps its batch.
-func inMemory(variants []scaling.Variant, snap scaling.Snapshot) []scaling.Variant {
-	each := snap.Load.InputTokens.Or(0) + snap.Load.OutputTokens.Or(0)/2
+// holds: what is beyond that waits, or is computed twice. A variant of which no
+// replica says how large its cache is keeps its batch.
+func inMemory(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Footprint) []scaling.Variant {
+	each := held(snap.Load, past)
 	if !(each > 0) {
 		return variants
 	}
@@ -31,4 +47,23 @@ func inMemory(variants []scaling.Variant, snap scaling.Snapshot) []scaling.Varia
 		out[i] = v
 	}
 	return out
+}
+
+// held returns how many tokens a request in a batch holds in the mean, 0 where that
+// is not known. With lengths that are all alike it is input + output/2. What is in
+// a batch at any moment is longer than what arrives, since long answers stay longer
+// (the inspection paradox): with a coefficient of variation c of the outputs,
+//
+//	held = input + output/2 (1 + c^2)
+//
+// and prompts with a common prefix hold less. Neither is known, and what replicas
+// hold is: their Footprint corrects the mean, and counts as much as no correction
+// once as many requests were seen running as in doubted, and more with more.
+func held(load scaling.Load, past scaling.Footprint) float64 {
+	each := load.MeanTokens()
+	if !(past.Held > 0 && past.Expected > 0) {
+		return each
+	}
+	none := doubted * each
+	return each * (past.Held + none) / (past.Expected + none)
 }

@@ -263,9 +263,9 @@ func TestDecide(t *testing.T) {
 			[]string{"asleep: 0 OrderCancelled", "dear: 2 OtherVariant"},
 		},
 		{
-			"a model that was decided to nothing by its last variant starts again",
+			"a model that was decided to nothing stays there, by this package",
 			input(scaling.Unknown, 0, settledAt("only", 10, 0)),
-			[]string{"only: 1 FirstReplica"},
+			[]string{"only: 0 NoData"},
 		},
 		{
 			"without data the larger of the last decision and what runs holds",

@@ -8,10 +8,12 @@ import (
 )
 
 // holdWithoutData keeps the larger of the last decision and what runs. Where
-// nothing runs and nothing is to run, one replica of the cheapest variant starts:
-// without it there would never be anything to measure.
+// nothing runs and nothing was ever decided, one replica of the cheapest variant
+// starts: without it there would never be anything to measure. A model that was
+// decided to be at zero stays there; what brings it back is no matter of this
+// package.
 func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision {
-	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 })
+	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 || s.decided })
 	first := -1
 	if able := keep(variants, func(s standing) bool { return s.phase != unreadable && s.phase != frozen }); nothing && len(able) > 0 {
 		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(able).Key })

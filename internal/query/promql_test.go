@@ -22,9 +22,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // as described is tested in test/promql.
 func TestCatalogue(t *testing.T) {
 	var got bytes.Buffer
-	fmt.Fprintln(&got, "# Question, then what each of its quantities is and how it is asked for of each engine, over a window of 2m.")
-	window := 2 * time.Minute
-	of := renderer{window: window}
+	fmt.Fprintln(&got, "# Question, then what each of its quantities is and how it is asked for of each engine, over a window of 2m and a span of 10m.")
+	window, span := 2*time.Minute, 10*time.Minute
+	of := renderer{window: window, span: span}
 	for _, ask := range Questions() {
 		fmt.Fprintf(&got, "\n## %s\n", ask)
 		for _, q := range ask.Quantities() {
@@ -154,11 +154,11 @@ func TestNamespacesRestrictEverySelector(t *testing.T) {
 	}
 }
 
-func TestModelsRestrictTheQuestionOfObjectivesAlone(t *testing.T) {
+func TestModelsRestrictOnlyWhatIsAskedOfSome(t *testing.T) {
 	for _, ask := range Questions() {
 		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()
 		for _, selector := range metric.FindAllStringSubmatch(whole, -1) {
-			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective; got != want {
+			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective || ask == AskRecent; got != want {
 				t.Errorf("%s: %s restricted to models: %v, want %v", ask, selector[0], got, want)
 			}
 		}

@@ -32,9 +32,12 @@ const (
 	// AskObjective is asked for the models that have a latency objective: what
 	// only a prediction of latencies needs.
 	AskObjective
+	// AskRecent looks back over Request.Span, as long as no other question does. It
+	// is asked of models that seem idle, and only until that is known for long
+	// enough: once for each span.
+	AskRecent
 
-	// QuestionCount is the number of questions, and so the most queries that one
-	// collection sends.
+	// QuestionCount is the number of questions.
 	QuestionCount = iota
 )
 
@@ -62,6 +65,7 @@ func topics() [QuestionCount]topic {
 		AskMeans:            {"means", InputTokens, ITL},
 		AskGateway:          {"gateway", GatewaySeen, GatewayArrivals},
 		AskObjective:        {"objective", PrefixHits, ITLBuckets},
+		AskRecent:           {"recent", QuietSince, QuietSince},
 	}
 }
 
@@ -106,9 +110,12 @@ type Request struct {
 	Window time.Duration
 	// Namespaces restricts the answer. Empty means all.
 	Namespaces []string
-	// Models restricts the answer to AskObjective to these model names. It is
-	// ignored elsewhere. Any text is a name: a store is given it as a value.
+	// Models restricts the answers to AskObjective and AskRecent to these model
+	// names. It is ignored elsewhere. Any text is a name: a store is given it as a
+	// value.
 	Models []string
+	// Span is how far back AskRecent looks, > 0. It is ignored elsewhere.
+	Span time.Duration
 	// Pods restricts the answers to AskScrapeIntervals and AskStuck to pods of
 	// these names, as rows have them. Empty means all. It is ignored elsewhere.
 	Pods []string

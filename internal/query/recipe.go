@@ -14,6 +14,7 @@ const (
 	Info                // the labels of By are the value, the sample is always 1 (see RowOf)
 	Moving              // 1 where a series changed its value within the QuietSpan
 	Idle                // Last, of a pod that holds requests and does not move: Holds and Still
+	Quiet               // since when nothing of Holds was above 0, and nothing of Still moved
 )
 
 // Series are the series of one metric on an engine's pages.
@@ -46,7 +47,7 @@ type Recipe struct {
 	Worst bool
 	Scale float64 // to the unit of the quantity; 0 means 1
 
-	// Holds and Still are the conditions of Idle. A pod has a row if of Holds one
+	// Holds and Still are the conditions of Quiet, and of Idle. There a pod has a row if of Holds one
 	// is above 0 at the last scrape and one was a QuietSpan before (so that a
 	// young pod, and one that just got its first request, has none), and if no
 	// series of Still changed its value within the QuietSpan. A series of Still

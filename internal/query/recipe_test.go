@@ -36,8 +36,8 @@ func TestRecipesAreWellFormed(t *testing.T) {
 			for _, s := range slices.Concat(r.Of, r.Holds, r.Still) {
 				wellFormed(t, e, q, s)
 			}
-			if len(r.Of) == 0 {
-				t.Errorf("%s of %s is made of nothing", q, e)
+			if got, want := len(r.Of) > 0, r.Over != query.Quiet; got != want {
+				t.Errorf("%s of %s is made of series: %v, want %v", q, e, got, want)
 			}
 			if (r.Worst || r.Over == query.Info || r.Over == query.Buckets) && len(r.Of) != 1 {
 				t.Errorf("%s of %s: one of %d addends would be lost", q, e, len(r.Of))
@@ -50,8 +50,8 @@ func TestRecipesAreWellFormed(t *testing.T) {
 					t.Errorf("%s of %s: %d twins over %d", q, e, len(r.Of[0].Names), len(r.Per.Names))
 				}
 			}
-			if got, want := len(r.Holds) > 0 && len(r.Still) > 0, r.Over == query.Idle; got != want {
-				t.Errorf("%s of %s: conditions of Idle %v, want %v", q, e, got, want)
+			if got, want := len(r.Holds) > 0 && len(r.Still) > 0, r.Over == query.Idle || r.Over == query.Quiet; got != want {
+				t.Errorf("%s of %s: conditions %v, want %v", q, e, got, want)
 			}
 		}
 	}

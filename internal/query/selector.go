@@ -11,16 +11,17 @@ import (
 // renderer renders the expressions of one Request.
 type renderer struct {
 	window   time.Duration
+	span     time.Duration
 	aged     bool
 	matchers []string // of every selector
 }
 
 func newRenderer(r Request) renderer {
-	of := renderer{window: r.Window, aged: r.Aged}
+	of := renderer{window: r.Window, span: r.Span, aged: r.Aged}
 	if len(r.Namespaces) > 0 {
 		of.matchers = append(of.matchers, LabelNamespace+oneOf(r.Namespaces))
 	}
-	if r.Ask == AskObjective && len(r.Models) > 0 {
+	if (r.Ask == AskObjective || r.Ask == AskRecent) && len(r.Models) > 0 {
 		of.matchers = append(of.matchers, LabelModel+oneOf(r.Models))
 	}
 	return of

@@ -69,5 +69,6 @@ func sglang() map[Quantity]Recipe {
 		PrefixHits:  {Over: Mean, Of: []Series{tokenizer("cache_source")("sglang:cached_tokens_total")}, Per: prompt},
 		TTFTBuckets: {Over: Buckets, Of: []Series{streamed(ttft)}},
 		ITLBuckets:  {Over: Buckets, Of: []Series{counted(itl...)}},
+		QuietSince:  {Over: Quiet, Holds: held, Still: []Series{steps, prompt, generation, requests, aborted}},
 	}
 }

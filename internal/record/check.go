@@ -101,6 +101,9 @@ func (p Policy) check(at string) error {
 			return &FieldError{Path: at + "." + number.name, Problem: fmt.Sprintf("want %s, found %g", accepted(number.above, number.most), number.value)}
 		}
 	}
+	if held := p.Pacing.Zero.Retention; held < 0 {
+		return &FieldError{Path: at + ".pacing.zero.retention", Problem: fmt.Sprintf("want a period above 0, or 0 to leave the model alone, found %s", held)}
+	}
 	return nil
 }
 
@@ -156,7 +159,7 @@ func checkCounts(at string, r scaling.ReplicaCounts) error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}} {
+	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}, {"podless", r.Podless}} {
 		if err := checkCount(at+"."+n.name, n.value); err != nil {
 			return err
 		}

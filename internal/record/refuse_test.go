@@ -80,6 +80,10 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 			`"saturation": {"kvCacheThreshold"`, `"tokens": {"scaleUpThreshold": 0}, "saturation": {"kvCacheThreshold"`,
 			`configuration[demo/meta/llama-3.1-8b].tokens.scaleUpThreshold: want more than 0, found 0`,
 		},
+		"negative retention": {
+			`"pacing": {`, `"pacing": {"zero": {"enabled": true, "retention": "-1m0s"}, `,
+			`configuration[demo/meta/llama-3.1-8b].pacing.zero.retention: want a period above 0, or 0 to leave the model alone, found -1m0s`,
+		},
 		"negative quota": {
 			`"snapshots": [`, `"quotas": [{"namespace": "demo", "accelerator": "L40S", "gpus": -1}], "snapshots": [`,
 			`quotas[0].gpus: want 0 or more, found -1`,

@@ -69,6 +69,34 @@ func (a Activity) Quiet() time.Duration {
 	return max(0, a.Until.Sub(a.QuietSince))
 }
 
+// What a source is asked for beyond what is remembered.
+const (
+	// recallMargin is by how much more than it takes is asked for: the scrapes that a
+	// look is made from are older than the look, and an answer may be a kept one.
+	recallMargin = 2 * time.Minute
+	// recallLongest is the most that is asked for: it takes a store as long as the
+	// span. A longer quiet is remembered while it lasts.
+	recallLongest = 24 * time.Hour
+	// recalled is how long a quiet lasts of which it is known how it began: looks
+	// alone do not come to that before a source had the time to answer.
+	recalled = 5 * time.Minute
+)
+
+// Recall returns how far back before now a source should be asked for Load.Recent,
+// given the retention period: the whole of it where it is not known how the quiet
+// began, else what the next look may not reach back to. It is 0 where the answer
+// changes nothing: a request was seen since.
+func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
+	switch {
+	case retention <= 0 || now.Sub(a.Seen) < retention:
+		return 0
+	case a.Quiet() > min(retention, recalled):
+		// To a minute, so that models that were looked at together have one span.
+		return min(now.Sub(a.Until), recallLongest).Truncate(time.Minute) + recallMargin + time.Minute
+	}
+	return min(retention, recallLongest) + recallMargin
+}
+
 // Then returns a after a look at the model. Time does not go back: s is of the
 // look's time or later.
 func (a Activity) Then(s Snapshot) Activity {
@@ -168,9 +196,13 @@ func (s Snapshot) gap() string {
 	return ""
 }
 
+// windowScrapes is how many scrapes a window spans. What was counted before the
+// first of them does not show in a rate, so of a window its first part is not told.
+const windowScrapes = 4
+
 // covered returns of which time the snapshot tells: of the window before the
-// scrapes that it was made from, up to the oldest of them, or of the longer time
-// of Load.Recent.
+// scrapes that it was made from, without the part before the first scrape in it, up
+// to the oldest of them; or of the longer time of Load.Recent.
 func (s Snapshot) covered() (from, until time.Time) {
 	until = s.At
 	for _, r := range s.Replicas {
@@ -185,7 +217,7 @@ func (s Snapshot) covered() (from, until time.Time) {
 	if from.IsZero() {
 		from = s.At
 	}
-	from = from.Add(-s.Window)
+	from = from.Add(-s.Window + s.Window/windowScrapes)
 	recent := s.Load.Recent
 	if recent.Requests.State == Fresh && recent.Requests.Value == 0 && !recent.Since.IsZero() && recent.Since.Before(from) {
 		from = recent.Since

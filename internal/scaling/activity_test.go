@@ -8,7 +8,8 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// idleSnapshot is two replicas of one variant that have had nothing to do.
+// idleSnapshot is two replicas of one variant that have had nothing to do. Its
+// window is scraped every 20 seconds and so tells of a minute.
 func idleSnapshot(at time.Time) Snapshot {
 	key := VariantKey{Namespace: "ns", Name: "v"}
 	none := Measured(0, Fresh)
@@ -16,7 +17,7 @@ func idleSnapshot(at time.Time) Snapshot {
 		return ReplicaSample{Pod: pod, Variant: key, Ready: true, At: at, Running: none, QueueLength: none, QueueLengthNow: none}
 	}
 	return Snapshot{
-		At: at, Window: time.Minute,
+		At: at, Window: 80 * time.Second,
 		Variants: []Variant{{Key: key, Replicas: ReplicaCounts{Observed: true, Current: 2, Ready: 2, NewestReady: noon.Add(-time.Hour)}}},
 		Replicas: []ReplicaSample{sample("a"), sample("b")},
 		Load:     Load{ArrivalRate: none, GatewayQueue: Reading{State: NotApplicable}, ITL: Reading{State: NotApplicable}},
@@ -94,7 +95,7 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 		looks []look
 		want  time.Duration
 	}{
-		{"the first look tells of its window", []look{{0, idle}}, time.Minute},
+		{"the first look tells of its window from the first scrape in it on", []look{{0, idle}}, time.Minute},
 		{"looks that overlap", []look{{0, idle}, {time.Minute, idle}, {2 * time.Minute, idle}}, 3 * time.Minute},
 		{"one look between them failed and the window spans it", []look{{0, idle}, {30 * time.Second, out}, {time.Minute, idle}}, 2 * time.Minute},
 		{"the outage was longer than the window", []look{{0, idle}, {time.Minute, out}, {2 * time.Minute, idle}}, time.Minute},
@@ -140,9 +141,38 @@ func TestQuietReachesToTheOldestScrape(t *testing.T) {
 	}
 	s = idleSnapshot(noon.Add(41 * time.Second))
 	s.Replicas[0].At = noon.Add(-19 * time.Second)
-	s.Window = 30 * time.Second
+	s.Window = 40 * time.Second
 	if got := a.Then(s).Quiet(); got != 0 {
 		t.Errorf("quiet for %s, want none: the windows of the two replicas have nothing in common", got)
+	}
+}
+
+func TestASourceIsAskedAsFarBackAsItMatters(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	idle := func(since, until time.Duration) Activity {
+		return Activity{At: ago(until), Life: LifeIdle, QuietSince: ago(since), Until: ago(until)}
+	}
+	busy := Activity{At: ago(time.Minute), Life: LifeActive, Seen: ago(time.Minute)}
+	blind := idle(20*time.Minute, time.Minute)
+	blind.Life = LifeUnknown
+	for name, tt := range map[string]struct {
+		activity  Activity
+		retention time.Duration
+		want      time.Duration
+	}{
+		"nothing is remembered":                              {Activity{}, 10 * time.Minute, 12 * time.Minute},
+		"no retention":                                       {Activity{}, 0, 0},
+		"a request was seen since":                           {busy, 10 * time.Minute, 0},
+		"one was seen, and not since":                        {busy, time.Minute, 3 * time.Minute},
+		"quiet, and not for long":                            {idle(5*time.Minute, time.Minute), 10 * time.Minute, 12 * time.Minute},
+		"quiet for longer: to the last one":                  {idle(20*time.Minute, 70*time.Second), 10 * time.Minute, 4 * time.Minute},
+		"quiet for a while, of which the beginning is known": {idle(7*time.Minute, time.Minute), 10 * time.Minute, 4 * time.Minute},
+		"a retention of a year":                              {Activity{}, 365 * 24 * time.Hour, 24*time.Hour + 2*time.Minute},
+		"it was quiet and is not known":                      {blind, 10 * time.Minute, 12 * time.Minute},
+	} {
+		if got := tt.activity.Recall(noon, tt.retention); got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
 	}
 }
 

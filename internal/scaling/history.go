@@ -34,6 +34,8 @@ type Past struct {
 	// Called is since when replicas of the variant have been called from zero and
 	// none is Ready; zero while none is called.
 	Called time.Time `json:"called,omitzero"`
+	// Traffic is what is remembered of the requests of the variant's model.
+	Traffic Traffic `json:"traffic,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
 }

@@ -2,9 +2,13 @@ package scaling
 
 import "time"
 
-// Scalers is who else sets the replicas of a target: objects that the cluster
-// carries out. The zero value knows nothing, which is not the same as nobody.
+// Scalers is who sets the replicas of a target: this process where the variant's
+// object asks for it, and objects that the cluster carries out. The zero value knows
+// nothing of those, which is not the same as nobody.
 type Scalers struct {
+	// Own is what the variant's object asks of this process; see InForce. It is known
+	// whether the others are or not.
+	Own   Actuation
 	Known bool
 	Fault string   // why it is not known
 	List  []Scaler // sorted by Kind, Name

@@ -61,6 +61,9 @@ type ReplicaCounts struct {
 	// Unschedulable is the part of Pending for which the scheduler says that it
 	// found no node.
 	Unschedulable int `json:"unschedulable,omitempty"`
+	// Podless is the part of Pending for which there is no pod yet: an Inventory does
+	// not know of the accelerators that it will take.
+	Podless int `json:"podless,omitempty"`
 	// NewestReady is when the youngest Ready replica became so, zero if none.
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 )
 
 // store answers the questions of the real collector from the pages of a run, as
@@ -174,7 +175,7 @@ func TestSnapshotsAreThoseOfTheCollector(t *testing.T) {
 			c, policy := turmoil(t, seed)
 			policy.every = 4 * time.Minute
 			c.Models = c.Models[seed%2 : seed%2+1] // the queue of a gateway without a label is anyone's
-			c.Models[0].Requests = generated(t, "gamma(3,30m,cv=3)", seed)
+			c.Models[0].Requests = simtest.Chat(t, "gamma(3,30m,cv=3)", seed)
 			c.ScrapeInterval, c.MissedScrapes = interval, []float64{0, 0.5, 0.95}[seed]
 			events := 0
 			c.check = func(w *world) error {

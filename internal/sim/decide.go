@@ -9,7 +9,7 @@ import (
 
 // decide asks the policy and notes what it says.
 func (w *world) decide() error {
-	w.agenda.push(event{at: w.now + w.interval, kind: decideEvent})
+	w.begin()
 	targets, err := w.policy.Decide(w.view())
 	if err != nil {
 		return fmt.Errorf("simulation: policy %s at %s: %w", w.policy.Name(), w.now, err)
@@ -62,6 +62,7 @@ func (w *world) carryOut() error {
 		if err := w.scale(v, t.Replicas); err != nil {
 			return err
 		}
+		w.changed()
 	}
 	return nil
 }
@@ -69,13 +70,21 @@ func (w *world) carryOut() error {
 // view describes the present to the policy.
 func (w *world) view() View {
 	w.settleAll() // what is in flight is told without a lag
-	view := View{Now: w.at(w.now)}
 	s := w.survey()
+	view := View{Now: w.at(w.now), Snapshots: w.snapshots(s), Inventory: w.inventory()}
 	for _, m := range w.models {
-		view.Snapshots = append(view.Snapshots, w.snapshot(m, s))
 		view.Models = append(view.Models, m.view(s))
 	}
 	return view
+}
+
+// snapshots describes all models as the collector would.
+func (w *world) snapshots(s survey) []scaling.Snapshot {
+	snapshots := make([]scaling.Snapshot, len(w.models))
+	for i, m := range w.models {
+		snapshots[i] = w.snapshot(m, s)
+	}
+	return snapshots
 }
 
 func (m *model) view(s survey) ModelView {

@@ -23,6 +23,7 @@
 //	kill      the grace of a removed replica is over: what it holds is lost
 //	expire    a request that waits at the gateway may have waited too long
 //	scrape    the store reads the page of a pod or of a gateway
+//	look      a policy that is attentive is shown what it would decide on
 //	decide    the policy is asked
 //	sync      what the policy said is carried out
 //	interval  a stretch of the measurements ends
@@ -53,15 +54,21 @@
 //	ordered ── a node has room ──> starting ──> serving ──> draining ──> gone
 //	   └─────────────── removed ──────┴───────────────────────────────────┘
 //
-// It occupies a node, and costs, from when it is placed until it is gone. Those
+// It occupies a node, and costs, from when it is placed until it is gone; whoever
+// waits takes the room at once. Those
 // without a node go first when replicas are removed, then those that start, then
 // the youngest, as a ReplicaSet does it.
 //
 // # What a policy sees
 //
-// A View is one Snapshot for each model, and what the gateway and the cluster
-// know without a store of metrics between. Config.Sync delays what is decided, as
-// a HorizontalPodAutoscaler does that reads the decision.
+// A View is one Snapshot for each model, the stock of accelerators, and what the
+// gateway and the cluster know without a store of metrics between. Config.Sync
+// delays what is decided, as a HorizontalPodAutoscaler does that reads the decision
+// at times of its own.
+//
+// [Engine] is asked when the manager runs a cycle: at its interval, when the
+// replicas of a target change or become Ready, and when a look finds news by the
+// rule of internal/engines/watch. Any other policy is asked at its interval.
 //
 // Pages are scraped every ScrapeInterval, each pod at its own phase, from when
 // it is ready. Peaks, rates, means and freshness follow internal/query and

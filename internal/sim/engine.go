@@ -6,21 +6,32 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Engine is the autoscaler's own policy: the code that the manager runs between
-// collecting and publishing. Make a new one for every run.
+// collecting and publishing, at the times at which it runs it. Make a new one for
+// every run.
 type Engine struct {
 	options EngineOptions
-	history scaling.History
+	analyze watch.Analyze
+	last    scaling.Record // of the last cycle, as far as the next and a look go by it
+	decided bool           // there was one
 }
 
 // EngineOptions are what an Engine is made of.
 type EngineOptions struct {
 	Name     string        // in a Report
 	Interval time.Duration // between two cycles; 0 means 15s
+	// Executor says what else brings a cycle, and Fetch is the time between two
+	// looks of package watch, 0 for none. Polling needs none of them.
+	Executor executor.Mode
+	Fetch    time.Duration
+	// Quotas are what namespaces own, to models that are limited.
+	Quotas []scaling.Quota
 	// Policy returns how a model is decided. Nil decides all by the documented
 	// settings, with no limit of pace.
 	Policy func(scaling.ModelKey) cycle.Policy
@@ -29,14 +40,20 @@ type EngineOptions struct {
 	Profile func(scaling.VariantKey) scaling.Profile
 }
 
-var _ Policy = (*Engine)(nil)
+var _ Attentive = (*Engine)(nil)
+
+// gap is that of package executor: the least time between two cycles of which a
+// change asked for the later.
+const gap = time.Second
 
 // NewEngine returns the autoscaler.
 func NewEngine(o EngineOptions) *Engine {
 	if o.Interval == 0 {
 		o.Interval = 15 * time.Second
 	}
-	return &Engine{options: o}
+	e := &Engine{options: o}
+	e.analyze = watch.By(func(m scaling.ModelKey) enginemodel.Settings { return e.policy(m).Settings })
+	return e
 }
 
 // Name implements Policy.
@@ -45,25 +62,72 @@ func (e *Engine) Name() string { return e.options.Name }
 // Interval implements Policy.
 func (e *Engine) Interval() time.Duration { return e.options.Interval }
 
+// Attention implements Attentive.
+func (e *Engine) Attention() Attention {
+	switch e.options.Executor {
+	case executor.Reactive:
+		return Attention{Looks: e.options.Fetch, Changes: true, Rest: gap, Alone: true}
+	case executor.Hybrid:
+		return Attention{Looks: e.options.Fetch, Changes: true, Rest: gap}
+	case executor.Polling:
+	}
+	return Attention{}
+}
+
+// Look implements Attentive: a pass of package watch.
+func (e *Engine) Look(v View) bool {
+	if !e.decided {
+		return false
+	}
+	look := watch.Look{Last: e.last, Snapshots: e.profiled(v.Snapshots), Alone: e.options.Executor == executor.Reactive}
+	look.Fleet = fleet(v.Now, look.Snapshots)
+	return look.Reason(e.analyze) != ""
+}
+
 // Decide implements Policy: one cycle.
 func (e *Engine) Decide(v View) ([]Target, error) {
-	setup := cycle.Setup{Interval: e.options.Interval}
-	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.history}
-	if of := e.options.Policy; of != nil {
-		setup.Models, c.Policies = map[scaling.ModelKey]enginemodel.Settings{}, map[scaling.ModelKey]constrain.Policy{}
-		for _, s := range v.Snapshots {
-			p := of(s.Model)
-			setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
+	setup := cycle.Setup{Interval: e.options.Interval, Quotas: e.options.Quotas, Models: map[scaling.ModelKey]enginemodel.Settings{}}
+	if e.options.Executor == executor.Reactive {
+		setup.Interval = 0
+	}
+	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Policy{}}
+	for _, s := range v.Snapshots {
+		p := e.policy(s.Model)
+		setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
+		if p.Settings.Limited {
+			setup.Inventory = v.Inventory
 		}
 	}
 	verdict := setup.Decide(c)
-	e.history = verdict.History
+	e.decided = true
+	e.last = scaling.Record{
+		Interval: setup.Interval, Fleet: fleet(v.Now, c.Snapshots), Snapshots: c.Snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan,
+		History: verdict.History,
+	}
 	targets := make([]Target, len(verdict.Plan.Decisions))
 	for i, d := range verdict.Plan.Decisions {
 		cause := d.Cause()
 		targets[i] = Target{Variant: d.Variant, Replicas: d.Target(), Reason: string(cause.Reason), Detail: cause.Detail}
 	}
 	return targets, nil
+}
+
+// policy returns how a model is decided.
+func (e *Engine) policy(m scaling.ModelKey) cycle.Policy {
+	if e.options.Policy == nil {
+		return cycle.Policy{Settings: enginemodel.Default()}
+	}
+	return e.options.Policy(m)
+}
+
+// fleet returns the variants that snapshots are of.
+func fleet(at time.Time, snapshots []scaling.Snapshot) scaling.Fleet {
+	f := scaling.Fleet{At: at}
+	for _, s := range snapshots {
+		f.Variants = append(f.Variants, s.Variants...)
+	}
+	slices.SortFunc(f.Variants, func(a, b scaling.Variant) int { return a.Key.Compare(b.Key) })
+	return f
 }
 
 // profiled returns the snapshots with the stated profiles.

@@ -12,6 +12,7 @@ const (
 	expireEvent
 	podScrape
 	gatewayScrape
+	lookEvent
 	decideEvent
 	syncEvent
 	intervalEvent

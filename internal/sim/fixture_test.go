@@ -2,8 +2,6 @@ package sim
 
 import (
 	"iter"
-	"math/rand/v2"
-	"testing"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
@@ -11,16 +9,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// testProfile is an 8B model on an L40S, roughly, with a KV cache of 20 GB.
-func testProfile() serving.Profile {
-	return serving.Profile{
-		Name: "8b", Accelerator: "L40S", AlphaMS: 18, BetaMS: 0.35, GammaMS: 12, DeltaMS: 0.055,
-		MaxBatchSize: 64, MaxBatchedTokens: 2048, KVCacheTokens: 65536, BlockSize: 16, MaxModelLen: 65536,
-	}
-}
+// testProfile has a KV cache of 20 GB.
+func testProfile() serving.Profile { return simtest.Profile(65536) }
 
 func testModel(requests iter.Seq2[workload.Request, error]) Model {
 	return Model{
@@ -48,20 +42,6 @@ func testEngine(p saturation.Policy) *Engine {
 	settings := enginemodel.Default()
 	settings.Spare = p
 	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) cycle.Policy { return cycle.Policy{Settings: settings} }})
-}
-
-// generated is a synthetic workload.
-func generated(tb testing.TB, profile string, seed uint64) iter.Seq2[workload.Request, error] {
-	tb.Helper()
-	p, err := workload.ParseProfile(profile)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	lengths, err := workload.ChatLengths(workload.ShareGPTInputMean, workload.ShareGPTOutputMean)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return workload.WithoutError(workload.Generate(p, lengths, rand.New(rand.NewPCG(seed, 0))))
 }
 
 // scripted wants what it is told at each decision, and the last of it for ever.

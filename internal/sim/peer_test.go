@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 )
 
 // watcher is a rule that keeps what it was shown and wants three replicas.
@@ -23,7 +24,7 @@ func (r *watcher) Decide(_ time.Time, in policy.Observation) []policy.Target {
 // it, and compares what the rule is shown with the load that was made.
 func TestPeerSeesWhatItsRuleReads(t *testing.T) {
 	rule := &watcher{}
-	c := testConfig(generated(t, "constant(14,10m)", 1))
+	c := testConfig(simtest.Chat(t, "constant(14,10m)", 1))
 	c.Models[0].Variants[0].Profile.MaxBatchSize = 16
 	c.Models[0].Variants[0].StartUp.Mean = 5 * time.Minute
 	var decided []Target

@@ -154,6 +154,7 @@ func (w *world) ready(p *pod) {
 	first := w.now + w.phase(p.variant.draws) + time.Millisecond
 	w.agenda.push(event{at: first.Truncate(time.Millisecond), kind: podScrape, pod: p})
 	w.release(p.variant.model)
+	w.changed()
 }
 
 // remove takes a pod out of service.

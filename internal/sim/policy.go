@@ -21,11 +21,37 @@ type Policy interface {
 	Decide(View) ([]Target, error)
 }
 
+// Attentive is a Policy that is asked at the start of a run, and earlier than
+// after its Interval when something happens.
+type Attentive interface {
+	Policy
+	// Attention says when. It is asked for once.
+	Attention() Attention
+	// Look reports whether to ask for a decision at once. The View has no Models and
+	// no Inventory.
+	Look(View) bool
+}
+
+// Attention is when an Attentive policy is asked beside its interval. The zero
+// value is never.
+type Attention struct {
+	Looks   time.Duration // between two looks, 0 for none
+	Changes bool          // when the replicas of a variant have changed, or those that are Ready
+	// Rest is the least time between two decisions of which a look or a change
+	// asked for the later.
+	Rest time.Duration
+	// Alone says that nothing else brings a decision after the first.
+	Alone bool
+}
+
 // View is what a policy sees at one instant. It must not be modified.
 type View struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot // as the collector makes them, sorted by model
 	Models    []ModelView        // what stands in no Snapshot, in the same order
+	// Inventory is the stock of accelerators. Those that never run out are there in
+	// plenty.
+	Inventory scaling.Inventory
 }
 
 // ModelView is what the gateway and the cluster know of a model, at this instant

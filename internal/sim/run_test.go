@@ -16,6 +16,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -44,7 +45,7 @@ func (r restless) Decide(v View) ([]Target, error) {
 func turmoil(tb testing.TB, seed uint64) (Config, restless) {
 	c := Config{Seed: seed, Interval: 10 * time.Second, Sync: 5 * time.Second, Tail: time.Minute, MissedScrapes: 0.1}
 	for i, id := range []string{"m", "n"} {
-		m := testModel(generated(tb, "gamma(6,5m,cv=3)", seed+uint64(i)))
+		m := testModel(simtest.Chat(tb, "gamma(6,5m,cv=3)", seed+uint64(i)))
 		m.Key.ID = id
 		m.Hold = time.Duration(i) * 8 * time.Second
 		m.Routing = Routing(int(seed) % 3)
@@ -171,7 +172,7 @@ func TestRunLeavesItsConfigAlone(t *testing.T) {
 // TestMemoryDoesNotGrowWithTheLengthOfTheTrace compares what a run keeps with
 // what is in flight and what the windows hold.
 func TestMemoryDoesNotGrowWithTheLengthOfTheTrace(t *testing.T) {
-	c := testConfig(generated(t, "constant(8,1h)", 1))
+	c := testConfig(simtest.Chat(t, "constant(8,1h)", 1))
 	inFlight, slots, pages, agenda, pods := 0, 0, 0, 0, 0
 	c.check = func(w *world) error {
 		inFlight = max(inFlight, w.models[0].inFlight())
@@ -351,7 +352,7 @@ func TestRoutingUsesEveryReplica(t *testing.T) {
 		if err != nil || name != routing {
 			t.Errorf("%s is read as %v, %v", routing, name, err)
 		}
-		c := testConfig(generated(t, "constant(12,10m)", 1))
+		c := testConfig(simtest.Chat(t, "constant(12,10m)", 1))
 		c.Models[0].Routing = routing
 		c.Models[0].Variants[0].Replicas = 4
 		uneven := 0.0
@@ -382,7 +383,7 @@ func TestRoutingUsesEveryReplica(t *testing.T) {
 // TestEngineFollowsTheLoad is the closed loop: a step that one replica cannot
 // carry, and its end.
 func TestEngineFollowsTheLoad(t *testing.T) {
-	c := testConfig(generated(t, "constant(1,10m),constant(12,20m),constant(1,40m)", 1))
+	c := testConfig(simtest.Chat(t, "constant(1,10m),constant(12,20m),constant(1,40m)", 1))
 	c.Sync = 15 * time.Second
 	c.Models[0].Variants[0].Grace = 2 * time.Minute // longer than any answer
 	most, last := 0, 0
@@ -436,14 +437,14 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("a policy without an interval: got %v", err)
 	}
 	stranger := []Target{{Variant: scaling.VariantKey{Name: "x"}, Replicas: 1}}
-	if _, err := Run(t.Context(), testConfig(generated(t, "constant(1,1m)", 1)), &scripted{every: time.Second, targets: [][]Target{stranger}}); err == nil || !strings.Contains(err.Error(), "want a variant of the run") {
+	if _, err := Run(t.Context(), testConfig(simtest.Chat(t, "constant(1,1m)", 1)), &scripted{every: time.Second, targets: [][]Target{stranger}}); err == nil || !strings.Contains(err.Error(), "want a variant of the run") {
 		t.Errorf("a policy that names a stranger: got %v", err)
 	}
 }
 
 func TestInterruptedRunReportsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c := testConfig(generated(t, "constant(5,10h)", 1))
+	c := testConfig(simtest.Chat(t, "constant(5,10h)", 1))
 	c.OnInterval = func(i Interval) {
 		if i.End >= time.Hour {
 			cancel()

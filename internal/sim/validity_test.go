@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -74,7 +75,7 @@ func TestExponentialServiceMatchesErlang(t *testing.T) {
 			response := number / (tt.rate * (1 - blocked)) * 1000 // ms, by Little's law
 			var responses, blocks, numbers []float64
 			for seed := range uint64(runs) {
-				c := testConfig(generated(t, fmt.Sprintf("constant(%g,30m)", tt.rate), seed))
+				c := testConfig(simtest.Chat(t, fmt.Sprintf("constant(%g,30m)", tt.rate), seed))
 				c.Interval = 4 * time.Second
 				c.Models[0].Variants[0].Replica = func() (Replica, error) {
 					return &exponential{servers: tt.servers, room: tt.room, mean: mean, draws: rand.New(rand.NewPCG(seed, 1))}, nil
@@ -118,15 +119,8 @@ func TestServingReplicaMatchesPollaczekKhinchine(t *testing.T) {
 	want := service + rho*service/(2*(1-rho))
 	var responses []float64
 	for seed := range uint64(runs) {
-		profile, err := workload.ParseProfile(fmt.Sprintf("constant(%g,2h)", rho*1000/service))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lengths, err := workload.ConstantLengths(input, output)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := testConfig(workload.WithoutError(workload.Generate(profile, lengths, rand.New(rand.NewPCG(seed, 2)))))
+		rates := simtest.Rates(t, fmt.Sprintf("constant(%g,2h)", rho*1000/service))
+		c := testConfig(workload.WithoutError(workload.Generate(rates, simtest.Alike(t, input, output), rand.New(rand.NewPCG(seed, 2)))))
 		c.Models[0].Variants[0].Profile = p
 		r, err := Run(t.Context(), c, hold())
 		if err != nil {

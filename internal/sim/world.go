@@ -22,7 +22,7 @@ type world struct {
 	waiting  []*pod           // without a node, in the order of their creation
 	requests slab             // that arrived and have not ended
 	policy   Policy
-	interval time.Duration       // of the policy
+	waking   waking
 	wanted   map[*variant]Target // what it said last
 	missed   *rand.Rand          // which scrapes fail; nil means none
 	buf      []serving.Event     // for advance
@@ -66,15 +66,15 @@ type variant struct {
 // newWorld returns the state at the start of a run. c is valid and has its
 // defaults.
 func newWorld(c Config, policy Policy) (*world, error) {
-	w := &world{cfg: c, policy: policy, interval: policy.Interval(), stock: map[string][]int{}, wanted: map[*variant]Target{}}
+	w := &world{cfg: c, policy: policy, waking: waking{interval: policy.Interval()}, stock: map[string][]int{}, wanted: map[*variant]Target{}}
 	if c.MissedScrapes > 0 {
 		w.missed = w.stream("missed scrapes")
 	}
 	for _, n := range c.Nodes {
 		w.stock[n.Accelerator] = slices.Repeat([]int{n.GPUs}, n.Count)
 	}
-	if w.interval < shortestInterval {
-		return nil, &FieldError{"interval of policy " + policy.Name(), w.interval.String(), shortestInterval.String() + " or more"}
+	if i := w.waking.interval; i < shortestInterval {
+		return nil, &FieldError{"interval of policy " + policy.Name(), i.String(), shortestInterval.String() + " or more"}
 	}
 	for _, given := range c.Models {
 		given.Variants = slices.Clone(given.Variants) // runs side by side share a Config
@@ -100,9 +100,10 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	for _, m := range w.models {
 		w.agenda.push(event{at: w.phase(w.stream("gateway " + m.Key.String())), kind: gatewayScrape, model: m})
 	}
-	w.agenda.push(event{at: w.interval, kind: decideEvent})
+	w.listen()
 	if c.Sync > 0 {
-		w.agenda.push(event{at: c.Sync, kind: syncEvent})
+		// Whoever carries decisions out keeps a time of its own.
+		w.agenda.push(event{at: time.Duration(w.stream("sync").Int64N(int64(c.Sync))), kind: syncEvent})
 	}
 	w.agenda.push(event{at: c.Interval, kind: intervalEvent})
 	return w, nil
@@ -139,10 +140,12 @@ func (w *world) handle(e event) error {
 	case drainedEvent:
 		if e.pod.phase == draining {
 			w.drain(e.pod)
+			return w.place()
 		}
 	case killEvent:
 		if e.pod.phase == draining {
 			w.kill(e.pod)
+			return w.place()
 		}
 	case expireEvent:
 		w.expire(e.model)
@@ -150,8 +153,12 @@ func (w *world) handle(e event) error {
 		w.scrapePod(e.pod)
 	case gatewayScrape:
 		w.scrapeGateway(e.model)
+	case lookEvent:
+		w.look()
 	case decideEvent:
-		return w.decide()
+		if w.now == w.waking.due {
+			return w.decide()
+		}
 	case syncEvent:
 		return w.sync()
 	case intervalEvent:

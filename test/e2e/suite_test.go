@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -173,7 +174,7 @@ func deploy(t *testing.T, variants ...testbed.Variant) {
 // load.
 func load(t *testing.T, namespace, model, profile string, flags ...string) {
 	t.Helper()
-	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name()), append([]string{
+	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name())+"-"+path.Base(model), append([]string{
 		"--url", shared.emulator.Endpoint(namespace, model), "--model", model,
 		"--profile", profile, "--input-tokens", "200", "--output-tokens", "200", "--quiet",
 	}, flags...)...)

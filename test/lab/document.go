@@ -47,8 +47,9 @@ What each policy attains and costs on public traces, in the simulator of this pr
 start-up times and delays of measurement for all. Attainment counts every request that arrived: one that was rejected,
 lost or not finished is a miss. Cost is in USD at the prices below, counted until the last arrival. Read the two together.
 
-- **Ours**, in bold, are the code that the manager runs, with its defaults, carried out by an HPA without tolerance and windows
-  of its own. They are not tuned. `+"`interval=15s`"+` is a cycle every 15 s instead of 60 s.
+- **Ours**, in bold, are the code that the manager runs, with its defaults and at its times, carried out by an HPA without
+  tolerance and windows of its own. They are not tuned. `+"`interval=15s`"+` is a cycle every 15 s instead of 60 s. Where models
+  share nodes they know the stock; no other policy does.
 - **Others.** Each baseline is the rule of its source with its documented defaults, and an HPA in series where it has one
   (`+"`wva simulate --list-policies`"+`). Each is tuned over at most 8 points of at most 2 parameters and its defaults, on the
   busiest hour of the trace with seed %d: the cheapest that reaches the target is kept, else the highest attainment. Of

@@ -120,8 +120,8 @@ func (o options) plan() (lab.Plan, error) {
 	}
 	chosen := strings.Fields(o.policies)
 	if slices.Equal(chosen, []string{"all"}) {
-		// The manager reacts within seconds to what changes in the cluster and looks
-		// at the load every minute; how much the minute costs, the second row says.
+		// The manager decides every minute, and in between when it notices a change;
+		// what deciding more often is worth, the second row says.
 		chosen = slices.Insert(lab.Names(), 1, lab.Saturation+":interval=15s")
 	}
 	if p.Choices, err = lab.ReadChoices(chosen); err != nil {

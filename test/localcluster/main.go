@@ -3,7 +3,7 @@
 //
 // Usage:
 //
-//	localcluster up [--dir D] [--hpa-downscale-stabilization 0s]
+//	localcluster up [--dir D] [--hpa-downscale-stabilization 0s] [--feature-gates G=true,...]
 //	localcluster status [--dir D]
 //	localcluster down [--dir D] [--keep-data]
 //	localcluster forward --backend ADDRESS=READYURL... [--listen 127.0.0.1:0] [--address-file F]
@@ -71,6 +71,7 @@ func command(ctx context.Context, name string, args []string) error {
 	switch name {
 	case "up":
 		stabilization := flags.Duration("hpa-downscale-stabilization", 0, "for how long an autoscaler without a behavior waits before it scales down")
+		gates := flags.String("feature-gates", "", "feature gates of Kubernetes' own parts, such as HPAScaleToZero=true")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func command(ctx context.Context, name string, args []string) error {
 		if err != nil {
 			return err
 		}
-		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, Out: os.Stdout})
+		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, FeatureGates: *gates, Out: os.Stdout})
 	case "down":
 		keep := flags.Bool("keep-data", false, "keep what the cluster stored, for a later up")
 		if err := parse(flags, args); err != nil {

@@ -129,7 +129,7 @@ func (w *world) live(t *testing.T, when *rand.Rand) {
 	for range 10 {
 		time.Sleep(time.Duration(when.IntN(30_000)) * time.Millisecond)
 		synctest.Wait()
-		request := query.Request{At: time.Now(), Window: max(time.Minute, 4*w.interval)}
+		request := query.Request{At: time.Now(), Window: max(time.Minute, 4*w.interval), Span: 5 * time.Minute}
 		for _, a := range w.agents {
 			if a.pod != nil {
 				request.Models = append(request.Models, a.pod.Model)
@@ -256,7 +256,8 @@ func (a answered) compare(t *testing.T, w *world, s *store.Store, begin time.Tim
 // tolerance returns by how much the value of a row may differ by nature: a
 // subquery looks at multiples of 30s, and sees nothing at those after a scrape
 // that failed; an interval is counted there, with one scrape more or less at the
-// ends and without those that failed, and known here. 0 stands for equal.
+// ends and without those that failed, and known here; the end of what shows a
+// request is seen as late as a look covers. 0 stands for equal.
 func (w *world) tolerance(a answered, row query.Row) float64 {
 	switch {
 	case a.request.Ask == query.AskEarlierPages, row.Quantity == query.GatewaySeen:
@@ -264,6 +265,8 @@ func (w *world) tolerance(a answered, row query.Row) float64 {
 	case row.Quantity == query.ScrapeInterval:
 		scrapes := query.ScrapeSpan.Seconds() / w.interval.Seconds()
 		return w.interval.Seconds() * (scrapes/(scrapes-1-float64(w.failed(a, row.Namespace))) - 1)
+	case row.Quantity == query.QuietSince:
+		return (a.request.Window + 2*query.QuietStep(a.request.Span) + w.interval).Seconds()
 	default:
 		return 0
 	}

@@ -154,6 +154,8 @@ func readAsk(words []string) (ask, error) {
 			a.at, err = time.ParseDuration(pair[1])
 		case "window":
 			a.request.Window, err = time.ParseDuration(pair[1])
+		case "span":
+			a.request.Span, err = time.ParseDuration(pair[1])
 		case "namespaces":
 			a.request.Namespaces = strings.Split(pair[1], ",")
 		case "models":
@@ -163,7 +165,7 @@ func readAsk(words []string) (ask, error) {
 		case "aged":
 			a.request.Aged, err = strconv.ParseBool(pair[1])
 		default:
-			err = fmt.Errorf("%q is none of at, window, namespaces, models, pods, aged", pair[0])
+			err = fmt.Errorf("%q is none of at, window, span, namespaces, models, pods, aged", pair[0])
 		}
 		if err != nil {
 			return ask{}, err

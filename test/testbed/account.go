@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -66,6 +68,32 @@ func (b *Bed) installAccount(ctx context.Context) (kubeconfig string, err error)
 		return "", fmt.Errorf("requesting a token for the manager: %w", err)
 	}
 	return b.writeKubeconfig(token.Status.Token)
+}
+
+// GrantActuation lets managers set replicas by the scale subresource and mark pods,
+// as users do who ask for it by annotation. The permission goes with the cluster.
+func (b *Bed) GrantActuation(ctx context.Context) error {
+	if err := b.Namespace(ctx, SystemNamespace); err != nil {
+		return err
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ActuationRoles())))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		role := &rbacv1.ClusterRole{}
+		if err := errors.Join(err, yaml.UnmarshalStrict(document, role)); err != nil {
+			return fmt.Errorf("reading the roles for actuation: %w", err)
+		}
+		if err := b.Apply(ctx, role, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: managerName}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		}); err != nil {
+			return err
+		}
+	}
 }
 
 // managerRoles reads the generated roles: for the cluster, for its nodes, which

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
@@ -92,6 +94,37 @@ func externalMetric(body []byte) (float64, error) {
 		return 0, fmt.Errorf("reading wva_desired_replicas: %d items, want one: %.200s", len(list.Items), body)
 	}
 	return list.Items[0].Value.AsApproximateFloat64(), nil
+}
+
+// Query returns the value of a PromQL expression in the Bed's Prometheus, NaN
+// where it has none. An expression with several is an error.
+func (b *Bed) Query(ctx context.Context, expression string) (float64, error) {
+	body, err := get(ctx, http.DefaultClient, b.State.Prometheus+"/api/v1/query?query="+url.QueryEscape(expression), "")
+	if err != nil {
+		return 0, fmt.Errorf("querying %s: %w", expression, err)
+	}
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Value [2]any `json:"value"` // when, and how much as text
+			} `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return 0, fmt.Errorf("querying %s: %w", expression, err)
+	}
+	switch rows := answer.Data.Result; len(rows) {
+	case 0:
+		return math.NaN(), nil
+	case 1:
+		value, err := strconv.ParseFloat(fmt.Sprint(rows[0].Value[1]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("querying %s: %w", expression, err)
+		}
+		return value, nil
+	default:
+		return 0, fmt.Errorf("querying %s: %d values, want one: %.200s", expression, len(rows), body)
+	}
 }
 
 // get reads a URL; an answer other than 200 is an error. The token may be empty.

@@ -35,6 +35,9 @@ type Options struct {
 	Root string
 	// Dir is the folder of the cluster's state, created if need be.
 	Dir string
+	// FeatureGates are those of Kubernetes, Name=true,..., "" for the defaults. A
+	// cluster that was up before keeps its own.
+	FeatureGates string
 	// Out gets progress, a line at a time. Required.
 	Out io.Writer
 }
@@ -72,13 +75,21 @@ type ClusterState struct {
 func Up(ctx context.Context, o Options) (*Bed, error) {
 	b := &Bed{Options: o}
 	b.found = b.localcluster(ctx, io.Discard, "status") == nil
-	if err := b.localcluster(ctx, o.Out, "up"); err != nil {
+	if err := b.localcluster(ctx, o.Out, "up", o.gateFlags()...); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the local cluster: %w", err), b.Down(context.WithoutCancel(ctx)))
 	}
 	if err := b.prepare(ctx); err != nil {
 		return nil, errors.Join(err, b.Down(context.WithoutCancel(ctx)))
 	}
 	return b, nil
+}
+
+// gateFlags returns the flags of the local cluster for its feature gates.
+func (o Options) gateFlags() []string {
+	if o.FeatureGates == "" {
+		return nil
+	}
+	return []string{"--feature-gates", o.FeatureGates}
 }
 
 // prepare connects to a cluster that is up and installs the CRD.
@@ -101,8 +112,8 @@ func (b *Bed) prepare(ctx context.Context) error {
 }
 
 // localcluster runs a command of the local cluster.
-func (b *Bed) localcluster(ctx context.Context, out io.Writer, verb string) error {
-	return command(ctx, out, filepath.Join(b.Root, ".local", "bin", "localcluster"), verb, "--dir", b.Dir)
+func (b *Bed) localcluster(ctx context.Context, out io.Writer, verb string, flags ...string) error {
+	return command(ctx, out, filepath.Join(b.Root, ".local", "bin", "localcluster"), append([]string{verb, "--dir", b.Dir}, flags...)...)
 }
 
 // Scheme knows every type that a Bed handles.

@@ -39,6 +39,8 @@ func (b *Bed) registerExternalMetrics(ctx context.Context, port int, caBundle []
 	if err := b.Apply(ctx, api); err != nil {
 		return err
 	}
+	// While nobody answers to it, no namespace can go.
+	b.Cleanup(b.UnregisterExternalMetrics)
 	var last string
 	err := poll(ctx, func() (bool, error) {
 		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(api), api); err != nil {

@@ -36,6 +36,13 @@ type Variant struct {
 	Max             *int32
 	StartUp         time.Duration
 	NoHPA           bool
+	// HPAMin is the least that the HPA leaves; nil is its default, 1.
+	HPAMin *int32
+	// Actuation asks the manager to set replicas itself, as the annotation says; "" does
+	// not.
+	Actuation string
+	// Speed is what its owner says of a replica; nil is nothing.
+	Speed *v1alpha1.VariantProfile
 }
 
 // Objects returns the variant's objects in the order in which they are applied.
@@ -77,12 +84,16 @@ func (v Variant) deployment() *appsv1.Deployment {
 }
 
 func (v Variant) autoscaling() *v1alpha1.VariantAutoscaling {
+	meta := v.meta()
+	if v.Actuation != "" {
+		meta.Annotations = map[string]string{v1alpha1.AnnotationActuation: v.Actuation}
+	}
 	return &v1alpha1.VariantAutoscaling{
-		ObjectMeta: v.meta(),
+		ObjectMeta: meta,
 		Spec: v1alpha1.VariantAutoscalingSpec{
 			ScaleTargetRef: &v1alpha1.ScaleTargetRef{Kind: "Deployment", Name: v.Name},
 			ModelID:        v.ModelID, Accelerator: v.Accelerator, VariantCost: v.Cost,
-			MinReplicas: v.Min, MaxReplicas: v.Max,
+			MinReplicas: v.Min, MaxReplicas: v.Max, VariantProfile: v.Speed,
 		},
 	}
 }
@@ -97,6 +108,7 @@ func (v Variant) hpa() *autoscalingv2.HorizontalPodAutoscaler {
 		ObjectMeta: v.meta(),
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: v.Name},
+			MinReplicas:    v.HPAMin,
 			MaxReplicas:    most,
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ExternalMetricSourceType,

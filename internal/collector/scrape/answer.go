@@ -20,6 +20,9 @@ type view struct {
 	// models names the model of each pod where the pods themselves are not
 	// scraped and the pickers speak for them, nil elsewhere.
 	models map[podKey]string
+	// gone is when pods that are gone last showed a request, of every model that
+	// lost one.
+	gone map[modelKey]time.Time
 }
 
 // podKey identifies a pod.
@@ -48,13 +51,18 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 	var rows []query.Row
 	switch r.Ask {
 	case query.AskPages:
-		rows = v.pageTimes(m, func(h history) (page, bool) { return h.last(m.at, query.ScrapeSpan) })
+		rows = v.pageTimes(m, func(h history) (page, bool) { return h.last(m.at) })
 	case query.AskEarlierPages:
 		rows = v.pageTimes(m, func(h history) (page, bool) { return h.newest(m.at, earlierSpan) })
 	case query.AskScrapeIntervals:
 		rows = v.intervals(m)
 	case query.AskGateway:
 		rows = v.gatewayRows(m)
+	case query.AskRecent:
+		rows = v.quietRows(m, r.Span)
+		if len(r.Models) > 0 {
+			rows = slices.DeleteFunc(rows, func(row query.Row) bool { return !slices.Contains(r.Models, row.Model) })
+		}
 	case query.AskObjective:
 		rows = v.ofModels(r.Ask.Quantities(), r.Models, m)
 	default:

@@ -31,6 +31,10 @@
 //	lengths, TTFT, ITL     x    where the picker measures them
 //	prefix hits, buckets   x
 //	gateway queue          x    x
+//	quiet since            x    of the pool
+//
+// Since when a model is quiet reaches back to the first page that this process
+// scraped, however old the pages are that are kept.
 //
 // What a backend cannot say has no rows, and the collector treats it as any
 // other number that is missing.

@@ -60,7 +60,7 @@ func (e evaluator) over(o query.Over) func(series) (float64, bool) {
 			return grown / e.moment.window.Seconds(), ok
 		}
 	default:
-		newest, ok := e.pages.last(e.moment.at, query.ScrapeSpan)
+		newest, ok := e.pages.last(e.moment.at)
 		return func(s series) (float64, bool) {
 			if !ok {
 				return 0, false
@@ -209,7 +209,7 @@ func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row 
 
 // infoRows returns the rows of a quantity that labels told.
 func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
-	newest, ok := e.pages.last(e.moment.at, query.ScrapeSpan)
+	newest, ok := e.pages.last(e.moment.at)
 	if !ok {
 		return nil
 	}

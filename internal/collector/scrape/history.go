@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 	"unique"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // series identifies a series within the pages of one target.
@@ -117,6 +119,9 @@ type history struct {
 	cause  error // of that
 	// failures counts the scrapes that failed one after the other.
 	failures int
+	// quiet is from when on the pages show no request, and no page is missing that
+	// could have shown one; zero before the first.
+	quiet    time.Time
 	starting bool // see Target
 	underWay bool // it is being scraped
 }
@@ -149,19 +154,20 @@ func (h *history) due(round int) bool {
 
 // clone returns a copy that later scrapes do not change.
 func (h *history) clone() history {
-	return history{pages: slices.Clone(h.pages), failed: h.failed}
+	return history{pages: slices.Clone(h.pages), failed: h.failed, quiet: h.quiet}
 }
 
-// last returns the newest page at or before at, within lookBack of it. Where the
+// last returns the newest page at or before at, within the look-back of it. Where the
 // scrape after it failed there is none: the target is gone or does not answer.
-func (h history) last(at time.Time, lookBack time.Duration) (page, bool) {
+func (h history) last(at time.Time) (page, bool) {
 	if !h.failed.IsZero() && !h.failed.After(at) {
 		return page{}, false
 	}
-	return h.newest(at, lookBack)
+	return h.newest(at, query.ScrapeSpan)
 }
 
-// newest is last, whatever came after.
+// newest returns the newest page at or before at, within lookBack of it, whatever
+// came after.
 func (h history) newest(at time.Time, lookBack time.Duration) (page, bool) {
 	for _, p := range slices.Backward(h.pages) {
 		if !p.at.After(at) {

@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -13,24 +14,28 @@ type store struct {
 	job      string
 	interval time.Duration
 	layouts  layouts
+	signs    map[kind]signs
 
 	mu      sync.RWMutex
 	pods    map[Target]*history
 	pickers map[Target]*history
 	models  map[podKey]string // see view
+	gone    map[modelKey]time.Time
 	// unlisted says why the last round did not know what to scrape, nil if it did.
 	unlisted error
 }
 
 func newStore(job string, interval time.Duration) *store {
-	return &store{job: job, interval: interval, pods: map[Target]*history{}, pickers: map[Target]*history{}}
+	return &store{
+		job: job, interval: interval, pods: map[Target]*history{}, pickers: map[Target]*history{}, gone: map[modelKey]time.Time{},
+		signs: map[kind]signs{servingPod: podSigns(), endpointPicker: pickerSigns()},
+	}
 }
 
 // span is how far back pages are kept: what the longest question looks back,
 // and two pages more for its beginning.
 func (s *store) span() time.Duration {
-	const scrapesOfWindow = 4
-	return query.QuietSpan(max(time.Minute, scrapesOfWindow*s.interval)) + 2*s.interval
+	return query.QuietSpan(s.longestGap()) + 2*s.interval
 }
 
 // kind tells serving pods from endpoint pickers.
@@ -55,7 +60,11 @@ func (s *store) add(t task, at time.Time, points []point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
-		h.add(page{at: at, layout: l, values: values}, s.span())
+		p := page{at: at, layout: l, values: values}
+		if n := len(h.pages); n == 0 || at.Sub(h.pages[n-1].at) > s.longestGap() || s.signs[t.kind].on(p, h.pages[n-1]) {
+			h.quiet = at
+		}
+		h.add(p, s.span())
 	}
 }
 
@@ -104,9 +113,25 @@ func (s *store) retain(k kind, targets []Target) {
 		}
 		held[t.key()].starting = t.Starting
 	}
-	for t := range held {
+	for t, h := range held {
 		if !now[t] {
+			s.part(t, h)
 			delete(held, t)
+		}
+	}
+}
+
+// part remembers when a target that is none any more last showed a request of its
+// models, of which others may be left. The lock is held by the caller.
+func (s *store) part(t Target, h *history) {
+	if len(h.pages) == 0 {
+		return
+	}
+	for _, engine := range query.Engines() {
+		for _, model := range models(h.pages[len(h.pages)-1], engine) {
+			if k := (modelKey{namespace: t.Namespace, model: model}); h.quiet.After(s.gone[k]) {
+				s.gone[k] = h.quiet
+			}
 		}
 	}
 }
@@ -181,7 +206,7 @@ func (s *store) view() (view, error) {
 	if err := s.fault(); err != nil {
 		return view{}, err
 	}
-	v := view{job: s.job, interval: s.interval, models: s.models}
+	v := view{job: s.job, interval: s.interval, models: s.models, gone: maps.Clone(s.gone)}
 	for t, h := range s.pods {
 		v.pods = append(v.pods, scraped{t, h.clone()})
 	}

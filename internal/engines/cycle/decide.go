@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/scalefromzero"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -60,8 +61,13 @@ func (e Setup) Decide(c Case) Verdict {
 
 	outcomes := make(map[scaling.ModelKey]model.Outcome, len(snapshots))
 	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
+	activity := make(map[scaling.ModelKey]scaling.Activity, len(snapshots))
+	called := map[scaling.VariantKey]time.Time{}
 	for _, s := range snapshots {
-		outcomes[s.Model] = e.decide(s, past)
+		activity[s.Model] = past.Activity(s.Variants).Then(s)
+		out, calls := e.decide(s, past)
+		maps.Copy(called, calls)
+		outcomes[s.Model] = out
 	}
 	verdict.Gap = e.share(snapshots, variants, outcomes)
 	for _, s := range snapshots {
@@ -70,7 +76,7 @@ func (e Setup) Decide(c Case) Verdict {
 		verdict.Plan.Decisions = append(verdict.Plan.Decisions, out.Decisions...)
 	}
 	slices.SortFunc(verdict.Plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Limits: e.limits(outcomes)}
+	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Limits: e.limits(outcomes)}
 	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
 	for _, d := range verdict.Plan.Decisions {
@@ -80,7 +86,9 @@ func (e Setup) Decide(c Case) Verdict {
 			p.Counts = v.Replicas
 		}
 		p.Wants = constrain.Wants(in, d)
+		p.Activity, p.Called = activity[d.Model], called[d.Variant]
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
+		p.Traffic = outcomes[d.Model].Traffic
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
 		}
@@ -89,13 +97,20 @@ func (e Setup) Decide(c Case) Verdict {
 	return verdict
 }
 
-// decide decides about one model, before any constraint.
-func (e Setup) decide(s scaling.Snapshot, past scaling.History) model.Outcome {
+// decide decides about one model, before any constraint: by its engine, unless
+// requests wait for it and no replica is Ready. It returns too since when variants
+// are called.
+func (e Setup) decide(s scaling.Snapshot, past scaling.History) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
 		settings = model.Default()
 	}
-	return model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval})
+	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval})
+	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory})
+	if wake.Decisions != nil {
+		out.Decisions, out.Votes = wake.Decisions, nil
+	}
+	return out, wake.Called
 }
 
 // share lets the limited models whose demand is known grow on other variants

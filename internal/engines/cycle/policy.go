@@ -12,7 +12,7 @@ import (
 // Policy is how one model is decided, with nothing left to look up.
 type Policy struct {
 	Settings model.Settings
-	Pacing   constrain.Policy // how fast its decisions may change
+	Pacing   constrain.Policy // how fast its decisions may change, and whether to zero
 }
 
 // Configured returns the policy that a configuration comes to. kvCacheThreshold
@@ -35,5 +35,6 @@ func Configured(p config.Policy) Policy {
 	return Policy{Settings: s, Pacing: constrain.Policy{
 		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
 		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
+		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
 	}}
 }

@@ -34,7 +34,9 @@ func policyOf(t *testing.T, data map[config.Kind]map[string]string) Policy {
 }
 
 func TestAnEmptyConfigurationComesToTheDocumentedSettings(t *testing.T) {
-	want := Policy{Settings: model.Default(), Pacing: constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}}
+	want := Policy{Settings: model.Default(), Pacing: constrain.Policy{
+		ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: constrain.Zero{Retention: 10 * time.Minute},
+	}}
 	if diff := cmp.Diff(want, policyOf(t, nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -59,6 +61,7 @@ maxScaleDownStep: 6
 ttftPercentile: 0.95
 itlPercentile: 0.5
 `},
+		config.KindScaleToZero:    {"default": "enable_scale_to_zero: true", "model.m": "modelID: m\nretentionPeriod: 7m"},
 		config.KindServiceClasses: {"premium": "name: premium\npriority: 3\ndata:\n  - model: m\n    slo-ttft: 700\n    slo-tpot: 30\n"},
 	})
 	want := Policy{
@@ -69,7 +72,10 @@ itlPercentile: 0.5
 			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30},
 			Sizing:    modelanalyzer.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
 		},
-		Pacing: constrain.Policy{ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6},
+		Pacing: constrain.Policy{
+			ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6,
+			Zero: constrain.Zero{Enabled: true, Retention: 7 * time.Minute},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

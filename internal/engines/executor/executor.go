@@ -69,30 +69,36 @@ func (e *Executor) Wake(reason string) {
 }
 
 // Run calls pass at once and then whenever the mode says, until ctx ends; it
-// returns nil then. pass is told when the next one is planned, 0 when only a
+// returns nil then. A pass that was asked for does not put off the one that its time
+// brings: what asks, a replica that became Ready say, is often too fresh to be
+// measured. pass is told when the next one is planned, 0 when only a
 // change will bring it, and what asked for this one, sorted; nothing when its
 // time had come.
 func (e *Executor) Run(ctx context.Context, pass func(ctx context.Context, interval time.Duration, reasons []string)) error {
+	var planned time.Time // for the next pass that its time brings
 	for {
 		start := e.clock.Now()
 		var interval time.Duration
 		if e.modeNow() != Reactive {
 			interval = e.interval()
 		}
+		if next := start.Add(interval); !planned.After(start) || next.Before(planned) {
+			planned = next
+		}
 		pass(ctx, interval, e.takeReasons())
-		if !e.wait(ctx, start, interval) {
+		if !e.wait(ctx, start, planned, interval) {
 			return nil
 		}
 	}
 }
 
-// wait returns true when the next pass is due and false when ctx has ended. An
-// interval of 0 is never over.
-func (e *Executor) wait(ctx context.Context, start time.Time, interval time.Duration) bool {
+// wait returns true when the next pass is due, as planned or because somebody asks,
+// and false when ctx has ended. With an interval of 0 nothing is planned.
+func (e *Executor) wait(ctx context.Context, start, planned time.Time, interval time.Duration) bool {
 	var due <-chan time.Time
 	rest := gap
 	if interval > 0 {
-		timer := e.clock.NewTimer(e.until(start.Add(interval)))
+		timer := e.clock.NewTimer(e.until(planned))
 		defer timer.Stop()
 		due, rest = timer.C(), min(gap, interval)
 	}

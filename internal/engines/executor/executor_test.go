@@ -48,7 +48,7 @@ func TestEachModeRunsWhenItsNameSays(t *testing.T) {
 	none := []string{}
 	changed := []string{"changed"}
 	tests := map[Mode][]start{
-		Hybrid:   {{0, interval, none}, {4 * time.Second, interval, changed}, {14 * time.Second, interval, none}, {24 * time.Second, interval, none}},
+		Hybrid:   {{0, interval, none}, {4 * time.Second, interval, changed}, {10 * time.Second, interval, none}, {20 * time.Second, interval, none}},
 		Polling:  {{0, interval, none}, {10 * time.Second, interval, none}, {20 * time.Second, interval, none}},
 		Reactive: {{0, 0, none}, {4 * time.Second, 0, changed}},
 	}
@@ -124,9 +124,9 @@ func TestAWokenPassTakesUpAnotherModeAndInterval(t *testing.T) {
 	woken := []string{"configured"}
 	tests := map[Mode][]start{
 		// What was an hour becomes ten seconds, and polling becomes hybrid.
-		Polling:  {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
-		Hybrid:   {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
-		Reactive: {{0, 0, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {19 * second, 10 * second, []string{}}},
+		Polling:  {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},
+		Hybrid:   {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},
+		Reactive: {{0, 0, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},
 	}
 	for _, mode := range Modes() {
 		t.Run(mode.String(), func(t *testing.T) {

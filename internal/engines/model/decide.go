@@ -27,6 +27,7 @@ type Outcome struct {
 	Votes     *optimizer.Votes   // by which the demand was covered, nil where it is not known
 	Informed  []scaling.Informed // of the model, sorted by Analyzer
 	Backlog   scaling.Backlog    // of the model
+	Traffic   scaling.Traffic    // of the model
 	// Capacity is that of the variants where tokens were counted, else nil.
 	Capacity map[scaling.VariantKey]scaling.TokenCapacity
 }
@@ -34,14 +35,15 @@ type Outcome struct {
 // Decide decides about one model. It is pure, and indifferent to the order of
 // its input.
 func Decide(in Input) Outcome {
-	p := panel{in: in, backlog: backlog(in)}
+	p := panel{in: in, backlog: backlog(in), memory: memory(in)}
 	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
-		p.add(modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing))
+		p.add(modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory))
 	}
 	p.addSaturation()
 	live := recall(in, p.analyses)
 	out := p.decide(live)
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
+	out.Traffic = p.memory.Traffic
 	return out
 }
 
@@ -51,6 +53,7 @@ type panel struct {
 	analyses []scaling.Analysis // the queueing one first, where there is one
 	capacity map[scaling.VariantKey]scaling.TokenCapacity
 	backlog  scaling.Backlog
+	memory   modelanalyzer.Memory
 }
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }

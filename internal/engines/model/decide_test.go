@@ -2,11 +2,13 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
@@ -147,5 +149,78 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
+	}
+}
+
+// growing decides at each minute while what arrives grows, and remembers.
+func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outcome, scaling.History) {
+	t.Helper()
+	history := scaling.History{}
+	var out Outcome
+	for minute := range 4 {
+		snap := snapshot(3)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		snap.Variants[0].StartUp = 2 * time.Minute
+		second := snap.Variants[0]
+		second.Key.Name, second.Cost, second.Replicas = "w", 20, scaling.ReplicaCounts{Observed: true}
+		snap.Variants = append(snap.Variants, second)
+		snap.Load.ArrivalRate = scaling.Measured(8+4*float64(minute), scaling.Fresh)
+		for i := range snap.Replicas {
+			snap.Replicas[i].Running = scaling.Measured(10, scaling.Fresh)
+		}
+		if change != nil {
+			change(&snap)
+		}
+		out = Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
+		history = scaling.History{}
+		for _, v := range snap.Variants {
+			history[v.Key] = scaling.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}
+		}
+	}
+	return out, history
+}
+
+func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
+	for _, engine := range []Engine{Queueing, Hybrid} {
+		out, _ := growing(t, engine, nil)
+		a := out.Analyses[0]
+		if a.Analyzer != modelanalyzer.Name || a.Demand <= 20 || a.Signal != scaling.Grow {
+			t.Errorf("%s: %s, %s, a demand of %g while 20 arrive", engine, a.Analyzer, a.Signal, a.Demand)
+		}
+		if detail := out.Decisions[0].Cause().Detail; !strings.Contains(detail, "are expected in 3m15s (20 arrive") {
+			t.Errorf("%s: what is ordered ahead is not explained: %s", engine, detail)
+		}
+		reversed, _ := growing(t, engine, func(s *scaling.Snapshot) {
+			slices.Reverse(s.Variants)
+			slices.Reverse(s.Replicas)
+		})
+		if diff := cmp.Diff(out, reversed, cmpopts.IgnoreFields(Outcome{}, "Votes")); diff != "" {
+			t.Errorf("%s: in another order (-want +got):\n%s", engine, diff)
+		}
+	}
+}
+
+// TestTrafficIsOfTheLatestLook: a variant that joined, and one that was restored
+// after a restart, know less of the model or nothing.
+func TestTrafficIsOfTheLatestLook(t *testing.T) {
+	out, history := growing(t, Queueing, nil)
+	snap := snapshot(3)
+	snap.At = at.Add(4 * time.Minute)
+	snap.Load.ArrivalRate = scaling.Reading{}
+	again := Decide(Input{Snapshot: snap, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute})
+	if diff := cmp.Diff(out.Traffic.Arrivals, again.Traffic.Arrivals); diff != "" {
+		t.Errorf("a look without a rate (-want +got):\n%s", diff)
+	}
+	joined := snap
+	joined.Variants = append([]scaling.Variant{}, snap.Variants...)
+	joined.Variants = append(joined.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: "a"}, Model: snap.Model})
+	history[scaling.VariantKey{Namespace: "ns", Name: "a"}] = scaling.Past{Desired: 1, DecidedAt: at}
+	if diff := cmp.Diff(again.Traffic, Decide(Input{Snapshot: joined, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic); diff != "" {
+		t.Errorf("a variant without a memory (-want +got):\n%s", diff)
+	}
+	early := snap
+	early.At = at.Add(-time.Hour)
+	if got := Decide(Input{Snapshot: early, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic; len(got.Arrivals) != 0 {
+		t.Errorf("of the future: %+v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -90,4 +91,17 @@ func backlog(in Input) scaling.Backlog {
 		waiting += queue.Value
 	}
 	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
+}
+
+// memory returns what is remembered of the requests of the model, with what the
+// Snapshot shows: of several variants, what was seen last.
+func memory(in Input) modelanalyzer.Memory {
+	var past scaling.Traffic
+	variants := slices.SortedFunc(slices.Values(in.Snapshot.Variants), func(a, b scaling.Variant) int { return a.Key.Compare(b.Key) })
+	for _, v := range variants {
+		if t := in.History[v.Key].Traffic; t.Footprint.At.After(past.Footprint.At) && !t.Footprint.At.After(in.Snapshot.At) {
+			past = t
+		}
+	}
+	return modelanalyzer.Remember(past, in.Snapshot, in.Interval)
 }

@@ -1,20 +1,62 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
+
+// Analyze returns the analyses by which the cycle after last would decide about
+// snap, the foremost first; By makes one. It returns one at least.
+type Analyze func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis
+
+// Look is one look between two cycles.
+type Look struct {
+	Last      scaling.Record // of the last cycle: fleet, snapshots, analyses, plan, history and interval
+	Fleet     scaling.Fleet  // as it is now; read only where Alone
+	Snapshots []scaling.Snapshot
+	// Alone says that nothing else would notice what time alone changes.
+	Alone bool
+}
+
+// Reason says why a cycle should run now, "" where it can wait for its time. It
+// is pure, so that a simulation wakes its cycles by the rule of the manager.
+func (l Look) Reason(analyze Analyze) string {
+	analyses := make([][]scaling.Analysis, len(l.Snapshots))
+	for i, s := range l.Snapshots {
+		analyses[i] = analyze(l.Last, s)
+	}
+	reason := news(l.Last, l.Snapshots, analyses)
+	if reason == "" {
+		reason = call(l.Last, l.Snapshots)
+	}
+	if reason == "" && l.Alone {
+		reason = cmp.Or(unrest(l.Last, l.Fleet, analyses), rest(l.Last, l.Snapshots))
+	}
+	return reason
+}
+
+// By analyzes every model as its settings say.
+func By(settings func(scaling.ModelKey) model.Settings) Analyze {
+	return func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis {
+		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: settings(snap.Model), Interval: last.Interval})
+		if out.Votes == nil {
+			return out.Analyses[:1]
+		}
+		return out.Analyses[:len(out.Votes.Analyses)]
+	}
+}
 
 // news says what a cycle would see now and the recorded one did not, in the
 // models that both know; "" when that is nothing. analyses are those of
 // snapshots, in their order.
-func news(record scaling.Record, snapshots []scaling.Snapshot, analyses []scaling.Analysis) string {
-	signals := make(map[scaling.ModelKey]scaling.Signal, len(record.Analyses))
+func news(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
+	decided := make(map[scaling.ModelKey][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
-		if _, decided := signals[a.Model]; !decided {
-			signals[a.Model] = a.Signal // of several, the first decided
-		}
+		decided[a.Model] = append(decided[a.Model], a)
 	}
 	faults := make(map[scaling.ModelKey]bool, len(record.Snapshots))
 	for _, s := range record.Snapshots {
@@ -28,8 +70,8 @@ func news(record scaling.Record, snapshots []scaling.Snapshot, analyses []scalin
 			if !before {
 				what = "metrics are out of reach"
 			}
-		} else if before, ok := signals[s.Model]; ok && before != analyses[i].Signal {
-			what = fmt.Sprintf("signal went from %s to %s", before, analyses[i].Signal)
+		} else {
+			what = turned(decided[s.Model], analyses[i])
 		}
 		if what == "" {
 			continue
@@ -44,10 +86,29 @@ func news(record scaling.Record, snapshots []scaling.Snapshot, analyses []scalin
 	return first
 }
 
+// turned says which signal of a model differs from that of the last cycle: of the
+// foremost analysis, or of another that wants to grow now and did not; "" where none
+// does. That another one would shrink brings no replica back by itself.
+func turned(before, now []scaling.Analysis) string {
+	if len(before) == 0 {
+		return ""
+	}
+	if before[0].Signal != now[0].Signal {
+		return fmt.Sprintf("signal went from %s to %s", before[0].Signal, now[0].Signal)
+	}
+	for _, a := range now[1:] {
+		i := slices.IndexFunc(before, func(b scaling.Analysis) bool { return b.Analyzer == a.Analyzer })
+		if i >= 0 && a.Signal == scaling.Grow && before[i].Signal != scaling.Grow {
+			return fmt.Sprintf("signal of %s went from %s to %s", a.Analyzer, before[i].Signal, a.Signal)
+		}
+	}
+	return ""
+}
+
 // unrest says what time alone may change, "" when everything has settled.
-func unrest(record scaling.Record, fleet scaling.Fleet, analyses []scaling.Analysis) string {
-	for _, a := range analyses {
-		if a.Signal != scaling.Steady {
+func unrest(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
+	for _, of := range analyses {
+		if a := of[0]; a.Signal != scaling.Steady {
 			return fmt.Sprintf("model %s: signal is %s", a.Model, a.Signal)
 		}
 	}

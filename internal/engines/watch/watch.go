@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -37,9 +36,7 @@ type Watch struct {
 	Cluster   cycle.Cluster
 	Collector Collector
 	Memory    Memory
-	// Analyze returns the analysis by which the cycle after last would decide about
-	// snap; By makes one.
-	Analyze func(last scaling.Record, snap scaling.Snapshot) scaling.Analysis
+	Analyze   Analyze
 	// Wake asks for a cycle because of a reason. It must not block. Nil means that
 	// cycles cannot be woken; a pass then ends when the measurements are warm.
 	Wake func(reason string)
@@ -87,23 +84,9 @@ func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	if !ok {
 		return // the first cycle is under way
 	}
-	analyses := make([]scaling.Analysis, len(snapshots))
-	for i, s := range snapshots {
-		analyses[i] = w.Analyze(record, s)
-	}
-	reason := news(record, snapshots, analyses)
-	if reason == "" && w.Alone {
-		reason = unrest(record, fleet, analyses)
-	}
-	if reason != "" {
+	look := Look{Last: record, Fleet: fleet, Snapshots: snapshots, Alone: w.Alone}
+	if reason := look.Reason(w.Analyze); reason != "" {
 		w.Wake(reason)
-	}
-}
-
-// By analyzes every model as its settings say.
-func By(settings func(scaling.ModelKey) model.Settings) func(scaling.Record, scaling.Snapshot) scaling.Analysis {
-	return func(last scaling.Record, snap scaling.Snapshot) scaling.Analysis {
-		return model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: settings(snap.Model), Interval: last.Interval}).Analyses[0]
 	}
 }
 

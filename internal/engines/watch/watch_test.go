@@ -30,6 +30,7 @@ type world struct {
 
 	snapshots  []scaling.Snapshot
 	signals    map[scaling.ModelKey]scaling.Signal
+	others     []scaling.Analysis // that decide beside the foremost
 	refreshErr error
 	calls      []string
 
@@ -60,8 +61,8 @@ func (w *world) Latest() (scaling.Record, bool) { return w.record, w.recorded }
 func (w *world) watch() *Watch {
 	return &Watch{
 		Clock: testingclock.NewFakePassiveClock(at), Cluster: w, Collector: w, Memory: w,
-		Analyze: func(_ scaling.Record, s scaling.Snapshot) scaling.Analysis {
-			return scaling.Analysis{Model: s.Model, Signal: w.signals[s.Model]}
+		Analyze: func(_ scaling.Record, s scaling.Snapshot) []scaling.Analysis {
+			return append([]scaling.Analysis{{Model: s.Model, Signal: w.signals[s.Model]}}, w.others...)
 		},
 		Wake:    func(reason string) { w.woken = append(w.woken, reason) },
 		Observe: func(err error) { w.observed = append(w.observed, err == nil) },
@@ -112,6 +113,27 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 			func(w *world) { w.signals[theModel] = scaling.Unknown },
 			[]string{"model n/m: signal went from steady to unknown"},
 			[]string{"model n/m: signal went from steady to unknown"},
+		},
+		{
+			"another analysis wants to grow, which did not",
+			func(w *world) {
+				w.record.Analyses = append(w.record.Analyses, scaling.Analysis{Model: theModel, Analyzer: "second"})
+				w.others = []scaling.Analysis{{Model: theModel, Analyzer: "second", Signal: scaling.Grow}}
+			},
+			[]string{"model n/m: signal of second went from unknown to grow"},
+			[]string{"model n/m: signal of second went from unknown to grow"},
+		},
+		{
+			"another analysis still wants to grow, or would shrink, or is new",
+			func(w *world) {
+				w.record.Analyses = append(w.record.Analyses, scaling.Analysis{Model: theModel, Analyzer: "second", Signal: scaling.Grow}, scaling.Analysis{Model: theModel, Analyzer: "third"})
+				w.others = []scaling.Analysis{
+					{Model: theModel, Analyzer: "second", Signal: scaling.Grow},
+					{Model: theModel, Analyzer: "third", Signal: scaling.Shrink},
+					{Model: theModel, Analyzer: "fourth", Signal: scaling.Grow},
+				}
+			},
+			nil, nil,
 		},
 		{
 			"the source fails",

@@ -2,29 +2,20 @@ package clairvoyant
 
 import (
 	"iter"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
 // chat opens a synthetic workload again and again.
 func chat(tb testing.TB, profile string, seed uint64) Arrivals {
 	tb.Helper()
-	p, err := workload.ParseProfile(profile)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	lengths, err := workload.ChatLengths(workload.ShareGPTInputMean, workload.ShareGPTOutputMean)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	return func(scaling.ModelKey) iter.Seq2[workload.Request, error] {
-		return workload.WithoutError(workload.Generate(p, lengths, rand.New(rand.NewPCG(seed, 0))))
+		return simtest.Chat(tb, profile, seed)
 	}
 }
 
@@ -36,10 +27,7 @@ func variant(name string, faster, price float64) sim.Variant {
 			Key: scaling.VariantKey{Namespace: "ns", Name: name}, Accelerator: "L40S",
 			GPUsPerReplica: 1, Cost: price, Bounds: scaling.Unbounded(),
 		},
-		Profile: serving.Profile{
-			Name: name, Accelerator: "L40S", AlphaMS: 18 / faster, BetaMS: 0.35 / faster, GammaMS: 12 / faster, DeltaMS: 0.055 / faster,
-			MaxBatchSize: 64, MaxBatchedTokens: 2048, KVCacheTokens: 65536, BlockSize: 16, MaxModelLen: 65536,
-		},
+		Profile: simtest.Slower(simtest.Profile(65536), 1/faster),
 		StartUp: sim.StartUp{Mean: 40 * time.Second}, Replicas: 1, Grace: 30 * time.Second,
 	}
 }

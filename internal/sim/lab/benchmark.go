@@ -123,6 +123,7 @@ func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	const (
 		shortest = 5 * time.Minute
 		requests = 3000
+		rarely   = 150 * time.Second // the rarest scrapes that there are: nobody reads them
 	)
 	length := max(shortest, time.Duration(requests/(benched*rate)*float64(time.Second)))
 	m := DefaultModel()
@@ -130,7 +131,7 @@ func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	v := b.variant
 	v.Replicas, v.Spec.Bounds = benched, scaling.Unbounded()
 	m.Spec.Variants = []sim.Variant{v}
-	r, err := sim.Run(ctx, sim.Config{Models: []sim.Model{m.Spec}, Duration: length, Tail: time.Minute}, still{})
+	r, err := sim.Run(ctx, sim.Config{Models: []sim.Model{m.Spec}, Duration: length, Tail: time.Minute, ScrapeInterval: rarely, Interval: time.Hour}, still{})
 	if err != nil {
 		return point{}, fmt.Errorf("measuring a replica with %.3g requests/s: %w", rate, err)
 	}

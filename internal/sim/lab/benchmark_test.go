@@ -1,11 +1,16 @@
 package lab
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
+)
 
 // TestBenchmarkOfALoadThatNobodyServesWhole: a twentieth of the requests is longer
 // than the KV cache. What a replica can do for the others is measured all the same.
 func TestBenchmarkOfALoadThatNobodyServesWhole(t *testing.T) {
-	s := testScenario(t, "constant(4,10m)")
+	s := slowed(testScenario(t, "constant(4,10m)"), 8)
+	s.Workload = Generator(simtest.Rates(t, "constant(4,10m)"), simtest.Lengths(t, 160, 40)) // tokens are what takes time
 	s.Models[0].Spec.SLO.Attainment = 0.97
 	f, err := fit(t.Context(), s, look{seed: 1})
 	if err != nil {

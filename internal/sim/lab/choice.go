@@ -72,9 +72,14 @@ func (c Choice) Own() bool {
 	return ok
 }
 
-// benches reports whether c goes by what a benchmark measures.
-func (c Choice) benches() bool {
-	return !c.Own() || c.Name == Queueing || c.Name == Hybrid
+// benches reports whether c goes by what a benchmark measures, or is tuned by it.
+func (c Choice) benches(tuned bool) bool {
+	if c.Own() {
+		return c.Name == Queueing || c.Name == Hybrid
+	}
+	all := policy.Catalogue()
+	i := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == c.Name })
+	return all[i].Benches() || tuned && c.Name == fixed && len(c.Params) == 0
 }
 
 // Names lists every policy, this project's first.

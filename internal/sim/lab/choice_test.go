@@ -10,10 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 )
 
 func TestEveryPolicyAcceptsItsOwnDefaults(t *testing.T) {
@@ -60,11 +62,19 @@ func TestOwnPolicyIsThatOfTheManager(t *testing.T) {
 	if o.policy.Saturation != saturation.Default() || o.interval != time.Minute || o.policy.ScaleDownStabilization != 2*time.Minute || o.policy.MaxScaleDownStep != 1 {
 		t.Errorf("got %+v every %s, want the documented defaults", o.policy, o.interval)
 	}
-	o, err = parseOwn(Choice{Saturation, map[string]string{"kvSpareTrigger": "0.3", "interval": "15s", "scaleDownStabilization": "5m", "maxScaleUpStep": "2"}})
+	if o.executor != executor.Hybrid || o.fetch != 15*time.Second || o.policy.Limited {
+		t.Errorf("executor %s, looks every %s, limited %t: want the documented defaults", o.executor, o.fetch, o.policy.Limited)
+	}
+	o, err = parseOwn(Choice{Saturation, map[string]string{
+		"kvSpareTrigger": "0.3", "interval": "10s", "scaleDownStabilization": "5m", "maxScaleUpStep": "2", "executor": "polling", "enableLimiter": "true",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.policy.Saturation.KVSpareTrigger != 0.3 || o.interval != 15*time.Second || o.policy.ScaleDownStabilization != 5*time.Minute || o.policy.MaxScaleUpStep != 2 {
+	if o.executor != executor.Polling || o.fetch != 10*time.Second || !o.policy.Limited {
+		t.Errorf("executor %s, looks every %s, limited %t: want what was chosen, and no look rarer than a cycle", o.executor, o.fetch, o.policy.Limited)
+	}
+	if o.policy.Saturation.KVSpareTrigger != 0.3 || o.interval != 10*time.Second || o.policy.ScaleDownStabilization != 5*time.Minute || o.policy.MaxScaleUpStep != 2 {
 		t.Errorf("got %+v every %s", o.policy, o.interval)
 	}
 }
@@ -105,6 +115,10 @@ func TestChoicesSayWhatIsWrong(t *testing.T) {
 		{"model:kvSpareTrigger=0.1", `policy model has no parameter "kvSpareTrigger": want one of ttftPercentile`},
 		{"tokens:scaleUpThreshold=0.5", "policy tokens: parameter"},
 		{"saturation:interval=1ms", `policy saturation: parameter interval: found "1ms", want a duration from 1s to 1h`},
+		{"hybrid:executor=often", `policy hybrid: parameter executor: found "often", want one of hybrid, polling, reactive`},
+		{"hybrid:fetchInterval=1ms", `policy hybrid: parameter fetchInterval: found "1ms", want a duration from 1s to PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD, or 0 for off`},
+		{"hybrid:executor=reactive,fetchInterval=0s", "policy hybrid: parameter"},
+		{"hybrid:enableLimiter=perhaps", `policy hybrid: parameter enableLimiter: found "perhaps", want true or false`},
 		{"", "is not known"},
 	} {
 		_, err := ParseChoice(tt.text)
@@ -121,7 +135,8 @@ func TestChoicesSayWhatIsWrong(t *testing.T) {
 // TestBenchmarkIsWhereObjectivesBreak offers four replicas a little less and much
 // more than four times what was measured of one.
 func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
-	s := testScenario(t, "constant(4,30m)")
+	s := slowed(testScenario(t, "constant(4,30m)"), 8)
+	s.Workload = Generator(simtest.Rates(t, "constant(4,30m)"), simtest.Lengths(t, 160, 40)) // tokens are what takes time
 	s.Models[0].Sized = true
 	f, err := fit(t.Context(), s, look{seed: 1})
 	if err != nil {
@@ -129,7 +144,7 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 	}
 	key := s.Models[0].Spec.Variants[0].Spec.Key
 	b := f.measured[key]
-	if p := b.profile; p.Alpha < 18 || p.Beta <= 0.35 || p.Alpha+p.Beta*b.Concurrency > s.Models[0].Spec.SLO.ITL {
+	if p := b.profile; p.Alpha < 8*18 || p.Beta <= 8*0.35 || p.Alpha+p.Beta*b.Concurrency > s.Models[0].Spec.SLO.ITL {
 		t.Errorf("profile %+v: want an ITL above that of a step without prefills, and within the objective at %g requests", p, b.Concurrency)
 	}
 	if b.Rate < 1 || b.Rate > 12 || b.Concurrency < 5 || b.Concurrency > 64 || b.PrefillSpeed <= 0 {
@@ -146,7 +161,7 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 	if n, rate := f.Models[0].Spec.Variants[0].Replicas, b.Rate; n != int(4/rate)+1 {
 		t.Errorf("%d replicas for 4 requests/s of %g each", n, rate)
 	}
-	again.slo.ITL = 1 // below alpha
+	again.slo.TTFT = 1 // below gamma
 	if got, err := again.measure(t.Context()); err != nil || got.Benchmark != (policy.Benchmark{}) {
 		t.Errorf("out of reach: %+v, %v", got, err)
 	}

@@ -20,7 +20,7 @@
 // replicas begins with as many of its cheapest variant as the first ten minutes
 // of its load need, so that what is measured is scaling and not the start.
 //
-// Rules that need a benchmark of a replica are given one: a quarter of the
+// Rules that read a benchmark of a replica are given one: a quarter of the
 // highest rate at which four replicas attain the objectives with Poisson arrivals
 // and the lengths of the workload, found in the simulator, and the concurrency at
 // that rate.
@@ -33,10 +33,11 @@
 // busiest ten minutes need. The best is kept: the cheapest of those
 // that reach the attainment target of the scenario; if none does, the one with
 // the highest attainment, then the cheapest. This project's own policies are not
-// tuned: they run with the defaults of the manager. Those that size to objectives
-// get what an operator writes down before: the objective of the scenario, its
-// attainment as the percentile that both latencies are held to, and the published
-// profile fitted to two points of the benchmark.
+// tuned: they run with the defaults of the manager. They get what an operator
+// writes down before: the objective of the scenario, its attainment as the
+// percentile that both latencies are held to, the published profile fitted to two
+// points of the benchmark, the limits in the arguments of the serving engine, and
+// limited mode where there are nodes or quotas to keep to.
 //
 // # Several models
 //

@@ -12,16 +12,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// testProfile is an 8B model on an L40S, roughly, with a small KV cache.
-func testProfile() serving.Profile {
-	return serving.Profile{
-		Name: "8b", Accelerator: "L40S", AlphaMS: 18, BetaMS: 0.35, GammaMS: 12, DeltaMS: 0.055,
-		MaxBatchSize: 64, MaxBatchedTokens: 2048, KVCacheTokens: 16384, BlockSize: 16, MaxModelLen: 8192,
-	}
-}
+// testProfile has a small KV cache.
+func testProfile() serving.Profile { return simtest.Profile(16384) }
 
 // testScenario is one model with one variant under a synthetic workload.
 func testScenario(t *testing.T, profile string) Scenario {
@@ -36,17 +32,23 @@ func testScenario(t *testing.T, profile string) Scenario {
 	return Scenario{Name: "test", Workload: testGenerator(t, profile), Models: []Model{m}, Target: 0.95}
 }
 
-func testGenerator(t *testing.T, profile string) Source {
+func testGenerator(t *testing.T, rates string) Source {
 	t.Helper()
-	p, err := workload.ParseProfile(profile)
-	if err != nil {
-		t.Fatal(err)
+	return Generator(simtest.Rates(t, rates), simtest.ShareGPT(t))
+}
+
+// slowed makes every replica of s so many times as slow and its objectives as wide:
+// what it can do is the same with fewer requests.
+func slowed(s Scenario, by float64) Scenario {
+	for i := range s.Models {
+		slo := &s.Models[i].Spec.SLO
+		slo.TTFT, slo.ITL = slo.TTFT*by, slo.ITL*by
+		for j := range s.Models[i].Spec.Variants {
+			p := &s.Models[i].Spec.Variants[j].Profile
+			*p = simtest.Slower(*p, by)
+		}
 	}
-	lengths, err := workload.ChatLengths(workload.ShareGPTInputMean, workload.ShareGPTOutputMean)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Generator(p, lengths)
+	return s
 }
 
 func testChoices(t *testing.T, texts ...string) []Choice {

@@ -11,13 +11,15 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
 // The names of this project's engines, as the manager runs them. Their parameters
-// are the fields of the saturation ConfigMap that the engine reads, and interval.
+// are the fields of the saturation ConfigMap that the engine reads, and when cycles
+// run.
 const (
 	Saturation = "saturation" // spare capacity of what replicas report, the default
 	Tokens     = "tokens"     // token capacity, which the ConfigMap calls the analyzer saturation
@@ -55,8 +57,13 @@ func ownEngineOf(name string) (ownEngine, bool) {
 	return all[i], true
 }
 
-// intervalKey is the setting of the manager that interval stands for.
-const intervalKey = "GLOBAL_OPT_INTERVAL"
+// timing is a parameter that says when cycles run, with the setting of the manager
+// that it stands for.
+type timing struct{ param, key string }
+
+func timings() []timing {
+	return []timing{{"interval", "GLOBAL_OPT_INTERVAL"}, {"executor", "WVA_EXECUTOR"}, {"fetchInterval", "PROMETHEUS_METRICS_CACHE_FETCH_INTERVAL"}}
+}
 
 // hpaSync is the default of --horizontal-pod-autoscaler-sync-period: our
 // decisions are carried out by an HPA that has no tolerance and no windows of
@@ -65,23 +72,42 @@ const hpaSync = 15 * time.Second
 
 // params lists the parameters of the engine.
 func (e ownEngine) params() []string {
-	return slices.Concat(e.fields, []string{"scaleUpStabilization", "scaleDownStabilization", "maxScaleUpStep", "maxScaleDownStep"})
+	return slices.Concat(e.fields, []string{limiter, "scaleUpStabilization", "scaleDownStabilization", "maxScaleUpStep", "maxScaleDownStep"})
 }
 
-// ofScenario is the value of a percentile that is the attainment of the scenario,
-// highest the one of a scenario that asks for all requests.
+// ofScenario is the value of a parameter that the scenario says: of a percentile
+// its attainment, of limiter whether there is a limit to what a model may have.
+// highest is the percentile of a scenario that asks for all requests.
 const (
 	ofScenario = "scenario"
 	highest    = 0.999
 )
 
-// isPercentile reports whether a parameter is one that objectives are held to.
-func isPercentile(name string) bool { return name == "ttftPercentile" || name == "itlPercentile" }
+// limiter is the parameter that bounds a model by stock and quotas.
+const limiter = "enableLimiter"
+
+// scenarioSays returns what of a scenario a parameter may be taken from, "" if it
+// may not be.
+func scenarioSays(param string) string {
+	switch param {
+	case "ttftPercentile", "itlPercentile":
+		return "the attainment that it asks for"
+	case limiter:
+		return "true where it lists nodes or quotas of a model's accelerators"
+	}
+	return ""
+}
+
+// ofScenario reports whether the scenario says the value of a parameter.
+func (c Choice) ofScenario(param string) bool {
+	return cmp.Or(c.Params[param], ofScenario) == ofScenario
+}
 
 // own is the configuration of the engine.
 type own struct {
-	policy   config.Policy
-	interval time.Duration
+	policy          config.Policy
+	interval, fetch time.Duration
+	executor        executor.Mode
 }
 
 // parseOwn reads parameters as the manager reads its ConfigMap, so that both
@@ -92,57 +118,75 @@ func parseOwn(c Choice) (own, error) {
 	if !ok {
 		return own{}, &policy.UnknownPolicyError{Name: c.Name, Known: Names()}
 	}
-	entry, err := engine.configure(c)
+	entry, settings, err := engine.configure(c)
 	if err != nil {
 		return own{}, err
-	}
-	o, interval := own{}, c.Params["interval"]
-	if interval == "" {
-		interval = setting(intervalKey).Default
-	}
-	if o.interval, err = time.ParseDuration(interval); err != nil || o.interval < time.Second || o.interval > time.Hour {
-		return own{}, fmt.Errorf("policy %s: parameter interval: found %q, want a duration from 1s to 1h", c.Name, interval)
 	}
 	store, err := config.NewStore(config.StoreOptions{SystemNamespace: anywhere})
 	if err != nil {
 		return own{}, fmt.Errorf("policy %s: %w", c.Name, err)
 	}
+	names := config.PublishedNames()
+	sources := []config.Source{{Namespace: anywhere, Name: names[config.KindSettings][0], Data: settings}}
 	if entry != "" {
-		name := config.PublishedNames()[config.KindSaturation][0]
-		store.Apply([]config.Source{{Namespace: anywhere, Name: name, Data: map[string]string{"default": entry}}})
+		sources = append(sources, config.Source{Namespace: anywhere, Name: names[config.KindSaturation][0], Data: map[string]string{"default": entry}})
 	}
+	store.Apply(sources)
 	for _, f := range store.Snapshot().Findings() {
 		if f.Severity == config.Refused {
-			return own{}, fmt.Errorf("policy %s: parameter %s: found %q, want %s", c.Name, f.Field, f.Value, strings.TrimSpace(f.Want+" "+f.Problem))
+			return own{}, fmt.Errorf("policy %s: parameter %s: found %q, want %s", c.Name, paramOf(f), f.Value, strings.TrimSpace(f.Want+" "+f.Problem))
 		}
 	}
-	o.policy = store.Snapshot().Policy(scaling.ModelKey{})
+	inForce := store.Snapshot().Settings()
+	o := own{policy: store.Snapshot().Policy(scaling.ModelKey{}), interval: inForce.Interval, fetch: min(inForce.Cache.FetchInterval, inForce.Interval)}
+	if o.executor, err = executor.ParseMode(inForce.Executor); err != nil {
+		return own{}, fmt.Errorf("policy %s: %w", c.Name, err)
+	}
 	return o, nil
 }
 
 // configure returns the entry of the ConfigMap that makes the engine and holds the
-// parameters of c.
-func (e ownEngine) configure(c Choice) (string, error) {
-	known := append(e.params(), "interval")
-	var entry strings.Builder
-	for _, line := range e.entry {
-		fmt.Fprintln(&entry, line)
+// parameters of c, and the settings of the manager beside it.
+func (e ownEngine) configure(c Choice) (entry string, settings map[string]string, err error) {
+	known := e.params()
+	keys := map[string]string{}
+	for _, t := range timings() {
+		known = append(known, t.param)
+		keys[t.param] = t.key
 	}
+	var text strings.Builder
+	for _, line := range e.entry {
+		fmt.Fprintln(&text, line)
+	}
+	settings = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
 		switch value := c.Params[name]; {
 		case !slices.Contains(known, name):
-			return "", &policy.UnknownParamError{Policy: c.Name, Name: name, Known: known}
-		case isPercentile(name) && value == ofScenario:
-		case name != "interval":
-			fmt.Fprintf(&entry, "%s: %s\n", name, scalar(value))
+			return "", nil, &policy.UnknownParamError{Policy: c.Name, Name: name, Known: known}
+		case scenarioSays(name) != "" && value == ofScenario:
+		case keys[name] != "":
+			settings[keys[name]] = value
+		default:
+			fmt.Fprintf(&text, "%s: %s\n", name, scalar(value))
 		}
 	}
-	return entry.String(), nil
+	return text.String(), settings, nil
 }
 
-// scalar writes a value as YAML: a number as it is, all else as text.
+// paramOf returns the parameter that a finding is about.
+func paramOf(f config.Finding) string {
+	for _, t := range timings() {
+		if t.key == f.Key {
+			return t.param
+		}
+	}
+	return f.Field
+}
+
+// scalar writes a value as YAML: numbers and truths as they are, all else as text.
 func scalar(value string) string {
-	if _, err := strconv.ParseFloat(value, 64); err == nil {
+	_, err := strconv.ParseFloat(value, 64)
+	if _, truth := strconv.ParseBool(value); err == nil || truth == nil {
 		return value
 	}
 	return strconv.Quote(value)
@@ -160,13 +204,15 @@ func describeOwn(e ownEngine) policy.Definition {
 	for _, name := range e.params() {
 		k := setting(name)
 		p := policy.Param{Name: name, Default: k.Default, Doc: k.Meaning}
-		if isPercentile(name) {
-			p.Default, p.Doc = ofScenario, k.Meaning+", or "+ofScenario+" for the attainment that it asks for"
+		if says := scenarioSays(name); says != "" {
+			p.Default, p.Doc = ofScenario, k.Meaning+", or "+ofScenario+": "+says
 		}
 		d.Params = append(d.Params, p)
 	}
-	k := setting(intervalKey)
-	d.Params = append(d.Params, policy.Param{Name: "interval", Default: k.Default, Doc: k.Meaning})
+	for _, t := range timings() {
+		k := setting(t.key)
+		d.Params = append(d.Params, policy.Param{Name: t.param, Default: k.Default, Doc: k.Meaning})
+	}
 	if o, err := parseOwn(Choice{Name: e.name}); err == nil {
 		d.Interval = o.interval
 	}
@@ -174,8 +220,9 @@ func describeOwn(e ownEngine) policy.Definition {
 }
 
 // openOwn makes the engine for one run. Each model is held to the objective of the
-// scenario, at the percentiles that its attainment asks for unless others are
-// chosen, and has the profiles that were measured.
+// scenario, at the percentiles that its attainment asks for, and limited where the
+// scenario has a limit, unless the choice says otherwise. It has the profiles that
+// were measured.
 func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	o, err := parseOwn(c)
 	if err != nil {
@@ -184,18 +231,22 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	policies := map[scaling.ModelKey]cycle.Policy{}
 	for _, m := range f.Models {
 		p := cycle.Configured(o.policy)
-		p.Settings.Objective = scaling.Objective{Class: "scenario", TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL}
+		p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL}
 		asked := min(m.Spec.SLO.Attainment, highest)
-		if cmp.Or(c.Params["ttftPercentile"], ofScenario) == ofScenario {
+		if c.ofScenario("ttftPercentile") {
 			p.Settings.Sizing.TTFTPercentile = asked
 		}
-		if cmp.Or(c.Params["itlPercentile"], ofScenario) == ofScenario {
+		if c.ofScenario("itlPercentile") {
 			p.Settings.Sizing.ITLPercentile = asked
+		}
+		if c.ofScenario(limiter) {
+			p.Settings.Limited = f.limits(m)
 		}
 		policies[m.Spec.Key] = p
 	}
 	return sim.NewEngine(sim.EngineOptions{
-		Name: c.Name, Interval: o.interval, Policy: func(m scaling.ModelKey) cycle.Policy { return policies[m] },
+		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
+		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
 		Profile: func(v scaling.VariantKey) scaling.Profile { return f.measured[v].profile },
 	}), hpaSync, nil
 }

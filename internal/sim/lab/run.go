@@ -102,7 +102,7 @@ func Execute(ctx context.Context, p Plan, o Options) (Results, error) {
 // scenario runs everything of one scenario.
 func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error) {
 	view := look{seed: l.plan.Seeds[0], until: hour}
-	view.bench = slices.ContainsFunc(l.plan.Choices, Choice.benches)
+	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
 	if l.plan.Tune {
 		view.until = 0 // which hour is the busiest, only all of it tells
 	}

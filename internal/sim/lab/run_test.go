@@ -16,7 +16,7 @@ import (
 
 func testPlan(t *testing.T, choices ...string) Plan {
 	t.Helper()
-	return Plan{Scenarios: []Scenario{testScenario(t, "sine(1->8,5m,10m)")}, Choices: testChoices(t, choices...), Seeds: []uint64{1, 2}}
+	return Plan{Scenarios: []Scenario{slowed(testScenario(t, "sine(0.25->2,5m,10m)"), 4)}, Choices: testChoices(t, choices...), Seeds: []uint64{1, 2}}
 }
 
 func execute(t *testing.T, p Plan, o Options) Results {
@@ -63,7 +63,7 @@ func TestRowsHaveWhatWasMeasured(t *testing.T) {
 	if !ours.Own || one.Own || len(ours.Runs) != 2 {
 		t.Errorf("rows %+v and %+v", ours, one)
 	}
-	// One replica costs its hours at 1 per hour; 8 requests/s are too much for it.
+	// One replica costs its hours at 1 per hour; 2 requests/s are too much for it.
 	if c := one.Measures.Cost; math.Abs(c.Mean-1.0/6) > 1e-9 || c.Min != c.Max {
 		t.Errorf("one replica for 10 minutes costs %+v", c)
 	}
@@ -162,7 +162,7 @@ func TestTuningKeepsTheBestPoint(t *testing.T) {
 
 func TestTunedPolicyRunsWithWhatWasKept(t *testing.T) {
 	p := testPlan(t, "hpa-inflight", "static:replicas=3", "saturation")
-	p.Scenarios[0].Workload = testGenerator(t, "constant(0.5,1h),constant(3,1h)")
+	p.Scenarios[0].Workload = testGenerator(t, "constant(0.125,1h),constant(0.75,1h)")
 	p.Tune, p.Seeds = true, []uint64{1}
 	rows := execute(t, p, Options{}).Scenarios[0].Rows
 	for _, row := range rows[1:] {
@@ -171,7 +171,7 @@ func TestTunedPolicyRunsWithWhatWasKept(t *testing.T) {
 		}
 	}
 	for _, trial := range rows[0].Tuning {
-		// The busiest hour is the last: at 3 requests/s it takes two replicas.
+		// The busiest hour is the last: at 0.75 requests/s it takes two replicas.
 		if trial.Cost < 1.2 {
 			t.Errorf("tuned at a cost of %g: not on the busiest hour", trial.Cost)
 		}
@@ -197,7 +197,7 @@ func TestCSVHasEveryMeasure(t *testing.T) {
 	if want := 6 + 3*len((&Measures[int]{}).fields()); len(lines[0]) != want {
 		t.Errorf("%d columns, want %d", len(lines[0]), want)
 	}
-	if got := strings.Join(lines[1][:6], " "); got != "test sine(1->8,5m,10m) static:replicas=4 false 0.95 2" {
+	if got := strings.Join(lines[1][:6], " "); got != "test sine(0.25->2,5m,10m) static:replicas=4 false 0.95 2" {
 		t.Errorf("line %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -23,6 +24,9 @@ type Scenario struct {
 	Models      []Model // one or more
 	// Target is the attainment that is asked for, a ratio in (0, 1].
 	Target float64
+	// Quotas are the accelerators that namespaces own. This project's policies keep
+	// to them; no other knows of any.
+	Quotas []scaling.Quota
 	// Fleet is what every run has in common. Seed, Start, Models, Sync and the
 	// functions are filled in by the lab.
 	Fleet sim.Config
@@ -33,6 +37,10 @@ type Model struct {
 	// Share is the part of the workload that asks for this model, relative to
 	// that of the others, > 0.
 	Share float64
+	// Priority is that of the model's service class, 1 to 100, lower is more
+	// important; 0 is that of no class and comes last. Only this project's policies
+	// go by it.
+	Priority int
 	// Sized has the cheapest variant begin with as many replicas as the first ten
 	// minutes of load need, whatever the variants say.
 	Sized bool
@@ -72,7 +80,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 			if err := holds(*v, o.Lengths); err != nil {
 				return fitted{}, fmt.Errorf("scenario %s: workload %s: %w", s.Name, s.Workload.Name, err)
 			}
-			v.Spec.Profile = speed(*v)
+			v.Spec.Profile, v.Spec.Limits = speed(*v), limitsOf(*v)
 			if !l.bench && !m.Sized {
 				continue
 			}
@@ -114,6 +122,11 @@ func speed(v sim.Variant) scaling.Profile {
 	return scaling.Profile{Source: p.Name, Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: max(p.GammaMS, p.PrefillFloorMS), Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
 }
 
+// limitsOf is what the arguments of the engine say.
+func limitsOf(v sim.Variant) scaling.EngineLimits {
+	return scaling.EngineLimits{BatchTokens: v.Profile.MaxBatchedTokens, MaxBatch: v.Profile.MaxBatchSize}
+}
+
 // size sets the first replicas for an arrival rate in requests/s.
 func (m *Model) size(rate float64, found map[scaling.VariantKey]measured) {
 	cheapest := m.cheapest()
@@ -148,7 +161,53 @@ func (s Scenario) validate() error {
 		spec.Requests = func(func(workload.Request, error) bool) {}
 		c.Models = append(c.Models, spec)
 	}
-	return c.Validate()
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	for i, m := range s.Models {
+		if m.Priority < 0 || m.Priority > 100 {
+			return &sim.FieldError{Field: fmt.Sprintf("models[%d].priority", i), Value: fmt.Sprint(m.Priority), Want: "1 to 100, or 0 for that of no class"}
+		}
+	}
+	return s.validateQuotas()
+}
+
+// validateQuotas returns nil, or the first quota that is negative, there twice, or
+// of what no model is on.
+func (s Scenario) validateQuotas() error {
+	var pairs []string
+	for _, m := range s.Models {
+		for _, v := range m.Spec.Variants {
+			pairs = append(pairs, v.Spec.Key.Namespace+"/"+v.Spec.Accelerator)
+		}
+	}
+	slices.Sort(pairs)
+	pairs = slices.Compact(pairs)
+	seen := map[string]bool{}
+	for i, q := range s.Quotas {
+		field, pair := fmt.Sprintf("quotas[%d]", i), q.Namespace+"/"+q.Accelerator
+		switch {
+		case q.GPUs < 0:
+			return &sim.FieldError{Field: field + ".gpus", Value: fmt.Sprint(q.GPUs), Want: "0 or more accelerators"}
+		case seen[pair]:
+			return &sim.FieldError{Field: field, Value: pair, Want: "a namespace and an accelerator not used before"}
+		case !slices.Contains(pairs, pair):
+			return &sim.FieldError{Field: field, Value: pair, Want: "namespace and accelerator of a variant: " + strings.Join(pairs, ", ")}
+		}
+		seen[pair] = true
+	}
+	return nil
+}
+
+// limits reports whether something bounds what a model may have: the nodes with one
+// of its accelerators, or a quota of its namespace.
+func (s Scenario) limits(m Model) bool {
+	return slices.ContainsFunc(m.Spec.Variants, func(v sim.Variant) bool {
+		onNodes := slices.ContainsFunc(s.Fleet.Nodes, func(n sim.Nodes) bool { return n.Accelerator == v.Spec.Accelerator })
+		return onNodes || slices.ContainsFunc(s.Quotas, func(q scaling.Quota) bool {
+			return q.Namespace == v.Spec.Key.Namespace && q.Accelerator == v.Spec.Accelerator
+		})
+	})
 }
 
 func (s Scenario) shares() float64 {

@@ -77,6 +77,7 @@ func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 		"scrapeInterval": span(&s.Fleet.ScrapeInterval, time.Second), "missedScrapes": number(&s.Fleet.MissedScrapes, 0, 0.99),
 		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second),
 		"nodes":  func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
+		"quotas": func(v value) error { return v.list(func(v value) error { return r.quota(v, &s) }) },
 		"models": func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
 	})
 	if err != nil {
@@ -109,12 +110,27 @@ func (scenarioReader) node(v value, s *Scenario) error {
 	return err
 }
 
+func (scenarioReader) quota(v value, s *Scenario) error {
+	q := scaling.Quota{Namespace: DefaultModel().Spec.Key.Namespace, GPUs: -1}
+	err := v.mapping(map[string]reader{
+		"namespace": text(&q.Namespace), "accelerator": text(&q.Accelerator), "gpus": whole(&q.GPUs, 0, 1_000_000),
+	})
+	switch {
+	case err != nil:
+		return err
+	case q.Accelerator == "" || q.GPUs < 0:
+		return v.wrong("the fields accelerator and gpus")
+	}
+	s.Quotas = append(s.Quotas, q)
+	return nil
+}
+
 func (r scenarioReader) model(v value, s *Scenario) error {
 	m := DefaultModel()
 	m.Spec.Key.ID = ""
 	var variants value
 	err := v.mapping(map[string]reader{
-		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6),
+		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6), "priority": whole(&m.Priority, 1, 100),
 		"ttft": milliseconds(&m.Spec.SLO.TTFT), "itl": milliseconds(&m.Spec.SLO.ITL), "hold": span(&m.Spec.Hold, 0),
 		"routing": func(v value) error {
 			var err error

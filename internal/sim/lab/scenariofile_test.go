@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
@@ -17,9 +18,13 @@ attainment: 0.9
 scrapeInterval: 30s
 nodes:
   - {accelerator: L40S, count: 4, gpus: 2}
+quotas:
+  - {accelerator: L40S, gpus: 6}
+  - {namespace: jobs, accelerator: L40S, gpus: 0}
 models:
   - id: chat
     share: 3
+    priority: 10
     ttft: 1500ms
     itl: 40ms
     routing: least-loaded
@@ -53,7 +58,10 @@ func TestScenarioFileIsRead(t *testing.T) {
 	if diff := cmp.Diff([]sim.Nodes{{Accelerator: "L40S", Count: 4, GPUs: 2}}, s.Fleet.Nodes); diff != "" {
 		t.Error(diff)
 	}
-	if chat.Share != 3 || chat.Sized || !batch.Sized || batch.Spec.Hold != 0 || batch.Spec.Key.Namespace != "jobs" {
+	if diff := cmp.Diff([]scaling.Quota{{Namespace: "default", Accelerator: "L40S", GPUs: 6}, {Namespace: "jobs", Accelerator: "L40S"}}, s.Quotas); diff != "" {
+		t.Error(diff)
+	}
+	if chat.Share != 3 || chat.Priority != 10 || batch.Priority != 0 || chat.Sized || !batch.Sized || batch.Spec.Hold != 0 || batch.Spec.Key.Namespace != "jobs" {
 		t.Errorf("models %+v and %+v", chat, batch)
 	}
 	if diff := cmp.Diff(sim.SLO{TTFT: 1500, ITL: 40, Attainment: 0.9}, chat.Spec.SLO); diff != "" {
@@ -71,20 +79,25 @@ func TestScenarioFileIsRead(t *testing.T) {
 
 func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, want string }{
-		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 8: models[0]: found \"shares\", want one of hold, id"},
-		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 14: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
+		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 11: models[0]: found \"shares\", want one of hold, id"},
+		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 18: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
 		{"out of range", "attainment: 0.9", "attainment: 90", `fleet.yaml, line 2: attainment: found "90", want a number from 0.001 to 1`},
-		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 9: models[0].ttft: found "1500", want a duration such as 90s`},
-		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 13: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
-		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 18: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
-		{"routing", "least-loaded", "fastest", `fleet.yaml, line 11: models[0].routing: found "fastest", want round-robin`},
+		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 13: models[0].ttft: found "1500", want a duration such as 90s`},
+		{"priority", "priority: 10", "priority: 0", `fleet.yaml, line 12: models[0].priority: found "0", want a whole number from 1 to 100`},
+		{"quota of nothing", "{accelerator: L40S, gpus: 6}", "{gpus: 6}", "fleet.yaml, line 7: quotas[0]: found a mapping, want the fields accelerator and gpus"},
+		{"negative quota", "gpus: 6}", "gpus: -6}", `fleet.yaml, line 7: quotas[0].gpus: found "-6", want a whole number from 0`},
+		{"quota twice", "{namespace: jobs, accelerator", "{accelerator", "fleet.yaml: quotas[1]: found default/L40S, want a namespace and an accelerator not used before"},
+		{"quota of a stranger", "namespace: jobs, a", "namespace: ops, a", "fleet.yaml: quotas[1]: found ops/L40S, want namespace and accelerator of a variant: default/H100, default/L40S, jobs/L40S"},
+		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 17: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
+		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 22: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
+		{"routing", "least-loaded", "fastest", `fleet.yaml, line 15: models[0].routing: found "fastest", want round-robin`},
 		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
 		{"same variant", "name: inline", "name: 8b", `fleet.yaml: models[0].variants[1].key: found default/8b, want a key not used before`},
 		{"too large for a node", "count: 4, gpus: 2}", "count: 4, gpus: 1}\n  - {accelerator: H100, count: 1, gpus: 1}", "fleet.yaml: models[0].variants[1].spec.gpusPerReplica: found 2, want at most 1"},
-		{"no models", "models:", "modules:", `fleet.yaml, line 6: found "modules", want one of attainment`},
+		{"no models", "models:", "modules:", `fleet.yaml, line 9: found "modules", want one of attainment`},
 		{"empty", fleetFile, "", "fleet.yaml: found nothing, want YAML or JSON"},
 		{"no YAML", fleetFile, "a: [", "fleet.yaml: yaml: line 1"},
-		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 17: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
+		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 21: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !strings.Contains(fleetFile, tt.from) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -141,12 +142,8 @@ func TestFilesAreToldApart(t *testing.T) {
 	if err != nil || log.Curve || len(collect(t, log.Open(1))) != 10 {
 		t.Errorf("a log: %+v, %v", log, err)
 	}
-	lengths, err := workload.ConstantLengths(10, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := testFile(t, "rates.csv", "window_start_s,requests_per_s\n0,100\n600,200\n1200,50\n")
-	curve, err := File(name, FileOptions{Lengths: lengths, Peak: 2, Take: 20 * time.Minute})
+	curve, err := File(name, FileOptions{Lengths: simtest.Alike(t, 10, 10), Peak: 2, Take: 20 * time.Minute})
 	if err != nil || !curve.Curve || curve.Length != 20*time.Minute {
 		t.Fatalf("a curve: %+v, %v", curve, err)
 	}

@@ -12,13 +12,20 @@ import (
 type Definition struct {
 	Name     string
 	Source   string // where the rule is from
-	Reads    string // what of an Observation it looks at
+	Reads    string // what of an Observation it looks at, separated by commas
 	Interval time.Duration
 	Params   []Param
 	// Grid lists the settings to try when the policy is tuned: at most 8 points
 	// over at most 2 parameters. The others keep their defaults.
 	Grid []map[string]string
 }
+
+// benchmark is the word for Variant.Benchmark in what a policy reads.
+const benchmark = "benchmark"
+
+// Benches reports whether the policy goes by what was measured of a replica before
+// the run.
+func (d Definition) Benches() bool { return slices.Contains(strings.Split(d.Reads, ", "), benchmark) }
 
 // Param describes one parameter.
 type Param struct {

@@ -144,6 +144,35 @@ func TestEveryPolicyKeepsItsBoundsAndItsInput(t *testing.T) {
 	}
 }
 
+// TestOnlyPoliciesThatBenchGoByTheBenchmark plays each twice in one world, the
+// second time with replicas of which three times as much was measured.
+func TestOnlyPoliciesThatBenchGoByTheBenchmark(t *testing.T) {
+	for _, d := range Catalogue() {
+		decided := func(times float64) []Target {
+			p, err := ByName(d.Name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(4)
+			var out []Target
+			for step := range 100 {
+				in := w.observe()
+				for i := range in.Variants {
+					b := &in.Variants[i].Benchmark
+					b.Rate, b.Concurrency, b.PrefillSpeed = b.Rate*times, b.Concurrency*times, b.PrefillSpeed*times
+				}
+				for _, target := range p.Decide(begin.Add(time.Duration(step)*p.Interval()), in) {
+					out = append(out, Target{Variant: target.Variant, Replicas: target.Replicas})
+				}
+			}
+			return out
+		}
+		if differs := !slices.Equal(decided(1), decided(3)); differs != d.Benches() {
+			t.Errorf("%s: other benchmarks give other decisions: %t; it says that it reads %s", d.Name, differs, d.Reads)
+		}
+	}
+}
+
 func TestEveryPolicyIsDeterministicAndLeavesItsInputAlone(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/report"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -181,16 +181,15 @@ func config(load string, seed uint64) (sim.Config, error) {
 // variant is an 8B model on an L40S, roughly, with its times taken so many times
 // and a cost in cost units per replica-hour.
 func variant(name string, times, cost float64, replicas int) sim.Variant {
+	profile := simtest.Slower(simtest.Profile(65536), times)
+	profile.Accelerator = name
 	return sim.Variant{
 		Spec: scaling.Variant{
 			Key: scaling.VariantKey{Namespace: "ns", Name: name}, Accelerator: name,
 			GPUsPerReplica: 1, Cost: cost, Bounds: scaling.Unbounded(),
 			Profile: scaling.Profile{Source: name, Alpha: 18 * times, Beta: 0.35 * times, Gamma: 12 * times, Delta: 0.055 * times, MaxBatchSize: 64},
 		},
-		Profile: serving.Profile{
-			Name: "8b", Accelerator: name, AlphaMS: 18 * times, BetaMS: 0.35 * times, GammaMS: 12 * times, DeltaMS: 0.055 * times,
-			MaxBatchSize: 64, MaxBatchedTokens: 2048, KVCacheTokens: 65536, BlockSize: 16, MaxModelLen: 65536,
-		},
+		Profile: profile,
 		StartUp: sim.StartUp{Mean: 2 * time.Minute, Deviation: 15 * time.Second}, Replicas: replicas, Grace: 30 * time.Second,
 	}
 }

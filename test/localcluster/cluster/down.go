@@ -64,7 +64,7 @@ func remove(l layout, state *State) error {
 		}
 	}
 	// Other programs may keep their logs in the same folder.
-	for _, s := range specs(l, state.Ports, 0) {
+	for _, s := range specs(l, state.Ports, settings{}) {
 		if err := os.Remove(l.log(s.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the log of %s: %w", s.name, err)
 		}

@@ -41,8 +41,23 @@ type spec struct {
 	health string // URL that answers with success once it is up; "" if there is none
 }
 
+// settings are what a user may choose of how components run. The zero value is as
+// good as any where they are not started.
+type settings struct {
+	downscaleStabilization time.Duration
+	featureGates           string // Name=true,... of the parts of Kubernetes; "" leaves their defaults
+}
+
+// gateFlags returns the flags for the feature gates, of any part of Kubernetes.
+func (s settings) gateFlags() []string {
+	if s.featureGates == "" {
+		return nil
+	}
+	return []string{"--feature-gates=" + s.featureGates}
+}
+
 // specs returns the components in the order of their start.
-func specs(l layout, p ports, downscaleStabilization time.Duration) []spec {
+func specs(l layout, p ports, s settings) []spec {
 	pki := func(name string) string { return l.path("pki", name) }
 	servingFlags := func(port int) []string {
 		return []string{
@@ -70,7 +85,7 @@ func specs(l layout, p ports, downscaleStabilization time.Duration) []spec {
 		health: "http://" + address(p.Prometheus) + "/-/ready",
 	}, {
 		name: apiServer,
-		args: slices.Concat(servingFlags(p.APIServer), []string{
+		args: slices.Concat(servingFlags(p.APIServer), s.gateFlags(), []string{
 			"--advertise-address=" + loopback, "--endpoint-reconciler-type=none", "--etcd-servers=http://" + address(p.Etcd),
 			"--service-cluster-ip-range=" + serviceRange, "--authorization-mode=RBAC", "--allow-privileged",
 			"--token-auth-file=" + pki("tokens.csv"), "--client-ca-file=" + pki("ca.crt"),
@@ -86,16 +101,16 @@ func specs(l layout, p ports, downscaleStabilization time.Duration) []spec {
 		health: "https://" + address(p.APIServer) + "/readyz",
 	}, {
 		name: controllerManager,
-		args: slices.Concat(servingFlags(p.ControllerManager), delegationFlags, []string{
+		args: slices.Concat(servingFlags(p.ControllerManager), delegationFlags, s.gateFlags(), []string{
 			"--controllers=" + strings.Join(controllers, ","), "--root-ca-file=" + pki("ca.crt"),
 			"--service-account-private-key-file=" + pki("sa.key"),
 			"--horizontal-pod-autoscaler-sync-period=5s",
-			"--horizontal-pod-autoscaler-downscale-stabilization=" + downscaleStabilization.String(),
+			"--horizontal-pod-autoscaler-downscale-stabilization=" + s.downscaleStabilization.String(),
 		}),
 		health: "https://" + address(p.ControllerManager) + "/healthz",
 	}, {
 		name:   scheduler,
-		args:   slices.Concat(servingFlags(p.Scheduler), delegationFlags),
+		args:   slices.Concat(servingFlags(p.Scheduler), delegationFlags, s.gateFlags()),
 		health: "https://" + address(p.Scheduler) + "/healthz",
 	}, {
 		name: kwok,

@@ -30,7 +30,7 @@ func Status(ctx context.Context, dir string, out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tPID\tSTATE\tMEMORY")
 	total := 0
-	for _, s := range specs(l, state.Ports, 0) {
+	for _, s := range specs(l, state.Ports, settings{}) {
 		p, recorded := state.process(s.name)
 		if !recorded || !p.alive() {
 			problem = fmt.Errorf("%w: %s", ErrNotRunning, s.name)

@@ -28,6 +28,7 @@ type UpOptions struct {
 	Dir                    string        // the cluster's folder
 	Executable             string        // the binary whose sub-commands the components are, absolute
 	DownscaleStabilization time.Duration // default of every HorizontalPodAutoscaler of the cluster
+	FeatureGates           string        // Name=true,... of the parts of Kubernetes, "" for their defaults
 	Out                    io.Writer     // progress, for a person to read
 }
 
@@ -116,7 +117,7 @@ func (u *up) bring(ctx context.Context) error {
 	if err := u.settlePorts(ctx); err != nil {
 		return err
 	}
-	u.specs = specs(u.layout, u.state.Ports, u.DownscaleStabilization)
+	u.specs = specs(u.layout, u.state.Ports, settings{u.DownscaleStabilization, u.FeatureGates})
 	missing := u.missing()
 	if len(missing) > 0 {
 		if err := u.configure(); err != nil {

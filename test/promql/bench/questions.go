@@ -40,7 +40,7 @@ func questions(ctx context.Context, w io.Writer, models int) (err error) {
 		return err
 	}
 	defer c.source.Close()
-	request := query.Request{At: now(), Window: time.Minute, Pods: named()}
+	request := query.Request{At: now(), Window: time.Minute, Span: 12 * time.Minute, Pods: named()}
 	for _, model := range c.fleet.Models() {
 		request.Models = append(request.Models, model.Model.ID)
 	}

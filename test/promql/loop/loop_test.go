@@ -174,7 +174,7 @@ func (l *loop) fleet() scaling.Fleet {
 		Key: key, Model: scaling.ModelKey{Namespace: namespace, ID: model},
 		Target:         scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: variant},
 		GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(),
-		Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas},
+		Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas, NewestReady: began},
 	}}}
 	for _, p := range l.pods {
 		fleet.Pods = append(fleet.Pods, scaling.Pod{Namespace: namespace, Name: p.name, Variant: key, Ready: true})

@@ -4,15 +4,17 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-// Start brings a local cluster up and ends it with the test. It skips the test
-// where the local cluster has not been built (make localcluster).
-func Start(t testing.TB) *testbed.Bed {
+// Start brings a local cluster up, with feature gates of Kubernetes such as
+// HPAScaleToZero=true, and ends it with the test. It skips the test where the local
+// cluster has not been built (make localcluster).
+func Start(t testing.TB, gates ...string) *testbed.Bed {
 	t.Helper()
 	root := root(t)
 	if _, err := os.Stat(filepath.Join(root, ".local", "bin", "localcluster")); err != nil {
@@ -20,7 +22,7 @@ func Start(t testing.TB) *testbed.Bed {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: t.TempDir(), Out: t.Output()})
+	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: t.TempDir(), FeatureGates: strings.Join(gates, ","), Out: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}

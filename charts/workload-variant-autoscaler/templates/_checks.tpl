@@ -1,0 +1,113 @@
+{{/* What no schema can say: values that contradict each other, and what is in the cluster already. */}}
+{{- define "wva.check" -}}
+{{- include "wva.published" . }}
+{{- if .Values.controller.enabled }}
+{{- include "wva.checkValues" . }}
+{{- include "wva.checkClaims" . }}
+{{- include "wva.checkExternalMetrics" . }}
+{{- end }}
+{{- include "wva.checkDefinition" . }}
+{{- end }}
+
+{{- define "wva.checkValues" -}}
+{{- with .Values.prometheus }}
+{{- if and (hasPrefix "http://" .baseURL) (not .allowInsecure) }}
+  {{- fail (printf "prometheus.baseURL: HTTPS is required - URL must use https:// scheme: %s (or set prometheus.allowInsecure=true: what is measured, and a token, then travel in clear text)" .baseURL) }}
+{{- end }}
+{{- if and (not .baseURL) (eq $.Values.collectorBackend "prometheus") }}
+  {{- fail "prometheus.baseURL: the URL of Prometheus is needed, or collectorBackend=pods" }}
+{{- end }}
+{{- if gt (len (compact (list .caCert .caConfigMap.name .caCertPath))) 1 }}
+  {{- fail "prometheus: only one of caCert, caConfigMap.name and caCertPath can be in force" }}
+{{- end }}
+{{- if and .tokenPath .tokenSecret }}
+  {{- fail "prometheus: only one of tokenPath and tokenSecret can be in force" }}
+{{- end }}
+{{- end }}
+{{- with .Values.controller }}
+{{- if and (gt (int .replicas) 1) (not .leaderElection.enabled) }}
+  {{- fail (printf "controller.replicas is %d and controller.leaderElection.enabled false: all of them would decide; set replicas to 1 or let one lead" (int .replicas)) }}
+{{- end }}
+{{- if and .podDisruptionBudget.enabled (gt (int .replicas) 1) (ge (int .podDisruptionBudget.minAvailable) (int .replicas)) }}
+  {{- fail (printf "controller.podDisruptionBudget.minAvailable is %d of %d replicas: no node under a manager could ever be drained; it must be less than controller.replicas" (int .podDisruptionBudget.minAvailable) (int .replicas)) }}
+{{- end }}
+{{- end }}
+{{- with .Values.metrics }}
+{{- if and .enabled (not .secure) .certificateSecret }}
+  {{- fail "metrics.certificateSecret: without metrics.secure nothing is served with it" }}
+{{- end }}
+{{- if and .enabled (eq (int .port) (int $.Values.externalMetrics.port)) $.Values.externalMetrics.enabled }}
+  {{- fail (printf "metrics.port and externalMetrics.port are both %d" (int .port)) }}
+{{- end }}
+{{- if or (eq (int .port) 8081) (eq (int $.Values.externalMetrics.port) 8081) }}
+  {{- fail "port 8081 is that of the probes: choose another for metrics.port and externalMetrics.port" }}
+{{- end }}
+{{- if and (not .enabled) (ne .monitor.kind "none") }}
+  {{- fail (printf "metrics.monitor.kind is %s, but metrics.enabled is false: there is nothing to scrape" .monitor.kind) }}
+{{- end }}
+{{- if and .enabled .secure (eq .monitor.kind "PodMonitor") (not .monitor.tokenSecret) }}
+  {{- fail "metrics.monitor.tokenSecret: a PodMonitor cannot show the token of Prometheus' own ServiceAccount; name a Secret with one, or use a ServiceMonitor" }}
+{{- end }}
+{{- end }}
+{{- with .Values.externalMetrics }}
+{{- if and .enabled .apiService (not .caCert) (not .insecureSkipVerify) (not .annotations) }}
+  {{- fail "externalMetrics: the API server must know how to verify the server: give certificateSecret and caCert, or annotations that inject it (cert-manager.io/inject-ca-from), or insecureSkipVerify=true" }}
+{{- end }}
+{{- if and .caCert .insecureSkipVerify }}
+  {{- fail "externalMetrics: caCert and insecureSkipVerify contradict each other" }}
+{{- end }}
+{{- if and .enabled .caCert (not .certificateSecret) }}
+  {{- fail "externalMetrics.certificateSecret: caCert verifies a certificate that must be given; a self-signed one is another on every replica" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Two managers that serve the same objects write to them in turn. */}}
+{{- define "wva.checkClaims" -}}
+{{- if .Values.rbac.create }}
+{{- $instance := .Values.controllerInstance }}{{ $scope := .Values.watchNamespace }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
+  {{- $annotations := .metadata.annotations | default dict }}
+  {{- if hasKey $annotations "wva.llmd.ai/serves-namespace" }}
+    {{- $otherScope := get $annotations "wva.llmd.ai/serves-namespace" }}
+    {{- $otherInstance := get $annotations "wva.llmd.ai/serves-instance" }}
+    {{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") }}
+    {{- $same := eq $owner (printf "%s/%s" $.Release.Namespace $.Release.Name) }}
+    {{- $instances := or (eq $instance $otherInstance) (not $instance) (not $otherInstance) }}
+    {{- $scopes := or (eq $scope $otherScope) (not $scope) (not $otherScope) }}
+    {{- if and (not $same) $instances $scopes }}
+      {{- fail (printf "ClusterRole %s says that %s serves %s of %s already: two managers would write to the same VariantAutoscalings in turn. Give each its own controllerInstance or watchNamespace, or remove one" .metadata.name (eq $owner "/" | ternary "an install without Helm" (printf "release %s" $owner)) (empty $otherInstance | ternary "every controller instance" (printf "controller instance %q" $otherInstance)) (empty $otherScope | ternary "every namespace" (printf "namespace %s" $otherScope))) }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The External Metrics API has one server. */}}
+{{- define "wva.checkExternalMetrics" -}}
+{{- if and .Values.externalMetrics.enabled .Values.externalMetrics.apiService }}
+{{- with lookup "apiregistration.k8s.io/v1" "APIService" "" "v1beta1.external.metrics.k8s.io" }}
+  {{- $service := .spec.service | default dict }}
+  {{- if not (and (eq ($service.name | default "") (printf "%s-external-metrics" (include "wva.fullname" $))) (eq ($service.namespace | default "") $.Release.Namespace)) }}
+    {{- fail (printf "externalMetrics.enabled: External Metrics are served by Service %s/%s already (KEDA and prometheus-adapter do so), and a cluster has one server of them. Let scalers read Prometheus there (modelDefaults.scaler=keda, or a rule of prometheus-adapter), or remove APIService v1beta1.external.metrics.k8s.io first" ($service.namespace | default "?") ($service.name | default "?")) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Helm installs a CRD once and never upgrades it. */}}
+{{- define "wva.checkDefinition" -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "variantautoscalings.llmd.ai" }}
+  {{- $there := (first .spec.versions).schema.openAPIV3Schema.properties }}
+  {{- $ours := (first ($.Files.Get "crds/llmd.ai_variantautoscalings.yaml" | fromYaml).spec.versions).schema.openAPIV3Schema.properties }}
+  {{- $missing := list }}
+  {{- range $part := list "spec" "status" }}
+    {{- range $field, $_ := (get $ours $part).properties }}
+      {{- if not (hasKey ((get $there $part | default dict).properties | default dict) $field) }}{{ $missing = append $missing (printf "%s.%s" $part $field) }}{{ end }}
+    {{- end }}
+  {{- end }}
+  {{- if $missing }}
+    {{- fail (printf "the CustomResourceDefinition variantautoscalings.llmd.ai in the cluster is older than this chart: it lacks %s. Helm never upgrades one; objects stay as they are when you do:\n  helm show crds <this chart> | kubectl apply --server-side --force-conflicts -f -" (join ", " $missing)) }}
+  {{- end }}
+{{- end }}
+{{- end }}

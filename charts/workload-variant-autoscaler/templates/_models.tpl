@@ -1,0 +1,163 @@
+{{/* Each takes a variant with its defaults, and root, namespace and modelID. */}}
+
+{{- define "wva.variantMeta" -}}
+name: {{ .name }}
+namespace: {{ .namespace }}
+labels:
+  {{- include "wva.labels" .root | nindent 2 }}
+  {{- with .root.Values.controllerInstance }}
+  wva.llmd.ai/controller-instance: {{ . | quote }}
+  {{- end }}
+{{- end }}
+
+{{- define "wva.target" -}}
+scaleTargetRef:
+  apiVersion: {{ .target.apiVersion }}
+  kind: {{ .target.kind }}
+  name: {{ .target.name }}
+{{- end }}
+
+{{- define "wva.variant" }}
+---
+apiVersion: llmd.ai/v1alpha1
+kind: VariantAutoscaling
+metadata:
+  {{- include "wva.variantMeta" . | nindent 2 }}
+  {{- if or .paused .actuation }}
+  annotations:
+    {{- if .paused }}
+    wva.llmd.ai/paused: "true"
+    {{- end }}
+    {{- with .actuation }}
+    wva.llmd.ai/actuation: {{ . }}
+    {{- end }}
+  {{- end }}
+spec:
+  modelID: {{ .modelID | quote }}
+  {{- include "wva.target" . | nindent 2 }}
+  {{- with .accelerator }}
+  accelerator: {{ . | quote }}
+  {{- end }}
+  {{- with .acceleratorCount }}
+  acceleratorCount: {{ . }}
+  {{- end }}
+  {{- with .variantID }}
+  variantID: {{ . | quote }}
+  {{- end }}
+  {{- with .cost }}
+  variantCost: {{ . | quote }}
+  {{- end }}
+  {{- if hasKey . "minReplicas" }}
+  minReplicas: {{ .minReplicas }}
+  {{- end }}
+  {{- with .maxReplicas }}
+  maxReplicas: {{ . }}
+  {{- end }}
+  {{- with .serviceClass }}
+  sloClassRef: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .profile }}
+  variantProfile: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{ end }}
+
+{{/* Behavior of an HPA; tolerances are for API servers that know them. */}}
+{{- define "wva.behavior" -}}
+{{- $behavior := deepCopy .behavior }}
+{{- if semverCompare "<1.33-0" .root.Capabilities.KubeVersion.Version }}
+{{- range $behavior }}{{ $_ := unset . "tolerance" }}{{ end }}
+{{- end }}
+{{- toYaml $behavior }}
+{{- end }}
+
+{{- define "wva.maxReplicas" -}}
+{{- required (printf "models: variant %s needs maxReplicas: a scaler (%s) has no default for it" .name .scaler) .maxReplicas }}
+{{- end }}
+
+{{- define "wva.hpa" }}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  {{- include "wva.variantMeta" . | nindent 2 }}
+spec:
+  {{- include "wva.target" . | nindent 2 }}
+  minReplicas: {{ max 1 (int .minReplicas) }}
+  maxReplicas: {{ include "wva.maxReplicas" . }}
+  metrics:
+    - type: External
+      external:
+        metric:
+          name: wva_desired_replicas
+          selector:
+            matchLabels:
+              variant_name: {{ .name }}
+              exported_namespace: {{ .namespace }}
+              {{- with .root.Values.controllerInstance }}
+              controller_instance: {{ . | quote }}
+              {{- end }}
+        target:
+          type: AverageValue
+          averageValue: {{ .averageValue | quote }}
+  behavior: {{- include "wva.behavior" . | nindent 4 }}
+{{ end }}
+
+{{- define "wva.keda" }}
+{{- $selector := list (printf "variant_name=%q" .name) (printf "exported_namespace=%q" .namespace) }}
+{{- with .root.Values.controllerInstance }}{{ $selector = append $selector (printf "controller_instance=%q" .) }}{{ end }}
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  {{- include "wva.variantMeta" . | nindent 2 }}
+spec:
+  {{- include "wva.target" . | nindent 2 }}
+  minReplicaCount: {{ int .minReplicas }}
+  maxReplicaCount: {{ include "wva.maxReplicas" . }}
+  pollingInterval: {{ .keda.pollingInterval }}
+  cooldownPeriod: {{ .keda.cooldownPeriod }}
+  fallback:
+    failureThreshold: {{ .keda.failureThreshold }}
+    replicas: {{ .keda.fallbackReplicas }}
+  advanced:
+    horizontalPodAutoscalerConfig:
+      behavior: {{- include "wva.behavior" . | nindent 8 }}
+  triggers:
+    - type: prometheus
+      # Beside metadata, where KEDA reads it.
+      metricType: AverageValue
+      metadata:
+        serverAddress: {{ .keda.serverAddress | default .root.Values.prometheus.baseURL | quote }}
+        # One series: only the manager that leads exports, and max covers a change of leader.
+        query: {{ printf "max(wva_desired_replicas{%s})" (join "," $selector) | quote }}
+        threshold: {{ .averageValue | quote }}
+        activationThreshold: "0"
+        unsafeSsl: {{ .keda.unsafeSsl | quote }}
+        {{- with .keda.authModes }}
+        authModes: {{ . }}
+        {{- end }}
+      {{- with .keda.authentication }}
+      authenticationRef:
+        name: {{ . }}
+      {{- end }}
+{{ end }}
+
+{{- define "wva.modelMonitor" }}
+{{- $pods := eq .monitor.kind "PodMonitor" }}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: {{ .monitor.kind }}
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels: {{- include "wva.labelsWith" (dict "root" .root "more" .monitor.labels) | nindent 4 }}
+spec:
+  namespaceSelector:
+    matchNames: [{{ .namespace }}]
+  selector:
+    matchLabels: {{- toYaml .monitor.selector | nindent 6 }}
+  {{ ternary "podMetricsEndpoints" "endpoints" $pods }}:
+    - port: {{ .monitor.port }}
+      path: {{ .monitor.path }}
+      interval: {{ .monitor.interval }}
+{{ end }}

@@ -1,0 +1,220 @@
+package subresource
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// markPatience is how long marking may delay the publication of a plan.
+const markPatience = 2 * time.Second
+
+// Patcher changes objects.
+type Patcher interface {
+	Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error
+}
+
+// Mark marks the pods that should go first where the plan of the record has fewer
+// replicas than there are, and takes marks away where none is to go any more; for
+// variants that this process acts for. It is called before the plan is published,
+// and takes two seconds at most: a plan is carried out without marks as well. That it
+// cannot mark is logged when it begins.
+func (h *Hand) Mark(ctx context.Context, record scaling.Record) {
+	within, cancel := context.WithTimeout(ctx, markPatience)
+	defer cancel()
+	pods := cachedPods{reader: h.Objects, by: map[string]map[string]*corev1.Pod{}}
+	var fault error
+	tried := false
+	for _, o := range orders(record) {
+		if h.Scalers.Scalers(o.variant.Key).InForce() == scaling.ActuationMetrics || !ranksPods(o.variant.Target) {
+			continue
+		}
+		patched, err := h.markOne(within, o, record, pods)
+		tried = tried || patched
+		if err != nil {
+			fault, tried = err, true
+			if within.Err() != nil || apierrors.IsForbidden(err) {
+				break
+			}
+		}
+	}
+	if tried && ctx.Err() == nil {
+		h.reportMarks(logr.FromContextOrDiscard(ctx), fault)
+	}
+}
+
+// ranksPods reports whether the pods of a target go by their cost.
+func ranksPods(target scaling.TargetRef) bool {
+	gv, err := schema.ParseGroupVersion(target.APIVersion)
+	return err == nil && gv.Group == "apps" && (target.Kind == "Deployment" || target.Kind == "ReplicaSet")
+}
+
+// markOne brings the marks on the pods of one target up to date, and reports whether
+// there was anything to do.
+func (h *Hand) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
+	snapshot, _ := record.Snapshot(o.variant.Model)
+	candidates, err := candidatesOf(ctx, o.variant.Key, record.Fleet.Pods, snapshot, pods)
+	if err != nil {
+		return false, err
+	}
+	costs := chooseCosts(candidates, o.variant.Replicas.Current, o.desired)
+	for _, pod := range slices.Sorted(maps.Keys(costs)) {
+		if err := h.patch(ctx, o.variant.Key, pods.by[o.variant.Key.Namespace][pod], costs[pod]); err != nil && !apierrors.IsNotFound(err) {
+			return true, err
+		}
+	}
+	return len(costs) > 0, nil
+}
+
+// candidate is a Ready pod of a target that may be marked.
+type candidate struct {
+	pod      string
+	inFlight scaling.Reading // requests that run or wait
+	marked   bool            // by this process, or one before
+	foreign  bool            // has a cost of somebody else
+}
+
+// chooseCosts returns the costs to set on pods by name, 0 to take a mark away. The
+// fewer requests in flight, the lower the cost; of which it is not known go last. A
+// pod without a cost has 0, so that those that stay need none.
+func chooseCosts(pods []candidate, current, desired int) map[string]int {
+	if slices.ContainsFunc(pods, func(p candidate) bool { return p.foreign }) {
+		return nil
+	}
+	out := map[string]int{}
+	surplus := len(pods) - desired // those that are not Ready go before the Ready, whatever they cost
+	var free []candidate
+	for _, p := range pods {
+		switch {
+		case !p.marked:
+			free = append(free, p)
+		case surplus <= 0 || desired > current:
+			out[p.pod] = 0
+		default:
+			surplus--
+		}
+	}
+	if desired >= current || desired == 0 || surplus <= 0 {
+		return out // none is to go, all are, or those to go are marked
+	}
+	slices.SortFunc(free, func(a, b candidate) int {
+		known := func(c candidate) int {
+			if c.inFlight.Known() {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(known(a), known(b)), cmp.Compare(a.inFlight.Value, b.inFlight.Value), strings.Compare(a.pod, b.pod))
+	})
+	for i, p := range free[:min(surplus, len(free))] {
+		out[p.pod] = i - surplus
+	}
+	return out
+}
+
+// candidatesOf returns the Ready pods of a variant.
+func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.Pod, s scaling.Snapshot, cached cachedPods) ([]candidate, error) {
+	held := map[string]scaling.Reading{}
+	for _, r := range s.Replicas {
+		if waiting := r.Waiting(); r.Variant == key && r.Running.Known() && waiting.Known() {
+			held[r.Pod] = scaling.Measured(r.Running.Value+waiting.Value, min(r.Running.State, waiting.State))
+		}
+	}
+	var out []candidate
+	for _, p := range fleet {
+		if p.Variant != key || !p.Ready {
+			continue
+		}
+		object, err := cached.pod(ctx, p.Namespace, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		if object == nil {
+			continue // it has gone
+		}
+		_, cost := object.Annotations[corev1.PodDeletionCost]
+		_, marked := object.Annotations[v1alpha1.AnnotationMarked]
+		out = append(out, candidate{pod: p.Name, inFlight: held[p.Name], marked: marked, foreign: cost && !marked})
+	}
+	return out, nil
+}
+
+// patch sets the cost of a pod, 0 to take it away together with the mark. Another
+// pod of the same name is not touched.
+func (h *Hand) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Pod, cost int) error {
+	var value, mark any
+	if cost != 0 {
+		value, mark = strconv.Itoa(cost), key.Name
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "annotations": map[string]any{corev1.PodDeletionCost: value, v1alpha1.AnnotationMarked: mark},
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding the cost of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	if err := h.Pods.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), fieldOwner); err != nil {
+		return fmt.Errorf("setting the cost of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
+
+// reportMarks logs when marking begins to fail, and when it is possible again.
+func (h *Hand) reportMarks(log logr.Logger, err error) {
+	fault := ""
+	switch {
+	case err == nil:
+	case unauthorized.MatchString(err.Error()):
+		fault = "the manager may not patch pods: bind the ClusterRole " + rbac.PodMarkerRole + " to its account"
+	default:
+		fault = err.Error()
+	}
+	if (fault == "") != (h.markFault == "") {
+		if fault != "" {
+			log.Info("pods that should go first are not marked, Kubernetes chooses", "reason", fault)
+		} else {
+			log.Info("pods that should go first are marked again")
+		}
+	}
+	h.markFault = fault
+}
+
+// cachedPods reads the pods of a namespace once.
+type cachedPods struct {
+	reader client.Reader
+	by     map[string]map[string]*corev1.Pod // by namespace and name
+}
+
+// pod returns a pod, which the caller must not modify, nil where it has gone.
+func (c cachedPods) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	if c.by[namespace] == nil {
+		var list corev1.PodList
+		if err := c.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("listing pods in namespace %s: %w", namespace, err)
+		}
+		c.by[namespace] = make(map[string]*corev1.Pod, len(list.Items))
+		for i := range list.Items {
+			c.by[namespace][list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return c.by[namespace][name], nil
+}

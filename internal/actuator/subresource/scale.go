@@ -1,0 +1,81 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// fieldOwner is who set the replicas, in the managed fields of a target.
+const fieldOwner = client.FieldOwner("workload-variant-autoscaler")
+
+// Scales reads and sets the scale subresource of any kind.
+type Scales interface {
+	// Scale returns the scale of a target as it is now. The error is a NotFound of
+	// the API server where the target or the subresource does not exist, and a
+	// NoMatchError of meta where the kind does not.
+	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
+	// SetScale sets the replicas of a target to those of a scale that was read. The
+	// error is a Conflict of the API server where the target has changed since.
+	SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error
+}
+
+// ScaleClient is Scales by an API server. The zero value is not usable; see
+// NewScaleClient.
+type ScaleClient struct {
+	client client.SubResourceClientConstructor
+}
+
+var _ Scales = (*ScaleClient)(nil)
+
+// NewScaleClient returns a ScaleClient that asks with c, which is the client of a
+// manager. Each call is one request.
+func NewScaleClient(c client.SubResourceClientConstructor) *ScaleClient {
+	return &ScaleClient{client: c}
+}
+
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// Scale returns the scale of a target.
+func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error) {
+	answer := &unstructured.Unstructured{}
+	answer.SetGroupVersionKind(scaleKind)
+	if err := s.client.SubResource("scale").Get(ctx, objectOf(namespace, target), answer); err != nil {
+		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
+	}
+	scale := &autoscalingv1.Scale{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, scale); err != nil {
+		return nil, fmt.Errorf("decoding the scale of %s in namespace %s: %w", target, namespace, err)
+	}
+	return scale, nil
+}
+
+// SetScale sets the replicas of a target.
+func (s *ScaleClient) SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(scale)
+	if err != nil {
+		return fmt.Errorf("encoding the scale of %s in namespace %s: %w", target, scale.Namespace, err)
+	}
+	body := &unstructured.Unstructured{Object: content}
+	body.SetGroupVersionKind(scaleKind)
+	if err := s.client.SubResource("scale").Update(ctx, objectOf(scale.Namespace, target), client.WithSubResourceBody(body), fieldOwner); err != nil {
+		return fmt.Errorf("setting the scale of %s in namespace %s: %w", target, scale.Namespace, err)
+	}
+	return nil
+}
+
+// objectOf returns the object by which a target is asked for.
+func objectOf(namespace string, target scaling.TargetRef) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(target.APIVersion)
+	object.SetKind(target.Kind)
+	object.SetNamespace(namespace)
+	object.SetName(target.Name)
+	return object
+}

@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Hand sets the replicas of targets where their variants ask for that.
+type Hand interface {
+	// Trouble returns why the replicas of the target of a variant could not be set,
+	// the zero value where they could be or need not be. It is not known before this
+	// process has carried out a plan.
+	Trouble(key scaling.VariantKey) (trouble scaling.Trouble, known bool)
+	// Watch returns a channel that receives when any of that has changed.
+	Watch() <-chan struct{}
+}
+
+// handSays is what became of setting the replicas of a target.
+type handSays struct {
+	trouble scaling.Trouble // why they could not be set
+	acted   bool            // whether that is known
+}
+
+// byHand says why this process itself does not bring the target to the decision, ""
+// where it does, may have to wait, or something else is to be said.
+func (o order) byHand(turn scaling.Turn) (reason scaling.Reason, message string) {
+	switch {
+	case o.paused:
+		return notMoving, explain.HandPaused()
+	case o.stood == notMoving && (turn == scaling.TurnUnknown || !o.hand.acted):
+		return o.stood, o.said // a new process has not read the others, or has not tried yet
+	case turn == scaling.TurnUnknown && o.waited >= scalerGrace:
+		return notMoving, explain.HandBlind(o.target, o.scalers)
+	case turn == scaling.TurnUnknown:
+		return "", ""
+	case o.hand.trouble.Reason != "":
+		return notMoving, explain.HandRefused(o.target, o.hand.trouble)
+	case o.overdue == notMoving && (o.stood == "" || o.said == explain.HandUndone(o.target)):
+		return notMoving, explain.HandUndone(o.target)
+	}
+	return "", ""
+}
+
+// withActuation returns what is said of the configuration of va together with what
+// of its annotation for actuation is not in force.
+func withActuation(c metav1.Condition, va *v1alpha1.VariantAutoscaling, by scaling.Scalers) metav1.Condition {
+	problem := actuationProblem(va, by)
+	switch {
+	case problem == "":
+		return c
+	case c.Reason == string(v1alpha1.ReasonInvalidConfiguration):
+		c.Message = problem + "; " + c.Message
+		return c
+	}
+	return condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, problem)
+}
+
+// actuationProblem says what of the annotation of va for actuation is not in force,
+// "" where it is.
+func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) string {
+	value := va.Annotations[v1alpha1.AnnotationActuation]
+	asked, valid := scaling.ActuationOf(value)
+	switch {
+	case !valid:
+		err := config.FieldError{
+			Key: "annotation " + v1alpha1.AnnotationActuation, Value: firstOf(value, longestFinding/4), Want: `"metrics", "zero" or "scale"`,
+		}
+		return err.Error() + `; in force: "metrics"`
+	case asked != scaling.ActuationScale || by.Own != asked:
+		return ""
+	case !by.Known: // a new process has not read the others yet
+		if before := misconfigured(va.Status); before != nil {
+			return explain.TwoHandsIn(before.Message)
+		}
+	case by.InForce() != asked:
+		return explain.TwoHands(by.List)
+	}
+	return ""
+}
+
+// onItsWay says that the decision is being carried out, and by whom. A new process
+// that has not read who else scales the target repeats the one before.
+func (o order) onItsWay() string {
+	if !o.scalers.Known && o.scalers.InForce() != scaling.ActuationMetrics && strings.HasPrefix(o.said, explain.Following()) {
+		return o.said
+	}
+	return explain.FollowingBy(o.scalers)
+}
+
+// actionGracePeriod is the action of the event that says that pods end too soon.
+const actionGracePeriod = "RaiseGracePeriod"
+
+// tellGrace tells, once for each grace period, that requests take longer than a pod
+// may take to end, of variants from which this process itself takes replicas.
+func (s *Status) tellGrace(va *v1alpha1.VariantAutoscaling, v view) {
+	if !v.explained || v.suppressed(keyOf(va)) || v.scalers.InForce() == scaling.ActuationMetrics {
+		return
+	}
+	grace, response := s.scalers.GracePeriod(keyOf(va)), responseTime(v.Snapshot.Load)
+	if grace == 0 || response <= grace || !s.graces.begins(keyOf(va), grace) {
+		return
+	}
+	note := explain.ShortGracePeriod(v.Variant.Target, grace.Seconds(), response.Seconds())
+	s.events.Eventf(va, nil, corev1.EventTypeWarning, eventInvalidConfiguration, actionGracePeriod, "%s", explain.Noted(note, v.cycle))
+}
+
+// responseQuantile is of how many requests the response time is estimated.
+const responseQuantile = 0.99
+
+// responseTime estimates the response time below which 99 of 100 requests stay, 0
+// where that is not known:
+//
+//	p99 = TTFT + ITL * output tokens * ln 100
+//
+// TTFT is its p99 where the distribution is known, else its mean. The quantile of the
+// output tokens is that of an exponential distribution with their mean: what is
+// measured of them is the mean alone.
+func responseTime(l scaling.Load) time.Duration {
+	if !l.TTFT.Known() || !l.ITL.Known() || !l.OutputTokens.Known() {
+		return 0
+	}
+	first := l.TTFT.Value
+	if tail, ok := l.TTFTBuckets.Quantile(responseQuantile); ok {
+		first = tail.Value
+	}
+	tokens := l.OutputTokens.Value * -math.Log(1-responseQuantile)
+	return time.Duration((first + l.ITL.Value*tokens) * float64(time.Millisecond))
+}

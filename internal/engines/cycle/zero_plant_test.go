@@ -1,0 +1,305 @@
+package cycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// served is one request, and what became of it.
+type served struct {
+	arrived, begun, ended time.Time // begun and ended are zero before
+	takes                 time.Duration
+}
+
+// rest is a model with variants whose requests come and go one by one, as its
+// source of metrics shows it, with whoever carries decisions out at once. It lives
+// in ticks.
+type rest struct {
+	now      time.Time
+	gateway  bool // requests are held while no replica is Ready; else they are lost
+	remember bool // the source can be asked how long the model has been idle
+	zero     constrain.Zero
+	interval time.Duration // of cycles
+	variants []scaling.Variant
+	ordered  []time.Time // of each variant, when its replicas were last raised
+	requests []served
+	// What befalls the source: no answer at all, nothing scraped, or nothing of every
+	// other pod, until the time given.
+	blind, stopped, half time.Time
+	outage               [2]time.Time // the last of either of the first
+	unschedulable        int          // variants that no node takes, the first so many
+	past                 scaling.History
+	last                 scaling.Plan
+}
+
+// The pace of the plant. restWindow spans four scrapes.
+const (
+	restTick    = 15 * time.Second
+	restWindow  = time.Minute
+	restStartUp = 3 * restTick
+)
+
+var restModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
+
+// newRest returns a plant with one Ready replica of each variant, named a, b and so
+// on at the costs given, that has been idle for an hour.
+func newRest(zero constrain.Zero, costs ...float64) *rest {
+	s := &rest{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: scaling.History{}}
+	for i, cost := range costs {
+		name := string(rune('a' + i))
+		s.variants = append(s.variants, scaling.Variant{
+			Key: scaling.VariantKey{Namespace: "ns", Name: name}, Model: restModel, Target: scaling.TargetRef{Kind: "Deployment", Name: name},
+			Cost: cost, CostSource: scaling.CostVariant, GPUsPerReplica: 1, Bounds: scaling.Bounds{Max: 5}, StartUp: restStartUp,
+			Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1, NewestReady: now.Add(-time.Hour)},
+		})
+		s.ordered = append(s.ordered, now.Add(-time.Hour))
+	}
+	return s
+}
+
+func (s *rest) replicas() (current, ready int) {
+	for _, v := range s.variants {
+		current, ready = current+v.Replicas.Current, ready+v.Replicas.Ready
+	}
+	return current, ready
+}
+
+// arrive sends a request that takes so long.
+func (s *rest) arrive(takes time.Duration) {
+	if _, ready := s.replicas(); ready > 0 || s.gateway {
+		s.requests = append(s.requests, served{arrived: s.now, takes: takes})
+	}
+}
+
+// pass lets a tick go by: pods start, requests begin and end.
+func (s *rest) pass() {
+	s.now = s.now.Add(restTick)
+	for i := range s.variants {
+		c := &s.variants[i].Replicas
+		if i < s.unschedulable {
+			c.Unschedulable = c.Current - c.Ready
+		} else if c.Unschedulable = 0; c.Ready != c.Current && s.now.Sub(s.ordered[i]) >= restStartUp {
+			c.Ready, c.NewestReady = c.Current, s.now
+		}
+		c.Pending = c.Current - c.Ready
+	}
+	_, ready := s.replicas()
+	for i := range s.requests {
+		q := &s.requests[i]
+		if q.begun.IsZero() && ready > 0 {
+			q.begun = s.now.Add(-restTick)
+		}
+		if end := q.begun.Add(q.takes); !q.begun.IsZero() && q.ended.IsZero() && !end.After(s.now) {
+			q.ended = end
+		}
+	}
+}
+
+// held counts the requests that wait at the gateway and those that run.
+func (s *rest) held() (waiting, running float64) {
+	for _, q := range s.requests {
+		switch {
+		case q.begun.IsZero():
+			waiting++
+		case q.ended.IsZero():
+			running++
+		}
+	}
+	return waiting, running
+}
+
+// lastActive is when the model last had anything to do: now while it has. What
+// came after the last scrape nobody can know.
+func (s *rest) lastActive() time.Time {
+	var last time.Time
+	for _, q := range s.requests {
+		if q.arrived.After(s.scrapedAt()) {
+			continue
+		}
+		end := q.ended
+		if end.IsZero() {
+			end = s.now
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
+// counted counts the requests that began or ended after a time.
+func (s *rest) counted(after time.Time) float64 {
+	n := 0.0
+	for _, q := range s.requests {
+		if q.begun.After(after) || q.ended.After(after) {
+			n++
+		}
+	}
+	return n
+}
+
+// scrapedAt is when the pods were scraped last.
+func (s *rest) scrapedAt() time.Time {
+	if s.stopped.After(s.now) {
+		return s.outage[0]
+	}
+	return s.now
+}
+
+// snapshot is what the source shows, as the collector would.
+func (s *rest) snapshot() scaling.Snapshot {
+	snap := scaling.Snapshot{Model: restModel, At: s.now, Window: restWindow, Variants: append([]scaling.Variant{}, s.variants...)}
+	if s.blind.After(s.now) {
+		snap.Fault = "no answer"
+		return snap
+	}
+	at, state := s.scrapedAt(), scaling.Fresh
+	switch age := s.now.Sub(at); {
+	case age >= 5*time.Minute:
+		state = scaling.Stale
+	case age >= time.Minute:
+		state = scaling.Aging
+	}
+	half := s.half.After(s.now)
+	waiting, running := s.held()
+	// A rate does not show what was counted before the first scrape in the window.
+	rate := scaling.Measured(s.counted(at.Add(-restWindow*3/4))/restWindow.Seconds(), state)
+	if half {
+		rate.State = min(state, scaling.Aging)
+	}
+	if _, ready := s.replicas(); ready == 0 {
+		rate = scaling.Reading{}
+	}
+	snap.Load = scaling.Load{ArrivalRate: rate, GatewayQueue: scaling.Reading{State: scaling.NotApplicable}}
+	if s.gateway {
+		snap.Load.GatewayQueue = scaling.Measured(waiting, state)
+	}
+	none := scaling.Measured(0, state)
+	for _, v := range s.variants {
+		for i := range v.Replicas.Ready {
+			sample := scaling.ReplicaSample{Pod: fmt.Sprintf("%s-%d", v.Key.Name, i), Variant: v.Key, Ready: true}
+			if !half || i%2 == 1 {
+				sample.At, sample.Running, sample.QueueLength, sample.QueueLengthNow = at, scaling.Measured(running, state), none, none
+				sample.KVCacheUsage, sample.KVCacheUsageNow, sample.KVCapacity = none, none, scaling.Measured(1e5, state)
+				running = 0 // all of it is on the first that reports
+			}
+			snap.Replicas = append(snap.Replicas, sample)
+		}
+	}
+	if span := s.past.Activity(s.variants).Recall(s.now, s.zero.Retention); span > 0 && s.remember && !half && state == scaling.Fresh {
+		snap.Load.Recent = scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: s.quietSince(span)}
+	}
+	return snap
+}
+
+// quietSince is what a store would answer: the last thing that was counted, the
+// end of the last gap, or the beginning of the youngest pod; late by a look.
+func (s *rest) quietSince(span time.Duration) time.Time {
+	since := s.now.Add(-span)
+	later := func(at time.Time) {
+		if at = at.Add(restWindow + 2*restTick); at.After(s.now) {
+			at = s.now
+		}
+		if at.After(since) {
+			since = at
+		}
+	}
+	later(s.outage[1])
+	for _, v := range s.variants {
+		if v.Replicas.Ready > 0 {
+			later(v.Replicas.NewestReady)
+		}
+	}
+	for _, q := range s.requests {
+		later(q.begun)
+		later(q.ended)
+		if !q.begun.IsZero() && q.ended.IsZero() {
+			later(s.now)
+		}
+	}
+	return since
+}
+
+// decide runs a cycle and carries its plan out.
+func (s *rest) decide() {
+	policy := constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
+	verdict := Setup{Interval: s.interval}.Decide(Case{
+		Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{restModel: policy},
+	})
+	s.past, s.last = verdict.History, verdict.Plan
+	for _, d := range verdict.Plan.Decisions {
+		for i := range s.variants {
+			if c := &s.variants[i].Replicas; s.variants[i].Key == d.Variant {
+				if d.Target() > c.Current {
+					s.ordered[i] = s.now
+				}
+				c.Current, c.Ready = d.Target(), min(c.Ready, d.Target())
+				c.Pending = c.Current - c.Ready
+			}
+		}
+	}
+}
+
+// live lets so long go by, with cycles at the interval, and returns after how long
+// the model has no replica, 0 if it always has some.
+func (s *rest) live(length time.Duration) time.Duration {
+	began := s.now
+	for s.now.Sub(began) < length {
+		s.pass()
+		if s.now.Sub(began)%s.interval != 0 {
+			continue
+		}
+		s.decide()
+		if current, _ := s.replicas(); current == 0 {
+			return s.now.Sub(began)
+		}
+	}
+	return 0
+}
+
+// restart forgets what is in memory alone: the decisions are in status.
+func (s *rest) restart() {
+	kept := scaling.History{}
+	for k, p := range s.past {
+		kept[k] = scaling.Past{Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt}
+	}
+	s.past = kept
+}
+
+// stop stops the scrapes for so long, break the answers.
+func (s *rest) stop(d time.Duration) {
+	s.stopped = s.now.Add(d)
+	s.outage = [2]time.Time{s.now, s.stopped}
+}
+
+// befall lets something happen to the source or the process, or nothing, and
+// reports whether the process began anew.
+func (s *rest) befall(r *rand.Rand) (restarted bool) {
+	calm := !s.blind.After(s.now) && !s.stopped.After(s.now)
+	switch r.IntN(200) {
+	case 0, 1:
+		if calm {
+			s.blind = s.now.Add(time.Duration(1+r.IntN(50)) * restTick)
+		}
+	case 2:
+		if calm {
+			s.stop(time.Duration(1+r.IntN(50)) * restTick)
+		}
+	case 3, 4:
+		s.half = s.now.Add(time.Duration(1+r.IntN(20)) * restTick)
+	case 5, 6, 7, 8:
+		s.restart()
+		return true
+	case 9, 10, 11:
+		s.configure(r)
+	}
+	return false
+}
+
+func (s *rest) configure(r *rand.Rand) {
+	s.zero = constrain.Zero{Enabled: r.IntN(4) > 0, Retention: []time.Duration{2 * time.Minute, 5 * time.Minute, 9 * time.Minute}[r.IntN(3)]}
+}

@@ -1,0 +1,220 @@
+package cycle
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// restLate is by how much a model may go to zero later than its retention period
+// ends, beside the interval of the cycles: what a source shows of the last request
+// lasts for a window and two looks, and a scrape is as old as a tick.
+const restLate = restWindow + 3*restTick
+
+// TestZeroIsReachedByTheRetentionPeriodAndNeverBefore lives through histories of
+// requests, outages, pods that do not report, restarts and configuration changes,
+// with and without a gateway, at cycles of 15 s to a minute.
+func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
+	zeros, woken := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 88))
+		s := newRest(constrain.Zero{}, 2, 1)
+		s.configure(r)
+		s.gateway, s.interval = seed%3 > 0, []time.Duration{restTick, 2 * restTick, 4 * restTick}[seed%4%3]
+		s.remember = seed%5 > 0 || s.interval == 4*restTick // looks a minute apart do not overlap
+		busy := false
+		uncertain := s.now // when something last kept the model from being known to be idle
+		for tick := range 600 {
+			if restarted := s.befall(r); restarted && !s.remember {
+				uncertain = s.now
+			}
+			if r.IntN(25) == 0 {
+				busy = !busy && r.IntN(2) == 0
+			}
+			if s.pass(); busy && r.IntN(4) == 0 {
+				s.arrive(time.Duration(r.ExpFloat64() * float64(time.Minute)))
+			}
+			before, ready := s.replicas()
+			blind := s.blind.After(s.now) || s.stopped.After(s.now)
+			if blind || s.half.After(s.now) || before == 0 || ready < before {
+				uncertain = s.now
+			}
+			if time.Duration(tick)*restTick%s.interval != 0 {
+				continue
+			}
+			waiting, _ := s.held()
+			s.decide()
+			after, _ := s.replicas()
+			idle, known, late := s.now.Sub(s.lastActive()), s.now.Sub(uncertain), s.interval+restLate
+			fail := func(what string) {
+				t.Fatalf("seed %d at %s: %s: %d of %d replicas stay, idle for %s, known for %s, %+v\n%+v", seed, s.now.Sub(now), what, after, before, idle, known, s.zero, s.last)
+			}
+			switch {
+			case before > 0 && after == 0 && !s.zero.Enabled:
+				fail("zero is off")
+			case before > 0 && after == 0 && idle <= s.zero.Retention:
+				fail("a request was there within the period")
+			case before > 0 && after == 0 && blind && s.now.Sub(s.outage[0]) >= time.Minute:
+				fail("zero on what is not known")
+			case before > 0 && after == 0:
+				zeros++
+			case before == 0 && after == 0 && !s.zero.Enabled:
+				fail("zero is off and none starts")
+			case before == 0 && after == 0 && waiting > 0 && !blind:
+				fail("a request waits and nobody starts")
+			case before == 0 && after > 0:
+				woken++
+			case s.zero.Enabled && after > 0 && idle > s.zero.Retention+late && known > s.zero.Retention+late:
+				fail("it is idle for longer")
+			}
+			if after > before {
+				uncertain = s.now
+			}
+		}
+	}
+	if zeros < 100 || woken < 60 {
+		t.Errorf("to zero %d times and back %d times, which shows little", zeros, woken)
+	}
+	t.Logf("to zero %d times, back %d times", zeros, woken)
+}
+
+func TestAModelGoesToZeroWhenItIsKnownToBeIdle(t *testing.T) {
+	const retention = 10 * time.Minute
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	for name, tt := range map[string]struct {
+		change func(s *rest)
+		least  time.Duration // to zero, 0 for never
+	}{
+		"after its period":                       {func(s *rest) { s.arrive(0) }, retention},
+		"without a gateway":                      {func(s *rest) { s.gateway = false; s.arrive(0) }, retention},
+		"at a cycle a minute":                    {func(s *rest) { s.interval = time.Minute; s.arrive(0) }, retention},
+		"nobody ever asked, as the source knows": {func(*rest) {}, restTick},
+		"a generation that outlasts the period":  {func(s *rest) { s.arrive(minutes(60)) }, 0},
+		"and when it ends":                       {func(s *rest) { s.arrive(minutes(15)) }, minutes(25)},
+		"the source stopped for longer":          {func(s *rest) { s.arrive(0); s.stop(minutes(40)) }, 0},
+		"it does not answer for longer":          {func(s *rest) { s.arrive(0); s.blind = s.now.Add(minutes(40)) }, 0},
+		"half of the pods do not report":         {func(s *rest) { s.arrive(0); s.half = s.now.Add(minutes(40)) }, 0},
+		"zero is off":                            {func(s *rest) { s.zero.Enabled = false }, 0},
+		"a variant has a minimum":                {func(s *rest) { s.variants[1].Bounds.Min = 1 }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRest(constrain.Zero{Enabled: true, Retention: retention}, 2, 1)
+			tt.change(s)
+			got := s.live(minutes(40) - restTick)
+			if got < tt.least || tt.least == 0 && got > 0 || tt.least > 0 && (got == 0 || got > tt.least+s.interval+restLate) {
+				t.Errorf("at zero after %s, want %s (0 is never) and no more than %s later", got, tt.least, s.interval+restLate)
+			}
+			if current, _ := s.replicas(); tt.least == 0 && current == 0 {
+				t.Error("nothing is left")
+			}
+		})
+	}
+}
+
+// TestARequestRightAfterEachLookIsNotMissed: at a cycle a minute and a window of a
+// minute the rates that a look shows begin with the first scrape after the look
+// before. A request that is over by then is in none of them.
+func TestARequestRightAfterEachLookIsNotMissed(t *testing.T) {
+	for _, remember := range []bool{true, false} {
+		s := newRest(constrain.Zero{Enabled: true, Retention: 5 * time.Minute}, 1)
+		s.interval, s.remember = time.Minute, remember
+		s.arrive(0)
+		for minute := range 30 {
+			if s.live(s.interval) > 0 {
+				t.Fatalf("the source can be asked %t: at zero after %d minutes with a request each", remember, minute+1)
+			}
+			s.arrive(0)
+		}
+	}
+}
+
+// TestTheLastReplicaIsOnTheCheapestVariant: where zero is off.
+func TestTheLastReplicaIsOnTheCheapestVariant(t *testing.T) {
+	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 2, 1, 3)
+	s.live(20 * time.Minute)
+	for i, want := range []int{0, 1, 0} {
+		if got := s.variants[i].Replicas.Current; got != want {
+			t.Errorf("%s has %d replicas, want %d", s.variants[i].Key.Name, got, want)
+		}
+	}
+}
+
+// TestARestartOneSecondBeforeThePeriodEnds: the clock is that of the requests, not
+// of the process.
+func TestARestartOneSecondBeforeThePeriodEnds(t *testing.T) {
+	const retention = 10 * time.Minute
+	s := newRest(constrain.Zero{Enabled: true, Retention: retention}, 1)
+	s.arrive(0)
+	if got := s.live(retention - restTick); got > 0 {
+		t.Fatalf("at zero after %s already", got)
+	}
+	s.restart()
+	if got := s.live(5 * time.Minute); got == 0 || got > restTick+s.interval+restLate {
+		t.Errorf("at zero %s after a restart just before the end of the period", got)
+	}
+}
+
+// asleep returns a plant at zero.
+func asleep(t *testing.T, costs ...float64) *rest {
+	t.Helper()
+	s := newRest(constrain.Zero{Enabled: true, Retention: 2 * time.Minute}, costs...)
+	if s.live(20*time.Minute) == 0 {
+		t.Fatal("it does not go to zero")
+	}
+	return s
+}
+
+// wakes lets cycles go by, with a request that waits, and returns the variants
+// that have replicas after each, and the reasons of those that got theirs.
+func (s *rest) wakes(cycles int) (up []string, reasons []string) {
+	for range cycles {
+		s.pass()
+		s.decide()
+		var names []string
+		for _, v := range s.variants {
+			if v.Replicas.Current > 0 {
+				names = append(names, v.Key.Name)
+			}
+		}
+		up = append(up, strings.Join(names, "+"))
+	}
+	for _, d := range s.last.Decisions {
+		reasons = append(reasons, d.Variant.Name+" "+string(d.Cause().Reason))
+	}
+	return up, reasons
+}
+
+func TestARequestWakesTheCheapestVariantAlone(t *testing.T) {
+	s := asleep(t, 5, 1, 3)
+	s.arrive(time.Minute)
+	up, _ := s.wakes(8)
+	for i, names := range up {
+		if names != "b" {
+			t.Errorf("cycle %d: %q have replicas, want b alone (%q)", i, names, up)
+		}
+	}
+	if waiting, _ := s.held(); waiting > 0 {
+		t.Errorf("%g requests still wait", waiting)
+	}
+}
+
+// TestAVariantThatNoNodeTakesGivesWayToTheNext: its nodes are cordoned.
+func TestAVariantThatNoNodeTakesGivesWayToTheNext(t *testing.T) {
+	s := asleep(t, 1, 5)
+	s.unschedulable = 1
+	s.arrive(time.Minute)
+	up, reasons := s.wakes(2)
+	if up[0] != "a" || up[1] != "a+b" {
+		t.Errorf("%q have replicas, want the cheapest first and then the other", up)
+	}
+	if got := strings.Join(reasons, ", "); !strings.Contains(got, "b "+string(scaling.ReasonNotReadyInTime)) {
+		t.Errorf("reasons %q, want that of b to say why", got)
+	}
+	if up, _ = s.wakes(8); s.variants[1].Replicas.Ready == 0 {
+		t.Errorf("the other one does not serve: %q", up)
+	}
+}

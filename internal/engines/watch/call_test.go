@@ -1,0 +1,37 @@
+package watch
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+func TestARequestForAModelAtZeroIsNews(t *testing.T) {
+	m := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	for name, tt := range map[string]struct {
+		targets []int // decided, of its variants
+		load    scaling.Load
+		want    string // part of the reason, "" for none
+	}{
+		"one waits at the gateway":       {[]int{0, 0}, scaling.Load{GatewayQueue: fresh(2)}, "2 requests wait"},
+		"one arrives":                    {[]int{0}, scaling.Load{ArrivalRate: fresh(0.5)}, "0.5 requests/s arrive"},
+		"none does":                      {[]int{0}, scaling.Load{GatewayQueue: fresh(0), ArrivalRate: fresh(0)}, ""},
+		"nothing is known":               {[]int{0}, scaling.Load{GatewayQueue: scaling.Reading{Value: 3, State: scaling.Stale}}, ""},
+		"a replica is ordered":           {[]int{0, 1}, scaling.Load{GatewayQueue: fresh(2)}, ""},
+		"a model that nobody decided on": {nil, scaling.Load{GatewayQueue: fresh(2)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var record scaling.Record
+			for _, to := range tt.targets {
+				record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Model: m}.Then(scaling.StageRetention, to, scaling.ReasonIdle, ""))
+			}
+			unknown := func(scaling.Record, scaling.Snapshot) []scaling.Analysis { return []scaling.Analysis{{}} }
+			got := Look{Last: record, Snapshots: []scaling.Snapshot{{Model: m, Load: tt.load}}}.Reason(unknown)
+			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q in it", got, tt.want)
+			}
+		})
+	}
+}

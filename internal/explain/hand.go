@@ -1,0 +1,84 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// What the manager itself does about replicas, by the scale subresource.
+
+// byHand says, as a sentence of its own, which replicas the manager sets itself, or
+// why it does not where it was asked to; "" where it was not.
+func byHand(by scaling.Scalers) string {
+	s, found := by.AtZeroBy()
+	switch mode := by.InForce(); {
+	case mode == scaling.ActuationScale:
+		return ". The manager sets them by the scale subresource"
+	case mode != scaling.ActuationZero:
+		return ""
+	case found && s.Kind == scaling.KindScaledObject:
+		return fmt.Sprintf(". Whether there are any is for %s to set, so the manager does not", scaler(s))
+	case found:
+		return fmt.Sprintf(". %s has minReplicas 0 and goes to zero and back itself, so the manager does not", scaler(s))
+	}
+	return ". From and to zero, the manager sets them by the scale subresource"
+}
+
+// FollowingBy says that the decision is being carried out, and what of that the
+// manager does itself.
+func FollowingBy(by scaling.Scalers) string { return Following() + byHand(by) }
+
+// How TwoHands begins and ends.
+const (
+	twoHandsBegin = `annotation wva.llmd.ai/actuation is "scale": `
+	twoHandsEnd   = `in force: "metrics"`
+)
+
+// TwoHands says that a variant asks the manager to set all replicas of a target that
+// others set too, and what is done instead.
+func TwoHands(all []scaling.Scaler) string {
+	return fmt.Sprintf("%swant no other that sets the replicas, and %s does; %s", twoHandsBegin, scaler(all[0]), twoHandsEnd)
+}
+
+// TwoHandsIn returns what TwoHands said where a message begins with it, else "".
+func TwoHandsIn(message string) string {
+	said, _, found := strings.Cut(message, twoHandsEnd)
+	if !found || !strings.HasPrefix(said, twoHandsBegin) {
+		return ""
+	}
+	return said + twoHandsEnd
+}
+
+// HandPaused says that the manager leaves the replicas alone because the variant is
+// paused.
+func HandPaused() string {
+	return "Paused: the manager does not set the replicas, which are others than those decided on. " +
+		"Remove the annotation wva.llmd.ai/paused to go on"
+}
+
+// HandBlind says that the manager sets no replicas because others may.
+func HandBlind(target scaling.TargetRef, by scaling.Scalers) string {
+	return fmt.Sprintf("Who else scales %s %s is not known, so the manager leaves its replicas as they are: %s", target.Kind, target.Name, steady(by.Fault))
+}
+
+// HandRefused says why the manager could not set the replicas.
+func HandRefused(target scaling.TargetRef, t scaling.Trouble) string {
+	return fmt.Sprintf("The replicas of %s %s stay as they are, and each cycle tries again: %s", target.Kind, target.Name, said(t))
+}
+
+// HandUndone says that the manager sets the replicas and they do not stay so.
+func HandUndone(target scaling.TargetRef) string {
+	return fmt.Sprintf("The manager sets the replicas of %s %s, and they do not stay so. "+
+		"Check what else sets spec.replicas, such as a tool that applies manifests", target.Kind, target.Name)
+}
+
+// ShortGracePeriod says that requests of a variant may take longer than its pods may
+// take to end, by an estimate, both in seconds.
+func ShortGracePeriod(target scaling.TargetRef, grace, response float64) string {
+	return fmt.Sprintf("pods of %s %s have terminationGracePeriodSeconds %.0f, and 1 of 100 requests takes longer than about %.0f s "+
+		"(estimated from TTFT, ITL and output tokens, as if their number were exponential): "+
+		"what then runs is cut off when a replica is removed. Give them as long",
+		target.Kind, target.Name, grace, response)
+}

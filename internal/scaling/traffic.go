@@ -1,0 +1,65 @@
+package scaling
+
+import (
+	"math"
+	"time"
+)
+
+// Traffic is what is remembered of the requests of a model: how many arrived, and
+// what they held. The zero value remembers nothing.
+type Traffic struct {
+	Arrivals  Arrivals  `json:"arrivals,omitempty"`
+	Footprint Footprint `json:"footprint,omitzero"`
+}
+
+// Footprint is how many tokens the requests of a model held in KV caches, beside
+// how many they would hold if all were of the mean length: sums over what ran, in
+// which the past counts ever less. The zero value is one never seen.
+type Footprint struct {
+	Held     float64   `json:"held,omitempty"`     // tokens
+	Expected float64   `json:"expected,omitempty"` // tokens: running x (input + output/2)
+	At       time.Time `json:"at,omitzero"`        // of the last look
+}
+
+// footprintFades is how long it takes what was seen to count e times less: as long
+// as nothing of a model must have changed before its replicas move to cheaper
+// variants. What answers of a model hold is for decisions that last, and changes
+// with what its users do, not from one minute to the next.
+const footprintFades = 10 * time.Minute
+
+// Then returns f after a look at s. A look counts in full once a window, since those
+// that are closer together show much of the same. One at which lengths, running
+// requests or KV caches are not known counts for nothing, and so does one at or
+// before the last.
+func (f Footprint) Then(s Snapshot) Footprint {
+	since := s.At.Sub(f.At)
+	if since <= 0 {
+		return f
+	}
+	counts := 1.0
+	if !f.At.IsZero() {
+		left := math.Exp(-since.Seconds() / footprintFades.Seconds())
+		f.Held, f.Expected = left*f.Held, left*f.Expected
+		if s.Window > 0 {
+			counts = min(1, since.Seconds()/s.Window.Seconds())
+		}
+	}
+	f.At = s.At
+	each := s.Load.MeanTokens()
+	for _, r := range s.Sorted() {
+		if each > 0 && r.KVCacheUsageNow.Known() && r.KVCapacity.Known() && r.Running.Known() {
+			f.Held += counts * r.KVCacheUsageNow.Value * r.KVCapacity.Value
+			f.Expected += counts * r.Running.Value * each
+		}
+	}
+	return f
+}
+
+// MeanTokens is how many tokens a request of mean length holds in the mean while it
+// is computed: all of its input and half of its output. 0 where that is not known.
+func (l Load) MeanTokens() float64 {
+	if !l.InputTokens.Known() || !l.OutputTokens.Known() {
+		return 0
+	}
+	return l.InputTokens.Value + l.OutputTokens.Value/2
+}

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// ample is how many nodes an accelerator has that never runs out: more than any
+// fleet wants, and few enough to be multiplied.
+const ample = 1 << 20
+
+// inventory returns the accelerators as internal/discovery tallies them: of all
+// nodes, minus those of every pod that holds any, the draining included. A pod that
+// waits for a node fits on none, and takes nothing.
+func (w *world) inventory() scaling.Inventory {
+	known := scaling.Inventory{Known: true, At: w.at(w.now), Groups: w.endless()}
+	for _, n := range w.cfg.Nodes {
+		known.Groups = append(known.Groups, scaling.NodeGroup{Accelerator: n.Accelerator, Total: n.Count * n.GPUs, Free: free(w.stock[n.Accelerator])})
+	}
+	slices.SortFunc(known.Groups, func(a, b scaling.NodeGroup) int { return strings.Compare(a.Accelerator, b.Accelerator) })
+	return known
+}
+
+// free counts nodes by what is free on them, without those that are full.
+func free(nodes []int) []scaling.FreeNodes {
+	count := map[int]int{}
+	for _, gpus := range nodes {
+		if gpus > 0 {
+			count[gpus]++
+		}
+	}
+	var out []scaling.FreeNodes
+	for _, gpus := range slices.Sorted(maps.Keys(count)) {
+		out = append(out, scaling.FreeNodes{GPUs: gpus, Nodes: count[gpus]})
+	}
+	return out
+}
+
+// endless returns the accelerators of the variants that never run out, in no
+// order.
+func (w *world) endless() []scaling.NodeGroup {
+	largest := map[string]int{} // accelerators of one replica
+	for _, v := range w.variants {
+		if _, limited := w.stock[v.Spec.Accelerator]; !limited {
+			largest[v.Spec.Accelerator] = max(largest[v.Spec.Accelerator], v.Spec.GPUsPerReplica)
+		}
+	}
+	var out []scaling.NodeGroup
+	for accelerator, gpus := range largest {
+		out = append(out, scaling.NodeGroup{Accelerator: accelerator, Total: gpus * ample, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: ample}}})
+	}
+	return out
+}

@@ -1,0 +1,13 @@
+// Package chart reads charts/workload-variant-autoscaler: it renders it with
+// Helm's own engine, and makes of the comments of values.yaml the schema of the
+// values, the chart's README and docs/reference/helm.md. Its tests are what says
+// that the chart is right: every value changes the output, the output of sample
+// and of random values is accepted by a real API server, and config/default,
+// the kustomize base, is the same objects.
+//
+// It is a module of its own so that Helm, kustomize, and the CRDs of KEDA and of
+// the Prometheus operator, which come from their modules, stay out of the main
+// one. After a change of the chart:
+//
+//	CGO_ENABLED=0 go -C test/chart test . -update
+package chart

@@ -1,0 +1,60 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Reference returns the tables of a chart's values, and of what those of earlier
+// charts are now, as Markdown under headings of the given level.
+func Reference(values []*Value, published *Published, level int) (string, error) {
+	var b strings.Builder
+	heading := strings.Repeat("#", level)
+	fmt.Fprintf(&b, "%s Values\n\n| Value | Default | Meaning |\n| --- | --- | --- |\n", heading)
+	for _, v := range Leaves(values) {
+		text, err := json.Marshal(v.Default)
+		if err != nil {
+			return "", fmt.Errorf("writing the default of %s: %w", v.Path, err)
+		}
+		meaning := v.Text
+		if enum, ok := v.Schema["enum"].([]any); ok {
+			meaning += " One of " + join(enum) + "."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Path, cell(string(text)), strings.ReplaceAll(meaning, "|", `\|`))
+	}
+	fmt.Fprintf(&b, "\n%s Values of earlier charts\n\n", heading)
+	b.WriteString("They are converted. Where the new name is given too, with another value, the chart says so and renders nothing.\n\n")
+	b.WriteString("| Earlier | Now |\n| --- | --- |\n")
+	for _, move := range published.Moved {
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", move.From, move.To)
+	}
+	for _, moves := range [][]Move{published.Models, published.Other} {
+		for _, move := range moves {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", move.From, move.To)
+		}
+	}
+	for _, gone := range published.Gone {
+		fmt.Fprintf(&b, "| `%s` | refused: %s |\n", gone.From, gone.Instead)
+	}
+	return b.String(), nil
+}
+
+// cell returns a default as code; an empty text is left out.
+func cell(text string) string {
+	if text == `""` {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+}
+
+func join(values []any) string {
+	words := make([]string, len(values))
+	for i, value := range values {
+		words[i] = fmt.Sprintf("`%v`", value)
+		if value == "" {
+			words[i] = "empty"
+		}
+	}
+	return strings.Join(words, ", ")
+}

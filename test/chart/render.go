@@ -1,0 +1,112 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+)
+
+// Release is what a chart is rendered for.
+type Release struct {
+	Name, Namespace string
+	// Kubernetes is the version of the cluster, "" for v1.37.0.
+	Kubernetes string
+	// Cluster is where the chart looks for what is installed; nil for nowhere,
+	// as helm template does.
+	Cluster *rest.Config
+}
+
+// Output is what a chart makes of values.
+type Output struct {
+	Objects []*unstructured.Unstructured // by template, in the order of its text
+	Notes   string
+}
+
+// Render renders a chart as helm install would: values are merged with its
+// defaults, held against its schema, and given to its templates.
+func Render(chart *v2.Chart, values map[string]any, release Release) (*Output, error) {
+	files, err := execute(chart, values, release, checked)
+	if err != nil {
+		return nil, err
+	}
+	out := &Output{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Base(name) == "NOTES.txt" {
+			out.Notes = files[name]
+			continue
+		}
+		objects, err := decode(files[name])
+		if err != nil {
+			return nil, fmt.Errorf("reading what %s makes: %w\n%s", name, err, files[name])
+		}
+		out.Objects = append(out.Objects, objects...)
+	}
+	return out, nil
+}
+
+// check says whether values are held against the schema first, which takes as
+// long as all the rest.
+type check bool
+
+const (
+	checked   check = true
+	unchecked check = false
+)
+
+// execute returns the text that each template of a chart makes.
+func execute(chart *v2.Chart, values map[string]any, release Release, against check) (map[string]string, error) {
+	capabilities := common.DefaultCapabilities.Copy()
+	version := release.Kubernetes
+	if version == "" {
+		version = "v1.37.0"
+	}
+	kubernetes, err := common.ParseKubeVersion(version)
+	if err != nil {
+		return nil, fmt.Errorf("rendering for Kubernetes %s: %w", version, err)
+	}
+	capabilities.KubeVersion = *kubernetes
+	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: true}
+	merged, err := util.ToRenderValuesWithSchemaValidation(chart, values, options, capabilities, against == unchecked)
+	if err != nil {
+		return nil, err
+	}
+	if release.Cluster == nil {
+		return engine.Render(chart, merged)
+	}
+	return engine.RenderWithClient(chart, merged, release.Cluster)
+}
+
+// decode reads the objects of a file of YAML documents.
+func decode(text string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096)
+	for {
+		var content map[string]any
+		switch err := decoder.Decode(&content); {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, err
+		case len(content) > 0:
+			objects = append(objects, &unstructured.Unstructured{Object: content})
+		}
+	}
+}
+
+// Identity names an object by kind, namespace and name.
+func Identity(o *unstructured.Unstructured) string {
+	return strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
+}
