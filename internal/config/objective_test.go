@@ -64,3 +64,25 @@ func TestAPolicyWithoutAClassHasNoObjective(t *testing.T) {
 		t.Error("by default objectives are needed")
 	}
 }
+
+func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
+	class := system(classesMap, "gold", "priority: 1\ndata: [{model: meta/llama, slo-ttft: 500}]")
+	for name, tt := range map[string]struct {
+		sources []Source
+		want    string
+	}{
+		"no class":             {nil, EngineSaturation},
+		"a class":              {[]Source{class}, EngineHybrid},
+		"a class and a name":   {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
+		"a name and no class":  {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},
+		"an unreadable engine": {[]Source{class, system(saturationMap, "default", "engine: magic")}, EngineHybrid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t)
+			store.Apply(tt.sources)
+			if got := store.Snapshot().Policy(llama).Engine; got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -63,8 +63,21 @@ const (
 	EngineHybrid     = "hybrid"     // both; either may grow, both must agree to shrink
 )
 
-// Engines returns the engines, the default first.
+// Engines returns the engines.
 func Engines() []string { return []string{EngineSaturation, EngineModel, EngineHybrid} }
+
+// engineDefault says which engine decides where none is named: where nobody said
+// how fast a model should answer there is nothing to size to, and nothing to
+// complain about. docs/user-guide/objectives.md says why it is these.
+const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineSaturation
+
+// defaultEngine returns the engine where none is named.
+func defaultEngine(o Objective) string {
+	if o.Class == "" {
+		return EngineSaturation
+	}
+	return EngineHybrid
+}
 
 // limiterKey is the field that Policy.Limited comes from; unset, it is
 // WVA_LIMITED_MODE.
@@ -105,7 +118,7 @@ func policyFields() []field[Policy] {
 		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
 		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
 		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
-		choiceField(Key{Name: "engine", Default: EngineSaturation, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),
+		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),
 		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleUpStabilization }),
 		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleDownStabilization }),
 		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *Policy) *int { return &p.MaxScaleUpStep }),
