@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -23,7 +24,10 @@ import (
 // those who borrowed it, to its owner; those of a lower rank, to one of a higher;
 // anybody above a minimum, to one below its own. Nobody returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
-// its load.
+// its load; and nobody returns any while what others are about to leave suffices.
+//
+// A replica that no node has taken for a while, and for which there is no room, is
+// given back as well: it is wanted as one that is not there yet.
 //
 // While the stock is not known, nothing that is limited grows.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
@@ -38,6 +42,7 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 		c.grant(func(x *claim) int { return x.want }, func(h holder, gpus int) bool { return c.quotas.owned(h, gpus) && c.quotas.left(h, gpus) })
 		c.grant(func(x *claim) int { return x.want }, c.quotas.left)
 		c.reclaim()
+		c.keepLast()
 	} else {
 		c.hold()
 	}
@@ -56,9 +61,12 @@ type claim struct {
 	rank     int
 	load     float64 // utilization
 	have     int     // replicas that run or start
+	lost     int     // of these, those that no node takes or will
 	ordered  int     // replicas that stand, beyond those that it has
+	goes     bool    // fewer stand than it has
 	want     int
 	got      int
+	coming   int            // replicas beyond those got for which others make room
 	refused  scaling.Reason // why the last replica was refused, "" if none was
 	taker    string         // for whom replicas are returned, "" for nobody
 }
@@ -85,28 +93,42 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		standing, limited := in.Limits.Models[d.Model]
 		x := &claim{
 			index: i, decision: d, variant: v, limited: limited, rank: standing.Rank, load: standing.Utilization[d.Variant],
-			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), want: d.Target(),
+			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), goes: in.History.Standing(v) < d.Current, want: d.Target(),
 		}
-		x.got = min(x.want, x.have)
-		for range v.Replicas.Podless { // their pods come, and the stock does not know of them
-			c.stock.take(v.Accelerator, x.gpus())
-		}
-		c.quotas.use(x.holder(), x.have*x.gpus())
-		c.models[d.Model] += x.got
 		c.claims = append(c.claims, x)
+		if in.Now.Sub(in.History[v.Key].ProgressAt) <= surplusFor {
+			c.stock.leave(v.Accelerator, x.gpus(), v.Replicas.Surplus)
+		}
 	}
 	slices.SortFunc(c.claims, func(a, b *claim) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(min(1, b.ordered), min(1, a.ordered)), cmp.Compare(b.load, a.load),
 			cmp.Compare(a.variant.Cost, b.variant.Cost), a.variant.Key.Compare(b.variant.Key))
 	})
+	for _, x := range c.claims {
+		c.enter(x, in.History[x.variant.Key], in.Now)
+	}
 	return c
+}
+
+// enter books what a claim has, and what the stock does not know of it: pods that
+// are yet to come.
+func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
+	x.lost = c.lost(x, past.Unplaced, now)
+	x.got = min(x.want, x.have-x.lost)
+	c.quotas.use(x.holder(), x.have*x.gpus())
+	c.models[x.decision.Model] += x.got
+	for range x.variant.Replicas.Podless {
+		if !c.stock.take(x.variant.Accelerator, x.gpus(), free) && !c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
+			break
+		}
+	}
 }
 
 // grantUnlimited takes what nobody can refuse off the stock.
 func (c *contest) grantUnlimited() {
 	for _, x := range c.claims {
 		for ; !x.limited && x.got < x.want; c.add(x) {
-			c.stock.take(x.variant.Accelerator, x.gpus())
+			c.stock.take(x.variant.Accelerator, x.gpus(), free)
 		}
 	}
 }
@@ -116,11 +138,11 @@ func (c *contest) grantUnlimited() {
 func (c *contest) grant(upTo func(*claim) int, allowed func(holder, int) bool) {
 	for _, x := range c.claims {
 		for x.limited && x.got < upTo(x) {
-			if !allowed(x.holder(), x.gpus()) {
+			if x.got >= x.have && !allowed(x.holder(), x.gpus()) {
 				x.refused = scaling.ReasonOverQuota
 				break
 			}
-			if !c.stock.take(x.variant.Accelerator, x.gpus()) {
+			if !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
 				x.refused = scaling.ReasonNoStock
 				break
 			}
@@ -129,11 +151,14 @@ func (c *contest) grant(upTo func(*claim) int, allowed func(holder, int) bool) {
 	}
 }
 
-// add gives a claim one replica beyond those that it has.
+// add gives a claim one replica more. One that it has and that was lost is in the
+// quotas already.
 func (c *contest) add(x *claim) {
+	if x.got >= x.have {
+		c.quotas.use(x.holder(), x.gpus())
+	}
 	x.got++
 	c.models[x.decision.Model]++
-	c.quotas.use(x.holder(), x.gpus())
 }
 
 // hold lets nothing that is limited grow beyond what stands.
@@ -152,7 +177,10 @@ func (c *contest) decide(x *claim) scaling.Decision {
 	case x.got == x.want || !x.limited:
 		return x.decision
 	case x.taker != "":
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%d replicas with %s go back to %s", max(0, min(x.want, x.have)-x.got), c.accelerators(x), x.taker)+c.below(x))
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%d replicas with %s go back to %s", max(0, min(x.want, x.have-x.lost)-x.got), c.accelerators(x), x.taker)+c.below(x))
+	case x.lost > 0 && x.got < x.have:
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
+			x.got, x.want, x.lost, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 	case x.refused == scaling.ReasonInventoryUnknown:
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, "the stock of accelerators is not known, nothing grows until it is"+c.below(x))
 	case x.refused == scaling.ReasonOverQuota:

@@ -28,11 +28,14 @@ type bid struct {
 	free       bool // not limited
 	blind      bool // nothing is known of its load
 	podless    int  // of have, those whose pods are not there yet
+	homeless   int  // of have, those that no node has taken for a minute and three cycles
+	surplus    int  // pods beyond have
+	goes       int  // fewer than it has were decided on
 }
 
 // contestOf returns the input and the plan of bids.
 func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid) (Input, scaling.Plan) {
-	in := Input{Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{}, Limits: Limits{
+	in := Input{Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{}, Limits: Limits{
 		Models: map[scaling.ModelKey]Standing{}, Inventory: inventory, Quotas: quotas,
 	}}
 	var plan scaling.Plan
@@ -45,7 +48,15 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 		model := scaling.ModelKey{Namespace: namespace, ID: name}
 		in.Variants[key] = scaling.Variant{
 			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), Cost: b.cost,
-			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless},
+			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless, Surplus: b.surplus},
+		}
+		if b.homeless+b.surplus+b.goes > 0 {
+			v := in.Variants[key]
+			v.Replicas.Ready, v.Replicas.Pending, v.Replicas.Unschedulable = v.Replicas.Ready-b.homeless, v.Replicas.Pending+b.homeless, b.homeless
+			in.Variants[key] = v
+			in.History[key] = scaling.Past{
+				Desired: b.have - b.goes, ProgressAt: start, Unplaced: scaling.Unplaced{Replicas: b.homeless, Since: start.Add(-lostAfter), Cycles: lostCycles},
+			}
 		}
 		if !b.free {
 			in.Limits.Models[model] = Standing{Rank: b.rank, Utilization: map[scaling.VariantKey]float64{key: b.load}}
@@ -167,7 +178,11 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 				if r.IntN(4) == 0 {
 					g.Free = append(g.Free, scaling.FreeNodes{GPUs: n, Nodes: 1 + r.IntN(2)})
 				}
+				if r.IntN(8) == 0 {
+					g.Free = append(g.Free, scaling.FreeNodes{GPUs: r.IntN(n), Leaving: n, Nodes: 1})
+				}
 			}
+			g.Promised = r.IntN(2) * r.IntN(9)
 			inventory.Groups = append(inventory.Groups, g)
 		}
 	}
@@ -183,6 +198,9 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 			name: fmt.Sprintf("%c/v%d", 'a'+rune(r.IntN(3)), i), on: types[r.IntN(2)], gpus: 1 << r.IntN(4), have: r.IntN(5), want: r.IntN(8), min: r.IntN(3),
 			rank: 1 + r.IntN(3), load: float64(r.IntN(3)), cost: float64(r.IntN(3)), free: r.IntN(5) == 0, blind: r.IntN(6) == 0,
 		})
+		if b := &bids[i]; r.IntN(3) == 0 {
+			b.homeless, b.surplus = r.IntN(b.have+1), r.IntN(2)
+		}
 	}
 	return contestOf(inventory, quotas, bids...)
 }
@@ -230,7 +248,7 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 			t.Errorf("%s: grew to %d while the stock is not known", d.Variant, d.Target())
 		case d.Fallback && d.Target() < min(before.Target(), d.Current):
 			t.Errorf("%s: gave up replicas on nothing known", d.Variant)
-		case d.Target() < min(before.Target(), d.Current, v.Bounds.Min):
+		case d.Target() < min(before.Target(), d.Current, max(1, v.Bounds.Min)):
 			t.Errorf("%s: starved of its minimum", d.Variant)
 		case d.Target() != before.Target() && d.Steps[len(d.Steps)-1].Detail == "":
 			t.Errorf("%s: cut without a word", d.Variant)

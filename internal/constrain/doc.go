@@ -6,7 +6,7 @@
 // retention period, and keeps it from zero otherwise. Bounds keeps decisions within
 // minReplicas and maxReplicas; Stabilize keeps them from changing faster than a
 // Policy allows; Capacity lets them grow only onto accelerators that there are and
-// that their namespace may use. Bounds are hard: a minimum that is raised is reached
-// at once, whatever the pace. What there is, is harder: a decision that it cuts
-// below its minimum says so.
+// that their namespace may use, and gives back what no node has taken. Bounds are
+// hard: a minimum that is raised is reached at once, whatever the pace. What there
+// is, is harder: a decision that it cuts below its minimum says so.
 package constrain

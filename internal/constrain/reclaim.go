@@ -2,35 +2,56 @@ package constrain
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
+// surplusFor is how long after a target has come closer to its decision the pods
+// beyond its replicas are about to end: their controller takes seconds to see to it.
+// Those that stay for longer are the surge of a rollout.
+const surplusFor = time.Minute
+
 // reclaim makes claims that have no right to what they hold return it to those
-// that do. Those are served once it is free.
+// that do, first to those below their minimum. Those are served once it is free.
 func (c *contest) reclaim() {
 	credit := map[*claim]int{} // replicas that go anyway
 	for _, x := range c.claims {
-		credit[x] = max(0, x.have-x.got)
+		credit[x] = max(0, x.placed()-x.got)
 	}
+	c.reclaimUpTo(credit, func(x *claim) int { return min(x.want, x.variant.Bounds.Min) })
+	c.reclaimUpTo(credit, func(x *claim) int { return x.want })
+}
+
+func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 	for _, x := range c.claims {
-		for short := x.want - x.got; x.limited && short > 0; short-- {
+		for ; x.limited && x.got+x.coming < upTo(x) && c.entitled(x); x.coming++ {
 			if c.leaving(x, credit) {
 				continue
 			}
-			victim := c.victim(x, x.want-short)
+			victim := c.victim(x, x.got+x.coming)
 			if victim == nil {
 				break
 			}
-			victim.got--
-			victim.taker = x.variant.Key.String()
-			c.models[victim.decision.Model]--
+			left := min(victim.got, victim.placed()) - 1
+			c.models[victim.decision.Model] -= victim.got - left
+			victim.got, victim.taker = left, x.variant.Key.String()
 		}
 	}
 }
 
-// leaving uses a replica that goes anyway and leaves room for one of x.
+// entitled reports whether x may have more at all: more than its own is nobody's
+// right where the quotas are used up.
+func (c *contest) entitled(x *claim) bool {
+	return x.refused != scaling.ReasonOverQuota || c.quotas.owned(x.holder(), x.gpus())
+}
+
+// leaving uses room for one of x that pods leave which are ending, or a replica
+// that goes anyway. What ends uses no quota any more.
 func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
+	if x.refused == scaling.ReasonNoStock && c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
+		return true
+	}
 	for _, y := range c.claims {
 		if credit[y] > 0 && x != y && makesRoom(y, x) {
 			credit[y]--
@@ -47,15 +68,15 @@ func makesRoom(y, x *claim) bool {
 }
 
 // victim is the claim that returns a replica so that x may have more than so
-// many, nil where nobody has to: the lowest in rank, then the emptiest, the
-// dearest, the last by name.
+// many, nil where nobody has to: the lowest in rank, then one that was made to
+// before and has not yet, the emptiest, the dearest, the last by name.
 func (c *contest) victim(x *claim, have int) *claim {
 	var chosen *claim
 	for _, y := range c.claims {
 		if x == y || !makesRoom(y, x) || !c.mayLose(y) || !c.mustYield(y, x, have) {
 			continue
 		}
-		if chosen == nil || cmp.Or(cmp.Compare(y.rank, chosen.rank), cmp.Compare(chosen.load, y.load),
+		if chosen == nil || cmp.Or(cmp.Compare(y.rank, chosen.rank), compareBool(y.goes, chosen.goes), cmp.Compare(chosen.load, y.load),
 			cmp.Compare(y.variant.Cost, chosen.variant.Cost), y.variant.Key.Compare(chosen.variant.Key)) > 0 {
 			chosen = y
 		}
@@ -65,16 +86,14 @@ func (c *contest) victim(x *claim, have int) *claim {
 
 // mayLose reports whether y can return a replica at all.
 func (c *contest) mayLose(y *claim) bool {
+	held := min(y.got, y.placed()) // to make room it returns what no node has taken too
 	return y.limited && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
-		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
+		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 
 // mustYield reports whether x, with so many replicas, has a better right than y
 // to one more.
 func (c *contest) mustYield(y, x *claim, have int) bool {
-	if x.refused == scaling.ReasonOverQuota && !c.quotas.owned(x.holder(), x.gpus()) {
-		return false // more than its own is nobody's right
-	}
 	switch {
 	case have < x.variant.Bounds.Min:
 		return true
@@ -99,4 +118,15 @@ func (c *contest) returns(y *claim) bool {
 		}
 	}
 	return used > own
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }

@@ -3,41 +3,45 @@ package constrain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// stock is the accelerators that nobody uses, node by node.
+// stock is the accelerators that nobody uses, or will not for long, node by node.
 type stock struct {
-	groups []group // sorted by accelerator, name
+	groups   []group        // sorted by accelerator, name
+	promised map[string]int // by type, to pods that wait for a node
 }
 
 // group is a group of nodes whose Free list is its own, with one entry for each
 // number of accelerators.
 type group struct{ scaling.NodeGroup }
 
-// add makes nodes with so many free ones more.
-func (g *group) add(gpus, nodes int) {
-	if gpus <= 0 {
+// add makes nodes with so many free ones more, now and soon.
+func (g *group) add(f scaling.FreeNodes) {
+	f.GPUs, f.Leaving = max(0, f.GPUs), max(0, f.Leaving)
+	if f.GPUs+f.Leaving == 0 {
 		return
 	}
-	if i := slices.IndexFunc(g.Free, func(f scaling.FreeNodes) bool { return f.GPUs == gpus }); i >= 0 {
-		g.Free[i].Nodes += nodes
+	if i := slices.IndexFunc(g.Free, func(o scaling.FreeNodes) bool { return o.GPUs == f.GPUs && o.Leaving == f.Leaving }); i >= 0 {
+		g.Free[i].Nodes += f.Nodes
 		return
 	}
-	g.Free = append(g.Free, scaling.FreeNodes{GPUs: gpus, Nodes: nodes})
+	g.Free = append(g.Free, f)
 }
 
 func newStock(inventory scaling.Inventory) *stock {
-	s := &stock{}
+	s := &stock{promised: map[string]int{}}
 	for _, g := range inventory.Groups {
 		own := group{g}
 		own.Free = nil
 		for _, f := range g.Free {
-			own.add(f.GPUs, f.Nodes)
+			own.add(f)
 		}
+		s.promised[g.Accelerator] += g.Promised
 		s.groups = append(s.groups, own)
 	}
 	slices.SortFunc(s.groups, func(a, b group) int {
@@ -46,27 +50,51 @@ func newStock(inventory scaling.Inventory) *stock {
 	return s
 }
 
-// take places a replica on the node that it leaves the least free of, so that
-// large holes stay large; among equals in the first group. It reports whether
-// there was one.
-func (s *stock) take(accelerator string, gpus int) bool {
-	best, at := -1, 0
+// free and soon are what each of some nodes has to give: what is free on it, and
+// what will be once the pods have ended that are ending.
+func free(f scaling.FreeNodes) int { return f.GPUs }
+func soon(f scaling.FreeNodes) int { return f.GPUs + f.Leaving }
+
+// leave adds nodes on each of which so many will be free.
+func (s *stock) leave(accelerator string, gpus, nodes int) {
+	i := slices.IndexFunc(s.groups, func(g group) bool { return g.Accelerator == accelerator })
+	if i >= 0 { // else of a type that is on no node
+		s.groups[i].add(scaling.FreeNodes{Leaving: gpus, Nodes: nodes})
+	}
+}
+
+// keep uses what is promised to a pod that waits, and reports whether there is so
+// much of it.
+func (s *stock) keep(accelerator string, gpus int) bool {
+	if s.promised[accelerator] < gpus {
+		return false
+	}
+	s.promised[accelerator] -= gpus
+	return true
+}
+
+// take places a replica on the node that it leaves the least of, by what each has,
+// so that large holes stay large; among equals on the one with the least that is
+// free now, in the first group. It reports whether there was one.
+func (s *stock) take(accelerator string, gpus int, has func(scaling.FreeNodes) int) bool {
+	var best scaling.FreeNodes
+	in, at := -1, 0
 	for i, g := range s.groups {
 		if g.Accelerator != accelerator {
 			continue
 		}
 		for j, f := range g.Free {
-			if f.Nodes > 0 && f.GPUs >= gpus && (best < 0 || f.GPUs < s.groups[best].Free[at].GPUs) {
-				best, at = i, j
+			if f.Nodes > 0 && has(f) >= gpus && (in < 0 || cmp.Or(cmp.Compare(has(f), has(best)), cmp.Compare(f.GPUs, best.GPUs), cmp.Compare(f.Leaving, best.Leaving)) < 0) {
+				in, at, best = i, j, f
 			}
 		}
 	}
-	if best < 0 {
+	if in < 0 {
 		return false
 	}
-	from := &s.groups[best]
-	from.Free[at].Nodes--
-	from.add(from.Free[at].GPUs-gpus, 1)
+	fromFree := min(gpus, best.GPUs)
+	s.groups[in].Free[at].Nodes--
+	s.groups[in].add(scaling.FreeNodes{GPUs: best.GPUs - fromFree, Leaving: best.Leaving - (gpus - fromFree), Nodes: 1})
 	return true
 }
 
@@ -77,12 +105,14 @@ func (s *stock) describe(accelerator string) string {
 		if g.Accelerator != accelerator {
 			continue
 		}
-		free := slices.Clone(g.Free)
-		slices.SortFunc(free, func(a, b scaling.FreeNodes) int { return cmp.Compare(b.GPUs, a.GPUs) })
-		for _, f := range free {
-			if f.Nodes > 0 {
-				out = append(out, fmt.Sprintf("%d nodes%s with %d free", f.Nodes, inGroup(g.Name), f.GPUs))
+		nodes := map[int]int{} // by what is free
+		for _, f := range g.Free {
+			if f.Nodes > 0 && f.GPUs > 0 {
+				nodes[f.GPUs] += f.Nodes
 			}
+		}
+		for _, gpus := range slices.Backward(slices.Sorted(maps.Keys(nodes))) {
+			out = append(out, fmt.Sprintf("%d nodes%s with %d free", nodes[gpus], inGroup(g.Name), gpus))
 		}
 	}
 	if len(out) == 0 {

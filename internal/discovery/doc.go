@@ -29,6 +29,7 @@
 //	Pending       Current - Ready
 //	Unschedulable min(pods that no node takes, Pending)
 //	Podless       Current - pods, at least 0
+//	Surplus       pods that a node takes or may take - Current, at least 0
 //
 // Every one of those pods is in the Fleet, the surplus of a rollout too: it
 // serves requests.
@@ -53,7 +54,10 @@
 //	        neither cordoned nor deleted, and without the taint of a keeper that
 //	        drains them or waits for them
 //	free    on each node: total, minus what its pods take until they are gone,
-//	        minus what pods take that wait for a node and find room there
+//	        minus what pods take that wait for a node and find room there, which
+//	        is promised to them
+//	leaving on each node: what pods hold that terminate, until a minute after the
+//	        time by which they should have ended
 //
 // A taint that reserves nodes does not keep them out of the stock: nodes with
 // accelerators mostly have one, which those who ask for accelerators tolerate.

@@ -76,6 +76,7 @@ func count(current int, pods []pod) (scaling.ReplicaCounts, time.Duration) {
 	r.Pending = current - r.Ready
 	r.Unschedulable = min(unschedulable, r.Pending)
 	r.Podless = min(max(0, current-len(pods)), r.Pending)
+	r.Surplus = max(0, len(pods)-unschedulable-current)
 	return r, median(starts)
 }
 

@@ -89,9 +89,9 @@ func TestCountKeepsCurrentEqualToReadyPlusPending(t *testing.T) {
 		"all ready":              {2, []pod{ready(60), ready(80)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(80)}, 60 * time.Second},
 		"some ready":             {3, []pod{ready(60), waiting}, scaling.ReplicaCounts{Current: 3, Ready: 1, Pending: 2, Podless: 1, NewestReady: at(60)}, 60 * time.Second},
 		"no node takes one":      {2, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 2, Ready: 1, Pending: 1, Unschedulable: 1, NewestReady: at(60)}, 60 * time.Second},
-		"surge, all ready":       {1, []pod{ready(60), ready(90)}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(90)}, 60 * time.Second},
+		"surge, all ready":       {1, []pod{ready(60), ready(90)}, scaling.ReplicaCounts{Current: 1, Ready: 1, Surplus: 1, NewestReady: at(90)}, 60 * time.Second},
 		"surge without a node":   {1, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(60)}, 60 * time.Second},
-		"scaled down, not gone":  {0, []pod{ready(60)}, scaling.ReplicaCounts{NewestReady: at(60)}, 60 * time.Second},
+		"scaled down, not gone":  {0, []pod{ready(60)}, scaling.ReplicaCounts{Surplus: 1, NewestReady: at(60)}, 60 * time.Second},
 		"a flap is no start":     {2, []pod{ready(60), ready(7200)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(7200)}, 60 * time.Second},
 		"median of three starts": {3, []pod{ready(300), ready(60), ready(90)}, scaling.ReplicaCounts{Current: 3, Ready: 3, NewestReady: at(300)}, 90 * time.Second},
 	}

@@ -77,13 +77,14 @@ func (s *Stock) Inventory(ctx context.Context) scaling.Inventory {
 		s.say(ctx, "the stock of accelerators is not known: what is limited does not grow", fault)
 		return scaling.Inventory{}
 	}
-	groups, unnamed := s.tally.groups()
+	now := s.options.Clock.Now()
+	groups, unnamed := s.tally.groups(now)
 	if unnamed > 0 {
 		s.say(ctx, "accelerators are not counted", fmt.Sprintf("no label of their nodes names the product, such as %s", productLabels[0]))
 	} else {
 		s.said = ""
 	}
-	return scaling.Inventory{Known: true, At: s.options.Clock.Now(), Groups: groups}
+	return scaling.Inventory{Known: true, At: now, Groups: groups}
 }
 
 // say logs why something is as it is, unless that was the last thing said.

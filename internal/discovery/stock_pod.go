@@ -17,6 +17,7 @@ const fieldNodeName = "metadata.name"
 type stockPod struct {
 	node     string // that it is bound to, or that room is made on for it; "" while it waits
 	portions []portion
+	ends     time.Time // by when it should have ended, zero while it does not terminate
 	// Of a pod that waits:
 	created time.Time
 	place   string // key of where it may run; pods with one key may run on the same nodes
@@ -44,6 +45,9 @@ func stockPodOf(p *corev1.Pod, of []vendor) (stockPod, bool) {
 	out := stockPod{node: node, portions: portionsOf(&p.Spec, of)}
 	if len(out.portions) == 0 {
 		return stockPod{}, false
+	}
+	if p.DeletionTimestamp != nil {
+		out.ends = p.DeletionTimestamp.Time
 	}
 	if out.node == "" {
 		out.node = p.Status.NominatedNodeName

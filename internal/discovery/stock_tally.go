@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,8 +21,14 @@ type tally struct {
 	nodes   map[string]stockNode
 	pods    map[types.NamespacedName]stockPod // that have a node
 	waiting map[types.NamespacedName]stockPod
-	used    map[string][]int // by node and vendor, of pods
+	used    map[string][]int                  // by node and vendor, of pods
+	ending  map[types.NamespacedName]stockPod // those of pods that terminate
 }
+
+// endsLate is by how much a pod may overrun the time by which it should have ended
+// before nobody waits for its accelerators any more: the kubelet kills it then, and
+// takes some seconds. A finalizer, or a node that is lost, may keep it for ever.
+const endsLate = time.Minute
 
 func newTally(of []vendor) *tally {
 	t := &tally{vendors: of}
@@ -34,7 +41,7 @@ func (t *tally) dropNodes() { t.nodes = map[string]stockNode{} }
 
 func (t *tally) dropPods() {
 	t.pods, t.waiting = map[types.NamespacedName]stockPod{}, map[types.NamespacedName]stockPod{}
-	t.used = map[string][]int{}
+	t.used, t.ending = map[string][]int{}, map[types.NamespacedName]stockPod{}
 }
 
 // setNode takes over a node as it is now.
@@ -58,31 +65,36 @@ func (t *tally) setPod(p *corev1.Pod) {
 		t.waiting[name] = kept
 	default:
 		t.pods[name] = kept
-		t.use(kept, 1)
+		use(t.used, kept, 1, len(t.vendors))
+		if !kept.ends.IsZero() {
+			t.ending[name] = kept
+		}
 	}
 }
 
 func (t *tally) dropPod(p *corev1.Pod) {
 	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 	if kept, ok := t.pods[name]; ok {
-		t.use(kept, -1)
+		use(t.used, kept, -1, len(t.vendors))
 		delete(t.pods, name)
+		delete(t.ending, name)
 	}
 	delete(t.waiting, name)
 }
 
-// use adds what a pod takes from its node, or takes it away again.
-func (t *tally) use(p stockPod, sign int) {
-	used := t.used[p.node]
+// use adds what a pod takes from its node to what is used by node and vendor, or
+// takes it away again.
+func use(by map[string][]int, p stockPod, sign, vendors int) {
+	used := by[p.node]
 	if used == nil {
-		used = make([]int, len(t.vendors))
-		t.used[p.node] = used
+		used = make([]int, vendors)
+		by[p.node] = used
 	}
 	for _, q := range p.portions {
 		used[q.vendor] += sign * q.gpus
 	}
 	if !slices.ContainsFunc(used, func(n int) bool { return n != 0 }) {
-		delete(t.used, p.node)
+		delete(by, p.node)
 	}
 }
 
@@ -90,20 +102,23 @@ func (t *tally) use(p stockPod, sign int) {
 type place struct {
 	node *stockNode
 	shelf
-	free int
+	free     int
+	leaving  int // that will be free besides
+	promised int // of both, to pods that wait, which is in neither any more
 }
 
-// groups returns the stock in groups, what waiting pods will take taken off, and
-// how many nodes that take pods have accelerators that nothing names: those are
+// groups returns the stock in groups at now, what waiting pods will take taken off,
+// and how many nodes that take pods have accelerators that nothing names: those are
 // in no group.
-func (t *tally) groups() (groups []scaling.NodeGroup, unnamed int) {
-	places := t.places()
+func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) {
+	places := t.places(now)
 	w := waitingRoom{places: places, fitting: map[queue][]int{}, full: map[seat]bool{}}
 	w.seatAll(t.waiting)
 
 	type key struct{ accelerator, name string }
 	byKey := map[key]*scaling.NodeGroup{}
-	nodes := map[key]map[int]int{} // how many by what is free on them
+	type left struct{ gpus, leaving int }
+	nodes := map[key]map[left]int{} // how many by what is free on them
 	for _, p := range places {
 		if p.accelerator == "" {
 			unnamed++
@@ -112,17 +127,21 @@ func (t *tally) groups() (groups []scaling.NodeGroup, unnamed int) {
 		k := key{p.accelerator, p.node.group}
 		if byKey[k] == nil {
 			byKey[k] = &scaling.NodeGroup{Accelerator: k.accelerator, Name: k.name}
-			nodes[k] = map[int]int{}
+			nodes[k] = map[left]int{}
 		}
 		byKey[k].Total += p.total
-		if p.free > 0 {
-			nodes[k][p.free]++
+		byKey[k].Promised += p.promised
+		if p.free+p.leaving > 0 {
+			nodes[k][left{p.free, p.leaving}]++
 		}
 	}
 	for k, g := range byKey {
-		for _, gpus := range slices.Sorted(maps.Keys(nodes[k])) {
-			g.Free = append(g.Free, scaling.FreeNodes{GPUs: gpus, Nodes: nodes[k][gpus]})
+		for n, count := range nodes[k] {
+			g.Free = append(g.Free, scaling.FreeNodes{GPUs: n.gpus, Leaving: n.leaving, Nodes: count})
 		}
+		slices.SortFunc(g.Free, func(a, b scaling.FreeNodes) int {
+			return cmp.Or(cmp.Compare(a.GPUs, b.GPUs), cmp.Compare(a.Leaving, b.Leaving))
+		})
 		groups = append(groups, *g)
 	}
 	slices.SortFunc(groups, func(a, b scaling.NodeGroup) int {
@@ -133,7 +152,13 @@ func (t *tally) groups() (groups []scaling.NodeGroup, unnamed int) {
 
 // places returns the shelves of the nodes that take pods, by the names of the
 // nodes.
-func (t *tally) places() []place {
+func (t *tally) places(now time.Time) []place {
+	ending := map[string][]int{} // by node and vendor
+	for _, p := range t.ending {
+		if now.Before(p.ends.Add(endsLate)) {
+			use(ending, p, 1, len(t.vendors))
+		}
+	}
 	out := make([]place, 0, len(t.nodes))
 	for _, name := range slices.Sorted(maps.Keys(t.nodes)) {
 		n := t.nodes[name]
@@ -145,6 +170,9 @@ func (t *tally) places() []place {
 			p := place{node: &n, shelf: s, free: s.total}
 			if used != nil {
 				p.free = max(0, p.free-used[s.vendor])
+				if leaving := ending[name]; leaving != nil { // while pods hold more than there is, the end of one frees less
+					p.leaving = max(0, s.total-used[s.vendor]+leaving[s.vendor]) - p.free
+				}
 			}
 			out = append(out, p)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,7 +154,7 @@ func TestNodesMakeUpGroups(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := tallyOf(tt.nodes, nil).groups()
+			got, _ := tallyOf(tt.nodes, nil).groups(at(0))
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
@@ -162,7 +163,7 @@ func TestNodesMakeUpGroups(t *testing.T) {
 }
 
 func TestNodesThatNothingNamesAreTold(t *testing.T) {
-	_, unnamed := tallyOf([]*corev1.Node{gpuNode("a", of("zone", "z", nvidia, 8)), gpuNode("b")}, nil).groups()
+	_, unnamed := tallyOf([]*corev1.Node{gpuNode("a", of("zone", "z", nvidia, 8)), gpuNode("b")}, nil).groups(at(0))
 	if unnamed != 1 {
 		t.Errorf("got %d nodes, want 1", unnamed)
 	}
@@ -198,6 +199,7 @@ func restarting(c corev1.Container, policy *corev1.ContainerRestartPolicy) corev
 }
 
 func TestPodsTakeAcceleratorsFromTheStock(t *testing.T) {
+	gone := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(at(-60))) } // and nobody waits for it any more
 	deleting := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(at(1))) }
 	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }
 	tolerating := func(p *corev1.Pod) {
@@ -215,7 +217,7 @@ func TestPodsTakeAcceleratorsFromTheStock(t *testing.T) {
 		want []scaling.FreeNodes
 	}{
 		"bound":                              {[]*corev1.Pod{gpuPod("p", "a", 3)}, free(5, 1, 8, 1)},
-		"bound and terminating":              {[]*corev1.Pod{gpuPod("p", "a", 3, deleting)}, free(5, 1, 8, 1)},
+		"bound and terminating":              {[]*corev1.Pod{gpuPod("p", "a", 3, gone)}, free(5, 1, 8, 1)},
 		"ended":                              {[]*corev1.Pod{gpuPod("p", "a", 3, inPhase(corev1.PodSucceeded)), gpuPod("q", "a", 3, inPhase(corev1.PodFailed))}, free(8, 2)},
 		"on a node that is not there":        {[]*corev1.Pod{gpuPod("p", "c", 3)}, free(8, 2)},
 		"all of a node":                      {[]*corev1.Pod{gpuPod("p", "a", 8)}, free(8, 1)},
@@ -236,9 +238,9 @@ func TestPodsTakeAcceleratorsFromTheStock(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := tallyOf(ab, tt.pods).groups()
+			got, _ := tallyOf(ab, tt.pods).groups(at(0))
 			want := []scaling.NodeGroup{{Accelerator: "A100", Total: 16, Free: tt.want}}
-			if diff := cmp.Diff(got, want); diff != "" {
+			if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(scaling.NodeGroup{}, "Promised")); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
 		})
@@ -254,10 +256,11 @@ func TestTheOldestOfTwoThatWaitIsSeated(t *testing.T) {
 	for _, tt := range []struct {
 		smallAge, largeAge int
 		want               []scaling.FreeNodes
-	}{{0, 1, free(2, 1)}, {1, 0, nil}, {0, 0, free(2, 1)}} {
+		promised           int
+	}{{0, 1, free(2, 1), 6}, {1, 0, nil, 8}, {0, 0, free(2, 1), 6}} {
 		small.CreationTimestamp, large.CreationTimestamp = metav1.NewTime(at(tt.smallAge)), metav1.NewTime(at(tt.largeAge))
-		got, _ := tallyOf(nodes, []*corev1.Pod{large, small}).groups()
-		want := []scaling.NodeGroup{{Accelerator: "A100", Total: 8, Free: tt.want}, {Accelerator: "L4", Total: 6, Free: free(6, 1)}}
+		got, _ := tallyOf(nodes, []*corev1.Pod{large, small}).groups(at(0))
+		want := []scaling.NodeGroup{{Accelerator: "A100", Total: 8, Promised: tt.promised, Free: tt.want}, {Accelerator: "L4", Total: 6, Free: free(6, 1)}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("created at %d and %d, -got +want:\n%s", tt.smallAge, tt.largeAge, diff)
 		}
@@ -334,8 +337,8 @@ func TestTheTallyForgetsNothingAndKeepsNothing(t *testing.T) {
 		for _, p := range pods {
 			anew.setPod(p)
 		}
-		got, _ := run.groups()
-		want, _ := anew.groups()
+		got, _ := run.groups(at(0))
+		want, _ := anew.groups(at(0))
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Fatalf("-got +want:\n%s", diff)
 		}
@@ -365,7 +368,7 @@ func TestWhatWaitsIsNeverPromisedTwice(t *testing.T) {
 			pods = append(pods, gpuPod(fmt.Sprintf("p%d", i), "", 1))
 			waiting++
 		}
-		groups, _ := tallyOf(nodes, pods).groups()
+		groups, _ := tallyOf(nodes, pods).groups(at(0))
 		left := 0
 		for _, f := range groups[0].Free {
 			left += f.GPUs * f.Nodes
@@ -395,7 +398,7 @@ func BenchmarkGroups(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				tally.groups()
+				tally.groups(at(0))
 			}
 		})
 	}

@@ -11,8 +11,9 @@ import (
 // waitingRoom seats the pods that wait for a node: the scheduler will give them
 // what is free, before any that is not there yet. Where it will put them is its
 // choice among the nodes that they may run on; it is taken to be the one that is
-// left with the least, as replicas are placed here too. A pod for which there is
-// no room takes nothing.
+// left with the least, as replicas are placed here too. Where nothing is free it
+// will be what pods leave behind that terminate. A pod for which there is no room
+// takes nothing.
 type waitingRoom struct {
 	places  []place
 	fitting map[queue][]int // indexes of the places for each queue
@@ -47,18 +48,22 @@ func (w *waitingRoom) seatAll(waiting map[types.NamespacedName]stockPod) {
 	for _, e := range line {
 		for _, q := range e.pod.portions {
 			if s := (seat{queue{e.pod.place, q.vendor}, q.gpus}); !w.full[s] {
-				w.full[s] = !w.take(s, e.pod.where)
+				w.full[s] = !w.take(s, e.pod.where, (*place).now) && !w.take(s, e.pod.where, (*place).soon)
 			}
 		}
 	}
 }
 
-// take takes what is looked for off the place that it fits best, and reports
-// whether there is one.
-func (w *waitingRoom) take(s seat, on *where) bool {
+// now and soon are what a place has to give.
+func (p *place) now() int  { return p.free }
+func (p *place) soon() int { return p.free + p.leaving }
+
+// take takes what is looked for off the place that it fits best by what each has,
+// and reports whether there is one.
+func (w *waitingRoom) take(s seat, on *where, has func(*place) int) bool {
 	best := -1
 	for _, i := range w.placesFor(s.queue, on) {
-		if n := w.places[i].free; n >= s.gpus && (best < 0 || n < w.places[best].free) {
+		if n := has(&w.places[i]); n >= s.gpus && (best < 0 || n < has(&w.places[best])) {
 			if best = i; n == s.gpus {
 				break
 			}
@@ -67,7 +72,11 @@ func (w *waitingRoom) take(s seat, on *where) bool {
 	if best < 0 {
 		return false
 	}
-	w.places[best].free -= s.gpus
+	p := &w.places[best]
+	soon := max(0, s.gpus-p.free) // what it has to wait for
+	p.free -= s.gpus - soon
+	p.leaving -= soon
+	p.promised += s.gpus
 	return true
 }
 
@@ -76,7 +85,7 @@ func (w *waitingRoom) placesFor(q queue, on *where) []int {
 	indexes, ok := w.fitting[q]
 	if !ok {
 		for i := range w.places {
-			if p := &w.places[i]; p.vendor == q.vendor && p.free > 0 && on.admits(*p.node) {
+			if p := &w.places[i]; p.vendor == q.vendor && p.soon() > 0 && on.admits(*p.node) {
 				indexes = append(indexes, i)
 			}
 		}

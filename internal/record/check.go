@@ -151,6 +151,9 @@ func (c Cycle) checkHistory() error {
 		if err := checkCounts(at+".counts", past.Counts); err != nil {
 			return err
 		}
+		if err := checkCount(at+".unplaced.replicas", past.Unplaced.Replicas); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -159,7 +162,7 @@ func checkCounts(at string, r scaling.ReplicaCounts) error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}, {"podless", r.Podless}} {
+	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}, {"podless", r.Podless}, {"surplus", r.Surplus}} {
 		if err := checkCount(at+"."+n.name, n.value); err != nil {
 			return err
 		}

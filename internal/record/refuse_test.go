@@ -28,7 +28,7 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"unknown field far from any": {
 			`"desired": 2,`, `"x": 2,`,
-			`history[0]: there is no field "x"; known are variant, target, desired, change, decidedAt, progressAt, gap, counts, wants`,
+			`history[0]: there is no field "x"; known are variant, target, desired, change, decidedAt, progressAt, gap, counts, unplaced, wants`,
 		},
 		"another case": {`"kvCacheUsage"`, `"KVCacheUsage"`, `snapshots[0].replicas[0]: there is no field "KVCacheUsage"; the nearest is "kvCacheUsage"`},
 		"twice":        {`"now":`, `"now": "2026-11-20T11:00:00Z", "now":`, `field "now" is there twice`},
@@ -62,6 +62,12 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 		"without a model": {`"id": "meta/llama-3.1-8b"`, `"id": ""`, `configuration[demo/].model.id: is missing`},
 		"negative count": {
 			`"desired": 2,`, `"desired": -2,`, `history[demo/l40s].desired: want a number of replicas, 0 to 2147483647, found -2`,
+		},
+		"negative surplus": {
+			`"current": 2`, `"surplus": -1, "current": 2`, `snapshots[0].variants[0].replicas.surplus: want a number of replicas, 0 to 2147483647, found -1`,
+		},
+		"negative number without a node": {
+			`"desired": 2,`, `"desired": 2, "unplaced": {"replicas": -1},`, `history[demo/l40s].unplaced.replicas: want a number of replicas, 0 to 2147483647, found -1`,
 		},
 		"negative cost": {`"cost": 10`, `"cost": -1`, `snapshots[0].variants[0].cost: want 0 or more, found -1`},
 		"negative threshold": {

@@ -73,7 +73,8 @@ const (
 	ReasonShared Reason = "Shared"
 	// ReasonInventoryUnknown: nothing grows while the stock is not known.
 	ReasonInventoryUnknown Reason = "InventoryUnknown"
-	// ReasonNoStock: no node has the accelerators of one more replica.
+	// ReasonNoStock: no node has the accelerators of one more replica, or of one that
+	// waits for a node.
 	ReasonNoStock Reason = "NoStock"
 	// ReasonOverQuota: the quota of the namespace is used up.
 	ReasonOverQuota Reason = "OverQuota"

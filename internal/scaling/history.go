@@ -21,6 +21,8 @@ type Past struct {
 	Gap int `json:"gap"`
 	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
+	// Unplaced are the replicas that no node took for a while.
+	Unplaced Unplaced `json:"unplaced,omitzero"`
 	// Wants are the replicas wanted lately, decided on or not. A new process knows
 	// none.
 	Wants Wants `json:"wants,omitzero"`
@@ -105,7 +107,7 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !seen.Observed {
 		return p
 	}
-	p.Counts = seen
+	p.Counts, p.Unplaced = seen, p.Unplaced.Then(seen.Unschedulable, now)
 	gap := p.missing()
 	if p.ProgressAt.IsZero() || p.Gap == 0 && gap > 0 || gap < p.Gap {
 		p.ProgressAt = now

@@ -16,15 +16,22 @@ type NodeGroup struct {
 	Accelerator string `json:"accelerator"` // canonical type
 	Name        string `json:"name"`        // of the group, "" where nodes have none
 	Total       int    `json:"total"`       // accelerators, in use or not
-	// Free lists the nodes that have any left, sorted by GPUs. A replica has all
-	// its accelerators on one node: eight nodes with one each hold no replica of 8.
+	// Promised is the part of what is free, or will be, that pods without a node find
+	// room on: Free is without it.
+	Promised int `json:"promised,omitempty"`
+	// Free lists the nodes that have any left, or will have, sorted by GPUs, Leaving.
+	// A replica has all its accelerators on one node: eight nodes with one each hold
+	// no replica of 8.
 	Free []FreeNodes `json:"free,omitempty"`
 }
 
-// FreeNodes are nodes with equally many free accelerators.
+// FreeNodes are nodes with equally many free accelerators, now and soon.
 type FreeNodes struct {
-	GPUs  int `json:"gpus"`  // free on each, >= 1
-	Nodes int `json:"nodes"` // how many such nodes there are, >= 1
+	GPUs int `json:"gpus"` // free on each, >= 0
+	// Leaving are those on each that pods hold which are ending, >= 0: free once they
+	// have ended, besides GPUs. One of the two is above 0.
+	Leaving int `json:"leaving,omitempty"`
+	Nodes   int `json:"nodes"` // how many such nodes there are, >= 1
 }
 
 // Quota is the number of accelerators of a type that a namespace owns. A pair

@@ -64,6 +64,10 @@ type ReplicaCounts struct {
 	// Podless is the part of Pending for which there is no pod yet: an Inventory does
 	// not know of the accelerators that it will take.
 	Podless int `json:"podless,omitempty"`
+	// Surplus counts pods beyond Current that hold accelerators and are not ending yet:
+	// those that a target which was just shrunk is about to end, or the surge of a
+	// rollout.
+	Surplus int `json:"surplus,omitempty"`
 	// NewestReady is when the youngest Ready replica became so, zero if none.
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }

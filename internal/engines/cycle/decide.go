@@ -123,7 +123,7 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 	stock := map[string]int{}
 	for _, g := range e.Inventory.Groups {
 		for _, f := range g.Free {
-			stock[g.Accelerator] += f.GPUs * f.Nodes
+			stock[g.Accelerator] += (f.GPUs + f.Leaving) * f.Nodes
 		}
 	}
 	var contenders []optimizer.Contender
@@ -136,7 +136,8 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 		for _, d := range out.Decisions {
 			v := variants[d.Variant]
 			if contends {
-				stock[v.Accelerator] += d.Current * v.GPUsPerReplica // what a contender has is his to share
+				// What a contender has is his to share; a pod without a node has none.
+				stock[v.Accelerator] += max(0, d.Current-v.Replicas.Unschedulable-v.Replicas.Podless) * v.GPUsPerReplica
 			} else {
 				stock[v.Accelerator] -= max(0, d.Target()-d.Current) * v.GPUsPerReplica
 			}

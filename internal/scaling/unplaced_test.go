@@ -1,0 +1,37 @@
+package scaling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUnplacedRestartsWhereMoreAreWithoutANode(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+	tests := []struct {
+		name  string
+		looks []int // a minute apart
+		want  Unplaced
+	}{
+		{"none", []int{0, 0}, Unplaced{}},
+		{"one, seen once", []int{0, 1}, Unplaced{1, minute(1), 1}},
+		{"one for three cycles", []int{1, 1, 1}, Unplaced{1, start, 3}},
+		{"one more is new", []int{1, 1, 2}, Unplaced{2, minute(2), 1}},
+		{"one fewer is as old", []int{2, 2, 1}, Unplaced{1, start, 3}},
+		{"a gap begins anew", []int{1, 0, 1}, Unplaced{1, minute(2), 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var p Past
+			for i, n := range tt.looks {
+				p = p.Observe(ReplicaCounts{Observed: true, Current: 3, Ready: 3 - n, Pending: n, Unschedulable: n}, minute(i))
+				p = p.Observe(ReplicaCounts{}, minute(i)) // a look that sees nothing says nothing
+			}
+			if diff := cmp.Diff(tt.want, p.Unplaced); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
