@@ -80,7 +80,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	observe := func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) }
 	gate, err := newGate(gateOptions{
 		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe,
-		wake: func(reason string) { settings.cycles.Trigger(reason) },
+		wake: func(reason string) { settings.cycles.Hurry(reason) },
 	})
 	if err != nil {
 		return nil, err

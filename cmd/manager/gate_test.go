@@ -76,7 +76,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 	book.Restore(b.fleet.Variants[0].Key, scaling.Past{DecidedAt: b.fleet.At.Add(-time.Hour)}, time.Time{})
 	exec := executor.New(clock.RealClock{}, executor.Hybrid, func() time.Duration { return time.Hour })
 	gate, err := newGate(gateOptions{
-		operator: func() *config.Operator { return b.operator }, cluster: oneGateway{b, picker.URL}, memory: book, wake: exec.Trigger,
+		operator: func() *config.Operator { return b.operator }, cluster: oneGateway{b, picker.URL}, memory: book, wake: exec.Hurry,
 		observe: func(time.Duration, error) {},
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 	}
 	var took []time.Duration
 	for range rounds {
-		time.Sleep(1100 * time.Millisecond) // a cycle starts no sooner after the last
+		time.Sleep(600 * time.Millisecond) // the picker is seen to hold nothing
 		sent := time.Now()
 		queue.Store(1)
 		for n := 0; n == 0; {

@@ -8,7 +8,8 @@
 // namespace each, and run together at the end.
 //
 // What takes longer than CI may, or needs programs that take long to build,
-// carries the tag soak beside it, and is run by make soak.
+// carries the tag soak beside it, and is run by make soak. Scale to zero has a
+// cluster of its own there, in which HPAs may go to zero too.
 //
 // The flag -steady says for how long a steady fleet is watched, 45s by default.
 package e2e

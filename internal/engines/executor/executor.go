@@ -14,6 +14,10 @@ import (
 // for at once.
 const gap = time.Second
 
+// urgentGap is the same where a client waits for what the pass decides: long enough
+// that passes do not follow upon one another without a pause.
+const urgentGap = 100 * time.Millisecond
+
 // Executor runs passes when its Mode says. It is safe for concurrent use; Run
 // may be called once.
 type Executor struct {
@@ -24,13 +28,14 @@ type Executor struct {
 	mode    Mode
 	reasons map[string]bool
 	wake    chan struct{}
+	urgent  chan struct{}
 }
 
 // New returns an executor. interval is asked before every wait, so that a
 // changed configuration takes effect with the next pass; it returns a positive
 // duration. In Reactive mode it is not waited for.
 func New(c clock.WithTicker, mode Mode, interval func() time.Duration) *Executor {
-	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
 }
 
 // SetMode changes the mode, from the end of the present wait on; see Wake.
@@ -55,15 +60,26 @@ func (e *Executor) Trigger(reason string) {
 	}
 }
 
+// Hurry is Trigger for what a client waits for: the pass starts without the second
+// that others wait after the last one, and answers those too.
+func (e *Executor) Hurry(reason string) {
+	if e.modeNow() != Polling {
+		e.ask(e.urgent, reason)
+	}
+}
+
 // Wake asks for a pass because of reason, a short phrase, in every mode: somebody
 // wants it, or has changed mode or interval, which the pass takes up. It returns
 // at once.
-func (e *Executor) Wake(reason string) {
+func (e *Executor) Wake(reason string) { e.ask(e.wake, reason) }
+
+// ask notes a reason and tells Run of it.
+func (e *Executor) ask(by chan struct{}, reason string) {
 	e.mu.Lock()
 	defer e.mu.Unlock() // with its reason, or a pass would take the one and leave the other
 	e.reasons[reason] = true
 	select {
-	case e.wake <- struct{}{}:
+	case by <- struct{}{}:
 	default: // a pass is asked for already and will see this change too
 	}
 }
@@ -107,14 +123,27 @@ func (e *Executor) wait(ctx context.Context, start, planned time.Time, interval 
 	case <-due:
 		return ctx.Err() == nil // both may have come while the pass ran
 	case <-e.wake:
+		if e.pause(ctx, start.Add(rest), e.urgent) {
+			return ctx.Err() == nil
+		}
+	case <-e.urgent:
 	}
-	timer := e.clock.NewTimer(e.until(start.Add(rest)))
+	e.pause(ctx, start.Add(min(urgentGap, rest)), nil)
+	return ctx.Err() == nil
+}
+
+// pause waits until an instant or the end of ctx, and returns false if it was broken
+// off before. Nil never breaks off.
+func (e *Executor) pause(ctx context.Context, until time.Time, broken <-chan struct{}) bool {
+	timer := e.clock.NewTimer(e.until(until))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C():
+	case <-broken:
+		return false
 	}
-	return ctx.Err() == nil
+	return true
 }
 
 // until returns how long it is until t, 0 when it is over.
@@ -124,9 +153,11 @@ func (e *Executor) until(t time.Time) time.Duration { return max(0, t.Sub(e.cloc
 func (e *Executor) takeReasons() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	select {
-	case <-e.wake: // this pass answers it
-	default:
+	for _, by := range []chan struct{}{e.wake, e.urgent} {
+		select {
+		case <-by: // this pass answers it
+		default:
+		}
 	}
 	reasons := make([]string, 0, len(e.reasons))
 	for r := range e.reasons {

@@ -119,6 +119,48 @@ func TestAChangeWaitsUntilASecondAfterTheLastStart(t *testing.T) {
 	}
 }
 
+func TestWhatAClientWaitsForWaitsForATenthOfASecondAtMost(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name            string
+		changed, hurry  time.Duration // after the first pass; 0 for never
+		interval        time.Duration
+		hybrid, polling []time.Duration // when passes begin
+	}{
+		{"at once after the last pass", 0, 30 * ms, time.Minute, []time.Duration{0, 100 * ms}, []time.Duration{0}},
+		{"a while after it", 0, 300 * ms, time.Minute, []time.Duration{0, 300 * ms}, []time.Duration{0}},
+		{"while a change waits", 200 * ms, 500 * ms, time.Minute, []time.Duration{0, 500 * ms}, []time.Duration{0}},
+		{"long after it", 0, 5 * time.Second, time.Minute, []time.Duration{0, 5 * time.Second}, []time.Duration{0}},
+		{"between passes that are closer", 0, 10 * ms, 50 * ms, []time.Duration{0, 50 * ms}, []time.Duration{0, 50 * ms}},
+	}
+	for _, tt := range tests {
+		for mode, want := range map[Mode][]time.Duration{Hybrid: tt.hybrid, Polling: tt.polling} {
+			t.Run(tt.name+", "+mode.String(), func(t *testing.T) {
+				got := run(t, mode, tt.interval, min(tt.interval+20*ms, 10*time.Second), func(e *Executor) {
+					if tt.changed > 0 {
+						time.Sleep(tt.changed)
+						e.Trigger("changed")
+					}
+					time.Sleep(tt.hurry - tt.changed)
+					e.Hurry("a request waits")
+				})
+				var at []time.Duration
+				for _, s := range got {
+					at = append(at, s.At)
+				}
+				if diff := cmp.Diff(want, at); diff != "" {
+					t.Fatalf("passes (-want +got):\n%s", diff)
+				}
+				if mode == Hybrid && tt.changed > 0 {
+					if diff := cmp.Diff([]string{"a request waits", "changed"}, got[1].Reasons); diff != "" {
+						t.Errorf("reasons (-want +got):\n%s", diff)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestAWokenPassTakesUpAnotherModeAndInterval(t *testing.T) {
 	const second = time.Second
 	woken := []string{"configured"}
