@@ -243,14 +243,22 @@ func TestTheDecisionIsPublishedBeforeItIsCarriedOut(t *testing.T) {
 		}
 	}}
 	b.reg = prometheus.NewRegistry()
+	hand := subresource.New(subresource.Options{Objects: by, Scalers: by, Scales: by, Count: func(metrics.Outcome) {}})
 	b.Actuator = actuator.New(actuator.Options{
-		Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b,
-		Hand: subresource.New(subresource.Options{Objects: by, Scalers: by, Scales: by, Count: func(metrics.Outcome) {}}),
+		Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b, Hand: hand,
 	})
 	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int32{4}, sets); diff != "" {
 		t.Errorf("scales set (-want +got):\n%s", diff)
+	}
+	key := newVariant("v").Key
+	if _, known := hand.Trouble(key); !known {
+		t.Error("it is not known how the scale was set")
+	}
+	b.Clear()
+	if _, known := hand.Trouble(key); known {
+		t.Error("it is known how the scale was set, though another process leads")
 	}
 }

@@ -17,8 +17,9 @@ import (
 // Hand sets the replicas of targets where their variants ask for that.
 type Hand interface {
 	// Trouble returns why the replicas of the target of a variant could not be set,
-	// the zero value where they could be or need not be. It is not known before this
-	// process has carried out a plan.
+	// the zero value where they could be or need not be. The reason TargetNotMoving is
+	// that they could, and somebody else keeps changing them. It is not known before
+	// this process has carried out a plan.
 	Trouble(key scaling.VariantKey) (trouble scaling.Trouble, known bool)
 	// Watch returns a channel that receives when any of that has changed.
 	Watch() <-chan struct{}
@@ -42,9 +43,11 @@ func (o order) byHand(turn scaling.Turn) (reason scaling.Reason, message string)
 		return notMoving, explain.HandBlind(o.target, o.scalers)
 	case turn == scaling.TurnUnknown:
 		return "", ""
+	case o.hand.trouble.Reason == string(notMoving):
+		return notMoving, explain.HandUndone(o.target) + "; " + o.hand.trouble.Message
 	case o.hand.trouble.Reason != "":
 		return notMoving, explain.HandRefused(o.target, o.hand.trouble)
-	case o.overdue == notMoving && (o.stood == "" || o.said == explain.HandUndone(o.target)):
+	case o.overdue == notMoving && (o.stood == "" || strings.HasPrefix(o.said, explain.HandUndone(o.target))):
 		return notMoving, explain.HandUndone(o.target)
 	}
 	return "", ""

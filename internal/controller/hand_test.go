@@ -25,6 +25,7 @@ func TestOrderNamesWhyTheManagerDoesNotSetTheReplicas(t *testing.T) {
 	const minute = time.Minute
 	done, none := handSays{acted: true}, handSays{}
 	refused := handSays{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
+	tussle := handSays{acted: true, trouble: scaling.Trouble{Reason: "TargetNotMoving", Message: "each after a pause"}}
 	blind := scaling.Scalers{Own: scaling.ActuationScale, Fault: "listing: forbidden"}
 	atZero := hpa(func(s *scaling.Scaler) { s.AtZero = true })
 	undone := explain.HandUndone(scaling.TargetRef{Kind: "Deployment", Name: "d"})
@@ -41,6 +42,8 @@ func TestOrderNamesWhyTheManagerDoesNotSetTheReplicas(t *testing.T) {
 		"it could not before, and did now":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, stood: notMoving, said: "refused", overdue: notMoving}, "", "on its way"},
 		"it does, and somebody undoes it":          {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), hand: done, overdue: notMoving}, notMoving, "do not stay so"},
 		"still":                                    {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, stood: notMoving, said: undone}, notMoving, "do not stay so"},
+		"somebody keeps undoing it":                {order{desired: 2, current: 1, scalers: asking("scale"), hand: tussle}, notMoving, undone + "; each after a pause"},
+		"somebody kept undoing it, and still does": {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, stood: notMoving, said: undone + "; each after a pause"}, notMoving, undone},
 		"it does, and no node takes the pods":      {order{desired: 3, current: 2, scalers: asking("scale"), hand: done, overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
 		"it is paused":                             {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, paused: true}, notMoving, "Paused"},
 		"others are not known, at once":            {order{desired: 2, current: 1, scalers: blind, hand: done}, "", ""},

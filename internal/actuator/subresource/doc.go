@@ -13,6 +13,18 @@
 // none is needed, and the next cycle is the retry. A process that may no longer
 // lead, whose context has ended, does nothing.
 //
+// No target stands in the way of the others:
+//
+//	each target               two seconds
+//	all of a plan             ten seconds, eight at a time, two of one namespace
+//	starts from zero          first
+//	without an answer before  last
+//
+// What another changes each time after it was set, where none should, is set after a
+// pause from the third time on: one second, twice as long each time, a minute at most.
+// What another takes away of a start from zero, without a lower decision, is set once
+// more while the replicas start.
+//
 // Before a plan with fewer replicas is published, the pods with the fewest requests
 // in flight are marked to go first, where the manager may do that:
 //

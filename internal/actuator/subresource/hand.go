@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,15 +20,8 @@ import (
 // mostReplicas is what the field of a scale holds.
 const mostReplicas = math.MaxInt32
 
-const (
-	// attempts is how often a scale is read and set while others change its target.
-	attempts = 5
-	// patience is how long all targets of one plan may take: an API server that
-	// does not answer must not keep the next cycle from beginning.
-	patience = 10 * time.Second
-	// atOnce limits how many targets are set at the same time.
-	atOnce = 8
-)
+// attempts is how often a scale is read and set while others change its target.
+const attempts = 5
 
 // Scalers knows who sets the replicas of targets.
 type Scalers interface {
@@ -53,8 +45,11 @@ type Hand struct {
 	Options
 
 	mu       sync.Mutex
-	troubles map[scaling.VariantKey]scaling.Trouble
+	troubles map[scaling.VariantKey]trouble
 	watchers []chan struct{}
+
+	pushes pushes // of targets that no other should scale
+	starts starts // of targets that another scales but from and to zero
 
 	markFault string // why pods could not be marked the last time
 }
@@ -65,10 +60,10 @@ func New(o Options) *Hand { return &Hand{Options: o} }
 // Trouble returns why the replicas of a target could not be set, the zero value
 // where they could be or need not be. It is known once this process has carried out a
 // plan.
-func (h *Hand) Trouble(key scaling.VariantKey) (trouble scaling.Trouble, known bool) {
+func (h *Hand) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.troubles[key], h.troubles != nil
+	return h.troubles[key].Trouble, h.troubles != nil
 }
 
 // Watch returns a channel that receives when a Trouble begins, changes or ends.
@@ -82,39 +77,111 @@ func (h *Hand) Watch() <-chan struct{} {
 }
 
 // Carry sets the replicas of every target whose turn is its own to what the record's
-// plan decides. It returns when that is done, ctx has ended, or the API server has
-// not answered for long. What failed is a Trouble of its variant, and logged when it
-// begins.
+// plan decides. It returns when that is done, ctx has ended, or after ten seconds. What
+// failed is a Trouble of its variant, and logged when it begins.
+//
+// No target may take longer than two seconds, and those that did go last the next
+// time. What somebody else keeps changing is set less and less often.
 func (h *Hand) Carry(ctx context.Context, record scaling.Record) {
-	within, cancel := context.WithTimeout(ctx, patience)
+	now := record.Plan.At
+	h.recall(now)
+	own, troubles := h.turns(record)
+	begin, cancel := context.WithTimeout(ctx, beginsWithin)
 	defer cancel()
-	troubles := map[scaling.VariantKey]scaling.Trouble{}
-	var mu sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for _, o := range orders(record) {
-		if turn, _ := h.Scalers.Scalers(o.variant.Key).Turn(o.variant.Replicas.Current, o.desired); turn != scaling.TurnOwn {
-			continue
+	ended, left := inTurn(begin, queue(own, h.timedOut), func(o order) (change, error) {
+		within, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return h.carry(within, o)
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	for _, r := range ended {
+		key := r.order.variant.Key
+		h.learn(r, now)
+		switch {
+		case r.err != nil:
+			troubles[key] = troubleOf(r.err)
+		case r.order.alone && h.pushes.tussles(key):
+			troubles[key] = undone()
+		default:
+			delete(troubles, key)
 		}
-		group.Go(func() error {
-			if err := h.carry(within, o); err != nil && ctx.Err() == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				troubles[o.variant.Key] = troubleOf(err)
-			}
-			return nil
-		})
 	}
-	_ = group.Wait() // what failed is in troubles
-	if ctx.Err() == nil {
-		h.remember(logr.FromContextOrDiscard(ctx), troubles)
+	for _, o := range left {
+		troubles[o.variant.Key] = untried()
 	}
+	h.remember(logr.FromContextOrDiscard(ctx), troubles)
+}
+
+// turns returns the orders that this process should carry out now, and what is in
+// trouble whether it does or not.
+func (h *Hand) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
+	troubles = map[scaling.VariantKey]trouble{}
+	for _, o := range orders(record) {
+		key, by := o.variant.Key, h.Scalers.Scalers(o.variant.Key)
+		turn, _ := by.Turn(o.variant.Replicas.Current, o.desired)
+		switch by.InForce() {
+		case scaling.ActuationScale:
+			o.alone = true
+		case scaling.ActuationZero:
+			o.repeat = h.starts.repeat(o, by)
+		case scaling.ActuationMetrics: // nothing is set, so nothing is repeated
+		}
+		if o.alone && h.pushes.tussles(key) {
+			troubles[key] = undone() // until it has stayed
+		}
+		switch {
+		case o.alone && h.pushes.waits(key, record.Plan.At):
+		case turn == scaling.TurnOwn, o.repeat > 0:
+			own = append(own, o)
+		}
+	}
+	return own, troubles
+}
+
+// learn takes what a plan of time at has changed, for those that follow.
+func (h *Hand) learn(r result, at time.Time) {
+	switch {
+	case !r.change.set:
+	case r.order.alone:
+		h.pushes.add(r.order.variant.Key, at, r.change)
+	default:
+		h.starts.add(r.order, at, r.change)
+	}
+}
+
+// recall drops what is not to be known any more of what was set: all of it in a
+// process that has just begun to lead.
+func (h *Hand) recall(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.troubles == nil {
+		h.pushes, h.starts = pushes{}, starts{}
+	}
+	h.pushes.forget(now)
+	h.starts.forget(now)
+}
+
+// timedOut reports whether a target did not answer in time when it was last tried.
+func (h *Hand) timedOut(key scaling.VariantKey) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.troubles[key].Reason == timeout
 }
 
 // order is a decision on a variant whose target was read.
 type order struct {
 	variant scaling.Variant
 	desired int
+	alone   bool // whether no other should set the replicas
+	repeat  int  // replicas to set once more if there are fewer but some, 0 for none
+}
+
+// change is what was done to a target; the zero value is nothing.
+type change struct {
+	from, to int // replicas
+	set      bool
 }
 
 // orders returns what a plan decides for targets that were read and may be set.
@@ -126,7 +193,7 @@ func orders(record scaling.Record) []order {
 	var out []order
 	for _, d := range record.Plan.Decisions {
 		if v, ok := fleet[d.Variant]; ok && v.Replicas.Observed && !v.Paused {
-			out = append(out, order{v, d.Target()})
+			out = append(out, order{variant: v, desired: d.Target()})
 		}
 	}
 	return out
@@ -135,48 +202,52 @@ func orders(record scaling.Record) []order {
 // carry sets the replicas of one target, if it still is the turn of this process:
 // measuring may have taken longer than its owner needs to change his mind, or
 // another to be faster.
-func (h *Hand) carry(ctx context.Context, o order) error {
+func (h *Hand) carry(ctx context.Context, o order) (change, error) {
 	by := h.Scalers.Scalers(o.variant.Key)
 	asks, err := h.asks(ctx, o.variant)
 	if err != nil || asks != by.Own {
-		return err
+		return change{}, err
 	}
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", o.variant.Key.Namespace, "variant", o.variant.Key.Name, "target", o.variant.Target.String())
 	for range attempts {
-		from, to, set, failed := h.set(ctx, o, by)
+		done, failed := h.set(ctx, o, by)
 		if err = failed; apierrors.IsConflict(err) {
 			continue
 		}
-		if set {
-			log.Info("replicas set by the scale subresource", "from", from, "to", to)
+		if done.set {
+			log.Info("replicas set by the scale subresource", "from", done.from, "to", done.to)
 			h.Count(metrics.Success)
-			return nil
+			return done, nil
 		}
 		break
 	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		h.Count(outcomeOf(err))
 	}
-	return err
+	return change{}, err
 }
 
 // set reads the scale of a target and sets it, unless the target has come to where
 // it is not the turn of this process any more.
-func (h *Hand) set(ctx context.Context, o order, by scaling.Scalers) (from, to int, set bool, err error) {
+func (h *Hand) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
 	scale, err := h.Scales.Scale(ctx, o.variant.Key.Namespace, o.variant.Target)
 	if err != nil {
-		return 0, 0, false, err
+		return change{}, err
 	}
-	from = int(scale.Spec.Replicas)
+	from := int(scale.Spec.Replicas)
 	turn, to := by.Turn(from, o.desired)
-	if turn != scaling.TurnOwn {
-		return from, from, false, nil
+	switch {
+	case turn == scaling.TurnOwn:
+	case 0 < from && from < o.repeat:
+		to = o.repeat
+	default:
+		return change{}, nil
 	}
 	scale.Spec.Replicas = int32(min(to, mostReplicas))
 	if err := h.Scales.SetScale(ctx, o.variant.Target, scale); err != nil {
-		return from, to, false, err
+		return change{}, err
 	}
-	return from, to, true, nil
+	return change{from: from, to: int(scale.Spec.Replicas), set: true}, nil
 }
 
 // asks returns what the object of a variant asks for now, "" where there is none
@@ -197,17 +268,20 @@ func (h *Hand) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, 
 }
 
 // remember replaces what is in trouble, and tells whoever watches.
-func (h *Hand) remember(log logr.Logger, troubles map[scaling.VariantKey]scaling.Trouble) {
+func (h *Hand) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for key, now := range troubles {
+		before := h.troubles[key]
+		if now.Reason == before.Reason && now.by == before.by {
+			troubles[key] = before // in the words of the first time
+			continue
+		}
+		log.Info("replicas could not be set by the scale subresource", "namespace", key.Namespace, "variant", key.Name,
+			"reason", now.Reason, "err", now.Message)
+	}
 	if maps.Equal(h.troubles, troubles) && (h.troubles == nil) == (troubles == nil) {
 		return
-	}
-	for key, trouble := range troubles {
-		if h.troubles[key] != trouble {
-			log.Info("replicas could not be set by the scale subresource", "namespace", key.Namespace, "variant", key.Name,
-				"reason", trouble.Reason, "err", trouble.Message)
-		}
 	}
 	h.troubles = troubles
 	for _, w := range h.watchers {

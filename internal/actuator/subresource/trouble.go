@@ -19,28 +19,65 @@ import (
 // words it otherwise.
 var unauthorized = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// troubleOf says why a scale could not be set, for the owner of the object, with
-// nothing that differs from one attempt to the next.
-func troubleOf(err error) scaling.Trouble {
+// denied is how the API server words that an admission webhook refuses, by its name.
+var denied = regexp.MustCompile(`admission webhook "([^"]+)" denied`)
+
+// Reasons of a Trouble that need not be those of the API server.
+const (
+	timeout  = "Timeout"
+	notTried = "NotTried"
+)
+
+// trouble is a Trouble, and by whom: what another program says may differ each time,
+// by an ID of the request, while it still refuses the same.
+type trouble struct {
+	scaling.Trouble
+	by string // a webhook, the message where it is ours, "" for any other
+}
+
+// ours is a trouble in words that do not differ from one attempt to the next.
+func ours(reason, format string, args ...any) trouble {
+	message := fmt.Sprintf(format, args...)
+	return trouble{scaling.Trouble{Reason: reason, Message: message}, message}
+}
+
+// undone says that what is set does not stay so, by the reason that this has for
+// every scaler.
+func undone() trouble {
+	return ours(string(scaling.ReasonTargetNotMoving), "they were changed %d times in a row or more, so it waits longer "+
+		"each time before it sets them, %s at most", undoneOften, longestPause)
+}
+
+// untried says that there was no time to begin with a target.
+func untried() trouble {
+	return ours(notTried, "others did not answer within %s, so it was not its turn", beginsWithin)
+}
+
+// troubleOf says why a scale could not be set, for the owner of the object.
+func troubleOf(err error) trouble {
 	missing := unauthorized.FindStringSubmatch(err.Error())
 	switch {
 	case missing != nil:
-		return scaling.Trouble{Reason: "Forbidden", Message: fmt.Sprintf("the manager may not %s %s of API group %q. "+
-			"Bind the ClusterRole %s to its account", missing[1], missing[2], missing[3], rbac.ScalerRole)}
+		return ours("Forbidden", "the manager may not %s %s of API group %q. "+
+			"Bind the ClusterRole %s to its account", missing[1], missing[2], missing[3], rbac.ScalerRole)
 	case apierrors.IsConflict(err):
-		return scaling.Trouble{Reason: "Conflict", Message: fmt.Sprintf("the target was changed by somebody else each of %d times", attempts)}
+		return ours("Conflict", "the target was changed by somebody else each of %d times", attempts)
 	case apierrors.IsNotFound(err):
-		return scaling.Trouble{Reason: "NotFound", Message: "it does not exist, or has no scale subresource"}
+		return ours("NotFound", "it does not exist, or has no scale subresource")
 	case meta.IsNoMatchError(err):
-		return scaling.Trouble{Reason: "NoKind", Message: "the cluster has no such kind"}
+		return ours("NoKind", "the cluster has no such kind")
 	case errors.Is(err, context.DeadlineExceeded):
-		return scaling.Trouble{Reason: "Timeout", Message: fmt.Sprintf("the API server did not answer within %s", patience)}
+		return ours(timeout, "the API server did not answer within %s", patience)
 	}
+	quoted := trouble{Trouble: scaling.Trouble{Reason: "Failed", Message: err.Error()}}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		return scaling.Trouble{Reason: string(apierrors.ReasonForError(err)), Message: status.Status().Message}
+		quoted.Trouble = scaling.Trouble{Reason: string(apierrors.ReasonForError(err)), Message: status.Status().Message}
 	}
-	return scaling.Trouble{Reason: "Failed", Message: err.Error()}
+	if webhook := denied.FindStringSubmatch(err.Error()); webhook != nil {
+		quoted.by = webhook[1]
+	}
+	return quoted
 }
 
 // outcomeOf is how an attempt ended, for the count of them.
