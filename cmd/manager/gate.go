@@ -108,13 +108,19 @@ func (g *gate) models() []collector.Sleeper {
 
 // sleepers returns the models of a cycle.
 func sleepers(r scaling.Record) []collector.Sleeper {
+	absent := map[scaling.VariantKey]bool{}
+	for _, v := range r.Fleet.Variants {
+		absent[v.Key] = r.History.Absent(v, r.Fleet.At)
+	}
 	ordered := map[scaling.ModelKey]int{}
 	for _, d := range r.Plan.Decisions {
-		ordered[d.Model] += d.Target()
+		if !absent[d.Variant] {
+			ordered[d.Model] += d.Target()
+		}
 	}
 	var out []collector.Sleeper
 	for _, m := range r.Fleet.Models() {
-		ready := slices.ContainsFunc(m.Variants, func(v scaling.Variant) bool { return !v.Replicas.Observed || v.Replicas.Ready > 0 })
+		ready := slices.ContainsFunc(m.Variants, func(v scaling.Variant) bool { return r.History.MayServe(v, r.Fleet.At) })
 		out = append(out, collector.Sleeper{Model: m.Model, Idle: !ready || ordered[m.Model] == 0, Ordered: ordered[m.Model] > 0})
 	}
 	return out

@@ -46,6 +46,36 @@ func TestSleepersAreThoseThatHaveNoReplicaOrShallHaveNone(t *testing.T) {
 	}
 }
 
+// TestADeletedTargetIsNoReadyReplica: nor is what was decided for it an order. One
+// that cannot be read for now is both.
+func TestADeletedTargetIsNoReadyReplica(t *testing.T) {
+	fleet := collectortest.Fleet(time.Time{}, 1, 0)
+	first, other := fleet.Variants[0], fleet.Variants[0]
+	first.Replicas, other.Key.Name = scaling.ReplicaCounts{}, "other"
+	for _, tt := range []struct {
+		gone   bool
+		starts int // replicas of the other variant, of which none is Ready yet
+		want   collector.Sleeper
+	}{
+		{true, 0, collector.Sleeper{Model: first.Model, Idle: true}},
+		{false, 0, collector.Sleeper{Model: first.Model, Ordered: true}},
+		{true, 1, collector.Sleeper{Model: first.Model, Idle: true, Ordered: true}},
+		{false, 1, collector.Sleeper{Model: first.Model, Ordered: true}},
+	} {
+		first.Gone = tt.gone
+		other.Replicas = scaling.ReplicaCounts{Observed: true, Current: tt.starts, Pending: tt.starts}
+		r := scaling.Record{History: scaling.History{first.Key: {Desired: 1}}}
+		r.Fleet.Variants = []scaling.Variant{first, other}
+		for i, to := range []int{1, tt.starts} {
+			v := r.Fleet.Variants[i]
+			r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, to, "", ""))
+		}
+		if diff := cmp.Diff([]collector.Sleeper{tt.want}, sleepers(r)); diff != "" {
+			t.Errorf("gone %t, %d start (-want +got):\n%s", tt.gone, tt.starts, diff)
+		}
+	}
+}
+
 // oneGateway is a cluster with one endpoint picker.
 type oneGateway struct {
 	*bench

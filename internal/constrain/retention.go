@@ -28,7 +28,8 @@ type Zero struct {
 // Idle is scaling.Activity's word: known, of everything that shows a request.
 // What is not known is never idle. The one replica is of the cheapest variant:
 // of those with a Ready one, else with any, else of all. A paused variant and
-// one whose target cannot be read keep their decisions.
+// one whose target cannot be read keep their decisions; of the latter none counts
+// that is scaling.History.Absent.
 func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	models := map[scaling.ModelKey]*retained{}
@@ -78,12 +79,15 @@ func (m *retained) decide() {
 
 // asleep reports whether the model is at zero by decision: some variant was
 // decided on, and none has or is to have a replica. One that was never decided on
-// is not asleep: its first replica starts.
+// is not asleep: its first replica starts. One that is absent has none.
 func (m *retained) asleep() bool {
 	decided := false
 	for _, i := range m.members {
 		key := m.decisions[i].Variant
 		v, known := m.in.Variants[key]
+		if known && m.in.History.Absent(v, m.in.Now) {
+			continue
+		}
 		if !known || !v.Replicas.Observed || v.Replicas.Current > 0 || m.in.History.Standing(v) > 0 {
 			return false
 		}
@@ -119,11 +123,14 @@ func (m *retained) hold(quiet time.Duration) {
 	}
 }
 
-// total counts the replicas that the model is to have.
+// total counts the replicas that the model is to have, without those decided for
+// targets that are absent.
 func (m *retained) total() int {
 	n := 0
 	for _, i := range m.members {
-		n += m.decisions[i].Target()
+		if v := m.in.Variants[m.decisions[i].Variant]; !m.in.History.Absent(v, m.in.Now) {
+			n += m.decisions[i].Target()
+		}
 	}
 	return n
 }

@@ -22,6 +22,8 @@ type piece struct {
 	stands          int  // the last decision, with decided
 	decided         bool // whether there is one
 	paused, missing bool
+	unseen          time.Duration // for how long it has been missing, with decided
+	gone            bool          // it does not exist
 }
 
 func vkey(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
@@ -41,12 +43,13 @@ func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]i
 	for _, p := range pieces {
 		k := vkey(p.name)
 		v := scaling.Variant{
-			Key: k, Model: model, Cost: p.cost, GPUsPerReplica: p.gpus, Paused: p.paused, Bounds: scaling.Bounds{Min: p.min, Max: 100},
+			Key: k, Model: model, Cost: p.cost, GPUsPerReplica: p.gpus, Paused: p.paused, Gone: p.gone, Bounds: scaling.Bounds{Min: p.min, Max: 100},
 			Replicas: scaling.ReplicaCounts{Observed: !p.missing, Current: p.current, Ready: p.ready},
 		}
 		in.Variants[k] = v
 		if p.decided {
-			in.History[k] = scaling.Past{Desired: p.stands, DecidedAt: start.Add(-time.Hour)}
+			past := scaling.Past{Desired: p.stands, DecidedAt: start.Add(-time.Hour)}
+			in.History[k] = past.See(!p.missing, start.Add(-p.unseen))
 		}
 		plan.Decisions = append(plan.Decisions, scaling.Decision{Variant: k, Model: model, Current: p.current, Fallback: true}.
 			Then(scaling.StageOptimize, p.asked, "Asked", "it was asked for"))
@@ -119,6 +122,30 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			scaling.ReasonIdle,
 		},
 		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}}, map[string]int{"a": 1, "b": 0}, scaling.ReasonLastReplica},
+		{
+			"off: one whose target was deleted is not the one that stays", off, unknown,
+			[]piece{{name: "b", decided: true}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},
+			map[string]int{"a": 1, "b": 1},
+			scaling.ReasonLastReplica,
+		},
+		{
+			"off: nor one that nobody saw for five minutes", off, unknown,
+			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 5 * time.Minute, decided: true, stands: 1, asked: 1}},
+			map[string]int{"a": 1, "b": 1},
+			scaling.ReasonLastReplica,
+		},
+		{
+			"off: one that nobody saw for four may be", off, unknown,
+			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 4 * time.Minute, decided: true, stands: 1, asked: 1}},
+			map[string]int{"a": 1, "b": 0},
+			"",
+		},
+		{
+			"at zero it stays there, whatever was decided for a target that was deleted", on, unknown,
+			[]piece{{name: "b", decided: true, asked: 1}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},
+			map[string]int{"a": 1, "b": 0},
+			scaling.ReasonIdle,
+		},
 		{"at zero it stays there", on, unknown, []piece{{name: "a", decided: true, asked: 1}}, map[string]int{"a": 0}, scaling.ReasonIdle},
 		{"with a variant that is new", on, unknown, []piece{{name: "a", decided: true}, {name: "b", asked: 1}}, map[string]int{"a": 0, "b": 0}, scaling.ReasonIdle},
 		{"unless somebody waits", on, active, []piece{{name: "a", decided: true, asked: 1}}, map[string]int{"a": 1}, ""},

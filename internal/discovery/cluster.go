@@ -48,8 +48,9 @@ func New(reader client.Reader, scales Scales) *Cluster {
 
 // Fleet returns every variant that is not being deleted and may scale its
 // target, and the live pods behind them. A variant whose target cannot be read
-// is in it, with Missing set. What an object's owner may want to know of it is
-// logged once, by the logger of ctx. An error means that nothing is known.
+// is in it, with Missing set, and Gone where it does not exist. What an object's
+// owner may want to know of it is logged once, by the logger of ctx. An error means
+// that nothing is known.
 func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := c.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

@@ -144,16 +144,17 @@ func TestFleet(t *testing.T) {
 		Name, Missing, Accelerator string
 		Current, Ready             int
 		StartUp                    time.Duration
+		Gone                       bool
 	}
 	var rows []row
 	for _, v := range got.Variants {
-		rows = append(rows, row{v.Key.Name, v.Missing, v.Accelerator, v.Replicas.Current, v.Replicas.Ready, v.StartUp})
+		rows = append(rows, row{v.Key.Name, v.Missing, v.Accelerator, v.Replicas.Current, v.Replicas.Ready, v.StartUp, v.Gone})
 	}
 	want := []row{
-		{"a-deployment", "", "L4", 2, 1, time.Minute},
-		{"b-set", "", "", 1, 1, 30 * time.Second},
-		{"c-lws", "", "", 1, 1, 40 * time.Second},
-		{"d-missing", `Deployment "d-missing" not found in namespace "ns"`, "", 0, 0, 0},
+		{"a-deployment", "", "L4", 2, 1, time.Minute, false},
+		{"b-set", "", "", 1, 1, 30 * time.Second, false},
+		{"c-lws", "", "", 1, 1, 40 * time.Second, false},
+		{"d-missing", `Deployment "d-missing" not found in namespace "ns"`, "", 0, 0, 0, true},
 	}
 	if diff := cmp.Diff(rows, want); diff != "" {
 		t.Errorf("variants, -got +want:\n%s", diff)
@@ -231,13 +232,14 @@ func TestScaleAnswersOrSaysWhyNot(t *testing.T) {
 		scale autoscalingv1.Scale
 		err   error
 		want  string
+		gone  bool
 	}{
-		"found":         {autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Selector: "a=b"}}, nil, ""},
-		"not found":     {autoscalingv1.Scale{}, fmt.Errorf("reading: %w", notFoundError), `Thing "x" not found in namespace "ns", or it has no scale subresource`},
-		"no such kind":  {autoscalingv1.Scale{}, fmt.Errorf("reading: %w", noKind), `Thing "x" not found in namespace "ns": the cluster has no such kind in g/v1`},
-		"other error":   {autoscalingv1.Scale{}, errors.New("boom"), "boom"},
-		"no selector":   {autoscalingv1.Scale{}, nil, `the scale of Thing "x" in namespace "ns" does not select its pods: status.selector is ""`},
-		"bad selectors": {autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Selector: "=,"}}, nil, `the scale of Thing "x" in namespace "ns" does not select its pods: status.selector is "=,"`},
+		"found":         {autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Selector: "a=b"}}, nil, "", false},
+		"not found":     {autoscalingv1.Scale{}, fmt.Errorf("reading: %w", notFoundError), `Thing "x" not found in namespace "ns", or it has no scale subresource`, true},
+		"no such kind":  {autoscalingv1.Scale{}, fmt.Errorf("reading: %w", noKind), `Thing "x" not found in namespace "ns": the cluster has no such kind in g/v1`, true},
+		"other error":   {autoscalingv1.Scale{}, errors.New("boom"), "boom", false},
+		"no selector":   {autoscalingv1.Scale{}, nil, `the scale of Thing "x" in namespace "ns" does not select its pods: status.selector is ""`, false},
+		"bad selectors": {autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Selector: "=,"}}, nil, `the scale of Thing "x" in namespace "ns" does not select its pods: status.selector is "=,"`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +247,34 @@ func TestScaleAnswersOrSaysWhyNot(t *testing.T) {
 			if got.missing != tt.want {
 				t.Errorf("got %q, want %q", got.missing, tt.want)
 			}
+			if got.gone != tt.gone {
+				t.Errorf("gone %t, want %t", got.gone, tt.gone)
+			}
 		})
+	}
+}
+
+// TestPodsOfATargetAreKnownWithoutItsScale: those that it owns, unless it is gone.
+func TestPodsOfATargetAreKnownWithoutItsScale(t *testing.T) {
+	ref := scaling.TargetRef{APIVersion: "g/v1", Kind: "Thing", Name: "x"}
+	w := workloads{
+		namespace: "ns", parts: map[workloadName][]types.UID{{"Thing", "x"}: {"set"}},
+		owned: map[types.UID][]pod{"set": {{namespace: "ns", name: "x-0", ready: true}}},
+	}
+	for _, gone := range []bool{false, true} {
+		want := []string{"x-0"}
+		if gone {
+			want = nil
+		}
+		c := claims{}
+		c.add(scaling.VariantKey{Namespace: "ns", Name: "a"}, w.target(ref, scaleAnswer{missing: "why", gone: gone}))
+		var got []string
+		for _, p := range c.pods() {
+			got = append(got, p.Name)
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("gone %t, -got +want:\n%s", gone, diff)
+		}
 	}
 }
 

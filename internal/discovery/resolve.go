@@ -10,6 +10,7 @@ import (
 // target is what is known of what a variant scales.
 type target struct {
 	missing string          // why the rest is unknown, "" when it is known
+	gone    bool            // it does not exist
 	current int             // replicas asked for
 	pod     *corev1.PodSpec // of one replica, nil when the kind does not tell
 	pods    []pod           // that live
@@ -27,6 +28,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Accelerator: accelerator(va, t.pod),
 		Bounds:      bounds(va.Spec),
 		Missing:     t.missing,
+		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	v.GPUsPerReplica = gpusPerReplica(va, t.pod, v.Accelerator)

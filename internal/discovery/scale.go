@@ -63,6 +63,7 @@ func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scalin
 // scaleAnswer is what the scale subresource of a target says.
 type scaleAnswer struct {
 	missing  string // why the rest is unknown
+	gone     bool   // the target, or its kind, does not exist, or cannot be scaled
 	replicas int
 	selector string
 }
@@ -96,9 +97,9 @@ func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, name
 	case err == nil:
 		return scaleAnswer{replicas: int(scale.Spec.Replicas), selector: scale.Status.Selector}
 	case meta.IsNoMatchError(err):
-		return scaleAnswer{missing: fmt.Sprintf("%s: the cluster has no such kind in %s", notFound(ref, namespace), ref.APIVersion)}
+		return scaleAnswer{missing: fmt.Sprintf("%s: the cluster has no such kind in %s", notFound(ref, namespace), ref.APIVersion), gone: true}
 	case apierrors.IsNotFound(err):
-		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource"}
+		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource", gone: true}
 	}
 	return scaleAnswer{missing: err.Error()}
 }

@@ -110,22 +110,23 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	}
 	found, ok := w.known[workloadName{ref.Kind, ref.Name}]
 	if !ok {
-		return target{missing: notFound(ref, w.namespace)}
+		return target{missing: notFound(ref, w.namespace), gone: true}
 	}
 	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true, failure: found.failure}
 }
 
 // scaled returns a target that is known by its scale. Its pods are those of the
-// workloads that it controls, else those that its scale selects.
+// workloads that it controls, which are known without the scale too, else those
+// that its scale selects.
 func (w workloads) scaled(ref scaling.TargetRef, scale scaleAnswer) target {
-	if scale.missing != "" {
-		return target{missing: scale.missing}
+	if scale.gone {
+		return target{missing: scale.missing, gone: true}
 	}
-	owned := target{current: scale.replicas, owned: true}
+	owned := target{missing: scale.missing, current: scale.replicas, owned: true}
 	for _, part := range w.parts[workloadName{ref.Kind, ref.Name}] {
 		owned.pods = append(owned.pods, w.owned[part]...)
 	}
-	if len(owned.pods) > 0 {
+	if len(owned.pods) > 0 || scale.missing != "" {
 		return owned
 	}
 	selector, err := labels.Parse(scale.selector)

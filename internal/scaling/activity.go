@@ -181,6 +181,8 @@ func (s Snapshot) gap() string {
 	for _, v := range byKey(s.Variants) {
 		// What never had a node holds no request.
 		switch want := v.Replicas.Current - v.Replicas.Unschedulable; {
+		case v.Gone:
+			continue
 		case !v.Replicas.Observed:
 			return fmt.Sprintf("the replicas of %s are not known", v.Key.Name)
 		case telling[v.Key] < want:
@@ -228,7 +230,7 @@ func (s Snapshot) covered() (from, until time.Time) {
 // atZero reports whether every variant is known to have no replica.
 func atZero(variants []Variant) bool {
 	for _, v := range variants {
-		if !v.Replicas.Observed || v.Replicas.Current > 0 || v.Replicas.Ready > 0 {
+		if !v.Gone && (!v.Replicas.Observed || v.Replicas.Current > 0 || v.Replicas.Ready > 0) {
 			return false
 		}
 	}

@@ -36,6 +36,12 @@ type Past struct {
 	// Called is since when replicas of the variant have been called from zero and
 	// none is Ready; zero while none is called.
 	Called time.Time `json:"called,omitzero"`
+	// Refused is when a constraint last left the variant none of the replicas that it
+	// was called for; zero once it was left some, and while it is not called.
+	Refused time.Time `json:"refused,omitzero"`
+	// UnseenSince is since when neither the target could be read nor a pod of it was
+	// Ready; zero while one of both is so.
+	UnseenSince time.Time `json:"unseenSince,omitzero"`
 	// Traffic is what is remembered of the requests of the variant's model.
 	Traffic Traffic `json:"traffic,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.

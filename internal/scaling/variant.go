@@ -25,6 +25,9 @@ type Variant struct {
 	Paused bool `json:"paused,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
+	// Gone is true where it cannot be read because it does not exist: it has no
+	// replica. It is false of one that could not be asked for.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // EngineLimits are what the arguments of a serving engine bound. The zero value

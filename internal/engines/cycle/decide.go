@@ -51,10 +51,14 @@ func (e Setup) Decide(c Case) Verdict {
 	variants := map[scaling.VariantKey]scaling.Variant{}
 	past := scaling.History{}
 	for _, s := range snapshots {
+		serving := map[scaling.VariantKey]bool{}
+		for _, r := range s.Replicas {
+			serving[r.Variant] = serving[r.Variant] || r.Ready
+		}
 		for _, v := range s.Variants {
 			variants[v.Key] = v
 			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				past[v.Key] = p.Observe(v.Replicas, c.Now)
+				past[v.Key] = p.Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
 			}
 		}
 	}
@@ -87,6 +91,7 @@ func (e Setup) Decide(c Case) Verdict {
 		}
 		p.Wants = constrain.Wants(in, d)
 		p.Activity, p.Called = activity[d.Model], called[d.Variant]
+		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
 		p.Traffic = outcomes[d.Model].Traffic
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
@@ -95,6 +100,18 @@ func (e Setup) Decide(c Case) Verdict {
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict
+}
+
+// refused returns when a constraint last left the variant of d none of what it is
+// called for, zero if none did. That stands while nothing is asked for again.
+func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
+	switch {
+	case p.Called.IsZero() || d.Target() > 0:
+		return time.Time{}
+	case slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Stage == scaling.StageCapacity }):
+		return now
+	}
+	return p.Refused
 }
 
 // decide decides about one model, before any constraint: by its engine, unless

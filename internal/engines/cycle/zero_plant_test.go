@@ -32,6 +32,9 @@ type rest struct {
 	blind, stopped, half time.Time
 	outage               [2]time.Time // the last of either of the first
 	unschedulable        int          // variants that no node takes, the first so many
+	failing              int          // variants that never become Ready, likewise
+	unread               bool         // the first target cannot be read
+	setup                Setup        // but for the interval
 	past                 scaling.History
 	last                 scaling.Plan
 }
@@ -80,9 +83,12 @@ func (s *rest) pass() {
 	s.now = s.now.Add(restTick)
 	for i := range s.variants {
 		c := &s.variants[i].Replicas
+		if i == 0 && s.unread {
+			continue
+		}
 		if i < s.unschedulable {
 			c.Unschedulable = c.Current - c.Ready
-		} else if c.Unschedulable = 0; c.Ready != c.Current && s.now.Sub(s.ordered[i]) >= restStartUp {
+		} else if c.Unschedulable = 0; i >= s.failing && c.Ready != c.Current && s.now.Sub(s.ordered[i]) >= restStartUp {
 			c.Ready, c.NewestReady = c.Current, s.now
 		}
 		c.Pending = c.Current - c.Ready
@@ -227,13 +233,15 @@ func (s *rest) quietSince(span time.Duration) time.Time {
 // decide runs a cycle and carries its plan out.
 func (s *rest) decide() {
 	policy := constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
-	verdict := Setup{Interval: s.interval}.Decide(Case{
+	setup := s.setup
+	setup.Interval = s.interval
+	verdict := setup.Decide(Case{
 		Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{restModel: policy},
 	})
 	s.past, s.last = verdict.History, verdict.Plan
 	for _, d := range verdict.Plan.Decisions {
 		for i := range s.variants {
-			if c := &s.variants[i].Replicas; s.variants[i].Key == d.Variant {
+			if c := &s.variants[i].Replicas; s.variants[i].Key == d.Variant && (i > 0 || !s.unread) {
 				if d.Target() > c.Current {
 					s.ordered[i] = s.now
 				}

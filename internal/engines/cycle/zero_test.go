@@ -2,11 +2,15 @@ package cycle
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -207,14 +211,123 @@ func TestAVariantThatNoNodeTakesGivesWayToTheNext(t *testing.T) {
 	s := asleep(t, 1, 5)
 	s.unschedulable = 1
 	s.arrive(time.Minute)
-	up, reasons := s.wakes(2)
-	if up[0] != "a" || up[1] != "a+b" {
-		t.Errorf("%q have replicas, want the cheapest first and then the other", up)
+	up, reasons := s.wakes(6) // 15 s apart; the first tells nothing of pods yet
+	if up[4] != "a" || up[5] != "a+b" {
+		t.Errorf("%q have replicas, want the cheapest for a minute and then the other too", up)
 	}
 	if got := strings.Join(reasons, ", "); !strings.Contains(got, "b "+string(scaling.ReasonNotReadyInTime)) {
 		t.Errorf("reasons %q, want that of b to say why", got)
 	}
 	if up, _ = s.wakes(8); s.variants[1].Replicas.Ready == 0 {
 		t.Errorf("the other one does not serve: %q", up)
+	}
+}
+
+// TestAVariantThatIsLateGivesWayToTheNext: its pods are placed and never Ready, for
+// longer than one and a half times its start-up of 45 s. That takes to remember when
+// it was called.
+func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
+	s := asleep(t, 1, 5)
+	s.failing = 1
+	s.arrive(time.Minute)
+	up, reasons := s.wakes(6)
+	if up[4] != "a" || up[5] != "a+b" {
+		t.Errorf("%q have replicas, want the cheapest for 60 s, and the other too after 75 s", up)
+	}
+	if got := strings.Join(reasons, ", "); !strings.Contains(got, "b "+string(scaling.ReasonNotReadyInTime)) {
+		t.Errorf("reasons %q, want that of b to say why", got)
+	}
+}
+
+// TestAVariantThatAQuotaRefusesGivesWayAtOnce: by the next cycle, and the other one
+// stays called while it starts. Where neither gets any, they are asked for in turn.
+func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
+	limited := func(quota map[string]int) *rest {
+		s := asleep(t, 1, 5)
+		s.setup.Models = map[scaling.ModelKey]model.Settings{restModel: {Limited: true}}
+		s.setup.Inventory.Known = true
+		for i := range s.variants {
+			name := s.variants[i].Key.Name
+			s.variants[i].Accelerator = name
+			s.setup.Inventory.Groups = append(s.setup.Inventory.Groups, scaling.NodeGroup{Accelerator: name, Total: 8, Free: []scaling.FreeNodes{{GPUs: 8, Nodes: 1}}})
+			s.setup.Quotas = append(s.setup.Quotas, scaling.Quota{Namespace: "ns", Accelerator: name, GPUs: quota[name]})
+		}
+		s.arrive(time.Hour)
+		return s
+	}
+	s := limited(map[string]int{"b": 8})
+	up, _ := s.wakes(4)
+	if diff := cmp.Diff([]string{"", "b", "b", "b"}, up); diff != "" {
+		t.Errorf("replicas of (-want +got):\n%s", diff)
+	}
+	for _, freed := range []string{"a", "b"} {
+		s := limited(nil)
+		if up, _ := s.wakes(6); strings.Join(up, "") != "" {
+			t.Fatalf("%q have replicas without a quota for any", up)
+		}
+		for i := range s.setup.Quotas {
+			if s.setup.Quotas[i].Accelerator == freed {
+				s.setup.Quotas[i].GPUs = 8
+			}
+		}
+		if up, reasons := s.wakes(3); up[1] != freed || up[2] != freed {
+			t.Errorf("%q have replicas after the quota for %s was raised, want that within two cycles (%q)", up, freed, reasons)
+		}
+	}
+}
+
+// TestADeletedTargetDoesNotKeepTheModelAtZero: its variant stays, with a decision
+// for a replica.
+func TestADeletedTargetDoesNotKeepTheModelAtZero(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gone    bool
+		enabled bool
+		want    int // the first cycle, from 0, after which the other has a replica
+	}{
+		"deleted":                       {true, true, 0},
+		"deleted, and zero is off":      {true, false, 0},
+		"cannot be read":                {false, true, 20}, // of 15 s each
+		"cannot be read and it is kept": {false, false, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRest(constrain.Zero{Enabled: false, Retention: 2 * time.Minute}, 1, 5)
+			s.live(20 * time.Minute)
+			if current, _ := s.replicas(); current != 1 || s.variants[0].Replicas.Current != 1 {
+				t.Fatalf("%d replicas stay, want one, of the first", current)
+			}
+			s.zero.Enabled = tt.enabled
+			s.variants[0].Replicas, s.variants[0].Gone = scaling.ReplicaCounts{}, tt.gone
+			s.unread = true
+			s.arrive(time.Hour)
+			up, _ := s.wakes(30)
+			if got := slices.IndexFunc(up, func(names string) bool { return strings.Contains(names, "b") }); got != tt.want {
+				t.Errorf("b has a replica after cycle %d, want %d: %q", got, tt.want, up)
+			}
+		})
+	}
+}
+
+// TestAnUnreadTargetThatServesIsNotReplaced: a pod of it is Ready, for hours, be
+// requests there or not.
+func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
+	for _, enabled := range []bool{true, false} {
+		s := newRest(constrain.Zero{Enabled: enabled, Retention: 2 * time.Minute}, 1, 5)
+		s.variants[1].Replicas = scaling.ReplicaCounts{Observed: true}
+		for i, desired := range []int{1, 0} {
+			s.past[s.variants[i].Key] = scaling.Past{Target: s.variants[i].Target, Desired: desired, DecidedAt: s.now.Add(-time.Hour)}
+		}
+		s.arrive(time.Hour)
+		for range 2 * int(time.Hour/restTick) {
+			s.pass()
+			snap := s.snapshot()
+			snap.Variants[0].Replicas, snap.Variants[0].Missing = scaling.ReplicaCounts{}, "no answer"
+			verdict := s.setup.Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{snap}, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{restModel: {Zero: s.zero}}})
+			for _, d := range verdict.Plan.Decisions {
+				if d.Variant == s.variants[1].Key && d.Target() > 0 {
+					t.Fatalf("zero enabled %t: %s is called %s after the other could last be read: %+v", enabled, d.Variant, s.now.Sub(now), d.Steps)
+				}
+			}
+			s.past = verdict.History
+		}
 	}
 }

@@ -4,9 +4,9 @@
 //
 // The cheapest variant that fits is called first, by cost, accelerators of a
 // replica, and name. While it may still become Ready, no other is. One that no
-// node takes, or that is not Ready in the time that it usually takes, stays called
-// and the next is called too. The backlog, with what arrives during a start-up,
-// says how many replicas are called:
+// node takes for a minute, that a constraint refuses, or that is not Ready in the
+// time that it usually takes, stays called and the next is called too. The backlog,
+// with what arrives during a start-up, says how many replicas are called:
 //
 //	replicas = ceil((waiting + arrival rate * start-up) / requests that one replica computes together)
 //

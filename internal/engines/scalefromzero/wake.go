@@ -20,6 +20,10 @@ const (
 	// patienceStartUp is times the usual start-up: it varies with where the image
 	// and the weights are cached.
 	patienceStartUp = 1.5
+	// unplacedGrace is how long a pod may wait for a node: one that is freed, and the
+	// scheduler's next try, take less. What adds nodes mostly takes longer, and a
+	// variant that was given up serves all the same if its node comes first.
+	unplacedGrace = time.Minute
 )
 
 // Input is what the decision about one model is made from.
@@ -67,7 +71,7 @@ func Decide(in Input) Outcome {
 type model struct {
 	Input
 	candidates []*candidate // cheapest first
-	ready      bool         // a replica is, or may be: a target cannot be read
+	ready      bool         // a replica is, or may be: a target cannot be read for now
 	waiting    float64      // requests
 	arriving   float64      // requests/s
 }
@@ -81,6 +85,7 @@ type candidate struct {
 	called  time.Time // zero if it is not
 	able    bool      // it may be called
 	fits    bool      // a node has the accelerators of one replica
+	awaited bool      // or has promised them to a pod that waits
 }
 
 func survey(in Input) *model {
@@ -94,11 +99,11 @@ func survey(in Input) *model {
 		c.past, c.decided = in.History[v.Key]
 		c.called = c.past.Called
 		c.able = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
-		c.fits = fits(v, in.Inventory)
+		c.fits, c.awaited = fits(v, in.Inventory)
 		if c.called.IsZero() && c.able && v.Replicas.Current > 0 {
 			c.called = in.Snapshot.At // by whoever started it
 		}
-		m.ready = m.ready || v.Replicas.Ready > 0 || !v.Replicas.Observed && c.stands > 0
+		m.ready = m.ready || in.History.MayServe(v, in.Snapshot.At)
 		m.candidates = append(m.candidates, c)
 	}
 	slices.SortFunc(m.candidates, func(a, b *candidate) int {
@@ -141,18 +146,40 @@ func (m *model) call() *candidate {
 
 // hopeful reports whether the variant was called and may still become Ready.
 func (m *model) hopeful(c *candidate) bool {
-	return c.able && !c.called.IsZero() && c.Replicas.Unschedulable == 0 && m.Snapshot.At.Sub(c.called) <= c.patience()
+	waited := m.Snapshot.At.Sub(c.called)
+	return c.able && !c.called.IsZero() && !c.refused() && waited <= c.patience() &&
+		(c.Replicas.Unschedulable == 0 || waited <= unplacedGrace && !m.elsewhere(c))
+}
+
+// refused reports whether a constraint leaves the variant none of the replicas that
+// it was called for.
+func (c *candidate) refused() bool { return c.stands == 0 && !c.past.Refused.IsZero() }
+
+// elsewhere reports whether it is known that no node has room for the variant, and
+// that one has, or had, for another.
+func (m *model) elsewhere(c *candidate) bool {
+	return !c.fits && !c.awaited && slices.ContainsFunc(m.candidates, func(o *candidate) bool {
+		return o.able && (o.fits || o.stands > 0 && o.Replicas.Unschedulable == 0)
+	})
 }
 
 // receiver returns the variant that the backlog is given to: the cheapest that may
-// become Ready, else the cheapest that was called; nil if none was.
+// become Ready; else of those that were called and refused, the one that was not
+// asked for the longest; else the cheapest that was called; nil if none was.
 func (m *model) receiver() *candidate {
-	for _, acceptable := range []func(*candidate) bool{m.hopeful, func(c *candidate) bool { return c.able && !c.called.IsZero() }} {
-		if i := slices.IndexFunc(m.candidates, acceptable); i >= 0 {
-			return m.candidates[i]
+	var called, refused *candidate
+	for _, c := range m.candidates {
+		switch {
+		case m.hopeful(c):
+			return c
+		case !c.able || c.called.IsZero():
+			continue
+		case c.refused() && (refused == nil || c.past.Refused.Before(refused.past.Refused)):
+			refused = c
 		}
+		called = cmp.Or(called, c)
 	}
-	return nil
+	return cmp.Or(refused, called)
 }
 
 // decide decides about one variant: the receiver gets what the backlog needs, the
@@ -193,7 +220,10 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 func (m *model) inVain(but *candidate) string {
 	for _, c := range m.candidates {
 		if c != but && c.able && !c.called.IsZero() && !m.hopeful(c) {
-			if c.Replicas.Unschedulable > 0 {
+			switch {
+			case c.refused():
+				return fmt.Sprintf("%s is refused its accelerators by the stock or a quota", c.Key.Name)
+			case c.Replicas.Unschedulable > 0:
 				return fmt.Sprintf("no node takes %d of %d replicas of %s", c.Replicas.Unschedulable, c.Replicas.Current, c.Key.Name)
 			}
 			return fmt.Sprintf("%s is not Ready after %s, it may take %s", c.Key.Name, m.Snapshot.At.Sub(c.called).Round(time.Second), c.patience())
@@ -221,17 +251,20 @@ func (c *candidate) patience() time.Duration {
 	return max(patienceLeast, time.Duration(patienceStartUp*float64(c.StartUp)))
 }
 
-// fits reports whether a node has the accelerators of one replica.
-func fits(v scaling.Variant, stock scaling.Inventory) bool {
+// fits reports whether a node has the accelerators of one replica, and whether as
+// many are promised to pods that wait for a node, of whichever variant.
+func fits(v scaling.Variant, stock scaling.Inventory) (free, promised bool) {
 	if !stock.Known {
-		return true
+		return true, false
 	}
 	for _, g := range stock.Groups {
+		if g.Accelerator != v.Accelerator {
+			continue
+		}
+		promised = promised || g.Promised >= v.GPUsPerReplica
 		for _, f := range g.Free {
-			if g.Accelerator == v.Accelerator && f.GPUs >= v.GPUsPerReplica {
-				return true
-			}
+			free = free || f.GPUs >= v.GPUsPerReplica
 		}
 	}
-	return false
+	return free, promised
 }

@@ -44,6 +44,13 @@ func called(in *Input, ago time.Duration, replicas int) {
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
 }
 
+// unplaced has two replicas of the first variant called so long ago, of which no
+// node takes one.
+func unplaced(in *Input, ago time.Duration) {
+	called(in, ago, 2)
+	in.Snapshot.Variants[0].Replicas.Unschedulable = 1
+}
+
 // free is a stock with nodes of so many free accelerators of one variant's type.
 func free(name string, gpus int) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
@@ -99,8 +106,21 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"it may be running, nobody can read it", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
-			in.History[key("a")] = scaling.Past{Desired: 2}
+			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
 		}, nil, ""},
+		{"nobody could read it for long", 1, func(in *Input) {
+			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
+			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour), UnseenSince: noon.Add(-5 * time.Minute)}
+		}, map[string]int{"a": 2, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"it cannot be read, and a pod of it is Ready", 1, func(in *Input) {
+			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
+			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), Ready: true}}
+			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour)}
+		}, nil, ""},
+		{"its target was deleted", 1, func(in *Input) {
+			in.Snapshot.Variants[0].Replicas, in.Snapshot.Variants[0].Gone = scaling.ReplicaCounts{}, true
+			in.History[key("a")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour)}
+		}, map[string]int{"a": 1, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"a replica is Ready", 5, func(in *Input) {
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 		}, nil, ""},
@@ -109,10 +129,41 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"it starts, and the backlog fell", 5, func(in *Input) { called(in, time.Minute, 3) }, map[string]int{"a": 3, "b": 0}, ""},
 		{"it is late", 15, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
 		{"it is not late yet", 15, func(in *Input) { called(in, 3*time.Minute, 2) }, map[string]int{"a": 2, "b": 0}, ""},
-		{"no node takes it", 15, func(in *Input) {
-			called(in, time.Second, 2)
-			in.Snapshot.Variants[0].Replicas.Unschedulable = 1
+		{"no node takes it yet", 15, func(in *Input) { unplaced(in, time.Minute) }, map[string]int{"a": 2, "b": 0}, ""},
+		{"no node takes it for more than a minute", 15, func(in *Input) {
+			unplaced(in, time.Minute+time.Second)
 		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"no node takes it, and one has room for another", 15, func(in *Input) {
+			unplaced(in, time.Second)
+			in.Inventory = free("b", 2)
+		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"no node takes it yet, and room is promised to it", 15, func(in *Input) {
+			unplaced(in, time.Second)
+			in.Inventory = free("b", 2)
+			in.Inventory.Groups = append(in.Inventory.Groups, scaling.NodeGroup{Accelerator: "a-type", Total: 8, Promised: 2})
+		}, map[string]int{"a": 2, "b": 0}, ""},
+		{"no node takes any: one may be added", 15, func(in *Input) {
+			unplaced(in, time.Second)
+			in.Inventory = scaling.Inventory{Known: true}
+		}, map[string]int{"a": 2, "b": 0}, ""},
+		{"no node takes it, and another was placed", 5, func(in *Input) {
+			unplaced(in, 20*time.Second)
+			in.Inventory = scaling.Inventory{Known: true}
+			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
+			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
+			in.Snapshot.Load.GatewayQueue = scaling.Measured(25, scaling.Fresh)
+		}, map[string]int{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
+		{"it was refused: the next", 1, func(in *Input) {
+			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}
+		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		{"both were refused: the one that was not asked for the longest", 1, func(in *Input) {
+			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Second)}
+			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
+		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		{"one is late and the other was refused: it is asked for again", 5, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
+		}, map[string]int{"a": 1, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"both are late: no more is ordered", 95, func(in *Input) {
 			called(in, time.Hour, 1)
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
@@ -165,7 +216,10 @@ func follow(in *Input, out Outcome) {
 	history := scaling.History{}
 	for _, d := range out.Decisions {
 		p := in.History[d.Variant].Decide(d.Target(), in.Snapshot.At)
-		p.Called = out.Called[d.Variant]
+		p.Called, p.Refused = out.Called[d.Variant], in.History[d.Variant].Refused
+		if d.Target() > 0 {
+			p.Refused = time.Time{}
+		}
 		history[d.Variant] = p
 	}
 	in.History = history

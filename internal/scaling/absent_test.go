@@ -1,0 +1,77 @@
+package scaling
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAnUnreadTargetCountsForFiveMinutes(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	v := Variant{Key: VariantKey{Namespace: "ns", Name: "a"}}
+	past := Past{Desired: 2, DecidedAt: start.Add(-time.Hour)}
+	for _, step := range []struct {
+		name     string
+		at       time.Duration
+		seen     bool
+		mayServe bool
+	}{
+		{"not seen for the first time", 0, false, true},
+		{"almost five minutes later", 5*time.Minute - time.Second, false, true},
+		{"five minutes later", 5 * time.Minute, false, false},
+		{"an hour later", time.Hour, false, false},
+		{"a pod of it is Ready", time.Hour + time.Minute, true, true},
+		{"not seen again: the time begins anew", time.Hour + 2*time.Minute, false, true},
+		{"and is over", time.Hour + 7*time.Minute, false, false},
+	} {
+		now := start.Add(step.at)
+		past = past.See(step.seen, now)
+		h := History{v.Key: past}
+		if h.MayServe(v, now) != step.mayServe || h.Absent(v, now) == step.mayServe {
+			t.Errorf("%s: may serve %t, absent %t, want %t and %t", step.name, h.MayServe(v, now), h.Absent(v, now), step.mayServe, !step.mayServe)
+		}
+	}
+}
+
+func TestWhoMayServe(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		variant  Variant
+		past     Past
+		mayServe bool
+		absent   bool
+	}{
+		"a Ready replica":           {Variant{Replicas: ReplicaCounts{Observed: true, Current: 2, Ready: 1}}, Past{}, true, false},
+		"one that starts":           {Variant{Replicas: ReplicaCounts{Observed: true, Current: 1, Pending: 1}}, Past{Desired: 1}, false, false},
+		"unread, decided for one":   {Variant{}, Past{Desired: 1}, true, false},
+		"unread, decided for none":  {Variant{}, Past{}, false, false},
+		"gone, decided for one":     {Variant{Gone: true}, Past{Desired: 1}, false, true},
+		"gone, and unread just now": {Variant{Gone: true}, Past{Desired: 1, UnseenSince: now}, false, true},
+		"read again after an hour":  {Variant{Replicas: ReplicaCounts{Observed: true}}, Past{Desired: 1, UnseenSince: now.Add(-time.Hour)}, false, false},
+	} {
+		h := History{tt.variant.Key: tt.past}
+		if got := h.MayServe(tt.variant, now); got != tt.mayServe {
+			t.Errorf("%s: may serve %t, want %t", name, got, tt.mayServe)
+		}
+		if got := h.Absent(tt.variant, now); got != tt.absent {
+			t.Errorf("%s: absent %t, want %t", name, got, tt.absent)
+		}
+	}
+}
+
+// TestAGoneTargetKeepsNothingFromBeingIdle: it has no replica, and that is known.
+func TestAGoneTargetKeepsNothingFromBeingIdle(t *testing.T) {
+	s := Snapshot{
+		Variants: []Variant{{Key: VariantKey{Namespace: "ns", Name: "a"}, Missing: "not found"}},
+		Load:     Load{ArrivalRate: Measured(0, Fresh), GatewayQueue: Measured(0, Fresh)},
+	}
+	if life, detail := s.life(); life != LifeUnknown {
+		t.Errorf("with a target that cannot be read it is %q (%s), want not known", life, detail)
+	}
+	s.Variants[0].Gone = true
+	if life, detail := s.life(); life != LifeIdle {
+		t.Errorf("with a target that does not exist it is %q (%s), want idle", life, detail)
+	}
+	if !atZero(s.Variants) {
+		t.Error("with no target that exists it is not at zero")
+	}
+}
