@@ -130,6 +130,9 @@ func (s Snapshot) life() (Life, string) {
 	if gap := s.gap(); gap != "" {
 		return LifeUnknown, gap
 	}
+	if s.Load.GatewayQueue.State == NotApplicable {
+		return LifeIdle, "nothing runs, waits or arrives (no gateway with flow control is seen: without a replica no request would be noticed)"
+	}
 	return LifeIdle, "nothing runs, waits or arrives"
 }
 

@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -214,5 +215,15 @@ func TestCauseOfAModelAtZeroIsItsRetention(t *testing.T) {
 	d = Decision{Current: 3}.Then(StageOptimize, 2, ReasonSpareCapacity, "").Then(StageRetention, 2, ReasonIdle, "")
 	if got := d.Cause().Reason; got != ReasonSpareCapacity {
 		t.Errorf("got %s, want what changed the number, %s", got, ReasonSpareCapacity)
+	}
+}
+
+func TestWithoutAGatewayIdlenessSaysWhatThatMeans(t *testing.T) {
+	for state, want := range map[Freshness]bool{NotApplicable: true, Fresh: false} {
+		s := Snapshot{Load: Load{ArrivalRate: Measured(0, Fresh), GatewayQueue: Measured(0, state)}}
+		life, detail := s.life()
+		if says := strings.Contains(detail, "no request would be noticed"); life != LifeIdle || says != want {
+			t.Errorf("a queue that is %s: %s, %q", state, life, detail)
+		}
 	}
 }
