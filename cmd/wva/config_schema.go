@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -110,8 +111,28 @@ func (c variantCheck) findings(ctx context.Context, m manifest) []checkFinding {
 		return out
 	}
 	va.Namespace = base.Namespace
+	checkAnnotations(&va, add)
+	if target := va.Target(); slices.Contains(unscalable(), target.Kind) {
+		add(config.Refused, "spec.scaleTargetRef.kind", fmt.Sprintf("%q has no scale subresource: nothing sets its replicas, and it stays as it is; want a Deployment, a StatefulSet or another kind that has one", target.Kind))
+	}
 	c.crossCheck(&va, add)
 	return out
+}
+
+// unscalable returns the kinds of Kubernetes that run pods and have no scale
+// subresource. Of other kinds the cluster knows.
+func unscalable() []string { return []string{"DaemonSet", "Job", "CronJob", "Pod"} }
+
+// checkAnnotations names the annotations whose value is not accepted.
+func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.Severity, field, message string)) {
+	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
+		add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationPaused, fmt.Sprintf("%q is not accepted: want \"true\" or \"false\"; in force: false", value))
+	}
+	if value := va.Annotations[v1alpha1.AnnotationActuation]; value != "" {
+		if _, valid := scaling.ActuationOf(value); !valid {
+			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationActuation, fmt.Sprintf("%q is not accepted: want \"metrics\", \"zero\" or \"scale\"; in force: metrics", value))
+		}
+	}
 }
 
 // crossCheck compares an object with the ConfigMaps that are there.
