@@ -34,7 +34,7 @@ func install(t *testing.T, script string, env []string, args ...string) (calls [
 		words := strings.Fields(line)
 		for i, word := range words {
 			switch {
-			case strings.HasPrefix(word, "/tmp/") && words[i-1] == "--values":
+			case strings.HasPrefix(filepath.Base(word), "tmp.") && words[i-1] == "--values": // of mktemp
 				words[i] = "FILE"
 			case strings.HasPrefix(word, "/"):
 				words[i] = filepath.Base(word)
