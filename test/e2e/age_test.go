@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,15 @@ func TestMetricsThatAreNoLongerScrapedAgeUntilTheyCountForNothing(t *testing.T) 
 	deploy(t, v)
 	condition(t, time.Minute, ns, v.Name, "MetricsAvailable", "True", "MetricsFound")
 
+	// What was scraped for less than the half minute in which older samples are looked
+	// for was never there.
+	eventually(t, 2*time.Minute, func(ctx context.Context) string {
+		pods, err := shared.bed.Query(ctx, "count(vllm:num_requests_running{namespace=\""+ns+"\"} offset 35s)")
+		if err != nil || math.IsNaN(pods) {
+			return fmt.Sprintf("no page of the pod 35s ago (%v)", err)
+		}
+		return ""
+	})
 	scrape(t, ns, false)
 	gone := time.Now()
 	// At the latest after a minute; of what is no longer scraped at all nobody knows

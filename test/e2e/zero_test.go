@@ -79,7 +79,7 @@ func TestAnIdleModelGoesToZeroAndTheRequestThatFindsItThereIsAnswered(t *testing
 // second. Prometheus alone knows what the gateway holds.
 func TestOnlyTheCheapestVariantWakesUnlessNoNodeTakesIt(t *testing.T) {
 	t.Parallel()
-	const ns, product = "wake", "NVIDIA-T4"
+	const ns, product = "wake", "NVIDIA-V100"
 	if err := shared.bed.AddNode(t.Context(), "shut", product, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestOnlyTheCheapestVariantWakesUnlessNoNodeTakesIt(t *testing.T) {
 	shut, open := sleeper(ns, "shut"), sleeper(ns, "open")
 	dear.ModelID, dear.Cost = cheap.ModelID, "40"
 	open.ModelID, open.Cost = shut.ModelID, "40"
-	shut.GPU, shut.Accelerator = product, "T4"
+	shut.GPU, shut.Accelerator = product, "V100"
 	begun := time.Now()
 	allowZero(t, map[string]time.Duration{cheap.ModelID: 5 * time.Second, shut.ModelID: 5 * time.Second}, ns)
 	scales := recordScales(t, ns)
