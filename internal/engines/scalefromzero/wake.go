@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -182,6 +183,24 @@ func (m *model) receiver() *candidate {
 	return cmp.Or(refused, called)
 }
 
+// passedOver names the cheaper variants that were not called because no node is
+// known to have room for one, and c has; "" if there are none.
+func (m *model) passedOver(c *candidate) string {
+	var names []string
+	for _, o := range m.candidates {
+		if o == c || !c.fits {
+			break
+		}
+		if o.able && o.called.IsZero() && !o.fits {
+			names = append(names, o.Key.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "no node has room for replicas of " + strings.Join(names, ", ")
+}
+
 // decide decides about one variant: the receiver gets what the backlog needs, the
 // others keep what they have.
 func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, bool) {
@@ -201,6 +220,8 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 		reason, detail := scaling.ReasonRequestsWaiting, m.needDetail(c)
 		if others := m.inVain(c); others != "" {
 			reason, detail = scaling.ReasonNotReadyInTime, detail+"; "+others
+		} else if passed := m.passedOver(c); passed != "" {
+			detail += "; " + passed
 		} else if isNext && !c.fits {
 			detail += "; no node is known to have the accelerators of one"
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -312,6 +313,17 @@ func TestWakingIsIndifferentToOrder(t *testing.T) {
 		})
 		if diff := cmp.Diff(want, Decide(in)); diff != "" {
 			t.Fatalf("another order decides otherwise (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestACheaperVariantThatNoNodeHasRoomForIsNamed(t *testing.T) {
+	in := asleep(1)
+	in.Inventory = free("b", 2)
+	for _, d := range Decide(in).Decisions {
+		says := strings.Contains(d.Cause().Detail, "no node has room for replicas of a")
+		if says != (d.Variant == key("b")) {
+			t.Errorf("%s: %s", d.Variant, d.Cause().Detail)
 		}
 	}
 }
