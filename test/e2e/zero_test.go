@@ -121,10 +121,8 @@ func TestOnlyTheCheapestVariantWakesUnlessNoNodeTakesIt(t *testing.T) {
 	eventually(t, 10*time.Second, func(ctx context.Context) string {
 		return noEvent(ctx, ns, open.Name, "ScaledFromZero", "replicas of "+shut.Name)
 	})
-	consistently(t, 2*hpaPeriod, func(context.Context) string { return scales.still(cheap.Name, 1) })
-	if missing := scales.still(dear.Name, 0); missing != "" {
-		t.Error(missing)
-	}
+	scales.await(t, time.Second, cheap.Name, 1, sent)
+	consistently(t, 2*hpaPeriod, func(context.Context) string { return scales.still(dear.Name, 0) })
 	if c, ok := scales.since(dear.Name, sent); ok {
 		t.Errorf("the dear variant was given %d replicas too, and the cheap one had a node", c.replicas)
 	}
