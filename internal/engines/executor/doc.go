@@ -9,8 +9,8 @@
 //	reactive  on a change                          is answered at once
 //
 // All run once at the start, and when they are woken, by a change of the
-// configuration for instance; mode and interval may be among what changes. A pass that a change asks for starts no earlier
-// than a second after the last one did, and answers all changes until then; where a
-// client waits for it (Hurry) a tenth of that.
-// Passes never overlap.
+// configuration for instance; mode and interval may be among what changes. A pass
+// that a change asks for starts no earlier than a second after the last one did, and
+// answers all changes until then; where a client waits for it (Hurry) a tenth of
+// that. It does not put off the pass that its time brings. Passes never overlap.
 package executor
