@@ -2,10 +2,10 @@ package v1alpha1_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // goldenCase is one recorded case of the published versions.
@@ -24,27 +24,7 @@ type goldenCase struct {
 // are not at hand.
 func golden(t *testing.T, area string) []goldenCase {
 	t.Helper()
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED not set")
-	}
-	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all, cases []goldenCase
-	if err := json.Unmarshal(content, &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range all {
-		if c.Area == area {
-			cases = append(cases, c)
-		}
-	}
-	if len(cases) == 0 {
-		t.Fatalf("no golden case of area %s", area)
-	}
-	return cases
+	return goldentest.Read[goldenCase](t, goldentest.Files{Shared: []string{"contract.json"}}, area)
 }
 
 // goldenSpec returns the inputs of a case as fields of a spec.

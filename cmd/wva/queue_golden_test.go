@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // queueCase is one recorded answer of the published versions.
@@ -53,33 +52,11 @@ type queueCaseMetrics struct {
 // TestQueueReproducesThePublishedAnswers takes the cases of pkg/analyzer and, where
 // WVA_SHARED says that they are there, all of them.
 func TestQueueReproducesThePublishedAnswers(t *testing.T) {
-	files := []string{filepath.Join("..", "..", "pkg", "analyzer", "testdata", "golden.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		for _, name := range []string{"queue.json", "queue-three-parameter.json"} {
-			files = append(files, filepath.Join(shared, "golden", name))
-		}
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []queueCase
-		if err := json.Unmarshal(data, &cases); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		run := 0
-		for _, c := range cases {
-			// The rest is of queues without tokens, and of inner parts.
-			if !strings.HasPrefix(c.Area, "qa") || c.Area == "qa-effconc" {
-				continue
-			}
-			run++
-			t.Run(c.ID+" "+c.Case, c.check)
-		}
-		if run == 0 {
-			t.Errorf("%s has no case for the command", file)
-		}
+	files := goldentest.Files{Beside: []string{"../../pkg/analyzer/testdata/golden.json"}, Shared: []string{"queue.json", "queue-three-parameter.json"}}
+	// The rest is of queues without tokens, and of inner parts.
+	areas := []string{"qa-range", "qa-analyze", "qa-size", "qa-invalid", "qa2-range", "qa2-analyze", "qa2-size"}
+	for _, c := range goldentest.Read[queueCase](t, files, areas...) {
+		t.Run(c.ID+" "+c.Case, c.check)
 	}
 }
 

@@ -18,10 +18,12 @@ var layers = map[string]int{
 	"config": 0,
 	"pkg":    0,
 
-	"internal/query":   1,
-	"internal/scaling": 1,
-	"internal/version": 1,
-	"internal/window":  1,
+	"internal/goldentest": 1,
+	"internal/query":      1,
+	"internal/scaling":    1,
+	"internal/spelling":   1,
+	"internal/version":    1,
+	"internal/window":     1,
 
 	"internal/constrain":     2,
 	"internal/explain":       2,

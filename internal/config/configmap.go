@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Source is the content of one ConfigMap.
@@ -85,7 +87,7 @@ func (n Names) Nearest(name string) string {
 			all = append(all, known)
 		}
 	}
-	return nearest(name, all)
+	return spelling.Nearest(name, all)
 }
 
 // choose returns, of the ConfigMaps of one namespace and kind, the one whose

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // File is the content of --config-file: the settings by the names of their
@@ -41,7 +43,7 @@ func ParseFile(content []byte, known []string) (File, error) {
 			continue
 		}
 		hint := ""
-		if near := nearest(name, known); near != "" {
+		if near := spelling.Nearest(name, known); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
 		errs = append(errs, fmt.Errorf("%q is not a known setting%s", shorten(name), hint))

@@ -57,22 +57,3 @@ func TestFileThatIsNoMappingIsRefused(t *testing.T) {
 		t.Errorf("got an error of %d bytes, want a short one", len(fmt.Sprint(err)))
 	}
 }
-
-func TestNearestIsOneSlipAway(t *testing.T) {
-	known := []string{"kvCacheThreshold", "queueLengthThreshold", "engine", "GLOBAL_OPT_INTERVAL"}
-	for name, want := range map[string]string{
-		"kvCacheTreshold":          "kvCacheThreshold",
-		"kv-cache-threshold":       "kvCacheThreshold",
-		"KVCACHETHRESHOLD":         "kvCacheThreshold",
-		"enigne":                   "engine",
-		"queueDepthThreshold":      "queueLengthThreshold",
-		"globalOptInterval":        "GLOBAL_OPT_INTERVAL",
-		"SafetyMargin":             "",
-		"":                         "",
-		strings.Repeat("x", 1<<20): "",
-	} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("%.30q: got %q, want %q", name, got, want)
-		}
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Severity says what a Finding means for its user.
@@ -168,7 +170,7 @@ func (f *findings) unknown(field, name string, known []string) {
 		found.Key = name
 	}
 	if !f.full(Refused) {
-		found.Nearest = nearest(name, known)
+		found.Nearest = spelling.Nearest(name, known)
 		if found.Nearest == "" {
 			found.Want = oneOfKnown(known)
 		}

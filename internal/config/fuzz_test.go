@@ -114,20 +114,6 @@ func FuzzParseFile(f *testing.F) {
 	})
 }
 
-func FuzzDistanceIsAMeasure(f *testing.F) {
-	f.Add("kvCacheThreshold", "kv_cache_treshold")
-	f.Add("", "x")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		if len(a) > 64 || len(b) > 64 {
-			return
-		}
-		d := distance(a, b)
-		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
-			t.Fatalf("distance(%q, %q) = %d", a, b, d)
-		}
-	})
-}
-
 // FuzzParse reads whatever stands in a variable of the environment: the manager
 // does not start, and says which one is why, or starts with what it can run with.
 func FuzzParse(f *testing.F) {

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -33,47 +32,10 @@ func (c goldenCase) decode(t *testing.T, inputs, expected any) {
 // eachGolden runs check for the cases of some areas.
 func eachGolden(t *testing.T, areas []string, check func(t *testing.T, c goldenCase)) {
 	t.Helper()
-	ran := 0
-	for _, c := range goldenCases(t) {
-		if slices.Contains(areas, c.Area) {
-			ran++
-			t.Run(c.ID+" "+c.Case, func(t *testing.T) { check(t, c) })
-		}
+	files := goldentest.Files{Beside: []string{"testdata/published.json"}, Shared: []string{"saturation.json", "contract.json", "zero.json"}}
+	for _, c := range goldentest.Read[goldenCase](t, files, areas...) {
+		t.Run(c.ID+" "+c.Case, func(t *testing.T) { check(t, c) })
 	}
-	if ran == 0 {
-		t.Errorf("no cases of %q", areas)
-	}
-}
-
-// goldenCases reads the cases beside this test and, where WVA_SHARED names the
-// folder that holds them, every recorded one.
-func goldenCases(t *testing.T) []goldenCase {
-	t.Helper()
-	files := []string{filepath.Join("testdata", "published.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		for _, name := range []string{"saturation", "contract", "zero"} {
-			files = append(files, filepath.Join(shared, "golden", name+".json"))
-		}
-	}
-	known := map[string]bool{}
-	var out []goldenCase
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []goldenCase
-		if err := json.Unmarshal(data, &cases); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		for _, c := range cases {
-			if !known[c.ID] {
-				out = append(out, c)
-			}
-			known[c.ID] = true
-		}
-	}
-	return out
 }
 
 // TestGoldenSaturationConfig: 0 stands for a field that is not set, which the

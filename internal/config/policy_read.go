@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // defaultKey is the key whose entry is for every model.
@@ -159,7 +161,7 @@ func policyScope(key string, tree map[string]any, of Source, system bool, f *fin
 	case key != defaultKey && scope == Scope{}:
 		f.add(Finding{
 			Severity: Refused, Field: "model_id", Problem: "is missing", Want: "the ID of a model, a namespace, or both",
-			Nearest: nearest(key, []string{defaultKey}), InForce: "nothing of this entry",
+			Nearest: spelling.Nearest(key, []string{defaultKey}), InForce: "nothing of this entry",
 		})
 		return Scope{}, false
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // zeroEntry is one accepted entry of KindScaleToZero.
@@ -140,7 +142,7 @@ func zeroScope(key string, tree map[string]any, of Source, system bool, f *findi
 	}
 	if scope.Model == "" {
 		found := Finding{Severity: Refused, Field: "modelID", Problem: "is missing", Want: "the ID of a model", InForce: "nothing of this entry"}
-		found.Nearest = nearest(key, []string{zeroDefaultsKey, defaultKey})
+		found.Nearest = spelling.Nearest(key, []string{zeroDefaultsKey, defaultKey})
 		f.add(found)
 		return Scope{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Unserved returns a finding for each entry of KindScaleToZero that is for a model
@@ -54,6 +55,6 @@ func unserved(scope Scope, e zeroEntry, served []scaling.ModelKey) (Finding, boo
 	slices.Sort(names)
 	return Finding{
 		Severity: Doubtful, Namespace: e.Namespace, ConfigMap: e.ConfigMap, Key: shorten(e.Key), Field: "modelID", Value: shorten(scope.Model),
-		Problem: problem, Nearest: nearest(scope.Model, slices.Compact(names)), InForce: "nothing of it until one does", Concerns: scope,
+		Problem: problem, Nearest: spelling.Nearest(scope.Model, slices.Compact(names)), InForce: "nothing of it until one does", Concerns: scope,
 	}, true
 }

@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -330,28 +329,11 @@ type granted struct {
 // TestGoldenLimiter reads the recorded cases where they are. They differ in one
 // thing, by intent: the words of a step, which name the type and who holds it.
 func TestGoldenLimiter(t *testing.T) {
-	dir := os.Getenv("WVA_SHARED")
-	if dir == "" {
-		t.Skip("WVA_SHARED is not set")
+	type limited struct {
+		ID               string
+		Inputs, Expected json.RawMessage
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "golden", "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		Area, ID string
-		Inputs   json.RawMessage
-		Expected json.RawMessage
-	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
-	read := 0
-	for _, c := range cases {
-		if c.Area != "limiter" {
-			continue
-		}
-		read++
+	for _, c := range goldentest.Read[limited](t, goldentest.Files{Shared: []string{"contract.json"}}, "limiter") {
 		var inputs struct {
 			Decisions []struct {
 				Accelerator, Variant            string
@@ -395,8 +377,5 @@ func TestGoldenLimiter(t *testing.T) {
 				t.Errorf("%s %s: got %d, limited %v, %d allocated, want %+v", c.ID, want.Variant, d.Target(), limited, allocated, want)
 			}
 		}
-	}
-	if read == 0 {
-		t.Error("no case was read")
 	}
 }

@@ -2,14 +2,14 @@ package constrain
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -43,46 +43,14 @@ func (c goldenCase) decode(t *testing.T, inputs, expected any) {
 	}
 }
 
-// goldenCases reads the cases beside this test and, where WVA_SHARED names the
-// folder that holds them, every recorded one of the same areas.
-func goldenCases(t *testing.T, areas map[string]func(*testing.T, goldenCase)) []goldenCase {
-	t.Helper()
-	files := []string{filepath.Join("testdata", "zero.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		files = append(files, filepath.Join(shared, "golden", "zero.json"))
-	}
-	var out []goldenCase
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []goldenCase
-		if err := json.Unmarshal(data, &cases); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		for _, c := range cases {
-			same := func(o goldenCase) bool { return o.ID == c.ID }
-			if areas[c.Area] != nil && !slices.ContainsFunc(out, same) {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
 func TestGoldenZero(t *testing.T) {
 	areas := map[string]func(*testing.T, goldenCase){
 		"retention-scaling": goldenScaling, "retention-exceeded": goldenExceeded, "zero-rate": goldenZeroRate,
 		"enforcer": goldenEnforcer, "path1-retention": goldenPath1,
 	}
-	ran := map[string]bool{}
-	for _, c := range goldenCases(t, areas) {
-		ran[c.Area] = true
+	files := goldentest.Files{Beside: []string{"testdata/zero.json"}, Shared: []string{"zero.json"}}
+	for _, c := range goldentest.Read[goldenCase](t, files, slices.Collect(maps.Keys(areas))...) {
 		t.Run(c.ID+" "+c.Case, func(t *testing.T) { areas[c.Area](t, c) })
-	}
-	if len(ran) != len(areas) {
-		t.Errorf("cases of %v only", ran)
 	}
 }
 

@@ -1,9 +1,6 @@
 package discovery
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // goldenCase is one recorded case of the published version, by what went in and
@@ -25,37 +23,7 @@ type goldenCase[In, Out any] struct {
 // are not at hand.
 func golden[In, Out any](t *testing.T, area string) []goldenCase[In, Out] {
 	t.Helper()
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED not set")
-	}
-	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(content, &raw); err != nil {
-		t.Fatal(err)
-	}
-	var cases []goldenCase[In, Out]
-	for _, r := range raw {
-		var head struct{ Area string }
-		if err := json.Unmarshal(r, &head); err != nil {
-			t.Fatal(err)
-		}
-		if head.Area != area {
-			continue // of another shape
-		}
-		var c goldenCase[In, Out]
-		if err := json.Unmarshal(r, &c); err != nil {
-			t.Fatal(err)
-		}
-		cases = append(cases, c)
-	}
-	if len(cases) == 0 {
-		t.Fatalf("no golden case of area %s", area)
-	}
-	return cases
+	return goldentest.Read[goldenCase[In, Out]](t, goldentest.Files{Shared: []string{"contract.json"}}, area)
 }
 
 func TestGoldenNameSuggestions(t *testing.T) {

@@ -1,12 +1,10 @@
 package query_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -34,36 +32,17 @@ func TestDuration(t *testing.T) {
 }
 
 func TestGoldenDuration(t *testing.T) {
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED not set")
-	}
-	content, err := os.ReadFile(filepath.Join(shared, "golden", "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		ID, Area string
+	type duration struct {
+		ID       string
 		Inputs   struct{ Seconds float64 }
 		Expected struct {
 			PromDuration string `json:"promDuration"`
 		}
 	}
-	if err := json.Unmarshal(content, &cases); err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, c := range cases {
-		if c.Area != "promdur-feb" {
-			continue
-		}
-		ran++
+	for _, c := range goldentest.Read[duration](t, goldentest.Files{Shared: []string{"contract.json"}}, "promdur-feb") {
 		d := time.Duration(c.Inputs.Seconds * float64(time.Second))
 		if got := query.Duration(d); got != c.Expected.PromDuration {
 			t.Errorf("%s: got %s, want %s", c.ID, got, c.Expected.PromDuration)
 		}
-	}
-	if ran == 0 {
-		t.Error("no golden case of area promdur-feb")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // form is how the values of one type are written and read.
@@ -217,7 +218,7 @@ func (s structForm) hint(name string, extra *extraMember) string {
 	for _, m := range s.members {
 		known = append(known, m.name)
 	}
-	if near := nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; the nearest is %q", near)
 	}
 	return "; known are " + strings.Join(known, ", ")

@@ -1,16 +1,14 @@
 package saturation
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -210,52 +208,11 @@ func variantKey(name string) scaling.VariantKey {
 	return scaling.VariantKey{Namespace: "ns", Name: name}
 }
 
-// goldenCases reads the cases beside this test and, where WVA_SHARED names the
-// folder that holds them, every recorded one.
+// goldenCases returns the cases beside this test and every recorded one.
 func goldenCases(t *testing.T) []goldenCase {
 	t.Helper()
-	cases := readGolden(t, filepath.Join("testdata", "saturation-v1.json"))
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		return cases
-	}
-	known := map[string]bool{}
-	for _, c := range cases {
-		known[c.ID] = true
-	}
-	for _, c := range readGolden(t, filepath.Join(shared, "golden", "saturation.json")) {
-		if c.Area == "saturation-v1" && !known[c.ID] {
-			cases = append(cases, c)
-		}
-	}
-	return cases
-}
-
-func readGolden(t *testing.T, file string) []goldenCase {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		t.Fatalf("reading %s: %v", file, err)
-	}
-	var cases []goldenCase
-	for _, r := range raw {
-		var c goldenCase
-		if err := json.Unmarshal(r, &struct{ Area *string }{&c.Area}); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		if c.Area != "saturation-v1" {
-			continue
-		}
-		if err := json.Unmarshal(r, &c); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		cases = append(cases, c)
-	}
-	return cases
+	files := goldentest.Files{Beside: []string{"testdata/saturation-v1.json"}, Shared: []string{"saturation.json"}}
+	return goldentest.Read[goldenCase](t, files, "saturation-v1")
 }
 
 func near(t *testing.T, what string, got, want, rel float64) {

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -74,29 +73,7 @@ func (c tokenCase) snapshot() scaling.Snapshot {
 // required and spare capacity, which this project does not compute, show in the
 // decisions.
 func TestGoldenTokens(t *testing.T) {
-	dir := os.Getenv("WVA_SHARED")
-	if dir == "" {
-		t.Skip("WVA_SHARED is not set")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "golden", "saturation.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
-	read := 0
-	for _, raw := range all {
-		var head struct{ Area string }
-		if err := json.Unmarshal(raw, &head); err != nil || head.Area != "saturation-v2" {
-			continue
-		}
-		var c tokenCase
-		if err := json.Unmarshal(raw, &c); err != nil {
-			t.Fatal(err)
-		}
-		read++
+	for _, c := range goldentest.Read[tokenCase](t, goldentest.Files{Shared: []string{"saturation.json"}}, "saturation-v2") {
 		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
 			snap := c.snapshot()
 			view := Tokens(snap, c.Inputs.Config, nil)
@@ -122,9 +99,6 @@ func TestGoldenTokens(t *testing.T) {
 				t.Errorf("targets (-want +got):\n%s", diff)
 			}
 		})
-	}
-	if read == 0 {
-		t.Error("no case was read")
 	}
 }
 

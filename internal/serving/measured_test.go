@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // measurement is a profile of the shared profiles.json with what was measured on
@@ -39,11 +40,7 @@ func (m measurement) profile() Profile {
 // not at hand.
 func measurements(t *testing.T) []measurement {
 	t.Helper()
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED not set")
-	}
-	content, err := os.ReadFile(filepath.Join(shared, "traces", "profiles.json"))
+	content, err := os.ReadFile(goldentest.Shared(t, "traces", "profiles.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,10 @@ package sim
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
@@ -14,14 +14,11 @@ import (
 // BenchmarkDay runs a day of servegen_m-large (348,475 requests) from the folder
 // of shared traces under the saturation engine; it is skipped without WVA_SHARED.
 func BenchmarkDay(b *testing.B) {
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		b.Skip("WVA_SHARED is not set")
-	}
+	trace := goldentest.Shared(b, "traces", "servegen_m-large_24h.csv")
 	for _, routing := range []Routing{RoundRobin, LeastLoaded, KVAware} {
 		b.Run(routing.String(), func(b *testing.B) {
 			for b.Loop() {
-				file, err := os.Open(filepath.Join(shared, "traces", "servegen_m-large_24h.csv"))
+				file, err := os.Open(trace)
 				if err != nil {
 					b.Fatal(err)
 				}

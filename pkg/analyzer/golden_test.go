@@ -1,11 +1,10 @@
 package analyzer
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // goldenCase is one recorded answer of the published versions.
@@ -60,31 +59,6 @@ type goldenMetrics struct {
 	Throughput float64 `json:"throughput_rps"`
 }
 
-// goldenCases reads the cases in testdata and, where WVA_SHARED says that they are
-// there, all of them.
-func goldenCases(t *testing.T) []goldenCase {
-	t.Helper()
-	files := []string{filepath.Join("testdata", "golden.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		for _, name := range []string{"queue.json", "queue-three-parameter.json"} {
-			files = append(files, filepath.Join(shared, "golden", name))
-		}
-	}
-	var all []goldenCase
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []goldenCase
-		if err := json.Unmarshal(data, &cases); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		all = append(all, cases...)
-	}
-	return all
-}
-
 func TestGoldenAnswersOfThePublishedVersions(t *testing.T) {
 	checks := map[string]func(*testing.T, goldenCase){
 		"mm1k":        goldenMM1K,
@@ -100,7 +74,8 @@ func TestGoldenAnswersOfThePublishedVersions(t *testing.T) {
 	// Inner parts of the published code that have no counterpart here: the search by
 	// halving, and the way back from the time in service to the concurrency.
 	inner := map[string]bool{"binsearch": true, "qa-effconc": true}
-	for _, c := range goldenCases(t) {
+	files := goldentest.Files{Beside: []string{"testdata/golden.json"}, Shared: []string{"queue.json", "queue-three-parameter.json"}}
+	for _, c := range goldentest.Read[goldenCase](t, files) {
 		if inner[c.Area] {
 			continue
 		}

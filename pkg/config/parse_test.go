@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 func example(t testing.TB) []byte {
@@ -66,33 +68,14 @@ func TestWhatIsWrittenLoadsAgain(t *testing.T) {
 
 // TestPublishedDocumentsLoad reads every recorded document as it is.
 func TestPublishedDocumentsLoad(t *testing.T) {
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		t.Skip("WVA_SHARED is not set: no recorded documents")
+	type document struct {
+		ID     string
+		Inputs json.RawMessage
 	}
-	text, err := os.ReadFile(filepath.Join(shared, "golden", "solver.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		ID, Area string
-		Inputs   json.RawMessage
-	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
-	loaded := 0
-	for _, c := range cases {
-		if c.Area != "solver" {
-			continue
-		}
+	for _, c := range goldentest.Read[document](t, goldentest.Files{Shared: []string{"solver.json"}}, "solver") {
 		if _, err := Parse(c.Inputs); err != nil {
 			t.Errorf("%s: %v", c.ID, err)
 		}
-		loaded++
-	}
-	if loaded == 0 {
-		t.Error("no document among the recorded cases")
 	}
 }
 

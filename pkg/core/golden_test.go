@@ -3,10 +3,9 @@ package core
 import (
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 )
 
@@ -28,36 +27,10 @@ type goldenCase struct {
 	}
 }
 
-// goldenCases returns the recorded cases of one area: those of testdata, and all
-// others where WVA_SHARED names a folder with more.
+// goldenCases returns the recorded cases of one area.
 func goldenCases(t *testing.T, area string) []goldenCase {
 	t.Helper()
-	files := []string{filepath.Join("testdata", "solver.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		files = append(files, filepath.Join(shared, "golden", "solver.json"))
-	}
-	var out []goldenCase
-	known := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []goldenCase
-		if err := json.Unmarshal(text, &cases); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, c := range cases {
-			if c.Area == area && !known[c.ID] {
-				known[c.ID] = true
-				out = append(out, c)
-			}
-		}
-	}
-	if len(out) == 0 {
-		t.Fatalf("no recorded case of area %q", area)
-	}
-	return out
+	return goldentest.Read[goldenCase](t, goldentest.Files{Beside: []string{"testdata/solver.json"}, Shared: []string{"solver.json"}}, area)
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -3,10 +3,9 @@ package manager
 import (
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/solver"
@@ -30,29 +29,7 @@ type goldenCase struct {
 
 func goldenCases(t *testing.T) []goldenCase {
 	t.Helper()
-	files := []string{filepath.Join("..", "core", "testdata", "solver.json")}
-	if shared := os.Getenv("WVA_SHARED"); shared != "" {
-		files = append(files, filepath.Join(shared, "golden", "solver.json"))
-	}
-	var out []goldenCase
-	known := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []goldenCase
-		if err := json.Unmarshal(text, &cases); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, c := range cases {
-			if c.Area == "solver" && !known[c.ID] {
-				known[c.ID] = true
-				out = append(out, c)
-			}
-		}
-	}
-	return out
+	return goldentest.Read[goldenCase](t, goldentest.Files{Beside: []string{"../core/testdata/solver.json"}, Shared: []string{"solver.json"}}, "solver")
 }
 
 func parse(t testing.TB, text []byte) config.System {
@@ -65,11 +42,7 @@ func parse(t testing.TB, text []byte) config.System {
 }
 
 func TestAllocationsAreThoseRecorded(t *testing.T) {
-	cases := goldenCases(t)
-	if len(cases) == 0 {
-		t.Fatal("no recorded case")
-	}
-	for _, c := range cases {
+	for _, c := range goldenCases(t) {
 		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
 			result, err := Optimize(parse(t, c.Inputs), Options{Rules: core.Published})
 			if err != nil {

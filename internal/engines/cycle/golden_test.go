@@ -1,15 +1,13 @@
 package cycle
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -83,7 +81,8 @@ var deviations = []struct {
 }
 
 func TestGoldenFallback(t *testing.T) {
-	for _, c := range goldenCases(t) {
+	files := goldentest.Files{Beside: []string{"testdata/fallback.json"}, Shared: []string{"zero.json"}}
+	for _, c := range goldentest.Read[goldenCase](t, files, "fallback") {
 		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
 			want := held{c.Expected.NumReplicas, c.Expected.NumReplicasChanged, c.Expected.UpdateTime == "now"}
 			for _, d := range deviations {
@@ -125,57 +124,4 @@ func (c goldenCase) decide() Case {
 		history[snap.Variants[0].Key] = scaling.Past{Desired: p.NumReplicas, Change: p.NumReplicasChanged, DecidedAt: at, ProgressAt: at}
 	}
 	return Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: history}
-}
-
-// goldenCases reads the cases beside this test and, where WVA_SHARED names the
-// folder that holds them, every recorded one.
-func goldenCases(t *testing.T) []goldenCase {
-	t.Helper()
-	cases := readGolden(t, filepath.Join("testdata", "fallback.json"))
-	shared := os.Getenv("WVA_SHARED")
-	if shared == "" {
-		return cases
-	}
-	known := map[string]bool{}
-	for _, c := range cases {
-		known[c.ID] = true
-	}
-	for _, c := range readGolden(t, filepath.Join(shared, "golden", "zero.json")) {
-		if !known[c.ID] {
-			cases = append(cases, c)
-		}
-	}
-	return cases
-}
-
-// readGolden returns the cases of the area fallback in a file.
-func readGolden(t *testing.T, file string) []goldenCase {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		t.Fatalf("reading %s: %v", file, err)
-	}
-	var cases []goldenCase
-	for _, r := range raw {
-		var of struct{ Area string }
-		if err := json.Unmarshal(r, &of); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		if of.Area != "fallback" {
-			continue
-		}
-		var c goldenCase
-		if err := json.Unmarshal(r, &c); err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		cases = append(cases, c)
-	}
-	if len(cases) == 0 {
-		t.Fatalf("%s holds no case of the area fallback", file)
-	}
-	return cases
 }

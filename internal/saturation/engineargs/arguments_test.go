@@ -2,38 +2,21 @@ package engineargs
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // TestGoldenArguments reads the recorded cases where they are.
 func TestGoldenArguments(t *testing.T) {
-	dir := os.Getenv("WVA_SHARED")
-	if dir == "" {
-		t.Skip("WVA_SHARED is not set")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "golden", "saturation.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		Area, Case, ID   string
+	type arguments struct {
+		Case, ID         string
 		Inputs, Expected json.RawMessage
 	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
-	read := 0
-	for _, c := range cases {
-		if c.Area != "vllm-args" {
-			continue
-		}
-		read++
+	for _, c := range goldentest.Read[arguments](t, goldentest.Files{Shared: []string{"saturation.json"}}, "vllm-args") {
 		var in struct {
 			V1            string `json:"VLLM_USE_V1"`
 			Command, Args []string
@@ -60,9 +43,6 @@ func TestGoldenArguments(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.ID, c.Case, diff)
 		}
-	}
-	if read == 0 {
-		t.Error("no case was read")
 	}
 }
 

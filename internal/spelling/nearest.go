@@ -1,12 +1,13 @@
-package config
+// Package spelling finds the name that a writer may have meant.
+package spelling
 
 import "strings"
 
-// nearest returns the known name with the fewest edits to name, case and
+// Nearest returns the known name with the fewest edits to name, case and
 // separators aside, or "" if none is near: more than a third of it would have
 // to change. Of equals the first wins. Its work is bounded by the length of the
 // known names.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, fewest := "", 0
 	from := plain(name)
 	for _, candidate := range known {
