@@ -53,12 +53,13 @@ build: ## Build bin/manager and bin/wva
 	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
 
 .PHONY: generate
-generate: controller-gen ## Regenerate what is made of markers: the CRD, roles, the chart's copies, deepcopy functions, pkg/*/api.txt
+generate: controller-gen ## Regenerate what is made of the source: the CRD, roles, the chart's copies, deepcopy functions, references, pkg/*/api.txt
 	$(BIN)/controller-gen $(OBJECTS)
 	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
+	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest -run 'Reference|Schema' -update
 
 ##@ Checks
 
@@ -68,8 +69,24 @@ test: gotest build localcluster ## Run unit and API tests of all modules (under 
 	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: gotest build localcluster prometheus-adapter ## Run the end-to-end suite in the local cluster
+ifeq ($(origin KUBECONFIG),command line)
+# Not where only the environment has one, as the shells of many have.
+e2e: gotest
+	@$(ANYCLUSTER) $(TESTFLAGS) ./test/anycluster -kubeconfig='$(abspath $(KUBECONFIG))' -image='$(IMG)' -labels='$(LABELS)' -archive='$(abspath $(IMG_ARCHIVE))'
+else
+e2e: gotest build localcluster prometheus-adapter draw helm ## Run the end-to-end suite in the local cluster, or its labelled scenarios in yours (KUBECONFIG=file IMG=name:tag LABELS=zero,model)
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e $(TESTFLAGS) ./test/e2e/...
+	@$(if $(TESTFLAGS),,$(MAKE) anycluster)
+endif
+
+ANYCLUSTER = $(BIN)/gotest -v -plain . -- -count=1 -timeout 2h -tags anycluster
+
+# The local cluster as one that somebody has: only its kubeconfig is used.
+.PHONY: anycluster
+anycluster: gotest build localcluster helm
+	@$(BIN)/localcluster up --dir $(LOCAL)/anycluster --image workload-variant-autoscaler=bin/manager
+	@trap '$(BIN)/localcluster down --dir $(LOCAL)/anycluster' EXIT; trap 'exit 130' INT TERM; \
+	$(ANYCLUSTER) ./test/anycluster -kubeconfig='$(CURDIR)/$(LOCAL)/anycluster/kubeconfig' -image=localhost/workload-variant-autoscaler:dev -labels=saturation,model,zero
 
 # What make soak runs: a steady fleet of 100 for three minutes, and what is for it alone.
 SOAK := TestASteadyFleet|$(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $$(grep -l '^//go:build e2e && soak' test/e2e/*_test.go) | paste -sd '|' -)
@@ -107,7 +124,7 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
 	@# Without C, as the programs are built, so that nothing is compiled twice.
 	@for module in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$module vet ./...; done
-	@CGO_ENABLED=0 $(GO) vet -tags e2e,soak ./test/...
+	@CGO_ENABLED=0 $(GO) vet -tags e2e,soak,anycluster ./test/...
 	@echo "verify: ok"
 
 .PHONY: vulncheck
@@ -153,8 +170,13 @@ IMAGE := $(LOCAL)/image.tar
 RELEASE := $(BIN)/release
 
 .PHONY: docker-build
-docker-build: release-tool ## Build the manager's image as an OCI archive, without a daemon (IMG=name:tag)
+docker-build: release-tool ## Build the image of manager and wva as an OCI archive, without a daemon (IMG=name:tag)
 	@$(RELEASE) image --name '$(IMG)' -o $(IMAGE)
+
+.PHONY: docker-check
+docker-check: docker-build localcluster ## Measure how long the manager of that image takes to be ready: 2 s at the most
+	@$(RELEASE) unpack $(IMAGE) $(LOCAL)/image
+	@CGO_ENABLED=0 $(GO) -C test/chart test . -count=1 -v -run 'TheAPIServerTakesIt/the_manager_is_ready_soon' -manager $(CURDIR)/$(LOCAL)/image/manager
 
 .PHONY: docker-push
 docker-push: release-tool ## Push what docker-build made (IMG=name:tag)
@@ -173,17 +195,17 @@ install: ## Install the CRD into the cluster that kubectl points to
 
 .PHONY: deploy
 deploy: ## Install the manager into the cluster that kubectl points to (IMG=name:tag)
-	image='$(IMG)'; deploy/kubernetes/install.sh -- --set controller.image.repository="$${image%:*}" --set controller.image.tag="$${image##*:}"
+	image='$(IMG)'; PATH="$$PATH:$(CURDIR)/$(BIN)" deploy/kubernetes/install.sh -- --set controller.image.repository="$${image%:*}" --set controller.image.tag="$${image##*:}"
 
 .PHONY: undeploy
 undeploy: ## Remove the manager from the cluster that kubectl points to
-	deploy/kubernetes/install.sh --remove
+	PATH="$$PATH:$(CURDIR)/$(BIN)" deploy/kubernetes/install.sh --remove
 
 ##@ Local cluster
 
 .PHONY: cluster-up
-cluster-up: localcluster ## Start a real control plane, simulated nodes and Prometheus on this machine
-	@$(BIN)/localcluster up --dir $(LOCAL)
+cluster-up: build localcluster helm ## Start a real control plane, simulated nodes, one whose pods run, and Prometheus on this machine
+	@$(BIN)/localcluster up --dir $(LOCAL) --image workload-variant-autoscaler=bin/manager
 
 .PHONY: cluster-down
 cluster-down: ## Stop the local cluster
@@ -200,6 +222,15 @@ localcluster:
 .PHONY: prometheus-adapter
 prometheus-adapter:
 	@$(GOBUILD) -C test/localcluster/adapter -o $(CURDIR)/$(BIN)/prometheus-adapter sigs.k8s.io/prometheus-adapter/cmd/adapter
+
+.PHONY: draw
+draw:
+	@$(GOBUILD) -C test/promql -o $(CURDIR)/$(BIN)/draw ./draw
+
+# Helm as the tests of the chart know it.
+.PHONY: helm
+helm:
+	@$(GOBUILD) -C test/chart -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v4/cmd/helm
 
 .PHONY: keda
 keda:

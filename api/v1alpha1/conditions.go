@@ -5,6 +5,7 @@ package v1alpha1
 // its status flips, and its message holds nothing that moves by itself.
 type ConditionType string
 
+// The conditions.
 const (
 	// ConditionTargetResolved is True while the scale target exists. Reasons:
 	// TargetFound; TargetNotFound.
@@ -28,7 +29,8 @@ const (
 	ConditionConfigurationValid ConditionType = "ConfigurationValid"
 
 	// ConditionScalerFollowing is False while whoever should carry out the
-	// decision does not. Reasons: Following; NoScaler, HPANotReadingMetric,
+	// decision does not, and Unknown while the target cannot be read or nothing is
+	// decided, with TargetNotFound or MetricsUnavailable. Reasons: Following; NoScaler, HPANotReadingMetric,
 	// HPALimited, HPATolerance, TargetNotMoving, PodsUnschedulable.
 	ConditionScalerFollowing ConditionType = "ScalerFollowing"
 
@@ -118,16 +120,18 @@ const (
 	// ReasonNoScaler (False): nothing scales the target on the decision: no HPA,
 	// no KEDA ScaledObject, no actuation by the scale subresource.
 	ReasonNoScaler ConditionReason = "NoScaler"
-	// ReasonHPANotReadingMetric (False): the HPA cannot read its metric.
+	// ReasonHPANotReadingMetric (False): the HPA or ScaledObject does not read the
+	// decision, cannot, or is not alone.
 	ReasonHPANotReadingMetric ConditionReason = "HPANotReadingMetric"
-	// ReasonHPALimited (False): the bounds or the behavior of the HPA keep it from
-	// the decided number.
+	// ReasonHPALimited (False): the bounds or the behavior of the HPA or
+	// ScaledObject keep it from the decided number.
 	ReasonHPALimited ConditionReason = "HPALimited"
 	// ReasonHPATolerance (False): the tolerance of the HPA, 10 % unless set,
 	// swallows the change.
 	ReasonHPATolerance ConditionReason = "HPATolerance"
-	// ReasonTargetNotMoving (False): the replicas were ordered and have not come
-	// within twice the usual start-up time.
+	// ReasonTargetNotMoving (False): the target did not get the replicas in the time
+	// that its scaler may take, its pods cannot be created, or writing its scale is
+	// refused. The message says which.
 	ReasonTargetNotMoving ConditionReason = "TargetNotMoving"
 	// ReasonPodsUnschedulable (False): pods of the target wait for a node.
 	ReasonPodsUnschedulable ConditionReason = "PodsUnschedulable"
@@ -143,5 +147,8 @@ const (
 	ReasonSuppressedDueToConflict ConditionReason = "SuppressedDueToConflict"
 )
 
-// ReasonReady (True) is the reason of Ready where nothing stands in its way.
-const ReasonReady ConditionReason = "Ready"
+// Reasons of Ready.
+const (
+	// ReasonReady (True): nothing stands in the way.
+	ReasonReady ConditionReason = "Ready"
+)

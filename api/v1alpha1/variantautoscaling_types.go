@@ -87,9 +87,9 @@ type VariantAutoscalingSpec struct {
 	// +optional
 	Accelerator string `json:"accelerator,omitempty"`
 
-	// AcceleratorCount is the number of accelerators of one replica, at least 1.
-	// Absent: the sum of the GPU resource requests of one replica, else the
-	// accCount of modelProfile for this variant's accelerator, else 1.
+	// AcceleratorCount is the number of accelerators of one replica. Absent: the
+	// sum of the GPU resource requests of one replica, else the accCount of
+	// modelProfile for this variant's accelerator, else 1.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -122,16 +122,16 @@ type VariantAutoscalingSpec struct {
 	// +kubebuilder:validation:Pattern=`^\d+(\.\d+)?$`
 	VariantCost string `json:"variantCost,omitempty"`
 
-	// MinReplicas is the least number of replicas, 0 or more. Only a variant
-	// with 0 can be scaled to zero.
+	// MinReplicas is the least number of replicas. Only a variant with 0 can be
+	// scaled to zero.
 	//
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	MinReplicas int32 `json:"minReplicas,omitempty"`
 
-	// MaxReplicas is the largest number of replicas, at least 1 and at least
-	// minReplicas. Absent: unbounded.
+	// MaxReplicas is the largest number of replicas, not below minReplicas.
+	// Absent: unbounded.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -176,8 +176,8 @@ type SLOClassRef struct {
 
 // VariantProfile is the measured speed of one replica of the variant.
 type VariantProfile struct {
-	// MaxBatchSize is the number of requests a replica serves at the same time,
-	// at least 1 (max_num_seqs of vLLM). Absent: not known.
+	// MaxBatchSize is the number of requests a replica serves at the same time
+	// (max_num_seqs of vLLM). Absent: not known.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -228,8 +228,7 @@ type AcceleratorProfile struct {
 	// +kubebuilder:validation:MinLength=1
 	Acc string `json:"acc"`
 
-	// AccCount is the number of accelerators of one replica, at least 1. Absent:
-	// not stated.
+	// AccCount is the number of accelerators of one replica. Absent: not stated.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -240,8 +239,8 @@ type AcceleratorProfile struct {
 	// +optional
 	PerfParms *PerfParms `json:"perfParms,omitempty"`
 
-	// MaxBatchSize is the number of requests a replica serves at the same time,
-	// at least 1. Absent: not known.
+	// MaxBatchSize is the number of requests a replica serves at the same time.
+	// Absent: not known.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -252,23 +251,25 @@ type AcceleratorProfile struct {
 // is required, and none holds the load: that is read from the metrics in each
 // cycle and never stored.
 type VariantAutoscalingStatus struct {
-	// CurrentAlloc is what ran when the status was written. Nil: not known yet.
+	// CurrentAlloc is what ran when the status was written. Absent: not known yet.
 	//
 	// +optional
 	CurrentAlloc *CurrentAlloc `json:"currentAlloc,omitempty"`
 
-	// DesiredOptimizedAlloc is the standing decision. Nil: none was ever made.
+	// DesiredOptimizedAlloc is the standing decision. Absent: none was ever made.
 	//
 	// +optional
 	DesiredOptimizedAlloc *OptimizedAlloc `json:"desiredOptimizedAlloc,omitempty"`
 
-	// Actuation says whether the decision has been carried out. Nil: no decision.
+	// Actuation says whether the decision has been carried out. Absent: there is
+	// none.
 	//
 	// +optional
 	Actuation *Actuation `json:"actuation,omitempty"`
 
-	// Conditions explain the state of the object; see the constants of type
-	// ConditionType.
+	// Conditions are what can be said of the object: TargetResolved,
+	// MetricsAvailable, OptimizationReady, ScalerFollowing and Ready, which sums
+	// them up; ConfigurationValid; DeploymentTargetConflict while there is one.
 	//
 	// +optional
 	// +listType=map
@@ -319,7 +320,7 @@ type OptimizedAlloc struct {
 	// +optional
 	NumReplicas int32 `json:"numReplicas"`
 
-	// LastUpdate describes the last change of the decision. Nil: never changed.
+	// LastUpdate describes the last change of the decision. Absent: never changed.
 	//
 	// +optional
 	LastUpdate *LastUpdate `json:"lastUpdate,omitempty"`
@@ -339,7 +340,8 @@ type LastUpdate struct {
 	// +optional
 	NumReplicasChanged int32 `json:"numReplicasChanged"`
 
-	// Reason says why the number of replicas is what it is.
+	// Reason says why the number of replicas is what it is: that of the step of
+	// the decision that settled it, for example Saturated or AboveMax.
 	//
 	// +optional
 	Reason string `json:"reason,omitempty"`

@@ -190,8 +190,10 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 	if err := checkMetricsCertificate(o); err != nil {
 		return nil, err
 	}
+	caches, options := &watched{clock: clock.RealClock{}}, cacheOptions(o)
+	options.DefaultWatchErrorHandler = caches.note
 	mgr, err := ctrl.NewManager(kube.config, ctrl.Options{
-		Scheme: kube.scheme, Logger: log, Cache: cacheOptions(o), NewCache: newCache, Metrics: metricsOptions(o, debug),
+		Scheme: kube.scheme, Logger: log, Cache: options, NewCache: newCache, Metrics: metricsOptions(o, debug),
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
 		LeaderElection:         o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,
@@ -203,7 +205,18 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("caches", synced(mgr.GetCache())); err != nil {
+	caches.listed = mgr.GetCache().WaitForCacheSync
+	if err := mgr.AddReadyzCheck("caches", told(log, caches.check)); err != nil {
+		return nil, fmt.Errorf("building the manager: %w", err)
+	}
+	if !o.LeaderElect {
+		return mgr, nil
+	}
+	leader := &lead{
+		clock: clock.RealClock{}, reader: kube.reader, lease: client.ObjectKey{Namespace: o.SystemNamespace, Name: o.LeaderElectionID},
+		duration: o.LeaseDuration, elected: mgr.Elected(),
+	}
+	if err := mgr.AddReadyzCheck("leader", told(log, leader.check)); err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
 	return mgr, nil

@@ -38,18 +38,24 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 	if o.WatchNamespace != "" {
 		namespaces = []string{o.SystemNamespace, o.WatchNamespace}
 	}
+	ready := &watched{clock: clock.RealClock{}}
 	maps, err := controller.NewConfigMapWatch(func(options cache.Options) (cache.Cache, error) {
-		options.Scheme, options.Mapper = mgr.GetScheme(), mgr.GetRESTMapper()
+		options.Scheme, options.Mapper, options.DefaultWatchErrorHandler = mgr.GetScheme(), mgr.GetRESTMapper(), ready.note
 		return newCache(mgr.GetConfig(), options)
 	}, watchedNames(o.Names()), namespaces)
 	if err != nil {
 		return nil, err
 	}
-	return controller.NewConfiguration(controller.ConfigurationOptions{
+	configuration := controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
 		Variants: served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
 		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
-	}), nil
+	})
+	ready.listed = func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }
+	if err := mgr.AddReadyzCheck("configuration", told(mgr.GetLogger(), ready.check)); err != nil {
+		return nil, fmt.Errorf("building the manager: %w", err)
+	}
+	return configuration, nil
 }
 
 // readConfigMaps returns the ConfigMaps of the system namespace. Those of other
@@ -82,14 +88,18 @@ func candidates(o *config.Operator, store *config.Store, sources []config.Source
 		return nil, err
 	}
 	var out []*config.Operator
+	var first error // of the best, which says what is wrong with what was written
 	for _, s := range []*config.Store{store, bare} {
-		with, refusal := o.With(s.Snapshot().Settings())
-		if err = refusal; err == nil {
+		with, err := o.With(s.Snapshot().Settings())
+		switch {
+		case err == nil:
 			out = append(out, with)
+		case first == nil:
+			first = err
 		}
 	}
 	if len(out) == 0 {
-		return nil, err
+		return nil, first
 	}
 	return out, nil
 }

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -111,22 +107,6 @@ func checkMetricsCertificate(o *config.Operator) error {
 	}
 	return nil
 }
-
-// synced says that a manager is ready once its caches hold the cluster: until
-// then, or for ever where a permission is missing, it makes no cycle.
-func synced(caches interface{ WaitForCacheSync(context.Context) bool }) healthz.Checker {
-	return func(r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), syncPatience)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("what the manager watches has not been listed yet: see its log for what the API server refuses")
-		}
-		return nil
-	}
-}
-
-// syncPatience is how long a probe waits for the caches; a kubelet waits 1s.
-const syncPatience = 500 * time.Millisecond
 
 // eventSource is who tells events.
 const eventSource = "workload-variant-autoscaler"

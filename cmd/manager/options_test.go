@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -83,28 +80,6 @@ func TestACertificateThatCannotBeServedIsRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-// caches is a cache that is filled, or is not.
-type caches bool
-
-func (c caches) WaitForCacheSync(ctx context.Context) bool {
-	if !c {
-		<-ctx.Done()
-	}
-	return bool(c)
-}
-
-func TestAManagerIsReadyOnceItsCachesHoldTheCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		probe := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody)
-		if err := synced(caches(true))(probe); err != nil {
-			t.Errorf("with its caches filled: %v", err)
-		}
-		if err := synced(caches(false))(probe); err == nil {
-			t.Error("ready although nothing has been listed")
-		}
-	})
 }
 
 func TestDebugPathsAreServedBehindTheSameDoorAsMetrics(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -51,6 +52,7 @@ Prometheus reads vLLM's metrics of each pod and the gateway's own.
   /pods/NAMESPACE/POD/metrics, /gateway/NAMESPACE/metrics
   /sd (Prometheus HTTP service discovery), /healthz`,
 		Example: `  wva emulate --listen 127.0.0.1:8200
+  wva emulate replica --model meta/llama-3.1-8b --profile llama-8b-l40s --listen :8000
   curl http://127.0.0.1:8200/demo/meta/llama-3.1-8b/v1/completions -d '{"prompt":"hello","max_tokens":20,"stream":true}'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,18 +62,34 @@ Prometheus reads vLLM's metrics of each pod and the gateway's own.
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of the kubeconfig; by default $KUBECONFIG, ~/.kube/config or the pod's own account")
 	f.StringVar(&o.namespace, "namespace", "", "namespace whose pods are emulated; by default all")
+	o.addListening(f)
+	o.addServing(f)
+	cmd.AddCommand(newEmulateReplicaCommand(), newEmulateGatewayCommand())
+	return cmd
+}
+
+// addListening adds the flags of everything that listens.
+func (o *emulateOptions) addListening(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	f.StringVar(&o.addressFile, "address-file", "", "file to write the base URL to once listening")
+}
+
+// addServing adds the flags of everything that has replicas.
+func (o *emulateOptions) addServing(f *pflag.FlagSet) {
 	f.StringVar(&o.profiles, "profiles", "", "JSON file with an array of serving profiles, added to the built-in ones or replacing them by name")
 	f.StringVar(&o.vllmVersion, "vllm-version", emulator.DefaultVersion.String(), "vLLM release whose metrics page is imitated, 0.10 to 0.32")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the filler text")
 	f.DurationVar(&o.grace, "drain-grace", 30*time.Second, "how long a replica whose pod terminates goes on with the requests it has")
-	return cmd
 }
 
 // runEmulate serves until ctx ends.
 func runEmulate(ctx context.Context, out, errOut io.Writer, o emulateOptions) error {
-	fleet, err := newEmulator(o, slog.New(slog.NewTextHandler(errOut, nil)))
+	options, err := o.emulator()
+	if err != nil {
+		return err
+	}
+	options.Log = slog.New(slog.NewTextHandler(errOut, nil))
+	fleet, err := emulator.New(options)
 	if err != nil {
 		return err
 	}
@@ -83,42 +101,58 @@ func runEmulate(ctx context.Context, out, errOut io.Writer, o emulateOptions) er
 	if err != nil {
 		return fmt.Errorf("making a client of the cluster: %w", err)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	listener, err := o.open(ctx, out)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w", o.listen, err)
-	}
-	if err := announce(out, o.addressFile, "http://"+listener.Addr().String()); err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { fleet.Run(ctx); return nil })
 	group.Go(func() error { return emulator.NewCluster(client, o.namespace).Run(ctx, fleet) })
-	group.Go(func() error { return serveUntil(ctx, listener, fleet.Handler()) })
+	group.Go(func() error {
+		// Requests that are held would never end by themselves.
+		server := &http.Server{
+			Handler: fleet.Handler(), ReadHeaderTimeout: headerTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
+		}
+		return serveUntil(ctx, listener, server, 5*time.Second)
+	})
 	return group.Wait()
 }
 
-func newEmulator(o emulateOptions, log *slog.Logger) (*emulator.Emulator, error) {
+// emulator returns the options of what has replicas, checked.
+func (o *emulateOptions) emulator() (emulator.Options, error) {
 	version, err := emulator.ParseVersion(o.vllmVersion)
 	if err != nil {
-		return nil, fmt.Errorf("%w: --vllm-version: %w", errUsage, err)
+		return emulator.Options{}, fmt.Errorf("%w: --vllm-version: %w", errUsage, err)
 	}
 	if o.grace < 0 {
-		return nil, fmt.Errorf("%w: --drain-grace is %v, want 0 or more", errUsage, o.grace)
+		return emulator.Options{}, fmt.Errorf("%w: --drain-grace is %v, want 0 or more", errUsage, o.grace)
 	}
 	profiles, err := emulator.BuiltInProfiles()
 	if err != nil {
-		return nil, err
+		return emulator.Options{}, err
 	}
 	if o.profiles != "" {
 		data, err := os.ReadFile(o.profiles)
 		if err != nil {
-			return nil, fmt.Errorf("%w: --profiles: %w", errUsage, err)
+			return emulator.Options{}, fmt.Errorf("%w: --profiles: %w", errUsage, err)
 		}
 		if profiles, err = profiles.With(data); err != nil {
-			return nil, fmt.Errorf("%w: --profiles %s: %w", errUsage, o.profiles, err)
+			return emulator.Options{}, fmt.Errorf("%w: --profiles %s: %w", errUsage, o.profiles, err)
 		}
 	}
-	return emulator.New(emulator.Options{Profiles: profiles, Version: version, Seed: o.seed, Grace: o.grace, Log: log})
+	return emulator.Options{Profiles: profiles, Version: version, Seed: o.seed, Grace: o.grace}, nil
+}
+
+// open listens and says where.
+func (o *emulateOptions) open(ctx context.Context, out io.Writer) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", o.listen, err)
+	}
+	if err := announce(out, o.addressFile, "http://"+listener.Addr().String()); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
 }
 
 func emulateClientConfig(kubeconfig string) (*rest.Config, error) {
@@ -146,16 +180,15 @@ func announce(out io.Writer, file, url string) error {
 	return nil
 }
 
-// serveUntil serves HTTP until ctx ends, which ends the requests under way too.
-func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
+// headerTimeout bounds how long a client may take to say what it wants.
+const headerTimeout = 10 * time.Second
+
+// serveUntil serves HTTP until ctx ends, and from then on what has begun, for no
+// longer than grace.
+func serveUntil(ctx context.Context, listener net.Listener, server *http.Server, grace time.Duration) error {
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		stopped <- server.Shutdown(last)
 	})

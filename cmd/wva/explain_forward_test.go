@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -91,7 +92,9 @@ func TestExplainForwardsAPortOnAPIServer(t *testing.T) {
 	}))
 	defer manager.Close()
 	k := &kubelet{manager: manager.Listener.Addr().String(), asked: make(chan string, 8)}
-	node := httptest.NewTLSServer(k)
+	node := httptest.NewUnstartedServer(k)
+	node.TLS = c.serving(t, "localhost")
+	node.StartTLS()
 	defer node.Close()
 	c.on(t, node.Listener.Addr().(*net.TCPAddr).Port)
 	c.system(t)
@@ -145,8 +148,22 @@ func (c cluster) on(t *testing.T, port int) {
 	if err := c.Client.Create(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	patch := `{"status":{"addresses":[{"type":"Hostname","address":"localhost"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":` + strconv.Itoa(port) + `}}}}`
+	patch := `{"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":` + strconv.Itoa(port) + `}}}}`
 	if err := c.Client.Status().Patch(t.Context(), node, client.RawPatch("application/strategic-merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// serving is what a server needs that the API server is to trust.
+func (c cluster) serving(t *testing.T, host string) *tls.Config {
+	t.Helper()
+	cert, key, err := c.Issue(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
@@ -30,12 +33,24 @@ func tryOut(t *testing.T, bed *testbed.Bed, o *unstructured.Unstructured) error 
 func TestTheAPIServerAcceptsEverySample(t *testing.T) {
 	bed := apitest.Start(t)
 	define(t, bed)
-	for _, file := range files(t) {
-		if file == values {
-			continue // TestReplicasFollowThroughPrometheusAdapter in test/e2e gives them to the adapter
+	alone, err := filepath.Glob("*.yaml")
+	if err != nil || len(alone) == 0 {
+		t.Fatalf("there are no samples that need nothing else: %v", err)
+	}
+	for _, file := range slices.Concat(alone, files(t)) {
+		switch file {
+		case values: // TestReplicasFollowThroughPrometheusAdapter in test/e2e gives them to the adapter
+			continue
+		case "kustomization.yaml": // test/chart builds it
+			continue
+		case invalid:
+			continue
 		}
 		t.Run(file, func(t *testing.T) {
 			for _, o := range manifests(t, file) {
+				if o.GetNamespace() == "" && o.GetKind() == v1alpha1.Kind {
+					o.SetNamespace(metav1.NamespaceDefault)
+				}
 				if ns := o.GetNamespace(); ns != "" {
 					namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 					if err := bed.Client.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -48,6 +63,14 @@ func TestTheAPIServerAcceptsEverySample(t *testing.T) {
 			}
 		})
 	}
+	t.Run("but the one that is wrong", func(t *testing.T) {
+		o := manifests(t, invalid)[0]
+		o.SetNamespace(metav1.NamespaceDefault)
+		const want = "maxReplicas must be greater than or equal to minReplicas"
+		if err := tryOut(t, bed, o); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v\nwant in it %q", err, want)
+		}
+	})
 	t.Run("and refuses what is misspelt", func(t *testing.T) {
 		o := ofKind(t, "ScaledObject")["keda/scaledobject-zero.yaml"]
 		spec := o.Object["spec"].(map[string]any)

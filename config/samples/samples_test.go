@@ -8,16 +8,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // values are those of a chart, and no manifest.
 const values = "prometheus-adapter/values.yaml"
 
-// pages are where the samples are explained.
-const pages = "../../docs/integrations"
+// invalid is what the API server refuses.
+const invalid = "test-invalid-minmax.yaml"
+
+// Where the samples are explained. What the quick start applies is tried by who
+// runs it, as test/e2e does; no other page repeats a manifest.
+const (
+	pages      = "../../docs/integrations"
+	quickStart = "../../docs/user-guide/quick-start.md"
+)
 
 // files returns the samples for the work with others, by their paths.
 func files(t *testing.T) []string {
@@ -146,6 +157,29 @@ func TestKEDAReadsEveryKeyOfItsTriggers(t *testing.T) {
 	}
 }
 
+// TestTheManagerUnderstandsTheSettingsOfSamples: a ConfigMap is not checked by the
+// API server.
+func TestTheManagerUnderstandsTheSettingsOfSamples(t *testing.T) {
+	const file = "model-scale-to-zero-config.yaml"
+	store, err := config.NewStore(config.StoreOptions{SystemNamespace: "workload-variant-autoscaler-system"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := manifests(t, file)[0]
+	data, _, err := unstructured.NestedStringMap(o.Object, "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := config.Source{Namespace: o.GetNamespace(), Name: o.GetName(), Data: data}
+	for _, finding := range store.Apply([]config.Source{source}).Findings {
+		t.Errorf("%s: the manager says %s", file, finding)
+	}
+	zero := store.Snapshot().Policy(scaling.ModelKey{Namespace: "production", ID: "meta-llama/Llama-3.1-70B-Instruct"}).ScaleToZero
+	if zero.Enabled || zero.Retention != time.Hour {
+		t.Errorf("%s: the model in production: got %+v, want it never at zero, and an hour", file, zero)
+	}
+}
+
 // TestPagesAndSamplesBelongTogether: a page repeats no manifest, because nobody
 // would try it; it names the file, which is there, and every file is named.
 func TestPagesAndSamplesBelongTogether(t *testing.T) {
@@ -155,12 +189,12 @@ func TestPagesAndSamplesBelongTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range texts {
+	for _, page := range append(texts, quickStart) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("apiVersion:")) {
+		if page != quickStart && bytes.Contains(text, []byte("apiVersion:")) {
 			t.Errorf("%s holds a manifest: it should be a sample", page)
 		}
 		for _, m := range link.FindAllSubmatch(text, -1) {

@@ -10,7 +10,7 @@ usage: install.sh [--dry-run] [--namespace NS] [--release NAME] [--values FILE].
 Installs the Workload Variant Autoscaler, or upgrades it, CRD included.
 
   --dry-run         show what would be done: commands, and the objects as the
-                    cluster would take them; changes nothing
+                    cluster would take them, if it has the CRD; changes nothing
   --namespace NS    default workload-variant-autoscaler-system; created if need be
   --release NAME    default workload-variant-autoscaler
   --values FILE     values of the chart, several in order
@@ -22,7 +22,7 @@ The cluster is that of the current kubeconfig context. Needs helm and kubectl.
 EOF
 }
 
-chart="$here/../../charts/workload-variant-autoscaler"
+chart="$(cd "$here/../.." && pwd)/charts/workload-variant-autoscaler"
 namespace=workload-variant-autoscaler-system
 release=workload-variant-autoscaler
 dry_run=false
@@ -53,7 +53,7 @@ done
 
 for program in helm kubectl; do
 	if ! command -v "$program" >/dev/null; then
-		echo "install.sh: $program is not installed" >&2
+		echo "install.sh: $program is not installed (or not in PATH: make helm localcluster builds both in .local/bin)" >&2
 		exit 1
 	fi
 done
@@ -68,7 +68,11 @@ run() {
 	fi
 }
 
-echo "cluster: $(kubectl config current-context), namespace $namespace, release $release"
+if ! context="$(kubectl config current-context)"; then
+	echo "install.sh: kubectl points to no cluster: choose one with kubectl config use-context, or by KUBECONFIG" >&2
+	exit 1
+fi
+echo "cluster: $context, namespace $namespace, release $release"
 
 if $remove; then
 	run helm uninstall "$release" --namespace "$namespace"
@@ -78,9 +82,16 @@ fi
 # Helm installs a CRD once and never upgrades it. Objects that exist stay.
 run kubectl apply --server-side --force-conflicts -f "$chart/crds"
 if $dry_run; then
-	helm upgrade "$release" "$chart" --install --namespace "$namespace" --dry-run=server \
+	by=server
+	if [[ -z "$(kubectl get customresourcedefinition variantautoscalings.llmd.ai --ignore-not-found --output name)" ]]; then
+		by=client # the cluster would take no VariantAutoscaling
+		echo "The cluster has no CustomResourceDefinition variantautoscalings.llmd.ai yet. What follows is as the chart makes it:"
+		echo "whether the cluster takes it, and what others serve there, is not looked at."
+	fi
+	helm upgrade "$release" "$chart" --install --namespace "$namespace" "--dry-run=$by" \
 		${values[@]+"${values[@]}"} "$@"
 	exit 0
 fi
-run helm upgrade "$release" "$chart" --install --namespace "$namespace" --create-namespace \
-	--wait --timeout 5m ${values[@]+"${values[@]}"} "$@"
+run helm upgrade "$release" "$chart" --install --namespace "$namespace" --create-namespace ${values[@]+"${values[@]}"} "$@"
+# Not helm's --wait: it waits for VariantAutoscalings too, and the Deployment of one may be yet to come.
+run kubectl rollout status deployment --namespace "$namespace" --selector "app.kubernetes.io/instance=$release" --timeout 5m

@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 )
 
-// chart packages the chart, with the version of the release and its image.
-func (s source) chart(out string) (string, error) {
+// readChart reads the chart and gives it the version of the release, which is the
+// tag of the image that it pulls.
+func (s source) readChart() (*v2.Chart, error) {
 	folder := filepath.Join(s.root, "charts", "workload-variant-autoscaler")
 	c, err := loader.LoadDir(folder)
 	if err != nil {
-		return "", fmt.Errorf("packaging %s: %w", folder, err)
+		return nil, fmt.Errorf("reading the chart %s: %w", folder, err)
 	}
 	c.Metadata.Version, c.Metadata.AppVersion = strings.TrimPrefix(s.version, "v"), s.version
 	c.ModTime, c.SchemaModTime = s.at, s.at
@@ -25,11 +27,28 @@ func (s source) chart(out string) (string, error) {
 		}
 	}
 	if err := c.Validate(); err != nil {
-		return "", fmt.Errorf("packaging %s: %w", folder, err)
+		return nil, fmt.Errorf("reading the chart %s: %w", folder, err)
 	}
-	packaged, err := chartutil.Save(c, out)
+	return c, nil
+}
+
+// imageOfChart returns the image that a chart pulls unless a value says otherwise.
+func imageOfChart(c *v2.Chart) (string, error) {
+	values, err := common.Values(c.Values).Table("controller.image")
 	if err != nil {
-		return "", fmt.Errorf("packaging %s: %w", folder, err)
+		return "", fmt.Errorf("looking for controller.image in the values of the chart: %w", err)
 	}
-	return packaged, nil
+	repository, ok := values["repository"].(string)
+	if !ok || repository == "" {
+		return "", fmt.Errorf("looking for controller.image.repository in the values of the chart: found %v, want a name", values["repository"])
+	}
+	return repository + ":" + c.Metadata.AppVersion, nil
+}
+
+// writeChart packages a chart into a folder.
+func writeChart(c *v2.Chart, out string) error {
+	if _, err := chartutil.Save(c, out); err != nil {
+		return fmt.Errorf("packaging the chart: %w", err)
+	}
+	return nil
 }

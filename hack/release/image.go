@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"fmt"
@@ -15,7 +14,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/match"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -36,7 +37,11 @@ const (
 	annotationLicenses = "org.opencontainers.image.licenses"
 )
 
-// image builds the manager for the platforms and writes one image for all of them,
+// inImage are the programs of the image, in the order of its layer. The first is
+// what it runs; wva is there for kubectl exec and for jobs.
+var inImage = [...]string{"manager", "wva"}
+
+// image builds the programs for the platforms and writes one image for all of them,
 // as an archive of an OCI layout, called name.
 func (s source) image(ctx context.Context, archive, called string, platforms []platform) error {
 	reference, err := name.NewTag(called)
@@ -48,10 +53,14 @@ func (s source) image(ctx context.Context, archive, called string, platforms []p
 		return fmt.Errorf("building the image: %w", err)
 	}
 	defer os.RemoveAll(work)
-	programs := map[platform]string{}
+	programs := map[platform][]member{}
 	for _, p := range platforms {
-		if programs[p], err = s.build(ctx, work, "manager", p); err != nil {
-			return err
+		for _, program := range inImage {
+			built, err := s.build(ctx, work, program, p)
+			if err != nil {
+				return err
+			}
+			programs[p] = append(programs[p], member{program, built, 0o555})
 		}
 	}
 	index, err := s.index(platforms, programs)
@@ -81,7 +90,7 @@ func (s source) image(ctx context.Context, archive, called string, platforms []p
 }
 
 // index returns one image per platform, in their order.
-func (s source) index(platforms []platform, programs map[platform]string) (v1.ImageIndex, error) {
+func (s source) index(platforms []platform, programs map[platform][]member) (v1.ImageIndex, error) {
 	annotations := map[string]string{
 		annotationTitle: "Workload Variant Autoscaler", annotationVersion: s.version, annotationRevision: s.commit, annotationLicenses: "Apache-2.0",
 	}
@@ -102,21 +111,10 @@ func (s source) index(platforms []platform, programs map[platform]string) (v1.Im
 	return annotated, nil
 }
 
-// imageOf returns the image of a program: nothing but itself.
-func (s source) imageOf(program string, p platform, annotations map[string]string) (v1.Image, error) {
-	content, err := os.ReadFile(program)
-	if err != nil {
-		return nil, err
-	}
+// imageOf returns the image of programs: nothing but themselves.
+func (s source) imageOf(programs []member, p platform, annotations map[string]string) (v1.Image, error) {
 	var files bytes.Buffer
-	w := tar.NewWriter(&files)
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "manager", Mode: 0o555, Size: int64(len(content)), ModTime: s.at, Format: tar.FormatUSTAR}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(content); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
+	if err := tarOf(&files, programs, s.at); err != nil {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
@@ -134,7 +132,7 @@ func (s source) imageOf(program string, p platform, annotations map[string]strin
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = p.os, p.arch, v1.Time{Time: s.at}
-	config.Config = v1.Config{User: user, Entrypoint: []string{"/manager"}, WorkingDir: "/", Labels: annotations}
+	config.Config = v1.Config{User: user, Entrypoint: []string{"/" + inImage[0]}, WorkingDir: "/", Labels: annotations}
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		return nil, err
 	}
@@ -155,32 +153,73 @@ func push(ctx context.Context, archive, called string, plain bool) error {
 	if err != nil {
 		return fmt.Errorf("the name of the image: %w", err)
 	}
-	folder, err := os.MkdirTemp("", "image")
+	work, err := os.MkdirTemp("", "image")
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", archive, err)
 	}
-	defer os.RemoveAll(folder)
-	if err := readTar(archive, folder); err != nil {
+	defer os.RemoveAll(work)
+	image, err := openImage(archive, work)
+	if err != nil {
 		return err
 	}
-	index, err := layout.ImageIndexFromPath(folder)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", archive, err)
-	}
-	manifest, err := index.IndexManifest()
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", archive, err)
-	}
-	if len(manifest.Manifests) != 1 {
-		return fmt.Errorf("reading %s: found %d images, want one", archive, len(manifest.Manifests))
-	}
-	image, err := index.ImageIndex(manifest.Manifests[0].Digest)
+	digest, err := image.Digest()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", archive, err)
 	}
 	if err := remote.WriteIndex(reference, image, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
 		return fmt.Errorf("pushing %s to %s: %w", archive, strings.TrimSuffix(reference.Name(), ":latest"), err)
 	}
-	fmt.Printf("%s@%s\n", reference.Context().Name(), manifest.Manifests[0].Digest)
+	fmt.Printf("%s@%s\n", reference.Context().Name(), digest)
 	return nil
+}
+
+// unpackImage writes the files of the one image of an archive, as it is for a
+// platform, into a folder.
+func unpackImage(archive, folder string, p platform) error {
+	work, err := os.MkdirTemp("", "image")
+	if err != nil {
+		return fmt.Errorf("unpacking %s: %w", archive, err)
+	}
+	defer os.RemoveAll(work)
+	index, err := openImage(archive, work)
+	if err != nil {
+		return err
+	}
+	images, err := partial.FindImages(index, match.Platforms(v1.Platform{OS: p.os, Architecture: p.arch}))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", archive, err)
+	}
+	if len(images) != 1 {
+		return fmt.Errorf("reading %s: found %d images for %s, want one", archive, len(images), p)
+	}
+	files := mutate.Extract(images[0])
+	defer files.Close()
+	if err := unpackTar(files, folder); err != nil {
+		return fmt.Errorf("unpacking %s: %w", archive, err)
+	}
+	return nil
+}
+
+// openImage unpacks an archive into a folder and reads its one image, from there as
+// long as that is used.
+func openImage(archive, folder string) (v1.ImageIndex, error) {
+	if err := readTar(archive, folder); err != nil {
+		return nil, err
+	}
+	index, err := layout.ImageIndexFromPath(folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", archive, err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", archive, err)
+	}
+	if len(manifest.Manifests) != 1 {
+		return nil, fmt.Errorf("reading %s: found %d images, want one", archive, len(manifest.Manifests))
+	}
+	image, err := index.ImageIndex(manifest.Manifests[0].Digest)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", archive, err)
+	}
+	return image, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{Use: "release", Short: "Make what a release consists of", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newImageCommand(), newPushCommand(), newAllCommand())
+	root.AddCommand(newImageCommand(), newPushCommand(), newUnpackCommand(), newAllCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1) //nolint:gocritic // nothing is left to stop
@@ -59,8 +60,24 @@ func newPushCommand() *cobra.Command {
 	return c
 }
 
+func newUnpackCommand() *cobra.Command {
+	var on string
+	c := &cobra.Command{
+		Use: "unpack ARCHIVE FOLDER", Short: "Write the files of an OCI archive into a folder", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			targets, err := parsePlatforms([]string{on})
+			if err != nil {
+				return err
+			}
+			return unpackImage(args[0], args[1], targets[0])
+		},
+	}
+	c.Flags().StringVar(&on, "platform", "linux/"+runtime.GOARCH, "whose files")
+	return c
+}
+
 func newAllCommand() *cobra.Command {
-	var out, version, name string
+	var out, version string
 	c := &cobra.Command{
 		Use: "all", Short: "Make everything of a release", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -68,12 +85,11 @@ func newAllCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.release(c.Context(), out, name)
+			return s.release(c.Context(), out)
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "dist", "the folder to write to")
 	c.Flags().StringVar(&version, "version", "", "the version, as v1.2.3; without it, what git describe says")
-	c.Flags().StringVar(&name, "image", "workload-variant-autoscaler", "what the image is called, without a tag")
 	return c
 }
 

@@ -20,8 +20,9 @@ func clientPlatforms() []platform {
 	return append(serverPlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"})
 }
 
-// release makes everything of a release in a folder.
-func (s source) release(ctx context.Context, out, image string) error {
+// release makes everything of a release in a folder. The image is called what the
+// chart pulls.
+func (s source) release(ctx context.Context, out string) error {
 	if left, err := filepath.Glob(filepath.Join(out, "*")); err != nil || len(left) > 0 {
 		return cmp.Or(err, fmt.Errorf("the folder %s holds %d files: want an empty one", out, len(left)))
 	}
@@ -30,7 +31,15 @@ func (s source) release(ctx context.Context, out, image string) error {
 		return fmt.Errorf("making the release: %w", err)
 	}
 	defer os.RemoveAll(work)
-	if err := s.image(ctx, filepath.Join(out, imageFile), image+":"+s.version, serverPlatforms()); err != nil {
+	chart, err := s.readChart()
+	if err != nil {
+		return err
+	}
+	image, err := imageOfChart(chart)
+	if err != nil {
+		return err
+	}
+	if err := s.image(ctx, filepath.Join(out, imageFile), image, serverPlatforms()); err != nil {
 		return err
 	}
 	manager, err := s.build(ctx, work, "manager", serverPlatforms()[0])
@@ -48,7 +57,7 @@ func (s source) release(ctx context.Context, out, image string) error {
 		}
 		archives = append(archives, a)
 	}
-	if _, err := s.chart(out); err != nil {
+	if err := writeChart(chart, out); err != nil {
 		return err
 	}
 	if err := s.krew(filepath.Join(out, "wva.yaml"), archives); err != nil {

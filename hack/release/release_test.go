@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ func checkout(t *testing.T, version string) source {
 		"cmd/wva/main.go":     "package main\n\nfunc main() { println(\"wva\") }\n",
 		"LICENSE":             "free\n", "README.md": "read\n",
 		"charts/workload-variant-autoscaler/Chart.yaml":          "apiVersion: v2\nname: workload-variant-autoscaler\nversion: 0.0.0\n",
+		"charts/workload-variant-autoscaler/values.yaml":         "controller: {image: {repository: example.org/wva/manager}}\n",
 		"charts/workload-variant-autoscaler/templates/NOTES.txt": "noted\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -56,7 +58,7 @@ func checkout(t *testing.T, version string) source {
 	return s
 }
 
-func TestTheImageHoldsTheManagerAndNothingElse(t *testing.T) {
+func TestTheImageHoldsTheTwoProgramsAndRunsTheManager(t *testing.T) {
 	s := checkout(t, "")
 	platforms := []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 	for _, archive := range []string{"one.tar", "two.tar"} {
@@ -87,6 +89,9 @@ func TestTheImageHoldsTheManagerAndNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if got := config.Config.Entrypoint; !cmp.Equal(got, []string{"/manager"}) {
+			t.Errorf("%s: the image runs %q", p, got)
+		}
 		if config.Architecture != p.arch || config.Config.User != user || !config.Created.Equal(s.at) {
 			t.Errorf("%s: the image is for %s, of %s, run by %q", p, config.Architecture, config.Created, config.Config.User)
 		}
@@ -98,16 +103,38 @@ func TestTheImageHoldsTheManagerAndNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := names(t, files); !cmp.Equal(got, []string{"manager"}) {
+		if got := names(t, files); !cmp.Equal(got, []string{"manager", "wva"}) {
 			t.Errorf("%s: files %q", p, got)
 		}
+	}
+}
+
+func TestAnImageIsUnpackedForOnePlatform(t *testing.T) {
+	s := checkout(t, "")
+	here := platform{"linux", runtime.GOARCH}
+	if err := s.image(t.Context(), "one.tar", "example.org/manager:dev", []platform{here}); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "files")
+	for range 2 { // again over what is there
+		if err := unpackImage("one.tar", folder, here); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, program := range inImage {
+		if out, err := exec.CommandContext(t.Context(), filepath.Join(folder, program)).CombinedOutput(); err != nil || string(out) != program+"\n" {
+			t.Errorf("running %s: got %q, %v", program, out, err)
+		}
+	}
+	if err := unpackImage("one.tar", folder, platform{"linux", "s390x"}); err == nil || !strings.Contains(err.Error(), "found 0 images for linux/s390x, want one") {
+		t.Errorf("for a platform that it is not for: %v", err)
 	}
 }
 
 func TestAReleaseIsWhole(t *testing.T) {
 	s := checkout(t, "v1.2.3")
 	for _, out := range []string{"dist", "again"} {
-		if err := s.release(t.Context(), out, "example.org/manager"); err != nil {
+		if err := s.release(t.Context(), out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,6 +170,13 @@ func TestAReleaseIsWhole(t *testing.T) {
 	if err != nil || chart.Metadata.AppVersion != "v1.2.3" {
 		t.Errorf("the chart: %v, %+v", err, chart)
 	}
+	folder := t.TempDir()
+	if err := readTar("dist/image.tar", folder); err != nil {
+		t.Fatal(err)
+	}
+	if index := read(t, filepath.Join(folder, "index.json")); !strings.Contains(index, `"example.org/wva/manager:v1.2.3"`) {
+		t.Errorf("the image is not called what the chart pulls:\n%s", index)
+	}
 	f, err := os.Open("dist/wva_v1.2.3_linux_amd64.tar.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +196,7 @@ func TestAReleaseIsWhole(t *testing.T) {
 		t.Errorf("the list of modules: %v, %+v", err, bom)
 	}
 
-	if err := s.release(t.Context(), "dist", "example.org/manager"); err == nil || !strings.Contains(err.Error(), "want an empty one") {
+	if err := s.release(t.Context(), "dist"); err == nil || !strings.Contains(err.Error(), "want an empty one") {
 		t.Errorf("into a full folder: %v", err)
 	}
 }

@@ -92,30 +92,45 @@ func readTar(archive, folder string) error {
 		return fmt.Errorf("unpacking: %w", err)
 	}
 	defer f.Close()
-	root, err := os.OpenRoot(folder)
-	if err != nil {
+	if err := unpackTar(f, folder); err != nil {
 		return fmt.Errorf("unpacking %s: %w", archive, err)
 	}
+	return nil
+}
+
+// unpackTar is readTar of what is read already. The folder is made.
+func unpackTar(from io.Reader, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
 	defer root.Close()
-	for t := tar.NewReader(f); ; {
+	for t := tar.NewReader(from); ; {
 		header, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil && header.Typeflag == tar.TypeReg {
-			err = unpack(root, header.Name, t)
+			err = unpack(root, header, t)
 		}
 		if err != nil {
-			return fmt.Errorf("unpacking %s: %w", archive, err)
+			return err
 		}
 	}
 }
 
-func unpack(root *os.Root, name string, content io.Reader) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+// unpack writes a file in place of what has its name.
+func unpack(root *os.Root, header *tar.Header, content io.Reader) error {
+	if err := root.MkdirAll(filepath.Dir(header.Name), 0o755); err != nil {
 		return err
 	}
-	f, err := root.Create(name)
+	if err := root.Remove(header.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(header.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, header.FileInfo().Mode().Perm())
 	if err != nil {
 		return err
 	}

@@ -84,10 +84,7 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	request := query.Request{At: got.at(), Window: intervals.window()}
 	request.Aged = seen.aged(request.At.Add(-request.Window))
 	percentiles := c.percentiles(fleet)
-	for _, model := range percentiles {
-		request.Models = append(request.Models, model.ID)
-	}
-	request.Models = slices.Compact(slices.Sorted(slices.Values(request.Models)))
+	request.Models = names(percentiles)
 	round := mainRound()
 	if seen.misses() {
 		round = append(round, query.AskEarlierPages)
@@ -118,6 +115,12 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 // mostNamed is how many pods a question names. About more it asks without names:
 // an expression that names thousands takes a store as long as one that names none.
 const mostNamed = 500
+
+// longestNames is how long the names of models of a question may be together, in
+// bytes: 500 of 64. A modelID is any text of whoever may write an object, an
+// expression repeats it some forty times, and one of a megabyte would make a
+// question that no store answers to anybody.
+const longestNames = 32 << 10
 
 // percentiles returns the models of the fleet that have a latency objective.
 func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {

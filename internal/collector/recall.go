@@ -38,15 +38,20 @@ func (c *Collector) recall(ctx context.Context, request query.Request, fleet sca
 	}
 }
 
-// names returns the names of models, sorted, none where they are too many for a
-// question.
+// names returns the names of models, sorted, none where they are too many or too
+// long for a question: a source then answers about all models.
 func names(models []scaling.ModelKey) []string {
 	all := make([]string, len(models))
 	for i, model := range models {
 		all[i] = model.ID
 	}
 	slices.Sort(all)
-	if all = slices.Compact(all); len(all) > mostNamed {
+	all = slices.Compact(all)
+	length := 0
+	for _, name := range all {
+		length += len(name)
+	}
+	if len(all) > mostNamed || length > longestNames {
 		return nil
 	}
 	return all

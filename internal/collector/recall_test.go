@@ -3,6 +3,8 @@ package collector_test
 import (
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,5 +131,26 @@ func TestSpansAreAskedAboutOneByOne(t *testing.T) {
 		if s.Load.Recent.Since != t0.Add(-5*time.Minute) {
 			t.Errorf("%s: %+v", s.Model.ID, s.Load.Recent)
 		}
+	}
+}
+
+// TestAModelIDAsLongAsAnObjectLeavesTheOthersAlone: its owner may write any text,
+// and an expression that repeats it is one that a store refuses for every model.
+func TestAModelIDAsLongAsAnObjectLeavesTheOthersAlone(t *testing.T) {
+	source, fleet := serving(2, 1, busy)
+	long := strings.Repeat("x", 1<<20)
+	fleet.Variants[1].Model.ID = long
+	rests(source, "m000")
+	source.Answer(query.AskRecent, quietSince("m000", 11*time.Minute))
+	options := recalling(12 * time.Minute)
+	options.Percentiles = func(scaling.ModelKey) bool { return true }
+	got := collector.New(source, testingclock.NewFakePassiveClock(t0), options).Collect(t.Context(), fleet)
+	for _, call := range source.Calls() {
+		if (call.Ask == query.AskObjective || call.Ask == query.AskRecent) && slices.Contains(call.Models, long) {
+			t.Errorf("%s names it: an expression of %d bytes", call.Ask, len(call.PromQL()))
+		}
+	}
+	if want := t0.Add(-11 * time.Minute); !got[0].Load.Recent.Since.Equal(want) {
+		t.Errorf("the other model is quiet since %s, want %s", got[0].Load.Recent.Since, want)
 	}
 }

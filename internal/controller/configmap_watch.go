@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -63,18 +64,26 @@ func (w *ConfigMapWatch) Start(ctx context.Context, changed func(ConfigMapChange
 	}
 	syncing, cancel := context.WithTimeout(ctx, longestSync)
 	defer cancel()
+	// All at once: each waits by polling, twice 100 ms.
+	group, syncing := errgroup.WithContext(syncing)
 	for _, c := range w.caches {
-		informer, err := c.GetInformer(syncing, &corev1.ConfigMap{})
-		if err != nil {
-			return fmt.Errorf("watching ConfigMaps: %w", err)
-		}
-		registration, err := informer.AddEventHandler(handleConfigMaps(changed))
-		if err != nil {
-			return fmt.Errorf("watching ConfigMaps: %w", err)
-		}
-		if !toolscache.WaitForCacheSync(syncing.Done(), registration.HasSynced) {
-			return errors.New("watching ConfigMaps: the first look has not ended; may they be listed and watched?")
-		}
+		group.Go(func() error { return follow(syncing, c, changed) })
+	}
+	return group.Wait()
+}
+
+// follow has a cache tell of changes, and returns once it has told what there is.
+func follow(ctx context.Context, c cache.Cache, changed func(ConfigMapChange)) error {
+	informer, err := c.GetInformer(ctx, &corev1.ConfigMap{})
+	if err != nil {
+		return fmt.Errorf("watching ConfigMaps: %w", err)
+	}
+	registration, err := informer.AddEventHandler(handleConfigMaps(changed))
+	if err != nil {
+		return fmt.Errorf("watching ConfigMaps: %w", err)
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return errors.New("watching ConfigMaps: the first look has not ended; may they be listed and watched?")
 	}
 	return nil
 }

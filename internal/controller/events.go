@@ -23,6 +23,7 @@ const (
 	eventLimited              = "Limited"
 	eventTargetConflict       = "TargetConflict"
 	eventInvalidConfiguration = "InvalidConfiguration"
+	eventStatusNotWritten     = "StatusNotWritten"
 )
 
 // notice is an event to be. The action is part of what the event API takes two

@@ -24,8 +24,9 @@ var _ Restorer = (*ledger.Ledger)(nil)
 
 // Restore gives memory the decisions that the status of every VariantAutoscaling
 // holds. It is called before the first cycle of a process. Objects without a
-// decision, or with one that says not when it was made, are left out: they count
-// as never decided on.
+// decision, or with one that says not when it was made, are left out, and so are
+// those whose target another object scaled, of which theirs says nothing: they
+// count as never decided on.
 func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 	var list v1alpha1.VariantAutoscalingList
 	if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -46,7 +47,7 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 // the target, because nothing tells what has come of it since.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
-	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() {
+	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) {
 		return scaling.Past{}, false
 	}
 	at := d.LastUpdate.UpdateTime.Time
@@ -55,6 +56,12 @@ func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 		past.ProgressAt = at
 	}
 	return past, true
+}
+
+// suppressed reports whether a status says that another object scales the target.
+func suppressed(s v1alpha1.VariantAutoscalingStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
+	return c != nil && c.Reason == string(v1alpha1.ReasonSuppressedDueToConflict)
 }
 
 // analyzedAt returns the last time of which a status says that an analysis stood

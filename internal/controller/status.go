@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -87,6 +88,7 @@ type Status struct {
 	limits     standing[scaling.Reason] // what keeps them from what their load calls for
 	costs      standing[string]         // what their costs cannot be compared with
 	graces     standing[time.Duration]  // that is less than their requests take
+	refused    standing[bool]           // whether their status may not be written
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -153,6 +155,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	}
 	va.Status = is
 	err = s.objects.WriteStatus(ctx, va)
+	s.tellRefusal(va, v, err)
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: retryConflict}, nil
@@ -166,6 +169,16 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		s.events.Eventf(va, nil, n.kind, n.reason, n.action, "%s", n.note)
 	}
 	return reconcile.Result{}, nil
+}
+
+// tellRefusal tells, when it begins, that the status of an object may not be written,
+// which the status itself cannot say.
+func (s *Status) tellRefusal(va *v1alpha1.VariantAutoscaling, v view, err error) {
+	refused := apierrors.IsForbidden(err)
+	if s.refused.begins(keyOf(va), refused) && refused {
+		note := fmt.Sprintf("the status is not written and is that of an earlier cycle: %v", err)
+		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventStatusNotWritten, "WriteStatus", "%s", explain.Noted(note, v.cycle))
+	}
 }
 
 // view collects what is known of a variant: nothing before the first cycle.
@@ -220,6 +233,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.limits.forget(keys)
 	s.costs.forget(keys)
 	s.graces.forget(keys)
+	s.refused.forget(keys)
 	for _, key := range keys {
 		req := reconcile.Request{NamespacedName: key}
 		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle

@@ -236,6 +236,29 @@ func TestFailedWriteIsTriedAgainAndTellsNothing(t *testing.T) {
 	}
 }
 
+func TestAStatusThatMayNotBeWrittenIsToldAsAnEventOnce(t *testing.T) {
+	f := newFixture()
+	f.cycle(10, 1, 2, scaling.ReasonSaturated)
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "variantautoscalings"}, "v", errors.New("cannot update"))
+	for range 3 {
+		f.objects.fail = refused
+		if _, err := f.Reconcile(t.Context(), requestV()); !apierrors.IsForbidden(err) {
+			t.Errorf("got %v, want the refusal", err)
+		}
+	}
+	f.reconcile(t)
+	f.cycle(20, 2, 3, scaling.ReasonSaturated)
+	f.objects.fail = refused
+	if _, err := f.Reconcile(t.Context(), requestV()); err == nil {
+		t.Error("an error is swallowed")
+	}
+	refusal := "Warning StatusNotWritten the status is not written and is that of an earlier cycle: " + refused.Error() + "; cycle "
+	want := []string{refusal + "10", "Normal ScaledUp from 1 to 2 replicas: Saturated (why); cycle 10", refusal + "20"}
+	if diff := cmp.Diff(f.events.told, want); diff != "" {
+		t.Errorf("events, -got +want:\n%s", diff)
+	}
+}
+
 func TestDeletedObjectIsLeftAlone(t *testing.T) {
 	f := newFixture()
 	f.cycle(10, 1, 2, scaling.ReasonSaturated)

@@ -46,7 +46,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, key ModelKey, a
 		request:  serving.Request{InputTokens: input, OutputTokens: output, CachedTokens: req.CachedTokens},
 		streamed: req.Stream, receiver: s,
 	}
-	if err := h.emulator.submit(key, r.Header.Get("X-Gateway-Inference-Fairness-Id"), c); err != nil {
+	if err := h.emulator.submit(key, r.Header.Get(fairnessHeader), c); err != nil {
 		writeError(w, asAPIError(err))
 		return
 	}

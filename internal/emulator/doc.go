@@ -45,6 +45,11 @@
 // cache allow; so finish_reason is always "length". The header
 // X-Gateway-Inference-Fairness-Id names the flow.
 //
+// # Without a cluster
+//
+// Replica is one replica by itself, a pod of its own where pods really run, and
+// Gateway holds requests in front of such pods. Each serves its page at /metrics.
+//
 // # Layers
 //
 // fleet and pool are pure: they take the time as an offset and are driven in

@@ -16,9 +16,9 @@ type handler struct {
 }
 
 // Handler returns the HTTP side; see the package's documentation for its paths.
-func (e *Emulator) Handler() http.Handler {
-	return &handler{emulator: e, words: fillerWords()}
-}
+func (e *Emulator) Handler() http.Handler { return e.handler() }
+
+func (e *Emulator) handler() *handler { return &handler{emulator: e, words: fillerWords()} }
 
 // ServeHTTP routes by hand: the model ID in a path holds any number of slashes.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

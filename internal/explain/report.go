@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -24,14 +25,22 @@ func Report(e Explanation, now time.Time) string {
 	if !e.Decided {
 		line("decision", "none: %s", or(v.Missing, e.Analysis.Detail))
 	} else {
-		line("decision", "%d replicas, since %s ago, by cycle %s %s ago", e.Decision.Target(), age(e.Past.DecidedAt, now), e.Cycle, age(e.At, now))
+		since := ""
+		if !e.Past.DecidedAt.IsZero() {
+			since = "since " + age(e.Past.DecidedAt, now) + " ago, "
+		}
+		line("decision", "%d replicas, %sby cycle %s %s ago", e.Decision.Target(), since, e.Cycle, age(e.At, now))
 		for _, s := range e.Decision.Steps {
 			line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
 		}
 	}
 	line("analysis", "%s says %s: %s", or(e.Analysis.Analyzer, "nothing"), e.Analysis.Signal, or(e.Analysis.Detail, "no analysis was made"))
 	if e.Decision.Fallback {
-		line("", "no analysis stands behind the decision; the last one that did is %s old", age(e.AnalyzedAt, now))
+		last := "none ever did"
+		if !e.AnalyzedAt.IsZero() {
+			last = "the last one that did is " + age(e.AnalyzedAt, now) + " old"
+		}
+		line("", "no analysis stands behind the decision; %s", last)
 	} else if e.Analysis.Unit == scaling.UnitReplicas {
 		line("", "%s", room(e))
 	}
@@ -115,15 +124,17 @@ func inputs(e Explanation, now time.Time) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", "replica", "age", "KV cache peak/now", "queue peak/now", "running")
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  replica\tage\tKV cache peak/now\tqueue peak/now\trunning")
 	for _, r := range e.Snapshot.Replicas {
 		if r.Stuck != "" {
-			fmt.Fprintf(&b, "  %-40s %-6s %s: holds %.0f requests and nothing moves\n", r.Pod, age(r.At, now), r.Stuck, r.Held)
+			fmt.Fprintf(table, "  %s\t%s\t%s: holds %.0f requests and nothing moves\n", r.Pod, age(r.At, now), r.Stuck, r.Held)
 			continue
 		}
-		fmt.Fprintf(&b, "  %-40s %-6s %-20s %-20s %s\n", r.Pod, age(r.At, now),
-			r.KVCacheUsage.String()+" / "+r.KVCacheUsageNow.String(), r.QueueLength.String()+" / "+r.QueueLengthNow.String(), r.Running)
+		fmt.Fprintf(table, "  %s\t%s\t%s / %s\t%s / %s\t%s\n", r.Pod, age(r.At, now),
+			r.KVCacheUsage, r.KVCacheUsageNow, r.QueueLength, r.QueueLengthNow, r.Running)
 	}
+	table.Flush() // into memory: it cannot fail
 	l := e.Snapshot.Load
 	fmt.Fprintf(&b, "  peaks over %s; arrivals %s req/s, input %s and output %s tokens, TTFT %s ms, ITL %s ms, gateway queue %s\n",
 		e.Snapshot.Window, l.ArrivalRate, l.InputTokens, l.OutputTokens, l.TTFT, l.ITL, l.GatewayQueue)

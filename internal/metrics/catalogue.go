@@ -18,6 +18,11 @@ const (
 	CurrentLoad            = "wva_current_load"
 	PredictedTTFT          = "wva_predicted_ttft_seconds"
 	PredictedITL           = "wva_predicted_itl_seconds"
+	ObjectiveTTFT          = "wva_objective_ttft_seconds"
+	ObjectiveITL           = "wva_objective_itl_seconds"
+	VariantInfo            = "wva_variant_info"
+	Replicas               = "wva_replicas"
+	GrowthHeld             = "wva_growth_held"
 	PlanCost               = "wva_plan_cost"
 	SolverDuration         = "wva_solver_duration_seconds"
 	SolverGap              = "wva_solver_gap_ratio"
@@ -57,6 +62,7 @@ const (
 	LabelComponent          = "component"
 	LabelResolution         = "resolution"
 	LabelState              = "state"
+	LabelPercentile         = "percentile"
 )
 
 // Kind is how the values of an instrument behave.
@@ -121,6 +127,19 @@ func decisionInstruments() []Instrument {
 			"Changes of the desired replicas, by direction (up or down) and the reason of the decision.",
 		},
 		{
+			Replicas, Gauge, "replicas", append(slices.Clip(variant), LabelState),
+			"Replicas that the scale target is asked to run, by what has become of them: state ready, starting (on a node and " +
+				"not Ready, or yet to be created) and unschedulable (no node takes them). No series while the target cannot be read.",
+		},
+		{
+			VariantInfo, Gauge, "", append(slices.Clip(variant), LabelModel, LabelAccelerator),
+			"The model that a variant serves and the accelerator of its replicas. The value is always 1.",
+		},
+		{
+			GrowthHeld, Gauge, "", append(slices.Clip(variant), LabelReason),
+			"1 while a variant is not given the replicas that its load calls for, with the reason. No series otherwise.",
+		},
+		{
 			SaturationLevel, Gauge, "", append(slices.Clip(variant), LabelSignal),
 			"Saturation of a variant, the mean over its replicas that report of each one's peak over the window: " +
 				"signal kv_cache is the part of the KV cache in use (ratio), queue the waiting requests per replica.",
@@ -151,6 +170,16 @@ func decisionInstruments() []Instrument {
 			PredictedITL, Gauge, "seconds", append(slices.Clip(variant), LabelModel),
 			"Mean inter-token latency that the queueing model expects of the measured load on the Ready replicas of the " +
 				"model, the same for each of its variants. No series while it expects nothing.",
+		},
+		{
+			ObjectiveTTFT, Gauge, "seconds",
+			[]string{LabelNamespace, LabelModel, LabelPercentile},
+			"TTFT that the service class of a model asks for, and of which percentile of its requests. No series without one.",
+		},
+		{
+			ObjectiveITL, Gauge, "seconds",
+			[]string{LabelNamespace, LabelModel, LabelPercentile},
+			"ITL that the service class of a model asks for, and of which percentile of its tokens. No series without one.",
 		},
 		{
 			SolverDuration, Gauge, "seconds", nil,

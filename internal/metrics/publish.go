@@ -30,6 +30,8 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	p.plan(r, agesFrom)
 	p.cost(r)
 	p.predicted(r.Fleet.Variants, r.Analyses)
+	p.objectives(r.Objectives)
+	p.states(r.Fleet.Variants)
 	p.solved(r)
 	p.inventory(r.Inventory)
 	for _, c := range r.Fleet.Conflicts {
@@ -94,7 +96,11 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 		p.replicas(v, d, ok)
 		p.legacyReplicas(v, d, ok)
 		p.paused(v)
+		p.info(v)
 		p.count(v, p.previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
+		if ok {
+			p.held(r, v, d)
+		}
 		if at, known := agesFrom[v.Key]; ok && known {
 			p.since("variant "+v.Key.String(), DecisionAge, at, variant(v.Key)...)
 		}
@@ -188,7 +194,12 @@ func (p *press) since(subject, name string, instant time.Time, labels ...string)
 
 // add puts a series on the page.
 func (p *press) add(key scaling.VariantKey, name string, value float64, labels ...string) {
-	if p.claim("variant "+key.String(), name, labels) {
+	p.put("variant "+key.String(), name, value, labels...)
+}
+
+// put puts a series of any subject on the page.
+func (p *press) put(subject, name string, value float64, labels ...string) {
+	if p.claim(subject, name, labels) {
 		f := p.families[name]
 		p.page.series = append(p.page.series, prometheus.MustNewConstMetric(f.desc, f.kind, value, labels...))
 	}

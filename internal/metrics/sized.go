@@ -3,6 +3,7 @@ package metrics
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,28 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 			}
 		}
 	}
+}
+
+// objectives adds what models should meet.
+func (p *press) objectives(all []scaling.ModelObjective) {
+	for _, o := range all {
+		for _, slo := range []struct {
+			name           string
+			ms, percentile float64
+		}{{ObjectiveTTFT, o.TTFT, o.TTFTPercentile}, {ObjectiveITL, o.ITL, o.ITLPercentile}} {
+			if slo.ms > 0 {
+				p.put("model "+o.Model.String(), slo.name, seconds(slo.ms), Label(o.Model.Namespace), Label(o.Model.ID), percentile(slo.percentile))
+			}
+		}
+	}
+}
+
+// percentile returns a percentile, a ratio, as a label value; 0 is the mean.
+func percentile(p float64) string {
+	if p == 0 {
+		return "mean"
+	}
+	return strconv.FormatFloat(p, 'f', -1, 64)
 }
 
 // seconds converts from ms.

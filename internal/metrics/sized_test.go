@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -49,5 +50,28 @@ wva_solver_gap_ratio 0.02
 	publish(t, m, newRecord(start, []scaling.Variant{v, w}, 2, 1))
 	if n, err := testutil.GatherAndCount(reg, PredictedTTFT, PredictedITL, SolverGap, InventoryGPUs); err != nil || n != 0 {
 		t.Errorf("%d series of what is not known, %v", n, err)
+	}
+}
+
+func TestObjectivesEndWithTheirModel(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg, stopped(start), Options{})
+	r := newRecord(start, nil)
+	both, one := scaling.ModelKey{Namespace: "prod", ID: "both"}, scaling.ModelKey{Namespace: "prod", ID: "one"}
+	r.Objectives = []scaling.ModelObjective{
+		{Model: both, Objective: scaling.Objective{TTFT: 500, ITL: 24}, TTFTPercentile: 0.95},
+		{Model: one, Objective: scaling.Objective{ITL: 40}, TTFTPercentile: 0.9, ITLPercentile: 0.5},
+	}
+	publish(t, m, r)
+	want := `wva_objective_itl_seconds{model_name="both",namespace="prod",percentile="mean"} 0.024
+wva_objective_itl_seconds{model_name="one",namespace="prod",percentile="0.5"} 0.04
+wva_objective_ttft_seconds{model_name="both",namespace="prod",percentile="0.95"} 0.5
+`
+	if diff := cmp.Diff(want, exported(t, reg, ObjectiveTTFT, ObjectiveITL)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	publish(t, m, newRecord(start, nil))
+	if got := exported(t, reg, ObjectiveTTFT, ObjectiveITL); got != "" {
+		t.Errorf("no model is left, and there is\n%s", got)
 	}
 }

@@ -142,10 +142,10 @@ func (s Snapshot) sign() string {
 	for _, r := range s.Sorted() {
 		waiting := max(r.QueueLength.Or(0), r.QueueLengthNow.Or(0))
 		if running := r.Running.Or(0); running > 0 || waiting > 0 {
-			return fmt.Sprintf("%s: %.3g requests run, %.3g wait", r.Pod, running, waiting)
+			return fmt.Sprintf("%s: %s requests run, %s wait", r.Pod, short(running), short(waiting))
 		}
 		if r.Stuck == Sick {
-			return fmt.Sprintf("%s: %.3g requests wait and nothing moves", r.Pod, r.Held)
+			return fmt.Sprintf("%s: %s requests wait and nothing moves", r.Pod, short(r.Held))
 		}
 	}
 	for _, flow := range []struct {
@@ -158,10 +158,18 @@ func (s Snapshot) sign() string {
 		{s.Load.ITL, "ms ITL: tokens were produced"},
 	} {
 		if v := flow.reading.Or(0); v > 0 {
-			return fmt.Sprintf("%.3g %s", v, flow.what)
+			return short(v) + " " + flow.what
 		}
 	}
 	return ""
+}
+
+// short writes a number in three digits, and in whole numbers from 100 on.
+func short(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // gap returns why a snapshot without a sign of life does not show that there is

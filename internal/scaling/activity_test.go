@@ -72,6 +72,16 @@ func TestIdleIsKnownOfEverythingThatShowsARequest(t *testing.T) {
 	}
 }
 
+func TestASignOfLifeIsReadable(t *testing.T) {
+	for seen, want := range map[float64]string{0.25: "0.25", 42.4: "42.4", 1834.6: "1835"} {
+		s := idleSnapshot(noon)
+		s.Load.TTFT = Measured(seen, Fresh)
+		if got := (Activity{}).Then(s).Detail; got != want+" ms TTFT: prompts were answered" {
+			t.Errorf("%g ms: got %q", seen, got)
+		}
+	}
+}
+
 func TestQuietIsKnownWithoutAGap(t *testing.T) {
 	type look struct {
 		after  time.Duration

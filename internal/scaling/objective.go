@@ -14,6 +14,17 @@ type Objective struct {
 // Set reports whether there is anything to meet.
 func (o Objective) Set() bool { return o.TTFT > 0 || o.ITL > 0 }
 
+// ModelObjective is the Objective of a model, and which part of its requests it is
+// for.
+type ModelObjective struct {
+	Model ModelKey `json:"model"`
+	Objective
+	// TTFTPercentile and ITLPercentile are the percentiles that are held to it, ratios
+	// in [0, 1); 0 is the mean.
+	TTFTPercentile float64 `json:"ttftPercentile,omitempty"`
+	ITLPercentile  float64 `json:"itlPercentile,omitempty"`
+}
+
 // lowestPriority is that of a model without a class, as of a class without a
 // priority.
 const lowestPriority = 100

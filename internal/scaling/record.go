@@ -24,7 +24,11 @@ type Record struct {
 	Deciding time.Duration `json:"deciding,omitempty"`
 	// Gap is how far the shares of limited models may be from the least cost, a ratio;
 	// unknown where nothing had to be shared out.
-	Gap     Reading `json:"gap,omitzero"`
+	Gap Reading `json:"gap,omitzero"`
+	// Objectives are those that models were decided with, sorted by model; a model
+	// without one is not listed.
+	Objectives []ModelObjective `json:"objectives,omitempty"`
+
 	History History `json:"-"` // after the plan; of the variants in the fleet
 }
 

@@ -50,7 +50,8 @@ func configure(t *testing.T, out *Output) {
 	}
 	known := slices.Concat(slices.Collect(maps.Values(operator.Names()))...)
 	for _, source := range sources {
-		if !slices.Contains(known, source.Name) && !strings.HasSuffix(source.Name, "-prometheus-ca") {
+		ofOthers := strings.HasSuffix(source.Name, "-prometheus-ca") || strings.HasSuffix(source.Name, "-dashboards")
+		if !slices.Contains(known, source.Name) && !ofOthers {
 			t.Errorf("ConfigMap %s: the manager reads none of that name", source.Name)
 		}
 	}
@@ -107,7 +108,7 @@ func TestTheNetworkPolicyLetsThroughWhatThePrometheusURLNames(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			out := mustRender(t, load(t), values(t, test.values), standard)
 			policy := find[networkingv1.NetworkPolicy](t, out.Objects, "NetworkPolicy/workload-variant-autoscaler-system/workload-variant-autoscaler-controller-manager")
-			rule := policy.Spec.Egress[len(policy.Spec.Egress)-1]
+			rule := policy.Spec.Egress[2] // after names and the API server
 			var namespace, port string
 			if len(rule.To) == 1 {
 				namespace = rule.To[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]
@@ -117,6 +118,30 @@ func TestTheNetworkPolicyLetsThroughWhatThePrometheusURLNames(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{test.namespace, test.port}, []string{namespace, port}); diff != "" {
 				t.Errorf("(- want, + got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheNetworkPolicyLetsTheManagerLookAtEndpointPickers(t *testing.T) {
+	for _, test := range []struct {
+		values, namespace string
+		pickersOnly       bool
+	}{
+		{"", "", true},
+		{"watchNamespace: team-a", "team-a", true},
+		{"collectorBackend: pods", "", false},
+		{"collectorBackend: epp\nwatchNamespace: team-a", "team-a", false},
+	} {
+		t.Run(test.values, func(t *testing.T) {
+			out := mustRender(t, load(t), values(t, test.values), standard)
+			policy := find[networkingv1.NetworkPolicy](t, out.Objects, "NetworkPolicy/workload-variant-autoscaler-system/workload-variant-autoscaler-controller-manager")
+			peer := policy.Spec.Egress[len(policy.Spec.Egress)-1].To[0]
+			if got := peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]; got != test.namespace {
+				t.Errorf("got pods of namespace %q, want %q", got, test.namespace)
+			}
+			if got := peer.PodSelector != nil && peer.PodSelector.MatchExpressions[0].Key == "inferencepool"; got != test.pickersOnly {
+				t.Errorf("endpoint pickers only: got %t, want %t", got, test.pickersOnly)
 			}
 		})
 	}

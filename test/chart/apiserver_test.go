@@ -62,6 +62,7 @@ func start(t *testing.T) *cluster {
 		"github.com/prometheus-operator/prometheus-operator": {
 			"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
 			"example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+			"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
 		},
 	} {
 		dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -122,9 +123,10 @@ func TestTheAPIServerTakesIt(t *testing.T) {
 		}
 	})
 	t.Run("kustomize", func(t *testing.T) {
-		for _, dir := range []string{"default", "openshift"} {
-			c.accepts(t, build(t, root+"/config/"+dir))
+		for _, combination := range combinations(t) {
+			t.Run(combination.name, func(t *testing.T) { c.accepts(t, build(t, overlay(t, combination.overlay))) })
 		}
+		t.Run("samples", func(t *testing.T) { c.accepts(t, build(t, root+"/config/samples")) })
 	})
 	t.Run("an object that is wrong is refused", func(t *testing.T) {
 		wrong := mustRender(t, chart, nil, standard).Objects[0].DeepCopy()
@@ -149,6 +151,9 @@ func TestTheAPIServerTakesIt(t *testing.T) {
 			})
 		}
 	})
+	t.Run("the manager is ready soon", func(t *testing.T) { c.startsSoon(t) })
+	t.Run("the manager cannot do what it is told", func(t *testing.T) { c.misconfigured(t) })
+	t.Run("certificates are read again", func(t *testing.T) { c.reloads(t) })
 	t.Run("another release serves the same", func(t *testing.T) { c.claimed(t) })
 	t.Run("another serves External Metrics", func(t *testing.T) { c.served(t) })
 	t.Run("the CRD is older", func(t *testing.T) { c.outdated(t) })

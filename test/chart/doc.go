@@ -10,4 +10,12 @@
 // one. After a change of the chart:
 //
 //	CGO_ENABLED=0 go -C test/chart test . -update
+//
+// The manager that runs against the API server is bin/manager. How soon that of an
+// image is ready, in five starts:
+//
+//	.local/bin/release unpack .local/image.tar .local/image
+//	CGO_ENABLED=0 go -C test/chart test . -count=1 -v -run 'TheAPIServerTakesIt/the_manager_is_ready_soon' -manager $PWD/.local/image/manager
+//
+// The tool directive of go.mod names Helm's own program, with which deploy/ is tried.
 package chart

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 )
 
@@ -14,6 +15,7 @@ Installs the manager of the Workload Variant Autoscaler, and what models need to
 ScaledObjects, monitors. [Installing](../../docs/user-guide/install.md) explains the choices.
 
 ` + "```sh" + `
+# not run: as in docs/user-guide/install.md, where it is
 helm install workload-variant-autoscaler charts/workload-variant-autoscaler \
   --namespace workload-variant-autoscaler-system --create-namespace \
   --set prometheus.baseURL=https://prometheus.example.com
@@ -64,10 +66,31 @@ func TestWhatIsGeneratedIsUpToDate(t *testing.T) {
 	generated(t, chartPath+"/values.schema.json", string(schema))
 	generated(t, chartPath+"/README.md", intro+tables)
 	generated(t, root+"/docs/reference/helm.md", referenceIntro+tables)
-	for from, to := range map[string]string{
-		root + "/config/crd/bases/llmd.ai_variantautoscalings.yaml": chartPath + "/crds/llmd.ai_variantautoscalings.yaml",
-		root + "/config/rbac/role.yaml":                             chartPath + "/files/manager-roles.yaml",
-	} {
+	copies := map[string]string{
+		chartPath + "/crds/llmd.ai_variantautoscalings.yaml": root + "/config/crd/bases/llmd.ai_variantautoscalings.yaml",
+		chartPath + "/files/manager-roles.yaml":              root + "/config/rbac/role.yaml",
+	}
+	for _, folder := range []string{"dashboards", "rules"} {
+		for _, from := range list(t, root+"/monitoring/"+folder) {
+			copies[filepath.Join(chartPath, "files", folder, filepath.Base(from))] = from
+		}
+		for _, to := range list(t, chartPath+"/files/"+folder) {
+			if copies[to] == "" {
+				t.Errorf("%s is a copy of nothing in monitoring/%s: remove it", to, folder)
+			}
+		}
+	}
+	for to, from := range copies {
 		generated(t, to, string(read(t, from)))
 	}
+}
+
+// list returns the files of a folder, none where there is no such folder.
+func list(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }

@@ -109,18 +109,60 @@ func TestTheKustomizeBaseIsGeneratedFromTheChart(t *testing.T) {
 	}
 }
 
-// TestChartAndKustomizeAgree compares whole objects: rules, arguments and all.
-func TestChartAndKustomizeAgree(t *testing.T) {
-	apart := []string{ // Helm has them beside its templates
-		"Namespace//workload-variant-autoscaler-system", "CustomResourceDefinition//variantautoscalings.llmd.ai",
-	}
-	for _, test := range []struct{ name, overlay, values string }{
+// combination is a kustomization over folders of config, and the values of the chart
+// that make the same.
+type combination struct{ name, overlay, values string }
+
+// combinations are those that are tried. Every folder of config is in one of them.
+func combinations(t testing.TB) []combination {
+	t.Helper()
+	return []combination{
 		{"default", "resources: [config/default]", ""},
 		{"openshift", "resources: [config/openshift]", string(read(t, chartPath+"/ci/openshift-values.yaml"))},
 		{"limited mode", "resources: [config/default]\ncomponents: [config/limited-mode]", "limitedMode: true"},
 		{"scale", "resources: [config/default]\ncomponents: [config/scale]", "rbac: {scale: true, markPods: true}"},
 		{"prometheus", "resources: [config/default, config/prometheus]", "metrics: {monitor: {kind: ServiceMonitor}}"},
-	} {
+	}
+}
+
+func TestEveryFolderOfConfigIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	var follow func(kustomization, from string)
+	follow = func(kustomization, from string) {
+		var k struct{ Resources, Components []string }
+		if err := yaml.Unmarshal([]byte(kustomization), &k); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range slices.Concat(k.Resources, k.Components) {
+			dir := filepath.Join(from, path)
+			if info, err := os.Stat(dir); err != nil || !info.IsDir() || tried[dir] {
+				continue
+			}
+			tried[dir] = true
+			follow(string(read(t, filepath.Join(dir, "kustomization.yaml"))), dir)
+		}
+	}
+	for _, c := range combinations(t) {
+		follow(c.overlay, root)
+	}
+	tried[filepath.Join(root, "config/samples")] = true // whose objects the API server is given
+	files, err := filepath.Glob(root + "/config/*/kustomization.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no kustomization below config: %v", err)
+	}
+	for _, file := range files {
+		if !tried[filepath.Dir(filepath.Clean(file))] {
+			t.Errorf("no combination has %s", filepath.Dir(file))
+		}
+	}
+}
+
+// TestChartAndKustomizeAgree compares whole objects: rules, arguments and all.
+func TestChartAndKustomizeAgree(t *testing.T) {
+	apart := []string{ // Helm has them beside its templates
+		"Namespace//workload-variant-autoscaler-system", "CustomResourceDefinition//variantautoscalings.llmd.ai",
+	}
+	for _, test := range combinations(t) {
 		t.Run(test.name, func(t *testing.T) {
 			got := byIdentity(build(t, overlay(t, test.overlay)))
 			for _, identity := range apart {

@@ -3,12 +3,14 @@ package chart
 import (
 	"context"
 	"crypto/tls"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,12 +30,21 @@ import (
 // patience is how long the tests wait for what a manager does in a second or two.
 const patience = 45 * time.Second
 
-// works installs a release and runs the manager with the arguments and as the
-// account of its Deployment, with a VariantAutoscaling to serve. It does its work
-// and is refused nothing.
-func (c *cluster) works(t *testing.T, text, namespace string) {
-	binary := filepath.Join(c.Root, "bin", "manager")
-	if _, err := os.Stat(binary); err != nil {
+// manager is the program that is run: the one of make build, or another.
+var manager = flag.String("manager", root+"/bin/manager", "the manager to run")
+
+// deployed is a release in the cluster whose manager runs on this machine, in place
+// of the pods of its Deployment.
+type deployed struct {
+	release    Release
+	deployment *appsv1.Deployment
+	kubeconfig string // of its ServiceAccount
+}
+
+// deploy installs a release that serves a VariantAutoscaling of a namespace.
+func (c *cluster) deploy(t *testing.T, text, namespace string) *deployed {
+	t.Helper()
+	if _, err := os.Stat(*manager); err != nil {
 		t.Skip("no built manager: run make build")
 	}
 	release := Release{Name: "real-" + namespace, Namespace: "real-" + namespace}
@@ -43,10 +54,10 @@ func (c *cluster) works(t *testing.T, text, namespace string) {
 	for _, name := range []string{release.Namespace, namespace} {
 		c.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	var deployment *appsv1.Deployment
+	d := &deployed{release: release}
 	for _, o := range objects {
 		if o.GetKind() == "Deployment" {
-			deployment = find[appsv1.Deployment](t, objects, Identity(o))
+			d.deployment = find[appsv1.Deployment](t, objects, Identity(o))
 			continue // its pod would run nothing here
 		}
 		c.create(t, o)
@@ -56,14 +67,38 @@ func (c *cluster) works(t *testing.T, text, namespace string) {
 			}
 		})
 	}
-	c.serve(t, namespace, deployment.Spec.Selector.MatchLabels[v1alpha1.LabelControllerInstance])
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	c.writeKubeconfig(t, kubeconfig, c.token(t, release.Namespace, deployment.Spec.Template.Spec.ServiceAccountName))
-	health, metrics := freeAddress(t), freeAddress(t)
-	log := run(t, binary, append(deployment.Spec.Template.Spec.Containers[0].Args,
-		"--health-probe-bind-address="+health, "--metrics-bind-address="+metrics, "--global-opt-interval=1s",
-	), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+release.Namespace)
-	waitFor(t, "manager that is ready", log, func() bool {
+	c.serve(t, namespace, d.deployment.Spec.Selector.MatchLabels[v1alpha1.LabelControllerInstance])
+	d.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	c.writeKubeconfig(t, d.kubeconfig, c.token(t, release.Namespace, d.deployment.Spec.Template.Spec.ServiceAccountName))
+	return d
+}
+
+// command returns how the manager is run until ctx ends: with the arguments and as
+// the account of its Deployment, and with further arguments.
+func (d *deployed) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, *manager, slices.Concat(d.deployment.Spec.Template.Spec.Containers[0].Args, args)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig, "POD_NAMESPACE="+d.release.Namespace)
+	return cmd
+}
+
+// running is a manager that is ready and listens.
+type running struct {
+	log               string // path
+	metrics, external string // addresses
+}
+
+// run runs the manager until the test ends, and waits until it is ready and listens.
+func (d *deployed) run(t *testing.T, args ...string) running {
+	t.Helper()
+	health := freeAddress(t)
+	r := running{metrics: freeAddress(t)}
+	args = append(args, "--health-probe-bind-address="+health, "--metrics-bind-address="+r.metrics, "--global-opt-interval=1s")
+	if slices.ContainsFunc(d.deployment.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--external-metrics-bind-address") }) {
+		r.external = freeAddress(t)
+		args = append(args, "--external-metrics-bind-address="+r.external)
+	}
+	r.log = run(t, d.command(context.Background(), args...)) // it ends with the test, by a signal
+	waitFor(t, "manager that is ready", r.log, func() bool {
 		response, err := http.Get("http://" + health + "/readyz")
 		if err != nil {
 			return false
@@ -71,25 +106,67 @@ func (c *cluster) works(t *testing.T, text, namespace string) {
 		defer response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	})
-	waitFor(t, "a status", log, func() bool {
+	for _, address := range []string{r.metrics, r.external} {
+		waitFor(t, "listener at "+address, r.log, func() bool { return address == "" || listens(t, address) })
+	}
+	return r
+}
+
+func listens(t *testing.T, address string) bool {
+	t.Helper()
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer connection.Close()
+	return true
+}
+
+// works says whether the manager of a release does its work and is refused nothing.
+func (c *cluster) works(t *testing.T, text, namespace string) {
+	d := c.deploy(t, text, namespace)
+	r := d.run(t)
+	waitFor(t, "a status", r.log, func() bool {
 		var va v1alpha1.VariantAutoscaling
 		if err := c.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "served"}, &va); err != nil {
 			t.Fatal(err)
 		}
 		return len(va.Status.Conditions) > 0
 	})
-	if said := string(read(t, log)); strings.Contains(said, "forbidden") {
+	if said := string(read(t, r.log)); strings.Contains(said, "forbidden") {
 		t.Errorf("the manager is refused something:\n%s", said)
 	}
-	c.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: "stranger"}})
-	c.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: "prometheus"}})
+	c.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: d.release.Namespace, Name: "stranger"}})
+	c.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: d.release.Namespace, Name: "prometheus"}})
 	for account, want := range map[string]int{"prometheus": http.StatusOK, "stranger": http.StatusForbidden} {
-		if got := get(t, "https://"+metrics+"/metrics", c.token(t, release.Namespace, account)); got != want {
+		if got := get(t, "https://"+r.metrics+"/metrics", c.token(t, d.release.Namespace, account)); got != want {
 			t.Errorf("/metrics for %s: got status %d, want %d", account, got, want)
 		}
 	}
-	if got := get(t, "https://"+metrics+"/metrics", ""); got != http.StatusUnauthorized {
+	if got := get(t, "https://"+r.metrics+"/metrics", ""); got != http.StatusUnauthorized {
 		t.Errorf("/metrics without a token: got status %d, want 401", got)
+	}
+}
+
+// startsSoon measures how long a manager takes to be ready and listen, from its start on.
+func (c *cluster) startsSoon(t *testing.T) {
+	const most = 2 * time.Second
+	d := c.deploy(t, "", "soon")
+	var took []time.Duration
+	for i := range 5 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { // which ends the manager
+			begin := time.Now()
+			d.run(t)
+			took = append(took, time.Since(begin))
+		})
+	}
+	if len(took) == 0 {
+		t.Fatal("no manager was ready")
+	}
+	best := slices.Min(took)
+	t.Logf("ready after %v: %s at best", took, best)
+	if best >= most {
+		t.Errorf("the manager is ready after %s at best, want less than %s", best, most)
 	}
 }
 
@@ -146,24 +223,23 @@ func (c *cluster) writeKubeconfig(t *testing.T, path, token string) {
 }
 
 // run runs a program until the test ends and returns the file of its output.
-func run(t *testing.T, binary string, args []string, env ...string) string {
+func run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Errorf("ending %s: %s", binary, err)
+			t.Errorf("ending %s: %s", cmd.Path, err)
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s ended with %s:\n%s", binary, err, read(t, path))
+			t.Errorf("%s ended with %s:\n%s", cmd.Path, err, read(t, path))
 		}
 		if err := log.Close(); err != nil {
 			t.Error(err)
@@ -185,7 +261,7 @@ func freeAddress(t *testing.T) string {
 
 func waitFor(t *testing.T, what, log string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %s within %s:\n%s", what, patience, read(t, log))
 		}

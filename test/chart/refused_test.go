@@ -67,6 +67,7 @@ func TestContradictionsAreRefusedWithAWayOut(t *testing.T) {
 		{"a ServiceAccount without a name", "serviceAccount: {create: false}", "serviceAccount.name: with serviceAccount.create=false the name of one that exists is needed"},
 		{"a scaler without a limit", "models: [{modelID: m, variants: [{name: a}]}]", "variant a needs maxReplicas: a scaler (hpa) has no default for it"},
 		{"two that set replicas", "models: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: hpa, actuation: scale}]}]", "the manager and the scaler would set its replicas in turn"},
+		{"a fallback that would start what is at zero", "models: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: keda, keda: {fallbackReplicas: 1}}]}]", "variant a has minReplicas 0 and keda.fallbackReplicas 1: without Prometheus every variant at zero would be started"},
 		{"a monitor of everything", "models: [{modelID: m, monitor: {kind: PodMonitor}, variants: [{name: a, scaler: none}]}]", "the monitor of m needs a selector"},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, chart, test.values, test.want) })

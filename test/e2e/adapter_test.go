@@ -12,7 +12,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -127,9 +126,7 @@ func sampleHPA(t *testing.T, namespace, name string) *unstructured.Unstructured 
 }
 
 // onlyByPrometheus leaves the manager's metrics page as the only way to learn what
-// was decided, and has Prometheus scrape it twice over, as the account of the sample
-// ServiceMonitor and under the labels that it would give. The end of the test undoes
-// it.
+// was decided, and has Prometheus scrape it twice over. The end of the test undoes it.
 func onlyByPrometheus(t *testing.T) {
 	t.Helper()
 	if err := shared.bed.UnregisterExternalMetrics(t.Context()); err != nil {
@@ -137,28 +134,7 @@ func onlyByPrometheus(t *testing.T) {
 	}
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
 	restart(t, testbed.ManagerOptions{Interval: interval, NoExternalMetrics: true})
-	token := scrapeToken(t)
-	job := fmt.Sprintf(`  scrape_interval: %[1]s
-  scrape_timeout: %[1]s
-  scheme: https
-  authorization: {credentials: %[2]q}
-  tls_config: {ca_file: %[3]q}
-  static_configs:
-  - targets: [%[4]q]
-    labels: {namespace: %[5]s}
-`, testbed.ScrapeInterval, token, shared.bed.State.CACert, strings.TrimPrefix(shared.manager.URL, "https://"), testbed.SystemNamespace)
-	file := filepath.Join(shared.bed.State.PrometheusConfigDir, "manager.yml")
-	if err := os.WriteFile(file, []byte("scrape_configs:\n- job_name: manager\n"+job+"- job_name: manager-again\n"+job), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(os.Remove(file), shared.bed.ReloadPrometheus(context.Background())); err != nil {
-			t.Errorf("ending the scrape of the manager: %v", err)
-		}
-	})
-	if err := shared.bed.ReloadPrometheus(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	scrapeManager(t, "manager", "manager-again")
 }
 
 // scrapeToken makes the account that the sample ServiceMonitor scrapes as, and

@@ -92,7 +92,7 @@ func TestASteadyFleetOfAHundredIsNotWrittenTo(t *testing.T) {
 
 // written returns what managers have written since a time, beyond the lease and
 // the questions of who asks them, which store nothing.
-func written(t *testing.T, since time.Time) (writes []testbed.Write) {
+func written(t *testing.T, since time.Time) (writes []testbed.Request) {
 	t.Helper()
 	all, err := shared.bed.ManagerWrites(since)
 	if err != nil {

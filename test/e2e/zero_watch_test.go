@@ -131,7 +131,7 @@ func (l *scaleLog) await(t *testing.T, within time.Duration, name string, replic
 }
 
 // scaleWrites returns what managers wrote to scale subresources of a namespace.
-func scaleWrites(t *testing.T, namespace string, since time.Time) (writes []testbed.Write) {
+func scaleWrites(t *testing.T, namespace string, since time.Time) (writes []testbed.Request) {
 	t.Helper()
 	all, err := shared.bed.ManagerWrites(since)
 	if err != nil {

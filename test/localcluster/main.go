@@ -1,18 +1,20 @@
-// Command localcluster is a Kubernetes control plane with fake GPU nodes and a
-// Prometheus, on the loopback interface and without containers.
+// Command localcluster is a Kubernetes control plane with fake GPU nodes, a node
+// whose pods are processes of this machine, and a Prometheus, on the loopback
+// interface and without containers.
 //
 // Usage:
 //
-//	localcluster up [--dir D] [--hpa-downscale-stabilization 0s] [--feature-gates G=true,...]
+//	localcluster up [--dir D] [--image NAME=PROGRAM]... [--hpa-downscale-stabilization 0s] [--feature-gates G=true,...]
 //	localcluster status [--dir D]
 //	localcluster down [--dir D] [--keep-data]
 //	localcluster forward --backend ADDRESS=READYURL... [--listen 127.0.0.1:0] [--address-file F]
+//	localcluster run-as HOSTNAME PROGRAM [ARGUMENT]...
 //	localcluster COMPONENT [flags]
 //
 // COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
-// prometheus or kubectl; up starts all but kubectl, each as a process of its own.
+// prometheus, services, kubelet or kubectl; up starts all but kubectl, each as a process of its own.
 // forward stands for a Service: it passes TCP connections on to the backends whose
-// readiness URL answers 200. Called through a link named kubectl, the binary is kubectl.
+// readiness URL answers 200. A pod's process begins as run-as. Called through a link named kubectl, the binary is kubectl.
 package main
 
 import (
@@ -28,6 +30,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/cluster"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/component"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/container"
 )
 
 // errUsage says that the command line is wrong and has been explained.
@@ -47,6 +50,10 @@ func run(args []string) int {
 	}
 	if component.Known(args[1]) {
 		return component.Run(args[1], args[2:])
+	}
+	if args[1] == component.RunAs {
+		fmt.Fprintln(os.Stderr, "localcluster run-as:", container.RunAs(args[2:]))
+		return 126 // as of a shell that cannot run what it found
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -72,6 +79,12 @@ func command(ctx context.Context, name string, args []string) error {
 	case "up":
 		stabilization := flags.Duration("hpa-downscale-stabilization", 0, "for how long an autoscaler without a behavior waits before it scales down")
 		gates := flags.String("feature-gates", "", "feature gates of Kubernetes' own parts, such as HPAScaleToZero=true")
+		var images []string
+		flags.Func("image", "what pods run whose image has that name, `NAME=PROGRAM`; may be repeated", func(text string) error {
+			name, program, err := container.ParseImage(text)
+			images = append(images, name+"="+program)
+			return err
+		})
 		if err := parse(flags, args); err != nil {
 			return err
 		}
@@ -79,7 +92,7 @@ func command(ctx context.Context, name string, args []string) error {
 		if err != nil {
 			return err
 		}
-		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, FeatureGates: *gates, Out: os.Stdout})
+		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, FeatureGates: *gates, Images: images, Out: os.Stdout})
 	case "down":
 		keep := flags.Bool("keep-data", false, "keep what the cluster stored, for a later up")
 		if err := parse(flags, args); err != nil {

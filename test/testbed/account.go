@@ -14,52 +14,53 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 )
 
-// installAccount creates the manager's service account with the generated role
-// and returns a kubeconfig for it: the manager runs here with the permissions
-// that it has in a user's cluster, and no others.
-func (b *Bed) installAccount(ctx context.Context) (kubeconfig string, err error) {
+// AuthenticationReader is the Role in kube-system that lets managers read whom the
+// API server's proxy is signed by.
+const AuthenticationReader = managerName + "-authentication-reader"
+
+// Where the manager's roles and their bindings are, from Bed.Root: what the chart
+// makes, in the words of a test that holds the two equal.
+var (
+	managerRoles   = []string{"config/rbac/role.yaml", "config/rbac/bindings.yaml", "config/limited-mode/roles.yaml"}
+	actuationRoles = []string{"config/scale/roles.yaml"}
+)
+
+// account creates the manager's service account with its roles and returns a
+// kubeconfig for it: the manager runs here with the permissions that it has in a
+// user's cluster with limited mode and External Metrics, and no others. It does so
+// once: what a test takes from a role stays away when a manager starts again.
+func (b *Bed) account(ctx context.Context) (kubeconfig string, err error) {
+	if b.kubeconfig != "" {
+		return b.kubeconfig, nil
+	}
 	if err := b.Namespace(ctx, SystemNamespace); err != nil {
 		return "", err
 	}
-	clusterRole, nodeReader, role, err := managerRoles()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}}
+	// As the chart has it, where it serves External Metrics.
+	reader := metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: AuthenticationReader}
+	if err := b.Apply(ctx, account, &rbacv1.Role{ObjectMeta: reader, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}, Verbs: []string{"get"},
+	}}}, &rbacv1.RoleBinding{
+		ObjectMeta: reader,
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: managerName}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: reader.Name},
+	}); err != nil {
+		return "", err
+	}
+	roles, err := b.manifests(managerRoles)
 	if err != nil {
 		return "", err
 	}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: managerName}}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}}
-	objects := []client.Object{
-		account, clusterRole, nodeReader, role,
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: managerName}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole.Name},
-		},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: managerName + "-nodes"}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: nodeReader.Name},
-		},
-		&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: managerName + "-auth-delegator"}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:auth-delegator"},
-		},
-		&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: managerName + "-authentication-reader"}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
-		},
-	}
-	if err := b.Apply(ctx, objects...); err != nil {
+	if err := b.Apply(ctx, roles...); err != nil {
 		return "", err
 	}
 	hours := int64(12 * 3600)
@@ -67,50 +68,63 @@ func (b *Bed) installAccount(ctx context.Context) (kubeconfig string, err error)
 	if err := b.Client.SubResource("token").Create(ctx, account, token); err != nil {
 		return "", fmt.Errorf("requesting a token for the manager: %w", err)
 	}
-	return b.writeKubeconfig(token.Status.Token)
+	b.kubeconfig, err = b.writeKubeconfig(token.Status.Token)
+	return b.kubeconfig, err
 }
 
 // GrantActuation lets managers set replicas by the scale subresource and mark pods,
-// as users do who ask for it by annotation. The permission goes with the cluster.
+// as users do who ask for it by annotation, until RevokeActuation, or for as long as
+// the cluster is up.
 func (b *Bed) GrantActuation(ctx context.Context) error {
 	if err := b.Namespace(ctx, SystemNamespace); err != nil {
 		return err
 	}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ActuationRoles())))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		role := &rbacv1.ClusterRole{}
-		if err := errors.Join(err, yaml.UnmarshalStrict(document, role)); err != nil {
-			return fmt.Errorf("reading the roles for actuation: %w", err)
-		}
-		if err := b.Apply(ctx, role, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: managerName}},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		}); err != nil {
-			return err
-		}
+	roles, err := b.manifests(actuationRoles)
+	if err != nil {
+		return err
 	}
+	return b.Apply(ctx, roles...)
 }
 
-// managerRoles reads the generated roles: for the cluster, for its nodes, which
-// limited mode asks for, and for the leases of the manager's own namespace.
-func managerRoles() (cluster, nodes *rbacv1.ClusterRole, own *rbacv1.Role, err error) {
-	cluster, nodes, own = &rbacv1.ClusterRole{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rbac.ManagerRoles())))
-	for _, into := range []any{cluster, nodes, own} {
-		document, err := documents.Read()
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("reading the manager's roles: %w", err)
-		}
-		if err := yaml.UnmarshalStrict(document, into); err != nil {
-			return nil, nil, nil, fmt.Errorf("reading the manager's roles: %w", err)
+// RevokeActuation takes back what GrantActuation gave.
+func (b *Bed) RevokeActuation(ctx context.Context) error {
+	roles, err := b.manifests(actuationRoles)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range roles {
+		if err := client.IgnoreNotFound(b.Client.Delete(ctx, o)); err != nil {
+			errs = append(errs, fmt.Errorf("removing %s: %w", o.GetName(), err))
 		}
 	}
-	return cluster, nodes, own, nil
+	return errors.Join(errs...)
+}
+
+// manifests returns the objects in YAML files, whose paths are relative to Root.
+func (b *Bed) manifests(paths []string) ([]client.Object, error) {
+	var objects []client.Object
+	for _, path := range paths {
+		data, err := os.ReadFile(filepath.Join(b.Root, path))
+		if err != nil {
+			return nil, fmt.Errorf("reading the manager's roles: %w", err)
+		}
+		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+		for {
+			document, err := documents.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			object := &unstructured.Unstructured{}
+			if err := errors.Join(err, yaml.Unmarshal(document, &object.Object)); err != nil {
+				return nil, fmt.Errorf("reading the manager's roles in %s: %w", path, err)
+			}
+			if len(object.Object) > 0 { // else it is the comment at the beginning
+				objects = append(objects, object)
+			}
+		}
+	}
+	return objects, nil
 }
 
 func (b *Bed) writeKubeconfig(token string) (string, error) {

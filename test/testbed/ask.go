@@ -16,17 +16,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-func (m *Manager) healthy(ctx context.Context) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.HealthURL+"/readyz", http.NoBody)
-	if err != nil {
-		return false
+// Ready returns nil if the manager says that it is ready, else what it says.
+func (m *Manager) Ready(ctx context.Context) error {
+	if _, err := get(ctx, m.client, m.HealthURL+"/readyz", ""); err != nil {
+		return fmt.Errorf("asking %s whether it is ready: %w", m.Name, err)
 	}
-	resp, err := m.client.Do(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	return nil
 }
 
 // Explain returns what the manager knows of every variant.

@@ -9,63 +9,84 @@ import (
 	"time"
 )
 
-// Write is a request of the manager's account that the API server got, other than
-// get, list and watch.
-type Write struct {
-	At                           time.Time
-	Verb                         string // create, update, patch, delete, deletecollection
+// Request is a request of a service account that the API server answered.
+type Request struct {
+	At   time.Time // when it came
+	User string    // who asked
+	Verb string    // get, list, watch, create, update, patch, delete, deletecollection
+	// What was asked for. Resource is empty where that is no object: the versions that
+	// the server serves, and the like.
 	Group, Resource, Subresource string
-	Namespace, Name              string // Name is empty for what the server names
+	Namespace, Name              string // empty for all, and Name for what the server names
 	Code                         int    // of the answer, an HTTP status
+	Forbidden                    bool   // whether the account may not, by its roles
 }
 
 // String says what was done to which object.
-func (w Write) String() string {
-	resource := w.Resource
-	if w.Subresource != "" {
-		resource += "/" + w.Subresource
+func (r Request) String() string {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
 	}
-	return fmt.Sprintf("%s %s %s/%s (%d)", w.Verb, resource, w.Namespace, w.Name, w.Code)
+	return fmt.Sprintf("%s %s %s/%s (%d)", r.Verb, resource, r.Namespace, r.Name, r.Code)
+}
+
+// Reads reports whether the request asked for what there is, and for nothing else.
+func (r Request) Reads() bool {
+	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 }
 
 // Review reports whether the request asked who somebody is or what they may do:
 // such a request is created, and nothing of it is stored.
-func (w Write) Review() bool {
-	return w.Group == "authentication.k8s.io" || w.Group == "authorization.k8s.io"
+func (r Request) Review() bool {
+	return r.Group == "authentication.k8s.io" || r.Group == "authorization.k8s.io"
 }
 
-// ManagerWrites returns what managers have asked the API server to write since a
-// time, in the order of its audit log. The log is that of the server itself and
-// has every request, whatever client of the manager made it.
-func (b *Bed) ManagerWrites(since time.Time) ([]Write, error) {
+// ManagerUser is the name of the managers' account as a user.
+const ManagerUser = "system:serviceaccount:" + SystemNamespace + ":" + managerName
+
+// Requests returns what a service account has asked of the API server since a time,
+// in the order of its audit log. The log is that of the server itself and has every
+// request, whatever client made it; a watch is in it once it has begun.
+func (b *Bed) Requests(user string, since time.Time) ([]Request, error) {
 	data, err := os.ReadFile(b.State.AuditLog)
 	if err != nil {
-		return nil, fmt.Errorf("reading what the manager wrote: %w", err)
+		return nil, fmt.Errorf("reading what %s asked for: %w", user, err)
 	}
-	var writes []Write
+	var requests []Request
+	seen := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		if !strings.HasSuffix(line, "\n") {
 			break // the server is writing it
 		}
-		w, user, err := parseWrite(line)
+		r, id, err := parseRequest(line)
 		if err != nil {
-			return nil, fmt.Errorf("reading what the manager wrote: %w", err)
+			return nil, fmt.Errorf("reading what %s asked for: %w", user, err)
 		}
-		if user == managerUser && !w.At.Before(since) {
-			writes = append(writes, w)
+		if r.User != user || r.At.Before(since) || seen[id] {
+			continue // a watch is logged again when it ends
 		}
+		seen[id] = true
+		requests = append(requests, r)
 	}
-	return slices.Clip(writes), nil
+	return slices.Clip(requests), nil
 }
 
-// managerUser is the name of the manager's account as a user.
-const managerUser = "system:serviceaccount:" + SystemNamespace + ":" + managerName
+// ManagerWrites returns those Requests of managers that do more than read.
+func (b *Bed) ManagerWrites(since time.Time) ([]Request, error) {
+	all, err := b.Requests(ManagerUser, since)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, Request.Reads), nil
+}
 
-// parseWrite reads an audit.k8s.io/v1 Event.
-func parseWrite(line string) (w Write, user string, err error) {
+// parseRequest reads an audit.k8s.io/v1 Event; id is that of the request.
+func parseRequest(line string) (r Request, id string, err error) {
 	var e struct {
-		Verb string `json:"verb"`
-		User struct {
+		AuditID string `json:"auditID"`
+		Verb    string `json:"verb"`
+		User    struct {
 			Username string `json:"username"`
 		} `json:"user"`
 		ObjectRef struct {
@@ -78,14 +99,16 @@ func parseWrite(line string) (w Write, user string, err error) {
 		ResponseStatus struct {
 			Code int `json:"code"`
 		} `json:"responseStatus"`
-		RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
+		Annotations              map[string]string `json:"annotations"`
+		RequestReceivedTimestamp time.Time         `json:"requestReceivedTimestamp"`
 	}
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
-		return Write{}, "", fmt.Errorf("audit event %.200q: %w", line, err)
+		return Request{}, "", fmt.Errorf("audit event %.200q: %w", line, err)
 	}
 	o := e.ObjectRef
-	return Write{
-		At: e.RequestReceivedTimestamp, Verb: e.Verb, Group: o.APIGroup, Resource: o.Resource, Subresource: o.Subresource,
+	return Request{
+		At: e.RequestReceivedTimestamp, User: e.User.Username, Verb: e.Verb, Group: o.APIGroup, Resource: o.Resource, Subresource: o.Subresource,
 		Namespace: o.Namespace, Name: o.Name, Code: e.ResponseStatus.Code,
-	}, e.User.Username, nil
+		Forbidden: e.Annotations["authorization.k8s.io/decision"] == "forbid",
+	}, e.AuditID, nil
 }

@@ -52,7 +52,8 @@ type Bed struct {
 	Client client.Client
 	State  ClusterState
 
-	found bool // the cluster was up before
+	found      bool   // the cluster was up before
+	kubeconfig string // of the manager's account, "" until there is one
 
 	mu        sync.Mutex
 	processes []*Process
@@ -75,7 +76,7 @@ type ClusterState struct {
 func Up(ctx context.Context, o Options) (*Bed, error) {
 	b := &Bed{Options: o}
 	b.found = b.localcluster(ctx, io.Discard, "status") == nil
-	if err := b.localcluster(ctx, o.Out, "up", o.gateFlags()...); err != nil {
+	if err := b.localcluster(ctx, o.Out, "up", o.flags()...); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the local cluster: %w", err), b.Down(context.WithoutCancel(ctx)))
 	}
 	if err := b.prepare(ctx); err != nil {
@@ -84,12 +85,14 @@ func Up(ctx context.Context, o Options) (*Bed, error) {
 	return b, nil
 }
 
-// gateFlags returns the flags of the local cluster for its feature gates.
-func (o Options) gateFlags() []string {
-	if o.FeatureGates == "" {
-		return nil
+// flags returns those of the local cluster: which program pods of this project's
+// image are, and its feature gates.
+func (o Options) flags() []string {
+	flags := []string{"--image", "workload-variant-autoscaler=" + filepath.Join(o.Root, "bin", "manager")}
+	if o.FeatureGates != "" {
+		flags = append(flags, "--feature-gates", o.FeatureGates)
 	}
-	return []string{"--feature-gates", o.FeatureGates}
+	return flags
 }
 
 // prepare connects to a cluster that is up and installs the CRD.

@@ -11,8 +11,23 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"os"
 	"time"
 )
+
+// Issue returns a serving certificate for hosts and for 127.0.0.1, signed by the
+// cluster's CA, and its key, all in PEM.
+func (b *Bed) Issue(hosts ...string) (cert, key []byte, err error) {
+	caCert, err := os.ReadFile(b.State.CACert)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the cluster's CA: %w", err)
+	}
+	caKey, err := os.ReadFile(b.State.CAKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the cluster's CA: %w", err)
+	}
+	return issue(caCert, caKey, hosts...)
+}
 
 // issue returns a serving certificate for hosts and for 127.0.0.1, signed by a
 // CA, and its key, all in PEM.

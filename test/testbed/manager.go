@@ -49,6 +49,9 @@ type ManagerOptions struct {
 	// leaves what is in force.
 	Thresholds string
 	Env        []string // further NAME=value pairs
+	// Unready does not wait until the managers are ready, as the External Metrics API has
+	// to be waited for: it goes with NoExternalMetrics.
+	Unready bool
 }
 
 // StartManager installs the manager's role and account and runs it as that
@@ -111,7 +114,7 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 	}
 	s := &starter{Bed: b, ManagerOptions: o}
 	var err error
-	if s.kubeconfig, err = b.installAccount(ctx); err != nil {
+	if s.kubeconfig, err = b.account(ctx); err != nil {
 		return nil, err
 	}
 	if o.Thresholds != "" {
@@ -159,9 +162,12 @@ func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
 	}, s.Env...)); err != nil {
 		return nil, err
 	}
+	if s.Unready {
+		return m, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return m, m.until(ctx, func() bool { return m.healthy(ctx) })
+	return m, m.until(ctx, func() bool { return m.Ready(ctx) == nil })
 }
 
 // startForwarder puts a forwarder in front of the managers' External Metrics
@@ -222,12 +228,8 @@ func (b *Bed) certificates() (dir string, caBundle []byte, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the cluster's CA: %w", err)
 	}
-	caKey, err := os.ReadFile(b.State.CAKey)
-	if err != nil {
-		return "", nil, fmt.Errorf("reading the cluster's CA: %w", err)
-	}
 	host := externalMetricsService + "." + SystemNamespace + ".svc"
-	cert, key, err := issue(caCert, caKey, host, "localhost")
+	cert, key, err := b.Issue(host, "localhost")
 	if err != nil {
 		return "", nil, err
 	}

@@ -12,6 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// gpuTaint is on every node with GPUs, as in the local cluster. Admission adds the
+// toleration to pods that ask for one.
+const gpuTaint = "nvidia.com/gpu"
+
 // AddNode adds a node with GPUs of a product to those that the local cluster has,
 // and waits until it takes pods, one for each GPU at the most. A product that no
 // other node has makes it the node of those who ask for it. The node goes with
@@ -26,6 +30,7 @@ func (b *Bed) AddNode(ctx context.Context, name, product string, gpus int64) err
 			Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 			Labels: map[string]string{corev1.LabelHostname: name, "nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": product},
 		},
+		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: gpuTaint, Value: "present", Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: resources, Allocatable: resources},
 	}
 	// One that an interrupted run left in a cluster that stayed is as good.
@@ -37,7 +42,8 @@ func (b *Bed) AddNode(ctx context.Context, name, product string, gpus int64) err
 		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(node), node); err != nil {
 			return false, err
 		}
-		return len(node.Spec.Taints) == 0 && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		notYet := func(t corev1.Taint) bool { return t.Key != gpuTaint }
+		return !slices.ContainsFunc(node.Spec.Taints, notYet) && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 		}), nil
 	})

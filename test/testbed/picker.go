@@ -39,6 +39,7 @@ func (b *Bed) DeployPicker(ctx context.Context, namespace string, e *Emulator) e
 					HostNetwork: true,
 					// Those of AddNode have room for as many pods as they have GPUs.
 					NodeSelector: map[string]string{"type": "kwok"},
+					Tolerations:  []corev1.Toleration{{Key: gpuTaint, Operator: corev1.TolerationOpExists}},
 					Containers:   []corev1.Container{{Name: pickerName, Image: "llm-d-inference-scheduler:emulated"}},
 				},
 			},

@@ -116,9 +116,13 @@ spec:
   maxReplicaCount: {{ include "wva.maxReplicas" . }}
   pollingInterval: {{ .keda.pollingInterval }}
   cooldownPeriod: {{ .keda.cooldownPeriod }}
+  {{- if and (int .minReplicas) (int .keda.fallbackReplicas) }}
+  # What runs, and so many at least. Without it KEDA keeps what runs, none included.
   fallback:
     failureThreshold: {{ .keda.failureThreshold }}
     replicas: {{ .keda.fallbackReplicas }}
+    behavior: currentReplicasIfHigher
+  {{- end }}
   advanced:
     horizontalPodAutoscalerConfig:
       behavior: {{- include "wva.behavior" . | nindent 8 }}
@@ -132,6 +136,8 @@ spec:
         query: {{ printf "max(wva_desired_replicas{%s})" (join "," $selector) | quote }}
         threshold: {{ .averageValue | quote }}
         activationThreshold: "0"
+        # A metric that is missing is an error, and not the number 0.
+        ignoreNullValues: "false"
         unsafeSsl: {{ .keda.unsafeSsl | quote }}
         {{- with .keda.authModes }}
         authModes: {{ . }}

@@ -58,6 +58,8 @@ func TestOnAPIServer(t *testing.T) {
 }
 
 // stage is an API server, and a manager's account that may do what its roles say.
+// VariantAutoscalings are read by the administrator: the manager has them from its
+// cache, and may not get one.
 type stage struct {
 	*testbed.Bed
 	own client.Client // of the account
@@ -124,7 +126,7 @@ func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired int
 	t.Helper()
 	var outcomes []metrics.Outcome
 	h := subresource.New(subresource.Options{
-		Objects: s.own, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own,
+		Objects: s.Client, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own,
 		Count: func(o metrics.Outcome) { outcomes = append(outcomes, o) },
 	})
 	r := s.record(t, target, current, desired, by)
@@ -165,11 +167,14 @@ func deployment(name string) scaling.TargetRef {
 	return scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name}
 }
 
-// template is of pods that run nothing.
+// template is of pods that run nothing, on the nodes whose pods are Ready all the same.
 func template(name string) (*metav1.LabelSelector, corev1.PodTemplateSpec) {
 	labels := map[string]string{"app": name}
 	return &metav1.LabelSelector{MatchLabels: labels}, corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "engine"}}},
+		ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "engine", Image: "engine",
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}},
+		}}},
 	}
 }
 
@@ -407,7 +412,7 @@ func (s *stage) marks(t *testing.T) {
 	}
 	r.Snapshots = []scaling.Snapshot{snapshot}
 	h := subresource.New(subresource.Options{
-		Objects: s.own, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own, Count: func(metrics.Outcome) {},
+		Objects: s.Client, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own, Count: func(metrics.Outcome) {},
 	})
 	h.Mark(t.Context(), r)
 	var idle corev1.Pod

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -23,7 +24,8 @@ type Source struct {
 	strings   interner
 	onWarning func(query.Question, []string)
 
-	rows [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
+	rows    [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
+	tooLong atomic.Int64                      // length of an expression that was refused for its names [bytes]; 0 for none
 }
 
 var _ collector.Source = (*Source)(nil)
@@ -47,10 +49,36 @@ func New(config Config) (*Source, error) {
 	}, nil
 }
 
-// Ask implements collector.Source. Errors are of type *Error.
+// Ask implements collector.Source. Errors are of type *Error. Names of models and
+// pods save a store work. One that refuses an expression with names is asked about
+// all of them, and from then on in place of every expression that is as long:
+// VictoriaMetrics takes 16 KiB unless its -search.maxQueryLen says otherwise.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
 	defer cancel()
+	if len(request.Models)+len(request.Pods) == 0 {
+		return s.ask(ctx, request)
+	}
+	all, length := request, int64(len(request.PromQL()))
+	all.Models, all.Pods = nil, nil
+	if most := s.tooLong.Load(); most > 0 && length >= most {
+		return s.ask(ctx, all)
+	}
+	answer, err := s.ask(ctx, request)
+	if !hasStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge) {
+		return answer, err
+	}
+	answer, unnamed := s.ask(ctx, all)
+	if unnamed != nil {
+		return query.Answer{}, err // it was not for the names
+	}
+	s.tooLong.Store(length)
+	return answer, nil
+}
+
+// ask asks until there is an answer, or a failure that does not pass.
+func (s *Source) ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	form := url.Values{"query": {request.PromQL()}}
 	if !request.At.IsZero() {
 		form.Set("time", unixSeconds(request.At))

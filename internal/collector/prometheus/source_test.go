@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -208,6 +209,57 @@ func TestStoreThatGoesBackToPOSTIsFollowed(t *testing.T) {
 		if _, err := source.Ask(t.Context(), running); (err == nil) != step.works {
 			t.Errorf("step %d: got %v", i, err)
 		}
+	}
+}
+
+// TestExpressionsThatAreTooLongNameNobody: VictoriaMetrics refuses more than 16 KiB
+// in these words, which the names of a few pods make.
+func TestExpressionsThatAreTooLongNameNobody(t *testing.T) {
+	const most = 16 << 10
+	long, short := query.Request{Ask: query.AskScrapeIntervals, At: t0}, query.Request{Ask: query.AskScrapeIntervals, At: t0, Pods: []string{"pod-0"}}
+	for i := range 100 {
+		long.Pods = append(long.Pods, fmt.Sprintf("llama-3-1-8b-instruct-7f9c6d5b8-abc%02d", i))
+	}
+	var asked []string
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		expression := r.FormValue("query")
+		switch named := strings.Contains(expression, "pod="); {
+		case len(expression) > most:
+			asked = append(asked, "refused")
+			answer(http.StatusUnprocessableEntity, `{"status":"error","errorType":"422","error":"too long query; mustn't exceed -search.maxQueryLen=16384 bytes"}`)(w, r)
+			return
+		case named:
+			asked = append(asked, "named")
+		default:
+			asked = append(asked, "all")
+		}
+		answer(http.StatusOK, vector())(w, r)
+	})
+	source := open(t, server.URL)
+	for _, request := range []query.Request{short, long, long, short} {
+		if _, err := source.Ask(t.Context(), request); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"named", "refused", "all", "all", "named"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+}
+
+func TestARefusalThatIsNotForTheNamesStands(t *testing.T) {
+	asked := 0
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		answer(http.StatusBadRequest, `{"status":"error","errorType":"bad_data","error":"no"}`)(w, r)
+	})
+	source := open(t, server.URL)
+	for range 2 {
+		if _, err := source.Ask(t.Context(), query.Request{Ask: query.AskStuck, At: t0, Window: time.Minute, Pods: []string{"pod-0"}}); err == nil {
+			t.Error("got an answer")
+		}
+	}
+	if asked != 4 {
+		t.Errorf("asked %d times, want each time with the names and without", asked)
 	}
 }
 

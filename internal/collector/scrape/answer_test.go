@@ -38,7 +38,7 @@ func (b *book) page(k kind, pod string, before float64, text string) {
 	if k == endpointPicker {
 		wanted = wantedOfPickers()
 	}
-	points, err := readPage(strings.NewReader(strings.ReplaceAll(text, "\t", "")), wanted, 1<<20)
+	points, err := readPage(strings.ReplaceAll(text, "\t", ""), wanted, 1<<20)
 	points = told(points, infos())
 	if err != nil {
 		b.t.Fatal(err)
@@ -309,4 +309,13 @@ func TestPickersSpeakForThePodsOfTheirPool(t *testing.T) {
 	// With no pod whose metrics it has, a picker leaves the mean as it was.
 	b.page(endpointPicker, "epp", 0, strings.Replace(text, `ready_endpoints{name="pool"} 2`, `ready_endpoints{name="pool"} 0`, 1))
 	same(t, b.ask(query.AskKVCacheUsage))
+}
+
+// readPage returns the points of the wanted families on a page.
+func readPage(page string, wanted families, limit int64) ([]point, error) {
+	lines, err := wantedLines(strings.NewReader(page), wanted, limit)
+	if err != nil {
+		return nil, err
+	}
+	return parsePage(lines)
 }

@@ -44,4 +44,9 @@
 // Pages are kept for two minutes, or the window where that is longer. The names
 // and labels of their series are kept once for all pages that have the same
 // ones, which the pods of one model do; of a page itself remain its numbers.
+//
+// What is on a page is for whoever deployed its pod to say, and a pod becomes an
+// endpoint picker by a label. So a page is bounded in bytes and in series, and all
+// that is kept is bounded together: a target that keeps too much loses its older
+// pages, and nobody else does.
 package scrape

@@ -33,6 +33,7 @@ type layout struct {
 	series []series
 	byKey  map[string]int
 	byName map[string][]int
+	weight int // roughly the bytes that it takes
 }
 
 // layouts finds layouts by their content. It is safe for concurrent use.
@@ -56,7 +57,8 @@ func (l *layouts) of(points []point) (*layout, []float64) {
 	if known, ok := l.known[handle]; ok {
 		return known, values
 	}
-	made := &layout{byKey: map[string]int{}, byName: map[string][]int{}}
+	// The text is there as the key of a series, in its labels and in the ID.
+	made := &layout{byKey: map[string]int{}, byName: map[string][]int{}, weight: 3*id.Len() + 200*len(points)}
 	for i, p := range points {
 		s := series{name: p.name, labels: p.labels, key: key(p)}
 		made.series = append(made.series, s)
@@ -124,6 +126,7 @@ type history struct {
 	quiet    time.Time
 	starting bool // see Target
 	underWay bool // it is being scraped
+	weight   int  // that the store counts for its pages
 }
 
 // add appends a page and drops those that span does not reach back to, but for
@@ -137,6 +140,21 @@ func (h *history) add(p page, span time.Duration) {
 		old++
 	}
 	h.pages = slices.Delete(h.pages, 0, old)
+}
+
+// bytes returns roughly what the pages take. A layout counts once for pages that
+// follow each other, though other targets may have it too.
+func (h *history) bytes() int {
+	sum := 0
+	var before *layout
+	for _, p := range h.pages {
+		sum += 8 * len(p.values)
+		if p.layout != before {
+			sum += p.layout.weight
+		}
+		before = p.layout
+	}
+	return sum
 }
 
 // fail notes that a scrape failed, and why.

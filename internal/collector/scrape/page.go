@@ -30,16 +30,15 @@ type point struct {
 // label is a name and a value that is not empty.
 type label struct{ name, value string }
 
-// readPage returns the points of the wanted families on a page in the Prometheus
-// text format, in the order of their keys. Lines of other families are not
-// parsed, which is most of them. A page longer than limit is an error.
-func readPage(r io.Reader, wanted families, limit int64) ([]point, error) {
-	body, err := wantedLines(io.LimitReader(r, limit+1), wanted, limit)
-	if err != nil {
-		return nil, err
-	}
+// maxWanted bounds the lines of a page that are parsed, in bytes: maxSeries of them,
+// 128 bytes each.
+const maxWanted = 2 << 20
+
+// parsePage returns the points of a page in the Prometheus text format, in the order
+// of their keys.
+func parsePage(page io.Reader) ([]point, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	parsed, err := parser.TextToMetricFamilies(body)
+	parsed, err := parser.TextToMetricFamilies(page)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the page: %w", err)
 	}
@@ -50,10 +49,11 @@ func readPage(r io.Reader, wanted families, limit int64) ([]point, error) {
 	return points, nil
 }
 
-// wantedLines returns the lines that speak of wanted families.
+// wantedLines returns the lines of a page that speak of wanted families, which few
+// do. A page longer than limit is an error, and so is too much that is wanted.
 func wantedLines(r io.Reader, wanted families, limit int64) (*bytes.Buffer, error) {
 	kept := &bytes.Buffer{}
-	lines := bufio.NewScanner(r)
+	lines := bufio.NewScanner(io.LimitReader(r, limit+1))
 	lines.Buffer(nil, 1<<20)
 	read := int64(0)
 	for lines.Scan() {
@@ -61,10 +61,14 @@ func wantedLines(r io.Reader, wanted families, limit int64) (*bytes.Buffer, erro
 		if read += int64(len(line)) + 1; read > limit {
 			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
 		}
-		if wanted.has(subject(line)) {
-			kept.Write(line)
-			kept.WriteByte('\n')
+		if !wanted.has(subject(line)) {
+			continue
 		}
+		if kept.Len()+len(line) >= maxWanted {
+			return nil, fmt.Errorf("%w: more than %d bytes of it are about what is read", errTooLarge, maxWanted)
+		}
+		kept.Write(line)
+		kept.WriteByte('\n')
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading the page: %w", err)
@@ -85,7 +89,7 @@ func subject(line []byte) []byte {
 }
 
 // families are metric names, those of histograms without the suffixes of their
-// parts.
+// parts; with that of the buckets where these are read too.
 type families map[string]struct{}
 
 // has reports whether a series name belongs to one of f.
@@ -93,7 +97,7 @@ func (f families) has(name []byte) bool {
 	if _, ok := f[string(name)]; ok {
 		return true
 	}
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+	for _, suffix := range []string{"_sum", "_count"} {
 		if base, ok := bytes.CutSuffix(name, []byte(suffix)); ok {
 			_, ok = f[string(base)]
 			return ok

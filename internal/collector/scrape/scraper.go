@@ -11,10 +11,14 @@ import (
 	"time"
 )
 
-// maxSeries bounds what is kept of the page of a serving pod, which belongs to
-// whoever deployed it: its series are kept for minutes, a new set with each page
-// if it pleases. A rank of vLLM has about 120 that are wanted.
+// maxSeries bounds what is kept of a page, which belongs to whoever deployed its pod.
+// A rank of vLLM has less than a hundred series that are wanted, an endpoint picker
+// some ten for each flow.
 const maxSeries = 16_384
+
+// largePage is how many bytes are parsed at a time without waiting for others:
+// parsing takes ten times as much memory.
+const largePage = 256 << 10
 
 // task is one page to scrape.
 type task struct {
@@ -198,11 +202,19 @@ func (s *Source) read(ctx context.Context, t task) ([]point, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered HTTP %d", t.target.URL, resp.StatusCode)
 	}
-	points, err := readPage(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
+	body, err := wantedLines(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	if t.kind == servingPod && len(points) > maxSeries {
+	if body.Len() > largePage {
+		s.large.Lock()
+		defer s.large.Unlock()
+	}
+	points, err := parsePage(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(points) > maxSeries {
 		return nil, fmt.Errorf("%w: %d series, and at most %d are kept", errTooLarge, len(points), maxSeries)
 	}
 	return told(points, s.infos), nil

@@ -101,6 +101,66 @@ func TestAPageOfTooManySeriesIsNotKept(t *testing.T) {
 	same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "good", Model: "m", Value: 1})
 }
 
+// TestPagesOfNewSeriesEachTimeEndNobodyElse: whoever may label a pod as an endpoint
+// picker decides what is on its page, and it is read five times a second.
+func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
+	s := newStore("gate", 200*time.Millisecond)
+	good := Target{Namespace: "llm", Pod: "good", URL: "a"}
+	bad := []Target{{Namespace: "evil", Pod: "bad-0", URL: "b"}, {Namespace: "evil", Pod: "bad-1", URL: "c"}}
+	s.retain(endpointPicker, append(bad, good))
+	page := func(round, n int) []point {
+		points := make([]point, n)
+		for i := range points {
+			points[i] = point{"inference_extension_flow_control_queue_size", []label{{"model_name", fmt.Sprintf("%d-%d", round, i)}}, 1}
+		}
+		return points
+	}
+	most := mostKept + 3*keptForEach
+	for round := range 12 {
+		at := noon.Add(time.Duration(round) * 200 * time.Millisecond)
+		s.add(task{endpointPicker, good}, at, page(0, 4))
+		for _, target := range bad {
+			s.add(task{endpointPicker, target}, at, page(round, maxSeries))
+		}
+		if s.weight > most {
+			t.Fatalf("round %d: the pages take %d bytes, and at most %d may be kept", round, s.weight, most)
+		}
+	}
+	if got := len(s.pickers[good.key()].pages); got != 12 {
+		t.Errorf("%d pages of the picker that is none of it are left, want all 12", got)
+	}
+	s.retain(endpointPicker, nil)
+	if s.weight != 0 {
+		t.Errorf("%d bytes are counted when nothing is kept", s.weight)
+	}
+}
+
+func TestAPageThatAloneIsTooMuchFails(t *testing.T) {
+	s := newStore("pods", time.Second)
+	target := Target{Namespace: "evil", Pod: "bad", URL: "a"}
+	s.retain(servingPod, []Target{target})
+	s.add(task{servingPod, target}, noon, []point{{"m", []label{{"l", strings.Repeat("x", mostKept)}}, 1}})
+	if _, err := s.view(); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), errTooLarge.Error()) {
+		t.Errorf("got %v, want that the page is too large", err)
+	}
+}
+
+// TestOnlyTheBucketsThatAreReadAreKept: of a histogram whose mean is all that is read
+// they would be most of the page.
+func TestOnlyTheBucketsThatAreReadAreKept(t *testing.T) {
+	for name, want := range map[string]bool{
+		"vllm:time_to_first_token_seconds_bucket": true, "vllm:time_to_first_token_seconds_sum": true,
+		"vllm:request_prompt_tokens_bucket": false, "vllm:request_prompt_tokens_count": true,
+	} {
+		if got := wantedOfPods().has([]byte(name)); got != want {
+			t.Errorf("%s is wanted: %v", name, got)
+		}
+	}
+	if wantedOfPickers().has([]byte("llm_d_epp_request_ttft_seconds_bucket")) {
+		t.Error("buckets of a picker are wanted, and nothing reads them")
+	}
+}
+
 func TestPodsThatHangDelayNobodyElse(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	answered := make(chan struct{}, 1)
@@ -261,7 +321,7 @@ func FuzzPage(f *testing.F) {
 	f.Add("# TYPE vllm:num_requests_running histogram\nvllm:num_requests_running_bucket{le=\"x\"} 1\n")
 	wanted := wantedOfPods()
 	f.Fuzz(func(t *testing.T, body string) {
-		points, err := readPage(strings.NewReader(body), wanted, 1<<16)
+		points, err := readPage(body, wanted, 1<<16)
 		if err != nil {
 			return
 		}
@@ -291,7 +351,7 @@ func BenchmarkPage(b *testing.B) {
 	b.SetBytes(int64(len(page)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readPage(strings.NewReader(page), wanted, 1<<20); err != nil {
+		if _, err := readPage(page, wanted, 1<<20); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -104,6 +104,7 @@ type Source struct {
 	wanted  map[kind]families
 	infos   map[string]query.Series
 	slots   chan struct{} // one for each scrape under way
+	large   sync.Mutex    // held while a large page is parsed
 	// underWay are the goroutines that Run waits for.
 	underWay sync.WaitGroup
 

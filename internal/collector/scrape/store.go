@@ -3,6 +3,7 @@ package scrape
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type store struct {
 	gone    map[modelKey]time.Time
 	// unlisted says why the last round did not know what to scrape, nil if it did.
 	unlisted error
+	weight   int // roughly the bytes that all pages take
 }
 
 func newStore(job string, interval time.Duration) *store {
@@ -65,6 +67,45 @@ func (s *store) add(t task, at time.Time, points []point) {
 			h.quiet = at
 		}
 		h.add(p, s.span())
+		s.weigh(h)
+		s.lighten(at)
+	}
+}
+
+// What all pages may take together, in bytes: so much, and so much more for each
+// target. The pages of a pod with one rank of vLLM take less than that.
+const (
+	mostKept    = 64 << 20
+	keptForEach = 128 << 10
+)
+
+// weigh counts the pages of a target anew. The lock is held by the caller.
+func (s *store) weigh(h *history) {
+	now := h.bytes()
+	s.weight += now - h.weight
+	h.weight = now
+}
+
+// lighten drops pages until all that are left take no more than they may, the older
+// half of the heaviest target's at a time: what is on a page is for whoever deployed
+// its pod to say, and a page may hold other series each time. A target of which not
+// even one page is left has failed. The lock is held by the caller.
+func (s *store) lighten(at time.Time) {
+	for s.weight > mostKept+keptForEach*(len(s.pods)+len(s.pickers)) {
+		var heaviest *history
+		for _, held := range []map[Target]*history{s.pods, s.pickers} {
+			for _, h := range held {
+				if heaviest == nil || h.weight > heaviest.weight {
+					heaviest = h
+				}
+			}
+		}
+		n := len(heaviest.pages)
+		heaviest.pages = slices.Delete(heaviest.pages, 0, (n+1)/2)
+		if n == 1 {
+			heaviest.fail(at, fmt.Errorf("%w to be kept beside the others", errTooLarge))
+		}
+		s.weigh(heaviest)
 	}
 }
 
@@ -116,6 +157,7 @@ func (s *store) retain(k kind, targets []Target) {
 	for t, h := range held {
 		if !now[t] {
 			s.part(t, h)
+			s.weight -= h.weight
 			delete(held, t)
 		}
 	}

@@ -21,6 +21,9 @@ func wantedOfPods() families {
 			for _, metrics := range [][]query.Series{r.Of, {r.Per}, r.Holds, r.Still} {
 				wanted.add(metrics...)
 			}
+			if r.Over == query.Buckets {
+				wanted.addBuckets(r.Of...)
+			}
 		}
 	}
 	return wanted
@@ -76,6 +79,15 @@ func (f families) add(metrics ...query.Series) {
 					f[base] = struct{}{}
 				}
 			}
+		}
+	}
+}
+
+// addBuckets adds the buckets of histograms.
+func (f families) addBuckets(histograms ...query.Series) {
+	for _, h := range histograms {
+		for _, name := range h.Names {
+			f[name+"_bucket"] = struct{}{}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
 		Inventory: setup.Inventory, Deciding: deciding, Gap: verdict.Gap,
+		Objectives: setup.objectives(snapshots),
 	}
 	c.Recorder.Record(record)
 	if c.Archive != nil {
@@ -108,6 +110,20 @@ func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scal
 		setup.Inventory = c.Stock.Inventory(ctx)
 	}
 	return setup, pace
+}
+
+// objectives returns what the models of a cycle were to meet, sorted by model.
+func (e Setup) objectives(snapshots []scaling.Snapshot) []scaling.ModelObjective {
+	var out []scaling.ModelObjective
+	for _, s := range snapshots {
+		if m := e.Models[s.Model]; m.Objective.Set() {
+			out = append(out, scaling.ModelObjective{
+				Model: s.Model, Objective: m.Objective, TTFTPercentile: m.Sizing.TTFTPercentile, ITLPercentile: m.Sizing.ITLPercentile,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b scaling.ModelObjective) int { return a.Model.Compare(b.Model) })
+	return out
 }
 
 // report logs a line for each decision: what changed for operators, the rest

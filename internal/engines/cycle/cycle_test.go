@@ -240,3 +240,25 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 		})
 	}
 }
+
+func TestARecordHoldsTheObjectivesOfItsModels(t *testing.T) {
+	w, of := &world{}, scaling.ModelKey{Namespace: "ns", ID: "m"}
+	c := newCycle(w)
+	settings := model.Default()
+	c.Policy = func(scaling.ModelKey) Policy { return Policy{Settings: settings} }
+	if err := c.Run(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.last.Objectives; got != nil {
+		t.Errorf("of a model without one there is %v", got)
+	}
+	settings.Objective = scaling.Objective{Class: "Premium", Priority: 1, TTFT: 500, ITL: 24}
+	settings.Sizing.TTFTPercentile = 0.9
+	if err := c.Run(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	want := []scaling.ModelObjective{{Model: of, Objective: settings.Objective, TTFTPercentile: 0.9}}
+	if diff := cmp.Diff(want, w.last.Objectives); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

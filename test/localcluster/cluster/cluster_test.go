@@ -34,7 +34,9 @@ func TestCluster(t *testing.T) {
 	t.Run("PodsAreReadyAfterTheirStartupDelay", c.startup)
 	t.Run("AutoscalerFollowsAnExternalMetric", c.autoscale)
 	t.Run("PrometheusScrapesWhatAReloadAdds", c.scrape)
-	t.Run("TheAuditLogHasWhatServiceAccountsChange", c.audit)
+	t.Run("TheAuditLogHasWhatServiceAccountsDo", c.audit)
+	t.Run("PodsOfThisMachineRun", c.local)
+	t.Run("OtherImagesSayThatTheyDoNotRun", c.foreign)
 	t.Run("UpChangesNothingThatRuns", c.upAgain)
 	t.Run("UpRestartsWhatDied", c.restart)
 	t.Run("DownEndsEverything", c.down)
@@ -44,6 +46,7 @@ func TestCluster(t *testing.T) {
 type running struct {
 	binary string
 	dir    string
+	images []string // flags of up
 	state  *State
 }
 
@@ -69,7 +72,12 @@ func bringUp(t *testing.T) *running {
 		}
 		c.run(t, "down")
 	})
-	c.run(t, "up")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.images = []string{"--image", "tested=" + program}
+	c.run(t, "up", c.images...)
 	c.load(t)
 	return c
 }
@@ -182,14 +190,19 @@ func (c *running) audit(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(e.User.Username, " ", e.Verb, " ", e.ObjectRef.Resource, " ", e.ObjectRef.Name))
 	}
-	if want := []string{"system:serviceaccount:default:default create configmaps by-an-account"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	for _, verb := range []string{"create", "get"} {
+		if want := "system:serviceaccount:default:default " + verb + " configmaps by-an-account"; !slices.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	if slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "system:serviceaccount:default:default ") }) {
+		t.Errorf("got %q, want nothing of others", got)
 	}
 }
 
 func (c *running) upAgain(t *testing.T) {
 	before := readFile(t, filepath.Join(c.dir, stateFile))
-	if out := c.run(t, "up"); !strings.Contains(out, "running already") {
+	if out := c.run(t, "up", c.images...); !strings.Contains(out, "running already") {
 		t.Errorf("got %q, want it to say that all runs", out)
 	}
 	if after := readFile(t, filepath.Join(c.dir, stateFile)); after != before {
@@ -198,9 +211,10 @@ func (c *running) upAgain(t *testing.T) {
 }
 
 func (c *running) restart(t *testing.T) {
-	died := []string{etcd, apiServer, scheduler}
+	died := []string{etcd, apiServer, scheduler, services, kubelet}
 	old := slices.Clone(c.state.Processes)
 	c.kubectl(t, "", "create", "configmap", "kept")
+	afterwards := c.localThroughRestart(t)
 	for _, p := range old {
 		if slices.Contains(died, p.Name) {
 			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
@@ -214,7 +228,7 @@ func (c *running) restart(t *testing.T) {
 			})
 		}
 	}
-	c.run(t, "up")
+	c.run(t, "up", c.images...)
 	c.load(t)
 	for i, p := range c.state.Processes {
 		if restarted := p != old[i]; restarted != slices.Contains(died, p.Name) {
@@ -222,6 +236,7 @@ func (c *running) restart(t *testing.T) {
 		}
 	}
 	c.kubectl(t, "", "get", "configmap", "kept")
+	afterwards()
 }
 
 func (c *running) down(t *testing.T) {
@@ -248,9 +263,9 @@ func (c *running) load(t *testing.T) {
 }
 
 // run calls a sub-command of the binary and returns its output.
-func (c *running) run(t *testing.T, name string) string {
+func (c *running) run(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	out, err := exec.Command(c.binary, name, "--dir", c.dir).CombinedOutput()
+	out, err := exec.Command(c.binary, append([]string{name, "--dir", c.dir}, flags...)...).CombinedOutput()
 	t.Logf("localcluster %s: %s", name, out)
 	if err != nil {
 		t.Fatalf("localcluster %s: %v", name, err)

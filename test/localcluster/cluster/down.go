@@ -63,8 +63,11 @@ func remove(l layout, state *State) error {
 			return fmt.Errorf("removing the cluster's files: %w", err)
 		}
 	}
+	if state.Network == "" { // of an earlier version; only the names are needed
+		state.Network = chooseNetwork()
+	}
 	// Other programs may keep their logs in the same folder.
-	for _, s := range specs(l, state.Ports, settings{}) {
+	for _, s := range specs(l, state, settings{}) {
 		if err := os.Remove(l.log(s.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the log of %s: %w", s.name, err)
 		}

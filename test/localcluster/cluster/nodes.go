@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
+	"slices"
 )
 
 // accelerator is a kind of GPU that fake nodes have.
@@ -27,7 +29,17 @@ var accelerators = [...]accelerator{
 // object is a Kubernetes object or a part of one.
 type object map[string]any
 
-// createNodes registers the fake nodes, as their kubelets would.
+// fakeNode is the annotation of the nodes whose kubelet is KWOK.
+const fakeNode = "kwok.x-k8s.io/node"
+
+// localNode is the node whose pods are processes of this machine.
+const localNode = "local-0"
+
+// gpuTaint keeps from nodes with GPUs who asks for none, as in pools of such nodes.
+// The API server's admission adds the toleration to who does.
+const gpuTaint = "nvidia.com/gpu"
+
+// createNodes registers the nodes, as their kubelets would.
 func createNodes(ctx context.Context, c *client) error {
 	for _, a := range accelerators {
 		for i := range nodesPerAccelerator {
@@ -36,7 +48,19 @@ func createNodes(ctx context.Context, c *client) error {
 			}
 		}
 	}
-	return nil
+	return c.create(ctx, "/api/v1/nodes", object{
+		"apiVersion": "v1",
+		"kind":       "Node",
+		"metadata": object{
+			"name": localNode,
+			"labels": object{
+				"kubernetes.io/hostname": localNode,
+				"kubernetes.io/os":       runtime.GOOS,
+				"kubernetes.io/arch":     runtime.GOARCH,
+			},
+		},
+		"status": object{"addresses": []object{{"type": "InternalIP", "address": loopback}, {"type": "Hostname", "address": localNode}}},
+	})
 }
 
 func node(name string, a accelerator) object {
@@ -56,19 +80,20 @@ func node(name string, a accelerator) object {
 				"nvidia.com/gpu.memory":  fmt.Sprint(a.memoryMiB),
 				"nvidia.com/gpu.count":   fmt.Sprint(gpusPerNode),
 			},
-			"annotations": object{"kwok.x-k8s.io/node": "fake"},
+			"annotations": object{fakeNode: "fake"},
 		},
+		"spec":   object{"taints": []object{{"key": gpuTaint, "value": "present", "effect": "NoSchedule"}}},
 		"status": object{"capacity": resources, "allocatable": maps.Clone(resources)},
 	}
 }
 
-// nodesReady is nil if every fake node is Ready and takes pods, and the default
-// namespace has the service account that pods need.
+// nodesReady is nil if every node that the cluster begins with is Ready and takes
+// pods, and the default namespace has the service account that pods need.
 func nodesReady(ctx context.Context, c *client) error {
 	var nodes struct {
 		Items []struct {
 			Metadata struct{ Name string }
-			Spec     struct{ Taints []object }
+			Spec     struct{ Taints []struct{ Key string } }
 			Status   struct {
 				Conditions []struct{ Type, Status string }
 			}
@@ -80,12 +105,13 @@ func nodesReady(ctx context.Context, c *client) error {
 	ready := 0
 	for _, n := range nodes.Items {
 		for _, condition := range n.Status.Conditions {
-			if condition.Type == "Ready" && condition.Status == "True" && len(n.Spec.Taints) == 0 {
+			taken := func(t struct{ Key string }) bool { return t.Key != gpuTaint }
+			if condition.Type == "Ready" && condition.Status == "True" && !slices.ContainsFunc(n.Spec.Taints, taken) {
 				ready++
 			}
 		}
 	}
-	if want := len(accelerators) * nodesPerAccelerator; ready < want {
+	if want := len(accelerators)*nodesPerAccelerator + 1; ready < want {
 		return fmt.Errorf("%d of %d nodes are ready", ready, want)
 	}
 	if err := c.ok(ctx, c.base+"/api/v1/namespaces/default/serviceaccounts/default"); err != nil {

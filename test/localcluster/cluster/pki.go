@@ -20,9 +20,6 @@ import (
 const (
 	// validity is that of every certificate: longer than any local cluster lives.
 	validity = 10 * 365 * 24 * time.Hour
-	// serviceIP is the first address of serviceRange, which the API server gives itself.
-	serviceIP    = "10.96.0.1"
-	serviceRange = "10.96.0.0/16"
 	// proxyName is whom an aggregated API server trusts to speak for a user.
 	proxyName = "front-proxy-client"
 )
@@ -34,10 +31,11 @@ type authority struct {
 }
 
 // makePKI writes the certificates, keys and tokens of a cluster, all of them or,
-// if they are there already, none. ca signs the serving certificates and is the
-// API server's client CA; front-proxy-ca signs the certificate with which the API
-// server calls aggregated ones; sa.key signs service account tokens.
-func makePKI(l layout) error {
+// if they are there already, none. ca signs the serving certificates and the one
+// with which the API server calls the kubelet, and is the client CA of both;
+// front-proxy-ca signs the certificate with which the API server calls aggregated
+// ones; sa.key signs service account tokens.
+func makePKI(l layout, n network) error {
 	complete := l.path("pki", "tokens.csv") // written last
 	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -51,10 +49,17 @@ func makePKI(l layout) error {
 	serving := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "localcluster"},
 		DNSNames:    names,
-		IPAddresses: []net.IP{net.ParseIP(loopback), net.ParseIP(serviceIP)},
+		IPAddresses: []net.IP{net.ParseIP(loopback), net.IP(n.apiServer().AsSlice())},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if err := ca.issue(l, "serving", serving, now); err != nil {
+		return err
+	}
+	kubelets := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver", Organization: []string{"system:masters"}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	if err := ca.issue(l, "kubelet-client", kubelets, now); err != nil {
 		return err
 	}
 	proxyCA, err := newAuthority(l, "front-proxy-ca", now)

@@ -26,13 +26,14 @@ type ports struct {
 	ControllerManager int `json:"controllerManager"`
 	Scheduler         int `json:"scheduler"`
 	Prometheus        int `json:"prometheus"`
+	Kubelet           int `json:"kubelet"`
 }
 
-// choosePorts returns six different ports that are free now.
+// choosePorts returns different ports that are free now.
 func choosePorts() (ports, error) {
 	var p ports
 	taken := map[int]bool{}
-	for _, port := range []*int{&p.Etcd, &p.EtcdPeer, &p.APIServer, &p.ControllerManager, &p.Scheduler, &p.Prometheus} {
+	for _, port := range []*int{&p.Etcd, &p.EtcdPeer, &p.APIServer, &p.ControllerManager, &p.Scheduler, &p.Prometheus, &p.Kubelet} {
 		for try := 0; *port == 0; try++ {
 			if try == portTries {
 				return ports{}, fmt.Errorf("choosing ports: none of %d tried ports of %s is free", portTries, loopback)

@@ -89,18 +89,19 @@ func TestServingCertificateIsOfTheCluster(t *testing.T) {
 	if err := l.makeDirs(); err != nil {
 		t.Fatal(err)
 	}
-	if err := makePKI(l); err != nil {
+	n := chooseNetwork()
+	if err := makePKI(l, n); err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(readCertificate(t, l, "ca"))
-	for _, name := range []string{loopback, "localhost", "kubernetes.default.svc"} {
+	for _, name := range []string{loopback, "localhost", "kubernetes.default.svc", n.apiServer().String()} {
 		if _, err := readCertificate(t, l, "serving").Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err != nil {
 			t.Errorf("as %s: %v", name, err)
 		}
 	}
 	before := readFile(t, l.path("pki", "ca.crt"))
-	if err := makePKI(l); err != nil {
+	if err := makePKI(l, n); err != nil {
 		t.Fatal(err)
 	}
 	if readFile(t, l.path("pki", "ca.crt")) != before {

@@ -17,16 +17,19 @@ const (
 	scheduler         = "kube-scheduler"
 	kwok              = "kwok"
 	prometheus        = "prometheus"
+	services          = "services"
+	kubelet           = "kubelet"
 )
 
 // podRange is where fake pods get their addresses; nothing listens there.
 const podRange = "10.244.0.0/16"
 
 // controllers are those that workloads, autoscaling and clean-up need. Volumes,
-// certificates, cloud and device controllers stay off.
+// certificates, cloud and device controllers stay off; those of endpoints run with
+// services.
 var controllers = []string{
 	"clusterrole-aggregation-controller", "cronjob-controller", "daemonset-controller", "deployment-controller",
-	"disruption-controller", "endpoints-controller", "endpointslice-controller", "endpointslice-mirroring-controller",
+	"disruption-controller", "endpointslice-mirroring-controller",
 	"garbage-collector-controller", "horizontal-pod-autoscaler-controller", "job-controller", "namespace-controller",
 	"node-lifecycle-controller", "pod-garbage-collector-controller", "replicaset-controller", "replicationcontroller-controller",
 	"resourcequota-controller", "root-ca-certificate-publisher-controller", "serviceaccount-controller",
@@ -45,7 +48,8 @@ type spec struct {
 // good as any where they are not started.
 type settings struct {
 	downscaleStabilization time.Duration
-	featureGates           string // Name=true,... of the parts of Kubernetes; "" leaves their defaults
+	featureGates           string   // Name=true,... of the parts of Kubernetes; "" leaves their defaults
+	images                 []string // NAME=PROGRAM, what pods of this machine run
 }
 
 // gateFlags returns the flags for the feature gates, of any part of Kubernetes.
@@ -57,7 +61,8 @@ func (s settings) gateFlags() []string {
 }
 
 // specs returns the components in the order of their start.
-func specs(l layout, p ports, s settings) []spec {
+func specs(l layout, state *State, s settings) []spec {
+	p := state.Ports
 	pki := func(name string) string { return l.path("pki", name) }
 	servingFlags := func(port int) []string {
 		return []string{
@@ -87,7 +92,7 @@ func specs(l layout, p ports, s settings) []spec {
 		name: apiServer,
 		args: slices.Concat(servingFlags(p.APIServer), s.gateFlags(), []string{
 			"--advertise-address=" + loopback, "--endpoint-reconciler-type=none", "--etcd-servers=http://" + address(p.Etcd),
-			"--service-cluster-ip-range=" + serviceRange, "--authorization-mode=RBAC", "--allow-privileged",
+			"--service-cluster-ip-range=" + state.Network.services().String(), "--authorization-mode=RBAC", "--allow-privileged",
 			"--token-auth-file=" + pki("tokens.csv"), "--client-ca-file=" + pki("ca.crt"),
 			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + pki("sa.key"),
 			"--service-account-signing-key-file=" + pki("sa.key"),
@@ -95,7 +100,9 @@ func specs(l layout, p ports, s settings) []spec {
 			"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 			"--proxy-client-cert-file=" + pki("front-proxy-client.crt"), "--proxy-client-key-file=" + pki("front-proxy-client.key"),
-			"--shutdown-send-retry-after=false",
+			"--kubelet-client-certificate=" + pki("kubelet-client.crt"), "--kubelet-client-key=" + pki("kubelet-client.key"),
+			"--kubelet-certificate-authority=" + pki("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
+			"--enable-admission-plugins=ExtendedResourceToleration", "--shutdown-send-retry-after=false",
 			"--audit-policy-file=" + l.path("data", "audit.yaml"), "--audit-log-path=" + l.path("data", "audit.log"), "--audit-log-mode=blocking",
 		}),
 		health: "https://" + address(p.APIServer) + "/readyz",
@@ -115,11 +122,31 @@ func specs(l layout, p ports, s settings) []spec {
 	}, {
 		name: kwok,
 		args: []string{
-			"--kubeconfig=" + l.path("kubeconfig"), "--config=" + l.path("data", "stages.yaml"), "--manage-all-nodes=true",
+			"--kubeconfig=" + l.path("kubeconfig"), "--config=" + l.path("data", "stages.yaml"),
+			"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector=" + fakeNode + "=fake",
 			"--cidr=" + podRange, "--node-ip=" + loopback, "--node-lease-duration-seconds=40",
 		},
 		env: []string{"KWOK_WORKDIR=" + l.path("data", "kwok")},
+	}, {
+		name: services,
+		args: []string{"--kubeconfig=" + l.path("kubeconfig")},
+	}, {
+		name: kubelet,
+		args: slices.Concat([]string{
+			"--kubeconfig=" + l.path("kubeconfig"), "--node=" + localNode, "--root-dir=" + l.path("data", "kubelet"),
+			fmt.Sprintf("--port=%d", p.Kubelet), "--tls-cert-file=" + pki("serving.crt"), "--tls-private-key-file=" + pki("serving.key"),
+			"--client-ca-file=" + pki("ca.crt"), "--pod-cidr=" + state.Network.pods().String(),
+		}, s.imageFlags()),
 	}}
+}
+
+// imageFlags returns the flags for what images run.
+func (s settings) imageFlags() []string {
+	var flags []string
+	for _, image := range s.images {
+		flags = append(flags, "--image="+image)
+	}
+	return flags
 }
 
 // environ is this process's environment, without what would point a component at

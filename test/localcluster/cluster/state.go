@@ -18,9 +18,10 @@ type State struct {
 	CACert              string `json:"caCert"`              // signs the API server's certificate and may sign others
 	CAKey               string `json:"caKey"`
 	Kubectl             string `json:"kubectl"`
-	// AuditLog has a line for each request that a service account made and that is
-	// no mere reading, as an audit.k8s.io/v1 Event at level Metadata, in JSON.
+	// AuditLog has a line for each request that a service account made, as an
+	// audit.k8s.io/v1 Event at level Metadata, in JSON.
 	AuditLog  string    `json:"auditLog"`
+	Network   network   `json:"network"`   // addresses of Services and of pods of this machine, kept
 	Ports     ports     `json:"ports"`     // kept by a restart
 	Processes []Process `json:"processes"` // in the order of their start
 }
@@ -60,6 +61,7 @@ func loadOrNew(l layout) (*State, error) {
 			CAKey:               l.path("pki", "ca.key"),
 			Kubectl:             l.path("bin", "kubectl"),
 			AuditLog:            l.path("data", "audit.log"),
+			Network:             chooseNetwork(),
 			Processes:           []Process{},
 		}, nil
 	}

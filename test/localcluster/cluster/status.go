@@ -26,11 +26,14 @@ func Status(ctx context.Context, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if state.Network == "" {
+		return fmt.Errorf("%w: the cluster in %s is of an earlier version: end it with down", ErrNotRunning, l.dir)
+	}
 	problem := error(nil)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tPID\tSTATE\tMEMORY")
 	total := 0
-	for _, s := range specs(l, state.Ports, settings{}) {
+	for _, s := range specs(l, state, settings{}) {
 		p, recorded := state.process(s.name)
 		if !recorded || !p.alive() {
 			problem = fmt.Errorf("%w: %s", ErrNotRunning, s.name)

@@ -29,6 +29,7 @@ type UpOptions struct {
 	Executable             string        // the binary whose sub-commands the components are, absolute
 	DownscaleStabilization time.Duration // default of every HorizontalPodAutoscaler of the cluster
 	FeatureGates           string        // Name=true,... of the parts of Kubernetes, "" for their defaults
+	Images                 []string      // NAME=PROGRAM: what pods run that no accelerator is asked for, by the name of their image
 	Out                    io.Writer     // progress, for a person to read
 }
 
@@ -75,6 +76,9 @@ func Up(ctx context.Context, o UpOptions) error {
 
 // prepare makes what a cluster has before any process runs.
 func (u *up) prepare() error {
+	if u.state.Network == "" {
+		return fmt.Errorf("the cluster in %s is of an earlier version: end it with down", u.dir)
+	}
 	if len(u.state.Processes) == 0 && u.state.Ports == (ports{}) {
 		if err := u.refuseForeign(); err != nil {
 			return err
@@ -95,7 +99,7 @@ func (u *up) prepare() error {
 			return fmt.Errorf("linking kubectl: %w", err)
 		}
 	}
-	return makePKI(u.layout)
+	return makePKI(u.layout, u.state.Network)
 }
 
 // refuseForeign keeps a first start from using, and a later "down" from removing,
@@ -117,7 +121,7 @@ func (u *up) bring(ctx context.Context) error {
 	if err := u.settlePorts(ctx); err != nil {
 		return err
 	}
-	u.specs = specs(u.layout, u.state.Ports, settings{u.DownscaleStabilization, u.FeatureGates})
+	u.specs = specs(u.layout, u.state, settings{u.DownscaleStabilization, u.FeatureGates, u.Images})
 	missing := u.missing()
 	if len(missing) > 0 {
 		if err := u.configure(); err != nil {
@@ -135,13 +139,19 @@ func (u *up) bring(ctx context.Context) error {
 	if err := createNodes(ctx, c); err != nil {
 		return err
 	}
+	// Its node has to be there when the kubelet starts.
+	if slices.Contains(missing, kubelet) {
+		if err := u.start(kubelet); err != nil {
+			return err
+		}
+	}
 	for _, name := range []string{prometheus, controllerManager, scheduler} {
 		if err := u.await(ctx, c, name); err != nil {
 			return err
 		}
 	}
 	ready := func(ctx context.Context) error { return nodesReady(ctx, c) }
-	if err := u.wait(ctx, "the nodes", []string{kwok, controllerManager}, ready); err != nil {
+	if err := u.wait(ctx, "the nodes", []string{kwok, controllerManager, kubelet}, ready); err != nil {
 		return err
 	}
 	u.say(missing, time.Since(begin))
@@ -157,7 +167,7 @@ func (u *up) startMissing(ctx context.Context, c *client, missing []string) erro
 	}{
 		{[]string{etcd, prometheus}, etcd},
 		{[]string{apiServer}, apiServer},
-		{[]string{controllerManager, scheduler, kwok}, ""},
+		{[]string{controllerManager, scheduler, kwok, services}, ""},
 	} {
 		for _, name := range group.names {
 			if !slices.Contains(missing, name) {
@@ -247,7 +257,7 @@ func (u *up) settlePorts(ctx context.Context) error {
 		p := u.state.Ports
 		wanted := map[string][]int{
 			etcd: {p.Etcd, p.EtcdPeer}, apiServer: {p.APIServer}, controllerManager: {p.ControllerManager},
-			scheduler: {p.Scheduler}, prometheus: {p.Prometheus},
+			scheduler: {p.Scheduler}, prometheus: {p.Prometheus}, kubelet: {p.Kubelet},
 		}
 		available := true
 		for name, ports := range wanted {

@@ -15,13 +15,15 @@ const (
 	Scheduler         = "kube-scheduler"
 	KWOK              = "kwok"
 	Prometheus        = "prometheus"
+	Services          = "services"
+	Kubelet           = "kubelet"
 	Kubectl           = "kubectl"
 )
 
 // Names lists every component in the order of a start: a component needs only
 // those before it.
 func Names() []string {
-	return []string{Etcd, APIServer, ControllerManager, Scheduler, KWOK, Prometheus, Kubectl}
+	return []string{Etcd, APIServer, ControllerManager, Scheduler, KWOK, Prometheus, Services, Kubelet, Kubectl}
 }
 
 // Known reports whether name is a component.
@@ -50,6 +52,10 @@ func Run(name string, args []string) int {
 		return runKWOK()
 	case Prometheus:
 		return runPrometheus(args)
+	case Services:
+		return runServices(args)
+	case Kubelet:
+		return runKubelet(args)
 	case Kubectl:
 		return runKubectl()
 	}

@@ -136,6 +136,13 @@ func (f *Forwarder) pass(ctx context.Context, client net.Conn) {
 	if err != nil {
 		return // as from an endpoint that is gone: the client sees its connection end
 	}
+	Join(ctx, client, server)
+}
+
+// Join passes on what a client and a server say to each other until both have
+// ended or ctx is done, and closes both.
+func Join(ctx context.Context, client, server io.ReadWriteCloser) {
+	defer client.Close()
 	defer server.Close()
 	defer context.AfterFunc(ctx, func() { client.Close(); server.Close() })()
 	var both sync.WaitGroup
@@ -146,11 +153,13 @@ func (f *Forwarder) pass(ctx context.Context, client net.Conn) {
 
 // oneWay copies until src has no more, and says so to dst. When dst takes no
 // more, src is closed, so that its sender learns of it.
-func oneWay(dst, src net.Conn) {
+func oneWay(dst io.WriteCloser, src io.ReadCloser) {
 	if _, err := io.Copy(dst, src); err != nil {
 		src.Close()
 	}
+	half := dst.Close // of a stream that others run over, which only ends this direction
 	if tcp, ok := dst.(*net.TCPConn); ok {
-		_ = tcp.CloseWrite() // it may be closed altogether
+		half = tcp.CloseWrite
 	}
+	_ = half() // it may be closed altogether
 }

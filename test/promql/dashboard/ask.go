@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -41,6 +42,17 @@ type Answer struct {
 	// Series are in the order of the targets, then by name. Of an instant query
 	// each has one value.
 	Series []Series
+}
+
+// Shown returns how many series of a query have a value.
+func (a Answer) Shown(refID string) int {
+	n := 0
+	for _, s := range a.Series {
+		if s.RefID == refID && slices.ContainsFunc(s.Points, func(p model.SamplePair) bool { return !math.IsNaN(float64(p.Value)) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // Series is one line of a panel.

@@ -61,6 +61,7 @@ type Field struct {
 		Steps []Threshold `json:"steps"`
 	} `json:"thresholds"`
 	Custom struct {
+		DrawStyle         string `json:"drawStyle"`         // line, or bars
 		LineInterpolation string `json:"lineInterpolation"` // linear, or stepAfter
 		FillOpacity       int    `json:"fillOpacity"`       // percent
 		ThresholdsStyle   struct {

@@ -4,5 +4,6 @@
 //	go run ./draw -prometheus http://127.0.0.1:9090 -out /tmp ../../monitoring/dashboards/*.json
 //	go run ./draw -choose namespace=chat -choose model=meta/llama-3.1-8b -range 1h ../../monitoring/dashboards/model.json
 //
-// Each picture is an SVG file, dashboard-NAME.svg for NAME.json.
+// Each picture is an SVG file, dashboard-NAME.svg for NAME.json. A line of standard
+// output tells of each query how many series it shows.
 package main

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,14 +22,15 @@ import (
 const points = 200
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], clock.RealClock{}); err != nil {
+	if err := run(context.Background(), os.Args[1:], clock.RealClock{}, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "draw:", err)
 		os.Exit(1)
 	}
 }
 
-// run draws the dashboards that args name.
-func run(ctx context.Context, args []string, clk clock.PassiveClock) error {
+// run draws the dashboards that args name, and writes to w how many series each query
+// shows.
+func run(ctx context.Context, args []string, clk clock.PassiveClock, w io.Writer) error {
 	flags := flag.NewFlagSet("draw", flag.ContinueOnError)
 	url := flags.String("prometheus", "http://127.0.0.1:9090", "base `URL` of the Prometheus to ask")
 	out := flags.String("out", ".", "`directory` for the pictures")
@@ -53,30 +55,47 @@ func run(ctx context.Context, args []string, clk clock.PassiveClock) error {
 		At: clk.Now(), Range: *window, Step: max(*window/points, *scrape).Truncate(time.Second), Scrape: *scrape, Choice: choice,
 	}
 	for _, file := range flags.Args() {
-		if err := draw(ctx, prometheus, look, file, *out); err != nil {
+		sheet, err := draw(ctx, prometheus, look, file, *out)
+		if err != nil {
+			return err
+		}
+		if err := list(w, sheet); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// draw draws one dashboard.
-func draw(ctx context.Context, prometheus dashboard.Prometheus, look dashboard.Look, file, out string) error {
+// draw draws one dashboard and returns what it shows.
+func draw(ctx context.Context, prometheus dashboard.Prometheus, look dashboard.Look, file, out string) (*dashboard.Sheet, error) {
 	board, err := dashboard.Read(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sheet, err := board.Ask(ctx, prometheus, look)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var text bytes.Buffer
 	if err := picture.Draw(&text, sheet); err != nil {
-		return err
+		return nil, err
 	}
 	name := "dashboard-" + strings.TrimSuffix(filepath.Base(file), ".json") + ".svg"
 	if err := os.WriteFile(filepath.Join(out, name), text.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("drawing %s: %w", file, err)
+		return nil, fmt.Errorf("drawing %s: %w", file, err)
+	}
+	return sheet, nil
+}
+
+// list writes a line for each query: dashboard, panel, query and number of series,
+// with tabs between them.
+func list(w io.Writer, sheet *dashboard.Sheet) error {
+	for _, a := range sheet.Answers {
+		for _, target := range a.Panel.Targets {
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", sheet.Dashboard.Title, a.Panel.Title, target.RefID, a.Shown(target.RefID)); err != nil {
+				return fmt.Errorf("listing what %s shows: %w", sheet.Dashboard.Title, err)
+			}
+		}
 	}
 	return nil
 }

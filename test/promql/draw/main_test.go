@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -38,10 +39,11 @@ func TestAPictureIsOfTheChosenModel(t *testing.T) {
 	t.Cleanup(server.Close)
 
 	out := t.TempDir()
+	var listed bytes.Buffer
 	err = run(t.Context(), []string{
 		"-prometheus", server.URL, "-out", out, "-range", "20m", "-scrape", "1m",
 		"-choose", "namespace=code", "-choose", "model=qwen/qwen2.5-coder-7b", board,
-	}, clock)
+	}, clock, &listed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +54,11 @@ func TestAPictureIsOfTheChosenModel(t *testing.T) {
 	for _, want := range []string{">qwen/qwen2.5-coder-7b<", ">coder-l40s desired<"} {
 		if !bytes.Contains(got, []byte(want)) {
 			t.Errorf("the picture does not say %s", want)
+		}
+	}
+	for _, want := range []string{"WVA / Model\tReplicas\tA\t1\n", "WVA / Model\tTTFT\tB\t1\n"} {
+		if !strings.Contains(listed.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &listed)
 		}
 	}
 	if bytes.Contains(got, []byte("llama")) {
@@ -69,7 +76,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		{"-choose model " + board, `"model" is no variable=value`},
 		{"no-such.json", "no-such.json"},
 	} {
-		err := run(t.Context(), strings.Fields(c.args), testingclock.NewFakePassiveClock(noon))
+		err := run(t.Context(), strings.Fields(c.args), testingclock.NewFakePassiveClock(noon), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.args, err, c.want)
 		}

@@ -14,25 +14,35 @@ const (
 	HalfBlind  Fault = "one pod not scraped"    // the others are
 	Ignored    Fault = "scaler does not act"    // the target keeps its replicas
 	NoStock    Fault = "no accelerator free"    // and the model is saturated
-	Held       Fault = "growth held"            // saturated at maxReplicas
+	Held       Fault = "growth held"            // at maxReplicas
+	Unnamed    Fault = "saturated and steady"   // no step of the decision says why
+	Unplaced   Fault = "no node takes the pods" // those that were ordered last
+	Crashing   Fault = "pods do not start"      // those that were ordered last
 	Flapping   Fault = "decision flaps"         // one more, one less, in turn
 	SlowTTFT   Fault = "TTFT far off"           // nine requests of ten
 	SlowITL    Fault = "ITL far off"            // nine requests of ten
 	SlowerTTFT Fault = "TTFT off for hours"     // four requests of ten
 	SlowerITL  Fault = "ITL off for hours"      // four requests of ten
+	MeanITL    Fault = "ITL off, its mean kept" // as the objective asks, and no fault
 	Paused     Fault = "paused and not scraped" // a user's wish, and no fault
 )
 
 // Faults returns all of them.
 func Faults() []Fault {
 	return []Fault{
-		Healthy, Gone, Hung, Failing, Undecided, Blind, HalfBlind, Ignored, NoStock, Held, Flapping,
-		SlowTTFT, SlowITL, SlowerTTFT, SlowerITL, Paused,
+		Healthy, Gone, Hung, Failing, Undecided, Blind, HalfBlind, Ignored, NoStock, Held, Unnamed, Unplaced, Crashing, Flapping,
+		SlowTTFT, SlowITL, SlowerTTFT, SlowerITL, MeanITL, Paused,
 	}
 }
 
 // cycles reports whether the manager's cycles succeed.
 func (f Fault) cycles() bool { return f != Gone && f != Hung && f != Failing }
+
+// full reports whether a fault keeps the variant from the replicas that it needs.
+func (f Fault) full() bool { return f == NoStock || f == Held || f == Unnamed }
+
+// stuck reports whether a fault keeps pods that were ordered from becoming Ready.
+func (f Fault) stuck() bool { return f == Unplaced || f == Crashing }
 
 // slow returns the share of the requests that a fault puts beyond an objective, a
 // ratio in [0, 1], and what they take instead: TTFT and ITL [s], 0 where it is as usual.
@@ -46,6 +56,8 @@ func (f Fault) slow() (share, ttft, itl float64) {
 		return 0.4, 6, 0
 	case SlowerITL:
 		return 0.4, 0, 0.4
+	case MeanITL:
+		return 0.4, 0, 0.06
 	default:
 		return 0, 0, 0
 	}

@@ -38,6 +38,8 @@ type Recording struct {
 	HonorLabels bool
 	// Empty is a cluster with a manager and without a VariantAutoscaling.
 	Empty bool
+	// Classless is a fleet of which no service class holds a model.
+	Classless bool
 	// Idle is a fleet that nobody asks for anything.
 	Idle bool
 }
@@ -83,6 +85,9 @@ func (r Recording) Record(ctx context.Context, s *store.Store) error {
 func (f *fleet) models() []*variant {
 	of := func(namespace, model, name, accelerator string, cost, perReplica, base float64, phase time.Duration) *variant {
 		v := &variant{perReplica: perReplica, base: base, phase: phase, hit: name == "llama-h100"}
+		if !f.Classless && name != "coder-32b-a100" { // a model that no service class holds
+			v.objective = scaling.Objective{TTFT: 1000, ITL: 50}
+		}
 		v.Variant = scaling.Variant{
 			Key:         scaling.VariantKey{Namespace: namespace, Name: name},
 			Model:       scaling.ModelKey{Namespace: namespace, ID: model},
@@ -159,7 +164,7 @@ func (f *fleet) follow(ctx context.Context, v *variant, at time.Time, fault Faul
 	if o, ok := f.orders[v]; !ok || o.replicas != v.desired {
 		f.orders[v] = order{v.desired, at}
 	}
-	if v.hit && fault == Ignored || at.Sub(f.orders[v].since) < followAfter {
+	if v.hit && (fault == Ignored || fault.stuck()) || at.Sub(f.orders[v].since) < followAfter {
 		return nil
 	}
 	for _, p := range v.pods[min(v.desired, len(v.pods)):] {

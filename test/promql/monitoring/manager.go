@@ -67,7 +67,7 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 	record := scaling.Record{Interval: Interval, Gap: scaling.Measured(0.004+0.003*math.Sin(float64(m.cycles)/11), scaling.Fresh), Deciding: 800*time.Microsecond + time.Duration(m.cycles%5)*90*time.Microsecond}
 	record.Plan.At = at
 	for _, v := range f.variants {
-		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: len(v.pods), Ready: len(v.pods)}
+		v.Replicas = v.counts(fault)
 		record.Fleet.Variants = append(record.Fleet.Variants, v.Variant)
 		snapshot := f.snapshot(v, at)
 		record.Snapshots = append(record.Snapshots, snapshot)
@@ -79,6 +79,9 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 		if !d.Fallback {
 			m.analyzed[v.Key] = at
 			record.Analyses = append(record.Analyses, f.analysis(v, at))
+			if v.objective.Set() {
+				record.Objectives = append(record.Objectives, scaling.ModelObjective{Model: v.Model, Objective: v.objective, TTFTPercentile: 0.9})
+			}
 		}
 		record.Plan.Decisions = append(record.Plan.Decisions, d)
 	}
@@ -135,34 +138,54 @@ func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
 // analysis expects of the replicas what their requests get in the mean.
 func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
 	u := v.rate(at.Sub(f.Begin)) / float64(len(v.pods)) / v.perReplica
-	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Predicted: scaling.Latency{
+	signal := scaling.Steady
+	if v.wanted(v.rate(at.Sub(f.Begin))) > len(v.pods) {
+		signal = scaling.Grow
+	}
+	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Signal: signal, Predicted: scaling.Latency{
 		TTFT: 1000 * (0.15 + 0.25*math.Pow(u, 4)), ITL: 1000 * (0.022 + 0.0125*u),
 	}}
 }
 
 // decide decides on a variant.
 func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault) scaling.Decision {
-	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: len(v.pods)}
+	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: v.Replicas.Current}
 	to, reason := v.desired, scaling.ReasonSteady
+	bound := scaling.Reason("") // what takes away what is wanted
 	switch rate := s.Load.ArrivalRate; {
 	case v.Paused && f.faulty(at):
 		d.Fallback, reason = true, scaling.ReasonPaused
 	case !rate.Known():
 		d.Fallback, reason = true, scaling.ReasonNoData
-	case v.hit && (fault == NoStock || fault == Held):
-		to, reason = len(v.pods), scaling.ReasonNoStock
+	case v.hit && fault == NoStock:
+		to, reason, bound = len(v.pods), scaling.ReasonSaturated, scaling.ReasonNoStock
+	case v.hit && fault == Held:
+		to, reason, bound = len(v.pods), scaling.ReasonSaturated, scaling.ReasonAboveMax
+	case v.hit && fault == Unnamed:
+		to = len(v.pods)
 	case v.hit && fault == Ignored:
 		to, reason = len(v.pods)+2, scaling.ReasonSaturated
+	case v.hit && fault.stuck() && v.Replicas.Pending == 0:
+		to, reason = v.desired+2, scaling.ReasonSaturated
+	case v.hit && fault.stuck():
+		reason = scaling.ReasonPodsNotReady
 	case v.hit && fault == Flapping && f.manager.cycles%4 == 0:
 		to, reason = v.desired+1-2*(f.manager.cycles/4%2), scaling.ReasonSaturated
-	case at.Sub(f.orders[v].since) > 2*followAfter:
+	case at.Sub(f.orders[v].since) <= 2*followAfter:
+		reason = scaling.ReasonInTransition
+	default:
 		to = v.wanted(rate.Value)
-		reason = scaling.ReasonSaturated
-		if to < v.desired {
+		switch {
+		case to > v.desired:
+			reason = scaling.ReasonSaturated
+		case to < v.desired:
 			reason = scaling.ReasonSpareCapacity
 		}
 	}
 	v.desired = to
+	if bound != "" {
+		return d.Then(scaling.StageOptimize, to+1, reason, "as recorded").Then(scaling.StageCapacity, to, bound, "as recorded")
+	}
 	return d.Then(scaling.StageOptimize, to, reason, "as recorded")
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -136,46 +135,5 @@ func TestRulesReadOnlyWhatIsExportedOrRecorded(t *testing.T) {
 		if !read[record] {
 			t.Errorf("%s is recorded and nothing reads it", record)
 		}
-	}
-}
-
-// TestEveryAlertHasARunbook holds alerts and pages to each other, and a page to what
-// whoever was woken looks for.
-func TestEveryAlertHasARunbook(t *testing.T) {
-	const folder = "../../../docs/runbooks/"
-	pages := map[string]bool{}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		pages[strings.TrimSuffix(e.Name(), ".md")] = true
-	}
-	delete(pages, "README")
-	alerts, _, _, err := Read(home + "rules/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range alerts {
-		delete(pages, a.Name)
-		if !strings.HasSuffix(a.Annotations["runbook_url"], "/docs/runbooks/"+a.Name+".md") {
-			t.Errorf("the runbook of %s is %q", a.Name, a.Annotations["runbook_url"])
-		}
-		if s := a.Labels["severity"]; s != "critical" && s != "warning" {
-			t.Errorf("the severity of %s is %q, want critical or warning", a.Name, s)
-		}
-		text, err := os.ReadFile(folder + a.Name + ".md")
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		for _, heading := range []string{"# " + a.Name, "## Meaning", "## Impact", "## What to look at", "## Remedy"} {
-			if !strings.Contains("\n"+string(text), "\n"+heading+"\n") {
-				t.Errorf("the runbook of %s has no %q", a.Name, heading)
-			}
-		}
-	}
-	for page := range pages {
-		t.Errorf("docs/runbooks/%s.md is of no alert", page)
 	}
 }

@@ -41,15 +41,15 @@ func open(t *testing.T, now time.Time) *store.Store {
 	return s
 }
 
-// fired records a fleet and returns which alerts fired, in the form
-// "Name namespace/what", sorted.
-func fired(t *testing.T, r Recording) []string {
+// fired records a fleet and returns which alerts fired, by the name of each and its
+// labels, sorted. The rules of further files are evaluated first.
+func fired(t *testing.T, r Recording, further ...string) []string {
 	t.Helper()
 	s := open(t, r.End())
 	if err := r.Record(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	rules, err := LoadRules(t.Context(), s, ruleFiles()...)
+	rules, err := LoadRules(t.Context(), s, append(further, ruleFiles()...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func fired(t *testing.T, r Recording) []string {
 		if f.Name == "WVAInert" { // the namespace is the manager's, with honor_labels none
 			f.Labels = labels.NewBuilder(f.Labels).Del("namespace").Labels()
 		}
-		for _, label := range []string{"objective", "namespace", "variant_name", "model_name", "job"} {
+		for _, label := range []string{"objective", "reason", "state", "namespace", "variant_name", "model_name", "job"} {
 			if v := f.Labels.Get(label); v != "" {
 				name += " " + v
 			}
@@ -100,12 +100,16 @@ func alertsOf(fault Fault) []string {
 		HalfBlind:  {"WVAMetricsAging" + model},
 		Ignored:    {"WVANotFollowed" + variant},
 		NoStock:    {"WVACapacityExhausted" + variant},
-		Held:       {"WVAGrowthHeld" + variant},
+		Held:       {"WVAGrowthHeld AboveMax" + variant},
+		Unnamed:    {"WVAGrowthHeld none" + variant},
+		Unplaced:   {"WVAReplicasNotReady unschedulable" + variant},
+		Crashing:   {"WVAReplicasNotReady starting" + variant},
 		Flapping:   {"WVAThrashing" + variant},
 		SlowTTFT:   {"WVASLOBurningFast ttft" + model, "WVASLOBurningSlow ttft" + model},
 		SlowITL:    {"WVASLOBurningFast itl" + model, "WVASLOBurningSlow itl" + model},
 		SlowerTTFT: {"WVASLOBurningSlow ttft" + model},
 		SlowerITL:  {"WVASLOBurningSlow itl" + model},
+		MeanITL:    nil,
 		Paused:     nil,
 	}[fault]
 }
@@ -137,16 +141,12 @@ func TestAlertsDoNotDependOnTheScrapesLabels(t *testing.T) {
 	}
 }
 
-// TestAModelIsHeldToItsOwnObjective gives a model that is fast enough for the
-// objective of the file one of its own.
+// TestAModelIsHeldToItsOwnObjective gives a model that is fast enough for its class
+// objectives of its own, that of ITL where the class asks for the mean.
 func TestAModelIsHeldToItsOwnObjective(t *testing.T) {
-	r := Recording{Fault: Healthy, Begin: noon, After: 30 * time.Minute}
-	s := open(t, r.End())
-	if err := r.Record(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
 	own := filepath.Join(t.TempDir(), "own.yaml")
-	text := `kind: PrometheusRule
+	text := `
+kind: PrometheusRule
 apiVersion: monitoring.coreos.com/v1
 spec:
   groups:
@@ -155,24 +155,25 @@ spec:
     - record: namespace_model:ttft_objective_seconds:own
       expr: vector(0.05)
       labels: {namespace: chat, model_name: meta/llama-3.1-8b}
+    - record: namespace_model:itl_objective_seconds:own
+      expr: vector(0.01)
+      labels: {namespace: chat, model_name: meta/llama-3.1-8b}
 `
-	if err := os.WriteFile(own, []byte("\n"+text), 0o600); err != nil {
+	if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rules, err := LoadRules(t.Context(), s, append([]string{own}, ruleFiles()...)...)
-	if err != nil {
-		t.Fatal(err)
+	got := fired(t, Recording{Fault: Healthy, Begin: noon, After: 30 * time.Minute}, own)
+	want := append(alertsOf(SlowITL), alertsOf(SlowTTFT)...)
+	slices.Sort(want)
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("fired (-got +want):\n%s", diff)
 	}
-	firings, err := rules.Evaluate(t.Context(), r.Begin, r.End(), evaluateEvery)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range firings {
-		if f.Labels.Get("model_name") != "meta/llama-3.1-8b" || f.Labels.Get("objective") != "ttft" {
-			t.Errorf("%s fired for %s", f.Name, f.Labels)
-		}
-	}
-	if len(firings) != 2 {
-		t.Errorf("%d alerts fired, want the fast and the slow one: %v", len(firings), firings)
+}
+
+func TestAModelThatNoClassHoldsIsHeldToNoObjective(t *testing.T) {
+	r := hourOf(SlowTTFT)
+	r.Classless = true
+	if got := fired(t, r); got != nil {
+		t.Errorf("fired: %v", got)
 	}
 }

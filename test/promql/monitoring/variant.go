@@ -21,6 +21,7 @@ type variant struct {
 	perReplica float64 // what a replica serves well [requests/s]
 	base       float64 // mean arrival rate of its part [requests/s]
 	phase      time.Duration
+	objective  scaling.Objective
 
 	desired int
 	pods    []*pod
@@ -60,6 +61,18 @@ func (v *variant) wanted(rate float64) int {
 	}
 }
 
+// counts returns what a cycle sees of the target.
+func (v *variant) counts(fault Fault) scaling.ReplicaCounts {
+	counts := scaling.ReplicaCounts{Observed: true, Current: len(v.pods), Ready: len(v.pods)}
+	if v.hit && fault.stuck() {
+		counts.Current, counts.Pending = v.desired, v.desired-len(v.pods)
+		if fault == Unplaced {
+			counts.Unschedulable = counts.Pending
+		}
+	}
+	return counts
+}
+
 // run gives the variant n pods.
 func (v *variant) run(s *store.Store, n int) {
 	for len(v.pods) < n {
@@ -81,7 +94,7 @@ func (v *variant) serve(rate float64, during time.Duration, fault Fault) {
 	each := rate / float64(max(len(v.pods), 1))
 	u := each / v.perReplica // of what a replica serves well
 	waiting := math.Round(20 * max(0, u-0.8))
-	if v.hit && (fault == NoStock || fault == Held) {
+	if v.hit && fault.full() {
 		u, waiting = 0.97, 9
 	}
 	share, ttft, itl := 0.0, 0.0, 0.0

@@ -169,3 +169,32 @@ func TestMoreLinesThanTheLegendHoldsAreCounted(t *testing.T) {
 		t.Errorf("%d names are shown, and then %.20s", shown, after)
 	}
 }
+
+func TestBarsStandWhereThereAreValues(t *testing.T) {
+	p := dashboard.Panel{Type: "timeseries"}
+	p.FieldConfig.Defaults.Custom.DrawStyle = "bars"
+	text := drawn(t, sheet(p, minutes(1, math.NaN(), 1)))
+	_, after, _ := strings.Cut(text, `class="bar l0" d="`)
+	path, _, _ := strings.Cut(after, `"`)
+	if got := strings.Count(path, "Z"); got != 2 {
+		t.Errorf("%d bars, want 2: %s", got, path)
+	}
+}
+
+func TestTheColumnsOfATableShareItsWidth(t *testing.T) {
+	one := func(ref, name, kind string) dashboard.Series {
+		return dashboard.Series{RefID: ref, Labels: model.Metric{"name": model.LabelValue(name), "kind": model.LabelValue(kind)}, Points: []model.SamplePair{{Value: 1}}}
+	}
+	got := columns(dashboard.Answer{Series: []dashboard.Series{one("A", "a-rather-long-name", "x"), one("A", "b", "y")}})
+	want := [][]string{{"Value #A", "1", "1"}, {"kind", "x", "y"}, {"name", "a-rather-long-name", "b"}}
+	sum := 0.0
+	for i, c := range got {
+		if diff := cmp.Diff(c.cells, want[i]); diff != "" {
+			t.Errorf("column %d (-got +want):\n%s", i, diff)
+		}
+		sum += c.share
+	}
+	if len(got) != 3 || math.Abs(sum-1) > 1e-9 || got[2].share < 2*got[1].share {
+		t.Errorf("%d columns take %v of the width: %v", len(got), sum, got)
+	}
+}

@@ -45,7 +45,11 @@ func (c *canvas) plot(b box, a dashboard.Answer) {
 		}
 	}
 	for i, s := range a.Series {
-		p.line(i, s)
+		if a.Panel.FieldConfig.Defaults.Custom.DrawStyle == "bars" {
+			p.bars(i, s)
+		} else {
+			p.line(i, s)
+		}
 	}
 }
 
@@ -182,6 +186,20 @@ func (p *plot) line(i int, s dashboard.Series) {
 		fmt.Fprintf(p, `<path class="area %s" d="%s"/>`+"\n", hue(p.answer.Panel, i, s), area.String())
 	}
 	fmt.Fprintf(p, `<path class="line %s" d="%s"/>`+"\n", stroke(p.answer.Panel, i, s), path.String())
+}
+
+// bars draws one series as bars, each as wide as the time between two points.
+func (p *plot) bars(i int, s dashboard.Series) {
+	var path strings.Builder
+	half := p.area.w * float64(p.look.Step) / float64(p.look.Range) / 2
+	for _, point := range s.Points {
+		if v := float64(point.Value); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			x := p.x(point.Timestamp)
+			from, to := max(p.area.x, x-half), min(p.area.x+p.area.w, x+half)
+			fmt.Fprintf(&path, "M%.1f %.1fV%.1fH%.1fV%.1fZ", from, p.y(max(0, p.ticks[0])), p.y(v), to, p.y(max(0, p.ticks[0])))
+		}
+	}
+	fmt.Fprintf(p, `<path class="bar %s" d="%s"/>`+"\n", hue(p.answer.Panel, i, s), path.String())
 }
 
 // hue returns the class of the colour of the i-th series.

@@ -19,7 +19,10 @@ text { fill: var(--soft); font-size: 11px } .head { fill: var(--ink); font-size:
 .l0 { stroke: var(--l0) } .l1 { stroke: var(--l1) } .l2 { stroke: var(--l2) } .l3 { stroke: var(--l3) }
 .l4 { stroke: var(--l4) } .l5 { stroke: var(--l5) } .l6 { stroke: var(--l6) } .l7 { stroke: var(--l7) }
 path.green { stroke: var(--ok); fill: none } path.orange { stroke: var(--warn); fill: none } path.red { stroke: var(--bad); fill: none }
-.area { stroke: none; opacity: 0.14 } path.area.green { stroke: none; fill: var(--ok) } .area.l0 { fill: var(--l0) } .area.l1 { fill: var(--l1) } .area.l2 { fill: var(--l2) } .area.l3 { fill: var(--l3) }
+.area { opacity: 0.14 } .bar { opacity: 0.75 } path.area, path.bar { stroke: none }
+.area.l0, .bar.l0 { fill: var(--l0) } .area.l1, .bar.l1 { fill: var(--l1) } .area.l2, .bar.l2 { fill: var(--l2) } .area.l3, .bar.l3 { fill: var(--l3) }
+.area.l4, .bar.l4 { fill: var(--l4) } .area.l5, .bar.l5 { fill: var(--l5) } .area.l6, .bar.l6 { fill: var(--l6) } .area.l7, .bar.l7 { fill: var(--l7) }
+path.area.green, path.bar.green { stroke: none; fill: var(--ok) } path.area.orange, path.bar.orange { stroke: none; fill: var(--warn) } path.area.red, path.bar.red { stroke: none; fill: var(--bad) }
 </style>
 `
 

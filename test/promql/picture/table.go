@@ -51,13 +51,83 @@ func agree(a, b map[string]string) bool {
 
 // table draws a table of what its queries return now.
 func (c *canvas) table(b box, a dashboard.Answer) {
-	records := merge(a.Series)
-	organize := dashboard.Organize{}
-	for _, t := range a.Panel.Transformations {
+	const line = 26.0
+	x := b.x
+	for i, column := range columns(a) {
+		width := b.w * column.share
+		for j, text := range column.cells {
+			y, class := b.y+14+float64(j)*line, "cell"
+			if y > b.y+b.h {
+				break
+			}
+			if j == 0 {
+				class = ""
+			} else if i == 0 {
+				fmt.Fprintf(c, `<path class="grid" d="M%.1f %.1fh%.1f"/>`+"\n", b.x, y-17, b.w)
+			}
+			c.text(x, y, class, "start", cut(text, int(width/cellCharacter)))
+		}
+		x += width
+	}
+}
+
+// cellCharacter is the mean width of a character of a cell, in pixels.
+const cellCharacter = 6.9
+
+// tableColumn is a column of a table: its cells, the heading first, and its share of
+// the width, a ratio in (0, 1].
+type tableColumn struct {
+	cells []string
+	share float64
+}
+
+// columns returns the columns of a table, each as wide as its longest cell asks for.
+func columns(a dashboard.Answer) []tableColumn {
+	const narrow, wide, apart = 4, 28, 2 // characters
+	records, organize := merge(a.Series), organization(a.Panel)
+	names := shown(records, organize)
+	slices.SortStableFunc(records, func(a, b record) int {
+		for _, name := range names {
+			if c := strings.Compare(a.labels[name], b.labels[name]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	var out []tableColumn
+	total := 0.0
+	for _, name := range names {
+		heading := cmp.Or(organize.Rename[name], name)
+		column := tableColumn{cells: []string{heading}}
+		for _, r := range records {
+			column.cells = append(column.cells, r.cell(name, a.Panel.Column(heading)))
+		}
+		longest := narrow
+		for _, text := range column.cells {
+			longest = max(longest, min(wide, len([]rune(text))))
+		}
+		column.share = float64(longest + apart)
+		total += column.share
+		out = append(out, column)
+	}
+	for i := range out {
+		out[i].share /= total
+	}
+	return out
+}
+
+// organization returns what the panel says of its columns.
+func organization(p dashboard.Panel) dashboard.Organize {
+	for _, t := range p.Transformations {
 		if t.ID == "organize" {
-			organize = t.Options
+			return t.Options
 		}
 	}
+	return dashboard.Organize{}
+}
+
+// shown returns the names of the columns that are shown, in order.
+func shown(records []record, organize dashboard.Organize) []string {
 	names := map[string]bool{}
 	for _, r := range records {
 		for name := range r.labels {
@@ -67,41 +137,19 @@ func (c *canvas) table(b box, a dashboard.Answer) {
 			names[name] = true
 		}
 	}
-	columns := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+	maps.DeleteFunc(names, func(name string, _ bool) bool { return organize.Exclude[name] })
+	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
 		return cmp.Or(organize.Index[a]-organize.Index[b], strings.Compare(a, b))
 	})
-	columns = slices.DeleteFunc(columns, func(name string) bool { return organize.Exclude[name] })
-	slices.SortStableFunc(records, func(a, b record) int {
-		for _, name := range columns {
-			if c := strings.Compare(a.labels[name], b.labels[name]); c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
-	width := b.w / float64(len(columns))
-	const line = 26.0
-	for i, name := range columns {
-		title := cmp.Or(organize.Rename[name], name)
-		field := a.Panel.Column(title)
-		x := b.x + float64(i)*width
-		c.text(x, b.y+14, "", "start", title)
-		for j, r := range records {
-			y := b.y + 14 + float64(j+1)*line
-			if y > b.y+b.h {
-				break
-			}
-			text, ok := r.labels[name]
-			if v, has := r.values[name]; has {
-				text, ok = number(v, field.Unit, field.Decimals), true
-			}
-			if !ok {
-				text = "–"
-			}
-			c.text(x, y, "cell", "start", cut(text, int(width/6.6)))
-			if i == 0 {
-				fmt.Fprintf(c, `<path class="grid" d="M%.1f %.1fh%.1f"/>`+"\n", b.x, y-17, b.w)
-			}
-		}
+}
+
+// cell returns the text of a column.
+func (r record) cell(name string, field dashboard.Field) string {
+	if v, has := r.values[name]; has {
+		return number(v, field.Unit, field.Decimals)
 	}
+	if text, has := r.labels[name]; has {
+		return text
+	}
+	return "–"
 }

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package container
+
+import (
+	"errors"
+	"syscall"
+)
+
+// attributes are those of a container's process: signals for the terminal of
+// this one do not reach it.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// ownHostname does nothing: a machine has one hostname.
+func ownHostname(*syscall.SysProcAttr) {}
+
+// RunAs is refused: a machine has one hostname.
+func RunAs([]string) error { return errors.ErrUnsupported }

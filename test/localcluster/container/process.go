@@ -1,0 +1,142 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// pipesWithin is for how long the output of a process that has ended is read: what
+// it started may hold it open.
+const pipesWithin = 2 * time.Second
+
+// starter starts processes from one thread, which lasts as long as this process:
+// on Linux the kernel kills a process with the thread that started it.
+type starter struct {
+	calls chan func()
+	// runAs calls RunAs, before what it runs; empty if processes have no hostname
+	// of their own. Only the thread uses it.
+	runAs []string
+}
+
+func newStarter(runAs []string) *starter {
+	s := &starter{calls: make(chan func()), runAs: runAs}
+	go func() {
+		runtime.LockOSThread()
+		for call := range s.calls {
+			call()
+		}
+	}()
+	return s
+}
+
+// process is a process that was started.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed at its end
+	ended
+}
+
+// ended is how a process ended.
+type ended struct {
+	at   time.Time
+	code int // 128 and the signal's number for one that a signal ended
+}
+
+// start starts a process that writes to a log and is killed when ctx ends.
+func (s *starter) start(ctx context.Context, c command, l *log) (*process, error) {
+	cmd, err := s.run(ctx, c, func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = l.stream("stdout"), l.stream("stderr") })
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	go p.wait()
+	return p, nil
+}
+
+// run starts a process that does not outlive this one, and is killed when ctx ends.
+// connect gives it its streams.
+func (s *starter) run(ctx context.Context, c command, connect func(*exec.Cmd)) (cmd *exec.Cmd, err error) {
+	if _, err := exec.LookPath(c.path); err != nil {
+		return nil, fmt.Errorf("starting a container: %w", err)
+	}
+	done := make(chan struct{})
+	s.calls <- func() {
+		defer close(done)
+		if c.hostname != "" && len(s.runAs) > 0 {
+			as := slices.Concat(s.runAs[1:], []string{c.hostname, c.path}, c.args)
+			cmd = prepare(ctx, s.runAs[0], as, c, connect)
+			ownHostname(cmd.SysProcAttr)
+			if err = cmd.Start(); err == nil {
+				return
+			}
+			fmt.Fprintln(os.Stderr, "this machine does not let processes have hostnames of their own:", err)
+			s.runAs = nil
+		}
+		cmd = prepare(ctx, c.path, c.args, c, connect)
+		err = cmd.Start()
+	}
+	<-done
+	if err != nil {
+		return nil, fmt.Errorf("starting a container: %w", err)
+	}
+	return cmd, nil
+}
+
+func prepare(ctx context.Context, path string, args []string, c command, connect func(*exec.Cmd)) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env, cmd.Dir = c.env, c.dir
+	cmd.SysProcAttr = attributes()
+	cmd.WaitDelay = pipesWithin
+	connect(cmd)
+	return cmd
+}
+
+func (p *process) wait() {
+	_ = p.cmd.Wait() // what it returns is in the state, or says that output was left
+	p.ended = ended{at: time.Now(), code: exitCode(p.cmd)}
+	close(p.done)
+}
+
+// exitCode returns the exit code of a command that has ended.
+func exitCode(cmd *exec.Cmd) int {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// result returns how a process ended that does not run any more.
+func (p *process) result() ended {
+	<-p.done
+	return p.ended
+}
+
+// end asks the process to end, kills it when ctx is done, and waits for it.
+func (p *process) end(ctx context.Context) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+		return
+	case <-ctx.Done():
+	}
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, syscall.ESRCH) {
+		<-p.done // it ended
+	}
+	<-p.done
+}

@@ -1,0 +1,32 @@
+package services
+
+import "net/netip"
+
+// The first octets of an address of this machine, and of what stands for it in an
+// EndpointSlice.
+const (
+	machineOctet = 127
+	sliceOctet   = 10
+)
+
+// published returns what stands for an address in an EndpointSlice: itself, unless
+// it is of this machine.
+func published(address string) string { return swap(address, machineOctet, sliceOctet) }
+
+// reachable returns the address that a published one stands for. Addresses of pods
+// that are not of this machine come out as ones at which nothing answers either.
+func reachable(address string) string { return swap(address, sliceOctet, machineOctet) }
+
+// swap replaces the first octet of an IPv4 address if it is from.
+func swap(address string, from, to byte) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || !a.Is4() {
+		return address
+	}
+	octets := a.As4()
+	if octets[0] != from {
+		return address
+	}
+	octets[0] = to
+	return netip.AddrFrom4(octets).String()
+}
