@@ -75,7 +75,7 @@ e2e: gotest
 	@$(ANYCLUSTER) $(TESTFLAGS) ./test/anycluster -kubeconfig='$(abspath $(KUBECONFIG))' -image='$(IMG)' -labels='$(LABELS)' -archive='$(abspath $(IMG_ARCHIVE))'
 else
 e2e: gotest build localcluster prometheus-adapter draw helm ## Run the end-to-end suite in the local cluster, or its labelled scenarios in yours (KUBECONFIG=file IMG=name:tag LABELS=zero,model)
-	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 25m -tags e2e $(TESTFLAGS) ./test/e2e/...
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 35m -tags e2e $(TESTFLAGS) ./test/e2e/...
 	@$(if $(TESTFLAGS),,$(MAKE) anycluster)
 endif
 
@@ -84,8 +84,9 @@ ANYCLUSTER = $(BIN)/gotest -v -plain . -- -count=1 -timeout 2h -tags anycluster
 # The local cluster as one that somebody has: only its kubeconfig is used.
 .PHONY: anycluster
 anycluster: gotest build localcluster helm
-	@$(BIN)/localcluster up --dir $(LOCAL)/anycluster --image workload-variant-autoscaler=bin/manager
+	@$(BIN)/localcluster down --dir $(LOCAL)/anycluster # what an interrupted run left
 	@trap '$(BIN)/localcluster down --dir $(LOCAL)/anycluster' EXIT; trap 'exit 130' INT TERM; \
+	$(BIN)/localcluster up --dir $(LOCAL)/anycluster --image workload-variant-autoscaler=bin/manager; \
 	$(ANYCLUSTER) ./test/anycluster -kubeconfig='$(CURDIR)/$(LOCAL)/anycluster/kubeconfig' -image=localhost/workload-variant-autoscaler:dev -labels=saturation,model,zero
 
 # What make soak runs: a steady fleet of 100 for three minutes, and what is for it alone.
@@ -169,8 +170,14 @@ IMG ?= workload-variant-autoscaler:dev
 IMAGE := $(LOCAL)/image.tar
 RELEASE := $(BIN)/release
 
+# The tag is what follows the last colon, where no slash follows it: localhost:5000/foo has none.
+.PHONY: tagged
+tagged:
+	@image='$(IMG)'; case "$${image##*/}" in ?*:?*) ;; *) \
+		name="$${image%:}"; echo "make: IMG='$$image' has no tag: want name:tag, such as $${name:-foo}:dev" >&2; exit 2 ;; esac
+
 .PHONY: docker-build
-docker-build: release-tool ## Build the image of manager and wva as an OCI archive, without a daemon (IMG=name:tag)
+docker-build: tagged release-tool ## Build the image of manager and wva as an OCI archive, without a daemon (IMG=name:tag)
 	@$(RELEASE) image --name '$(IMG)' -o $(IMAGE)
 
 .PHONY: docker-check
@@ -180,6 +187,7 @@ docker-check: docker-build localcluster ## Measure how long the manager of that 
 
 .PHONY: docker-push
 docker-push: release-tool ## Push what docker-build made (IMG=name:tag)
+	@test -f $(IMAGE) || { echo 'make: there is no $(IMAGE) to push: run make docker-build first, with the same IMG' >&2; exit 2; }
 	@$(RELEASE) push $(IMAGE) '$(IMG)'
 
 .PHONY: release
@@ -194,7 +202,7 @@ install: ## Install the CRD into the cluster that kubectl points to
 	kubectl apply --server-side --force-conflicts -f $(CRD_DIR)
 
 .PHONY: deploy
-deploy: ## Install the manager into the cluster that kubectl points to (IMG=name:tag)
+deploy: tagged ## Install the manager into the cluster that kubectl points to (IMG=name:tag)
 	image='$(IMG)'; PATH="$$PATH:$(CURDIR)/$(BIN)" deploy/kubernetes/install.sh -- --set controller.image.repository="$${image%:*}" --set controller.image.tag="$${image##*:}"
 
 .PHONY: undeploy

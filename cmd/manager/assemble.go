@@ -212,7 +212,7 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 	if !o.LeaderElect {
 		return mgr, nil
 	}
-	leader := &lead{
+	leader := &leadership{
 		clock: clock.RealClock{}, reader: kube.reader, lease: client.ObjectKey{Namespace: o.SystemNamespace, Name: o.LeaderElectionID},
 		duration: o.LeaseDuration, elected: mgr.Elected(),
 	}

@@ -70,6 +70,7 @@ type measuring struct {
 func newCollector(m measuring) *collector.Collector {
 	c := m.operator.Collector.Cache
 	options := collector.Options{
+		Backend:         scaling.Backend(m.operator.Collector.Backend),
 		QueryTimeout:    m.operator.Prometheus.Timeout,
 		Budget:          m.operator.Prometheus.Budget,
 		Limits:          collector.Limits{Fresh: c.FreshThreshold, Aging: c.UnavailableThreshold},

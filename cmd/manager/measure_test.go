@@ -107,7 +107,7 @@ func TestACycleAsksNothingWhereBackgroundFetchingHas(t *testing.T) {
 			time.Sleep(29 * time.Second)
 			synctest.Wait()
 			b.source.Forget()
-			if got := measure.Collect(ctx, b.fleet); len(got) != 3 || len(got[0].Replicas) != 2 {
+			if got := measure.Collect(ctx, b.fleet); len(got) != 3 || len(got[0].Replicas) != 2 || got[0].Backend != scaling.BackendPrometheus {
 				t.Fatalf("snapshots %+v", got)
 			}
 			if asked := b.source.Asked(); len(asked) > 0 {

@@ -20,8 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 )
 
-// probePatience is how long a probe waits for an answer; a kubelet waits 1s.
-const probePatience = 500 * time.Millisecond
+// probePatience is how long one check of a probe waits for an answer: a kubelet waits
+// 1s for the three of them.
+const probePatience = 250 * time.Millisecond
 
 // refusedFor is how long a refusal counts: a watch is tried again after 60s at the
 // latest (the longest back-off of client-go's Reflector, with its jitter), and one
@@ -99,10 +100,10 @@ func (w *watched) refused(listed bool) []string {
 	return out
 }
 
-// lead says whether somebody leads. Where nobody does nothing is decided, and each
+// leadership says whether somebody leads. Where nobody does nothing is decided, and each
 // manager on its own looks as one does that another has the lead of. It is safe for
 // concurrent use.
-type lead struct {
+type leadership struct {
 	clock    clock.PassiveClock
 	reader   client.Reader // without a cache
 	lease    client.ObjectKey
@@ -116,7 +117,7 @@ type lead struct {
 
 // check is a healthz.Checker. A lease that is not renewed for its duration is taken
 // over; when that has passed twice, nobody can.
-func (l *lead) check(r *http.Request) error {
+func (l *leadership) check(r *http.Request) error {
 	select {
 	case <-l.elected:
 		return nil
@@ -142,7 +143,7 @@ func (l *lead) check(r *http.Request) error {
 
 // stale reports whether the lease has not been renewed for too long. Whether the time
 // of its renewal is known is no matter: what is not known is not renewed.
-func (l *lead) stale(renewed time.Time, known bool) bool {
+func (l *leadership) stale(renewed time.Time, known bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()

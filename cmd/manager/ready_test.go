@@ -95,7 +95,7 @@ func TestAManagerThatDoesNotLeadIsReadyWhileSomebodyDoes(t *testing.T) {
 		const duration = 15 * time.Second
 		long := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) // by another clock, which is wrong
 		api, elected := &oneLease{}, make(chan struct{})
-		l := &lead{clock: clock.RealClock{}, reader: api, lease: client.ObjectKey{Namespace: "system", Name: "wva"}, duration: duration, elected: elected}
+		l := &leadership{clock: clock.RealClock{}, reader: api, lease: client.ObjectKey{Namespace: "system", Name: "wva"}, duration: duration, elected: elected}
 		for _, step := range []struct {
 			name    string
 			renewed time.Time

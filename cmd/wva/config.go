@@ -58,7 +58,7 @@ that namespace.
 The exit status is 1 when something is refused, 0 when nothing is, doubts
 included, and 2 for bad usage.`,
 		Example: `  wva config check -f config.yaml -f variants.yaml
-  helm template charts/workload-variant-autoscaler | wva config check -f - -o json`,
+  helm template charts/workload-variant-autoscaler -n workload-variant-autoscaler-system | wva config check -f - -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%w: check takes no arguments, have %q; files are named by -f", errUsage, args)

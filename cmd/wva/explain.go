@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -45,7 +46,9 @@ and events hold, and says so.
 
 The exit status is 0 when the decision was explained by the manager, 1 when only
 status and events could be shown, or nothing.`,
-		Example: "  wva explain llama-8b-l40s -n demo --manager https://127.0.0.1:8443",
+		Example: `  wva explain llama-8b -n quick-start
+  wva explain va/llama-8b -n quick-start -o json
+  wva explain llama-8b -n quick-start --manager https://127.0.0.1:8443`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%w: explain takes the name of one VariantAutoscaling, have %q", errUsage, args)
@@ -53,7 +56,11 @@ status and events could be shown, or nothing.`,
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
-			return f.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr(), args[0])
+			name, err := variantName(args[0])
+			if err != nil {
+				return err
+			}
+			return f.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr(), name)
 		},
 	}
 	flags := command.Flags()
@@ -97,11 +104,15 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 	if err == nil {
 		return f.print(out, e)
 	}
-	fmt.Fprintf(warnings, "wva: %v\nwva: what follows is from the object's status and events, and may be old\n", err)
-	held, err := readStatus(ctx, c, key)
-	if err != nil {
-		return err
+	held, statusErr := readStatus(ctx, c, key)
+	if apierrors.IsNotFound(statusErr) {
+		return absent(ctx, c, key)
 	}
+	fmt.Fprintf(warnings, "wva: %v\n", err)
+	if statusErr != nil {
+		return statusErr
+	}
+	fmt.Fprintln(warnings, "wva: what follows is from the object's status and events, and may be old")
 	if f.output == "json" {
 		err = writeJSON(out, held)
 	} else {

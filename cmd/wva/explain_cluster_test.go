@@ -154,7 +154,14 @@ func (c cluster) explained(t *testing.T) {
 	if held.From != "status and events" || held.Status.DesiredOptimizedAlloc.NumReplicas != 3 || len(held.Events) != 2 {
 		t.Errorf("as JSON: %+v", held)
 	}
-	if _, _, err := c.explain(t, "absent", "-n", namespace); err == nil || errors.Is(err, errFinding) || !strings.Contains(err.Error(), "reading VariantAutoscaling told/absent") {
-		t.Errorf("an object that is not there: %v", err)
+	for _, tt := range []struct{ name, namespace, want string }{
+		{"absent", namespace, "there is no VariantAutoscaling absent in namespace told"},
+		{"caht", namespace, "there is no VariantAutoscaling caht in namespace told; did you mean chat?"},
+		{"va/chat", "default", "there is no VariantAutoscaling chat in namespace default; there is one in told: -n told"},
+	} {
+		out, warnings, err := c.explain(t, tt.name, "-n", tt.namespace)
+		if err == nil || err.Error() != tt.want || exitCode(err) != 1 || out != "" || warnings != "" {
+			t.Errorf("%s in %s: got %v, want %s; wrote %s%s", tt.name, tt.namespace, err, tt.want, out, warnings)
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
@@ -99,6 +100,13 @@ func TestExplainForwardsAPortOnAPIServer(t *testing.T) {
 	c.on(t, node.Listener.Addr().(*net.TCPAddr).Port)
 	c.system(t)
 	c.held(t, "manager-0_1234", time.Second)
+	if err := c.Namespace(t.Context(), "demo"); err != nil {
+		t.Fatal(err)
+	}
+	va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "chat"}, Spec: v1alpha1.VariantAutoscalingSpec{ModelID: "org/chat"}}
+	if err := c.Client.Create(t.Context(), va); err != nil {
+		t.Fatal(err)
+	}
 
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: manager.Certificate().Raw}), 0o600); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // heldStatus is what the API server holds of the last decision of an object.
@@ -58,7 +59,7 @@ func (h heldStatus) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s: %s\n", h.Namespace, h.Name, h.Model)
 	if d := h.Status.DesiredOptimizedAlloc; d != nil {
-		fmt.Fprintf(&b, "  decision   %d replicas", d.NumReplicas)
+		fmt.Fprintf(&b, "  decision   %s", scaling.Replicas(int(d.NumReplicas)))
 		if u := d.LastUpdate; u != nil && u.UpdateTime != nil {
 			fmt.Fprintf(&b, ", since %s: %s", u.UpdateTime.Format(time.RFC3339), u.Reason)
 		}

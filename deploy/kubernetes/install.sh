@@ -83,7 +83,8 @@ fi
 run kubectl apply --server-side --force-conflicts -f "$chart/crds"
 if $dry_run; then
 	by=server
-	if [[ -z "$(kubectl get customresourcedefinition variantautoscalings.llmd.ai --ignore-not-found --output name)" ]]; then
+	found="$(kubectl get customresourcedefinition variantautoscalings.llmd.ai --ignore-not-found --output name)" # ends here where it is refused
+	if [[ -z "$found" ]]; then
 		by=client # the cluster would take no VariantAutoscaling
 		echo "The cluster has no CustomResourceDefinition variantautoscalings.llmd.ai yet. What follows is as the chart makes it:"
 		echo "whether the cluster takes it, and what others serve there, is not looked at."

@@ -138,6 +138,7 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 		} else {
 			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
 		}
+		snapshots[i].Backend = c.opts.Backend
 		c.atGate(&snapshots[i])
 	}
 	return snapshots

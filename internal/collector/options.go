@@ -20,6 +20,8 @@ type Options struct {
 	// Limits are the least ages for Fresh and Aging. A limit of 0 means that of
 	// DefaultLimits.
 	Limits Limits
+	// Backend is what snapshots say of where their readings come from.
+	Backend scaling.Backend
 	// Namespaces restricts every question. Empty means the whole cluster.
 	Namespaces []string
 	// Percentiles says which models have a latency objective: only their

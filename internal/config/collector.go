@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // The backends that metrics can be read from.
 const (
-	BackendPrometheus = "prometheus" // a store with the Prometheus HTTP API
-	BackendPods       = "pods"       // the pages of the serving pods themselves
-	BackendEPP        = "epp"        // the pages of the gateway's endpoint pickers
+	BackendPrometheus = string(scaling.BackendPrometheus) // a store with the Prometheus HTTP API
+	BackendPods       = string(scaling.BackendPods)       // the pages of the serving pods themselves
+	BackendEPP        = string(scaling.BackendEPP)        // the pages of the gateway's endpoint pickers
 )
 
 // Backends returns the names of the backends, the default first.

@@ -32,22 +32,23 @@ func processKeys() []string {
 
 // settingsReader reads ConfigMaps of KindSettings.
 type settingsReader struct {
-	fields        []field[Settings]
-	defaults      Settings
-	explicit      values
-	origins       map[string]string // of the explicit values
-	allowInsecure bool
+	fields          []field[Settings]
+	defaults        Settings
+	explicit        values
+	origins         map[string]string // of the explicit values
+	allowInsecure   bool
+	systemNamespace string
 }
 
 // newSettingsReader reads what is explicit. Whoever offers it has validated it;
 // what cannot be read all the same is an error.
-func newSettingsReader(explicit Explicit, allowInsecure bool) (*settingsReader, error) {
+func newSettingsReader(options StoreOptions) (*settingsReader, error) {
 	r := &settingsReader{
 		fields: settingFields(), defaults: defaultSettings(),
-		explicit: values{}, origins: map[string]string{}, allowInsecure: allowInsecure,
+		explicit: values{}, origins: map[string]string{}, allowInsecure: options.AllowInsecurePrometheus, systemNamespace: options.SystemNamespace,
 	}
 	for _, f := range r.fields {
-		value, origin, ok := explicit.Lookup(f.Name)
+		value, origin, ok := options.Explicit.Lookup(f.Name)
 		if value = strings.TrimSpace(value); !ok || value == "" {
 			continue
 		}
@@ -57,7 +58,7 @@ func newSettingsReader(explicit Explicit, allowInsecure bool) (*settingsReader, 
 		}
 		r.explicit[f.Name], r.origins[f.Name] = v, origin
 	}
-	for _, rule := range settingRules(allowInsecure) {
+	for _, rule := range settingRules(r.allowInsecure) {
 		for _, key := range rule.keys {
 			v, ok := r.explicit[key]
 			switch {
@@ -89,7 +90,7 @@ func (r *settingsReader) read(of Source, system bool, last values) (values, []Fi
 		}
 		delete(written, known.Name)
 		if !system && !known.PerNamespace {
-			f.add(Finding{Severity: Refused, Key: known.Name, Problem: "is of the whole manager and is read in the system namespace only", InForce: "nothing of it"})
+			f.add(Finding{Severity: Refused, Key: known.Name, Problem: "is of the whole manager and is read in the system namespace only, which is " + r.systemNamespace + " here", InForce: "nothing of it"})
 			continue
 		}
 		if origin, ok := r.origins[known.Name]; ok {

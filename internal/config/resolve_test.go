@@ -91,7 +91,7 @@ func TestLimitedModeHoldsWhereTheLimiterIsNotSet(t *testing.T) {
 
 func TestSettingOfTheManagerIsRefusedInOtherNamespaces(t *testing.T) {
 	s := newStore(t)
-	wantFinding(t, s.Apply([]Source{in("team", settingsMap, "GLOBAL_OPT_INTERVAL", "5s")}).Findings, "is of the whole manager and is read in the system namespace only")
+	wantFinding(t, s.Apply([]Source{in("team", settingsMap, "GLOBAL_OPT_INTERVAL", "5s")}).Findings, "is of the whole manager and is read in the system namespace only, which is "+systemNamespace+" here")
 	if got := s.Snapshot().Settings().Interval; got != time.Minute {
 		t.Errorf("got %s, want 1m", got)
 	}

@@ -42,7 +42,7 @@ func NewStore(options StoreOptions) (*Store, error) {
 	if options.Explicit == nil {
 		options.Explicit = Places{}
 	}
-	reader, err := newSettingsReader(options.Explicit, options.AllowInsecurePrometheus)
+	reader, err := newSettingsReader(options)
 	if err != nil {
 		return nil, fmt.Errorf("reading explicit settings: %w", err)
 	}

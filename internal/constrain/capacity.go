@@ -177,7 +177,7 @@ func (c *contest) decide(x *claim) scaling.Decision {
 	case x.got == x.want || !x.limited:
 		return x.decision
 	case x.taker != "":
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%d replicas with %s go back to %s", max(0, min(x.want, x.have-x.lost)-x.got), c.accelerators(x), x.taker)+c.below(x))
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.lost)-x.got)), c.accelerators(x), x.taker)+c.below(x))
 	case x.lost > 0 && x.got < x.have:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
 			x.got, x.want, x.lost, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))

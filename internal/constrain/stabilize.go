@@ -56,7 +56,7 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 	}
 	asked := d.Current
 	for _, s := range d.Steps {
-		if s.Stage == scaling.StageStabilize || s.Stage == scaling.StageCapacity {
+		if s.Stage != scaling.StageOptimize && s.Stage != scaling.StageRetention && s.Stage != scaling.StageBounds {
 			break
 		}
 		asked = s.To
@@ -82,14 +82,14 @@ func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 		held := p.within(max(to, min(p.standing, most.Replicas)))
 		if held > to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
-				fmt.Sprintf("fewer than %d replicas have been wanted for %s, scaleDownStabilization is %s", held, p.since(most), p.ScaleDownStabilization))
+				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", scaling.Replicas(held), p.since(most), p.ScaleDownStabilization))
 		}
 	case to > from:
 		least := p.wants.LeastSince(p.now.Add(-p.ScaleUpStabilization))
 		held := p.within(min(to, max(from, least.Replicas)))
 		if held < to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
-				fmt.Sprintf("more than %d replicas have been wanted for %s, scaleUpStabilization is %s", held, p.since(least), p.ScaleUpStabilization))
+				fmt.Sprintf("more than %s have been wanted for %s, scaleUpStabilization is %s", scaling.Replicas(held), p.since(least), p.ScaleUpStabilization))
 		}
 	}
 	return d

@@ -40,20 +40,30 @@ func (r *run) has(current, ready int) {
 
 // ask puts a decision for n replicas through the chain, so long after the start.
 func (r *run) ask(after time.Duration, n int, change ...func(*scaling.Decision)) scaling.Decision {
-	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts}
-	in := Input{
-		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
-		Policies: map[scaling.ModelKey]Policy{model: r.policy}, History: r.history,
-	}
+	in := r.input(after)
 	d := scaling.Decision{Variant: key, Model: model, Current: r.counts.Current}.Then(scaling.StageOptimize, n, "Asked", "it was asked for")
 	for _, f := range change {
 		f(&d)
 	}
 	d = Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
+	r.record(in, d)
+	return d
+}
+
+// input is what the chain is given, so long after the start.
+func (r *run) input(after time.Duration) Input {
+	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts}
+	return Input{
+		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
+		Policies: map[scaling.ModelKey]Policy{model: r.policy}, History: r.history,
+	}
+}
+
+// record remembers what was wanted and decided.
+func (r *run) record(in Input, d scaling.Decision) {
 	p := r.history[key]
 	p.Wants = Wants(in, d)
 	r.history[key] = p.Decide(d.Target(), in.Now)
-	return d
 }
 
 // follow asks and has the target follow.
@@ -315,6 +325,20 @@ func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 			stood = want
 			now += time.Duration(rnd.IntN(60)) * time.Second
 		}
+	}
+}
+
+// TestALaterStageDoesNotChangeWhatWasWanted: a stage of any name that takes growth
+// back after its period begins no other period, and growth is there when it relents.
+func TestALaterStageDoesNotChangeWhatWasWanted(t *testing.T) {
+	r := newRun(2, Policy{ScaleUpStabilization: time.Minute})
+	r.ask(0, 9)
+	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
+		d := r.ask(after, 9)
+		if d.Target() != 9 {
+			t.Fatalf("9 have been wanted for %s, got %d: %v", after, d.Target(), d.Steps)
+		}
+		r.record(r.input(after), d.Then("later", 2, "TakenBack", "there is another limit"))
 	}
 }
 

@@ -34,7 +34,7 @@ func targetResolved(e explain.Explanation) metav1.Condition {
 
 // optimizationReady says whether a decision stands. While a fallback lasts at
 // one number its message stays, because that says since when, which another
-// process may know better.
+// process may know better; but metrics are awaited only for a while.
 func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) metav1.Condition {
 	const kind = v1alpha1.ConditionOptimizationReady
 	switch {
@@ -49,7 +49,7 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, explain.Optimized(e))
 	}
 	message := explain.FellBack(e)
-	if before := fallbackOf(was); before != nil && decides(was, e) {
+	if before := fallbackOf(was); before != nil && before.Message != explain.Awaited() && decides(was, e) {
 		message = before.Message
 	}
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFallbackUsed, message)
@@ -85,10 +85,14 @@ func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool 
 // ready sums up conditions, which are in the order in which they stand in the
 // way. A decision that is frozen stands and is in the way.
 func ready(conditions []metav1.Condition) metav1.Condition {
+	following := ""
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) {
 			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message)
 		}
+		if c.Type == string(v1alpha1.ConditionScalerFollowing) {
+			following = c.Message
+		}
 	}
-	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale())
+	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale(following))
 }

@@ -102,7 +102,7 @@ func TestWhatNoSchemaRefusesIsNamed(t *testing.T) {
 	}{
 		"a cost beyond any number":   {func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantCost = huge }, scaling.Profile{}, `spec.variantCost: "` + huge[:longestFinding/4] + `" is not accepted: want a decimal number from 0 to 1.79769`},
 		"a negative cost":            {func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantCost = "-1" }, scaling.Profile{}, `spec.variantCost: "-1" is not accepted`},
-		"bounds that no schema knew": {func(va *v1alpha1.VariantAutoscaling) { va.Spec.MinReplicas, va.Spec.MaxReplicas = 3, new(int32(1)) }, scaling.Profile{}, `spec.maxReplicas: "1" is not accepted: want minReplicas (3) or more; in force: 1 replicas`},
+		"bounds that no schema knew": {func(va *v1alpha1.VariantAutoscaling) { va.Spec.MinReplicas, va.Spec.MaxReplicas = 3, new(int32(1)) }, scaling.Profile{}, `spec.maxReplicas: "1" is not accepted: want minReplicas (3) or more; in force: 1 replica`},
 		"a pause that is none": {func(va *v1alpha1.VariantAutoscaling) {
 			va.Annotations = map[string]string{v1alpha1.AnnotationPaused: "yes"}
 		}, scaling.Profile{}, `annotation wva.llmd.ai/paused: "yes" is not accepted: want "true" or "false"; in force: false`},

@@ -17,7 +17,8 @@
 //
 //	ScaledUp, ScaledDown, ScaledToZero, ScaledFromZero
 //	                     the decision is another number
-//	Held                 a fallback begins, or a pause
+//	Held                 a fallback begins, or a pause; the first metrics of a variant
+//	                     were awaited, and did not come
 //	NotFollowed          ScalerFollowing names something else
 //	TargetConflict       others name the target, or other others
 //	InvalidConfiguration ConfigurationValid is False, or for another reason; the

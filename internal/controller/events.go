@@ -88,13 +88,17 @@ func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) 
 }
 
 // held returns that a decision stands without an analysis, or because it was
-// asked to, and false when neither began.
+// asked to, and false when neither began. One that stands until the first metrics
+// arrive is told again when they did not.
 func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	n := notice{corev1.EventTypeNormal, eventHeld, "Pause", explain.Held(v.Explanation)}
 	switch {
 	case paused(is) && !paused(was):
 		return n, true
-	case fallbackOf(is) != nil && fallbackOf(was) == nil:
+	case awaited(is):
+		n.action = "Await"
+		return n, fallbackOf(was) == nil
+	case fallbackOf(is) != nil && (fallbackOf(was) == nil || awaited(was)):
 		n.action = "Hold"
 		if v.Variant.Replicas.Ready > 0 || v.Snapshot.Fault != "" {
 			n.kind = corev1.EventTypeWarning // else there is nothing to measure yet
@@ -102,6 +106,12 @@ func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 		return n, true
 	}
 	return notice{}, false
+}
+
+// awaited reports whether a status says that the first metrics may be on their way.
+func awaited(s v1alpha1.VariantAutoscalingStatus) bool {
+	c := fallbackOf(s)
+	return c != nil && c.Message == explain.Awaited()
 }
 
 // contested returns what a status says of other objects with the same target, ""

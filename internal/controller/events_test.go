@@ -3,6 +3,7 @@ package controller
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +30,8 @@ func TestEventsTellChangesOnce(t *testing.T) {
 	noNode := explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable))
 	unready := explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady))
 	blind := explanation(fallback(2))
+	never := func(e *explain.Explanation) { e.AnalyzedAt = time.Time{} }
+	tooNew, tooLong := explanation(fallback(2), never), explanation(fallback(2), never, later(500))
 	asleep := explanation(running(0, 0, 0), deciding(0, scaling.ReasonSpareCapacity))
 	tests := map[string]struct {
 		before []explain.Explanation
@@ -54,6 +57,11 @@ func TestEventsTellChangesOnce(t *testing.T) {
 		"a fallback begins":         {[]explain.Explanation{steady}, blind, []string{"Warning Held Hold"}},
 		"a fallback lasts":          {[]explain.Explanation{steady, blind}, blind, nil},
 		"a fallback ends":           {[]explain.Explanation{steady, blind}, steady, nil},
+		"the first metrics":         {nil, tooNew, []string{"Normal Held Await"}},
+		"they are awaited":          {[]explain.Explanation{tooNew}, tooNew, nil},
+		"they do not come":          {[]explain.Explanation{tooNew}, tooLong, []string{"Warning Held Hold"}},
+		"still they do not":         {[]explain.Explanation{tooNew, tooLong}, tooLong, nil},
+		"they come":                 {[]explain.Explanation{tooNew}, steady, nil},
 		"nothing is decided":        {[]explain.Explanation{steady}, explanation(undecided), nil},
 	}
 	for name, tt := range tests {

@@ -140,6 +140,26 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 	return "", ""
 }
 
+// latent says what would keep the target from any other decision than the one that it
+// has, "" where nothing is known of it: nobody is named for what they need not do yet,
+// and whoever looks learns of it before the first peak does. At zero a scaler rests.
+func (o order) latent() string {
+	if o.current != o.desired || !o.scalers.Known || o.scalers.InForce() != scaling.ActuationMetrics || o.paused || o.current == 0 {
+		return ""
+	}
+	switch all := o.scalers.List; {
+	case len(all) == 0:
+		return explain.Nobody(o.target)
+	case len(all) > 1:
+		return explain.Rivals(all)
+	case all[0].Paused:
+		return explain.ScalerPaused(all[0])
+	case all[0].Misread != "" || o.inactive(all[0]):
+		return explain.NotReading(all[0])
+	}
+	return ""
+}
+
 // direction returns where the decision goes, in the words of an HPA's spec, and
 // how the scaler goes there.
 func (o order) direction(s scaling.Scaler) (string, scaling.ScalerRules) {

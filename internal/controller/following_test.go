@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -186,11 +187,51 @@ func TestScalerFollowingOverTime(t *testing.T) {
 	}
 	told := 0
 	for _, e := range f.events.told {
-		if strings.HasPrefix(e, "Warning NotFollowed 2 replicas were decided on; the target asks for 1, ") {
+		if strings.HasPrefix(e, "Warning NotFollowed 2 replicas decided on; the target asks for 1, ") {
 			told++
 		}
 	}
 	if told != 1 {
 		t.Errorf("got events %q, want one of NotFollowed", f.events.told)
+	}
+}
+
+func TestWhatWouldNotBeCarriedOutIsToldBeforeItIsDecided(t *testing.T) {
+	misread := scaling.Scaler{Kind: "HorizontalPodAutoscaler", Name: "h", Misread: "its selector is of another variant"}
+	now := at(300)
+	ended := now.Add(-2 * scalerGrace)
+	for name, test := range map[string]struct {
+		current int
+		scalers scaling.Scalers
+		want    string // in the message, "" for nothing of it
+	}{
+		"nobody scales":         {2, scaling.Scalers{Known: true}, "No HorizontalPodAutoscaler and no ScaledObject scales"},
+		"another variant's":     {2, scaling.Scalers{Known: true, List: []scaling.Scaler{misread}}, "its selector is of another variant"},
+		"cannot compute":        {2, scaling.Scalers{Known: true, List: []scaling.Scaler{{Name: "h", Inactive: scaling.Trouble{Reason: "FailedGetExternalMetric", Since: ended}}}}, "FailedGetExternalMetric"},
+		"a failed read":         {2, scaling.Scalers{Known: true, List: []scaling.Scaler{{Name: "h", Inactive: scaling.Trouble{Reason: "FailedGetExternalMetric", Since: now}}}}, ""},
+		"rests at zero":         {0, scaling.Scalers{Known: true, List: []scaling.Scaler{{Name: "h", Inactive: scaling.Trouble{Reason: "ScalingDisabled", Since: ended}}}}, ""},
+		"not known who scales":  {2, scaling.Scalers{}, ""},
+		"reads it":              {2, scaling.Scalers{Known: true, List: []scaling.Scaler{{Name: "h"}}}, ""},
+		"the manager's own job": {2, scaling.Scalers{Known: true, Own: scaling.ActuationScale}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := order{desired: test.current, current: test.current, scalers: test.scalers, now: now}
+			reason, message := o.follow()
+			summed := explain.ReadyToScale(message)
+			if reason != "" {
+				t.Fatalf("got %s: %s, want that it follows", reason, message)
+			}
+			if test.want == "" {
+				if want := explain.FollowingBy(test.scalers); message != want {
+					t.Errorf("got %q, want %q", message, want)
+				}
+				return
+			}
+			for _, got := range []string{message, summed} {
+				if !strings.Contains(got, test.want) || !strings.Contains(got, "another decision would not be carried out") {
+					t.Errorf("got %q, want it to say %q", got, test.want)
+				}
+			}
+		})
 	}
 }

@@ -96,6 +96,9 @@ func (o order) onItsWay() string {
 	if !o.scalers.Known && o.scalers.InForce() != scaling.ActuationMetrics && strings.HasPrefix(o.said, explain.Following()) {
 		return o.said
 	}
+	if obstacle := o.latent(); obstacle != "" {
+		return explain.FollowingForNow(obstacle)
+	}
 	return explain.FollowingBy(o.scalers)
 }
 

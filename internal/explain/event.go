@@ -11,24 +11,30 @@ import (
 const noteAtMost = 1000
 
 // Scaled tells of a decision for another number of replicas than the from that
-// stood before, and of the objective that bounds what one replica serves.
+// stood before, and of the objective that bounds what one replica serves. The cause
+// is that of the cycle that changed the number, which may not be the last: whoever
+// tells of it may come late.
 func Scaled(e Explanation, from int) string {
-	what := fmt.Sprintf("from %d to %d replicas", from, e.Decision.Target())
+	what := fmt.Sprintf("from %d to %s", from, scaling.Replicas(e.Decision.Target()))
 	if by := binding(e); by != "" {
 		what += " (of each, " + by + ")"
 	}
-	return note(e, what, e.Decision.Cause())
+	why := e.Decision.Cause()
+	if c := e.Changed; c.Cycle != "" && c.To == e.Decision.Target() {
+		why, e.Cycle = c.Cause, c.Cycle
+	}
+	return note(e, what, why)
 }
 
 // Held tells that a decision stands without an analysis.
 func Held(e Explanation) string {
-	return note(e, fmt.Sprintf("held at %d replicas", e.Decision.Target()), e.Decision.Cause())
+	return note(e, "held at "+scaling.Replicas(e.Decision.Target()), e.Decision.Cause())
 }
 
 // LimitedTo tells that a variant does not get the replicas that its load calls
 // for, and which step says why.
 func LimitedTo(e Explanation, why scaling.Step) string {
-	return note(e, fmt.Sprintf("limited to %d replicas", e.Decision.Target()), why)
+	return note(e, "limited to "+scaling.Replicas(e.Decision.Target()), why)
 }
 
 // Noted returns the message of a condition as that of an event of a cycle.
@@ -49,8 +55,8 @@ func NotFollowed(e Explanation, reason scaling.Reason, message string) string {
 			why = s
 		}
 	}
-	return note(e, fmt.Sprintf("%d replicas were decided on; the target asks for %d, %d of them Ready, %d without a node",
-		e.Decision.Target(), r.Current, r.Ready, r.Unschedulable), why)
+	return note(e, fmt.Sprintf("%s decided on; the target asks for %d, %d of them Ready, %d without a node",
+		scaling.Replicas(e.Decision.Target()), r.Current, r.Ready, r.Unschedulable), why)
 }
 
 // note puts what happened together with its reason and the cycle.

@@ -18,6 +18,8 @@ type Explanation struct {
 	AnalyzedAt time.Time        `json:"analyzedAt,omitzero"`
 	Variant    scaling.Variant  `json:"variant"`
 	Decision   scaling.Decision `json:"decision"`
+	// Changed is how the number that is decided came to be, in this cycle or before.
+	Changed Change `json:"changed,omitzero"`
 	// Decided is false when nothing could be decided and nothing is published.
 	Decided  bool             `json:"decided"`
 	Past     scaling.Past     `json:"past"`
@@ -31,6 +33,14 @@ type Explanation struct {
 	Objective Objective `json:"objective,omitzero"`
 	// Actuation is who carries out the decision.
 	Actuation Actuation `json:"actuation,omitzero"`
+}
+
+// Change is the cycle that decided on another number of replicas, and the step that
+// settled it. The zero value is not known.
+type Change struct {
+	Cycle scaling.CycleID `json:"cycle"`
+	To    int             `json:"to"`
+	Cause scaling.Step    `json:"cause"`
 }
 
 // Duration is a time.Duration that JSON shows as text, such as "15s".

@@ -56,10 +56,10 @@ func TestReport(t *testing.T) {
 	full.Actuation.Reason, full.Actuation.Message = "HPALimited", "HorizontalPodAutoscaler llama goes up to 2"
 	blind := Explanation{
 		Cycle: "7", At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
-		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replicas reports"},
+		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replica reports"},
 		Snapshot: scaling.Snapshot{Model: model, SeenModels: []string{"llama-8b", "qwen"}},
 	}
-	blind.Decision = decided(cheap, 1, 1, scaling.ReasonNoData, "the larger of the last decision and what runs holds: none of 1 replicas reports")
+	blind.Decision = decided(cheap, 1, 1, scaling.ReasonNoData, "the larger of the last decision and what runs holds: none of 1 replica reports")
 	blind.Decision.Fallback = true
 	blind.Model = []scaling.Decision{blind.Decision}
 	missing := Explanation{Cycle: "1", At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}

@@ -3,8 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,13 +16,6 @@ import (
 // seenAtMost limits how many names a message lists.
 const seenAtMost = 10
 
-// faultAtMost limits the length of a fault in a message, in runes.
-const faultAtMost = 300
-
-// localAddress is the part of a network error that differs from one connection
-// to the next: "read tcp 10.0.0.7:41234->10.96.0.1:9090: ...".
-var localAddress = regexp.MustCompile(`\b(read|write) (tcp|udp)[46]? \S+->`)
-
 // TargetFound says that the target of the variant was read.
 func TargetFound(e Explanation) string {
 	return fmt.Sprintf("Scale target %s %s found", e.Variant.Target.Kind, e.Variant.Target.Name)
@@ -35,78 +26,9 @@ func TargetNotFound(e Explanation) string {
 	return cmp.Or(e.Variant.Missing, fmt.Sprintf("Scale target %s %s not found", e.Variant.Target.Kind, e.Variant.Target.Name))
 }
 
-// MetricsFound says that the metrics of the variant's model are current, and
-// which of its replicas are stuck.
-func MetricsFound(e Explanation) string {
-	return "vLLM metrics are available and up-to-date" + stuck(e)
-}
-
-// MetricsAging says that the metrics are too old to shrink by, and which of the
-// variant's replicas are stuck.
-func MetricsAging(e Explanation) string {
-	return fmt.Sprintf("vLLM metrics for model '%s' are late: the model may still grow, shrinking waits", e.Variant.Model.ID) + stuck(e)
-}
-
-// stuck says which replicas of the variant hold requests and do nothing, as a
-// sentence of its own; "" where none does.
-func stuck(e Explanation) string {
-	var frozen, sick []string
-	for _, r := range e.Snapshot.Replicas {
-		switch {
-		case r.Variant != e.Variant.Key:
-		case r.Stuck == scaling.Frozen:
-			frozen = append(frozen, r.Pod)
-		case r.Stuck == scaling.Sick:
-			sick = append(sick, r.Pod)
-		}
-	}
-	var text string
-	if len(sick) > 0 {
-		text += fmt.Sprintf(". Requests wait and nothing moves in %s: restart it", quoted(sick))
-	}
-	if len(frozen) > 0 {
-		text += fmt.Sprintf(". The gauges of %s are frozen and count as no load", quoted(frozen))
-	}
-	return text
-}
-
-// MetricsStale says that the metrics are too old to act on.
-func MetricsStale(e Explanation) string {
-	return fmt.Sprintf("vLLM metrics for model '%s' are stale. ServiceMonitor may not be scraping correctly.", e.Variant.Model.ID)
-}
-
-// MetricsMissing says that there are no metrics, what to check, and what there is
-// instead: series that belong to no pod of the model, or other models.
-func MetricsMissing(e Explanation) string {
-	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. Check: (1) ServiceMonitor exists in monitoring namespace, "+
-		"(2) ServiceMonitor selector matches vLLM service labels, (3) vLLM pods are running and exposing /metrics endpoint, "+
-		"(4) Prometheus is scraping the monitoring namespace", e.Variant.Model.ID, e.Variant.Model.Namespace)
-	reports := func(r scaling.ReplicaSample) bool { return r.Reports() }
-	switch {
-	case e.Snapshot.Unjoined != "":
-		message += ". " + e.Snapshot.Unjoined
-	case len(e.Snapshot.SeenModels) > 0:
-		message += fmt.Sprintf(". Metrics of other models do exist, with model_name %s (namespace/model_name where only other namespaces have any): is one of them meant by modelID?", quoted(e.Snapshot.SeenModels))
-	case slices.ContainsFunc(e.Snapshot.Replicas, reports):
-		message += ". Pods of other variants of the model do report"
-	case len(e.Snapshot.Replicas) == 0:
-		message += ". No pod of the model is running"
-	}
-	return message
-}
-
-// PrometheusError says why nothing could be read.
-func PrometheusError(e Explanation) string {
-	fault := []rune(localAddress.ReplaceAllString(e.Snapshot.Fault, "$1 $2 "))
-	if len(fault) > faultAtMost {
-		fault = append(fault[:faultAtMost], '…')
-	}
-	return "Failed to query Prometheus: " + string(fault)
-}
-
 // Optimized says what an analysis led to, and which objective bounds it.
 func Optimized(e Explanation) string {
-	message := fmt.Sprintf("Optimization completed: %d replicas", e.Decision.Target())
+	message := "Optimization completed: " + scaling.Replicas(e.Decision.Target())
 	if e.Variant.Accelerator == "" {
 		message += " (accelerator unknown: set spec.accelerator)"
 	} else {
@@ -130,13 +52,35 @@ func FellBack(e Explanation) string {
 	case scaling.ReasonFirstReplica:
 		return since + ": nothing runs, one replica of the cheapest variant starts"
 	default:
+		if awaits(e) {
+			return Awaited()
+		}
 		return since + ": the larger of the last decision and what runs holds, within the bounds"
 	}
 }
 
+// firstMetricsAfter is how long it may take until new pods, or those of a new
+// variant, are first measured: two scrapes at the interval that Prometheus has by
+// default, a minute.
+const firstMetricsAfter = 2 * time.Minute
+
+// Awaited says what holds without an analysis while it is too early for one.
+func Awaited() string {
+	return "No analysis so far, and the first metrics are awaited: the larger of the last decision and what runs holds, within the bounds"
+}
+
+// awaits reports whether the variant was never analyzed, and there may be nothing to
+// read yet: no replica is Ready, or the variant or a replica is too new.
+func awaits(e Explanation) bool {
+	young := func(since time.Time) bool { return !since.IsZero() && e.At.Sub(since) < firstMetricsAfter }
+	r := e.Variant.Replicas
+	return e.AnalyzedAt.IsZero() && e.Snapshot.Fault == "" && r.Current > 0 &&
+		(r.Ready == 0 || young(e.Past.DecidedAt) || young(r.NewestReady))
+}
+
 // Paused says that the decision is frozen, and where.
 func Paused(e Explanation) string {
-	return fmt.Sprintf("Paused: the decision is frozen at %d replicas, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", e.Decision.Target())
+	return fmt.Sprintf("Paused: the decision is frozen at %s, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", scaling.Replicas(e.Decision.Target()))
 }
 
 // Undecided says why nothing is published.
@@ -165,8 +109,19 @@ func NotFollowing(reason scaling.Reason) string {
 // Unmeasured says that nothing can be said about who carries out the decision.
 func Unmeasured() string { return "Not known while nothing is decided or the target cannot be read" }
 
-// ReadyToScale says that nothing stands in the way.
-func ReadyToScale() string {
+// unfollowable is how FollowingForNow begins.
+const unfollowable = "The target has the replicas decided on, and another decision would not be carried out: "
+
+// FollowingForNow says that the target has what was decided, and why it would stay
+// there whatever is decided next.
+func FollowingForNow(obstacle string) string { return unfollowable + obstacle }
+
+// ReadyToScale says that nothing stands in the way, with what following says of
+// the next decision.
+func ReadyToScale(following string) string {
+	if strings.HasPrefix(following, unfollowable) {
+		return "The target and its metrics are known. " + following
+	}
 	return "The target and its metrics are known, and the decision is followed"
 }
 

@@ -39,7 +39,7 @@ func sized(analyzer string) func(*Explanation) {
 }
 
 func TestMessages(t *testing.T) {
-	const checks = "No vLLM metrics found for model 'm' in namespace 'n'. Check: (1) ServiceMonitor exists in monitoring namespace, " +
+	const lead, checks = "No vLLM metrics found for model 'm' in namespace 'n'. ", "Check: (1) ServiceMonitor exists in monitoring namespace, " +
 		"(2) ServiceMonitor selector matches vLLM service labels, (3) vLLM pods are running and exposing /metrics endpoint, " +
 		"(4) Prometheus is scraping the monitoring namespace"
 	analyzed := func(e *Explanation) { e.AnalyzedAt = time.Date(2026, 1, 1, 13, 0, 0, 5, time.FixedZone("x", 3600)) }
@@ -66,18 +66,23 @@ func TestMessages(t *testing.T) {
 	fault := func(text string) func(*Explanation) {
 		return func(e *Explanation) { e.Snapshot.Fault = text }
 	}
+	named := func(id string) func(*Explanation) {
+		return func(e *Explanation) { e.Variant.Model.ID = id }
+	}
 	missing := func(e *Explanation) { e.Variant.Missing = `Deployment "d" not found in namespace "n"` }
 	noType := func(e *Explanation) { e.Variant.Accelerator = "" }
 	tests := map[string]struct{ got, want string }{
 		"target":                  {TargetFound(variant()), "Scale target Deployment d found"},
 		"no target":               {TargetNotFound(variant(missing)), `Deployment "d" not found in namespace "n"`},
 		"no target, no reason":    {TargetNotFound(variant()), "Scale target Deployment d not found"},
-		"silent pods":             {MetricsMissing(variant(replicas(silent))), checks},
-		"no pods":                 {MetricsMissing(variant()), checks + ". No pod of the model is running"},
-		"others report":           {MetricsMissing(variant(replicas(silent, reports))), checks + ". Pods of other variants of the model do report"},
-		"other models":            {MetricsMissing(variant(seen("a", "b"))), checks + ". Metrics of other models do exist, with model_name 'a', 'b' (namespace/model_name where only other namespaces have any): is one of them meant by modelID?"},
-		"many other models":       {MetricsMissing(variant(seen(many...)))[len(checks):], ". Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more (namespace/model_name where only other namespaces have any): is one of them meant by modelID?"},
-		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), checks + ". x{} exists but has no label pod"},
+		"silent pods":             {MetricsMissing(variant(replicas(silent))), lead + checks},
+		"no pods":                 {MetricsMissing(variant()), lead + checks + ". No pod of the model is running"},
+		"others report":           {MetricsMissing(variant(replicas(silent, reports))), lead + "Pods of other variants of the model do report. " + checks},
+		"other models":            {MetricsMissing(variant(seen("abc", "def"))), lead + "Metrics of other models do exist, with model_name 'abc', 'def' (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
+		"a model spelled alike":   {MetricsMissing(variant(seen("abc", "M"))), lead + "Did you mean 'M'? Metrics of other models do exist, with model_name 'abc', 'M' (namespace/model_name where only other namespaces have any). " + checks},
+		"the model elsewhere":     {MetricsMissing(variant(named("org/m"), seen("o/org/m"))), "No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with model_name 'o/org/m' (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
+		"many other models":       {MetricsMissing(variant(seen(many...))), lead + "Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
+		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), lead + "x{} exists but has no label pod. " + checks},
 		"stuck pods":              {MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))), "vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load"},
 		"stuck pods elsewhere":    {MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))), "vLLM metrics are available and up-to-date"},
 		"fault":                   {PrometheusError(variant(fault("boom"))), "Failed to query Prometheus: boom"},
@@ -98,6 +103,63 @@ func TestMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if tt.got != tt.want {
 				t.Errorf("got  %q\nwant %q", tt.got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMetricsMessagesSpeakOfTheBackend(t *testing.T) {
+	tests := []struct {
+		backend                scaling.Backend
+		missing, failed, stale string
+	}{
+		{"", "ServiceMonitor", "Failed to query Prometheus: boom", "ServiceMonitor"},
+		{scaling.BackendPrometheus, "ServiceMonitor", "Failed to query Prometheus: boom", "ServiceMonitor"},
+		{scaling.BackendPods, "prometheus.io/port", "Failed to read the metrics of the serving pods: boom", "serving pods"},
+		{scaling.BackendEPP, "EPP_SELECTOR", "Failed to read the metrics of the endpoint pickers: boom", "endpoint pickers"},
+	}
+	for _, tt := range tests {
+		e := variant(func(e *Explanation) { e.Snapshot.Backend, e.Snapshot.Fault = tt.backend, "boom" })
+		if got := PrometheusError(e); got != tt.failed {
+			t.Errorf("%s: got %q, want %q", tt.backend, got, tt.failed)
+		}
+		for got, want := range map[string]string{MetricsMissing(e): tt.missing, MetricsStale(e): tt.stale} {
+			ofPrometheus := strings.Contains(got, "ServiceMonitor") || strings.Contains(got, "Prometheus is")
+			if !strings.Contains(got, want) || ofPrometheus != (tt.missing == "ServiceMonitor") {
+				t.Errorf("%s: got %q, want it to name %s", tt.backend, got, want)
+			}
+		}
+	}
+}
+
+func TestFirstMetricsAreAwaitedForAWhile(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	early := func(change ...func(*Explanation)) Explanation {
+		return variant(append([]func(*Explanation){decided(2, scaling.ReasonNoData, ""), func(e *Explanation) {
+			e.At, e.Past.DecidedAt = now, now.Add(-time.Minute)
+			e.Variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2, NewestReady: now.Add(-time.Hour)}
+		}}, change...)...)
+	}
+	old := func(e *Explanation) { e.Past.DecidedAt = now.Add(-time.Hour) }
+	tests := map[string]struct {
+		e    Explanation
+		want bool
+	}{
+		"a new variant":                  {early(), true},
+		"one that has waited for long":   {early(old), false},
+		"a new pod":                      {early(old, func(e *Explanation) { e.Variant.Replicas.NewestReady = now.Add(-time.Minute) }), true},
+		"no pod is Ready":                {early(old, func(e *Explanation) { e.Variant.Replicas.Ready = 0 }), true},
+		"nothing runs":                   {early(func(e *Explanation) { e.Variant.Replicas = scaling.ReplicaCounts{Observed: true} }), false},
+		"it was analyzed before":         {early(func(e *Explanation) { e.AnalyzedAt = now.Add(-time.Second) }), false},
+		"the source fails":               {early(func(e *Explanation) { e.Snapshot.Fault = "boom" }), false},
+		"the target cannot be read":      {early(decided(2, scaling.ReasonTargetUnreadable, "")), false},
+		"a first replica starts":         {early(decided(1, scaling.ReasonFirstReplica, "")), false},
+		"a bound settled what is to run": {early(decided(3, scaling.ReasonBelowMin, "")), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := FellBack(tt.e); (got == Awaited()) != tt.want {
+				t.Errorf("got %q", got)
 			}
 		})
 	}
@@ -142,8 +204,8 @@ func TestEventTexts(t *testing.T) {
 		"scaled to an objective":              {Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2), "from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7"},
 		"limited":                             {LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}), "limited to 3 replicas: NoCandidate (all at max); cycle 7"},
 		"held":                                {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
-		"not followed, and somebody is named": {NotFollowed(late, "HPALimited", "h keeps it at 2"), "4 replicas were decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7"},
+		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
+		"not followed, and somebody is named": {NotFollowed(late, "HPALimited", "h keeps it at 2"), "4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +213,9 @@ func TestEventTexts(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", tt.got, tt.want)
 			}
 		})
+	}
+	if got, want := Held(variant(decided(1, scaling.ReasonNoData, ""))), "held at 1 replica: NoData; cycle 7"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	long := Scaled(variant(decided(3, scaling.ReasonSaturated, strings.Repeat("ä", 2000))), 2)
 	if len(long) > noteAtMost || !strings.HasSuffix(long, "ä…; cycle 7") {

@@ -17,11 +17,14 @@ import (
 // variable names the folder of the recorded data.
 const variable = "WVA_SHARED"
 
+// folder returns the folder of the recorded data, "" where there is none.
+func folder() string { return os.Getenv(variable) } //nolint:forbidigo // no setting of a program: whoever runs tests says it
+
 // Shared returns the path of a file in the folder of the recorded data, or skips the
 // test where there is none.
 func Shared(t testing.TB, elements ...string) string {
 	t.Helper()
-	dir := os.Getenv(variable)
+	dir := folder()
 	if dir == "" {
 		t.Skip(variable + " not set")
 	}
@@ -41,7 +44,7 @@ type Files struct {
 func Read[C any](t testing.TB, files Files, areas ...string) []C {
 	t.Helper()
 	paths := slices.Clone(files.Beside)
-	if len(paths) == 0 || os.Getenv(variable) != "" {
+	if len(paths) == 0 || folder() != "" {
 		for _, name := range files.Shared {
 			paths = append(paths, Shared(t, "golden", name))
 		}

@@ -22,6 +22,7 @@ type Ledger struct {
 	heldSince  map[scaling.VariantKey]time.Time // of fallbacks without a known analysis
 	variants   map[scaling.VariantKey]int       // index into record.Fleet.Variants
 	decisions  map[scaling.VariantKey]int       // index into record.Plan.Decisions
+	changed    map[scaling.VariantKey]explain.Change
 	watchers   []chan struct{}
 }
 
@@ -29,6 +30,7 @@ type Ledger struct {
 func New() *Ledger {
 	return &Ledger{
 		history: scaling.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}, heldSince: map[scaling.VariantKey]time.Time{},
+		changed: map[scaling.VariantKey]explain.Change{},
 	}
 }
 
@@ -49,6 +51,9 @@ func (l *Ledger) Record(r scaling.Record) {
 		} else if l.heldSince[d.Variant].IsZero() {
 			l.heldSince[d.Variant] = r.Plan.At
 		}
+		if c, known := l.changed[d.Variant]; !known || c.To != d.Target() {
+			l.changed[d.Variant] = explain.Change{Cycle: r.Cycle, To: d.Target(), Cause: d.Cause()}
+		}
 	}
 	l.history = maps.Clone(r.History)
 	gone := func(k scaling.VariantKey, _ time.Time) bool {
@@ -56,6 +61,7 @@ func (l *Ledger) Record(r scaling.Record) {
 		return !lives
 	}
 	maps.DeleteFunc(l.analyzedAt, gone)
+	maps.DeleteFunc(l.changed, func(k scaling.VariantKey, _ explain.Change) bool { return gone(k, time.Time{}) })
 	maps.DeleteFunc(l.heldSince, func(k scaling.VariantKey, at time.Time) bool {
 		return gone(k, at) || !l.analyzedAt[k].IsZero()
 	})
@@ -127,7 +133,7 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 		AnalyzedAt: l.analyzedAt[key], Variant: v, Past: l.history[key],
 	}
 	if d, decided := l.decisions[key]; decided {
-		e.Decision, e.Decided = l.record.Plan.Decisions[d], true
+		e.Decision, e.Decided, e.Changed = l.record.Plan.Decisions[d], true, l.changed[key]
 	}
 	e.Snapshot, _ = l.record.Snapshot(v.Model)
 	e.Analysis, _ = l.record.Analysis(v.Model)

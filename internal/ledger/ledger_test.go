@@ -47,6 +47,27 @@ func TestAnAnalysisIsRememberedWhileTheVariantLives(t *testing.T) {
 	}
 }
 
+func TestAChangeIsRememberedWithItsCauseUntilTheNext(t *testing.T) {
+	l := New()
+	same := record(2, "v")
+	same.Plan.Decisions[0] = scaling.Decision{Variant: key("v")}.Then(scaling.StageOptimize, 1, scaling.ReasonInTransition, "one is on its way")
+	for _, r := range []scaling.Record{record(1, "v"), same} {
+		l.Record(r)
+		if e, _ := l.Explain(key("v")); e.Changed.Cycle != "1" || e.Changed.To != 1 || e.Changed.Cause.Reason != scaling.ReasonSteady {
+			t.Errorf("after cycle %s: got %+v, want the change of cycle 1 and its cause", r.Cycle, e.Changed)
+		}
+	}
+	l.Record(record(3, "v"))
+	if e, _ := l.Explain(key("v")); e.Changed.Cycle != "3" || e.Changed.To != 3 {
+		t.Errorf("got %+v, want the change of cycle 3", e.Changed)
+	}
+	l.Record(record(4))
+	l.Record(record(5, "v"))
+	if e, _ := l.Explain(key("v")); e.Changed.Cycle != "5" {
+		t.Errorf("got %+v, want a variant that was away to have begun anew", e.Changed)
+	}
+}
+
 func TestAgeOfAFallbackCountsFromOneInstant(t *testing.T) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	fallback := func(n int) scaling.Record {

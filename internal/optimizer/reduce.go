@@ -44,7 +44,7 @@ func (c cover) reduce() []scaling.Decision {
 	if fewer := c.fewer(fill); len(fewer) > 0 {
 		return each(c.variants, func(s standing) (int, scaling.Reason, string) {
 			if to, ok := fewer[s.Key]; ok {
-				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %d replicas the others are filled to %.0f %% at most", c.vote.Detail, s.base-to, 100*fill)
+				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.base-to), 100*fill)
 			}
 			return s.base, s.because(scaling.ReasonOtherVariant), c.vote.Detail
 		})

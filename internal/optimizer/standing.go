@@ -114,7 +114,7 @@ func (s standing) waitsFor() (scaling.Reason, string) {
 	r := s.Replicas
 	switch {
 	case s.base > r.Current:
-		return scaling.ReasonTargetNotMoving, fmt.Sprintf("%d replicas were decided on and the target has %d", s.base, r.Current)
+		return scaling.ReasonTargetNotMoving, fmt.Sprintf("%s decided on, and the target has %d", scaling.Replicas(s.base), r.Current)
 	case r.Unschedulable > 0:
 		return scaling.ReasonPodsUnschedulable, fmt.Sprintf("no node takes %d of %d replicas", r.Unschedulable, r.Current)
 	case r.Pending > 0:

@@ -30,6 +30,9 @@ func TestCatalogue(t *testing.T) {
 		for _, q := range ask.Quantities() {
 			fmt.Fprintf(&got, "%s [%s] per %s\n", q, q.Unit(), q.Scope())
 			if q.Scope() == PerModel {
+				if len(recipesOf(q)) == 0 {
+					t.Fatalf("%s: no engine has a recipe", q)
+				}
 				fmt.Fprintf(&got, "  all: %s\n", of.perModel(q))
 				continue
 			}

@@ -134,7 +134,7 @@ func silence(snap scaling.Snapshot, pods int) string {
 	case pods == 0:
 		return "no replica runs"
 	}
-	return fmt.Sprintf("none of %d replicas reports", pods)
+	return fmt.Sprintf("none of %s reports", scaling.Replicas(pods))
 }
 
 // namedAtMost is how many pods a sentence names.

@@ -7,6 +7,9 @@ type Past struct {
 	// Target is what the variant scaled then. A decision for another target says
 	// nothing of this one. Empty where it is not known: after a restart.
 	Target TargetRef `json:"target,omitzero"`
+	// Model is what the variant served then. Empty where it is not known: after a
+	// restart.
+	Model ModelKey `json:"model,omitzero"`
 	// Desired is the last decision, in replicas.
 	Desired int `json:"desired"`
 	// Change is by how many replicas Desired last changed, 0 if it never did.
@@ -104,6 +107,21 @@ func (h History) Standing(v Variant) int {
 		return past.Desired
 	}
 	return v.Replicas.Current
+}
+
+// Serving returns p of a variant that serves model at now. Of another model than
+// before, what was remembered of the old one and its requests says nothing: what
+// is left is the decision and the replicas, and the wait for them begins anew.
+func (p Past) Serving(model ModelKey, now time.Time) Past {
+	if p.Model != model && p.Model != (ModelKey{}) {
+		p = Past{
+			Target: p.Target, Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt, ProgressAt: now,
+			Counts: p.Counts, Unplaced: p.Unplaced, UnseenSince: p.UnseenSince,
+		}
+		p.Gap = p.missing()
+	}
+	p.Model = model
+	return p
 }
 
 // Observe returns p brought up to date with the replicas seen at now. Progress

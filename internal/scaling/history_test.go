@@ -3,6 +3,8 @@ package scaling
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestProgressIsToComeCloserThanEver(t *testing.T) {
@@ -67,5 +69,46 @@ func TestStandingIsTheLastDecision(t *testing.T) {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAnotherModelIsAnotherWaitAndKeepsTheDecision(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	now := start.Add(time.Hour)
+	old, other := ModelKey{Namespace: "ns", ID: "old"}, ModelKey{Namespace: "ns", ID: "other"}
+	before := Past{
+		Target: TargetRef{Kind: "Deployment", Name: "d"}, Model: old, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: start,
+		Counts: ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}, Gap: 1,
+		Unplaced: Unplaced{Replicas: 1, Since: start, Cycles: 4}, UnseenSince: start,
+		Wants: Wants{}.Then(3, start, time.Minute), Informed: []Informed{{"saturation", start}}, Backlog: Backlog{Waiting: 1, At: start},
+		Activity: Activity{At: start, Seen: start}, Called: start, Refused: start,
+		Traffic: Traffic{Footprint: Footprint{At: start}}, Capacity: TokenCapacity{PerReplica: 1, At: start},
+	}
+	anew := Past{
+		Target: before.Target, Model: other, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: now,
+		Counts: before.Counts, Gap: 1, Unplaced: before.Unplaced, UnseenSince: start,
+	}
+	restored := before
+	restored.Model = ModelKey{}
+	for name, tt := range map[string]struct {
+		past  Past
+		model ModelKey
+		want  Past
+	}{
+		"the same":              {before, old, before},
+		"another":               {before, other, anew},
+		"known after a restart": {restored, old, before},
+	} {
+		if diff := cmp.Diff(tt.want, tt.past.Serving(tt.model, now)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestReplicasAreCountedInWords(t *testing.T) {
+	for n, want := range map[int]string{0: "0 replicas", 1: "1 replica", 2: "2 replicas"} {
+		if got := Replicas(n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

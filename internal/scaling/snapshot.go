@@ -77,6 +77,17 @@ type Load struct {
 	ITLBuckets  Histogram `json:"itlBuckets,omitzero"`
 }
 
+// Backend is where readings come from, by its name in COLLECTOR_BACKEND. The zero
+// value is one that is not known; it is spoken of as BackendPrometheus.
+type Backend string
+
+// The backends.
+const (
+	BackendPrometheus Backend = "prometheus" // a store with the Prometheus HTTP API
+	BackendPods       Backend = "pods"       // the pages of the serving pods themselves
+	BackendEPP        Backend = "epp"        // the pages of the gateway's endpoint pickers
+)
+
 // Snapshot is one model at one instant. It is never modified.
 type Snapshot struct {
 	Model    ModelKey        `json:"model"`
@@ -85,6 +96,8 @@ type Snapshot struct {
 	Variants []Variant       `json:"variants"` // sorted by Key; those at zero replicas too
 	Replicas []ReplicaSample `json:"replicas"` // sorted by Variant, Pod; only pods that live now
 	Load     Load            `json:"load"`
+	// Backend is where the readings come from.
+	Backend Backend `json:"backend,omitempty"`
 	// Fault says why the readings are missing when the source itself failed,
 	// "" when it answered.
 	Fault string `json:"fault,omitempty"`

@@ -1,6 +1,7 @@
 package scaling
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -73,4 +74,12 @@ type ReplicaCounts struct {
 	Surplus int `json:"surplus,omitempty"`
 	// NewestReady is when the youngest Ready replica became so, zero if none.
 	NewestReady time.Time `json:"newestReady,omitzero"`
+}
+
+// Replicas writes a number of replicas: "1 replica", "3 replicas".
+func Replicas(n int) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
 }

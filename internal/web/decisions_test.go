@@ -56,7 +56,8 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 
 	want := explain.Explanation{
 		Cycle: "7", At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
-		Past: scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
+		Changed: explain.Change{Cycle: "7", To: 2, Cause: decision.Cause()},
+		Past:    scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
 		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
 		Objective: surroundings{}.Objective(model), Actuation: surroundings{}.Actuation(t.Context(), key),
 	}

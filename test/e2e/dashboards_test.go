@@ -48,8 +48,9 @@ func TestDashboardsShowALiveFleet(t *testing.T) {
 	// A fault of the manager, and accelerators that several models want, need not be
 	// there.
 	optional := map[string]bool{"Errors": true, "Distance from the least cost": true}
-	eventually(t, time.Minute, func(ctx context.Context) string {
-		shown, err := drawDashboards(ctx, "-choose", "namespace="+ns, "-choose", "model="+model)
+	eventually(t, time.Minute, func(context.Context) string {
+		//nolint:contextcheck // a busy machine draws for longer than a look may take
+		shown, err := drawDashboards(t.Context(), "-choose", "namespace="+ns, "-choose", "model="+model)
 		if err != nil {
 			return err.Error()
 		}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +27,16 @@ func TestTheCommandsOfThePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := filepath.Join(root, ".local", "e2e-docs")
-	localcluster(t.Context(), t, "down", "--dir", cluster) // what an interrupted run left
-	t.Cleanup(func() { localcluster(context.Background(), t, "down", "--dir", cluster) })
-	localcluster(t.Context(), t, "up", "--dir", cluster, "--image", "workload-variant-autoscaler="+filepath.Join(root, "bin", "manager"))
+	local := func(ctx context.Context, args ...string) {
+		t.Helper()
+		if err := localcluster(ctx, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local(t.Context(), "down", "--dir", cluster) // what a run left that was killed
+	t.Cleanup(func() { local(context.Background(), "down", "--dir", cluster) })
+	shared.bed.OnDown(func(ctx context.Context) error { return localcluster(ctx, "down", "--dir", cluster) }) // of a run that is interrupted
+	local(t.Context(), "up", "--dir", cluster, "--image", "workload-variant-autoscaler="+filepath.Join(root, "bin", "manager"))
 	ran := 0
 	for _, p := range pages {
 		script := p.Script()
@@ -44,14 +52,14 @@ func TestTheCommandsOfThePages(t *testing.T) {
 }
 
 // localcluster runs a command of the local cluster to its end.
-func localcluster(ctx context.Context, t *testing.T, args ...string) {
-	t.Helper()
+func localcluster(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, filepath.Join(shared.bed.Root, ".local", "bin", "localcluster"), args...)
 	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("localcluster %s: %v\n%s", strings.Join(args, " "), err, out)
+		return fmt.Errorf("localcluster %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
+	return nil
 }
 
 // runPage runs the script of a page at the root of the checkout, for a cluster, and
@@ -68,7 +76,8 @@ func runPage(t *testing.T, cluster, script string) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	// No less than the commands of a page allow themselves together.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	page := exec.CommandContext(ctx, "bash", "-euo", "pipefail", file)
 	page.Dir, page.Stdout, page.Stderr = root, out, out

@@ -279,10 +279,15 @@ func noEvent(ctx context.Context, namespace, name, reason, says string) string {
 	if err := shared.bed.Client.List(ctx, &events, client.InNamespace(namespace)); err != nil {
 		return err.Error()
 	}
+	var others []string
 	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == "VariantAutoscaling" && e.InvolvedObject.Name == name && e.Reason == reason && strings.Contains(e.Message, says) {
+		if e.InvolvedObject.Kind != "VariantAutoscaling" || e.InvolvedObject.Name != name {
+			continue
+		}
+		if e.Reason == reason && strings.Contains(e.Message, says) {
 			return ""
 		}
+		others = append(others, e.Reason+": "+e.Message)
 	}
-	return fmt.Sprintf("there is no event %s of %s that says %q", reason, name, says)
+	return fmt.Sprintf("there is no event %s of %s that says %q, only %q", reason, name, says, others)
 }

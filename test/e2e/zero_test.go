@@ -132,7 +132,7 @@ func TestOnlyTheCheapestVariantWakesUnlessNoNodeTakesIt(t *testing.T) {
 // goes to zero, however long that lasts, and a manager that starts in the middle
 // goes by what Prometheus saw before it.
 func TestTheRetentionPeriodGoesByWhatIsKnown(t *testing.T) {
-	const ns, short, long = "retained", 20 * time.Second, 50 * time.Second
+	const ns, short, long = "retained", 30 * time.Second, 60 * time.Second
 	upstream, err := url.Parse(shared.bed.State.Prometheus)
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,7 @@ type Bed struct {
 	found      bool   // the cluster was up before
 	kubeconfig string // of the manager's account, "" until there is one
 
+	forwarder *Process // nil before the first
 	mu        sync.Mutex
 	processes []*Process
 	cleanups  []func(context.Context) error
@@ -195,12 +196,17 @@ func (b *Bed) run(name, program string, args, env []string) (*Process, error) {
 // Cleanup has Down call clean, last first, where the cluster stays. What is
 // in the cluster otherwise goes with it.
 func (b *Bed) Cleanup(clean func(context.Context) error) {
-	if !b.found {
-		return
+	if b.found {
+		b.OnDown(clean)
 	}
+}
+
+// OnDown has Down call end, last first, whether the cluster stays or not: for what
+// is not in it.
+func (b *Bed) OnDown(end func(context.Context) error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.cleanups = append(b.cleanups, clean)
+	b.cleanups = append(b.cleanups, end)
 }
 
 // Down ends everything that the Bed started, last first, and the cluster unless

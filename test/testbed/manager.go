@@ -171,8 +171,11 @@ func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
 }
 
 // startForwarder puts a forwarder in front of the managers' External Metrics
-// APIs and returns its port.
+// APIs, in place of the one before, and returns its port.
 func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int, err error) {
+	if b.forwarder != nil {
+		b.forwarder.Stop()
+	}
 	address := filepath.Join(b.Dir, "forwarder.address")
 	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("starting the forwarder: %w", err)
@@ -185,6 +188,7 @@ func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int
 	if err != nil {
 		return 0, err
 	}
+	b.forwarder = p
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	listens, err := p.file(ctx, address)

@@ -25,7 +25,7 @@ type Source struct {
 	onWarning func(query.Question, []string)
 
 	rows    [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
-	tooLong atomic.Int64                      // length of an expression that was refused for its names [bytes]; 0 for none
+	tooLong atomic.Int64                      // least length of an expression that was refused for its names [bytes]; 0 for none
 }
 
 var _ collector.Source = (*Source)(nil)
@@ -73,8 +73,19 @@ func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, 
 	if unnamed != nil {
 		return query.Answer{}, err // it was not for the names
 	}
-	s.tooLong.Store(length)
+	s.refusedFrom(length)
 	return answer, nil
+}
+
+// refusedFrom notes the length of an expression that was refused for its names, of
+// which the least counts.
+func (s *Source) refusedFrom(length int64) {
+	for {
+		least := s.tooLong.Load()
+		if least > 0 && least <= length || s.tooLong.CompareAndSwap(least, length) {
+			return
+		}
+	}
 }
 
 // ask asks until there is an answer, or a failure that does not pass.

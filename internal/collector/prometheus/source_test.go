@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -243,6 +244,38 @@ func TestExpressionsThatAreTooLongNameNobody(t *testing.T) {
 	}
 	if want := []string{"named", "refused", "all", "all", "named"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
+	}
+}
+
+func TestTheLeastLengthThatWasRefusedCounts(t *testing.T) {
+	long, longer := query.Request{Ask: query.AskScrapeIntervals, At: t0}, query.Request{Ask: query.AskScrapeIntervals, At: t0}
+	for i := range 100 {
+		long.Pods = append(long.Pods, fmt.Sprintf("pod-%02d", i))
+	}
+	longer.Pods = slices.Concat(long.Pods, []string{"another-pod"})
+	var source *prometheus.Source
+	ask := func(request query.Request) {
+		if _, err := source.Ask(t.Context(), request); err != nil {
+			t.Error(err)
+		}
+	}
+	var refused atomic.Int64
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch expression := r.FormValue("query"); {
+		case !strings.Contains(expression, "pod="):
+			answer(http.StatusOK, vector())(w, r)
+			return
+		case strings.Contains(expression, "another-pod"):
+			ask(long) // is over before this is refused
+		}
+		refused.Add(1)
+		answer(http.StatusUnprocessableEntity, `{"status":"error","errorType":"422","error":"too long query"}`)(w, r)
+	})
+	source = open(t, server.URL)
+	ask(longer)
+	ask(long)
+	if got := refused.Load(); got != 2 {
+		t.Errorf("%d expressions were refused, want each length once", got)
 	}
 }
 

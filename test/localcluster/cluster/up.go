@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -196,7 +197,21 @@ func (u *up) say(started []string, took time.Duration) {
 	default:
 		fmt.Fprintf(u.Out, "started again: %s, after %s\n", strings.Join(started, ", "), took.Round(100*time.Millisecond))
 	}
-	fmt.Fprintf(u.Out, "  export KUBECONFIG=%s\n  Prometheus: %s\n", u.state.Kubeconfig, u.state.Prometheus)
+	fmt.Fprintf(u.Out, "  export KUBECONFIG=%s PATH=%s:$PATH\n  Prometheus: %s\n",
+		u.state.Kubeconfig, strings.Join(u.programs(), string(filepath.ListSeparator)), u.state.Prometheus)
+}
+
+// programs lists the folders of what a user of the cluster runs: the programs of
+// its images, kubectl, and what stands beside this one.
+func (u *up) programs() []string {
+	var out []string
+	for _, image := range u.Images {
+		_, program, _ := strings.Cut(image, "=")
+		out = append(out, filepath.Dir(program))
+	}
+	out = append(out, filepath.Dir(u.state.Kubectl), filepath.Dir(u.Executable))
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // missing returns the names of the components that do not run.

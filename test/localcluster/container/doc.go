@@ -17,6 +17,7 @@
 //     token cannot be a pod's own.
 //
 // Users, limits of resources, capabilities and read-only root file systems are not
-// enforced. On Linux no process outlives the one that the runtime is part of: the
-// kernel kills it. Elsewhere Close has to be called.
+// enforced. A container ends with its first process, and all that it has started end
+// then. On Linux no first process outlives the one that the runtime is part of: the
+// kernel kills it. Elsewhere, and for what others have started, Close has to be called.
 package container

@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -93,16 +92,23 @@ func prepare(ctx context.Context, path string, args []string, c command, connect
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env, cmd.Dir = c.env, c.dir
 	cmd.SysProcAttr = attributes()
+	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = pipesWithin
 	connect(cmd)
 	return cmd
 }
 
+// wait waits for the end of the process, which is that of the container: what it
+// has started and left does not go on.
 func (p *process) wait() {
 	_ = p.cmd.Wait() // what it returns is in the state, or says that output was left
+	_ = killGroup(p.cmd)
 	p.ended = ended{at: time.Now(), code: exitCode(p.cmd)}
 	close(p.done)
 }
+
+// killGroup kills a process and what it has started.
+func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // exitCode returns the exit code of a command that has ended.
 func exitCode(cmd *exec.Cmd) int {
@@ -135,8 +141,6 @@ func (p *process) end(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, syscall.ESRCH) {
-		<-p.done // it ended
-	}
+	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.done
 }

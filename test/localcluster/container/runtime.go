@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +20,7 @@ import (
 
 // Options configures New.
 type Options struct {
-	Dir       string       // folder of the runtime's own files; made if absent
+	Dir       string       // folder of the runtime's own files, of nobody else: what is there is removed
 	Images    Images       // what can run
 	Addresses netip.Prefix // where pods get theirs: loopback addresses, the first is nobody's
 	APIServer string       // base URL, for the processes' KUBECONFIG
@@ -48,6 +49,10 @@ func New(o Options) (*Runtime, error) {
 	r := &Runtime{
 		Options: o, starter: newStarter(o.RunAs), instance: strconv.FormatInt(time.Now().UnixNano(), 36),
 		sandboxes: map[string]*sandbox{}, containers: map[string]*container{},
+	}
+	// What one that was killed has left belongs to no container any more.
+	if err := os.RemoveAll(o.Dir); err != nil {
+		return nil, fmt.Errorf("removing what an earlier runtime left: %w", err)
 	}
 	var err error
 	if r.streams, r.server, err = newStreams(r); err != nil {

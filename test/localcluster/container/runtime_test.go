@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,6 +58,15 @@ func TestMain(m *testing.M) {
 		}()
 		<-asked
 		fmt.Println("asked to end")
+	case "parent": // leaves a child, and its streams with it
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), programVariable+"=stubborn")
+		child.Stderr = os.Stderr
+		if err := child.Start(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(child.Process.Pid)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		never := make(chan os.Signal, 1)
@@ -271,19 +282,61 @@ func TestRemovedPodTakesItsProcessesAlong(t *testing.T) {
 
 func TestExecRunsWithWhatTheContainerHas(t *testing.T) {
 	b := newBench(t)
-	id := b.start("stubborn")
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the variables of this container the program does not end: a time limit ends it.
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { b.says("stubborn", " stdout F here"); cancel() }()
-	if _, _, err := b.ExecSync(ctx, id, []string{"/" + filepath.Base(program)}, 0); err == nil {
+	same := "/" + filepath.Base(program)
+	says := b.start("say")
+	if out, problem, err := b.ExecSync(t.Context(), says, []string{same, "--flag=:80"}, 0); string(out) != "--flag=127.77.0.1:80\n" || string(problem) != "true\n" || err != nil {
+		t.Errorf("got %q, %q and error %v, want the address and the kubeconfig of the pod", out, problem, err)
+	}
+	if _, _, err := b.ExecSync(t.Context(), says, []string{"/absent"}, 0); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("got error %v, want it to name the absent program", err)
+	}
+	// This one does not end by itself.
+	if _, _, err := b.ExecSync(t.Context(), b.start("stubborn"), []string{same}, 50*time.Millisecond); err == nil {
 		t.Error("a program that was killed has no error")
 	}
-	if _, _, err := b.ExecSync(t.Context(), id, []string{"/absent"}, 0); err == nil || !strings.Contains(err.Error(), "absent") {
-		t.Errorf("got error %v, want it to name the absent program", err)
+}
+
+func TestWhatAContainerStartedEndsWithIt(t *testing.T) {
+	b := newBench(t)
+	id := b.start("parent")
+	b.exited(id)
+	var child int
+	b.eventually(func() error {
+		raw, err := os.ReadFile(filepath.Join(b.dir, "a", "parent.log"))
+		if err != nil {
+			return err
+		}
+		_, text, _ := strings.Cut(string(raw), " stdout F ")
+		_, err = fmt.Sscan(text, &child)
+		return err
+	})
+	b.eventually(func() error {
+		// Nobody may be left to fetch its end: what is left then holds no file.
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child)); err == nil && runtime.GOOS == "linux" {
+			return fmt.Errorf("process %d, which the container started, still runs", child)
+		}
+		return nil
+	})
+}
+
+func TestWhatAnEarlierRuntimeLeftIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "containers", "container-1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Options{Dir: filepath.Join(dir, "containers")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "containers")); len(left) > 0 {
+		t.Errorf("got files %v and error %v, want none", left, err)
 	}
 }
 

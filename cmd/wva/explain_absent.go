@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
+)
+
+// variantName returns the name of the VariantAutoscaling that an argument means:
+// NAME, or KIND/NAME as kubectl takes it. Another kind is an error.
+func variantName(arg string) (string, error) {
+	kind, name, typed := strings.Cut(arg, "/")
+	if !typed {
+		kind, name = "va", arg
+	}
+	kinds := []string{"va", "variantautoscaling", "variantautoscalings"}
+	if !slices.Contains(kinds, strings.ToLower(kind)) || name == "" || strings.Contains(name, "/") {
+		return "", fmt.Errorf("%w: explain %q: want the name of a VariantAutoscaling, NAME or va/NAME", errUsage, arg)
+	}
+	return name, nil
+}
+
+// absent is the error that says that there is no VariantAutoscaling of that key,
+// and which one may have been meant: one of nearly that name, or one of that name
+// in another namespace.
+func absent(ctx context.Context, c client.Reader, key client.ObjectKey) error {
+	said := fmt.Sprintf("there is no VariantAutoscaling %s in namespace %s", key.Name, key.Namespace)
+	var here, all v1alpha1.VariantAutoscalingList
+	if err := c.List(ctx, &here, client.InNamespace(key.Namespace)); err == nil {
+		var names []string
+		for _, va := range here.Items {
+			names = append(names, va.Name)
+		}
+		if near := spelling.Nearest(key.Name, names); near != "" {
+			return fmt.Errorf("%s; did you mean %s?", said, near)
+		}
+	}
+	// Who may not list other namespaces is told no more than that.
+	if err := c.List(ctx, &all); err == nil {
+		for _, va := range all.Items {
+			if va.Name == key.Name {
+				return fmt.Errorf("%s; there is one in %s: -n %[2]s", said, va.Namespace)
+			}
+		}
+	}
+	return errors.New(said)
+}

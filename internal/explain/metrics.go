@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
+)
+
+// faultAtMost limits the length of a fault in a message, in runes.
+const faultAtMost = 300
+
+// localAddress is the part of a network error that differs from one connection
+// to the next: "read tcp 10.0.0.7:41234->10.96.0.1:9090: ...".
+var localAddress = regexp.MustCompile(`\b(read|write) (tcp|udp)[46]? \S+->`)
+
+// MetricsFound says that the metrics of the variant's model are current, and
+// which of its replicas are stuck.
+func MetricsFound(e Explanation) string {
+	return "vLLM metrics are available and up-to-date" + stuck(e)
+}
+
+// MetricsAging says that the metrics are too old to shrink by, and which of the
+// variant's replicas are stuck.
+func MetricsAging(e Explanation) string {
+	return fmt.Sprintf("vLLM metrics for model '%s' are late: the model may still grow, shrinking waits", e.Variant.Model.ID) + stuck(e)
+}
+
+// stuck says which replicas of the variant hold requests and do nothing, as a
+// sentence of its own; "" where none does.
+func stuck(e Explanation) string {
+	var frozen, sick []string
+	for _, r := range e.Snapshot.Replicas {
+		switch {
+		case r.Variant != e.Variant.Key:
+		case r.Stuck == scaling.Frozen:
+			frozen = append(frozen, r.Pod)
+		case r.Stuck == scaling.Sick:
+			sick = append(sick, r.Pod)
+		}
+	}
+	var text string
+	if len(sick) > 0 {
+		text += fmt.Sprintf(". Requests wait and nothing moves in %s: restart it", quoted(sick))
+	}
+	if len(frozen) > 0 {
+		text += fmt.Sprintf(". The gauges of %s are frozen and count as no load", quoted(frozen))
+	}
+	return text
+}
+
+// MetricsStale says that the metrics are too old to act on, and who may not do what.
+func MetricsStale(e Explanation) string {
+	return fmt.Sprintf("vLLM metrics for model '%s' are stale. %s", e.Variant.Model.ID, wordsOf(e.Snapshot.Backend).stale)
+}
+
+// MetricsMissing says that there are no metrics, what there is instead (series that
+// belong to no pod of the model, or other models), and what to check. Where there is
+// nothing instead it begins as published.
+func MetricsMissing(e Explanation) string {
+	there := instead(e)
+	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. %sCheck: %s",
+		e.Variant.Model.ID, e.Variant.Model.Namespace, there, wordsOf(e.Snapshot.Backend).checks)
+	if there == "" && len(e.Snapshot.Replicas) == 0 {
+		message += ". No pod of the model is running"
+	}
+	return message
+}
+
+// instead says what there is instead of metrics of the variant, as sentences with a
+// space behind; "" where nothing is known to be.
+func instead(e Explanation) string {
+	reports := func(r scaling.ReplicaSample) bool { return r.Reports() }
+	switch {
+	case e.Snapshot.Unjoined != "":
+		return e.Snapshot.Unjoined + ". "
+	case len(e.Snapshot.SeenModels) > 0:
+		others := fmt.Sprintf("Metrics of other models do exist, with model_name %s (namespace/model_name where only other namespaces have any)",
+			quoted(e.Snapshot.SeenModels))
+		if meant := meant(e); meant != "" {
+			return fmt.Sprintf("Did you mean '%s'? %s. ", meant, others)
+		}
+		return others + ": is one of them meant by modelID? "
+	case slices.ContainsFunc(e.Snapshot.Replicas, reports):
+		return "Pods of other variants of the model do report. "
+	}
+	return ""
+}
+
+// meant returns the model that may be meant by the variant's modelID, "" if none is
+// spelled like it. The same model of another namespace is not what is misspelled.
+func meant(e Explanation) string {
+	id := e.Variant.Model.ID
+	near := spelling.Nearest(id, e.Snapshot.SeenModels)
+	if strings.HasSuffix(strings.ToLower(near), "/"+strings.ToLower(id)) {
+		return ""
+	}
+	return near
+}
+
+// PrometheusError says why nothing could be read, and from where.
+func PrometheusError(e Explanation) string {
+	fault := []rune(localAddress.ReplaceAllString(e.Snapshot.Fault, "$1 $2 "))
+	if len(fault) > faultAtMost {
+		fault = append(fault[:faultAtMost], '…')
+	}
+	return wordsOf(e.Snapshot.Backend).failed + ": " + string(fault)
+}
+
+// words are what messages say of one backend.
+type words struct {
+	failed string // what was tried in vain
+	stale  string // who may be why metrics stopped coming, a sentence
+	checks string // what to look at where there are none
+}
+
+// wordsOf returns the words for a backend. Those for Prometheus are as published.
+func wordsOf(b scaling.Backend) words {
+	switch b {
+	case scaling.BackendPods:
+		return words{
+			failed: "Failed to read the metrics of the serving pods",
+			stale:  "The serving pods may not be answering at their /metrics endpoint.",
+			checks: "(1) modelID is the label model_name of the pods' metrics, (2) vLLM pods are running and exposing /metrics endpoint, " +
+				"(3) annotation prometheus.io/port of the pods, else their port named metrics, http-metrics or http, is that of the endpoint, " +
+				"(4) no NetworkPolicy keeps the manager from it",
+		}
+	case scaling.BackendEPP:
+		return words{
+			failed: "Failed to read the metrics of the endpoint pickers",
+			stale:  "The endpoint pickers may not be answering at their /metrics endpoint.",
+			checks: "(1) endpoint pickers are Ready and match EPP_SELECTOR, (2) a pool of theirs has the model's pods, " +
+				"(3) EPP_PORT, else their annotation prometheus.io/port or port named metrics, is that of their /metrics endpoint, " +
+				"(4) no NetworkPolicy keeps the manager from it",
+		}
+	default:
+		return words{
+			failed: "Failed to query Prometheus",
+			stale:  "ServiceMonitor may not be scraping correctly.",
+			checks: "(1) ServiceMonitor exists in monitoring namespace, (2) ServiceMonitor selector matches vLLM service labels, " +
+				"(3) vLLM pods are running and exposing /metrics endpoint, (4) Prometheus is scraping the monitoring namespace",
+		}
+	}
+}
