@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +17,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// mostImage is how large an image archive may be, in bytes, for one platform.
-const mostImage = 60 << 20
+// mostImage is how large an image archive may be, in bytes, for each platform: 60 MB
+// for the two of a release.
+const mostImage = 30_000_000
 
 // user is who the manager runs as: nobody in particular, and not root.
 const user = "65532:65532"
@@ -117,7 +116,7 @@ func (s source) imageOf(programs []member, p platform, annotations map[string]st
 	if err := tarOf(&files, programs, s.at); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
+	layer, err := newLayer(files.Bytes())
 	if err != nil {
 		return nil, err
 	}
