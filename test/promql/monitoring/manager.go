@@ -147,46 +147,67 @@ func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
 	}}
 }
 
+// ruling is what is decided on a variant: how many, why, and what takes one more away,
+// "" for nothing.
+type ruling struct {
+	to     int
+	reason scaling.Reason
+	bound  scaling.Reason
+}
+
 // decide decides on a variant.
 func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault) scaling.Decision {
 	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: v.Replicas.Current}
-	to, reason := v.desired, scaling.ReasonSteady
-	bound := scaling.Reason("") // what takes away what is wanted
-	switch rate := s.Load.ArrivalRate; {
+	r := ruling{to: v.desired, reason: scaling.ReasonSteady}
+	rate := s.Load.ArrivalRate
+	faulty, hit := f.underFault(v, fault)
+	switch {
 	case v.Paused && f.faulty(at):
-		d.Fallback, reason = true, scaling.ReasonPaused
+		d.Fallback, r.reason = true, scaling.ReasonPaused
 	case !rate.Known():
-		d.Fallback, reason = true, scaling.ReasonNoData
-	case v.hit && fault == NoStock:
-		to, reason, bound = len(v.pods), scaling.ReasonSaturated, scaling.ReasonNoStock
-	case v.hit && fault == Held:
-		to, reason, bound = len(v.pods), scaling.ReasonSaturated, scaling.ReasonAboveMax
-	case v.hit && fault == Unnamed:
-		to = len(v.pods)
-	case v.hit && fault == Ignored:
-		to, reason = len(v.pods)+2, scaling.ReasonSaturated
-	case v.hit && fault.stuck() && v.Replicas.Pending == 0:
-		to, reason = v.desired+2, scaling.ReasonSaturated
-	case v.hit && fault.stuck():
-		reason = scaling.ReasonPodsNotReady
-	case v.hit && fault == Flapping && f.manager.cycles%4 == 0:
-		to, reason = v.desired+1-2*(f.manager.cycles/4%2), scaling.ReasonSaturated
+		d.Fallback, r.reason = true, scaling.ReasonNoData
+	case hit:
+		r = faulty
 	case at.Sub(f.orders[v].since) <= 2*followAfter:
-		reason = scaling.ReasonInTransition
+		r.reason = scaling.ReasonInTransition
 	default:
-		to = v.wanted(rate.Value)
+		r.to = v.wanted(rate.Value)
 		switch {
-		case to > v.desired:
-			reason = scaling.ReasonSaturated
-		case to < v.desired:
-			reason = scaling.ReasonSpareCapacity
+		case r.to > v.desired:
+			r.reason = scaling.ReasonSaturated
+		case r.to < v.desired:
+			r.reason = scaling.ReasonSpareCapacity
 		}
 	}
-	v.desired = to
-	if bound != "" {
-		return d.Then(scaling.StageOptimize, to+1, reason, "as recorded").Then(scaling.StageCapacity, to, bound, "as recorded")
+	v.desired = r.to
+	if r.bound != "" {
+		return d.Then(scaling.StageOptimize, r.to+1, r.reason, "as recorded").Then(scaling.StageCapacity, r.to, r.bound, "as recorded")
 	}
-	return d.Then(scaling.StageOptimize, to, reason, "as recorded")
+	return d.Then(scaling.StageOptimize, r.to, r.reason, "as recorded")
+}
+
+// underFault returns what is decided on a variant that a fault hits, and false where
+// the fault leaves the decision alone.
+func (f *fleet) underFault(v *variant, fault Fault) (r ruling, hit bool) {
+	pods := len(v.pods)
+	switch {
+	case !v.hit:
+	case fault == NoStock:
+		return ruling{pods, scaling.ReasonSaturated, scaling.ReasonNoStock}, true
+	case fault == Held:
+		return ruling{pods, scaling.ReasonSaturated, scaling.ReasonAboveMax}, true
+	case fault == Unnamed:
+		return ruling{pods, scaling.ReasonSteady, ""}, true
+	case fault == Ignored:
+		return ruling{pods + 2, scaling.ReasonSaturated, ""}, true
+	case fault.stuck() && v.Replicas.Pending == 0:
+		return ruling{v.desired + 2, scaling.ReasonSaturated, ""}, true
+	case fault.stuck():
+		return ruling{v.desired, scaling.ReasonPodsNotReady, ""}, true
+	case fault == Flapping && f.manager.cycles%4 == 0:
+		return ruling{v.desired + 1 - 2*(f.manager.cycles/4%2), scaling.ReasonSaturated, ""}, true
+	}
+	return ruling{}, false
 }
 
 // inventory is the stock of accelerators.
