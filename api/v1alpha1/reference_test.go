@@ -15,10 +15,10 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite the reference of the resource")
@@ -65,18 +65,7 @@ func TestReferenceIsGeneratedFromTheDefinition(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", reference, diff)
-	}
+	goldentest.Generated(t, reference, want.Bytes(), *update)
 }
 
 func TestObjectsOfTheReferenceAreAccepted(t *testing.T) {

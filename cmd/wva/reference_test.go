@@ -9,11 +9,11 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 // reference is the page for users, rewritten with -update.
@@ -42,18 +42,7 @@ func TestReferenceIsGeneratedFromTheCommands(t *testing.T) {
 	if err := page.Execute(&want, map[string]any{"Commands": commandsOf(newRootCommand()), "Manager": manager.String()}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", reference, diff)
-	}
+	goldentest.Generated(t, reference, want.Bytes(), *update)
 }
 
 // commandsOf lists the commands below one that do something, and have something to

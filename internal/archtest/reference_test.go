@@ -5,7 +5,6 @@ import (
 	"flag"
 	"go/doc"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,7 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite the package reference")
@@ -75,18 +74,7 @@ func TestPackageReferenceIsGeneratedFromThePackages(t *testing.T) {
 	if err := page.Execute(&want, struct{ Layers, Modules []layerEntry }{layered, modules}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", reference, diff)
-	}
+	goldentest.Generated(t, reference, want.Bytes(), *update)
 }
 
 // entries returns the packages that files make up, sorted by path.

@@ -11,6 +11,8 @@ import (
 	"text/template"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite the configuration reference")
@@ -100,14 +102,7 @@ func TestConfigurationReferenceIsGeneratedFromTheCatalogue(t *testing.T) {
 	}{kindReference{Names: PublishedNames()[KindSettings], Keys: live}, process, kinds}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want.String(), readReference(t)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", reference, diff)
-	}
+	goldentest.Generated(t, reference, want.Bytes(), *update)
 }
 
 // TestConfigurationReferenceListsWhatIsRead asks what is read and not the catalogue.

@@ -1,6 +1,7 @@
-// Package goldentest reads recorded answers of the published versions for tests.
+// Package goldentest reads recorded answers of the published versions for tests, and
+// holds generated files to what generates them.
 //
-// A file of them is a JSON array of cases, each with an ID, the area it is of, what
+// A file of recorded answers is a JSON array of cases, each with an ID, the area it is of, what
 // went in and what came out; the shape of the last two is the area's own. The few
 // that matter most lie beside their tests. The others are in a folder that is not
 // part of the repository and that the environment variable WVA_SHARED names.

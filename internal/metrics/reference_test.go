@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite the metrics reference")
@@ -29,14 +31,7 @@ func TestReferenceIsGeneratedFromTheCatalogue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(reference, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want.String(), readReference(t)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", reference, diff)
-	}
+	goldentest.Generated(t, reference, want.Bytes(), *update)
 }
 
 // TestReferenceListsWhatIsRegistered asks the registry and not the catalogue.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record/recordtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -145,18 +146,7 @@ func TestTheSchemaIsGeneratedFromTheTypes(t *testing.T) {
 	if err := e.Encode(generateSchema(t)); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(schemaFile, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", schemaFile, diff)
-	}
+	goldentest.Generated(t, schemaFile, want.Bytes(), *update)
 }
 
 func TestTheSchemaStatesAUnitForEveryNumber(t *testing.T) {
