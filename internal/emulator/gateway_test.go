@@ -48,7 +48,7 @@ func healthy(serve http.HandlerFunc) http.Handler {
 // shows reports whether a gateway's page has a line that begins and ends so.
 func shows(t *testing.T, gateway *httptest.Server, name string, value int) bool {
 	t.Helper()
-	_, page := get(t, gateway.URL+"/metrics")
+	_, page := fetch(t, gateway.URL+"/metrics")
 	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, name) && strings.HasSuffix(line, fmt.Sprintf(" %d.0\n", value)) {
 			return true
@@ -140,7 +140,7 @@ func TestTheGatewayForgetsARequestWhoseClientGoes(t *testing.T) {
 		t.Error("a request that nobody took was answered")
 	}
 	until(t, "nothing is held", func() bool { return shows(t, gateway, queueSize, 0) })
-	if _, page := get(t, gateway.URL+"/metrics"); strings.Contains(page, sentOn) || strings.Contains(page, "error_total{") {
+	if _, page := fetch(t, gateway.URL+"/metrics"); strings.Contains(page, sentOn) || strings.Contains(page, "error_total{") {
 		t.Errorf("a client that left is counted as sent on or as an error:\n%s", page)
 	}
 }

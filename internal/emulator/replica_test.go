@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,7 +34,7 @@ func TestAReplicaByItselfHasTheEndpointsOfAnEngine(t *testing.T) {
 		"/pods/demo/replica/metrics":           "404",
 		"/v1/../pods/demo/replica/metrics?q=1": "404",
 	} {
-		status, body := get(t, server.URL+path)
+		status, body := fetch(t, server.URL+path)
 		if want == "404" && status == http.StatusNotFound {
 			continue
 		}
@@ -50,18 +49,4 @@ func TestAReplicaNeedsAProfileThatThereIs(t *testing.T) {
 	if want := `unknown profile "quick", want one of ["fast" "slow"]`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-}
-
-func get(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
 }

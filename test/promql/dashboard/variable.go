@@ -131,12 +131,13 @@ func legend(pattern string, metric model.Metric) string {
 	if pattern == "" || pattern == "__auto" {
 		return metric.String()
 	}
-	return placeholder.ReplaceAllStringFunc(pattern, func(found string) string {
+	return labelInLegend.ReplaceAllStringFunc(pattern, func(found string) string {
 		return string(metric[model.LabelName(strings.Trim(found, "{} "))])
 	})
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*\w+\s*\}\}`)
+// labelInLegend is where a legend says {{label}}.
+var labelInLegend = regexp.MustCompile(`\{\{\s*\w+\s*\}\}`)
 
 // span renders a duration as PromQL reads it.
 func span(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }
