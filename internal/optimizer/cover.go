@@ -26,7 +26,7 @@ type Votes struct {
 // before any constraint: the cheapest replicas that carry the demand of every
 // analysis.
 func Cover(in Votes) []scaling.Decision {
-	variants := standings(Input{Snapshot: in.Snapshot, History: in.History})
+	variants := states(Input{Snapshot: in.Snapshot, History: in.History})
 	wanted := demands(in.Analyses, variants)
 	if !slices.ContainsFunc(in.Analyses, func(a scaling.Analysis) bool { return a.Signal != scaling.Unknown }) {
 		return holdWithoutData(nothingKnown(in), variants)
@@ -35,7 +35,7 @@ func Cover(in Votes) []scaling.Decision {
 	if open := cover.unmet(); len(open) > 0 {
 		return cover.grow(open)
 	}
-	if slices.ContainsFunc(variants, func(s standing) bool { return s.phase == arriving }) {
+	if slices.ContainsFunc(variants, variantState.changing) {
 		return holdInTransition(cover.vote, variants)
 	}
 	return cover.reduce()
@@ -44,7 +44,7 @@ func Cover(in Votes) []scaling.Decision {
 // cover is a decision about one model in the making.
 type cover struct {
 	Votes
-	variants []standing
+	variants []variantState
 	wanted   []demand
 	vote     scaling.Analysis // the analyses in one: signal and detail
 }
@@ -79,8 +79,8 @@ func direction(analyses []scaling.Analysis) scaling.Analysis {
 // was read off the replicas is none while an order is under way, while what waits
 // is being worked off, and for a window after an order arrived, in which that shows.
 func (c cover) unmet() []demand {
-	holds := c.Draining || slices.ContainsFunc(c.variants, func(s standing) bool {
-		return s.phase == arriving || s.decided && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
+	holds := c.Draining || slices.ContainsFunc(c.variants, func(s variantState) bool {
+		return s.changing() || s.decided && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
 	})
 	var open []demand
 	for _, d := range c.wanted {
@@ -95,15 +95,18 @@ func (c cover) unmet() []demand {
 // carry the rest.
 func (c cover) grow(open []demand) []scaling.Decision {
 	back := c.variants
-	if slices.ContainsFunc(c.variants, standing.cancellable) {
+	if slices.ContainsFunc(c.variants, variantState.cancellable) {
 		back = slices.Clone(c.variants)
 		for i, s := range back {
 			if s.cancellable() {
-				back[i].base = min(s.Replicas.Current, s.Bounds.Max)
+				back[i].hold = min(s.Replicas.Current, s.Bounds.Max)
 			}
 		}
 	}
-	p := c.program(back, open)
+	p := c.program(back, open, usual)
+	if p.short() {
+		p = c.program(back, open, utmost)
+	}
 	n, _ := p.solve() // possible, since no row needs more than can be had
 	added := map[scaling.VariantKey]int{}
 	for i, s := range byCost(back) {
@@ -116,12 +119,12 @@ func (c cover) grow(open []demand) []scaling.Decision {
 
 // program asks for the cheapest replicas that carry the open demands on top of
 // those that there are. No row asks for more than the variants can carry.
-func (c cover) program(variants []standing, open []demand) program {
+func (c cover) program(variants []variantState, open []demand, e effort) program {
 	var p program
 	for _, s := range byCost(variants) {
 		p.cost = append(p.cost, s.Cost)
 		p.least = append(p.least, s.counted())
-		p.most = append(p.most, s.counted()+s.room())
+		p.most = append(p.most, s.counted()+c.roomOf(s, e))
 	}
 	for _, d := range open {
 		row, reach := make([]float64, 0, len(p.cost)), 0.0
@@ -135,8 +138,24 @@ func (c cover) program(variants []standing, open []demand) program {
 	return p
 }
 
+// roomOf is how many replicas of a variant may be added. Where a demand that is not
+// read off the replicas is known, and it is not known what a replica of this variant
+// carries of it while it is of another, this one is no candidate. One whose orders
+// did not arrive is none where another can serve.
+func (c cover) roomOf(s variantState, e effort) int {
+	if e == usual && s.past.Failures.Recent(c.Snapshot.At) {
+		return 0
+	}
+	for _, d := range c.wanted {
+		if !d.relative && d.part[s.Key] <= 0 && slices.ContainsFunc(c.variants, func(o variantState) bool { return d.part[o.Key] > 0 }) {
+			return 0
+		}
+	}
+	return s.room(e)
+}
+
 // grown decides for the replicas added and the removals taken back.
-func (c cover) grown(back []standing, added map[scaling.VariantKey]int, open []demand, p program) []scaling.Decision {
+func (c cover) grown(back []variantState, added map[scaling.VariantKey]int, open []demand, p program) []scaling.Decision {
 	why, reason := open[0].from.Detail, open[0].from.Reason
 	if reason != scaling.ReasonSaturated {
 		reason = scaling.ReasonDemand
@@ -144,20 +163,22 @@ func (c cover) grown(back []standing, added map[scaling.VariantKey]int, open []d
 	if len(c.Analyses) > 1 || len(c.wanted) > 1 {
 		why = open[0].name + ": " + why
 	}
-	short := slices.ContainsFunc(p.needs, func(part float64) bool { return part < 1-rounding })
-	if stuck := keep(back, func(s standing) bool { return s.room() == 0 }); short && len(stuck) > 0 {
+	if stuck := keep(back, func(s variantState) bool { return c.roomOf(s, utmost) == 0 }); p.short() && len(stuck) > 0 {
 		why += "; not all of it can be carried (" + obstacles(stuck) + ")"
 	}
-	base := map[scaling.VariantKey]int{}
+	decided := map[scaling.VariantKey]int{}
 	for _, s := range back {
-		base[s.Key] = s.base
+		decided[s.Key] = s.hold
+		if n := added[s.Key]; n > 0 {
+			decided[s.Key] = s.grownBy(n)
+		}
 	}
-	return each(c.variants, func(s standing) (int, scaling.Reason, string) {
-		to := base[s.Key] + added[s.Key]
+	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+		to := decided[s.Key]
 		switch {
 		case added[s.Key] > 0:
 			return to, reason, fmt.Sprintf("%s; the cheapest replicas that carry it are %d more of %s, at a cost of %g each", why, added[s.Key], s.Key.Name, s.Cost)
-		case to > s.base:
+		case to > s.hold:
 			return to, scaling.ReasonRemovalCancelled, why
 		case len(added) == 0:
 			return to, s.because(scaling.ReasonNoCandidate), why
@@ -167,6 +188,6 @@ func (c cover) grown(back []standing, added map[scaling.VariantKey]int, open []d
 }
 
 // byCost returns the variants in the order in which ties are broken.
-func byCost(variants []standing) []standing {
+func byCost(variants []variantState) []variantState {
 	return slices.SortedFunc(slices.Values(variants), byCostThenName)
 }

@@ -52,8 +52,48 @@ func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
 
 // ordered makes a variant have more decided on than it has, since some time.
 func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) {
+		p.Desired, p.Change, p.DecidedAt, p.ProgressAt, p.Before = desired, 1, coverNow.Add(-since), coverNow.Add(-since), v.Replicas.Ready
+	}
+}
+
+// unplaced gives a variant so many more replicas, which no node takes since some time.
+func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) {
+		ordered(p.Desired+n, since)(v, p)
+		p.Before = 0 // others have arrived
+		v.Replicas.Current, v.Replicas.Pending, v.Replicas.Unschedulable = v.Replicas.Current+n, n, n
+	}
+}
+
+// failing gives a variant so many more replicas, which are placed and never start.
+func failing(n int) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) {
+		ordered(p.Desired+n, time.Hour)(v, p)
+		p.Before = 0 // others have arrived
+		v.Replicas.Current, v.Replicas.Pending = v.Replicas.Current+n, n
+	}
+}
+
+// absent is a variant whose target was deleted, unread one whose target cannot be
+// read since a moment.
+func absent(v *scaling.Variant, _ *scaling.Past) {
+	v.Replicas, v.Missing, v.Gone = scaling.ReplicaCounts{}, "not found", true
+}
+
+func unread(v *scaling.Variant, p *scaling.Past) {
+	v.Replicas, v.Missing, p.UnseenSince = scaling.ReplicaCounts{}, "timed out", coverNow.Add(-time.Second)
+}
+
+// failed is a variant of which an order was cancelled, undone a model that grew
+// again at the load at which it was reduced, so long ago.
+func failed(_ *scaling.Variant, p *scaling.Past) {
+	p.Failures = scaling.Failures{Count: 1, At: coverNow.Add(-time.Minute)}
+}
+
+func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(_ *scaling.Variant, p *scaling.Past) {
-		p.Desired, p.Change, p.DecidedAt, p.ProgressAt = desired, 1, coverNow.Add(-since), coverNow.Add(-since)
+		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since)}
 	}
 }
 
@@ -77,17 +117,32 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"what was ordered counts", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:4", scaling.ReasonInTransition},
 		{"more on top of what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:6", scaling.ReasonDemand},
 		{"an order that never arrives does not", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Hour), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:3", scaling.ReasonDemand},
-		{"no node takes more of it", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, func(v *scaling.Variant, p *scaling.Past) {
-			ordered(2, time.Second)(v, p)
-			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
-		}, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:4", scaling.ReasonDemand},
+		{"a pod that waits for a node makes nobody wait", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, time.Second), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:6 b:0", scaling.ReasonDemand},
+		{"no node takes more of it", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, 2*time.Minute), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:5", scaling.ReasonDemand},
+		{"a pod that no node takes, and nobody else", votes(90, scaling.Grow, fleet{"a", 10, 5, 10, unplaced(1, time.Hour), 0}), nil, "a:16", scaling.ReasonDemand},
+		{"two of fifty never start", votes(300, scaling.Grow, fleet{"a", 10, 5, 48, failing(2), 0}), nil, "a:62", scaling.ReasonDemand},
+		{"a fifth never starts, and another variant serves", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:50 b:20", scaling.ReasonDemand},
+		{"a fifth never starts, and nothing else can", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}), nil, "a:70", scaling.ReasonDemand},
+		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
+		{"what an HPA takes for no difference is asked for again by one that it does not", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand},
+		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
+		{"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0", scaling.ReasonTargetUnreadable},
+		{"nobody grows of whom it is not known what they carry", votes(20, scaling.Grow, fleet{"a", 1, 0, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil, "a:0 b:4", scaling.ReasonDemand},
+		{"a failed order is not tried again while another serves", votes(20, scaling.Grow, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil, "a:0 b:4", scaling.ReasonDemand},
+		{"but where nobody else does", votes(20, scaling.Grow, fleet{"a", 10, 5, 1, failed, 0}), nil, "a:4", scaling.ReasonDemand},
+		{"nor is it moved to", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"a pod that no node takes keeps nobody from moving", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(1, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:3", scaling.ReasonCheaperMix},
+		{"what more of it waits goes", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:0", scaling.ReasonOrderCancelled},
+		{"what growth undid at the same load waits", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(time.Minute), 0}), nil, "a:9", scaling.ReasonSteady},
+		{"and is done with more to spare", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:3", scaling.ReasonSpareCapacity},
+		{"much more after the second time", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"a removal is taken back first", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0}), nil, "a:4", scaling.ReasonRemovalCancelled},
 		{"much too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:3", scaling.ReasonSpareCapacity},
 		{"just too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady}, // 10 is more than 0.9 x 10
 		{"the dear go", votes(8, scaling.Shrink, fleet{"a", 10, 5, 2, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:2 b:0", scaling.ReasonSpareCapacity},
 		{"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2", scaling.ReasonSpareCapacity},
 		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
-		{"a silent replica is full", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:9", scaling.ReasonPodsNotReady},
+		{"a silent replica is full", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"just after growth", votes(11, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
 		{"the readings are older than the last change", votes(5, scaling.Shrink, fleet{"a", 10, 5, 9, ordered(9, time.Second), 0}), nil, "a:9", scaling.ReasonSteady},
 		{"nothing known", votes(5, scaling.Unknown, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:9", scaling.ReasonNoData},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -20,11 +21,11 @@ type Input struct {
 // before any constraint. A variant of which neither the replicas nor an earlier
 // decision is known gets none.
 func Decide(in Input) []scaling.Decision {
-	variants := standings(in)
+	variants := states(in)
 	switch {
 	case in.Analysis.Signal == scaling.Unknown:
 		return holdWithoutData(in.Analysis, variants)
-	case slices.ContainsFunc(variants, func(s standing) bool { return s.phase == arriving }):
+	case slices.ContainsFunc(variants, variantState.changing):
 		return holdInTransition(in.Analysis, variants)
 	case in.Analysis.Signal == scaling.Grow:
 		return grow(in.Analysis, variants)
@@ -35,29 +36,29 @@ func Decide(in Input) []scaling.Decision {
 
 // grow takes back removals that are still under way, else adds one replica to
 // the cheapest variant that can take it.
-func grow(a scaling.Analysis, variants []standing) []scaling.Decision {
-	if slices.ContainsFunc(variants, standing.cancellable) {
+func grow(a scaling.Analysis, variants []variantState) []scaling.Decision {
+	if slices.ContainsFunc(variants, variantState.cancellable) {
 		return cancelRemovals(variants, a.Detail)
 	}
-	candidates := keep(variants, func(s standing) bool { return s.phase == settled && s.Replicas.Pending == 0 && s.base < s.Bounds.Max })
-	if len(candidates) == 0 {
-		candidates = keep(variants, func(s standing) bool { return s.limps() && s.base < s.Bounds.Max })
+	candidates := keep(variants, func(s variantState) bool { return s.Replicas.Pending == 0 && s.room(usual) > 0 })
+	for e := usual; e <= utmost && len(candidates) == 0; e++ {
+		candidates = keep(variants, func(s variantState) bool { return s.room(e) > 0 })
 	}
 	if len(candidates) == 0 {
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonNoCandidate), fmt.Sprintf("%s, and no variant can take a replica (%s)", a.Detail, obstacles(variants))
+		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+			return s.hold, s.because(scaling.ReasonNoCandidate), fmt.Sprintf("%s, and no variant can take a replica (%s)", a.Detail, obstacles(variants))
 		})
 	}
 	chosen := cheapest(candidates)
 	detail := a.Detail
-	if cheaper := keep(variants, func(s standing) bool { return s.Cost < chosen.Cost }); len(cheaper) > 0 {
+	if cheaper := keep(variants, func(s variantState) bool { return s.Cost < chosen.Cost }); len(cheaper) > 0 {
 		detail += "; what is cheaper cannot grow (" + obstacles(cheaper) + ")"
 	}
-	return each(variants, func(s standing) (int, scaling.Reason, string) {
+	return each(variants, func(s variantState) (int, scaling.Reason, string) {
 		if s.Key == chosen.Key {
-			return s.base + 1, a.Reason, detail
+			return s.grownBy(1), a.Reason, detail
 		}
-		return s.base, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s grows, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
+		return s.hold, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s grows, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
 	})
 }
 
@@ -71,9 +72,9 @@ const margin = 0.9
 
 // reduce goes on with removals while the rest can carry the load, and starts
 // one where there is too much.
-func reduce(in Input, variants []standing) []scaling.Decision {
+func reduce(in Input, variants []variantState) []scaling.Decision {
 	a := in.Analysis
-	if slices.ContainsFunc(variants, standing.cancellable) && !fitsWithoutLeaving(a, variants) {
+	if slices.ContainsFunc(variants, variantState.cancellable) && !fitsWithoutLeaving(a, variants) {
 		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit those that would stay", a.Demand))
 	}
 	if why := notYet(in, variants); why != "" {
@@ -81,17 +82,20 @@ func reduce(in Input, variants []standing) []scaling.Decision {
 		if a.Signal == scaling.Shrink {
 			detail += "; not reduced: " + why
 		}
-		return withheld(a, each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonSteady), detail
+		return withheld(a, each(variants, func(s variantState) (int, scaling.Reason, string) {
+			return s.hold, s.because(scaling.ReasonSteady), detail
 		}))
 	}
 	return giveUp(a, variants)
 }
 
 // notYet says why no replica is given up now, or returns "" where one may be.
-func notYet(in Input, variants []standing) string {
+func notYet(in Input, variants []variantState) string {
 	if in.Analysis.Signal != scaling.Shrink {
 		return "nothing calls for it"
+	}
+	if wait := turns(variants).Wait(in.Snapshot.At); wait > 0 {
+		return fmt.Sprintf("the last reduction at this load was too much, the next waits for %s", wait.Round(time.Minute))
 	}
 	for _, s := range variants {
 		switch {
@@ -111,23 +115,23 @@ func notYet(in Input, variants []standing) string {
 
 // fitsWithoutLeaving reports whether the load fits the replicas that stay once
 // every removal under way is over.
-func fitsWithoutLeaving(a scaling.Analysis, variants []standing) bool {
+func fitsWithoutLeaving(a scaling.Analysis, variants []variantState) bool {
 	return a.Demand <= remaining(a, variants)+rounding
 }
 
 // remaining is the supply without the replicas that are on their way out.
-func remaining(a scaling.Analysis, variants []standing) float64 {
+func remaining(a scaling.Analysis, variants []variantState) float64 {
 	supply := a.Supply
 	for _, s := range variants {
 		if s.phase == leaving || s.phase == frozen {
-			supply -= s.perReplica * float64(max(0, s.Replicas.Current-s.base))
+			supply -= s.perReplica * float64(max(0, s.Replicas.Current-s.hold))
 		}
 	}
 	return supply
 }
 
 // lastGrew reports whether the last change of the model was growth.
-func lastGrew(variants []standing) bool {
+func lastGrew(variants []variantState) bool {
 	var last scaling.Past
 	for _, s := range variants {
 		if s.past.Change != 0 && s.past.DecidedAt.After(last.DecidedAt) {
@@ -137,27 +141,38 @@ func lastGrew(variants []standing) bool {
 	return last.Change > 0
 }
 
+// turns is what is remembered of the reductions of the model that growth undid: a
+// variant that was added later knows less of it.
+func turns(variants []variantState) scaling.Turns {
+	var last scaling.Turns
+	for _, s := range variants {
+		last = last.Latest(s.past.Turns)
+	}
+	return last
+}
+
 // giveUp cancels an order that never arrived, else removes one replica of the
 // most expensive variant that can spare it.
-func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
+func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if decisions, cancelled := cancelOrder(variants, a.Detail); cancelled {
 		return decisions
 	}
-	able := keep(variants, standing.mayGive)
+	able := keep(variants, variantState.mayGive)
 	fill := 1.0
 	if lastGrew(variants) {
 		fill = margin
 	}
+	fill -= turns(variants).Margin()
 	left := remaining(a, variants)
-	fitting := keep(able, func(s standing) bool { return a.Demand <= fill*(left-s.perReplica)+rounding })
+	fitting := keep(able, func(s variantState) bool { return a.Demand <= fill*(left-s.perReplica)+rounding })
 	switch {
 	case len(able) == 0:
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonAtFloor), a.Detail + "; every variant that may change is at its least"
+		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+			return s.hold, s.because(scaling.ReasonAtFloor), a.Detail + "; every variant that may change is at its least"
 		})
 	case len(fitting) == 0:
-		return each(variants, func(s standing) (int, scaling.Reason, string) {
-			return s.base, s.because(scaling.ReasonSteady), fmt.Sprintf("%s; not reduced: the load of %.2f replicas would fill more than %.0f %% of the others", a.Detail, a.Demand, 100*fill)
+		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+			return s.hold, s.because(scaling.ReasonSteady), fmt.Sprintf("%s; not reduced: the load of %.2f replicas would fill more than %.0f %% of the others", a.Detail, a.Demand, 100*fill)
 		})
 	}
 	chosen := slices.MaxFunc(fitting, byCostThenName)
@@ -165,11 +180,11 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 	if dearest := slices.MaxFunc(able, byCostThenName); dearest.Key != chosen.Key {
 		detail += fmt.Sprintf("; the dearer %s stays, the load would not fit without it", dearest.Key.Name)
 	}
-	decisions := each(variants, func(s standing) (int, scaling.Reason, string) {
+	decisions := each(variants, func(s variantState) (int, scaling.Reason, string) {
 		if s.Key == chosen.Key {
-			return s.base - 1, a.Reason, detail
+			return s.hold - 1, a.Reason, detail
 		}
-		return s.base, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s gives up a replica, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
+		return s.hold, s.because(scaling.ReasonOtherVariant), fmt.Sprintf("%s; %s gives up a replica, at a cost of %g against %g", a.Detail, chosen.Key.Name, chosen.Cost, s.Cost)
 	})
 	for i := range decisions {
 		if decisions[i].Variant == chosen.Key {
@@ -181,24 +196,24 @@ func giveUp(a scaling.Analysis, variants []standing) []scaling.Decision {
 
 // cancelOrder takes back the first order that never arrived, and reports whether
 // there was one.
-func cancelOrder(variants []standing, detail string) ([]scaling.Decision, bool) {
-	i := slices.IndexFunc(variants, func(s standing) bool { return s.phase == overdue && s.unarrived() > 0 })
+func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bool) {
+	i := slices.IndexFunc(variants, func(s variantState) bool { return s.phase == settled && s.late > 0 && s.unarrived() > 0 })
 	if i < 0 {
 		return nil, false
 	}
 	late := variants[i]
-	return each(variants, func(s standing) (int, scaling.Reason, string) {
+	return each(variants, func(s variantState) (int, scaling.Reason, string) {
 		if s.Key == late.Key {
-			return s.base - s.unarrived(), scaling.ReasonOrderCancelled, "no longer needed: " + detail
+			return s.hold - s.unarrived(), scaling.ReasonOrderCancelled, "no longer needed: " + detail
 		}
-		return s.base, s.because(scaling.ReasonOtherVariant), detail
+		return s.hold, s.because(scaling.ReasonOtherVariant), detail
 	}), true
 }
 
 // spare counts the replicas that could go after the first, where so much supply
 // is not needed.
-func (s standing) spare(surplus float64) int {
-	most := s.base - 1 - s.floor()
+func (s variantState) spare(surplus float64) int {
+	most := s.hold - 1 - s.floor()
 	if s.perReplica <= 0 || surplus >= s.perReplica*float64(most+1) {
 		return most
 	}
@@ -207,31 +222,31 @@ func (s standing) spare(surplus float64) int {
 
 // unarrived counts the replicas of an order that can be taken back without
 // touching one that runs.
-func (s standing) unarrived() int {
+func (s variantState) unarrived() int {
 	least := min(s.floor(), max(s.Replicas.Current, s.Bounds.Min)) // at zero nothing needs to stay
-	return max(0, s.base-max(s.Replicas.Ready, s.reporting, least))
+	return max(0, s.hold-max(s.Replicas.Ready, s.reporting, least))
 }
 
 // cancelRemovals lets every variant keep what it has.
-func cancelRemovals(variants []standing, why string) []scaling.Decision {
-	return each(variants, func(s standing) (int, scaling.Reason, string) {
+func cancelRemovals(variants []variantState, why string) []scaling.Decision {
+	return each(variants, func(s variantState) (int, scaling.Reason, string) {
 		if s.cancellable() {
 			return s.Replicas.Current, scaling.ReasonRemovalCancelled, why
 		}
-		return s.base, s.because(scaling.ReasonOtherVariant), why
+		return s.hold, s.because(scaling.ReasonOtherVariant), why
 	})
 }
 
 // because returns the variant's own fault where it has one, else reason.
-func (s standing) because(reason scaling.Reason) scaling.Reason {
-	if s.phase == overdue || s.phase == leaving && s.fault != "" {
+func (s variantState) because(reason scaling.Reason) scaling.Reason {
+	if s.fault != "" {
 		return s.fault
 	}
 	return reason
 }
 
 // each makes a decision for every variant that can have one.
-func each(variants []standing, choose func(standing) (int, scaling.Reason, string)) []scaling.Decision {
+func each(variants []variantState, choose func(variantState) (int, scaling.Reason, string)) []scaling.Decision {
 	out := make([]scaling.Decision, 0, len(variants))
 	for _, s := range variants {
 		if s.phase == unreadable {
@@ -256,15 +271,12 @@ func each(variants []standing, choose func(standing) (int, scaling.Reason, strin
 }
 
 // obstacles says for each variant why it cannot grow.
-func obstacles(variants []standing) string {
+func obstacles(variants []variantState) string {
 	out := make([]string, 0, len(variants))
 	for _, s := range variants {
 		why := s.detail
-		if s.phase == settled {
+		if s.phase == settled && s.hold >= s.Bounds.Max {
 			why = fmt.Sprintf("at its most, %d", s.Bounds.Max)
-			if s.Replicas.Pending > 0 {
-				why = "a replica is pending"
-			}
 		}
 		out = append(out, s.Key.Name+": "+why)
 	}
@@ -272,13 +284,13 @@ func obstacles(variants []standing) string {
 }
 
 // keep returns the variants for which ok holds.
-func keep(variants []standing, ok func(standing) bool) []standing {
-	return slices.DeleteFunc(slices.Clone(variants), func(s standing) bool { return !ok(s) })
+func keep(variants []variantState, ok func(variantState) bool) []variantState {
+	return slices.DeleteFunc(slices.Clone(variants), func(s variantState) bool { return !ok(s) })
 }
 
 // cheapest returns the variant of least cost, the first by name among equals.
-func cheapest(variants []standing) standing { return slices.MinFunc(variants, byCostThenName) }
+func cheapest(variants []variantState) variantState { return slices.MinFunc(variants, byCostThenName) }
 
-func byCostThenName(a, b standing) int {
+func byCostThenName(a, b variantState) int {
 	return cmp.Or(cmp.Compare(a.Cost, b.Cost), a.Key.Compare(b.Key))
 }

@@ -23,6 +23,7 @@ type variant struct {
 	desired       int           // of the last decision; -1: none
 	quiet         time.Duration // since the last progress
 	change        int           // of the last decision
+	before        int           // Ready replicas at the last growth, of which nothing arrived
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool
@@ -67,7 +68,7 @@ func input(signal scaling.Signal, demand float64, variants ...variant) Input {
 		}
 		if v.desired >= 0 {
 			at := now.Add(-v.quiet)
-			in.History[key] = scaling.Past{Desired: v.desired, Change: v.change, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
+			in.History[key] = scaling.Past{Desired: v.desired, Change: v.change, Before: v.before, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
 		}
 	}
 	return in
@@ -254,8 +255,13 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"two pods that never start are not followed by a third",
-			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: time.Hour}),
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: time.Hour, before: 10}),
 			[]string{"only: 12 PodsNotReady"},
+		},
+		{
+			"two that fail while others start are",
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: time.Hour}),
+			[]string{"only: 13 Saturated"},
 		},
 		{
 			"an order from zero that nobody carries out is cancelled to zero",

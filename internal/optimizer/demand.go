@@ -15,7 +15,7 @@ type demand struct {
 }
 
 // demands lists what the informative ones among the analyses ask for.
-func demands(analyses []scaling.Analysis, variants []standing) []demand {
+func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	var out []demand
 	for _, a := range analyses {
 		if a.Signal == scaling.Unknown {
@@ -45,7 +45,7 @@ func demands(analyses []scaling.Analysis, variants []standing) []demand {
 // wanted is the demand of an analysis. That of spare capacity says little about
 // how many replicas are missing: it asks for one more at a time, as published, and
 // for none where it doubts what it sees.
-func wanted(a scaling.Analysis, variants []standing) float64 {
+func wanted(a scaling.Analysis, variants []variantState) float64 {
 	if a.Unit != scaling.UnitReplicas {
 		return a.Demand
 	}
@@ -72,7 +72,7 @@ const ample = 1e6
 
 // parts divides what replicas carry by the whole. A variant that is not listed
 // carries nothing, or all if so said.
-func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []standing, unlistedAll bool) map[scaling.VariantKey]float64 {
+func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []variantState, unlistedAll bool) map[scaling.VariantKey]float64 {
 	out := make(map[scaling.VariantKey]float64, len(variants))
 	for _, s := range variants {
 		c, listed := perReplica[s.Key]
@@ -87,7 +87,7 @@ func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []
 }
 
 // carried is how much of d so many replicas of each variant carry.
-func (d demand) carried(variants []standing, count func(standing) int) float64 {
+func (d demand) carried(variants []variantState, count func(variantState) int) float64 {
 	sum := 0.0
 	for _, s := range variants {
 		sum += d.part[s.Key] * float64(count(s))
@@ -105,6 +105,6 @@ func (d demand) fill(otherwise float64) float64 {
 }
 
 // met reports whether what runs and was ordered carries d.
-func (d demand) met(variants []standing) bool {
-	return d.carried(variants, standing.counted) >= 1-rounding
+func (d demand) met(variants []variantState) bool {
+	return d.carried(variants, variantState.counted) >= 1-rounding
 }

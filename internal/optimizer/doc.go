@@ -4,28 +4,41 @@
 //
 // Growth goes to the cheapest variant that can take it, reduction comes from the
 // most expensive one that may give, one replica of a model in a cycle, ties by
-// name. A variant at zero replicas is a candidate like any other. What was
-// ordered and has not arrived makes the model wait, but never for ever:
+// name. A variant at zero replicas is a candidate like any other.
 //
-//	                 desired > current, or replicas that do not report
-//	  settled  ───────────────────────────────────────────────> arriving
-//	     ^                                                          │ no progress for twice the
-//	     │ arrived                                                  │ usual start-up (1 min at least),
-//	     ├──────────────────────────────────────────────────────────┤ 5 min while that is unknown
-//	     │                                                          v
-//	     └───────────────────────────────────────────────────── overdue
+// Each replica that was decided on and does not serve is waited for on its own, since
+// it was ordered or lost (scaling.Waits):
 //
-//	arriving  the whole model holds
-//	overdue   the order no longer counts and is named; it stands, so that a
-//	          cluster autoscaler can still fill it, but the variant gets no other,
-//	          the rest is planned without it, and it is the first to be cancelled
-//	          when there is too much
-//	          (replicas beyond those asked for, as in a rollout, make it wait too,
-//	          but are never overdue: nothing is missing)
-//	leaving   desired < current: the removal goes on while the others can carry
-//	          the load, and is cancelled when they cannot; it blocks no growth
-//	frozen    a paused variant: it keeps its decision, is no candidate for
-//	          anything, and the others of the model do not wait for it
+//	starting   ordered, for at most twice the usual start-up (1 minute at least, 5
+//	           while that is unknown); 2 minutes where the target was not asked for it;
+//	           the usual start-up where no node takes its pod. It counts as supply, and
+//	           readings wait for it: the load of a fleet that changes says nothing
+//	           about the fleet that it will be
+//	returning  lost, for as long. It counts as supply, and nothing waits for it
+//	late       ordered or lost, for longer. It does not count, it is named, and the
+//	           rest is planned without it. It stays decided, so that a node that is
+//	           added can still take it, and is the first to be cancelled when there is
+//	           too much
+//
+// A replica that is Ready and reports nothing serves. It is idle for growth and full
+// for a reduction.
+//
+// A variant of which a tenth of the replicas are late grows like any other: a few bad
+// nodes must not pin a model. With up to half of them late it grows where nothing else
+// can, by half at most, and if anything of its last order arrived: an image that never
+// starts must not be ordered again and again. A target that does not take a step which
+// an HPA takes for no difference is asked for one that it does not.
+//
+// A target has the replicas that were decided on (settled), more (leaving: the removal
+// goes on while the others can carry the load, is cancelled when they cannot, and
+// blocks no growth), or cannot be read (unreadable: its decision holds, and counts
+// unless the target is absent: it does not exist, or nothing was seen of it for five
+// minutes). A paused variant is frozen: it keeps its decision, is no candidate for
+// anything, and the others of the model do not wait for it.
+//
+// A reduction that growth undid at the same load was wrong: the next one waits for an
+// hour, twice as long after each such turn, and leaves a margin that doubles too
+// (scaling.Turns).
 //
 // That is Decide, for spare capacity: it knows a direction, and goes a step at a
 // time. Where analyzers know the demand of a model, and what a replica of each
@@ -39,7 +52,9 @@
 // one problem, each divided by its own demand, so that no units mix: whichever
 // asks for more binds, and less is only possible where all agree. What was ordered
 // counts, and more can be ordered on top of it, since what arrives does not depend
-// on the fleet; a demand that was read off the replicas waits as in Decide.
+// on the fleet; a demand that was read off the replicas waits as in Decide. A variant
+// of which it is not known what it carries of a demand that is not read off replicas
+// is no candidate while that is known of another.
 //
 //	grow    what stands carries less than the demand
 //	shrink  the cheapest part of the fleet would be filled to 90 % at most, or to

@@ -12,11 +12,11 @@ import (
 // starts: without it there would never be anything to measure. A model that was
 // decided to be at zero stays there; what brings it back is no matter of this
 // package.
-func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision {
-	nothing := !slices.ContainsFunc(variants, func(s standing) bool { return s.base > 0 || s.decided })
+func holdWithoutData(a scaling.Analysis, variants []variantState) []scaling.Decision {
+	nothing := !slices.ContainsFunc(variants, func(s variantState) bool { return s.hold > 0 || s.decided })
 	first := -1
-	if able := keep(variants, func(s standing) bool { return s.phase != unreadable && s.phase != frozen }); nothing && len(able) > 0 {
-		first = slices.IndexFunc(variants, func(s standing) bool { return s.Key == cheapest(able).Key })
+	if able := keep(variants, func(s variantState) bool { return s.phase != unreadable && s.phase != frozen }); nothing && len(able) > 0 {
+		first = slices.IndexFunc(variants, func(s variantState) bool { return s.Key == cheapest(able).Key })
 	}
 	var out []scaling.Decision
 	for i, s := range variants {
@@ -34,7 +34,7 @@ func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision
 		case i == first:
 			d = d.Then(scaling.StageOptimize, 1, scaling.ReasonFirstReplica, "nothing runs and nothing is known: one replica of the cheapest variant starts")
 		default:
-			d = d.Then(scaling.StageOptimize, max(s.base, s.Replicas.Current), s.because(scaling.ReasonNoData),
+			d = d.Then(scaling.StageOptimize, max(s.hold, s.Replicas.Current), s.because(scaling.ReasonNoData),
 				"the larger of the last decision and what runs holds: "+a.Detail)
 		}
 		out = append(out, d)
@@ -47,18 +47,18 @@ func holdWithoutData(a scaling.Analysis, variants []standing) []scaling.Decision
 // about the fleet that it will be.
 //
 // Removals alone are taken back when the load no longer fits without the removed.
-func holdInTransition(a scaling.Analysis, variants []standing) []scaling.Decision {
-	if slices.ContainsFunc(variants, standing.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
+func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Decision {
+	if slices.ContainsFunc(variants, variantState.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
 		return cancelRemovals(variants, a.Detail)
 	}
 	var waits []string
 	for _, s := range variants {
-		if s.phase == arriving {
+		if s.changing() {
 			waits = append(waits, s.Key.Name+": "+s.detail)
 		}
 	}
-	return withheld(a, each(variants, func(s standing) (int, scaling.Reason, string) {
-		return s.base, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
+	return withheld(a, each(variants, func(s variantState) (int, scaling.Reason, string) {
+		return s.hold, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
 	}))
 }
 

@@ -22,6 +22,11 @@ type program struct {
 	total       int
 }
 
+// short reports whether the variants cannot carry all of every demand.
+func (p program) short() bool {
+	return slices.ContainsFunc(p.needs, func(part float64) bool { return part < 1-rounding })
+}
+
 // nodeLimit ends the search. It counts steps and no time, so that the answer is
 // the same everywhere; four variants with a hundred replicas need a part of it.
 const nodeLimit = 200_000

@@ -42,19 +42,19 @@ func (c cover) reduce() []scaling.Decision {
 		fill = fillGrown
 	}
 	if fewer := c.fewer(fill); len(fewer) > 0 {
-		return each(c.variants, func(s standing) (int, scaling.Reason, string) {
+		return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
 			if to, ok := fewer[s.Key]; ok {
-				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.base-to), 100*fill)
+				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.hold-to), 100*fill)
 			}
-			return s.base, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+			return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
 		})
 	}
 	if more, saving := c.move(); len(more) > 0 {
-		return each(c.variants, func(s standing) (int, scaling.Reason, string) {
+		return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
 			if to, ok := more[s.Key]; ok {
 				return to, scaling.ReasonCheaperMix, fmt.Sprintf("%s; once these replicas are Ready dearer ones can go, which saves %.3g an hour", c.vote.Detail, saving)
 			}
-			return s.base, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+			return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
 		})
 	}
 	return c.stay(scaling.ReasonSteady, fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%", c.vote.Detail, 100*fill))
@@ -62,7 +62,7 @@ func (c cover) reduce() []scaling.Decision {
 
 // stay leaves every variant as it is.
 func (c cover) stay(reason scaling.Reason, detail string) []scaling.Decision {
-	return each(c.variants, func(s standing) (int, scaling.Reason, string) { return s.base, s.because(reason), detail })
+	return each(c.variants, func(s variantState) (int, scaling.Reason, string) { return s.hold, s.because(reason), detail })
 }
 
 // fewer returns the variants that give replicas up, with what they keep: the
@@ -77,7 +77,7 @@ func (c cover) fewer(fill float64) map[scaling.VariantKey]int {
 		}
 		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
 	}
-	p.rows(c.wanted, sorted, fill)
+	p.rows(c.wanted, sorted, fill, turns(c.variants).Margin())
 	n, ok := p.solve()
 	if !ok {
 		return nil
@@ -85,7 +85,7 @@ func (c cover) fewer(fill float64) map[scaling.VariantKey]int {
 	out := map[scaling.VariantKey]int{}
 	for i, s := range sorted {
 		if n[i] < p.most[i] {
-			out[s.Key] = s.base - (p.most[i] - n[i])
+			out[s.Key] = s.hold - (p.most[i] - n[i])
 		}
 	}
 	return out
@@ -98,16 +98,16 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
-		if s.phase != settled && s.phase != frozen && s.phase != unreadable || s.decided && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove {
+		if s.phase == leaving && s.fault == "" || s.decided && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove {
 			return nil, 0
 		}
 		least, most := s.sure(), s.sure()
-		if s.phase == settled {
-			least, most = min(s.Bounds.Min, s.base), s.base+s.room()
+		if s.movable() {
+			least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)
 		}
 		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
 	}
-	p.rows(c.wanted, sorted, fillGrown)
+	p.rows(c.wanted, sorted, fillGrown, turns(c.variants).Margin())
 	n, ok := p.solve()
 	if !ok {
 		return nil, 0
@@ -116,15 +116,15 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	var come, gone float64
 	var sources []scaling.CostSource
 	for i, s := range sorted {
-		if s.phase != settled || n[i] == s.base {
+		if !s.movable() || n[i] == s.hold {
 			continue
 		}
 		sources = append(sources, s.CostSource)
-		if n[i] > s.base {
+		if n[i] > s.hold {
 			more[s.Key] = n[i]
-			come += s.Cost * float64(n[i]-s.base)
+			come += s.Cost * float64(n[i]-s.hold)
 		} else {
-			gone += s.Cost * float64(s.base-n[i])
+			gone += s.Cost * float64(s.hold-n[i])
 		}
 	}
 	alike := !slices.ContainsFunc(sources, func(x scaling.CostSource) bool { return !x.Comparable(sources[0]) })
@@ -134,12 +134,17 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	return nil, 0
 }
 
-// rows fills in the demands, to be carried by replicas that are filled so far.
-func (p *program) rows(wanted []demand, sorted []standing, fill float64) {
+// movable reports whether a move may count on the variant: what is late of another
+// one keeps nobody from moving.
+func (s variantState) movable() bool { return s.phase == settled && s.late == 0 }
+
+// rows fills in the demands, to be carried by replicas that are filled so far, less a
+// margin.
+func (p *program) rows(wanted []demand, sorted []variantState, fill, margin float64) {
 	for _, d := range wanted {
 		row := make([]float64, 0, len(sorted))
 		for _, s := range sorted {
-			row = append(row, d.fill(fill)*d.part[s.Key])
+			row = append(row, max(0, d.fill(fill)-margin)*d.part[s.Key])
 		}
 		p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
 	}

@@ -123,11 +123,11 @@ func (c Contender) variant(key scaling.VariantKey) (scaling.Variant, bool) {
 	return c.Votes.Snapshot.Variants[i], true
 }
 
-func (c Contender) standings() []standing {
-	return standings(Input{Snapshot: c.Votes.Snapshot, History: c.Votes.History})
+func (c Contender) states() []variantState {
+	return states(Input{Snapshot: c.Votes.Snapshot, History: c.Votes.History})
 }
 
-func (c Contender) wanted() []demand { return demands(c.Votes.Analyses, c.standings()) }
+func (c Contender) wanted() []demand { return demands(c.Votes.Analyses, c.states()) }
 
 // name is the contender in the solver's words, where variants are accelerators
 // and models are servers.
@@ -151,7 +151,7 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 		c := contenders[i]
 		name, wanted := c.name(), c.wanted()
 		model := core.Model{Name: name}
-		for _, s := range c.standings() {
+		for _, s := range c.states() {
 			part := ample
 			for _, d := range wanted {
 				part = min(part, d.part[s.Key])
@@ -163,7 +163,7 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 			gpus := max(1, s.GPUsPerReplica)
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
 			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: gpus, Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
-			most := s.counted() + s.room()
+			most := s.counted() + max(s.room(usual), s.room(utmost))
 			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: min(s.Bounds.Min, most), Max: most}
 		}
 		if classes[c.Rank] == nil {
@@ -198,7 +198,7 @@ func wholeRate() (float64, error) {
 // current is the variant with the most replicas, which the others move from.
 func (c Contender) current() core.Allocation {
 	var most core.Allocation
-	for _, s := range c.standings() {
+	for _, s := range c.states() {
 		if n := s.Replicas.Current; s.Replicas.Observed && n > most.Replicas {
 			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: n, Cost: s.Cost * float64(n)}
 		}

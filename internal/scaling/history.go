@@ -20,8 +20,15 @@ type Past struct {
 	// closer to it than ever since. Zero while nothing was observed yet.
 	ProgressAt time.Time `json:"progressAt,omitzero"`
 	// Gap counts what was missing when the target was closest, in replicas to be
-	// set and replicas to become Ready; 0 while nothing is missing.
+	// set and replicas to become Ready; 0 once nothing was.
 	Gap int `json:"gap"`
+	// WholeAt is since when nothing has been missing, zero while something is.
+	WholeAt time.Time `json:"wholeAt,omitzero"`
+	// Before counts the Ready replicas when more were last decided on, while no more
+	// than those have become Ready; else 0.
+	Before int `json:"before,omitempty"`
+	// Waits says of each missing replica since when it is waited for.
+	Waits Waits `json:"waits,omitzero"`
 	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
 	// Unplaced are the replicas that no node took for a while.
@@ -47,6 +54,12 @@ type Past struct {
 	UnseenSince time.Time `json:"unseenSince,omitzero"`
 	// Traffic is what is remembered of the requests of the variant's model.
 	Traffic Traffic `json:"traffic,omitzero"`
+	// Turns is what is remembered of the reductions of the variant's model that
+	// growth undid.
+	Turns Turns `json:"turns,omitzero"`
+	// Failures are the orders of the variant that were cancelled because they did
+	// not arrive.
+	Failures Failures `json:"failures,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
 }
@@ -118,7 +131,7 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 			Target: p.Target, Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt, ProgressAt: now,
 			Counts: p.Counts, Unplaced: p.Unplaced, UnseenSince: p.UnseenSince,
 		}
-		p.Gap = p.missing()
+		p = p.wait(now)
 	}
 	p.Model = model
 	return p
@@ -126,36 +139,73 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 
 // Observe returns p brought up to date with the replicas seen at now. Progress
 // is to come closer than before: a pod that comes and goes makes it once, and
-// not for ever. What was complete and is no longer begins a new wait.
+// not for ever. What was complete for long enough and is no longer begins a new
+// wait.
 func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !seen.Observed {
 		return p
 	}
 	p.Counts, p.Unplaced = seen, p.Unplaced.Then(seen.Unschedulable, now)
+	if seen.Ready > p.Before {
+		p.Before = 0
+	}
 	gap := p.missing()
-	if p.ProgressAt.IsZero() || p.Gap == 0 && gap > 0 || gap < p.Gap {
-		p.ProgressAt = now
+	broken := gap > 0 && !p.WholeAt.IsZero() && now.Sub(p.WholeAt) >= lasting
+	if p.ProgressAt.IsZero() || gap < p.Gap || broken {
+		p.ProgressAt, p.Gap = now, gap
 	}
-	if p.Gap == 0 || gap < p.Gap {
-		p.Gap = gap
+	switch {
+	case gap > 0:
+		p.WholeAt = time.Time{}
+	case p.WholeAt.IsZero():
+		p.WholeAt = now
 	}
+	ordered := now
+	if !p.Waits.Known() {
+		ordered = p.ProgressAt // of a new process: as long as is remembered
+	}
+	p.Waits = p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
 	return p
 }
 
 // Decide returns p after a decision for target replicas at now. A decision
 // that changes nothing leaves the clocks alone.
 func (p Past) Decide(target int, now time.Time) Past {
-	if p.DecidedAt.IsZero() {
-		p.Desired, p.DecidedAt, p.ProgressAt = target, now, now
-		p.Gap = p.missing()
+	switch {
+	case p.DecidedAt.IsZero():
+		p.Desired, p.DecidedAt = target, now
+	case target != p.Desired:
+		p.Change = target - p.Desired
+		p.Desired, p.DecidedAt = target, now
+		if p.Change > 0 && p.Counts.Observed {
+			p.Before = p.Counts.Ready
+		}
+	default:
 		return p
 	}
-	if target != p.Desired {
-		p.Change = target - p.Desired
-		p.Desired, p.DecidedAt, p.ProgressAt = target, now, now
-		p.Gap = p.missing()
+	return p.wait(now)
+}
+
+// wait returns p with a wait for Desired that begins at now. Replicas that are
+// waited for already stay so.
+func (p Past) wait(now time.Time) Past {
+	p.ProgressAt, p.Gap, p.WholeAt = now, p.missing(), time.Time{}
+	if p.Counts.Observed {
+		if p.Gap == 0 {
+			p.WholeAt = now
+		}
+		p.Waits = p.Waits.Then(p.asked(), min(p.Counts.Ready, p.Counts.Current), now, now)
 	}
 	return p
+}
+
+// asked counts the replicas that are waited for: those decided on, or those that
+// somebody else started after a decision for zero.
+func (p Past) asked() int {
+	if p.Desired == 0 {
+		return p.Counts.Current
+	}
+	return p.Desired
 }
 
 // missing counts the replicas between what is and what was decided: those to be

@@ -22,7 +22,8 @@ func TestProgressIsToComeCloserThanEver(t *testing.T) {
 		{"one becomes Ready", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 3)}, 1},
 		{"one comes and goes", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 2), seen(4, 3), seen(4, 2)}, 1},
 		{"all arrive", []ReplicaCounts{seen(4, 3), seen(4, 4), seen(4, 4)}, 1},
-		{"one is lost later: a new wait begins", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 2},
+		{"one is lost at once: the wait goes on", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 0},
+		{"one is lost later: a new wait begins", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 6},
 		{"the target cannot be read", []ReplicaCounts{{}, {}}, -1},
 	}
 	for _, tt := range tests {
@@ -87,6 +88,7 @@ func TestAnotherModelIsAnotherWaitAndKeepsTheDecision(t *testing.T) {
 	anew := Past{
 		Target: before.Target, Model: other, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: now,
 		Counts: before.Counts, Gap: 1, Unplaced: before.Unplaced, UnseenSince: start,
+		Waits: Waits{Runs: []Wait{{To: 2, Since: now, Back: now}, {To: 3, Since: now}}},
 	}
 	restored := before
 	restored.Model = ModelKey{}

@@ -83,6 +83,7 @@ func (e Setup) Decide(c Case) Verdict {
 	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Limits: e.limits(outcomes)}
 	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
+	turns := turns(snapshots, past, verdict.Plan)
 	for _, d := range verdict.Plan.Decisions {
 		p, v := verdict.History[d.Variant], variants[d.Variant]
 		p.Target, p.Model = v.Target, v.Model
@@ -93,13 +94,45 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Activity, p.Called = activity[d.Model], called[d.Variant]
 		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
-		p.Traffic = outcomes[d.Model].Traffic
+		p.Traffic, p.Turns = outcomes[d.Model].Traffic, turns[d.Model]
+		if d.Cause().Reason == scaling.ReasonOrderCancelled {
+			p.Failures = p.Failures.Then(c.Now)
+		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
 		}
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict
+}
+
+// turns returns what is to be remembered of each model's reductions after the plan. A
+// model in which one variant grows, grew; one that moves to cheaper variants did not:
+// it has what it needs.
+func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
+	decided := make(map[scaling.VariantKey]int, len(plan.Decisions))
+	for _, d := range plan.Decisions {
+		if d.Cause().Reason != scaling.ReasonCheaperMix {
+			decided[d.Variant] = d.Target()
+		}
+	}
+	out := make(map[scaling.ModelKey]scaling.Turns, len(snapshots))
+	for _, s := range snapshots {
+		var last scaling.Turns
+		change := 0
+		for _, v := range s.Variants {
+			last = last.Latest(past[v.Key].Turns)
+			to, known := decided[v.Key]
+			switch before := past.Standing(v); {
+			case known && to > before:
+				change = 1
+			case known && to < before && change == 0:
+				change = -1
+			}
+		}
+		out[s.Model] = last.Then(change, s.Load.ArrivalRate, s.Window, s.At)
+	}
+	return out
 }
 
 // refused returns when a constraint last left the variant of d none of what it is
