@@ -94,7 +94,7 @@ func notYet(in Input, variants []variantState) string {
 	if in.Analysis.Signal != scaling.Shrink {
 		return "nothing calls for it"
 	}
-	if wait := turns(variants).Wait(in.Snapshot.At); wait > 0 {
+	if wait := turns(variants).Wait(in.Snapshot.Load, in.Snapshot.At); wait > 0 {
 		return fmt.Sprintf("the last reduction at this load was too much, the next waits for %s", wait.Round(time.Minute))
 	}
 	for _, s := range variants {

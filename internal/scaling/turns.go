@@ -1,9 +1,6 @@
 package scaling
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
 	// turnWithin is for how long growth at the same load says that the reduction
@@ -17,9 +14,9 @@ const (
 	turnForget = 24 * time.Hour
 	// turnsAtMost is how many turns are counted.
 	turnsAtMost = 4
-	// sameLoad is by how much a load may have grown that is still the same: the
-	// margin with which a fleet is reduced.
-	sameLoad = 0.1
+	// sameLoad is by how much a load may have grown that is still the same. Of noise
+	// that is larger it is seen that more arrives.
+	sameLoad = 0.05
 )
 
 // Turns is what is remembered of a model whose reductions were undone by growth
@@ -28,46 +25,56 @@ const (
 // it.
 type Turns struct {
 	// Reduced is when the model last gave up a replica, zero if growth has followed,
-	// and Rate what arrived then, requests/s, 0 while unknown.
+	// and Rate what arrived then, tokens/s, 0 while unknown.
 	Reduced time.Time `json:"reduced,omitzero"`
 	Rate    float64   `json:"rate,omitempty"`
-	// Undone counts the turns, without those forgotten; At is when the last one was.
+	// Undone counts the turns, without those forgotten. At is when the last one was,
+	// and Wrong the rate at which that reduction was wrong, tokens/s.
 	Undone int       `json:"undone,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	Wrong  float64   `json:"wrong,omitempty"`
 }
 
 // Then returns t after a decision at now by which the replicas of the model changed
-// by more (change > 0), by fewer (< 0), or not at all. rate is what arrives, measured
-// over window.
-func (t Turns) Then(change int, rate Reading, window time.Duration, now time.Time) Turns {
+// by more (change > 0), by fewer (< 0), or not at all. load is what arrives.
+func (t Turns) Then(change int, load Load, now time.Time) Turns {
 	if t.Undone > 0 && now.Sub(t.At) >= turnForget {
 		t.Undone, t.At = t.Undone-1, t.At.Add(turnForget)
 	}
 	switch {
 	case change < 0:
-		t.Reduced, t.Rate = now, rate.Or(0)
+		t.Reduced, t.Rate = now, load.tokenRate()
 	case change > 0 && !t.Reduced.IsZero():
-		if now.Sub(t.Reduced) <= turnWithin && t.same(rate, window) {
-			t.Undone, t.At = min(t.Undone+1, turnsAtMost), now
+		if now.Sub(t.Reduced) <= turnWithin && t.same(load.tokenRate()) {
+			t.Undone, t.At, t.Wrong = min(t.Undone+1, turnsAtMost), now, t.Rate
 		}
 		t.Reduced = time.Time{}
 	}
 	return t
 }
 
-// same reports whether rate is the load of the last reduction, as far as so many
-// requests tell: their number varies by its square root.
-func (t Turns) same(rate Reading, window time.Duration) bool {
-	if t.Rate <= 0 || !rate.Known() {
-		return false
-	}
-	noise := 2 / math.Sqrt(max(1, t.Rate*window.Seconds()))
-	return rate.Value <= t.Rate*(1+sameLoad+noise)
+// same reports whether rate is the load of the last reduction.
+func (t Turns) same(rate float64) bool {
+	return t.Rate > 0 && rate > 0 && rate <= t.Rate*(1+sameLoad)
 }
 
-// Wait is for how much longer nothing is given up at now, 0 for no longer.
-func (t Turns) Wait(now time.Time) time.Duration {
-	if t.Undone == 0 {
+// tokenRate is how many tokens arrive, prompts and answers, tokens/s; 0 while that is
+// not known.
+func (l Load) tokenRate() float64 {
+	if !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() {
+		return 0
+	}
+	return l.ArrivalRate.Value * (l.InputTokens.Value + l.OutputTokens.Value)
+}
+
+// less is which part of the load of the last turn is another load, that needs fewer
+// replicas.
+const less = 0.75
+
+// Wait is for how much longer nothing is given up at now, 0 for no longer, or where so
+// much less arrives that another number of replicas is needed.
+func (t Turns) Wait(load Load, now time.Time) time.Duration {
+	if rate := load.tokenRate(); t.Undone == 0 || rate > 0 && rate < less*t.Wrong || load.ArrivalRate.Known() && load.ArrivalRate.Value == 0 {
 		return 0
 	}
 	wait := min(turnWaitMost, turnWait<<(t.Undone-1))

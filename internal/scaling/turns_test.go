@@ -7,22 +7,24 @@ import (
 
 func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	known := func(rate float64) Reading { return Measured(rate, Fresh) }
+	known := func(rate float64) Load {
+		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+	}
 	tests := []struct {
 		name  string
 		after time.Duration // from the reduction at 20 requests/s to growth
-		rate  Reading
+		load  Load
 		want  int
 	}{
 		{"at the same load", 20 * time.Minute, known(20), 1},
-		{"at a load that noise explains", 20 * time.Minute, known(22.5), 1},
+		{"at hardly more", 20 * time.Minute, known(20.5), 1},
 		{"at more", 20 * time.Minute, known(26), 0},
 		{"a day later", 24 * time.Hour, known(20), 0},
-		{"at a load that is not known", 20 * time.Minute, Reading{}, 0},
+		{"at a load that is not known", 20 * time.Minute, Load{}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Turns{}.Then(-1, known(20), time.Minute, start).Then(1, tt.rate, time.Minute, start.Add(tt.after))
+			got := Turns{}.Then(-1, known(20), start).Then(1, tt.load, start.Add(tt.after))
 			if got.Undone != tt.want {
 				t.Errorf("%d turns, want %d", got.Undone, tt.want)
 			}
@@ -32,23 +34,29 @@ func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 
 func TestEachTurnDoublesTheWaitUpToEightHours(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	rate := Measured(20, Fresh)
+	load := func(rate float64) Load {
+		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+	}
+	same := load(20)
 	var turns Turns
 	for i, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
-		turns = turns.Then(-1, rate, time.Minute, now).Then(1, rate, time.Minute, now)
-		if got := turns.Wait(now); got != want {
+		turns = turns.Then(-1, same, now).Then(1, same, now)
+		if got := turns.Wait(same, now); got != want {
 			t.Errorf("after %d turns: %s, want %s", i+1, got, want)
 		}
-		if got := turns.Wait(now.Add(want)); got != 0 {
+		if got := turns.Wait(same, now.Add(want)); got != 0 {
 			t.Errorf("after %d turns, %s later: %s", i+1, want, got)
 		}
 	}
-	if got := turns.Wait(now.Add(-time.Hour)); got > 8*time.Hour {
+	if got := turns.Wait(same, now.Add(-time.Hour)); got > 8*time.Hour {
 		t.Errorf("with a clock that was set back: %s", got)
+	}
+	if got := turns.Wait(load(10), now); got != 0 {
+		t.Errorf("at half of the load: %s", got)
 	}
 	for day := range 5 {
 		now = now.Add(24 * time.Hour)
-		turns = turns.Then(0, rate, time.Minute, now)
+		turns = turns.Then(0, same, now)
 		if want := max(0, 3-day); turns.Undone != want {
 			t.Errorf("after %d days: %d turns, want %d", day+1, turns.Undone, want)
 		}

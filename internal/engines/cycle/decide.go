@@ -130,7 +130,7 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 				change = -1
 			}
 		}
-		out[s.Model] = last.Then(change, s.Load.ArrivalRate, s.Window, s.At)
+		out[s.Model] = last.Then(change, s.Load, s.At)
 	}
 	return out
 }
