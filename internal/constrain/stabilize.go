@@ -77,14 +77,14 @@ type pace struct {
 func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	to := d.Target()
 	switch from := p.growsFrom(); {
-	case to < p.standing:
+	case to < p.standing && p.ScaleDownStabilization > 0:
 		most := p.wants.MostSince(p.now.Add(-p.ScaleDownStabilization))
 		held := p.within(max(to, min(p.standing, most.Replicas)))
 		if held > to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
 				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", scaling.Replicas(held), p.since(most), p.ScaleDownStabilization))
 		}
-	case to > from:
+	case to > from && p.ScaleUpStabilization > 0:
 		least := p.wants.LeastSince(p.now.Add(-p.ScaleUpStabilization))
 		held := p.within(min(to, max(from, least.Replicas)))
 		if held < to {

@@ -58,7 +58,7 @@ func (e Setup) Decide(c Case) Verdict {
 		for _, v := range s.Variants {
 			variants[v.Key] = v
 			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				past[v.Key] = p.Serving(v.Model, c.Now).Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
+				past[v.Key] = p.At(c.Now).Serving(v.Model, c.Now).Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
 			}
 		}
 	}

@@ -1,0 +1,71 @@
+package scaling
+
+import (
+	"slices"
+	"time"
+)
+
+// At returns p as it is remembered at now. A time after now was written down before
+// the clock was set back, by a correction or with a machine that was resumed. How
+// long ago it was is not known any more; waiting until the clock is there again
+// would hold a decision for as long as the clock was wrong.
+//
+//	a single time       is the instant before now: a wait that began then begins anew
+//	a number wanted     the same: it was wanted until then at the latest
+//	a quiet             is forgotten where it begins after now, else it ends at now
+//	arrivals            are forgotten: how far they lie apart is not known
+//
+// So nothing is held longer than the period that is configured for it, counted from
+// the step of the clock. A time of 0 stays 0.
+func (p Past) At(now time.Time) Past {
+	p.DecidedAt = before(p.DecidedAt, now)
+	p.ProgressAt = before(p.ProgressAt, now)
+	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
+	p.Unplaced.Since = before(p.Unplaced.Since, now)
+	p.Wants = p.Wants.at(now)
+	p.Informed = slices.Clone(p.Informed)
+	for i := range p.Informed {
+		p.Informed[i].At = before(p.Informed[i].At, now)
+	}
+	p.Backlog.At = before(p.Backlog.At, now)
+	p.Activity = p.Activity.at(now)
+	p.Called = before(p.Called, now)
+	p.Refused = before(p.Refused, now)
+	p.UnseenSince = before(p.UnseenSince, now)
+	if n := len(p.Traffic.Arrivals); n > 0 && p.Traffic.Arrivals[n-1].At.After(now) {
+		p.Traffic.Arrivals = nil
+	}
+	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
+	p.Capacity.At = before(p.Capacity.At, now)
+	return p
+}
+
+// before returns t, or the instant before now where t is later than now. That is not
+// now itself: what is remembered did not happen in the cycle that remembers it.
+func before(t, now time.Time) time.Time {
+	if t.After(now) {
+		return now.Add(-time.Nanosecond)
+	}
+	return t
+}
+
+// at is At of a Past, of the numbers wanted.
+func (w Wants) at(now time.Time) Wants {
+	w.Most, w.Least = slices.Clone(w.Most), slices.Clone(w.Least)
+	for _, list := range [][]Want{w.Most, w.Least} {
+		for i := range list {
+			list[i].Until = before(list[i].Until, now)
+		}
+	}
+	return w
+}
+
+// at is At of a Past, of the life of its model.
+func (a Activity) at(now time.Time) Activity {
+	if a.QuietSince.After(now) {
+		a.QuietSince, a.Until = time.Time{}, time.Time{}
+	}
+	a.At, a.Seen, a.ReadySince = before(a.At, now), before(a.Seen, now), before(a.ReadySince, now)
+	a.Until = before(a.Until, now)
+	return a
+}
