@@ -23,15 +23,19 @@ const remembered = time.Hour
 // Limited is only what adds replicas to those that run or takes some from those
 // that serve. A removal that is taken back, or an order that never arrived, is
 // not held up by the size of its step, and the former not by a period either. A
-// decision without an analysis is left alone: it only keeps what there is. So is
-// what Retention decided, or a wake-up from zero: the one has been waited for, and
-// with the other somebody waits.
+// decision without an analysis is left alone: it only keeps what there is. A model
+// that goes to zero waits for neither, since its retention period was the wait; a
+// wake-up from zero waits for no period, since requests wait, and is limited in its
+// step.
 func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
-		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback && !unpaced(d) {
+		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback {
 			p := pace{Policy: in.Policies[d.Model], variant: v, standing: in.History.Standing(v), wants: Wants(in, d), now: in.Now}
-			d = p.limitStep(p.stabilize(d))
+			if !unpaced(d) {
+				d = p.limitReduction(p.stabilize(d))
+			}
+			d = p.limitGrowth(d)
 		}
 		out.Decisions = append(out.Decisions, d)
 	}
@@ -95,19 +99,25 @@ func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	return d
 }
 
-// limitStep cuts a change to the largest step.
-func (p pace) limitStep(d scaling.Decision) scaling.Decision {
-	to := d.Target()
-	if from := p.shrinksFrom(); p.MaxScaleDownStep > 0 && to < from-p.MaxScaleDownStep {
+// limitReduction cuts a reduction to the largest step.
+func (p pace) limitReduction(d scaling.Decision) scaling.Decision {
+	to, from := d.Target(), p.shrinksFrom()
+	if p.MaxScaleDownStep > 0 && to < from-p.MaxScaleDownStep {
 		if least := p.within(from - p.MaxScaleDownStep); least > to {
 			return d.Then(scaling.StageStabilize, least, scaling.ReasonStepLimited,
-				fmt.Sprintf("%d replicas fewer than %d are wanted, maxScaleDownStep is %d", from-to, from, p.MaxScaleDownStep))
+				fmt.Sprintf("%s fewer than %d are wanted, maxScaleDownStep is %d", scaling.Replicas(from-to), from, p.MaxScaleDownStep))
 		}
 	}
-	if from := p.growsFrom(); p.MaxScaleUpStep > 0 && to > from+p.MaxScaleUpStep {
+	return d
+}
+
+// limitGrowth cuts growth to the largest step.
+func (p pace) limitGrowth(d scaling.Decision) scaling.Decision {
+	to, from := d.Target(), p.growsFrom()
+	if p.MaxScaleUpStep > 0 && to > from+p.MaxScaleUpStep {
 		if most := p.within(from + p.MaxScaleUpStep); most < to {
 			return d.Then(scaling.StageStabilize, most, scaling.ReasonStepLimited,
-				fmt.Sprintf("%d replicas more than %d are wanted, maxScaleUpStep is %d", to-from, from, p.MaxScaleUpStep))
+				fmt.Sprintf("%s more than %d are wanted, maxScaleUpStep is %d", scaling.Replicas(to-from), from, p.MaxScaleUpStep))
 		}
 	}
 	return d

@@ -156,7 +156,7 @@ func (e Setup) decide(s scaling.Snapshot, past scaling.History) (model.Outcome, 
 		settings = model.Default()
 	}
 	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval})
-	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory})
+	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory, Objective: settings.Objective, Sizing: settings.Sizing})
 	if wake.Decisions != nil {
 		out.Decisions, out.Votes = wake.Decisions, nil
 	}

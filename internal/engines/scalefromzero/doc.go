@@ -5,10 +5,21 @@
 // The cheapest variant that fits is called first, by cost, accelerators of a
 // replica, and name. While it may still become Ready, no other is. One that no
 // node takes for a minute, that a constraint refuses, or that is not Ready in the
-// time that it usually takes, stays called and the next is called too. The backlog,
-// with what arrives during a start-up, says how many replicas are called:
+// time that it usually takes, stays called and the next is called too. It is called
+// for what serves the arrivals and clears the backlog in a stated time, less what
+// starts already:
 //
-//	replicas = ceil((waiting + arrival rate * start-up) / requests that one replica computes together)
+//	replicas = ceil((arrival rate + backlog / clear - starting) / capacity)
+//	backlog  = what waited at the call + arrival rate * start-up
+//	clear    = max(5 min, 2 * start-up)
+//	starting = replicas of other variants that were called and may become Ready, * their capacity
+//
+// So the requests that wait for the start-up buy half of what the arrivals buy at
+// most. Those that arrive after it, because replicas are late, buy nothing more: the
+// replicas that were ordered clear them. The capacity of a replica is what the queueing model says of its profile within the objective of
+// the model (internal/modelanalyzer); without one, the requests that it computes
+// together over the time that each takes, by its profile or else assumed to be 20 s.
+// A start-up that is not known is assumed to be 2 minutes.
 //
 // It is the decision alone, for one model at one instant. It neither looks for
 // waiting requests nor sets replicas, and it ends with the first replica that is

@@ -1,33 +1,134 @@
 package scalefromzero
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 const (
+	// startUpAssumed is that of a variant of which it is not known: replicas on GPUs
+	// take one to four minutes, most of it to load the weights.
+	startUpAssumed = 2 * time.Minute
+	// clearLeast and clearStartUps say in which time the backlog is to be cleared, once
+	// a replica is Ready: in twice the start-up that let it build up, so that it never
+	// orders more than half of what the arrivals order, and not faster than replicas
+	// that were ordered for it are given up again.
+	clearLeast    = 5 * time.Minute
+	clearStartUps = 2
 	// batchUnknown is how many requests a replica is trusted with of which neither
 	// its arguments nor its profile say how many it computes together. Engines
 	// default to more (vLLM: 256 or 1024); but one replica too many is given up
 	// within minutes, and one too few lets requests wait for another start-up.
 	batchUnknown = 32
+	// requestAssumed is how long a request takes in a full batch, where that is not
+	// known: 400 output tokens at an ITL of 50 ms.
+	requestAssumed = 20 * time.Second
+	// slopeOver is over how long at least a growing backlog is looked at for what
+	// arrives: a scrape, so that both ends are measured.
+	slopeOver = 15 * time.Second
 	// replicasAtMost is beyond any variant: a backlog that asks for more is misread.
 	replicasAtMost = 10_000
 )
 
-// need is how many replicas of the variant the backlog asks for, at least 1.
-func (m *model) need(c *candidate) int {
-	n := math.Ceil(m.backlog(c) / c.batch(m.Snapshot.Load))
-	return int(min(max(n, 1), replicasAtMost))
+// need is what the receiver is called for.
+type need struct {
+	replicas int           // at least 1
+	startUp  time.Duration // of the receiver, > 0
+	backlog  float64       // requests that wait when the first replica is Ready
+	clear    time.Duration // in which the backlog is to be cleared
+	starting float64       // requests/s that other variants will serve, which were called and may become Ready
+	capacity capacity      // of one replica of the receiver
 }
 
-// backlog is how many requests will wait when the variant has started: those that
-// wait, and those that arrive until then.
-func (m *model) backlog(c *candidate) float64 {
-	return m.waiting + m.arriving*c.StartUp.Seconds()
+// capacity is what one replica serves.
+type capacity struct {
+	rate   float64 // requests/s, > 0
+	source string  // how it is known
+}
+
+// need returns how many replicas of the receiver serve what arrives and clear the
+// backlog in time, less what starts already.
+func (m *model) need(c *candidate) need {
+	n := need{startUp: cmp.Or(c.StartUp, startUpAssumed), capacity: m.capacity(c)}
+	n.backlog, n.clear = m.backlog(c, n.startUp), max(clearLeast, clearStartUps*n.startUp)
+	for _, o := range m.candidates {
+		if o != c && m.hopeful(o) {
+			n.starting += float64(o.stands) * m.capacity(o).rate
+		}
+	}
+	const rounding = 1e-9
+	most := math.Ceil((m.arriving+n.backlog/n.clear.Seconds()-n.starting)/n.capacity.rate - rounding)
+	n.replicas = int(min(max(most, 1), replicasAtMost))
+	return n
+}
+
+// backlog is how many requests wait when the variant is Ready: those that waited when
+// it was called, and those that arrive in its start-up. What has arrived since the
+// call is part of the latter, so that a backlog which grows while replicas start, or
+// because they are late, does not order them again.
+func (m *model) backlog(c *candidate, startUp time.Duration) float64 {
+	since := 0.0
+	if !c.called.IsZero() {
+		since = max(0, m.Snapshot.At.Sub(c.called).Seconds())
+	}
+	return max(0, m.waiting-m.arriving*since) + m.arriving*startUp.Seconds()
+}
+
+// arrivals returns the requests/s that arrive: as measured, or by how much the backlog
+// grew since it was last remembered. Without a replica nothing else changes it. 0 where
+// neither is known.
+func (m *model) arrivals() float64 {
+	if measured := m.Snapshot.Load.ArrivalRate.Or(0); measured > 0 {
+		return measured
+	}
+	var last scaling.Backlog
+	for _, c := range m.candidates {
+		if c.past.Backlog.At.After(last.At) {
+			last = c.past.Backlog
+		}
+	}
+	over := m.Snapshot.At.Sub(last.At)
+	if last.At.IsZero() || over < slopeOver {
+		return 0
+	}
+	return max(0, (m.waiting-last.Waiting)/over.Seconds())
+}
+
+// capacity returns what one replica serves, by the best that is known: what the
+// queueing model of its profile says within the objective of the model; else, by
+// Little's law, as many requests as it computes together in the time that each takes.
+func (m *model) capacity(c *candidate) capacity {
+	batch := c.batch(m.Snapshot.Load)
+	if within, ok := m.withinObjective(c, batch); ok {
+		return within
+	}
+	takes, how := c.takes(batch, m.Snapshot.Load), "by its profile"
+	if takes == 0 {
+		takes, how = requestAssumed, "assumed"
+	}
+	return capacity{batch / takes.Seconds(), fmt.Sprintf("%.3g at the same time for %s each, %s", batch, takes.Round(time.Second/10), how)}
+}
+
+// withinObjective asks the queueing model about one replica alone, of no larger a
+// batch. It is false where that is not known, or the objective cannot be met: then it
+// is met as well as possible.
+func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
+	v, load := c.Variant, m.Snapshot.Load
+	v.Profile.MaxBatchSize = int(batch)
+	load.ArrivalRate, load.GatewayQueue = scaling.Measured(1, scaling.Fresh), scaling.Reading{State: scaling.NotApplicable}
+	load.TTFT, load.ITL = scaling.Reading{}, scaling.Reading{}
+	alone := scaling.Snapshot{Model: m.Snapshot.Model, At: m.Snapshot.At, Window: m.Snapshot.Window, Variants: []scaling.Variant{v}, Load: load}
+	for _, of := range modelanalyzer.Analyze(alone, m.Objective, m.Sizing, modelanalyzer.Memory{}).Variants {
+		if of.PerReplica > 0 {
+			return capacity{of.PerReplica, of.Source}, true
+		}
+	}
+	return capacity{}, false
 }
 
 // batch is how many requests one replica computes together, at least 1: its
@@ -48,10 +149,29 @@ func (c *candidate) batch(load scaling.Load) float64 {
 	return max(1, batch)
 }
 
-func (m *model) needDetail(c *candidate) string {
-	detail := fmt.Sprintf("%.3g requests wait and no replica is Ready", m.waiting)
-	if m.arriving > 0 {
-		detail += fmt.Sprintf(", %.3g requests/s arrive during a start-up of %s", m.arriving, c.StartUp.Round(time.Second))
+// takes is how long a request of mean length is computed in a full batch by the
+// profile, 0 where that is not known.
+func (c *candidate) takes(batch float64, load scaling.Load) time.Duration {
+	p := c.Profile
+	if !p.Usable() || !load.InputTokens.Known() || !load.OutputTokens.Known() {
+		return 0
 	}
-	return fmt.Sprintf("%s: %d replicas at %.3g requests each", detail, m.need(c), c.batch(m.Snapshot.Load))
+	prefill, itl := p.Gamma+p.Delta*load.InputTokens.Value*batch, p.Alpha+p.Beta*batch
+	return time.Duration((prefill + max(0, load.OutputTokens.Value-1)*itl) * float64(time.Millisecond))
+}
+
+// detail says what the need is made of.
+func (n need) detail(m *model, known bool) string {
+	text := fmt.Sprintf("%.3g requests wait and no replica is Ready", m.waiting)
+	if m.arriving > 0 {
+		about := ""
+		if !known {
+			about = " (assumed)"
+		}
+		text += fmt.Sprintf(", %.3g requests/s arrive, %.3g requests wait after a start-up of %s%s", m.arriving, n.backlog, n.startUp.Round(time.Second), about)
+	}
+	if n.starting > 0 {
+		text += fmt.Sprintf(", replicas of other variants for %.3g requests/s start already", n.starting)
+	}
+	return fmt.Sprintf("%s: %s at %.3g requests/s each (%s), which clear the backlog in %s", text, scaling.Replicas(n.replicas), n.capacity.rate, n.capacity.source, n.clear)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -34,6 +35,10 @@ type Input struct {
 	// Inventory is the stock of accelerators. While it is not known, every variant
 	// fits.
 	Inventory scaling.Inventory
+	// Objective is what requests should meet, for what share of them Sizing says. With
+	// the zero value replicas are sized without one.
+	Objective scaling.Objective
+	Sizing    modelanalyzer.Options
 }
 
 // Outcome is what was decided.
@@ -90,7 +95,7 @@ type candidate struct {
 }
 
 func survey(in Input) *model {
-	m := &model{Input: in, waiting: in.Snapshot.Load.GatewayQueue.Or(0), arriving: in.Snapshot.Load.ArrivalRate.Or(0)}
+	m := &model{Input: in, waiting: in.Snapshot.Load.GatewayQueue.Or(0)}
 	for _, r := range in.Snapshot.Replicas {
 		m.waiting += r.Waiting().Or(0)
 		m.ready = m.ready || r.Ready
@@ -110,6 +115,7 @@ func survey(in Input) *model {
 	slices.SortFunc(m.candidates, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key))
 	})
+	m.arriving = m.arrivals()
 	return m
 }
 
@@ -217,7 +223,8 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	case c.Paused:
 		return step(c.stands, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.stands))
 	case receives:
-		reason, detail := scaling.ReasonRequestsWaiting, m.needDetail(c)
+		need := m.need(c)
+		reason, detail := scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
 		if others := m.inVain(c); others != "" {
 			reason, detail = scaling.ReasonNotReadyInTime, detail+"; "+others
 		} else if passed := m.passedOver(c); passed != "" {
@@ -225,7 +232,7 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 		} else if isNext && !c.fits {
 			detail += "; no node is known to have the accelerators of one"
 		}
-		to := max(c.stands, m.need(c))
+		to := max(c.stands, need.replicas)
 		if c.stands > 0 && !m.hopeful(c) {
 			to = c.stands // more of what does not start would not start either
 		}

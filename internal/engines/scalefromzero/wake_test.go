@@ -21,7 +21,9 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 
 // asleep is a model with two variants and no replica, for which so many requests
 // wait at the gateway. The first variant is the cheaper one; a replica of either
-// computes 10 requests together and usually starts in two minutes.
+// computes 10 requests together and usually starts in two minutes. At the 20 s that a
+// request is assumed to take that is 0.5 requests/s, or 150 requests in the 5 minutes
+// in which a backlog is to be cleared.
 func asleep(waiting float64) Input {
 	variant := func(name string, cost float64) scaling.Variant {
 		return scaling.Variant{
@@ -79,16 +81,16 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"one request", 1, func(*Input) {}, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"nobody waits", 0, func(*Input) {}, nil, ""},
 		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
-		{"a backlog", 25, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog", 350, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"what arrives during the start-up is part of it", 0, func(in *Input) {
-			in.Snapshot.Load.ArrivalRate = scaling.Measured(0.5, scaling.Fresh) // 0.5/s for 120 s: 60
+			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and 2/s for 120 s in 300 s: 2.8/s
 		}, map[string]int{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"up to maxReplicas", 100, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size by the profile", 25, func(in *Input) {
+		{"up to maxReplicas", 1000, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size by the profile", 350, func(in *Input) {
 			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
 		}, map[string]int{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size unknown", 65, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"a KV cache that holds fewer", 8, func(in *Input) { // 4000 tokens, 1000 a request
+		{"batch size unknown", 1000, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
 		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
@@ -126,15 +128,15 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 		}, nil, ""},
 		{"it starts", 5, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 1, "b": 0}, ""},
-		{"it starts, and the backlog grew", 35, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"it starts, and the backlog grew", 550, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"it starts, and the backlog fell", 5, func(in *Input) { called(in, time.Minute, 3) }, map[string]int{"a": 3, "b": 0}, ""},
-		{"it is late", 15, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"it is late", 200, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
 		{"it is not late yet", 15, func(in *Input) { called(in, 3*time.Minute, 2) }, map[string]int{"a": 2, "b": 0}, ""},
 		{"no node takes it yet", 15, func(in *Input) { unplaced(in, time.Minute) }, map[string]int{"a": 2, "b": 0}, ""},
-		{"no node takes it for more than a minute", 15, func(in *Input) {
+		{"no node takes it for more than a minute", 200, func(in *Input) {
 			unplaced(in, time.Minute+time.Second)
 		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
-		{"no node takes it, and one has room for another", 15, func(in *Input) {
+		{"no node takes it, and one has room for another", 200, func(in *Input) {
 			unplaced(in, time.Second)
 			in.Inventory = free("b", 2)
 		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
@@ -152,7 +154,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Inventory = scaling.Inventory{Known: true}
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
-			in.Snapshot.Load.GatewayQueue = scaling.Measured(25, scaling.Fresh)
+			in.Snapshot.Load.GatewayQueue = scaling.Measured(350, scaling.Fresh)
 		}, map[string]int{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
 		{"it was refused: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}
@@ -175,7 +177,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"requests wait in a replica that is not Ready", 0, func(in *Input) {
 			called(in, time.Minute, 1)
-			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), QueueLength: scaling.Measured(15, scaling.Fresh)}}
+			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), QueueLength: scaling.Measured(200, scaling.Fresh)}}
 		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
 	}
 	for _, tt := range tests {
@@ -274,22 +276,25 @@ func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
 	}
 }
 
-// TestAWakeUpIsNotHeldBack: neither the stage that takes models to zero undoes it,
-// nor does one that paces growth.
-func TestAWakeUpIsNotHeldBack(t *testing.T) {
-	in := asleep(35)
-	model := in.Snapshot.Model
-	variants := map[scaling.VariantKey]scaling.Variant{}
-	for _, v := range in.Snapshot.Variants {
-		variants[v.Key] = v
-	}
-	policy := constrain.Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: 1, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
-	plan := constrain.Apply(constrain.Input{
-		Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Policy{model: policy},
-		Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
-	}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
-	if diff := cmp.Diff(map[string]int{"a": 4, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
-		t.Errorf("after the chain (-want +got):\n%s", diff)
+// TestAWakeUpIsHeldBackByItsStepAlone: neither the stage that takes models to zero
+// undoes it, nor does a period hold it back. The step is the user's, and the first
+// replica is within any.
+func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
+	for step, want := range map[int]int{0: 4, 1: 1, 3: 3} {
+		in := asleep(550)
+		model := in.Snapshot.Model
+		variants := map[scaling.VariantKey]scaling.Variant{}
+		for _, v := range in.Snapshot.Variants {
+			variants[v.Key] = v
+		}
+		policy := constrain.Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
+		plan := constrain.Apply(constrain.Input{
+			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Policy{model: policy},
+			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
+		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
+		if diff := cmp.Diff(map[string]int{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
+			t.Errorf("maxScaleUpStep %d, after the chain (-want +got):\n%s", step, diff)
+		}
 	}
 }
 

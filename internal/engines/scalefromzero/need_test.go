@@ -1,0 +1,135 @@
+package scalefromzero
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: the cluster was restarted, and
+// the replicas that sufficed are all starting. However long that takes, and whatever
+// becomes of the requests that wait, no more are ordered than what arrives needs, and
+// half of that again for the backlog.
+func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
+	const rate, each = 3.6, 0.5 // requests/s; batches of 10, 20 s a request
+	for _, usual := range []time.Duration{0, 2 * time.Minute, 10 * time.Minute} {
+		for _, takes := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute, time.Hour} {
+			for _, patience := range []time.Duration{time.Minute, 24 * time.Hour} { // of the clients
+				for _, measured := range []bool{true, false} {
+					t.Run(fmt.Sprintf("usual start-up %s, this time %s, clients wait %s, rate measured %t", usual, takes, patience, measured), func(t *testing.T) {
+						in := asleep(0)
+						in.Snapshot.Variants = in.Snapshot.Variants[:1]
+						v := &in.Snapshot.Variants[0]
+						v.StartUp, v.Replicas = usual, scaling.ReplicaCounts{Observed: true, Current: 8, Pending: 8}
+						in.History = scaling.History{}
+						if measured {
+							in.Snapshot.Load.ArrivalRate = scaling.Measured(rate, scaling.Fresh)
+						}
+						backlog := scaling.Backlog{}
+						for at := 15 * time.Second; at < takes; at += 15 * time.Second {
+							waiting := rate * min(at, patience).Seconds()
+							in.Snapshot.At, in.Snapshot.Load.GatewayQueue = noon.Add(at), scaling.Measured(waiting, scaling.Fresh)
+							follow(&in, Decide(in))
+							backlog = backlog.Then(waiting, in.Snapshot.At, 30*time.Second)
+							past := in.History[v.Key]
+							past.Backlog = backlog
+							in.History[v.Key] = past
+							v.Replicas.Current = past.Desired
+							v.Replicas.Pending = past.Desired
+						}
+						// 15 s of arrivals waited before the first look.
+						most := int(math.Ceil((1.5*rate + rate*15/clearLeast.Seconds()) / each))
+						if v.Replicas.Current > most {
+							t.Errorf("%d replicas are ordered, want at most %d for %g requests/s", v.Replicas.Current, most, rate)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestTheBestThatIsKnownSizesAReplica: what the queueing model says within the
+// objective, else the profile, else an assumption.
+func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
+	profile := scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 5, Delta: 0.01, MaxBatchSize: 64}
+	objective := scaling.Objective{TTFT: 1000, ITL: 24} // 10 requests together: 20 + 0.4 n
+	for name, tt := range map[string]struct {
+		change func(*Input)
+		want   float64 // requests/s
+		says   string
+	}{
+		"assumed": {func(*Input) {}, 0.5, "10 at the same time for 20s each, assumed"},
+		"by its profile": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile = profile // 5 + 10 x 0.01 x 100 + 99 x 24 = 2.391 s
+		}, 10 / 2.391, "10 at the same time for 2.4s each, by its profile"},
+		"by its profile, and its lengths are not known": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile, in.Snapshot.Load.OutputTokens = profile, scaling.Reading{}
+		}, 0.5, "assumed"},
+		"by an objective that cannot be met": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile, in.Objective = profile, scaling.Objective{ITL: 19}
+		}, 10 / 2.391, "by its profile"},
+		"within the objective": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
+			in.Objective, in.Sizing = objective, modelanalyzer.Options{}
+		}, 4.18, "ITL of 24 ms at the mean limits the rate"}, // 10 / 2.391, as many as keep the ITL
+		"within the objective, in what its KV cache holds": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
+			in.Objective = scaling.Objective{ITL: 40}
+			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 600}} // 3 of 200 tokens
+		}, 3 / (0.005 + 0.003 + 99*0.0212), "the size of the batch limits the rate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := asleep(1)
+			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(100, scaling.Fresh), scaling.Measured(100, scaling.Fresh)
+			tt.change(&in)
+			m := survey(in)
+			got := m.capacity(m.candidates[0])
+			if math.Abs(got.rate-tt.want) > 0.1*tt.want || !strings.Contains(got.source, tt.says) {
+				t.Errorf("got %.3g requests/s (%s), want %.3g (%s)", got.rate, got.source, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+// TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant that were
+// started by hand, or called before, and may become Ready.
+func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
+	for _, elsewhere := range []int{0, 2, 9} {
+		in := asleep(550)
+		called(&in, time.Minute, 1)
+		in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: elsewhere, Pending: elsewhere}
+		// 550 in 300 s are 3.7 replicas.
+		if got, want := targets(Decide(in))["a"], max(1, 4-elsewhere); got != want {
+			t.Errorf("%d of b start: %d of a are called, want %d", elsewhere, got, want)
+		}
+	}
+}
+
+// TestWhatArrivesIsSeenByHowTheBacklogGrows: no replica, no rate of arrivals.
+func TestWhatArrivesIsSeenByHowTheBacklogGrows(t *testing.T) {
+	for name, tt := range map[string]struct {
+		backlog  scaling.Backlog
+		measured scaling.Reading
+		want     float64
+	}{
+		"grows":                     {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 2},
+		"is measured":               {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(3, scaling.Fresh), 3},
+		"falls":                     {scaling.Backlog{Waiting: 100, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 0},
+		"is too young":              {scaling.Backlog{Waiting: 30, At: noon.Add(-14 * time.Second)}, scaling.Reading{}, 0},
+		"was never seen":            {scaling.Backlog{}, scaling.Reading{}, 0},
+		"grows, none arrive at all": {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(0, scaling.Fresh), 2},
+	} {
+		in := asleep(90)
+		in.Snapshot.Load.ArrivalRate = tt.measured
+		in.History[key("b")] = scaling.Past{Backlog: tt.backlog}
+		if got := survey(in).arriving; math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %g requests/s arrive, want %g", name, got, tt.want)
+		}
+	}
+}
