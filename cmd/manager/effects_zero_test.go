@@ -56,10 +56,10 @@ var zeroEffects = []struct {
 	without, with string   // the value of the key itself, else of the entry model.x
 	before, after []string // the quiet is known since the first cycle, after 30s
 }{
-	{config.KindSettings, "WVA_SCALE_TO_ZERO", nil, "", "true", []string{"1 LastReplica after 11m0s"}, []string{"0 Idle after 11m0s"}},
+	{config.KindSettings, "WVA_SCALE_TO_ZERO", nil, "", "true", nil, []string{"0 Idle after 11m0s"}},
 	{
 		config.KindScaleToZero, "enableScaleToZero", nil, "modelID: m000", "modelID: m000\nenableScaleToZero: true",
-		[]string{"1 LastReplica after 11m0s"},
+		nil,
 		[]string{"0 Idle after 11m0s"},
 	},
 	{
@@ -71,12 +71,12 @@ var zeroEffects = []struct {
 	},
 	{
 		config.KindScaleToZero, "modelID", nil, "modelID: another\nenableScaleToZero: true", "modelID: m000\nenableScaleToZero: true",
-		[]string{"1 LastReplica after 11m0s"},
+		nil,
 		[]string{"0 Idle after 11m0s"},
 	},
 	{
 		config.KindScaleToZero, "namespace", nil, "modelID: m000\nnamespace: elsewhere\nenableScaleToZero: true", "modelID: m000\nnamespace: serving\nenableScaleToZero: true",
-		[]string{"1 LastReplica after 11m0s"},
+		nil,
 		[]string{"0 Idle after 11m0s"},
 	},
 }
@@ -86,7 +86,7 @@ func TestAKeyOfScaleToZeroChangesWhatIsDecided(t *testing.T) {
 		t.Run(tt.key, func(t *testing.T) {
 			see := func(value string) (seen []string) {
 				synctest.Test(t, func(t *testing.T) {
-					// Nothing but the retention takes replicas away.
+					// Nothing but zero takes replicas away: all else waits for an hour.
 					l := newLab(t, start{})
 					l.configure(config.KindSaturation, "default", "scaleDownStabilization: 1h")
 					l.configure(config.KindScaleToZero, tt.beside...)

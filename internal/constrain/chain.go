@@ -15,7 +15,10 @@ type Input struct {
 	// Activity is what is remembered of each model, with what this cycle saw. A
 	// model without an entry is one of which nothing is known.
 	Activity map[scaling.ModelKey]scaling.Activity
-	Limits   Limits
+	// Resumed is the size of variants whose load comes back after a lull: as
+	// scaling.Busy has it. 0, or no entry, is none.
+	Resumed map[scaling.VariantKey]int
+	Limits  Limits
 }
 
 // Stage returns a plan in which its constraint holds. It does not modify the
@@ -26,6 +29,7 @@ type Stage func(Input, scaling.Plan) scaling.Plan
 func Chain() []Stage {
 	return []Stage{
 		Retention, // whether any at all: what follows shapes a number of replicas
+		Resume,    // as many as before a lull
 		Bounds,    // the user's limits
 		Stabilize, // how fast; the limits are hard, so it never leaves them
 		Capacity,  // what there is: the last word, since nobody can run on nothing

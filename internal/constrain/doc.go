@@ -3,7 +3,8 @@
 // says why. Chain is the only place that puts them in order.
 //
 // Retention takes a model to zero that is known to have been idle for its
-// retention period, and keeps it from zero otherwise. Bounds keeps decisions within
+// retention period, and keeps it from zero otherwise; Resume gives one its size again
+// whose load comes back after a lull. Bounds keeps decisions within
 // minReplicas and maxReplicas; Stabilize keeps them from changing faster than a
 // Policy allows; Capacity lets them grow only onto accelerators that there are and
 // that their namespace may use, and gives back what no node has taken. Bounds are

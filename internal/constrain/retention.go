@@ -14,22 +14,26 @@ import (
 type Zero struct {
 	Enabled bool `json:"enabled"`
 	// Retention is for how long the model must be known to have been without a
-	// request, > 0. Where zero is not Enabled, all but one replica go after it.
+	// request, > 0. Where zero is not Enabled, its last replica is on the cheapest
+	// variant after it.
 	Retention time.Duration `json:"retention"`
 }
 
 // Retention decides whether a model has replicas at all.
 //
 //	the model           zero is enabled                  it is not
-//	idle for longer     every variant to its minimum     the same, and one replica stays
+//	idle for longer     every variant to its minimum     one replica stays, on the cheapest variant
 //	else                not to zero: what stands holds   the same
 //	at zero, decided    stays there, unless it is called one replica starts
 //
 // Idle is scaling.Activity's word: known, of everything that shows a request.
-// What is not known is never idle. The one replica is of the cheapest variant:
-// of those with a Ready one, else with any, else of all. A paused variant and
-// one whose target cannot be read keep their decisions; of the latter none counts
-// that is scaling.History.Absent.
+// What is not known is never idle. A paused variant and one whose target cannot be
+// read keep their decisions; of the latter none counts that is scaling.History.Absent.
+//
+// Where zero is not enabled nothing jumps: the optimizer takes an idle model down to
+// the last replica of each variant, as it takes any other down, and only then is it
+// decided which of these stays. A time without requests may be an outage of what sends
+// them, and a fleet takes long to start.
 func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	models := map[scaling.ModelKey]*retained{}
@@ -67,7 +71,9 @@ func (m *retained) decide() {
 		if m.Enabled && m.activity.Life != scaling.LifeActive {
 			m.settle("the model is at zero and no request is known to wait for it")
 		}
-	case quiet > m.Retention:
+	case !m.Enabled && m.idle():
+		m.last(quiet > m.Retention)
+	case m.Enabled && quiet > m.Retention:
 		m.settle(fmt.Sprintf("no request for %s, the retention period is %s", quiet.Round(time.Second), m.Retention))
 	case m.total() == 0:
 		m.hold(quiet)
@@ -150,33 +156,6 @@ func (m *retained) adjustable(i int) bool {
 	return ok && v.Replicas.Observed && !v.Paused
 }
 
-// keeper returns the member that keeps the one replica, -1 if none can.
-func (m *retained) keeper() int {
-	keeper := -1
-	for _, i := range m.members {
-		v := m.in.Variants[m.decisions[i].Variant]
-		if m.adjustable(i) && v.Bounds.Max > 0 && (keeper < 0 || keepsRather(v, m.in.Variants[m.decisions[keeper].Variant])) {
-			keeper = i
-		}
-	}
-	return keeper
-}
-
-// keepsRather reports whether a rather than b keeps the last replica: what serves
-// before what is started, then by cost, accelerators of a replica, and name.
-func keepsRather(a, b scaling.Variant) bool {
-	rank := func(v scaling.Variant) int {
-		switch {
-		case v.Replicas.Ready > 0:
-			return 0
-		case v.Replicas.Current > 0:
-			return 1
-		}
-		return 2
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key)) < 0
-}
-
 // change adds a step.
 func (m *retained) change(i, to int, reason scaling.Reason, detail string) {
 	if i < 0 {
@@ -196,8 +175,16 @@ func known(d scaling.Decision) scaling.Decision {
 	return d
 }
 
-// unpaced reports whether a decision is one that Stabilize leaves alone: of this
-// stage, or a wake-up, which carries the name of it.
-func unpaced(d scaling.Decision) bool {
-	return slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Stage == scaling.StageRetention })
+// unpaced reports whether a decision is one that neither waits for a period nor
+// shrinks step by step: of this stage, or a wake-up, which carries the name of it. A
+// reduction of a model that is not to go to zero is paced as any other.
+func unpaced(d scaling.Decision, standing int, zero Zero) bool {
+	return ofRetention(d) && (zero.Enabled || d.Target() >= standing)
+}
+
+// ofRetention reports whether Retention or a wake-up made a step of the decision.
+func ofRetention(d scaling.Decision) bool {
+	return slices.ContainsFunc(d.Steps, func(s scaling.Step) bool {
+		return s.Stage == scaling.StageRetention && s.Reason != scaling.ReasonLoadReturned
+	})
 }

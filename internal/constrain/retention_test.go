@@ -1,12 +1,13 @@
 package constrain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -18,9 +19,10 @@ type piece struct {
 	min             int
 	cost            float64
 	gpus            int
-	asked           int  // replicas that the optimizer asks for
-	stands          int  // the last decision, with decided
-	decided         bool // whether there is one
+	asked           int           // replicas that the optimizer asks for
+	stands          int           // the last decision, with decided
+	decided         bool          // whether there is one
+	ago             time.Duration // when that was decided; 0 is an hour
 	paused, missing bool
 	unseen          time.Duration // for how long it has been missing, with decided
 	gone            bool          // it does not exist
@@ -31,6 +33,12 @@ func vkey(name string) scaling.VariantKey { return scaling.VariantKey{Namespace:
 // quiet is the activity of a model that is known to have been idle so long.
 func quiet(d time.Duration) scaling.Activity {
 	return scaling.Activity{At: start, Life: scaling.LifeIdle, QuietSince: start.Add(-d), Until: start}
+}
+
+// then is an activity at a later look that found another life.
+func then(a, later scaling.Activity) scaling.Activity {
+	a.Life, a.Detail = later.Life, later.Detail
+	return a
 }
 
 // retain puts the pieces through Retention and returns where each ends.
@@ -48,7 +56,7 @@ func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]i
 		}
 		in.Variants[k] = v
 		if p.decided {
-			past := scaling.Past{Desired: p.stands, DecidedAt: start.Add(-time.Hour)}
+			past := scaling.Past{Desired: p.stands, DecidedAt: start.Add(-cmp.Or(p.ago, time.Hour))}
 			in.History[k] = past.See(!p.missing, start.Add(-p.unseen))
 		}
 		plan.Decisions = append(plan.Decisions, scaling.Decision{Variant: k, Model: model, Current: p.current, Fallback: true}.
@@ -92,9 +100,15 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		{"nor while nothing is known", on, unknown, []piece{{name: "a", current: 2, ready: 2}}, map[string]int{"a": 2}, scaling.ReasonRetained},
 		{
 			"off: the last replica is on the cheapest", off, long,
-			[]piece{{name: "a", current: 2, ready: 2, asked: 2, cost: 5}, {name: "b", current: 1, ready: 1, asked: 1, cost: 3}},
+			[]piece{{name: "a", current: 2, ready: 2, asked: 1, cost: 5}, {name: "b", current: 1, ready: 1, asked: 1, cost: 3}},
 			map[string]int{"a": 0, "b": 1},
 			scaling.ReasonIdle,
+		},
+		{
+			"off: nothing jumps, the optimizer takes the others down first", off, long,
+			[]piece{{name: "a", current: 60, ready: 60, asked: 59, cost: 5}, {name: "b", current: 1, ready: 1, asked: 1, cost: 3}},
+			map[string]int{"a": 59, "b": 1},
+			"",
 		},
 		{
 			"off: ties go by accelerators of a replica", off, long,
@@ -110,14 +124,40 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		},
 		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}}, map[string]int{"a": 1}, scaling.ReasonLastReplica},
 		{
-			"off: what serves stays before what is cheaper", off, long,
+			"off: what serves stays until what is cheaper is Ready", off, long,
 			[]piece{{name: "a", current: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 0, "b": 1},
-			scaling.ReasonIdle,
+			map[string]int{"a": 1, "b": 1},
+			scaling.ReasonLastReplica,
+		},
+		{
+			"off: what is cheaper starts", off, long,
+			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}, {name: "c", current: 1, ready: 1, asked: 0, cost: 5}},
+			map[string]int{"a": 1, "b": 1, "c": 1},
+			scaling.ReasonLastReplica,
+		},
+		{
+			"off: not while the model is active", off, active,
+			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}}, map[string]int{"a": 0, "b": 1}, "",
+		},
+		{
+			"off: not before the period is over", off, short,
+			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}}, map[string]int{"a": 0, "b": 1}, "",
+		},
+		{
+			"off: while it starts the model is not known to be idle", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
+			[]piece{{name: "a", current: 1, asked: 0, cost: 1, stands: 1, decided: true, ago: time.Minute}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
+			map[string]int{"a": 1, "b": 1},
+			scaling.ReasonLastReplica,
+		},
+		{
+			"off: nor does the other go then", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
+			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
+			map[string]int{"a": 1, "b": 1},
+			scaling.ReasonLastReplica,
 		},
 		{
 			"off: a minimum is a replica that stays", off, long,
-			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 2, ready: 2, asked: 2, min: 1, cost: 9}},
+			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 2, ready: 2, asked: 1, min: 1, cost: 9}},
 			map[string]int{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
@@ -161,7 +201,7 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, plan := retain(tt.zero, tt.activity, tt.pieces...)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("replicas (-want +got):\n%s", diff)
 			}
 			d := plan.Decisions[0]

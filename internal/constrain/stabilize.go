@@ -32,7 +32,7 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	for _, d := range plan.Decisions {
 		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback {
 			p := pace{Policy: in.Policies[d.Model], variant: v, standing: in.History.Standing(v), wants: Wants(in, d), now: in.Now}
-			if !unpaced(d) {
+			if !unpaced(d, p.standing, p.Zero) {
 				d = p.limitReduction(p.stabilize(d))
 			}
 			d = p.limitGrowth(d)

@@ -29,6 +29,7 @@ func (p Past) At(now time.Time) Past {
 	}
 	p.Backlog.At = before(p.Backlog.At, now)
 	p.Activity = p.Activity.at(now)
+	p.Busy = p.Busy.at(now)
 	p.Called = before(p.Called, now)
 	p.Refused = before(p.Refused, now)
 	p.UnseenSince = before(p.UnseenSince, now)

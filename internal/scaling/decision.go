@@ -88,6 +88,9 @@ const (
 	// ReasonRetained: nothing is needed, and the retention period is not over or
 	// what happened in it is not known.
 	ReasonRetained Reason = "Retained"
+	// ReasonLoadReturned: requests come back after a time without any, and the variant
+	// has the size that carried as many before.
+	ReasonLoadReturned Reason = "LoadReturned"
 	// ReasonRequestsWaiting: requests wait for a model of which no replica is Ready.
 	ReasonRequestsWaiting Reason = "RequestsWaiting"
 	// ReasonNotReadyInTime: the same, and the variant that was woken first is not

@@ -52,6 +52,8 @@ type Past struct {
 	// UnseenSince is since when neither the target could be read nor a pod of it was
 	// Ready; zero while one of both is so.
 	UnseenSince time.Time `json:"unseenSince,omitzero"`
+	// Busy is the size of the variant when its model was last busy.
+	Busy Busy `json:"busy,omitzero"`
 	// Traffic is what is remembered of the requests of the variant's model.
 	Traffic Traffic `json:"traffic,omitzero"`
 	// Turns is what is remembered of the reductions of the variant's model that

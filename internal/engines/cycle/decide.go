@@ -67,8 +67,14 @@ func (e Setup) Decide(c Case) Verdict {
 	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
 	activity := make(map[scaling.ModelKey]scaling.Activity, len(snapshots))
 	called := map[scaling.VariantKey]time.Time{}
+	resumed := map[scaling.VariantKey]int{}
+	looks := make(map[scaling.ModelKey]scaling.Snapshot, len(snapshots))
 	for _, s := range snapshots {
+		looks[s.Model] = s
 		activity[s.Model] = past.Activity(s.Variants).Then(s)
+		for _, v := range s.Variants {
+			resumed[v.Key] = past[v.Key].Busy.Size(s)
+		}
 		out, calls := e.decide(s, past)
 		maps.Copy(called, calls)
 		outcomes[s.Model] = out
@@ -80,7 +86,7 @@ func (e Setup) Decide(c Case) Verdict {
 		verdict.Plan.Decisions = append(verdict.Plan.Decisions, out.Decisions...)
 	}
 	slices.SortFunc(verdict.Plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Limits: e.limits(outcomes)}
+	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Resumed: resumed, Limits: e.limits(outcomes)}
 	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
 	turns := turns(snapshots, past, verdict.Plan)
@@ -94,7 +100,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Activity, p.Called = activity[d.Model], called[d.Variant]
 		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
-		p.Traffic, p.Turns = outcomes[d.Model].Traffic, turns[d.Model]
+		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], d.Target())
 		if d.Cause().Reason == scaling.ReasonOrderCancelled {
 			p.Failures = p.Failures.Then(c.Now)
 		}

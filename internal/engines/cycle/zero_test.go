@@ -147,6 +147,96 @@ func TestTheLastReplicaIsOnTheCheapestVariant(t *testing.T) {
 	}
 }
 
+// dearServes returns a plant that may not go to zero, with one Ready replica of b, the
+// dear variant, and none of a, the cheap one.
+func dearServes() *rest {
+	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 1, 5)
+	s.variants[0].Replicas = scaling.ReplicaCounts{Observed: true}
+	return s
+}
+
+// TestTheLastReplicaMovesToTheCheapestVariant: that is Ready before the other goes, and
+// requests that come in between find a replica. It works where the source cannot be
+// asked for the time in which the replica started, too.
+func TestTheLastReplicaMovesToTheCheapestVariant(t *testing.T) {
+	for _, remember := range []bool{true, false} {
+		s := dearServes()
+		s.remember = remember
+		moved := time.Duration(0)
+		for began := s.now; s.now.Sub(began) < 40*time.Minute; {
+			s.live(restTick)
+			if _, ready := s.replicas(); ready == 0 {
+				t.Fatalf("the source remembers %t: no replica is Ready after %s", remember, s.now.Sub(began))
+			}
+			if a, b := s.variants[0].Replicas, s.variants[1].Replicas; moved == 0 && a.Ready == 1 && b.Current == 0 {
+				moved = s.now.Sub(began)
+			}
+		}
+		if moved == 0 {
+			t.Errorf("the source remembers %t: a has %+v and b %+v, want one replica of a", remember, s.variants[0].Replicas, s.variants[1].Replicas)
+		}
+		t.Logf("the source remembers %t: moved after %s", remember, moved)
+	}
+}
+
+// TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady: it is given up after
+// twice its start-up and the period of reductions, and tried again after an hour.
+func TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady(t *testing.T) {
+	s := dearServes()
+	s.failing = 1
+	tried, running, said := 0, 0, ""
+	for began := s.now; s.now.Sub(began) < 3*time.Hour; {
+		before := s.variants[0].Replicas.Current
+		s.live(restTick)
+		if b := s.variants[1].Replicas; b.Ready != 1 || b.Current != 1 {
+			t.Fatalf("b has %+v after %s", b, s.now.Sub(began))
+		}
+		if now := s.variants[0].Replicas.Current; now > before {
+			tried++
+		} else if now > 0 {
+			running++
+		}
+		for _, d := range s.last.Decisions {
+			if cause := d.Cause().Detail; d.Variant == s.variants[1].Key && strings.Contains(cause, "was given up") {
+				said = cause
+			}
+		}
+	}
+	if tried < 2 || tried > 3 {
+		t.Errorf("a was started %d times in 3 hours, want once an hour", tried)
+	}
+	if each := time.Duration(running) * restTick / time.Duration(max(1, tried)); each > 2*restStartUp+2*time.Minute+2*restTick {
+		t.Errorf("it ran for %s each time", each)
+	}
+	if !strings.Contains(said, "the last replica stays on b: the cheapest variant, a, was given up") {
+		t.Errorf("b says %q", said)
+	}
+}
+
+// TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep: the retention period takes
+// none of it at once.
+func TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep(t *testing.T) {
+	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 1)
+	s.variants[0].Bounds.Max = 100
+	s.variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: 30, Ready: 30, NewestReady: now.Add(-time.Hour)}
+	var last time.Time
+	for began := s.now; s.now.Sub(began) < time.Hour; {
+		before := s.variants[0].Replicas.Current
+		s.live(restTick)
+		switch after := s.variants[0].Replicas.Current; {
+		case before-after > 1:
+			t.Fatalf("from %d to %d replicas at once", before, after)
+		case after < before && s.now.Sub(last) < restWindow:
+			t.Fatalf("from %d to %d replicas %s after the step before", before, after, s.now.Sub(last))
+		case after < before:
+			last = s.now
+		}
+	}
+	if got := s.variants[0].Replicas.Current; got != 1 {
+		t.Errorf("%d replicas after an hour, want the last one", got)
+	}
+}
+
 // TestARestartOneSecondBeforeThePeriodEnds: the clock is that of the requests, not
 // of the process.
 func TestARestartOneSecondBeforeThePeriodEnds(t *testing.T) {

@@ -13,7 +13,7 @@ func rest(record scaling.Record, snapshots []scaling.Snapshot) string {
 	over := map[scaling.ModelKey]bool{}
 	for _, d := range record.Plan.Decisions {
 		for _, step := range d.Steps {
-			over[d.Model] = over[d.Model] || step.Stage == scaling.StageRetention && step.Reason == scaling.ReasonIdle
+			over[d.Model] = over[d.Model] || step.Stage == scaling.StageRetention && (step.Reason == scaling.ReasonIdle || step.Reason == scaling.ReasonLastReplica)
 		}
 	}
 	for _, s := range snapshots {

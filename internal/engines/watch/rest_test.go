@@ -18,6 +18,7 @@ func TestAnIdleModelIsNewsWhereOnlyChangesRunCycles(t *testing.T) {
 		"idle":                    {1, 0, none, scaling.ReasonSteady, true, true},
 		"a cycle comes by itself": {1, 0, none, scaling.ReasonSteady, false, false},
 		"its period is over":      {1, 0, none, scaling.ReasonIdle, true, false},
+		"the last one stays":      {1, 0, none, scaling.ReasonLastReplica, true, false},
 		"at its least":            {1, 1, none, scaling.ReasonSteady, true, false},
 		"at zero":                 {0, 0, none, scaling.ReasonSteady, true, false},
 		"busy":                    {1, 0, scaling.Measured(1, scaling.Fresh), scaling.ReasonSteady, true, false},

@@ -1,0 +1,29 @@
+package constrain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Resume gives a model whose requests come back after a lull the size that carried as
+// many before it, as scaling.Busy remembers it. It only ever adds, and the stages after
+// it hold for what it adds as for any growth. What wakes from zero is sized by what
+// waits, and what is decided without an analysis is left alone.
+func Resume(in Input, plan scaling.Plan) scaling.Plan {
+	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
+	for i, d := range out.Decisions {
+		v, ok := in.Variants[d.Variant]
+		size := in.Resumed[d.Variant]
+		if !ok || !v.Replicas.Observed || v.Paused || d.Fallback || size <= d.Target() || ofRetention(d) {
+			continue
+		}
+		busy := in.History[d.Variant].Busy
+		d = d.Then(scaling.StageRetention, size, scaling.ReasonLoadReturned, fmt.Sprintf("requests come back after none arrived since %s: %s of this variant served %.3g requests/s of the model before",
+			busy.Lull.UTC().Format("15:04:05"), scaling.Replicas(busy.Replicas), busy.Rate))
+		d.Withheld, d.Spare = false, 0
+		out.Decisions[i] = d
+	}
+	return out
+}
