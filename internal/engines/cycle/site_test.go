@@ -24,7 +24,11 @@ type site struct {
 	noise    *rand.Rand    // of every rate that is measured, nil is none
 	spread   float64       // the most that noise is, a part of the rate
 	policy   constrain.Policy
-	blind    func(t time.Duration) bool // whether the readings fail, nil is never
+	blind    func(t time.Duration) bool          // whether the readings fail, nil is never
+	off      func(t time.Duration) time.Duration // by how much the clock is wrong, nil is not
+	gateway  bool                                // requests wait there, and not in replicas
+	cold     bool                                // the replicas at the start only start then
+	gives    time.Duration                       // how long clients wait, 0 for as long as it takes
 
 	after   func(t time.Duration) // sees each cycle, nil is nobody
 	created [][]time.Duration     // by variant, of each replica
@@ -81,9 +85,13 @@ func batchAt(p scaling.Profile, rate float64) float64 {
 func (s *site) run(length time.Duration) []int {
 	s.past = scaling.History{}
 	s.created = make([][]time.Duration, len(s.variants))
+	began := -time.Hour
+	if s.cold {
+		began = 0
+	}
 	for i, v := range s.variants {
 		for range v.Replicas.Current {
-			s.created[i] = append(s.created[i], -time.Hour)
+			s.created[i] = append(s.created[i], began)
 		}
 	}
 	var sums []int
@@ -91,7 +99,7 @@ func (s *site) run(length time.Duration) []int {
 		s.serve(t)
 		setup := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Interval: s.tick}
 		s.last = setup.Decide(Case{
-			Now: now.Add(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past,
+			Now: s.clock(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past,
 			Policies: map[scaling.ModelKey]constrain.Policy{siteModel: s.policy},
 		})
 		s.past = s.last.History
@@ -137,6 +145,17 @@ func (s *site) serve(t time.Duration) {
 	}
 	s.ready = append(s.ready, capacity)
 	s.backlog = max(0, s.backlog+(s.rate(t)-capacity)*s.tick.Seconds())
+	if s.gives > 0 {
+		s.backlog = min(s.backlog, s.rate(t)*s.gives.Seconds())
+	}
+}
+
+// clock is what the clock shows at t.
+func (s *site) clock(t time.Duration) time.Time {
+	if s.off != nil {
+		t += s.off(t)
+	}
+	return now.Add(t)
 }
 
 // measured is the rate as the readings show it.
@@ -155,7 +174,7 @@ func (s *site) measured(t time.Duration) float64 {
 
 func (s *site) observe(t time.Duration) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
-	snap := scaling.Snapshot{Model: siteModel, At: now.Add(t), Window: max(time.Minute, s.window)}
+	snap := scaling.Snapshot{Model: siteModel, At: s.clock(t), Window: max(time.Minute, s.window)}
 	rate, replicas, latency, prefill, weight := s.measured(t), 0, 0.0, 0.0, 0.0
 	for i, v := range s.variants {
 		ready, newest := s.up(i, t)
@@ -173,7 +192,10 @@ func (s *site) observe(t time.Duration) scaling.Snapshot {
 			n = float64(v.Profile.MaxBatchSize)
 		}
 		for p := range v.Replicas.Ready {
-			waiting := math.Floor(s.backlog / float64(replicas))
+			waiting := 0.0
+			if !s.gateway {
+				waiting = math.Floor(s.backlog / float64(replicas))
+			}
 			usage := n * (siteInput + siteOutput/2) / siteKV
 			snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
 				Pod: fmt.Sprintf("%s-%d", v.Key.Name, p), Variant: v.Key, Ready: true, At: snap.At, KVCapacity: fresh(siteKV), Running: fresh(n),
@@ -188,6 +210,13 @@ func (s *site) observe(t time.Duration) scaling.Snapshot {
 		ArrivalRate: fresh(rate), InputTokens: fresh(siteInput), OutputTokens: fresh(siteOutput),
 		ITL: fresh(latency / max(1e-9, weight)), TTFT: fresh(prefill/max(1e-9, weight) + 1000*s.backlog/max(1e-9, weight)),
 		GatewayQueue: scaling.Reading{State: scaling.NotApplicable}, PrefixHits: scaling.Reading{State: scaling.NotApplicable},
+	}
+	if s.gateway {
+		snap.Load.GatewayQueue = fresh(s.backlog)
+		snap.Load.TTFT = fresh(prefill / max(1e-9, weight))
+	}
+	if rate == 0 {
+		snap.Load.TTFT, snap.Load.ITL = scaling.Reading{State: scaling.NotApplicable}, scaling.Reading{State: scaling.NotApplicable}
 	}
 	if s.blind != nil && s.blind(t) {
 		snap.Load = scaling.Load{}

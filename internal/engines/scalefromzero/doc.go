@@ -11,11 +11,11 @@
 //
 //	replicas = ceil((arrival rate + backlog / clear - starting) / capacity)
 //	backlog  = what waited at the call + arrival rate * start-up
-//	clear    = max(5 min, 2 * start-up)
+//	clear    = max(5 min, 3 * start-up)
 //	starting = replicas of other variants that were called and may become Ready, * their capacity
 //
-// So the requests that wait for the start-up buy half of what the arrivals buy at
-// most. Those that arrive after it, because replicas are late, buy nothing more: the
+// So the requests that wait for the start-up buy a third of what the arrivals buy
+// at most. Those that arrive after it, because replicas are late, buy nothing more: the
 // replicas that were ordered clear them. The capacity of a replica is what the queueing model says of its profile within the objective of
 // the model (internal/modelanalyzer); without one, the requests that it computes
 // together over the time that each takes, by its profile or else assumed to be 20 s.

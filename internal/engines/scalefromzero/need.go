@@ -15,11 +15,11 @@ const (
 	// take one to four minutes, most of it to load the weights.
 	startUpAssumed = 2 * time.Minute
 	// clearLeast and clearStartUps say in which time the backlog is to be cleared, once
-	// a replica is Ready: in twice the start-up that let it build up, so that it never
-	// orders more than half of what the arrivals order, and not faster than replicas
-	// that were ordered for it are given up again.
+	// a replica is Ready: in three times the start-up that let it build up, so that it
+	// never orders more than a third of what the arrivals order, and not faster than
+	// replicas that were ordered for it are given up again.
 	clearLeast    = 5 * time.Minute
-	clearStartUps = 2
+	clearStartUps = 3
 	// batchUnknown is how many requests a replica is trusted with of which neither
 	// its arguments nor its profile say how many it computes together. Engines
 	// default to more (vLLM: 256 or 1024); but one replica too many is given up

@@ -14,7 +14,7 @@ import (
 // TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: the cluster was restarted, and
 // the replicas that sufficed are all starting. However long that takes, and whatever
 // becomes of the requests that wait, no more are ordered than what arrives needs, and
-// half of that again for the backlog.
+// a third of that again for the backlog.
 func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 	const rate, each = 3.6, 0.5 // requests/s; batches of 10, 20 s a request
 	for _, usual := range []time.Duration{0, 2 * time.Minute, 10 * time.Minute} {
@@ -43,7 +43,7 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 							v.Replicas.Pending = past.Desired
 						}
 						// 15 s of arrivals waited before the first look.
-						most := int(math.Ceil((1.5*rate + rate*15/clearLeast.Seconds()) / each))
+						most := int(math.Ceil((4./3*rate + rate*15/clearLeast.Seconds()) / each))
 						if v.Replicas.Current > most {
 							t.Errorf("%d replicas are ordered, want at most %d for %g requests/s", v.Replicas.Current, most, rate)
 						}
@@ -104,7 +104,7 @@ func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
 		in := asleep(550)
 		called(&in, time.Minute, 1)
 		in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: elsewhere, Pending: elsewhere}
-		// 550 in 300 s are 3.7 replicas.
+		// 550 in 360 s are 3.1 replicas.
 		if got, want := targets(Decide(in))["a"], max(1, 4-elsewhere); got != want {
 			t.Errorf("%d of b start: %d of a are called, want %d", elsewhere, got, want)
 		}

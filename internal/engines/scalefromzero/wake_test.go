@@ -22,7 +22,7 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 // asleep is a model with two variants and no replica, for which so many requests
 // wait at the gateway. The first variant is the cheaper one; a replica of either
 // computes 10 requests together and usually starts in two minutes. At the 20 s that a
-// request is assumed to take that is 0.5 requests/s, or 150 requests in the 5 minutes
+// request is assumed to take that is 0.5 requests/s, or 180 requests in the 6 minutes
 // in which a backlog is to be cleared.
 func asleep(waiting float64) Input {
 	variant := func(name string, cost float64) scaling.Variant {
@@ -81,15 +81,15 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"one request", 1, func(*Input) {}, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"nobody waits", 0, func(*Input) {}, nil, ""},
 		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
-		{"a backlog", 350, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog", 400, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"what arrives during the start-up is part of it", 0, func(in *Input) {
-			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and 2/s for 120 s in 300 s: 2.8/s
+			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and 2/s for 120 s in 360 s: 2.67/s
 		}, map[string]int{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"up to maxReplicas", 1000, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size by the profile", 350, func(in *Input) {
+		{"batch size by the profile", 400, func(in *Input) {
 			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
 		}, map[string]int{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size unknown", 1000, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
@@ -154,7 +154,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Inventory = scaling.Inventory{Known: true}
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
-			in.Snapshot.Load.GatewayQueue = scaling.Measured(350, scaling.Fresh)
+			in.Snapshot.Load.GatewayQueue = scaling.Measured(400, scaling.Fresh)
 		}, map[string]int{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
 		{"it was refused: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}

@@ -1,0 +1,229 @@
+package cycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// paced are the ways to decide a model, each with an objective.
+func paced() map[string]model.Settings {
+	out := map[string]model.Settings{}
+	for name, of := range map[string]struct {
+		engine model.Engine
+		method model.Method
+	}{
+		"saturation": {model.Saturation, model.Spare}, "tokens": {model.Saturation, model.Tokens},
+		"model": {model.Queueing, model.Spare}, "hybrid": {model.Hybrid, model.Spare},
+	} {
+		s := model.Default()
+		s.Engine, s.Method, s.Objective = of.engine, of.method, scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 40}
+		out[name] = s
+	}
+	return out
+}
+
+// TestAColdClusterStartsWhatItNeeds: all replicas of a model start at once, and what
+// arrives waits at the gateway. Four carry the load; maxScaleUpStep is 2. Of the time
+// after the first is Ready the optimizer decides, so that is not looked at.
+func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
+	for _, startUp := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute} {
+		for _, gives := range []time.Duration{time.Minute, time.Hour} {
+			for name, settings := range paced() {
+				v := siteVariant("v", 10, 1, 4)
+				rate := 3.4 * most(v.Profile)
+				s := site{
+					variants: []scaling.Variant{v}, settings: settings, startUp: startUp, tick: 15 * time.Second, gateway: true, cold: true, gives: gives,
+					rate: func(time.Duration) float64 { return rate }, policy: documented,
+				}
+				s.policy.MaxScaleUpStep = 2
+				sums := s.run(startUp)
+				if got := slices.Max(sums); got > 6 {
+					t.Errorf("%s, start-up %s, clients wait %s: %d replicas for a load that 4 carry", name, startUp, gives, got)
+				}
+				for i := 1; i < len(sums); i++ {
+					if sums[i]-sums[i-1] > 2 {
+						t.Errorf("%s: %d replicas became %d in one decision", name, sums[i-1], sums[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAnOutageOfWhatSendsRequestsTakesNoFleetDown: nothing arrives for 13 minutes and
+// then all is back, with scale to zero off at its documented period.
+func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
+	const down, up = 90 * time.Minute, 103 * time.Minute
+	for _, startUp := range []time.Duration{2 * time.Minute, 10 * time.Minute} {
+		for name, settings := range paced() {
+			v := siteVariant("v", 10, 1, 30)
+			s := site{
+				variants: []scaling.Variant{v}, settings: settings, startUp: startUp, tick: 30 * time.Second, gives: time.Minute, policy: documented,
+				rate: func(t time.Duration) float64 {
+					if t >= down && t < up {
+						return 0
+					}
+					return 24 * most(v.Profile)
+				},
+			}
+			s.policy.Zero = constrain.Zero{Retention: 10 * time.Minute}
+			sums := s.run(up + time.Hour)
+			at := func(t time.Duration) int { return sums[t/s.tick] }
+			before := at(down - s.tick)
+			for when := down; when < up; when += s.tick {
+				if at(when-s.tick)-at(when) > 1 {
+					t.Errorf("%s, start-up %s: %d replicas became %d in one decision", name, startUp, at(when-s.tick), at(when))
+				}
+			}
+			// The rate is shown at once here; a decision and a cycle later the size is back.
+			if least, back := at(up-s.tick), at(up+2*s.tick); least < before-13 || back < before {
+				t.Errorf("%s, start-up %s: %d replicas before, %d at the end of the outage, %d a minute after it", name, startUp, before, least, back)
+			}
+		}
+	}
+}
+
+// TestAClockThatIsSetHoldsNothingBack: the load doubles and doubles again while the
+// clock is set forward and back by hours. From the first cycle after it, growth is
+// decided as with a clock that is right.
+func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
+	const step, rise = time.Hour, time.Hour + 2*time.Minute
+	for name, settings := range paced() {
+		v := siteVariant("v", 10, 1, 4)
+		grew := func(set time.Duration) time.Duration {
+			s := site{
+				variants: []scaling.Variant{v}, settings: settings, startUp: 2 * time.Minute, tick: 30 * time.Second, policy: documented,
+				rate: func(t time.Duration) float64 {
+					switch {
+					case t < 45*time.Minute:
+						return 1.8 * most(v.Profile)
+					case t < rise:
+						return 4.8 * most(v.Profile)
+					}
+					return 20 * most(v.Profile)
+				},
+				off: func(t time.Duration) time.Duration {
+					if t < step {
+						return 0
+					}
+					return set
+				},
+			}
+			sums := s.run(rise + 30*time.Minute)
+			for i := int(rise / s.tick); i < len(sums); i++ {
+				if sums[i] > sums[int(rise/s.tick)-1] {
+					return time.Duration(i)*s.tick - rise
+				}
+			}
+			return time.Hour
+		}
+		right := grew(0)
+		for _, set := range []time.Duration{-30 * time.Minute, -time.Hour, -24 * time.Hour, time.Hour, 24 * time.Hour} {
+			if got := grew(set); got > right+30*time.Second {
+				t.Errorf("%s: the clock was set by %s, growth came after %s, with a right one after %s", name, set, got, right)
+			}
+		}
+	}
+}
+
+// TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows: loads that change at random
+// while the clock is set at random. No decision is held back at a number for longer than
+// the period and a cycle, in time that passes, since the clock was last set and since
+// more, or fewer, were first asked for.
+func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
+	held := 0
+	for seed := range uint64(12) {
+		for name, settings := range paced() {
+			r := rand.New(rand.NewPCG(seed, 66))
+			policy := constrain.Policy{ScaleUpStabilization: time.Duration(r.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(1+r.IntN(4)) * time.Minute}
+			load, until := 2.0, time.Duration(0)
+			set, stepped := time.Duration(0), time.Duration(0)
+			v := siteVariant("v", 10, 1, 4)
+			s := site{
+				variants: []scaling.Variant{v}, settings: settings, startUp: 90 * time.Second, tick: 30 * time.Second, gives: time.Minute, policy: policy,
+				rate: func(time.Duration) float64 { return load * most(v.Profile) },
+				off:  func(time.Duration) time.Duration { return set },
+			}
+			waiting := map[bool]time.Duration{} // since when growth, or a reduction, is held back at one number without a break
+			last := 0
+			s.after = func(at time.Duration) {
+				d := s.last.Plan.Decisions[0]
+				stabilized := map[bool]bool{}
+				for _, step := range d.Steps {
+					if step.Reason == scaling.ReasonStabilizing {
+						stabilized[step.From > step.To] = true
+						held++
+					}
+				}
+				if d.Target() != last {
+					clear(waiting)
+				}
+				last = d.Target()
+				for growth, period := range map[bool]time.Duration{true: policy.ScaleUpStabilization, false: policy.ScaleDownStabilization} {
+					since, known := waiting[growth]
+					switch {
+					case !stabilized[growth]:
+						delete(waiting, growth)
+					case !known:
+						waiting[growth] = at
+					case at-max(since, stepped) > period+s.tick:
+						t.Fatalf("seed %d, %s, %+v at %s: held back since %s, the clock was set at %s: %+v", seed, name, policy, at, since, stepped, d.Steps)
+					}
+				}
+				if at >= until {
+					load, until = 6*r.Float64(), at+time.Duration(4+r.IntN(15))*time.Minute
+				}
+				if r.IntN(20) == 0 {
+					set, stepped = time.Duration((r.Float64()*2-1)*float64(5*time.Hour)), at+s.tick
+				}
+			}
+			s.run(3 * time.Hour)
+		}
+	}
+	if held < 100 {
+		t.Errorf("%d decisions were held back, which shows little", held)
+	}
+}
+
+// TestAClockThatIsSetTakesNoModelToZeroEarly: an idle model, a clock that is set at
+// random, and cycles as of a retention period of 10 minutes.
+func TestAClockThatIsSetTakesNoModelToZeroEarly(t *testing.T) {
+	zeros := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 67))
+		s := newRest(constrain.Zero{Enabled: true, Retention: 10 * time.Minute}, 1)
+		s.remember = false // what a source answers goes by its own clock
+		passed, steps := time.Duration(0), ""
+		busy := 2 * time.Minute
+		for passed < 50*time.Minute {
+			if passed < busy {
+				s.arrive(0)
+			}
+			s.live(restTick)
+			passed += restTick
+			current, _ := s.replicas()
+			if idle := passed - busy; current == 0 {
+				zeros++
+				if idle < s.zero.Retention-restWindow {
+					t.Errorf("seed %d: at zero %s after the last request, the clock was set%s", seed, idle, steps)
+				}
+				break
+			}
+			if r.IntN(30) == 0 && passed > busy {
+				by := time.Duration((r.Float64()*2 - 1) * float64(3*time.Hour)).Truncate(time.Second)
+				s.now = s.now.Add(by)
+				steps += fmt.Sprintf(" by %s at %s", by, passed)
+			}
+		}
+	}
+	if zeros < 20 {
+		t.Errorf("%d models went to zero, which shows little", zeros)
+	}
+}
