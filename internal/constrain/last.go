@@ -71,13 +71,13 @@ func (m *retained) move(to int) {
 		return // what was ordered starts
 	}
 	v := m.variant(to)
-	past, standing, patience := m.in.History[v.Key], m.in.History.Standing(v), patience(v)
+	past, ordered, patience := m.in.History[v.Key], m.in.History.Standing(v), patience(v)
 	waited := m.in.Now.Sub(past.DecidedAt)
 	detail := fmt.Sprintf("the last replica is to be of the cheapest variant, %s, and of %s until that is Ready", m.name(to), m.name(serving))
 	switch {
-	case past.DecidedAt.IsZero(), standing > 0 && waited <= patience, standing == 0 && (past.Change >= 0 || waited >= moveAgain):
+	case past.DecidedAt.IsZero(), ordered > 0 && waited <= patience, ordered == 0 && (past.Change >= 0 || waited >= moveAgain):
 		m.change(to, 1, scaling.ReasonLastReplica, detail)
-	case standing > 0:
+	case ordered > 0:
 		detail = fmt.Sprintf("%s was not Ready within %s: the last replica stays on %s, which serves", m.name(to), patience, m.name(serving))
 		m.change(to, 0, scaling.ReasonPodsNotReady, detail)
 	default:

@@ -178,8 +178,8 @@ func known(d scaling.Decision) scaling.Decision {
 // unpaced reports whether a decision is one that neither waits for a period nor
 // shrinks step by step: of this stage, or a wake-up, which carries the name of it. A
 // reduction of a model that is not to go to zero is paced as any other.
-func unpaced(d scaling.Decision, standing int, zero Zero) bool {
-	return ofRetention(d) && (zero.Enabled || d.Target() >= standing)
+func unpaced(d scaling.Decision, before int, zero Zero) bool {
+	return ofRetention(d) && (zero.Enabled || d.Target() >= before)
 }
 
 // ofRetention reports whether Retention or a wake-up made a step of the decision.
