@@ -19,7 +19,10 @@ import (
 // the step of the clock. A time of 0 stays 0.
 func (p Past) At(now time.Time) Past {
 	p.DecidedAt = before(p.DecidedAt, now)
-	p.ProgressAt = before(p.ProgressAt, now)
+	p.ProgressAt, p.WholeAt = before(p.ProgressAt, now), before(p.WholeAt, now)
+	p.Waits = p.Waits.at(now)
+	p.Turns.Reduced, p.Turns.At = before(p.Turns.Reduced, now), before(p.Turns.At, now)
+	p.Failures.At = before(p.Failures.At, now)
 	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
 	p.Unplaced.Since = before(p.Unplaced.Since, now)
 	p.Wants = p.Wants.at(now)
@@ -57,6 +60,15 @@ func (w Wants) at(now time.Time) Wants {
 		for i := range list {
 			list[i].Until = before(list[i].Until, now)
 		}
+	}
+	return w
+}
+
+// at is At of a Past, of the replicas that are waited for.
+func (w Waits) at(now time.Time) Waits {
+	w.Runs = slices.Clone(w.Runs)
+	for i, r := range w.Runs {
+		w.Runs[i].Since, w.Runs[i].Back = before(r.Since, now), before(r.Back, now)
 	}
 	return w
 }
