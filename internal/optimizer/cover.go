@@ -151,7 +151,7 @@ func (c cover) roomOf(s variantState, e effort) int {
 			return 0
 		}
 	}
-	return s.room(e)
+	return s.room(e, c.Snapshot.At)
 }
 
 // grown decides for the replicas added and the removals taken back.

@@ -123,7 +123,11 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"two of fifty never start", votes(300, scaling.Grow, fleet{"a", 10, 5, 48, failing(2), 0}), nil, "a:62", scaling.ReasonDemand},
 		{"a fifth never starts, and another variant serves", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:50 b:20", scaling.ReasonDemand},
 		{"a fifth never starts, and nothing else can", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}), nil, "a:70", scaling.ReasonDemand},
-		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
+		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) {
+			failing(10)(v, p)
+			p.Before, p.DecidedAt = 40, coverNow.Add(-5*time.Minute)
+		}, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
+		{"one more is tried after a while", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0}), nil, "a:51", scaling.ReasonDemand},
 		{"what an HPA takes for no difference is asked for again by one that it does not", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand},
 		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
 		{"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0", scaling.ReasonTargetUnreadable},

@@ -28,7 +28,7 @@ func Decide(in Input) []scaling.Decision {
 	case slices.ContainsFunc(variants, variantState.changing):
 		return holdInTransition(in.Analysis, variants)
 	case in.Analysis.Signal == scaling.Grow:
-		return grow(in.Analysis, variants)
+		return grow(in.Analysis, variants, in.Snapshot.At)
 	default:
 		return reduce(in, variants)
 	}
@@ -36,13 +36,13 @@ func Decide(in Input) []scaling.Decision {
 
 // grow takes back removals that are still under way, else adds one replica to
 // the cheapest variant that can take it.
-func grow(a scaling.Analysis, variants []variantState) []scaling.Decision {
+func grow(a scaling.Analysis, variants []variantState, at time.Time) []scaling.Decision {
 	if slices.ContainsFunc(variants, variantState.cancellable) {
 		return cancelRemovals(variants, a.Detail)
 	}
-	candidates := keep(variants, func(s variantState) bool { return s.Replicas.Pending == 0 && s.room(usual) > 0 })
+	candidates := keep(variants, func(s variantState) bool { return s.Replicas.Pending == 0 && s.room(usual, at) > 0 })
 	for e := usual; e <= utmost && len(candidates) == 0; e++ {
-		candidates = keep(variants, func(s variantState) bool { return s.room(e) > 0 })
+		candidates = keep(variants, func(s variantState) bool { return s.room(e, at) > 0 })
 	}
 	if len(candidates) == 0 {
 		return each(variants, func(s variantState) (int, scaling.Reason, string) {

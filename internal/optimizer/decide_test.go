@@ -255,7 +255,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"two pods that never start are not followed by a third",
-			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: time.Hour, before: 10}),
+			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: 6 * time.Minute, before: 10}),
 			[]string{"only: 12 PodsNotReady"},
 		},
 		{

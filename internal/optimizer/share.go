@@ -163,7 +163,7 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 			gpus := max(1, s.GPUsPerReplica)
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
 			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: gpus, Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
-			most := s.counted() + max(s.room(usual), s.room(utmost))
+			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)
 			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: min(s.Bounds.Min, most), Max: most}
 		}
 		if classes[c.Rank] == nil {

@@ -262,8 +262,12 @@ const (
 	lateUtmost = 0.5
 )
 
+// retryLeast is how soon one replica more is tried after an order of which nothing
+// arrived: what kept it from starting may have ended.
+const retryLeast = 10 * time.Minute
+
 // room is how many replicas may be added.
-func (s variantState) room(e effort) int {
+func (s variantState) room(e effort, now time.Time) int {
 	if s.phase == unreadable || s.phase == frozen {
 		return 0
 	}
@@ -279,8 +283,13 @@ func (s variantState) room(e effort) int {
 		if s.late > s.unset || !s.withinTolerance(s.hold) {
 			return 0 // the target does not take what was decided on
 		}
-	case s.late > some, s.past.Before > 0:
+	case s.late > some:
 		return 0
+	case s.past.Before > 0:
+		if now.Sub(s.past.DecidedAt) < max(retryLeast, 2*s.patience()) {
+			return 0
+		}
+		some = 1
 	}
 	return min(most, some)
 }

@@ -141,8 +141,8 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 
 // Observe returns p brought up to date with the replicas seen at now. Progress
 // is to come closer than before: a pod that comes and goes makes it once, and
-// not for ever. What was complete for long enough and is no longer begins a new
-// wait.
+// not for ever. A target that had what was decided on for long enough, and that
+// somebody else has changed, begins a new wait.
 func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !seen.Observed {
 		return p
@@ -152,8 +152,8 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 		p.Before = 0
 	}
 	gap := p.missing()
-	broken := gap > 0 && !p.WholeAt.IsZero() && now.Sub(p.WholeAt) >= lasting
-	if p.ProgressAt.IsZero() || gap < p.Gap || broken {
+	moved := seen.Current != p.asked() && !p.WholeAt.IsZero() && now.Sub(p.WholeAt) >= lasting
+	if p.ProgressAt.IsZero() || gap < p.Gap || moved {
 		p.ProgressAt, p.Gap = now, gap
 	}
 	switch {
