@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Busy is how many replicas of a variant were decided on when its model was busiest
+// Busy is how many replicas of a variant were needed when its model was busiest
 // lately, and what arrived then. It is for the time after a lull, in which nothing at
 // all arrived: a load does not decline to nothing from one minute to the next, what
 // sends it was cut off. When it comes back, the fleet may have its size again at once,
@@ -32,7 +32,7 @@ const (
 )
 
 // Then returns b after a look at the model at which so many replicas of the variant are
-// decided on. A rate that is not known changes nothing, nor does one that no replica
+// needed. A rate that is not known changes nothing, nor does one that no replica
 // serves.
 func (b Busy) Then(s Snapshot, replicas int) Busy {
 	rate := s.Load.ArrivalRate

@@ -67,3 +67,11 @@ func first(wants []Want, since time.Time) Want {
 	}
 	return Want{}
 }
+
+// Now returns the number that is wanted now, and false where nothing is Known.
+func (w Wants) Now() (int, bool) {
+	if !w.Known() {
+		return 0, false
+	}
+	return w.Most[len(w.Most)-1].Replicas, true
+}

@@ -100,7 +100,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Activity, p.Called = activity[d.Model], called[d.Variant]
 		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
-		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], d.Target())
+		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if d.Cause().Reason == scaling.ReasonOrderCancelled {
 			p.Failures = p.Failures.Then(c.Now)
 		}
@@ -139,6 +139,15 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 		out[s.Model] = last.Then(change, s.Load, s.At)
 	}
 	return out
+}
+
+// needed is how many replicas the load needs of the variant of d: those decided on,
+// without those that only pace keeps.
+func needed(w scaling.Wants, d scaling.Decision) int {
+	if n, known := w.Now(); known {
+		return min(n, d.Target())
+	}
+	return d.Target()
 }
 
 // refused returns when a constraint last left the variant of d none of what it is
