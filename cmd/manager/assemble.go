@@ -76,7 +76,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		return unit.Cost, ok
 	}
 	policies := policies{store: store, classes: fleet.ClassRefs}
-	*around = explaining{policies: policies, scalers: fleet.Scalers, objects: mgr.GetClient()}
+	*around = explaining{policies: policies, scalers: fleet.Scalers, startUps: fleet.StartUps, objects: mgr.GetClient()}
 	observe := func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) }
 	gate, err := newGate(gateOptions{
 		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe,
@@ -118,17 +118,21 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Recorder: book, Actuator: act,
 		Policy: policies.decides, Stock: stock, Quotas: policies.quotas,
 	}
+	kept := newLearned(mgr, kube, process, fleet, instruments)
 	runnables := []manager.Runnable{
 		configuration,
 		controller.NewTriggers(mgr.GetCache(), settings.cycles.Trigger, settings.meter.forget),
 		&loop{
 			log: log, executor: settings.cycles, instruments: instruments, actuator: act, reader: served, memory: book, configured: configuration.Synced,
-			cycle: once,
+			cycle: once, learned: kept,
 		},
 		leading(settings.meter.run),
 		leading(stock.Run),
 		leading(gate.run),
 		settings.fetching.run(log),
+	}
+	if kept != nil {
+		runnables = append(runnables, leading(kept.store.Run))
 	}
 	if process.ExternalMetricsBindAddress != "" {
 		server, err := newExternalMetrics(process, mgr, served, exports) //nolint:contextcheck // it gets its context from Start

@@ -28,6 +28,8 @@ type loop struct {
 	memory      *ledger.Ledger
 	// configured waits until the configuration is that of all ConfigMaps.
 	configured func(ctx context.Context) error
+	// learned is what outlives the process, nil where nothing does.
+	learned *learned
 }
 
 var _ manager.LeaderElectionRunnable = (*loop)(nil)
@@ -41,6 +43,7 @@ func (l *loop) Start(ctx context.Context) error {
 	if err := l.configured(ctx); err != nil {
 		return err
 	}
+	l.learned.restore(ctx)
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
@@ -64,6 +67,7 @@ func (l *loop) once(ctx context.Context, interval time.Duration, reasons []strin
 	if ctx.Err() != nil {
 		return
 	}
+	l.learned.keep()
 	l.instruments.ObserveCycle(metrics.OutcomeOf(err), clock.RealClock{}.Since(start))
 	if len(reasons) > 0 {
 		l.log.V(1).Info("cycle was asked for", "reason", reasons)

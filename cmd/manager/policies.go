@@ -60,6 +60,7 @@ func (p policies) hasObjective(m scaling.ModelKey) bool {
 type explaining struct {
 	policies policies
 	scalers  func(scaling.VariantKey) scaling.Scalers
+	startUps func(model scaling.ModelKey, variant string) scaling.StartUps
 	objects  client.Reader // a cache
 }
 
@@ -76,6 +77,11 @@ func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
 		o.TTFTPercentile, o.ITLPercentile = p.TTFTPercentile, p.ITLPercentile
 	}
 	return o
+}
+
+// StartUps returns how long pods of a variant of a model take to start.
+func (e *explaining) StartUps(model scaling.ModelKey, variant string) explain.StartUps {
+	return explain.StartUpsOf(e.startUps(model, variant))
 }
 
 // Actuation returns who carries out the decision of a variant. What cannot be read

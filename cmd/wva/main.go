@@ -68,6 +68,7 @@ func newRootCommand() *cobra.Command {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})
 	root.AddCommand(newExplainCommand())
+	root.AddCommand(newStoreCommand())
 	root.AddCommand(newQueueCommand())
 	root.AddCommand(newPlanCommand())
 	root.AddCommand(newDecideCommand())

@@ -21,7 +21,7 @@ const (
 
 // ManagerRoles returns, as YAML documents in this order, the ClusterRole of the
 // manager, the ClusterRole that reads nodes, which only limited mode needs, and
-// the Role for the leases of the manager's own namespace.
+// the Role for the manager's own namespace: its lease, and what it has learned.
 func ManagerRoles() []byte {
 	return join(slices.DeleteFunc(documents(), actuates))
 }

@@ -49,6 +49,7 @@ var layers = map[string]int{
 	"internal/emulator":   5,
 	"internal/loadgen":    5,
 	"internal/sim":        5,
+	"internal/store":      5,
 	"internal/web":        5,
 
 	"cmd":               6,

@@ -58,6 +58,9 @@ type Operator struct {
 	Recording  Recording
 	Inventory  Inventory
 
+	// StoreLearned keeps what is learned in ConfigMaps of SystemNamespace.
+	StoreLearned bool
+
 	// ConfigFile is the file that settings were read from, "" for none.
 	ConfigFile string
 	// ConfigMapName and SaturationConfigMapName are looked for before the published

@@ -47,6 +47,9 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	o.Recording.define(d)
 	o.Inventory.define(d)
 
+	d.truth(&o.StoreLearned, "store", true, "keep what is learned, such as how long pods take to start, in ConfigMaps of the manager's namespace, so that a restart does not forget it")
+	d.twin("WVA_STORE")
+
 	d.duration(&o.Interval, "global-opt-interval", time.Minute, "time between cycles, 1s to 1h")
 	d.text(&o.Executor, "executor", ExecutorHybrid, "when cycles run: hybrid (at the interval and on changes), polling (at the interval), reactive (on changes and what background fetching sees)")
 	d.twin("WVA_EXECUTOR")

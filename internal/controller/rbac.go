@@ -12,6 +12,9 @@ package controller
 // same kind again within six minutes; those in the core group are of leader election,
 // which tells nothing twice.
 //
+// What a manager has learned it keeps in ConfigMaps of its own namespace, by the names
+// of the kinds of internal/store. RBAC cannot tell names apart for create.
+//
 // By itself the manager writes no workload. Two more roles are for objects with the
 // annotation wva.llmd.ai/actuation, for their users to bind: one to set replicas by
 // the scale subresource, and one to mark the pods that should go first, which is
@@ -31,3 +34,5 @@ package controller
 // +kubebuilder:rbac:groups="",resources=events,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=workload-variant-autoscaler-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,verbs=create
+// +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-start-ups,verbs=get;update

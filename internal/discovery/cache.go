@@ -77,6 +77,7 @@ func strip(object any) (any, error) {
 	case *corev1.Pod:
 		kept := &corev1.Pod{ObjectMeta: stripMeta(o.ObjectMeta), Status: corev1.PodStatus{
 			Phase: o.Status.Phase, Conditions: stripConditions(o.Status.Conditions),
+			StartTime: o.Status.StartTime, ContainerStatuses: stripContainers(o.Status.ContainerStatuses),
 		}}
 		kept.Annotations = stripMarks(o.Annotations)
 		return kept, nil
@@ -144,6 +145,17 @@ func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 			out = append(out, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
 			})
+		}
+	}
+	return out
+}
+
+// stripContainers keeps how often containers were restarted, of those that were.
+func stripContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var out []corev1.ContainerStatus
+	for _, c := range containers {
+		if c.RestartCount > 0 {
+			out = append(out, corev1.ContainerStatus{Name: c.Name, RestartCount: c.RestartCount})
 		}
 	}
 	return out

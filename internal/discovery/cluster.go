@@ -35,6 +35,7 @@ type Cluster struct {
 	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
 	failures   atomic.Pointer[map[scaling.VariantKey]scaling.Trouble]
 	graces     atomic.Pointer[map[scaling.VariantKey]time.Duration]
+	startUps   startUps
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -78,9 +79,10 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	classes := map[scaling.ModelKey][]config.ClassRef{}
 	failures := map[scaling.VariantKey]scaling.Trouble{}
 	graces := map[scaling.VariantKey]time.Duration{}
+	targets := make([]target, 0, len(winners))
 	for _, va := range winners {
 		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
-		fleet.Variants = append(fleet.Variants, resolve(va, target, c.UnitCost))
+		fleet.Variants, targets = append(fleet.Variants, resolve(va, target, c.UnitCost)), append(targets, target)
 		claims.add(keyOf(va), target)
 		if target.failure.Reason != "" {
 			failures[keyOf(va)] = target.failure
@@ -93,6 +95,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 			classes[model] = append(classes[model], config.ClassRef{Name: ref.Name, Key: ref.Key})
 		}
 	}
+	c.startUps.observe(fleet.Variants, targets, now)
 	fleet.Pods = claims.pods()
 	scalers := c.readScalers(ctx, fleet, now)
 	for _, va := range winners {

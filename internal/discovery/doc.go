@@ -31,6 +31,15 @@
 //	Podless       Current - pods, at least 0
 //	Surplus       pods that a node takes or may take - Current, at least 0
 //
+// A start-up is the time from a pod's creation to its first Ready. The latest of each
+// variant are remembered while the process runs, also while no pod is there, and a
+// variant's usual start-up is their median:
+//
+//	a pod that was seen                    its time to Ready
+//	before its first Ready                 counts, up to an hour
+//	Ready first, no container restarted    counts, up to ten minutes
+//	else                                   does not: the probe may have failed since
+//
 // Every one of those pods is in the Fleet, the surplus of a rollout too: it
 // serves requests.
 //

@@ -13,21 +13,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// longestStartUp is the longest time from creation to Ready that is taken for a
-// start. A pod whose readiness flaps carries the time of its last return, which
-// says nothing about how long a replica takes to come up; the largest models
-// take half an hour to load from a registry.
-const longestStartUp = time.Hour
-
 // pod is what is used of a pod that lives.
 type pod struct {
 	namespace, name string
+	uid             types.UID
 	labels          map[string]string
 	owner           types.UID // of the controller that created it
 	ready           bool
 	unschedulable   bool
 	created         time.Time
-	readyAt         time.Time // when it became Ready, zero while it is not
+	readyAt         time.Time // when it last became Ready, zero while it is not
+	neverReady      bool      // it has not been Ready yet
+	restarted       bool      // a container of it has been
 	page            string    // URL of its metrics, "" where that is not kept
 }
 
@@ -36,7 +33,10 @@ func living(p *corev1.Pod) (pod, bool) {
 	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return pod{}, false
 	}
-	out := pod{namespace: p.Namespace, name: p.Name, labels: p.Labels, created: p.CreationTimestamp.Time, page: p.Annotations[annotationPage]}
+	out := pod{
+		namespace: p.Namespace, name: p.Name, uid: p.UID, labels: p.Labels, created: p.CreationTimestamp.Time, page: p.Annotations[annotationPage],
+		neverReady: neverReady(p), restarted: restarted(p),
+	}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		out.owner = owner.UID
 	}
@@ -52,11 +52,10 @@ func living(p *corev1.Pod) (pod, bool) {
 }
 
 // count returns the replicas of a target that asks for current of them and has
-// pods, and the usual time from a pod's creation to Ready, 0 while unknown.
-func count(current int, pods []pod) (scaling.ReplicaCounts, time.Duration) {
+// pods.
+func count(current int, pods []pod) scaling.ReplicaCounts {
 	r := scaling.ReplicaCounts{Observed: true, Current: current}
 	ready, unschedulable := 0, 0
-	var starts []time.Duration
 	for _, p := range pods {
 		if p.unschedulable {
 			unschedulable++
@@ -68,25 +67,13 @@ func count(current int, pods []pod) (scaling.ReplicaCounts, time.Duration) {
 		if p.readyAt.After(r.NewestReady) {
 			r.NewestReady = p.readyAt
 		}
-		if took := p.readyAt.Sub(p.created); took >= 0 && took <= longestStartUp {
-			starts = append(starts, took)
-		}
 	}
 	r.Ready = min(ready, current)
 	r.Pending = current - r.Ready
 	r.Unschedulable = min(unschedulable, r.Pending)
 	r.Podless = min(max(0, current-len(pods)), r.Pending)
 	r.Surplus = max(0, len(pods)-unschedulable-current)
-	return r, median(starts)
-}
-
-// median returns the middle of d, the lower of two, and 0 of none.
-func median(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	slices.Sort(d)
-	return d[(len(d)-1)/2]
+	return r
 }
 
 // claims assigns each pod to one variant.

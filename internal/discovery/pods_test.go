@@ -46,16 +46,17 @@ func TestLiving(t *testing.T) {
 		want pod
 		ok   bool
 	}{
-		"ready":     {livePod("p", inPhase(corev1.PodRunning), readySince(60)), pod{ready: true, readyAt: at(60)}, true},
-		"not ready": {livePod("p", with(corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(at(60))})), pod{}, true},
+		"ready":         {livePod("p", inPhase(corev1.PodRunning), readySince(60)), pod{ready: true, readyAt: at(60)}, true},
+		"not ready":     {livePod("p", with(corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(at(60))})), pod{}, true},
+		"not Ready yet": {livePod("p"), pod{neverReady: true}, true},
 		"unschedulable": {
 			livePod("p", with(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable})),
-			pod{unschedulable: true},
+			pod{unschedulable: true, neverReady: true},
 			true,
 		},
 		"held back by a scheduling gate": {
 			livePod("p", with(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated})),
-			pod{},
+			pod{neverReady: true},
 			true,
 		},
 		"terminating": {livePod("p", readySince(60), terminating), pod{}, false},
@@ -82,28 +83,22 @@ func TestCountKeepsCurrentEqualToReadyPlusPending(t *testing.T) {
 		current int
 		pods    []pod
 		want    scaling.ReplicaCounts
-		startUp time.Duration
 	}{
-		"nothing runs":           {0, nil, scaling.ReplicaCounts{}, 0},
-		"pods not yet created":   {2, nil, scaling.ReplicaCounts{Current: 2, Pending: 2, Podless: 2}, 0},
-		"all ready":              {2, []pod{ready(60), ready(80)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(80)}, 60 * time.Second},
-		"some ready":             {3, []pod{ready(60), waiting}, scaling.ReplicaCounts{Current: 3, Ready: 1, Pending: 2, Podless: 1, NewestReady: at(60)}, 60 * time.Second},
-		"no node takes one":      {2, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 2, Ready: 1, Pending: 1, Unschedulable: 1, NewestReady: at(60)}, 60 * time.Second},
-		"surge, all ready":       {1, []pod{ready(60), ready(90)}, scaling.ReplicaCounts{Current: 1, Ready: 1, Surplus: 1, NewestReady: at(90)}, 60 * time.Second},
-		"surge without a node":   {1, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(60)}, 60 * time.Second},
-		"scaled down, not gone":  {0, []pod{ready(60)}, scaling.ReplicaCounts{Surplus: 1, NewestReady: at(60)}, 60 * time.Second},
-		"a flap is no start":     {2, []pod{ready(60), ready(7200)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(7200)}, 60 * time.Second},
-		"median of three starts": {3, []pod{ready(300), ready(60), ready(90)}, scaling.ReplicaCounts{Current: 3, Ready: 3, NewestReady: at(300)}, 90 * time.Second},
+		"nothing runs":          {0, nil, scaling.ReplicaCounts{}},
+		"pods not yet created":  {2, nil, scaling.ReplicaCounts{Current: 2, Pending: 2, Podless: 2}},
+		"all ready":             {2, []pod{ready(60), ready(80)}, scaling.ReplicaCounts{Current: 2, Ready: 2, NewestReady: at(80)}},
+		"some ready":            {3, []pod{ready(60), waiting}, scaling.ReplicaCounts{Current: 3, Ready: 1, Pending: 2, Podless: 1, NewestReady: at(60)}},
+		"no node takes one":     {2, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 2, Ready: 1, Pending: 1, Unschedulable: 1, NewestReady: at(60)}},
+		"surge, all ready":      {1, []pod{ready(60), ready(90)}, scaling.ReplicaCounts{Current: 1, Ready: 1, Surplus: 1, NewestReady: at(90)}},
+		"surge without a node":  {1, []pod{ready(60), homeless}, scaling.ReplicaCounts{Current: 1, Ready: 1, NewestReady: at(60)}},
+		"scaled down, not gone": {0, []pod{ready(60)}, scaling.ReplicaCounts{Surplus: 1, NewestReady: at(60)}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, startUp := count(tt.current, tt.pods)
+			got := count(tt.current, tt.pods)
 			tt.want.Observed = true
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
-			}
-			if startUp != tt.startUp {
-				t.Errorf("start-up: got %v, want %v", startUp, tt.startUp)
 			}
 			if got.Current != got.Ready+got.Pending || got.Unschedulable+got.Podless > got.Pending {
 				t.Errorf("%+v does not add up", got)

@@ -19,7 +19,7 @@ type target struct {
 }
 
 // resolve turns a VariantAutoscaling and its target into a variant. unitCost may
-// be nil.
+// be nil. How long its pods take to start is left out.
 func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scaling.Variant {
 	v := scaling.Variant{
 		Key:         keyOf(va),
@@ -37,7 +37,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	v.Limits = engineLimits(t.pod)
 	if t.missing == "" {
-		v.Replicas, v.StartUp = count(t.current, t.pods)
+		v.Replicas = count(t.current, t.pods)
 	}
 	return v
 }

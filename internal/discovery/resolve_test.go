@@ -3,7 +3,6 @@ package discovery
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -169,7 +168,6 @@ func TestResolve(t *testing.T) {
 		Accelerator: "A100", GPUsPerReplica: 1, Cost: 3.5, CostSource: scaling.CostVariant, Bounds: scaling.Bounds{Min: 2, Max: 7},
 		Profile:  scaling.Profile{Source: "variantProfile", Alpha: 20.58, Beta: 0.41, Gamma: 5.2, Delta: 0.1, MaxBatchSize: 4},
 		Replicas: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 1, Pending: 2, Podless: 2, NewestReady: at(90)},
-		StartUp:  90 * time.Second,
 	}
 	got := resolve(va, target{current: 3, pods: []pod{{created: at(0), ready: true, readyAt: at(90)}}}, nil)
 	if diff := cmp.Diff(got, want); diff != "" {

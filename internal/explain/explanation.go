@@ -7,8 +7,8 @@ import (
 )
 
 // Explanation is everything known about the last decision of one variant. It
-// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON. Objective and
-// Actuation are as they are when it is asked for, the rest is of the cycle.
+// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON. Objective,
+// Actuation and StartUps are as they are when it is asked for, the rest is of the cycle.
 type Explanation struct {
 	Cycle    scaling.CycleID `json:"cycle"`
 	At       time.Time       `json:"at"` // when the cycle decided
@@ -33,6 +33,8 @@ type Explanation struct {
 	Objective Objective `json:"objective,omitzero"`
 	// Actuation is who carries out the decision.
 	Actuation Actuation `json:"actuation,omitzero"`
+	// StartUps is how long pods of the variant take to start.
+	StartUps StartUps `json:"startUps,omitzero"`
 }
 
 // Change is the cycle that decided on another number of replicas, and the step that

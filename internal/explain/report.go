@@ -22,6 +22,7 @@ func Report(e Explanation, now time.Time) string {
 		fmt.Fprintf(&b, "  %-11s %s\n", title, fmt.Sprintf(format, args...))
 	}
 	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
+	line("start-up", "%s", e.StartUps.tell(now))
 	if !e.Decided {
 		line("decision", "none: %s", or(v.Missing, e.Analysis.Detail))
 	} else {

@@ -54,6 +54,9 @@ func TestReport(t *testing.T) {
 	full.Snapshot.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Total: 10, Buckets: []scaling.Bucket{{Bound: 250, Rate: 5}, {Bound: 500, Rate: 10}}}
 	full.Actuation = ActuationBy(scaling.Scalers{Known: true, List: []scaling.Scaler{{Kind: scaling.KindHPA, Name: "llama", Bounds: scaling.Bounds{Min: 1, Max: 2}, Asks: 2}}})
 	full.Actuation.Reason, full.Actuation.Message = "HPALimited", "HorizontalPodAutoscaler llama goes up to 2"
+	full.StartUps = StartUpsOf(scaling.StartUps{
+		{Pod: "a", Created: now.Add(-9 * time.Hour), Took: 97 * time.Second, Restored: true}, {Pod: "b", Created: now.Add(-3 * time.Hour), Took: 130 * time.Second},
+	})
 	blind := Explanation{
 		Cycle: "7", At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
 		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replica reports"},

@@ -21,7 +21,13 @@ type Variant struct {
 	Limits         EngineLimits  `json:"limits,omitzero"`   // of one replica, as its engine was started
 	Bounds         Bounds        `json:"bounds"`            // replicas
 	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
-	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to Ready; 0 while unknown
+	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown
+	// SlowStartUp is the time that nine of ten of those pods did not exceed, for
+	// decisions that must not be late; 0 while unknown.
+	SlowStartUp time.Duration `json:"slowStartUp,omitempty"`
+	// StartUps counts the pods that both times are taken from: of one or two, the
+	// slow time says no more than the usual one.
+	StartUps int `json:"startUps,omitempty"`
 	// Paused is true while the object asks that its decision stays as it is.
 	Paused bool `json:"paused,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.

@@ -26,6 +26,8 @@ type Surroundings interface {
 	Objective(model scaling.ModelKey) explain.Objective
 	// Actuation returns who carries out the decision of a variant.
 	Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation
+	// StartUps returns how long pods of a variant of a model take to start.
+	StartUps(model scaling.ModelKey, variant string) explain.StartUps
 }
 
 // Decisions returns a handler that explains the last decisions. A process that
@@ -36,6 +38,7 @@ func Decisions(memory Memory, around Surroundings) http.Handler {
 		e, ok := memory.Explain(key)
 		if ok {
 			e.Objective, e.Actuation = around.Objective(e.Variant.Model), around.Actuation(r.Context(), key)
+			e.StartUps = around.StartUps(e.Variant.Model, key.Name)
 		}
 		return e, ok
 	}

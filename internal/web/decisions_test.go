@@ -35,6 +35,13 @@ func (surroundings) Actuation(_ context.Context, key scaling.VariantKey) explain
 	return explain.Actuation{Known: true, Scalers: []explain.Scaler{{Kind: scaling.KindHPA, Name: "of " + key.String(), Max: 4}}, Reason: "Following"}
 }
 
+func (surroundings) StartUps(m scaling.ModelKey, variant string) explain.StartUps {
+	if m.ID != "org/model" || variant != "v" {
+		return explain.StartUps{}
+	}
+	return explain.StartUps{Usual: explain.Duration(97 * time.Second), Slow: explain.Duration(130 * time.Second), Pods: 14}
+}
+
 func TestDecisionsSaysWhatItKnows(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	model := scaling.ModelKey{Namespace: "ns", ID: "org/model"}
@@ -60,6 +67,7 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 		Past:    scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
 		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
 		Objective: surroundings{}.Objective(model), Actuation: surroundings{}.Actuation(t.Context(), key),
+		StartUps: surroundings{}.StartUps(model, "v"),
 	}
 	code, body := get(t, h, "/debug/decisions/ns/v")
 	var one explain.Explanation

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -75,7 +76,7 @@ func TestAManagerOfOneNamespaceHasNothingElsewhere(t *testing.T) {
 			"*/scale", "configmaps", "deployments", "events", "horizontalpodautoscalers", "pods", "replicasets", "scaledobjects",
 			"statefulsets", "variantautoscalings", "variantautoscalings/status",
 		},
-		"workload-variant-autoscaler-system": {"configmaps", "events", "leases"},
+		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-start-ups", "events", "leases"},
 	}
 	if diff := cmp.Diff(want, granted(t, out.Objects)); diff != "" {
 		t.Error(diff)
@@ -101,6 +102,26 @@ func TestNodesAreReadInLimitedModeAlone(t *testing.T) {
 				t.Errorf("reads nodes: got %t, want %t", got, test.want)
 			}
 		})
+	}
+}
+
+func TestWithoutAStoreTheManagerWritesNoConfigMap(t *testing.T) {
+	for text, want := range map[string]bool{"": true, "store: {enabled: false}": false, "store: {enabled: false}\nwatchNamespace: a": false} {
+		out := mustRender(t, load(t), values(t, text), standard)
+		writes := false
+		for _, o := range out.Objects {
+			if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+				continue
+			}
+			for _, rule := range find[rbacv1.ClusterRole](t, out.Objects, Identity(o)).Rules {
+				writes = writes || slices.Contains(rule.Resources, "configmaps") && (slices.Contains(rule.Verbs, "create") || slices.Contains(rule.Verbs, "update"))
+			}
+		}
+		manager := find[appsv1.Deployment](t, out.Objects, "Deployment/"+standard.Namespace+"/workload-variant-autoscaler-controller-manager")
+		off := slices.Contains(manager.Spec.Template.Spec.Containers[0].Args, "--store=false")
+		if writes != want || off == want {
+			t.Errorf("%q: may write ConfigMaps: got %t, want %t; --store=false: got %t, want %t", text, writes, want, off, !want)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func TestTheRightsOfTheChart(t *testing.T) {
 	all := time.Now() // rights are there from now on
 	doTheJob(t)
 	t.Run("each right is used", func(t *testing.T) {
-		eventually(t, 30*time.Second, func(ctx context.Context) string {
+		eventually(t, 90*time.Second, func(ctx context.Context) string { // what was learned is written once a minute
 			askForSeveral(ctx, t, managers)
 			return strings.Join(unused(ctx, t, testbed.ManagerUser), "\n")
 		})

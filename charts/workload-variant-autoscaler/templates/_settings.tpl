@@ -96,6 +96,9 @@ PROMETHEUS_HEADERS: {{ $pairs | join "," | quote }}
 - --record-file=/var/lib/wva/cycles.jsonl
 - --record-max-bytes={{ .Values.recording.maxBytes | int64 }}
 {{- end }}
+{{- if not .Values.store.enabled }}
+- --store=false
+{{- end }}
 {{- with .Values.controller.extraArgs }}
 {{ toYaml . }}
 {{- end }}

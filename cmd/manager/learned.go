@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
+)
+
+// learned is what a process has learned and the next one should know. Nil keeps
+// nothing.
+type learned struct {
+	store    *store.Store
+	startUps *store.Entries[scaling.VariantStartUps]
+	fleet    *discovery.Cluster
+}
+
+// newLearned returns what is kept of a fleet, nil where nothing should be.
+func newLearned(mgr manager.Manager, kube connection, o *config.Operator, fleet *discovery.Cluster, instruments *metrics.Metrics) *learned {
+	if !o.StoreLearned {
+		return nil
+	}
+	s := store.New(store.Options{
+		Namespace: o.SystemNamespace, Log: mgr.GetLogger(), Clock: clock.RealClock{}, Events: mgr.GetEventRecorder(eventSource),
+		// Not read by the manager's cache: that would watch every ConfigMap.
+		Objects: struct {
+			client.Reader
+			client.Writer
+		}{kube.reader, mgr.GetClient()},
+		Lost: func() { instruments.CountError("store") },
+	})
+	return &learned{store: s, startUps: store.Add(s, store.StartUps()), fleet: fleet}
+}
+
+// restore takes over what the last process has learned. It is called before the first
+// cycle.
+func (l *learned) restore(ctx context.Context) {
+	if l != nil {
+		l.fleet.RestoreStartUps(l.startUps.Load(ctx), clock.RealClock{}.Now())
+	}
+}
+
+// keep has stored what is known after a cycle.
+func (l *learned) keep() {
+	if l != nil {
+		l.startUps.Keep(l.fleet.AllStartUps())
+	}
+}

@@ -1,0 +1,172 @@
+package discovery
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// A pod says when it last became Ready, and not when it first did: a readiness probe
+// that fails for a moment moves that time. So a start-up is taken from a pod that this
+// process saw before its first Ready. Of a pod that was Ready when it was first seen,
+// the last time is taken for the first one where no container of it was restarted and
+// the time is at most longestUnseen: most models start within it, and a probe that
+// failed later than that is told from a start.
+const longestUnseen = 10 * time.Minute
+
+// firstStatus is how much later than the start of a pod its first status may be, whose
+// times the kubelet sets together, in whole seconds.
+const firstStatus = 5 * time.Second
+
+// neverReady reports whether a pod has not been Ready since its creation. The condition
+// Ready of such a pod is False since the kubelet took the pod, or is not there yet; of a
+// pod that was Ready before, it is False since the probe failed.
+func neverReady(p *corev1.Pod) bool {
+	started := p.CreationTimestamp.Time
+	if p.Status.StartTime != nil && p.Status.StartTime.After(started) {
+		started = p.Status.StartTime.Time
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status != corev1.ConditionTrue && !c.LastTransitionTime.After(started.Add(firstStatus))
+		}
+	}
+	return true
+}
+
+// restarted reports whether a container of a pod has been restarted.
+func restarted(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 })
+}
+
+// startUp returns how long a pod took to its first Ready, and false where that is not
+// known. awaited is whether the pod was seen before its first Ready.
+func (p pod) startUp(awaited bool) (scaling.StartUp, bool) {
+	took := p.readyAt.Sub(p.created)
+	switch {
+	case !p.ready || took < 0 || took > scaling.LongestStartUp:
+		return scaling.StartUp{}, false
+	case !awaited && (p.restarted || took > longestUnseen):
+		return scaling.StartUp{}, false
+	}
+	// Times of the API server are whole seconds, and none is no time.
+	return scaling.StartUp{Pod: p.id(), Created: p.created.UTC(), Took: max(time.Second, took.Truncate(time.Second))}, true
+}
+
+// id names a pod for ever. Eight digits of a UID tell twenty pods apart.
+func (p pod) id() string {
+	if len(p.uid) < idLength {
+		return p.name
+	}
+	return string(p.uid[:idLength])
+}
+
+const idLength = 8
+
+// unseenFor is how long start-ups of a variant are remembered that is not in the fleet:
+// longer than it takes to apply it again, or to end a conflict about its target.
+const unseenFor = 24 * time.Hour
+
+// started is a variant of a model: other models take other times to load.
+type started struct {
+	model   scaling.ModelKey
+	variant string
+}
+
+// startUps remembers how long pods took to start, also while no pod is there. The zero
+// value remembers nothing. It is safe for concurrent use.
+type startUps struct {
+	mu      sync.Mutex
+	known   map[started]scaling.StartUps
+	seen    map[started]time.Time // when the variant was last in the fleet
+	awaited map[string]bool       // pods that had not been Ready yet, as last seen
+}
+
+// observe takes over what the pods of every variant of a fleet say at now, and completes
+// the variants by what is remembered of them. targets are those of the variants.
+func (s *startUps) observe(variants []scaling.Variant, targets []target, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.init()
+	awaited := map[string]bool{}
+	for i := range variants {
+		key := started{variants[i].Model, variants[i].Key.Name}
+		var fresh scaling.StartUps
+		for _, p := range targets[i].pods {
+			if p.neverReady {
+				awaited[p.id()] = true
+			}
+			if one, ok := p.startUp(s.awaited[p.id()]); ok && s.known[key].Lacks(one.Pod, one.Created) {
+				fresh = append(fresh, one)
+			}
+		}
+		if len(fresh) > 0 {
+			s.known[key] = s.known[key].Merge(fresh)
+		}
+		s.seen[key] = now
+		variants[i] = variants[i].StartingLike(s.known[key])
+	}
+	s.awaited = awaited
+	maps.DeleteFunc(s.seen, func(key started, at time.Time) bool { return now.Sub(at) > unseenFor })
+	maps.DeleteFunc(s.known, func(key started, _ scaling.StartUps) bool { return s.seen[key].IsZero() })
+}
+
+func (s *startUps) init() {
+	if s.known == nil {
+		s.known, s.seen = map[started]scaling.StartUps{}, map[started]time.Time{}
+	}
+}
+
+// restore adds what an earlier process remembered of a model, as of now.
+func (s *startUps) restore(model scaling.ModelKey, of scaling.VariantStartUps, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.init()
+	for name, ups := range of {
+		earlier := slices.Clone(ups)
+		for i := range earlier {
+			earlier[i].Restored = true
+		}
+		key := started{model, name}
+		s.known[key] = s.known[key].Merge(earlier)
+		s.seen[key] = now
+	}
+}
+
+// all returns what is remembered of each model.
+func (s *startUps) all() map[scaling.ModelKey]scaling.VariantStartUps {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[scaling.ModelKey]scaling.VariantStartUps{}
+	for key, ups := range s.known {
+		if out[key.model] == nil {
+			out[key.model] = scaling.VariantStartUps{}
+		}
+		out[key.model][key.variant] = ups
+	}
+	return out
+}
+
+// RestoreStartUps adds what an earlier process remembered of each model. Call it before
+// the first Fleet.
+func (c *Cluster) RestoreStartUps(of map[scaling.ModelKey]scaling.VariantStartUps, now time.Time) {
+	for model, ups := range of {
+		c.startUps.restore(model, ups, now)
+	}
+}
+
+// AllStartUps returns how long pods took to start of each model, as far as a Fleet has
+// seen it or RestoreStartUps was told.
+func (c *Cluster) AllStartUps() map[scaling.ModelKey]scaling.VariantStartUps { return c.startUps.all() }
+
+// StartUps returns those of a variant that serves a model.
+func (c *Cluster) StartUps(model scaling.ModelKey, variant string) scaling.StartUps {
+	c.startUps.mu.Lock()
+	defer c.startUps.mu.Unlock()
+	return c.startUps.known[started{model, variant}]
+}

@@ -1,0 +1,49 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// StartUps are how long pods of a variant took from their creation to their first
+// Ready. The zero value is not known.
+type StartUps struct {
+	Usual    Duration  `json:"usual,omitempty"`    // of half of the pods at most
+	Slow     Duration  `json:"slow,omitempty"`     // of nine of ten
+	Pods     int       `json:"pods,omitempty"`     // that this is taken from
+	Restored int       `json:"restored,omitempty"` // of them: seen by an earlier process, from the store
+	Last     time.Time `json:"last,omitzero"`      // when the youngest of them became Ready
+}
+
+// StartUpsOf returns what a person is told of start-ups.
+func StartUpsOf(s scaling.StartUps) StartUps {
+	d := s.Durations()
+	out := StartUps{Usual: Duration(d.Quantile(scaling.UsualStartUp)), Slow: Duration(d.Quantile(scaling.SlowStartUp)), Pods: len(s)}
+	for _, one := range s {
+		if one.Restored {
+			out.Restored++
+		}
+		if at := one.Created.Add(one.Took); at.After(out.Last) {
+			out.Last = at
+		}
+	}
+	return out
+}
+
+// tell says them in a line.
+func (s StartUps) tell(now time.Time) string {
+	if s.Pods == 0 {
+		return "not known: no pod has been seen to become Ready for the first time"
+	}
+	from := fmt.Sprintf("the last %d pods, the newest Ready", s.Pods)
+	if s.Pods == 1 {
+		from = "one pod, Ready"
+	}
+	text := fmt.Sprintf("%s, 9 of 10 within %s, from %s %s ago", time.Duration(s.Usual), time.Duration(s.Slow), from, age(s.Last, now))
+	if s.Restored > 0 {
+		text += fmt.Sprintf("; %d of them from the store of an earlier process", s.Restored)
+	}
+	return text
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// section is what a store holds of one kind.
+type section interface {
+	configMap() string
+	// before returns the ConfigMap as it was last read or written, nil where it is not
+	// there, and false where it was not read yet.
+	before() (*corev1.ConfigMap, bool)
+	// absorb takes over the ConfigMap as it was read, nil where it is not there, and
+	// returns what of it is ignored.
+	absorb(m *corev1.ConfigMap) []ignored
+	// dirty reports whether there is something worth a write.
+	dirty() bool
+	// next returns what the ConfigMap should hold.
+	next(now time.Time) page
+}
+
+// page is what a ConfigMap should hold.
+type page struct {
+	data map[string]string
+	// lost says what found no room.
+	lost []string
+	// written takes over that the ConfigMap holds it.
+	written func(m *corev1.ConfigMap)
+}
+
+// ignored is an entry that does not apply.
+type ignored struct{ key, why string }
+
+// known is what is known of one kind, of every model. It is not safe for concurrent use.
+type known[T Knowledge[T]] struct {
+	kind   Kind[T]
+	stored map[scaling.ModelKey]entry[T] // what the ConfigMap holds and can be read
+	other  map[string]string             // what else it holds, by key
+	held   map[scaling.ModelKey]T        // of the models that are served, as it is now
+	// offered is what was known of a model when it was last written, or found no room.
+	offered map[scaling.ModelKey]T
+	object  *corev1.ConfigMap
+	read    bool
+}
+
+func newKnown[T Knowledge[T]](kind Kind[T]) *known[T] {
+	return &known[T]{kind: kind, offered: map[scaling.ModelKey]T{}}
+}
+
+func (k *known[T]) configMap() string { return k.kind.ConfigMap() }
+
+func (k *known[T]) before() (*corev1.ConfigMap, bool) { return k.object, k.read }
+
+func (k *known[T]) absorb(m *corev1.ConfigMap) []ignored {
+	k.object, k.read = m, true
+	k.stored, k.other = map[scaling.ModelKey]entry[T]{}, map[string]string{}
+	if m == nil {
+		return nil
+	}
+	var out []ignored
+	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+		e, err := k.kind.parse(key, m.Data[key])
+		if err != nil {
+			out = append(out, ignored{key, err.Error()})
+			k.other[key] = m.Data[key]
+			continue
+		}
+		k.stored[e.model], k.offered[e.model] = e, e.value
+	}
+	return out
+}
+
+func (k *known[T]) dirty() bool {
+	for model, value := range k.held {
+		if value.Differs(k.offered[model]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *known[T]) next(now time.Time) page {
+	entries, offered := maps.Clone(k.stored), maps.Clone(k.offered)
+	var p page
+	for _, model := range slices.SortedFunc(maps.Keys(k.held), scaling.ModelKey.Compare) {
+		value := k.held[model]
+		if !value.Differs(k.offered[model]) {
+			continue
+		}
+		value = value.Merge(k.stored[model].value)
+		offered[model] = value
+		e, err := k.kind.fit(model, now, value)
+		if err != nil {
+			p.lost = append(p.lost, err.Error())
+			delete(entries, model)
+			continue
+		}
+		entries[model] = e
+	}
+	kept, dropped := pack(k.items(entries), k.kind.AllBytes)
+	if len(dropped) > 0 {
+		p.lost = append(p.lost, fmt.Sprintf("%d entries, the first of them %s, have no room within %d bytes", len(dropped), dropped[0].key, k.kind.AllBytes))
+	}
+	p.data = make(map[string]string, len(kept))
+	for _, i := range kept {
+		p.data[i.key] = i.text
+	}
+	p.written = func(m *corev1.ConfigMap) {
+		maps.DeleteFunc(entries, func(model scaling.ModelKey, _ entry[T]) bool { _, in := p.data[keyOf(model)]; return !in })
+		maps.DeleteFunc(offered, func(model scaling.ModelKey, _ T) bool {
+			_, stored := entries[model]
+			_, served := k.held[model]
+			return !stored && !served
+		})
+		k.object, k.stored, k.offered = m, entries, offered
+		maps.DeleteFunc(k.other, func(key, text string) bool { return p.data[key] != text })
+	}
+	return p
+}
+
+// items returns what is to be stored: entries, and what else the ConfigMap holds.
+func (k *known[T]) items(entries map[scaling.ModelKey]entry[T]) []item {
+	out, keys := make([]item, 0, len(entries)+len(k.other)), map[string]bool{}
+	for model, e := range entries {
+		_, served := k.held[model]
+		one := item{key: keyOf(model), text: e.text, namespace: model.Namespace, at: e.at, served: served, read: true}
+		out, keys[one.key] = append(out, one), true
+	}
+	for key, text := range k.other {
+		if !keys[key] {
+			out = append(out, item{key: key, text: text})
+		}
+	}
+	return out
+}
+
+// values returns what is stored of each model.
+func (k *known[T]) values() map[scaling.ModelKey]T {
+	out := make(map[scaling.ModelKey]T, len(k.stored))
+	for model, e := range k.stored {
+		out[model] = e.value
+	}
+	return out
+}

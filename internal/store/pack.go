@@ -1,0 +1,71 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// item is an entry of a ConfigMap as far as its room is concerned.
+type item struct {
+	key, text string
+	namespace string // of its model, "" of an entry that cannot be read
+	at        time.Time
+	served    bool // a model of the fleet
+	read      bool // it can be read
+}
+
+func (i item) size() int { return len(i.key) + len(i.text) }
+
+// rank orders what goes first when there is no room.
+func (i item) rank() int {
+	switch {
+	case !i.read:
+		return 0
+	case !i.served:
+		return 1
+	}
+	return 2
+}
+
+// pack returns the items that a ConfigMap of so many bytes keeps and those that it does
+// not, each sorted by key: those that cannot be read go first, then those that are not
+// served, then those of the namespace that holds most bytes; each time the oldest.
+func pack(items []item, limit int) (kept, dropped []item) {
+	kept = slices.Clone(items)
+	slices.SortFunc(kept, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.at.Compare(b.at), strings.Compare(a.key, b.key))
+	})
+	total, of := 0, map[string]int{}
+	for _, i := range kept {
+		total += i.size()
+		of[i.namespace] += i.size()
+	}
+	for total > limit {
+		next := 0
+		if kept[0].rank() == 2 {
+			most := largest(of)
+			next = slices.IndexFunc(kept, func(i item) bool { return i.namespace == most })
+		}
+		gone := kept[next]
+		kept, dropped = slices.Delete(kept, next, next+1), append(dropped, gone)
+		total -= gone.size()
+		of[gone.namespace] -= gone.size()
+	}
+	byKey := func(a, b item) int { return strings.Compare(a.key, b.key) }
+	slices.SortFunc(kept, byKey)
+	slices.SortFunc(dropped, byKey)
+	return kept, dropped
+}
+
+// largest returns the namespace that holds most bytes, of equals the first by name.
+func largest(of map[string]int) string {
+	best, most := "", -1
+	for namespace, size := range of {
+		if size > most || size == most && namespace < best {
+			best, most = namespace, size
+		}
+	}
+	return best
+}

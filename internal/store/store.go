@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// every is the least time between two writes, whatever is written.
+	every = time.Minute
+	// refusedEvery is that between two attempts where the right to write is missing.
+	refusedEvery = 10 * time.Minute
+	// patience bounds one request: a start does not wait longer for what it can learn
+	// again.
+	patience = 10 * time.Second
+)
+
+// Objects reads and writes ConfigMaps, without a cache.
+type Objects interface {
+	Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error
+	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
+	Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error
+}
+
+// Options are the parts of a Store, all of them required but for Lost.
+type Options struct {
+	Namespace string // of the manager
+	Objects   Objects
+	Events    events.EventRecorder
+	Log       logr.Logger
+	Clock     clock.Clock
+	// Lost is called for each attempt to read or write that fails.
+	Lost func()
+}
+
+// Store keeps knowledge in ConfigMaps. It is safe for concurrent use.
+type Store struct {
+	Options
+	changed chan struct{}
+
+	mu       sync.Mutex // never held across a request
+	sections []section
+	room     int             // bytes that no section takes yet
+	told     map[string]bool // what was said and still holds
+}
+
+// New returns a Store without a kind.
+func New(o Options) *Store {
+	return &Store{Options: o, changed: make(chan struct{}, 1), room: mostBytes, told: map[string]bool{}}
+}
+
+// Entries are those of one kind in a Store.
+type Entries[T Knowledge[T]] struct {
+	store *Store
+	known *known[T]
+}
+
+// Add makes a store keep a kind. Call it before Run. It panics where the bounds of all
+// kinds together are beyond that of the store.
+func Add[T Knowledge[T]](s *Store, kind Kind[T]) *Entries[T] {
+	e := &Entries[T]{s, newKnown(kind)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sections = append(s.sections, e.known)
+	if s.room -= kind.AllBytes; s.room < 0 {
+		panic(fmt.Sprintf("store: all kinds together have more than %d bytes", mostBytes))
+	}
+	return e
+}
+
+// Load returns what was stored of each model. It is called before the first cycle of a
+// process that leads. What cannot be read is said, and left out.
+func (e *Entries[T]) Load(ctx context.Context) map[scaling.ModelKey]T {
+	if err := e.store.read(ctx, e.known); err != nil {
+		e.store.failed(e.known.configMap(), "read", err)
+		return nil
+	}
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	return e.known.values()
+}
+
+// Keep takes over what is known now of every model that is served. It does not wait for
+// it to be written.
+func (e *Entries[T]) Keep(of map[scaling.ModelKey]T) {
+	e.store.mu.Lock()
+	e.known.held = maps.Clone(of)
+	dirty := e.known.dirty()
+	e.store.mu.Unlock()
+	if dirty {
+		e.store.lookAgain()
+	}
+}
+
+func (s *Store) lookAgain() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // a look that has not begun sees this too
+	}
+}
+
+// Run writes what changed until ctx ends, at most once a minute. What was not written
+// by then is lost.
+func (s *Store) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.changed:
+		}
+		next := s.dirty()
+		if next == nil {
+			continue
+		}
+		pause := every
+		err := s.write(ctx, next)
+		if err != nil && ctx.Err() == nil {
+			s.failed(next.configMap(), "write", err)
+			if apierrors.IsForbidden(err) {
+				pause = refusedEvery
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.Clock.After(pause):
+		}
+		if s.dirty() != nil {
+			s.lookAgain()
+		}
+	}
+}
+
+// dirty returns the first section with something worth a write and puts it last, nil
+// where there is none.
+func (s *Store) dirty() section {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, one := range s.sections {
+		if one.dirty() {
+			s.sections = append(append(s.sections[:i:i], s.sections[i+1:]...), one)
+			return one
+		}
+	}
+	return nil
+}
+
+// read takes over a ConfigMap as it is.
+func (s *Store) read(ctx context.Context, of section) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m := &corev1.ConfigMap{}
+	err := s.Objects.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: of.configMap()}, m)
+	if apierrors.IsNotFound(err) {
+		m, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	ignored := of.absorb(m)
+	s.mu.Unlock()
+	for _, i := range ignored {
+		s.tell(m, notice{eventIgnored, i.key, i.why, fmt.Sprintf(
+			"entry %s is ignored: %s; the others apply. Delete the key: the manager learns it again", i.key, i.why)})
+	}
+	return nil
+}
+
+// write writes what a section should hold. Where somebody else wrote since it was read,
+// that is read, merged, and it is tried once more.
+func (s *Store) write(ctx context.Context, of section) error {
+	err := s.attempt(ctx, of)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		if err = s.read(ctx, of); err == nil {
+			err = s.attempt(ctx, of)
+		}
+	}
+	return err
+}
+
+func (s *Store) attempt(ctx context.Context, of section) error {
+	s.mu.Lock()
+	_, read := of.before()
+	s.mu.Unlock()
+	if !read {
+		if err := s.read(ctx, of); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	before, _ := of.before()
+	page := of.next(s.Clock.Now())
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m, err := s.put(ctx, of.configMap(), before, page.data)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	page.written(m)
+	maps.DeleteFunc(s.told, func(what string, _ bool) bool {
+		return strings.HasPrefix(what, eventUnavailable+"/"+m.Name+"/") || strings.HasPrefix(what, eventNoRoom+"/"+m.Name+"/") && len(page.lost) == 0
+	})
+	s.mu.Unlock()
+	for _, lost := range page.lost {
+		s.tell(m, notice{eventNoRoom, "Write", "", lost})
+	}
+	return nil
+}
+
+// put stores data in a ConfigMap that was before, nil where there was none.
+func (s *Store) put(ctx context.Context, name string, before *corev1.ConfigMap, data map[string]string) (*corev1.ConfigMap, error) {
+	if before == nil {
+		m := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: s.Namespace, Name: name,
+				Labels:      map[string]string{"app.kubernetes.io/part-of": "workload-variant-autoscaler"},
+				Annotations: map[string]string{annotationDescription: description},
+			},
+			Data: data,
+		}
+		return m, s.Objects.Create(ctx, m)
+	}
+	m := before.DeepCopy()
+	m.Data = data
+	return m, s.Objects.Update(ctx, m)
+}
+
+// What a person reads who finds the ConfigMap.
+const (
+	annotationDescription = "kubernetes.io/description"
+	description           = "What the Workload Variant Autoscaler has learned. It writes this itself: an entry that is edited is ignored. Delete it to forget; wva store lists it."
+)
