@@ -30,8 +30,9 @@ type Config struct {
 	InputTokens, OutputTokens float64       // of every request, >= 1
 	Tick                      time.Duration // between two cycles, 15s or more
 	Spread                    Spread
-	// Gateway says that what replicas cannot take waits in front of them, where it is
-	// counted. Else it waits in the replicas, and is lost while none is Ready.
+	// Gateway says that what is beyond short queues in the replicas waits in front of
+	// them, where it is counted. Else all waits in the replicas, and is lost while none
+	// is Ready.
 	Gateway bool
 	// Patience is how long a request waits until its client gives up, > 0.
 	Patience time.Duration

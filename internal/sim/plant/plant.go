@@ -18,6 +18,9 @@ const (
 	window  = time.Minute
 	kept    = int(window / scrape) // ticks that a window spans at most
 	forever = time.Duration(math.MaxInt64)
+	// gatewayQueue is how many requests a gateway with flow control lets wait in each
+	// replica before it holds the rest: queueDepthThreshold of the endpoint picker.
+	gatewayQueue = 5
 )
 
 // epoch is when every plant starts.
@@ -157,15 +160,13 @@ func (w *plant) serve(now time.Duration) float64 {
 			waits += v.backlog
 		}
 		waits = max(0, waits+(offered-total)*seconds)
-		w.held = 0
-		for i, v := range w.variants {
-			v.backlog = waits * shares[i]
-		}
+		inside := waits
 		if w.Gateway {
-			w.held = waits
-			for _, v := range w.variants {
-				v.backlog = 0
-			}
+			inside = min(waits, gatewayQueue*float64(ready))
+		}
+		w.held = waits - inside
+		for i, v := range w.variants {
+			v.backlog = inside * shares[i]
 		}
 	default:
 		for i, v := range w.variants {

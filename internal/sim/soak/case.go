@@ -135,7 +135,7 @@ func (c Case) Validate() error {
 	for _, v := range c.Variants {
 		want(v.Name != "" && !names[v.Name], "variant name %q, want another for each", v.Name)
 		names[v.Name] = true
-		want(v.Speed > 0 && v.Memory > 0 && v.StartUp >= 0 && v.Replicas >= 0 && v.Min >= 0 && v.Cost >= 0, "variant %+v", v)
+		want(v.Speed > 0 && v.Memory > 0 && v.StartUp >= 0 && v.Replicas >= 0 && v.Min >= 0 && v.Cost > 0, "variant %+v", v)
 	}
 	for _, s := range c.Load {
 		want(s.For > 0 && s.From >= 0 && s.To >= 0 && s.Period >= 0, "load %+v", s)

@@ -39,12 +39,15 @@ func Judge(c Case, n *Needs) []Violation { return judge(c, n, "") }
 
 // judge ends with the first violation of a rule, if one is named.
 func judge(c Case, needs *Needs, only Rule) []Violation {
-	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, len(c.Variants)), found: map[Rule]bool{}}
+	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, len(c.Variants)), seen: make([]bool, len(c.Variants)), found: map[Rule]bool{}}
 	for _, v := range j.plant.Variants {
 		j.best = append(j.best, j.plant.Best(v))
 	}
 	plant.Run(j.plant, c.Length, func(t plant.Tick) bool {
 		j.ticks = append(j.ticks, thin(t))
+		for i, v := range t.Variants {
+			j.seen[i] = j.seen[i] || v.Ready > 0
+		}
 		for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.restless, j.rash, j.sound} {
 			check(t)
 		}
@@ -63,7 +66,7 @@ type judging struct {
 	hunger  int        // ticks that requests have waited for replicas, without a break
 	plenty  int        // ticks in which all is known and nothing waits, without a break
 	changes [][]change // of the decision on each variant
-	calm    time.Duration
+	seen    []bool     // whether a replica of each variant was ever Ready
 	found   map[Rule]bool
 
 	violations []Violation
@@ -117,7 +120,7 @@ func (j *judging) last(n int) []moment {
 	return j.ticks[len(j.ticks)-n:]
 }
 
-// limitless is the upper bound of a variant that has none.
+// most returns the upper bound of a variant.
 func (j *judging) most(v Variant) int {
 	if v.Max == 0 {
 		return 1 << 30
@@ -138,7 +141,7 @@ func (j *judging) rash(t plant.Tick) {
 	}
 }
 
-// constantFor returns since when the load has been constant and no fault has begun or
+// calmSince returns since when the load has been constant and no fault has begun or
 // ended, false while one is in force that comes and goes by itself.
 func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 	since, end := time.Duration(0), time.Duration(0)
@@ -172,7 +175,7 @@ func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 	return since, true
 }
 
-// byKey finds a variant's decision.
+// decision finds that of a variant.
 func decision(t plant.Tick, k scaling.VariantKey) (scaling.Decision, bool) {
 	for _, d := range t.Verdict.Plan.Decisions {
 		if d.Variant == k {

@@ -100,7 +100,7 @@ func (j *judging) lavish(t plant.Tick) {
 		}
 		cost, need = min(cost, sum), max(need, m.offered)
 	}
-	least, ok := cheapest(j.offers(past, 1), need)
+	least, ok := cheapest(j.offers(past), need)
 	if !ok {
 		return
 	}
@@ -130,8 +130,8 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 
 // offers returns what each variant may have in a mix: within its bounds, and where it
 // could not grow all the time what was Ready of it. By spare capacity replicas are not
-// moved, and one of each stays.
-func (j *judging) offers(past []moment, _ int) []offer {
+// moved, and one of each stays; by tokens nothing is known of what never ran.
+func (j *judging) offers(past []moment) []offer {
 	out := make([]offer, len(j.Variants))
 	for i, v := range j.Variants {
 		ready, grows := math.MaxInt, true
@@ -140,7 +140,8 @@ func (j *judging) offers(past []moment, _ int) []offer {
 			grows = grows && m.variants[i].Grows
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
-		if !grows || j.Engine == Spare {
+		unknown := !j.seen[i] && (j.Engine == Tokens || j.Engine == HybridTokens)
+		if !grows || unknown || j.Engine == Spare {
 			o.most = min(o.most, ready)
 		}
 		if j.Engine == Spare {
