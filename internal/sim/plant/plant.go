@@ -121,7 +121,8 @@ func (w *plant) clock(now time.Duration) time.Time {
 
 // ignored reports whether the scaler takes a decision for no difference.
 func (w *plant) ignored(current, wanted int) bool {
-	return current > 0 && wanted > 0 && math.Abs(float64(wanted)/float64(current)-1) <= w.Tolerance
+	ratio := float64(wanted) / float64(max(1, current))
+	return current > 0 && wanted > 0 && ratio >= 1-w.Tolerance && ratio <= 1+w.Tolerance
 }
 
 // best is what the Ready replicas of a variant complete at most, requests/s.
