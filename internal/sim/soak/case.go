@@ -128,7 +128,7 @@ func (c Case) Validate() error {
 	want(slices.Contains(Engines(), c.Engine), "engine %q, want one of %v", c.Engine, Engines())
 	want(c.Tick >= 15*time.Second && c.Length >= c.Tick, "cycles every %s for %s, want 15s or more, and at least one", c.Tick, c.Length)
 	want(len(c.Variants) > 0 && len(c.Load) > 0, "%d variants and %d segments of load, want one or more of both", len(c.Variants), len(c.Load))
-	want(c.Input >= 1 && c.Output >= 2 && c.TTFT >= 0 && c.ITL >= 0, "requests of %g and %g tokens within %g and %g ms", c.Input, c.Output, c.TTFT, c.ITL)
+	want(c.Input >= 1 && c.Output >= 2 && c.TTFT > 0 && c.ITL > 0, "requests of %g and %g tokens within %g and %g ms", c.Input, c.Output, c.TTFT, c.ITL)
 	want(c.Patience > 0, "patience is %s, want more than 0s", c.Patience)
 	want(slices.Contains([]plant.Spread{plant.Even, plant.RoundRobin, plant.Weighted}, plant.Spread(c.Spread)), "spread %q", c.Spread)
 	names := map[string]bool{}
