@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
@@ -85,7 +86,7 @@ func (w *world) beginFault(t *trouble) error {
 		return w.place()
 	case fault.Rollout:
 		return w.wave(t, 0)
-	case fault.Crash, fault.Silent, fault.Flap, fault.NoNode:
+	case fault.Crash, fault.Silent, fault.Flap, fault.Stall, fault.NoNode:
 		for _, p := range t.variant.pods {
 			w.strike(t, p)
 		}
@@ -101,7 +102,7 @@ func (w *world) endFault(t *trouble) error {
 		t.variant.deleted = false
 		w.changed()
 		return w.scale(t.variant, t.Back())
-	case fault.Crash, fault.Silent, fault.Flap, fault.NoNode:
+	case fault.Crash, fault.Silent, fault.Flap, fault.Stall, fault.NoNode:
 		for _, p := range t.variant.pods {
 			w.relieve(t, p)
 		}
@@ -165,7 +166,62 @@ func (w *world) relieve(t *trouble, p *pod) {
 		w.start(p, w.now+p.startUp)
 	case t.Kind == fault.Flap && p.phase == unready && !p.befallen(fault.Flap):
 		w.back(p)
+	case t.Kind == fault.Stall && p.replica != nil && !p.befallen(fault.Stall):
+		w.admit(p)
 	}
+}
+
+// stalling is a replica that keeps what it is sent while its pod stalls.
+type stalling struct {
+	Replica
+	pod  *pod
+	held []serving.Request
+}
+
+// stallable returns a replica that stalls where a fault asks for that.
+func (w *world) stallable(p *pod, r Replica) Replica {
+	if slices.ContainsFunc(w.cfg.Faults, func(f fault.Fault) bool { return f.Kind == fault.Stall && f.Concerns(p.variant.Spec.Key) }) {
+		return &stalling{Replica: r, pod: p}
+	}
+	return r
+}
+
+// Submit implements Replica.
+func (s *stalling) Submit(now time.Duration, req serving.Request) serving.Refusal {
+	if !s.pod.befallen(fault.Stall) {
+		return s.Replica.Submit(now, req)
+	}
+	s.held = append(s.held, req)
+	return serving.Accepted
+}
+
+// Load implements Replica.
+func (s *stalling) Load() int { return s.Replica.Load() + len(s.held) }
+
+// Stats implements Replica: what is kept waits.
+func (s *stalling) Stats() serving.Stats {
+	stats := s.Replica.Stats()
+	stats.Waiting += len(s.held)
+	return stats
+}
+
+// admit gives a replica what it kept while it stalled. It may refuse some of that.
+func (w *world) admit(p *pod) {
+	s, ok := p.replica.(*stalling)
+	if !ok {
+		return
+	}
+	w.settle(p)
+	for _, req := range s.held {
+		if refusal := s.Replica.Submit(w.now, req); refusal != serving.Accepted {
+			slot, m := uint32(req.ID), p.variant.model
+			p.unqueue(w.requests.at(slot))
+			p.live--
+			m.tally.rejected(refusal.String())
+			w.end(m, slot)
+		}
+	}
+	s.held = nil
 }
 
 // hopeless reports whether the pod crashes before it is Ready, again and again.

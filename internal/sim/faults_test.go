@@ -21,6 +21,7 @@ func trials(v scaling.VariantKey, seed uint64) []fault.Fault {
 		{Kind: fault.Crash, Variant: v, At: at(), For: 2 * time.Minute, Replicas: 1, Period: 30 * time.Second, Ready: 10 * time.Second},
 		{Kind: fault.Silent, Variant: v, At: at(), For: time.Minute},
 		{Kind: fault.Flap, Variant: v, At: at(), For: 2 * time.Minute, Replicas: 2, Period: 20 * time.Second, Ready: 12 * time.Second},
+		{Kind: fault.Stall, Variant: v, At: at(), For: 20 * time.Second},
 		{Kind: fault.NoNode, Variant: v, At: at(), For: time.Minute, Wait: 20 * time.Second},
 		{Kind: fault.Deleted, Variant: v, At: at(), For: 30 * time.Second, Replicas: 2},
 		{Kind: fault.Rollout, Variant: v, At: at(), For: time.Minute, Share: 0.5},
@@ -140,6 +141,18 @@ func TestAFlappingReplicaKeepsWhatItHolds(t *testing.T) {
 	}
 	if got := r.Models[0].Counts; got.Lost > 0 {
 		t.Errorf("%d requests were lost", got.Lost)
+	}
+}
+
+func TestAStalledReplicaHasAQueueAndAnEmptyingCache(t *testing.T) {
+	seen, r := faulty(t, 10*time.Minute, fault.Fault{Kind: fault.Stall, At: 2 * time.Minute, For: 3 * time.Minute})
+	before, during, after := seen[6].Replicas[0], seen[18].Replicas[0], seen[32].Replicas[0]
+	if during.QueueLengthNow.Value < 10 || during.KVCacheUsageNow.Value >= before.KVCacheUsageNow.Value/2 {
+		t.Errorf("before %s of the cache were used and %s waited, at its end %s and %s",
+			before.KVCacheUsageNow, before.QueueLengthNow, during.KVCacheUsageNow, during.QueueLengthNow)
+	}
+	if got := r.Models[0].Counts; after.QueueLengthNow.Value > 1 || got.Lost+got.Rejected > 0 || got.Finished != got.Arrived {
+		t.Errorf("after it %s wait; %+v", after.QueueLengthNow, got)
 	}
 }
 

@@ -83,7 +83,7 @@ func (w *world) prepare(p *pod) error {
 	if err != nil {
 		return fmt.Errorf("simulation: making a replica of %s: %w", p.variant.Spec.Key, err)
 	}
-	p.replica = r
+	p.replica = w.stallable(p, r)
 	p.capacity = p.variant.kvTokens()
 	return nil
 }

@@ -132,10 +132,13 @@ func (s survey) standing(variants ...*variant) scaling.Freshness {
 	return freshest
 }
 
+// earlierPages is how far back the collector asks for pages: query.AskEarlierPages.
+const earlierPages = 15 * time.Minute
+
 // page returns how far the page of a pod may be trusted, Absent before its first
-// scrape.
+// scrape and once nobody asks for the last one any more.
 func (s survey) page(p *pod) scaling.Freshness {
-	if len(p.pages) == 0 {
+	if len(p.pages) == 0 || s.now-p.pages[len(p.pages)-1].at >= earlierPages {
 		return scaling.Absent
 	}
 	return s.state(p.pages[len(p.pages)-1].at)
@@ -179,7 +182,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 // sample returns what a pod reports.
 func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: p.phase == serves}
-	if len(p.pages) == 0 {
+	if s.page(p) == scaling.Absent {
 		return r
 	}
 	last := &p.pages[len(p.pages)-1]

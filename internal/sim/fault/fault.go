@@ -17,6 +17,7 @@ const (
 	Crash   Kind = "crash"
 	Silent  Kind = "silent"
 	Flap    Kind = "flap"
+	Stall   Kind = "stall"
 	NoNode  Kind = "no-node"
 	Deleted Kind = "deleted"
 	Rollout Kind = "rollout"
@@ -25,7 +26,9 @@ const (
 )
 
 // Kinds lists all of them.
-func Kinds() []Kind { return []Kind{Crash, Silent, Flap, NoNode, Deleted, Rollout, Clock, Outage} }
+func Kinds() []Kind {
+	return []Kind{Crash, Silent, Flap, Stall, NoNode, Deleted, Rollout, Clock, Outage}
+}
 
 // Fault is one thing that goes wrong. Fields that its Kind has no use for are zero.
 type Fault struct {
@@ -37,8 +40,8 @@ type Fault struct {
 	At    time.Duration // offset from the start of the run, >= 0
 	For   time.Duration // > 0; 0 lasts to the end of the run, and is not for a rollout
 
-	// Replicas are as many pods as are concerned at a time, of a crash, silent, flap
-	// and no-node; 0 means all. Of a deleted target it is what the target asks for
+	// Replicas are as many pods as are concerned at a time, of a crash, silent, flap,
+	// stall and no-node; 0 means all. Of a deleted target it is what the target asks for
 	// when it comes back, 0 means 1.
 	Replicas int
 	// Share is the part of the replicas that a rollout replaces at a time, a ratio in
@@ -86,7 +89,9 @@ func (f Fault) KeepsOut(m scaling.ModelKey, at time.Duration) bool {
 }
 
 // PerPod reports whether faults of a kind concern single pods.
-func (k Kind) PerPod() bool { return k == Crash || k == Silent || k == Flap || k == NoNode }
+func (k Kind) PerPod() bool {
+	return k == Crash || k == Silent || k == Flap || k == Stall || k == NoNode
+}
 
 func (k Kind) ofVariant() bool { return k.PerPod() || k == Deleted || k == Rollout }
 

@@ -18,6 +18,7 @@ func TestValidateNamesTheFieldThatIsWrong(t *testing.T) {
 		{"a crash for ever", "", Fault{Kind: Crash, Variant: a, Replicas: 2}},
 		{"a crash loop", "", Fault{Kind: Crash, Variant: a, Period: 7 * time.Minute, Ready: 20 * time.Second}},
 		{"silence", "", Fault{Kind: Silent, Variant: a, At: time.Hour, For: time.Hour}},
+		{"a stall", "", Fault{Kind: Stall, Variant: a, At: time.Hour, For: time.Minute}},
 		{"a slow node", "", Fault{Kind: NoNode, Variant: a, Wait: 6 * time.Minute}},
 		{"a target that comes back", "", Fault{Kind: Deleted, Variant: a, For: time.Hour, Replicas: 3}},
 		{"a rollout", "", Fault{Kind: Rollout, Variant: a, For: time.Hour, Share: 0.5}},

@@ -17,13 +17,14 @@ const (
 	freshUntil   = time.Minute
 	agingUntil   = 5 * time.Minute
 	pageGrace    = 2 * scrape
+	askedUntil   = 15 * time.Minute
 	longestStart = time.Hour // that internal/discovery takes for a start
 )
 
 // state returns how far the page of a pod may be trusted.
 func (p *pod) state(now time.Duration) scaling.Freshness {
 	switch age := now - p.page; {
-	case !p.scraped:
+	case !p.scraped || age >= askedUntil:
 		return scaling.Absent
 	case age < freshUntil:
 		return scaling.Fresh
@@ -90,10 +91,10 @@ func (w *plant) describe(v *variant, now time.Duration) scaling.Variant {
 // nothing.
 func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSample, bool) {
 	r := scaling.ReplicaSample{Pod: p.name, Variant: v.Spec.Key, Ready: p.ready}
-	if !p.runs || !p.scraped {
+	state := p.state(now)
+	if !p.runs || state == scaling.Absent {
 		return r, p.ready
 	}
-	state := p.state(now)
 	r.At = w.clock(p.page)
 	if now-p.page >= query.ScrapeSpan {
 		gone := scaling.Reading{State: state}
@@ -240,6 +241,9 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 		one.Lead, one.Grows = w.lead(v, now)
 		t.Capacity += can
 		t.Waiting += v.backlog
+		for _, p := range v.pods {
+			t.Waiting += p.held
+		}
 		t.Variants = append(t.Variants, one)
 	}
 	t.Known, t.Blind = fresh > 0 || w.Gateway, mute > fresh

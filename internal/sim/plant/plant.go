@@ -125,14 +125,46 @@ func (w *plant) ignored(current, wanted int) bool {
 	return current > 0 && wanted > 0 && ratio >= 1-w.Tolerance && ratio <= 1+w.Tolerance
 }
 
-// best is what the Ready replicas of a variant complete at most, requests/s.
+// best is what the Ready replicas of a variant complete at most, requests/s, and how
+// many do not stall.
 func (w *plant) best(v *variant) (capacity float64, ready int) {
 	for _, p := range v.pods {
-		if p.ready {
+		if p.ready && !p.stalls {
 			ready++
 		}
 	}
 	return w.Best(v.Variant) * float64(ready), ready
+}
+
+// stall sends the replicas that stall their part of what is offered, returns the rest,
+// and has the others take over what waited in those that do not any more.
+func (w *plant) stall(offered float64) float64 {
+	ready, stalled := 0, 0
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			if p.ready {
+				ready++
+			}
+			if p.stalls {
+				stalled++
+			} else {
+				v.backlog += p.held
+				p.held = 0
+			}
+		}
+	}
+	if stalled == 0 {
+		return offered
+	}
+	each := offered / float64(ready)
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			if p.stalls {
+				p.held = min(p.held+each*w.Tick.Seconds(), each*w.Patience.Seconds())
+			}
+		}
+	}
+	return each * float64(ready-stalled)
 }
 
 // serve lets the requests of a tick arrive, be served and wait, and returns the rate
@@ -144,9 +176,12 @@ func (w *plant) serve(now time.Duration) float64 {
 	}
 	copy(w.rates[1:], w.rates[:kept-1])
 	w.rates[0] = offered
+	whole := offered
+	offered = w.stall(offered)
 	shares, total, ready := w.shares()
 	seconds := w.Tick.Seconds()
 	switch {
+	case ready == 0 && offered < whole: // all stall
 	case ready == 0:
 		w.held += offered * seconds
 		if !w.Gateway {
@@ -182,7 +217,7 @@ func (w *plant) serve(now time.Duration) float64 {
 	}
 	w.giveUp(offered)
 	w.fill(offered, shares)
-	return offered
+	return whole
 }
 
 // shares returns which part of the requests each variant gets, what all Ready
@@ -230,16 +265,16 @@ func (w *plant) giveUp(offered float64) {
 func (w *plant) fill(offered float64, shares []float64) {
 	for i, v := range w.variants {
 		_, ready := w.best(v)
-		if ready == 0 {
-			continue
-		}
-		n, queue := w.running(v, offered*shares[i], ready)
+		n, queue := w.running(v, offered*shares[i], max(1, ready))
 		for _, p := range v.pods {
 			copy(p.usage[1:], p.usage[:kept-1])
 			copy(p.queue[1:], p.queue[:kept-1])
 			p.usage[0], p.queue[0] = 0, 0
 			if p.ready {
 				p.usage[0], p.queue[0] = min(1, n*w.Tokens()/v.KVTokens), queue
+			}
+			if p.stalls { // one long request is left
+				p.usage[0], p.queue[0] = min(1, w.Tokens()/v.KVTokens), math.Floor(p.held)
 			}
 		}
 	}

@@ -25,6 +25,8 @@ type pod struct {
 	scraped bool
 	usage   [kept]float64 // of the KV cache at the last ticks, the newest first
 	queue   [kept]float64 // waiting requests, likewise
+	stalls  bool
+	held    float64 // requests that wait because it stalls
 }
 
 // hit is a fault that concerns a pod, by its index, and from when the pod goes round
@@ -132,6 +134,7 @@ func (w *plant) refresh(p *pod, now time.Duration) {
 		}
 	}
 	p.ready, p.runs = ready, runs
+	p.stalls = ready && w.has(p, fault.Stall, now)
 	switch {
 	case !runs:
 		p.scraped, p.usage, p.queue = false, [kept]float64{}, [kept]float64{}

@@ -19,9 +19,12 @@ const (
 	orderUnknown  = 5 * time.Minute
 )
 
+// overload is how much more must arrive than replicas complete for it to matter.
+const overload = 1.02
+
 // hungry: no model starves while a variant can grow.
 func (j *judging) hungry(t plant.Tick) {
-	if t.Offered <= 1.001*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
+	if t.Offered <= overload*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
 		j.hunger = 0
 		return
 	}
@@ -62,7 +65,7 @@ func (j *judging) hungry(t plant.Tick) {
 	for _, m := range past {
 		least, most = min(least, m.offered), max(most, m.capacity)
 	}
-	if able < 0 || most >= least {
+	if able < 0 || overload*most >= least {
 		return
 	}
 	r, wanted := Slow, past[len(past)-1].wanted
