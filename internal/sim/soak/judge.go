@@ -39,18 +39,9 @@ func Judge(c Case, n *Needs) []Violation { return judge(c, n, "") }
 
 // judge ends with the first violation of a rule, if one is named.
 func judge(c Case, needs *Needs, only Rule) []Violation {
-	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, len(c.Variants)), seen: make([]bool, len(c.Variants)), found: map[Rule]bool{}}
-	for _, v := range j.plant.Variants {
-		j.best = append(j.best, j.plant.Best(v))
-	}
+	j := newJudging(c, needs)
 	plant.Run(j.plant, c.Length, func(t plant.Tick) bool {
-		j.ticks = append(j.ticks, thin(t))
-		for i, v := range t.Variants {
-			j.seen[i] = j.seen[i] || v.Ready > 0
-		}
-		for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.restless, j.rash, j.sound} {
-			check(t)
-		}
+		j.see(t)
 		return only == "" || !j.found[only]
 	})
 	return j.violations
@@ -70,6 +61,26 @@ type judging struct {
 	found   map[Rule]bool
 
 	violations []Violation
+}
+
+func newJudging(c Case, needs *Needs) *judging {
+	n := len(c.Variants)
+	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, n), seen: make([]bool, n), found: map[Rule]bool{}}
+	for _, v := range j.plant.Variants {
+		j.best = append(j.best, j.plant.Best(v))
+	}
+	return j
+}
+
+// see judges a cycle.
+func (j *judging) see(t plant.Tick) {
+	j.ticks = append(j.ticks, thin(t))
+	for i, v := range t.Variants {
+		j.seen[i] = j.seen[i] || v.Ready > 0
+	}
+	for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.restless, j.rash, j.sound} {
+		check(t)
+	}
 }
 
 // moment is what is kept of a tick.
