@@ -84,3 +84,24 @@ func (c Config) batchAt(v Variant, rate float64) float64 {
 	}
 	return c.Batch(v)
 }
+
+// Lead returns how long one replica more than current of a variant takes to become
+// Ready at an offset, and whether it may be ordered and ever would.
+func (c Config) Lead(v Variant, current int, now time.Duration) (time.Duration, bool) {
+	lead := v.StartUp
+	if current >= v.Spec.Bounds.Max || v.Spec.Paused {
+		return lead, false
+	}
+	for _, f := range c.Faults {
+		if !f.Concerns(v.Spec.Key) || !f.Active(now) || f.Replicas > 0 && f.Kind.PerPod() {
+			continue
+		}
+		switch {
+		case f.Kind == fault.Crash, f.Kind == fault.Flap, f.Kind == fault.Deleted, f.Kind == fault.NoNode && f.Wait == 0:
+			return lead, false
+		case f.Kind == fault.NoNode:
+			lead += f.Wait
+		}
+	}
+	return lead, true
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
 // The ages up to which internal/collector trusts a page, and for how long it waits
@@ -238,7 +237,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 				one.Wanted = d.Target()
 			}
 		}
-		one.Lead, one.Grows = w.lead(v, now)
+		one.Lead, one.Grows = w.Lead(v.Variant, one.Current, now)
 		t.Capacity += can
 		t.Waiting += v.backlog
 		for _, p := range v.pods {
@@ -248,25 +247,4 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 	}
 	t.Known, t.Blind = fresh > 0 || w.Gateway, mute > fresh
 	return t
-}
-
-// lead returns how long one more replica takes to become Ready, and whether it would
-// and may be ordered.
-func (w *plant) lead(v *variant, now time.Duration) (time.Duration, bool) {
-	lead := v.StartUp
-	if v.deleted || len(v.pods) >= v.Spec.Bounds.Max || v.Spec.Paused {
-		return lead, false
-	}
-	for _, f := range w.Faults {
-		if !f.Concerns(v.Spec.Key) || !f.Active(now) || f.Replicas > 0 && f.Kind.PerPod() {
-			continue
-		}
-		switch {
-		case f.Kind == fault.Crash, f.Kind == fault.Flap, f.Kind == fault.NoNode && f.Wait == 0:
-			return lead, false
-		case f.Kind == fault.NoNode:
-			lead += f.Wait
-		}
-	}
-	return lead, true
 }

@@ -3,4 +3,7 @@
 package soak
 
 // fixedCases take about half a minute on one core.
-const fixedCases = 120
+const fixedCases = 100
+
+// fixedRequests are those that are judged request by request too.
+const fixedRequests = 4
