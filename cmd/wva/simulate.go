@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
@@ -109,7 +110,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.minimum, "min-replicas", 1, "replicas that are always kept")
 	flags.IntVar(&f.maximum, "max-replicas", 16, "replicas at most, as of an HPA; 0 for no limit")
 	flags.IntVar(&f.stock, "stock", -1, "accelerators that there are, -1 for no limit")
-	flags.StringVar(&f.routing, "routing", "kv-aware", "of the gateway: round-robin, least-loaded or kv-aware")
+	flags.StringVar(&f.routing, "routing", "kv-aware", "of the gateway: "+sim.Routings)
 
 	flags.StringArrayVar(&f.policies, "policy", []string{lab.Saturation}, "`NAME[:param=value,...]`, or all; may be repeated")
 	flags.BoolVar(&f.tune, "tune", false, "tune policies of others without parameters on the busiest hour first")

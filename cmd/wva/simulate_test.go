@@ -173,7 +173,7 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 		{"lengths of a log", with("--input-tokens", "3"), true, []string{"--input-tokens has no place beside the log"}},
 		{"attainment", with("--attainment", "95"), true, []string{"--attainment 95, want a ratio"}},
 		{"format", with("-o", "xml"), true, []string{`--output "xml", want table, json or csv`}},
-		{"routing", with("--routing", "fast"), true, []string{"round-robin, least-loaded or kv-aware"}},
+		{"routing", with("--routing", "fast"), true, []string{"round-robin, least-loaded, kv-aware or weighted"}},
 		{"negative objective", with("--slo-ttft", "-1s"), true, []string{"--slo-ttft -1s", "want 0 or more"}},
 		{"a report nowhere", with("--report", filepath.Join(t.TempDir(), "none", "r.html")), true, []string{"--report: ", "no such file"}},
 		{"less stock than the least", with("--stock", "0"), false, []string{"at most 0, what the nodes with L40S have room for"}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -21,6 +22,12 @@ type Config struct {
 	// Sync is the time between two looks at the decisions by whoever carries them
 	// out, 15s for a HorizontalPodAutoscaler. 0 carries them out at once.
 	Sync time.Duration
+	// Tolerance is the part by which a decision may differ from what the target asks
+	// for without being carried out, in [0, 1): 0.1 for a HorizontalPodAutoscaler with
+	// its defaults. From and to zero it does not count.
+	Tolerance float64
+	// Faults are what goes wrong. What they draw is seeded like the rest.
+	Faults []fault.Fault
 	// ScrapeInterval is that of the metrics store. Default 15s.
 	ScrapeInterval time.Duration
 	// MissedScrapes is the part of the scrapes that fail, a ratio in [0, 1).
@@ -73,6 +80,9 @@ type Variant struct {
 	Profile  serving.Profile
 	StartUp  StartUp
 	Replicas int // at the start, Ready at once; >= 0
+	// Weight is the part of the requests that a Weighted gateway sends to the variant,
+	// relative to that of the others, >= 0; 0 means 1.
+	Weight float64
 	// Grace is how long a removed replica may take to finish what it holds; 0
 	// kills it at once. Kubernetes gives 30s by default.
 	Grace time.Duration

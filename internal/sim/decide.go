@@ -42,11 +42,14 @@ func (w *world) sync() error {
 func (w *world) carryOut() error {
 	for _, v := range w.variants {
 		t, ok := w.wanted[v]
-		if !ok {
+		if !ok || v.deleted {
 			continue
 		}
 		had := len(v.pods)
 		v.tally.Peak = max(v.tally.Peak, had, t.Replicas)
+		if w.tolerated(had, t.Replicas) {
+			continue
+		}
 		switch {
 		case t.Replicas > had:
 			v.tally.Grown++
@@ -67,11 +70,18 @@ func (w *world) carryOut() error {
 	return nil
 }
 
+// tolerated reports whether whoever carries decisions out takes one for no difference
+// from what is (k8s.io/kubernetes, podautoscaler).
+func (w *world) tolerated(had, wanted int) bool {
+	ratio := float64(wanted) / float64(max(1, had))
+	return had > 0 && wanted > 0 && ratio >= 1-w.cfg.Tolerance && ratio <= 1+w.cfg.Tolerance
+}
+
 // view describes the present to the policy.
 func (w *world) view() View {
 	w.settleAll() // what is in flight is told without a lag
 	s := w.survey()
-	view := View{Now: w.at(w.now), Snapshots: w.snapshots(s), Inventory: w.inventory()}
+	view := View{Now: w.clock(w.now), Snapshots: w.snapshots(s), Inventory: w.inventory()}
 	for _, m := range w.models {
 		view.Models = append(view.Models, m.view(s))
 	}

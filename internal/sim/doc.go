@@ -27,6 +27,10 @@
 //	decide    the policy is asked
 //	sync      what the policy said is carried out
 //	interval  a stretch of the measurements ends
+//	begin     a fault begins, and with end it is over
+//	wave      a rollout replaces some replicas
+//	turn      a fault has a pod crash, lose its readiness or get it back
+//	node      a node comes for a pod that a fault kept without
 //
 // The steps of a replica are not events. A replica is left alone until somebody
 // looks at it and then catches up, so a run costs little more than its steps.
@@ -53,6 +57,10 @@
 //
 //	ordered ── a node has room ──> starting ──> serving ──> draining ──> gone
 //	   └─────────────── removed ──────┴───────────────────────────────────┘
+//
+// A fault (internal/sim/fault) takes a serving replica back to starting, when it
+// crashes, or out of service until it is ready again; what it serves then it keeps in
+// the latter case only.
 //
 // It occupies a node, and costs, from when it is placed until it is gone; whoever
 // waits takes the room at once. Those

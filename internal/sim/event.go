@@ -16,6 +16,11 @@ const (
 	decideEvent
 	syncEvent
 	intervalEvent
+	beginEvent
+	endEvent
+	waveEvent
+	turnEvent
+	nodeEvent
 )
 
 // event is something that is due. One that no longer applies is ignored when its
@@ -24,8 +29,11 @@ type event struct {
 	at    time.Duration
 	seq   uint64 // order of scheduling
 	kind  kind
-	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape
+	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape, turnEvent
 	model *model // of expireEvent, gatewayScrape
+
+	trouble *trouble // of beginEvent, endEvent, waveEvent, turnEvent
+	wave    int      // of waveEvent
 }
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -18,6 +20,9 @@ const (
 	// with its queue and KV cache scorers of equal weight: 1 - KV cache usage, and
 	// the queue scaled to [0, 1] between the longest and the shortest.
 	KVAware
+	// Weighted sends to variants by their Weight, whatever replicas they have, and
+	// round robin within each: an HTTPRoute with a Service for each variant.
+	Weighted
 )
 
 // String returns the name of the way.
@@ -29,23 +34,31 @@ func (r Routing) String() string {
 		return "least-loaded"
 	case KVAware:
 		return "kv-aware"
+	case Weighted:
+		return "weighted"
 	default:
 		return fmt.Sprintf("routing %d", uint8(r))
 	}
 }
 
+// Routings names the ways.
+const Routings = "round-robin, least-loaded, kv-aware or weighted"
+
 // ParseRouting returns the Routing of a name.
 func ParseRouting(name string) (Routing, error) {
-	for r := RoundRobin; r <= KVAware; r++ {
+	for r := RoundRobin; r <= Weighted; r++ {
 		if r.String() == name {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("routing %q is not known, want round-robin, least-loaded or kv-aware", name)
+	return 0, fmt.Errorf("routing %q is not known, want "+Routings, name)
 }
 
 // arrive takes in a request.
 func (w *world) arrive(m *model, r workload.Request) {
+	if w.keptOut(m) {
+		return
+	}
 	m.tally.total.Arrived++
 	m.shapes.add(r.InputTokens, r.OutputTokens)
 	m.inputTokens += int64(r.InputTokens)
@@ -111,6 +124,9 @@ func (w *world) route(m *model, ready []*pod) int {
 	if m.Routing == RoundRobin || len(ready) == 1 {
 		return start
 	}
+	if m.Routing == Weighted {
+		return m.weighted(ready)
+	}
 	for _, p := range ready {
 		w.settle(p)
 	}
@@ -126,6 +142,32 @@ func (w *world) route(m *model, ready []*pod) int {
 		}
 	}
 	return best
+}
+
+// weighted returns the index of the next pod of the variant whose turn it is: each
+// earns its weight with every request, and whoever has most pays for one.
+func (m *model) weighted(ready []*pod) int {
+	total := 0.0
+	var next *variant
+	for i, p := range ready {
+		v := p.variant
+		if i > 0 && ready[i-1].variant == v {
+			continue
+		}
+		weight := cmp.Or(v.Weight, 1)
+		v.credit += weight
+		total += weight
+		if next == nil || v.credit > next.credit {
+			next = v
+		}
+	}
+	next.credit -= total
+	first := slices.IndexFunc(ready, func(p *pod) bool { return p.variant == next })
+	n := 1
+	for first+n < len(ready) && ready[first+n].variant == next {
+		n++
+	}
+	return first + m.turn%n
 }
 
 // kvBadness returns KV cache usage plus the scaled queue.

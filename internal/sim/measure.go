@@ -168,7 +168,7 @@ func (v *variant) interval() VariantInterval {
 			i.Ready++
 		case unplaced:
 			i.Unplaced++
-		case starting, draining, gone:
+		case starting, unready, draining, gone:
 		}
 	}
 	for _, pods := range [][]*pod{v.pods, v.leaving} {

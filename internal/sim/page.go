@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
 // counter names one counter of a page.
@@ -51,7 +52,7 @@ func (w *world) scrapePod(p *pod) {
 		return
 	}
 	w.agenda.push(event{at: w.now + w.cfg.ScrapeInterval, kind: podScrape, pod: p})
-	if w.misses() {
+	if w.misses() || p.replica == nil || p.befallen(fault.Silent) {
 		return
 	}
 	w.settle(p)

@@ -12,7 +12,8 @@ type podPhase uint8
 
 const (
 	unplaced podPhase = iota // no node has room
-	starting
+	starting                 // its engine starts, or starts again after a crash
+	unready                  // has lost its readiness, and goes on with what it holds
 	serves
 	draining // removed, finishes what it holds
 	gone
@@ -31,23 +32,31 @@ type pod struct {
 	served   time.Duration // when it became ready
 	startUp  time.Duration // from placed to served
 	replica  Replica       // nil before it serves
+	due      time.Duration // when its start is over; one of another time was cut short
 	settled  time.Duration // up to when the replica was advanced
 	live     int           // requests in the replica
 	queued   int64         // input tokens of those that wait in it
 	capacity float64       // of the KV cache, tokens; 0 where it is not known
 	ttft     distribution  // of what it has observed
 	itl      distribution
-	pages    []page // oldest first
+	pages    []page        // oldest first
+	scraped  bool          // a podScrape is scheduled
+	free     time.Duration // before it no node takes the pod
+	hits     []hit         // faults that concern it
 }
 
 // newPod returns a pod that was just created.
 func (w *world) newPod(v *variant) *pod {
 	v.created++
-	return &pod{
+	p := &pod{
 		variant: v, number: v.created, name: fmt.Sprintf("%s-%05d", v.Spec.Key.Name, v.created),
 		node: -1, created: w.now, startUp: v.StartUp.Draw(v.draws), settled: -1,
 		ttft: distribution{bounds: v.model.ttftBounds}, itl: distribution{bounds: v.model.itlBounds},
 	}
+	for _, t := range w.troubles {
+		w.strike(t, p)
+	}
+	return p
 }
 
 // found adds a replica that is ready from the start.
@@ -74,7 +83,7 @@ func (w *world) prepare(p *pod) error {
 	if err != nil {
 		return fmt.Errorf("simulation: making a replica of %s: %w", p.variant.Spec.Key, err)
 	}
-	p.replica = r
+	p.replica = w.stallable(p, r)
 	p.capacity = p.variant.kvTokens()
 	return nil
 }
@@ -114,7 +123,7 @@ func (v *variant) victim() *pod {
 func (w *world) place() error {
 	left := w.waiting[:0]
 	for _, p := range w.waiting {
-		if !w.take(p) {
+		if p.free > w.now || !w.take(p) {
 			left = append(left, p)
 			continue
 		}
@@ -123,7 +132,7 @@ func (w *world) place() error {
 		}
 		p.phase = starting
 		p.variant.tally.Started++
-		w.agenda.push(event{at: w.now + p.startUp, kind: readyEvent, pod: p})
+		w.start(p, w.now+p.startUp)
 	}
 	clear(w.waiting[len(left):])
 	w.waiting = left
@@ -151,8 +160,12 @@ func (w *world) take(p *pod) bool {
 // ready puts a pod into service and gives it what the gateway holds.
 func (w *world) ready(p *pod) {
 	p.phase, p.served = serves, w.now
-	first := w.now + w.phase(p.variant.draws) + time.Millisecond
-	w.agenda.push(event{at: first.Truncate(time.Millisecond), kind: podScrape, pod: p})
+	if !p.scraped {
+		p.scraped = true
+		first := w.now + w.phase(p.variant.draws) + time.Millisecond
+		w.agenda.push(event{at: first.Truncate(time.Millisecond), kind: podScrape, pod: p})
+	}
+	w.unsettle(p)
 	w.release(p.variant.model)
 	w.changed()
 }
@@ -168,7 +181,7 @@ func (w *world) remove(p *pod) {
 	case starting:
 		v.leaving = append(v.leaving, p)
 		w.bury(p)
-	case serves, draining, gone:
+	case unready, serves, draining, gone:
 		p.phase = draining
 		v.leaving = append(v.leaving, p)
 		if v.Grace == 0 {
@@ -195,13 +208,18 @@ func (w *world) drain(p *pod) {
 
 // kill ends a pod with whatever it still holds.
 func (w *world) kill(p *pod) {
+	w.lose(p)
+	w.bury(p)
+}
+
+// lose books what a pod holds as lost.
+func (w *world) lose(p *pod) {
 	w.settle(p)
 	w.requests.of(p, func(slot uint32) {
 		p.variant.model.tally.lost()
 		w.end(p.variant.model, slot)
 	})
 	p.live = 0
-	w.bury(p)
 }
 
 // enqueue counts a request that begins to wait in the replica.

@@ -48,7 +48,7 @@ func turmoil(tb testing.TB, seed uint64) (Config, restless) {
 		m := testModel(simtest.Chat(tb, "gamma(6,5m,cv=3)", seed+uint64(i)))
 		m.Key.ID = id
 		m.Hold = time.Duration(i) * 8 * time.Second
-		m.Routing = Routing(int(seed) % 3)
+		m.Routing = Routing(int(seed) % 4)
 		b := testVariant("b-" + id)
 		m.Variants[0].Spec.Key.Name = "a-" + id
 		m.Variants[0].Profile.MaxQueue = 20
@@ -57,6 +57,7 @@ func turmoil(tb testing.TB, seed uint64) (Config, restless) {
 		b.Replicas, b.Grace, b.Spec.Accelerator, b.Spec.GPUsPerReplica = 0, 0, "H100", 2
 		m.Variants = append(m.Variants, b)
 		c.Models = append(c.Models, m)
+		c.Faults = append(c.Faults, trials(m.Variants[0].Spec.Key, seed)...)
 	}
 	c.Nodes = []Nodes{{Accelerator: "L40S", Count: 5, GPUs: 1}, {Accelerator: "H100", Count: 1, GPUs: 4}}
 	return c, restless{rand.New(rand.NewPCG(seed, 3)), 7 * time.Second}

@@ -50,7 +50,7 @@ func (w *world) knownInterval() time.Duration {
 	var lately []int
 	for _, v := range w.variants {
 		for _, p := range v.pods {
-			if len(p.pages) == 0 {
+			if len(p.pages) == 0 || p.pages[len(p.pages)-1].at <= w.now-query.ScrapeSpan {
 				continue
 			}
 			if p.pages[0].at <= w.now-query.ScrapeSpan {
@@ -80,12 +80,13 @@ func (s survey) state(at time.Duration) scaling.Freshness {
 
 // snapshot describes a model as the collector would.
 func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
-	snap := scaling.Snapshot{Model: m.Key, At: w.at(w.now), Window: s.window}
+	snap := scaling.Snapshot{Model: m.Key, At: w.clock(w.now), Window: s.window}
 	for _, v := range m.variants {
 		snap.Variants = append(snap.Variants, w.describe(v))
 		for _, p := range v.pods {
-			if p.phase == serves {
-				snap.Replicas = append(snap.Replicas, w.sample(p, s))
+			one := w.sample(p, s)
+			if p.phase == serves || p.phase == unready && one.Reports() {
+				snap.Replicas = append(snap.Replicas, one)
 			}
 		}
 	}
@@ -111,13 +112,13 @@ func (s survey) standing(variants ...*variant) scaling.Freshness {
 		}
 		young := newest >= 0 && s.now-newest < s.grace
 		for _, p := range v.pods {
-			if p.phase != serves {
+			if p.phase != serves && p.phase != unready {
 				continue
 			}
 			state := s.page(p)
 			freshest = max(freshest, state)
 			switch {
-			case state == scaling.Fresh:
+			case state == scaling.Fresh || p.phase == unready:
 			case state == scaling.Absent && young:
 				young = false
 			default:
@@ -131,10 +132,13 @@ func (s survey) standing(variants ...*variant) scaling.Freshness {
 	return freshest
 }
 
+// earlierPages is how far back the collector asks for pages: query.AskEarlierPages.
+const earlierPages = 15 * time.Minute
+
 // page returns how far the page of a pod may be trusted, Absent before its first
-// scrape.
+// scrape and once nobody asks for the last one any more.
 func (s survey) page(p *pod) scaling.Freshness {
-	if len(p.pages) == 0 {
+	if len(p.pages) == 0 || s.now-p.pages[len(p.pages)-1].at >= earlierPages {
 		return scaling.Absent
 	}
 	return s.state(p.pages[len(p.pages)-1].at)
@@ -144,6 +148,10 @@ func (s survey) page(p *pod) scaling.Freshness {
 // them.
 func (w *world) describe(v *variant) scaling.Variant {
 	spec := v.Spec
+	if v.deleted {
+		spec.Missing, spec.Gone = "not found", true
+		return spec
+	}
 	spec.Replicas = scaling.ReplicaCounts{Observed: true, Current: len(v.pods)}
 	var starts []time.Duration
 	var newest time.Duration
@@ -159,7 +167,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 			} else {
 				starts = append(starts, v.StartUp.Mean)
 			}
-		case starting, draining, gone:
+		case starting, unready, draining, gone:
 		}
 	}
 	spec.Replicas.Pending = spec.Replicas.Current - spec.Replicas.Ready
@@ -173,12 +181,12 @@ func (w *world) describe(v *variant) scaling.Variant {
 
 // sample returns what a pod reports.
 func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
-	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: true}
-	if len(p.pages) == 0 {
+	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: p.phase == serves}
+	if s.page(p) == scaling.Absent {
 		return r
 	}
 	last := &p.pages[len(p.pages)-1]
-	r.At = w.at(last.at)
+	r.At = w.clock(last.at)
 	state := s.state(last.at)
 	if s.now-last.at >= query.ScrapeSpan {
 		// No selector reaches back to it. What was there is out of reach.

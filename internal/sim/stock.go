@@ -16,7 +16,7 @@ const ample = 1 << 20
 // nodes, minus those of every pod that holds any, the draining included. A pod that
 // waits for a node fits on none, and takes nothing.
 func (w *world) inventory() scaling.Inventory {
-	known := scaling.Inventory{Known: true, At: w.at(w.now), Groups: w.endless()}
+	known := scaling.Inventory{Known: true, At: w.clock(w.now), Groups: w.endless()}
 	for _, n := range w.cfg.Nodes {
 		known.Groups = append(known.Groups, scaling.NodeGroup{Accelerator: n.Accelerator, Total: n.Count * n.GPUs, Free: free(w.stock[n.Accelerator])})
 	}

@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
 // FieldError says which field of a Config is wrong and what would be right.
@@ -49,6 +51,9 @@ func (c Config) Validate() error {
 	if !(c.MissedScrapes >= 0 && c.MissedScrapes < 1) {
 		return &FieldError{"missedScrapes", fmt.Sprint(c.MissedScrapes), "a ratio in [0, 1)"}
 	}
+	if !(c.Tolerance >= 0 && c.Tolerance < 1) {
+		return &FieldError{"tolerance", fmt.Sprint(c.Tolerance), "a ratio in [0, 1)"}
+	}
 	stock, err := c.validateNodes()
 	if err != nil {
 		return err
@@ -75,6 +80,23 @@ func (c Config) Validate() error {
 			if err := v.validate(at, stock); err != nil {
 				return err
 			}
+		}
+	}
+	return c.validateFaults(models, variants)
+}
+
+// validateFaults returns nil, or the first fault that is wrong or about nobody.
+func (c Config) validateFaults(models map[scaling.ModelKey]bool, variants map[scaling.VariantKey]bool) error {
+	for i, f := range c.Faults {
+		at := fmt.Sprintf("faults[%d].", i)
+		if wrong, ok := errors.AsType[*fault.FieldError](f.Validate()); ok {
+			return &FieldError{at + wrong.Field, wrong.Value, wrong.Want}
+		}
+		switch {
+		case f.Variant != scaling.VariantKey{} && !variants[f.Variant]:
+			return &FieldError{at + "variant", f.Variant.String(), "a variant of the run"}
+		case f.Model != scaling.ModelKey{} && !models[f.Model]:
+			return &FieldError{at + "model", f.Model.String(), "a model of the run"}
 		}
 	}
 	return nil
@@ -110,8 +132,8 @@ func (m Model) validate(at string) error {
 		return &FieldError{at + ".slo.itl", fmt.Sprint(m.SLO.ITL), "0 or more ms"}
 	case !(m.SLO.Attainment >= 0 && m.SLO.Attainment <= 1):
 		return &FieldError{at + ".slo.attainment", fmt.Sprint(m.SLO.Attainment), "a ratio in [0, 1]"}
-	case m.Routing > KVAware:
-		return &FieldError{at + ".routing", m.Routing.String(), "round-robin, least-loaded or kv-aware"}
+	case m.Routing > Weighted:
+		return &FieldError{at + ".routing", m.Routing.String(), Routings}
 	case m.Hold < 0:
 		return &FieldError{at + ".hold", m.Hold.String(), "0 or more"}
 	case len(m.Variants) == 0:
@@ -134,6 +156,8 @@ func (v Variant) validate(at string, stock map[string]int) error {
 		return &FieldError{at + ".spec.bounds", fmt.Sprintf("[%d, %d]", s.Bounds.Min, s.Bounds.Max), "0 <= min <= max"}
 	case v.Replicas < 0:
 		return &FieldError{at + ".replicas", fmt.Sprint(v.Replicas), "0 or more"}
+	case !(v.Weight >= 0) || math.IsInf(v.Weight, 1):
+		return &FieldError{at + ".weight", fmt.Sprint(v.Weight), "0 or more"}
 	case v.Grace < 0:
 		return &FieldError{at + ".grace", v.Grace.String(), "0 or more"}
 	case v.StartUp.Mean < 0 || v.StartUp.Deviation < 0:

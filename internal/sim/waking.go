@@ -80,7 +80,7 @@ func (w *world) wake() {
 func (w *world) look() {
 	k := &w.waking
 	w.agenda.push(event{at: w.now + k.attention.Looks, kind: lookEvent})
-	if k.attentive.Look(View{Now: w.at(w.now), Snapshots: w.snapshots(w.survey())}) {
+	if k.attentive.Look(View{Now: w.clock(w.now), Snapshots: w.snapshots(w.survey())}) {
 		w.wake()
 	}
 }

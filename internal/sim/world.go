@@ -26,10 +26,11 @@ type world struct {
 	wanted   map[*variant]Target // what it said last
 	missed   *rand.Rand          // which scrapes fail; nil means none
 	buf      []serving.Event     // for advance
-	measured time.Duration       // end of the last interval
-	decided  uint64              // times that the policy was asked
-	horizon  time.Duration       // when cost stops to count; meaningful once closed
-	closed   bool                // arrivals are over
+	troubles []*trouble
+	measured time.Duration // end of the last interval
+	decided  uint64        // times that the policy was asked
+	horizon  time.Duration // when cost stops to count; meaningful once closed
+	closed   bool          // arrivals are over
 }
 
 // model is a model at run time.
@@ -61,6 +62,8 @@ type variant struct {
 	created int    // pods so far
 	draws   *rand.Rand
 	tally   VariantReport
+	deleted bool    // its target does not exist
+	credit  float64 // of a Weighted gateway
 }
 
 // newWorld returns the state at the start of a run. c is valid and has its
@@ -100,6 +103,7 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	for _, m := range w.models {
 		w.agenda.push(event{at: w.phase(w.stream("gateway " + m.Key.String())), kind: gatewayScrape, model: m})
 	}
+	w.befall()
 	w.listen()
 	if c.Sync > 0 {
 		// Whoever carries decisions out keeps a time of its own.
@@ -134,8 +138,8 @@ func (w *world) handle(e event) error {
 	w.now = e.at
 	switch e.kind {
 	case readyEvent:
-		if e.pod.phase == starting {
-			w.ready(e.pod)
+		if e.pod.phase == starting && e.pod.due == w.now {
+			return w.started(e.pod)
 		}
 	case drainedEvent:
 		if e.pod.phase == draining {
@@ -163,6 +167,8 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
+	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
+		return w.handleFault(e)
 	}
 	return nil
 }

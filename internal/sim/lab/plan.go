@@ -46,6 +46,9 @@ func (p Plan) check() error {
 		if err := s.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
 		}
+		if p.Foresight > 0 && len(s.Fleet.Faults) > 0 {
+			errs = append(errs, fmt.Errorf("scenario %s has faults, and the clairvoyant knows of none: want one without the other", s.Name))
+		}
 		for _, m := range s.Models {
 			if !(m.Share > 0) {
 				errs = append(errs, fmt.Errorf("scenario %s: the share of model %s is %g, want more than 0", s.Name, m.Spec.Key, m.Share))

@@ -239,7 +239,9 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 		return o
 	}
 	c := f.config(j.seed)
-	c.Sync = after
+	if c.Sync = after; after == 0 {
+		c.Tolerance = 0 // the policy has a scaler of its own
+	}
 	keep := l.plan.Series && !j.tuning && j.seed == l.plan.Seeds[0]
 	if keep {
 		o.course = &Course{}

@@ -75,10 +75,11 @@ func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 	err = v.mapping(map[string]reader{
 		"name": text(&s.Name), "description": text(&s.Description), "attainment": number(&s.Target, 0.001, 1),
 		"scrapeInterval": span(&s.Fleet.ScrapeInterval, time.Second), "missedScrapes": number(&s.Fleet.MissedScrapes, 0, 0.99),
-		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second),
+		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second), "tolerance": number(&s.Fleet.Tolerance, 0, 0.99),
 		"nodes":  func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
 		"quotas": func(v value) error { return v.list(func(v value) error { return r.quota(v, &s) }) },
 		"models": func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
+		"faults": func(v value) error { return v.list(func(v value) error { return r.fault(v, &s) }) },
 	})
 	if err != nil {
 		return Scenario{}, err
@@ -135,7 +136,7 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 		"routing": func(v value) error {
 			var err error
 			if m.Spec.Routing, err = sim.ParseRouting(v.node.Value); err != nil {
-				return v.wrong("round-robin, least-loaded or kv-aware")
+				return v.wrong(sim.Routings)
 			}
 			return nil
 		},
@@ -166,8 +167,8 @@ func (r scenarioReader) variant(v value, m *Model) error {
 	err := v.mapping(map[string]reader{
 		"name": text(&x.Spec.Key.Name), "profile": readProfileField, "cost": number(&x.Spec.Cost, 0, math.MaxFloat64),
 		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
-		"replicas": whole(&replicas, 0, 100_000),
-		"startUp":  span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
+		"replicas": whole(&replicas, 0, 100_000), "weight": number(&x.Weight, 0.001, 1e6),
+		"startUp": span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
 	})
 	x.Profile, x.Spec.Accelerator, x.Spec.Bounds.Max = p, p.Accelerator, most
 	if x.Spec.Key.Name == "" {

@@ -11,10 +11,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
 const fleetFile = `name: two
 attainment: 0.9
+tolerance: 0.1
 scrapeInterval: 30s
 nodes:
   - {accelerator: L40S, count: 4, gpus: 2}
@@ -44,6 +46,12 @@ models:
     variants:
       - profile: 8b
         name: batch
+        weight: 2
+faults:
+  - {kind: crash, variant: inline, at: 10m, for: 1h, replicas: 2, period: 7m, ready: 20s}
+  - {kind: no-node, namespace: jobs, variant: batch, wait: 6m}
+  - {kind: clock, at: 1h, step: -30m}
+  - {kind: outage, model: chat, at: 2h, for: 13m}
 `
 
 func TestScenarioFileIsRead(t *testing.T) {
@@ -52,6 +60,15 @@ func TestScenarioFileIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	chat, batch := s.Models[0], s.Models[1]
+	faults := []fault.Fault{
+		{Kind: fault.Crash, Variant: scaling.VariantKey{Namespace: "default", Name: "inline"}, At: 10 * time.Minute, For: time.Hour, Replicas: 2, Period: 7 * time.Minute, Ready: 20 * time.Second},
+		{Kind: fault.NoNode, Variant: scaling.VariantKey{Namespace: "jobs", Name: "batch"}, Wait: 6 * time.Minute},
+		{Kind: fault.Clock, At: time.Hour, Step: -30 * time.Minute},
+		{Kind: fault.Outage, Model: scaling.ModelKey{Namespace: "default", ID: "chat"}, At: 2 * time.Hour, For: 13 * time.Minute},
+	}
+	if diff := cmp.Diff(faults, s.Fleet.Faults); diff != "" || s.Fleet.Tolerance != 0.1 || batch.Spec.Variants[0].Weight != 2 {
+		t.Errorf("faults, tolerance %g, weight %g: %s", s.Fleet.Tolerance, batch.Spec.Variants[0].Weight, diff)
+	}
 	if s.Name != "two" || s.Target != 0.9 || s.Fleet.ScrapeInterval != 30*time.Second || len(s.Models) != 2 {
 		t.Errorf("got %+v", s)
 	}
@@ -79,25 +96,29 @@ func TestScenarioFileIsRead(t *testing.T) {
 
 func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, want string }{
-		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 11: models[0]: found \"shares\", want one of hold, id"},
-		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 18: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
+		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 12: models[0]: found \"shares\", want one of hold, id"},
+		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 19: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
 		{"out of range", "attainment: 0.9", "attainment: 90", `fleet.yaml, line 2: attainment: found "90", want a number from 0.001 to 1`},
-		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 13: models[0].ttft: found "1500", want a duration such as 90s`},
-		{"priority", "priority: 10", "priority: 0", `fleet.yaml, line 12: models[0].priority: found "0", want a whole number from 1 to 100`},
-		{"quota of nothing", "{accelerator: L40S, gpus: 6}", "{gpus: 6}", "fleet.yaml, line 7: quotas[0]: found a mapping, want the fields accelerator and gpus"},
-		{"negative quota", "gpus: 6}", "gpus: -6}", `fleet.yaml, line 7: quotas[0].gpus: found "-6", want a whole number from 0`},
+		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 14: models[0].ttft: found "1500", want a duration such as 90s`},
+		{"priority", "priority: 10", "priority: 0", `fleet.yaml, line 13: models[0].priority: found "0", want a whole number from 1 to 100`},
+		{"quota of nothing", "{accelerator: L40S, gpus: 6}", "{gpus: 6}", "fleet.yaml, line 8: quotas[0]: found a mapping, want the fields accelerator and gpus"},
+		{"negative quota", "gpus: 6}", "gpus: -6}", `fleet.yaml, line 8: quotas[0].gpus: found "-6", want a whole number from 0`},
 		{"quota twice", "{namespace: jobs, accelerator", "{accelerator", "fleet.yaml: quotas[1]: found default/L40S, want a namespace and an accelerator not used before"},
 		{"quota of a stranger", "namespace: jobs, a", "namespace: ops, a", "fleet.yaml: quotas[1]: found ops/L40S, want namespace and accelerator of a variant: default/H100, default/L40S, jobs/L40S"},
-		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 17: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
-		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 22: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
-		{"routing", "least-loaded", "fastest", `fleet.yaml, line 15: models[0].routing: found "fastest", want round-robin`},
+		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 18: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
+		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 23: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
+		{"routing", "least-loaded", "fastest", `fleet.yaml, line 16: models[0].routing: found "fastest", want round-robin`},
 		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
+		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 37: faults[2]: found a mapping, want kind to be one of [crash`},
+		{"fault of a stranger", "variant: inline", "variant: stranger", "fleet.yaml: faults[0].variant: found default/stranger, want a variant of the run"},
+		{"fault without its step", ", step: -30m", "", "want step to be what a clock is off by, and nothing of other kinds, it is 0s"},
+		{"tolerance", "tolerance: 0.1", "tolerance: 1", `fleet.yaml, line 3: tolerance: found "1", want a number from 0 to 0.99`},
 		{"same variant", "name: inline", "name: 8b", `fleet.yaml: models[0].variants[1].key: found default/8b, want a key not used before`},
 		{"too large for a node", "count: 4, gpus: 2}", "count: 4, gpus: 1}\n  - {accelerator: H100, count: 1, gpus: 1}", "fleet.yaml: models[0].variants[1].spec.gpusPerReplica: found 2, want at most 1"},
-		{"no models", "models:", "modules:", `fleet.yaml, line 9: found "modules", want one of attainment`},
+		{"no models", "models:", "modules:", `fleet.yaml, line 10: found "modules", want one of attainment`},
 		{"empty", fleetFile, "", "fleet.yaml: found nothing, want YAML or JSON"},
 		{"no YAML", fleetFile, "a: [", "fleet.yaml: yaml: line 1"},
-		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 21: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
+		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 22: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !strings.Contains(fleetFile, tt.from) {

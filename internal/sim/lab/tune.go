@@ -13,6 +13,7 @@ func (l *lab) rehearsal(ctx context.Context, f fitted) (fitted, error) {
 	}
 	s := f.Scenario
 	s.Workload = f.Workload.Window(f.survey.Busiest, hour)
+	s.Fleet.Faults = nil // they are at times of the whole
 	busiest, err := fit(ctx, s, look{seed: l.plan.Seeds[0]})
 	busiest.measured = f.measured
 	return busiest, err

@@ -1,0 +1,291 @@
+package plant
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
+)
+
+const (
+	scrape  = 15 * time.Second
+	window  = time.Minute
+	kept    = int(window / scrape) // ticks that a window spans at most
+	forever = time.Duration(math.MaxInt64)
+	// gatewayQueue is how many requests a gateway with flow control lets wait in each
+	// replica before it holds the rest: queueDepthThreshold of the endpoint picker.
+	gatewayQueue = 5
+)
+
+// epoch is when every plant starts.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Tick is the plant at a cycle, after its decision was carried out.
+type Tick struct {
+	At       time.Duration
+	Offered  float64 // requests/s
+	Waiting  float64 // requests, in front of the replicas and in them
+	Capacity float64 // requests/s that the Ready replicas complete at their best
+	// Known says that the model shows what it does: a Ready pod has a Fresh page, or
+	// requests are counted at a gateway.
+	Known bool
+	// Blind says that more Ready pods have no Fresh page than have one.
+	Blind    bool
+	Variants []VariantTick // in the order of the Config
+	Setup    cycle.Setup
+	Case     cycle.Case
+	Verdict  cycle.Verdict
+}
+
+// VariantTick is a variant at a cycle: counts are those that the decision was made
+// from, in replicas.
+type VariantTick struct {
+	Current, Ready int
+	Placed         int // that have a node, and cost
+	Bad            int // that crash, flap, are silent or have no node, by a fault in force
+	Stands         int // what stood before the decision
+	Wanted         int // what was decided
+	Deleted        bool
+	// Grows says that one more replica would become Ready, within Lead.
+	Grows bool
+	Lead  time.Duration
+}
+
+// plant is a run.
+type plant struct {
+	Config
+	variants []*variant
+	draws    *rand.Rand
+	held     float64 // requests that wait in front of the replicas
+	last     time.Duration
+	rates    [kept]float64 // offered at the last ticks, the newest first
+	past     scaling.History
+}
+
+// Run runs c for a time, and shows see every cycle until it returns false. Equal
+// arguments give equal runs.
+func Run(c Config, length time.Duration, see func(Tick) bool) {
+	w := &plant{Config: c, last: -1, draws: rand.New(rand.NewPCG(1, uint64(len(c.Faults))))}
+	for i, v := range c.Variants {
+		one := &variant{Variant: v, index: i}
+		w.variants = append(w.variants, one)
+		for range v.Replicas {
+			p := w.add(one, 0)
+			p.created, p.placed, p.up = longAgo-v.StartUp, longAgo-v.StartUp, longAgo
+			p.page, p.scraped, p.ready, p.readyAt = 0, true, true, longAgo
+			p.hits = slices.DeleteFunc(p.hits, func(h hit) bool { return w.Faults[h.fault].Kind == fault.NoNode })
+			for k := range p.hits {
+				p.hits[k].since = 0
+			}
+		}
+	}
+	setup := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{c.Model: c.Settings}, Interval: c.Tick}
+	for now := time.Duration(0); now < length; now += c.Tick {
+		w.befall(now)
+		for _, v := range w.variants {
+			for _, p := range v.pods {
+				w.refresh(p, now)
+			}
+		}
+		offered := w.serve(now)
+		in := cycle.Case{
+			Now: w.clock(now), Snapshots: []scaling.Snapshot{w.observe(now, offered)}, History: w.past,
+			Policies: map[scaling.ModelKey]constrain.Policy{c.Model: c.Pace},
+		}
+		verdict := setup.Decide(in)
+		tick := w.tick(now, offered, in, verdict)
+		tick.Setup = setup
+		w.past = verdict.History
+		for i, v := range w.variants {
+			if t := tick.Variants[i]; !v.deleted && !w.ignored(t.Current, t.Wanted) {
+				w.scale(v, t.Wanted, now)
+			}
+		}
+		w.last = now
+		if !see(tick) {
+			return
+		}
+	}
+}
+
+// clock is what the manager's clock says.
+func (w *plant) clock(now time.Duration) time.Time {
+	return epoch.Add(now + fault.Offset(w.Faults, now))
+}
+
+// ignored reports whether the scaler takes a decision for no difference.
+func (w *plant) ignored(current, wanted int) bool {
+	ratio := float64(wanted) / float64(max(1, current))
+	return current > 0 && wanted > 0 && ratio >= 1-w.Tolerance && ratio <= 1+w.Tolerance
+}
+
+// best is what the Ready replicas of a variant complete at most, requests/s, and how
+// many do not stall.
+func (w *plant) best(v *variant) (capacity float64, ready int) {
+	for _, p := range v.pods {
+		if p.ready && !p.stalls {
+			ready++
+		}
+	}
+	return w.Best(v.Variant) * float64(ready), ready
+}
+
+// stall sends the replicas that stall their part of what is offered, returns the rest,
+// and has the others take over what waited in those that do not any more.
+func (w *plant) stall(offered float64) float64 {
+	ready, stalled := 0, 0
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			if p.ready {
+				ready++
+			}
+			if p.stalls {
+				stalled++
+			} else {
+				v.backlog += p.held
+				p.held = 0
+			}
+		}
+	}
+	if stalled == 0 {
+		return offered
+	}
+	each := offered / float64(ready)
+	for _, v := range w.variants {
+		for _, p := range v.pods {
+			if p.stalls {
+				p.held = min(p.held+each*w.Tick.Seconds(), each*w.Patience.Seconds())
+			}
+		}
+	}
+	return each * float64(ready-stalled)
+}
+
+// serve lets the requests of a tick arrive, be served and wait, and returns the rate
+// at which they are offered.
+func (w *plant) serve(now time.Duration) float64 {
+	offered := w.Load(now)
+	if slices.ContainsFunc(w.Faults, func(f fault.Fault) bool { return f.KeepsOut(w.Model, now) }) {
+		offered = 0
+	}
+	copy(w.rates[1:], w.rates[:kept-1])
+	w.rates[0] = offered
+	whole := offered
+	offered = w.stall(offered)
+	shares, total, ready := w.shares()
+	seconds := w.Tick.Seconds()
+	switch {
+	case ready == 0 && offered < whole: // all stall
+	case ready == 0:
+		w.held += offered * seconds
+		if !w.Gateway {
+			w.held = 0 // refused: nobody takes them
+		}
+		for _, v := range w.variants {
+			v.backlog = 0
+		}
+	case w.Spread == Even:
+		waits := w.held
+		for _, v := range w.variants {
+			waits += v.backlog
+		}
+		waits = max(0, waits+(offered-total)*seconds)
+		inside := waits
+		if w.Gateway {
+			inside = min(waits, gatewayQueue*float64(ready))
+		}
+		w.held = waits - inside
+		for i, v := range w.variants {
+			v.backlog = inside * shares[i]
+		}
+	default:
+		for i, v := range w.variants {
+			can, n := w.best(v)
+			if n == 0 {
+				v.backlog = 0 // it was lost with them
+				continue
+			}
+			v.backlog = max(0, v.backlog+shares[i]*w.held+(shares[i]*offered-can)*seconds)
+		}
+		w.held = 0
+	}
+	w.giveUp(offered)
+	w.fill(offered, shares)
+	return whole
+}
+
+// shares returns which part of the requests each variant gets, what all Ready
+// replicas complete at most, and how many they are.
+func (w *plant) shares() (shares []float64, total float64, ready int) {
+	shares, sum := make([]float64, len(w.variants)), 0.0
+	for i, v := range w.variants {
+		can, n := w.best(v)
+		total, ready = total+can, ready+n
+		switch {
+		case n == 0:
+		case w.Spread == RoundRobin:
+			shares[i] = float64(n)
+		case w.Spread == Weighted:
+			shares[i] = max(v.Weight, 1e-9)
+		default:
+			shares[i] = can
+		}
+		sum += shares[i]
+	}
+	for i := range shares {
+		shares[i] /= max(sum, 1e-300)
+	}
+	return shares, total, ready
+}
+
+// giveUp lets go those who have waited for too long: no more wait than arrive while
+// the patience of one lasts.
+func (w *plant) giveUp(offered float64) {
+	waits := w.held
+	for _, v := range w.variants {
+		waits += v.backlog
+	}
+	most := slices.Max(w.rates[:])
+	if limit := max(most, offered) * w.Patience.Seconds(); waits > limit {
+		part := limit / waits
+		w.held *= part
+		for _, v := range w.variants {
+			v.backlog *= part
+		}
+	}
+}
+
+// fill notes what the replicas hold.
+func (w *plant) fill(offered float64, shares []float64) {
+	for i, v := range w.variants {
+		_, ready := w.best(v)
+		n, queue := w.running(v, offered*shares[i], max(1, ready))
+		for _, p := range v.pods {
+			copy(p.usage[1:], p.usage[:kept-1])
+			copy(p.queue[1:], p.queue[:kept-1])
+			p.usage[0], p.queue[0] = 0, 0
+			if p.ready {
+				p.usage[0], p.queue[0] = min(1, n*w.Tokens()/v.KVTokens), queue
+			}
+			if p.stalls { // one long request is left
+				p.usage[0], p.queue[0] = min(1, w.Tokens()/v.KVTokens), math.Floor(p.held)
+			}
+		}
+	}
+}
+
+// running returns how many requests run and wait in each Ready replica of a variant
+// that gets a rate in requests/s.
+func (w *plant) running(v *variant, rate float64, ready int) (n, queue float64) {
+	queue = math.Floor(v.backlog / float64(ready))
+	if queue >= 1 || w.held >= 1 {
+		return w.Batch(v.Variant), queue
+	}
+	return w.batchAt(v.Variant, rate/float64(ready)), queue
+}

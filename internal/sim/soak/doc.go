@@ -1,0 +1,25 @@
+// Package soak looks for defects of the deciding core by itself: it draws fleets,
+// loads and faults at random, lets cycle.Setup.Decide run them for days of virtual
+// time (internal/sim/plant), and judges every cycle by rules that hold for any core
+// worth having:
+//
+//	starves    requests wait, more arrive than the Ready replicas complete at their
+//	           best, a variant could grow, and nothing is ordered for two start-ups and
+//	           the time that an order counts
+//	slow       the same, and what is ordered is not enough within that time
+//	waste      the fleet costs more than 1.3 times the cheapest mix that carries the load,
+//	           for three hours beyond what pace and bounds explain
+//	turns      at constant load, six hours after anything changed, the replicas of a variant
+//	           change their direction more than once in six hours
+//	blind      a decision goes below what stands while most Ready pods report nothing
+//	bounds     a decision is outside of the bounds of its variant
+//	numbers    a plan or a history cannot be written as JSON: NaN, an infinity
+//	order      the order of the input changes a decision
+//
+// What a fleet needs is measured, not assumed: [Needs] runs the same engine on a
+// fleet without faults that is too large, and takes what is left of it. Limits allow
+// for what the user asked for: pace, bounds, an HPA's tolerance.
+//
+// A Case that violates a rule is made smaller by [Reduce] while it does, and written
+// as text that is read again: testdata holds what was found.
+package soak

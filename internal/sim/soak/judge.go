@@ -1,0 +1,197 @@
+package soak
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
+)
+
+// Rule names what was violated; see the package.
+type Rule string
+
+// The rules.
+const (
+	Starves Rule = "starves"
+	Slow    Rule = "slow"
+	Waste   Rule = "waste"
+	Turns   Rule = "turns"
+	Blind   Rule = "blind"
+	Bounds  Rule = "bounds"
+	Numbers Rule = "numbers"
+	Order   Rule = "order"
+)
+
+// Violation is a rule that did not hold.
+type Violation struct {
+	Rule   Rule
+	At     time.Duration
+	Detail string // what was found, and what the decision said
+}
+
+// String tells it in one line and the steps of the decision.
+func (v Violation) String() string { return fmt.Sprintf("%s at %s: %s", v.Rule, v.At, v.Detail) }
+
+// Judge runs c and returns the first violation of each rule, in the order in which
+// they occurred. Needs are remembered in n.
+func Judge(c Case, n *Needs) []Violation { return judge(c, n, "") }
+
+// judge ends with the first violation of a rule, if one is named.
+func judge(c Case, needs *Needs, only Rule) []Violation {
+	j := newJudging(c, needs)
+	plant.Run(j.plant, c.Length, func(t plant.Tick) bool {
+		j.see(t)
+		return only == "" || !j.found[only]
+	})
+	return j.violations
+}
+
+// judging is a case under judgement.
+type judging struct {
+	Case
+	needs   *Needs
+	plant   plant.Config
+	best    []float64 // of a replica of each variant, requests/s
+	ticks   []moment
+	hunger  int        // ticks that requests have waited for replicas, without a break
+	plenty  int        // ticks in which all is known and nothing waits, without a break
+	changes [][]change // of the decision on each variant
+	seen    []bool     // whether a replica of each variant was ever Ready
+	found   map[Rule]bool
+
+	violations []Violation
+}
+
+func newJudging(c Case, needs *Needs) *judging {
+	n := len(c.Variants)
+	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, n), seen: make([]bool, n), found: map[Rule]bool{}}
+	for _, v := range j.plant.Variants {
+		j.best = append(j.best, j.plant.Best(v))
+	}
+	return j
+}
+
+// see judges a cycle.
+func (j *judging) see(t plant.Tick) {
+	j.ticks = append(j.ticks, thin(t))
+	for i, v := range t.Variants {
+		j.seen[i] = j.seen[i] || v.Ready > 0
+	}
+	for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.restless, j.rash, j.sound} {
+		check(t)
+	}
+}
+
+// moment is what is kept of a tick.
+type moment struct {
+	offered, capacity float64
+	wanted            int
+	variants          []plant.VariantTick
+}
+
+func thin(t plant.Tick) moment {
+	m := moment{offered: t.Offered, capacity: t.Capacity, variants: t.Variants}
+	for _, v := range t.Variants {
+		m.wanted += v.Wanted
+	}
+	return m
+}
+
+// violate notes the first violation of a rule.
+func (j *judging) violate(r Rule, t plant.Tick, format string, args ...any) {
+	if j.found[r] {
+		return
+	}
+	j.found[r] = true
+	j.violations = append(j.violations, Violation{r, t.At, fmt.Sprintf(format, args...) + "\n" + told(t)})
+}
+
+// told is what the decision says.
+func told(t plant.Tick) string {
+	out := ""
+	for _, d := range t.Verdict.Plan.Decisions {
+		out += fmt.Sprintf("  %s of %d:", d.Variant.Name, d.Current)
+		for _, s := range d.Steps {
+			out += fmt.Sprintf(" [%s %d->%d %s: %.240s]", s.Stage, s.From, s.To, s.Reason, s.Detail)
+		}
+		out += "\n"
+	}
+	return out
+}
+
+// spans returns how many ticks a time takes.
+func (j *judging) spans(d time.Duration) int { return int((d+j.Tick-1)/j.Tick) + 1 }
+
+// last returns the last n moments, nil where there are not so many.
+func (j *judging) last(n int) []moment {
+	if n > len(j.ticks) {
+		return nil
+	}
+	return j.ticks[len(j.ticks)-n:]
+}
+
+// most returns the upper bound of a variant.
+func (j *judging) most(v Variant) int {
+	if v.Max == 0 {
+		return 1 << 30
+	}
+	return v.Max
+}
+
+// rash: nothing shrinks on unknown. What stands is the decision, as far as it has
+// taken a node: an order that finds none may be taken back.
+func (j *judging) rash(t plant.Tick) {
+	if !t.Blind {
+		return
+	}
+	for i, v := range t.Variants {
+		if stands := min(v.Stands, v.Placed, j.most(j.Variants[i])); !v.Deleted && v.Wanted < stands {
+			j.violate(Blind, t, "%s: %d replicas stand and %d are decided on while most Ready pods report nothing", j.Variants[i].Name, stands, v.Wanted)
+		}
+	}
+}
+
+// calmSince returns since when the load has been constant and no fault has begun or
+// ended, false while one is in force that comes and goes by itself.
+func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
+	since, end := time.Duration(0), time.Duration(0)
+	for i, s := range j.Load {
+		begin := end
+		end += s.For
+		last := i == len(j.Load)-1
+		if at < end || last {
+			switch flat := s.From == s.To; {
+			case last && at >= end && !flat:
+				since = end
+			case !flat:
+				return 0, false
+			default:
+				since = begin
+			}
+			break
+		}
+	}
+	for _, f := range j.plant.Faults {
+		if f.At <= at {
+			since = max(since, f.At)
+		}
+		if f.End() <= at {
+			since = max(since, f.End())
+		}
+		if f.Active(at) && f.Period > 0 {
+			return 0, false
+		}
+	}
+	return since, true
+}
+
+// decision finds that of a variant.
+func decision(t plant.Tick, k scaling.VariantKey) (scaling.Decision, bool) {
+	for _, d := range t.Verdict.Plan.Decisions {
+		if d.Variant == k {
+			return d, true
+		}
+	}
+	return scaling.Decision{}, false
+}

@@ -1,0 +1,127 @@
+package soak
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Reduce returns the simplest case that it finds for which fails is still true, as it
+// is of c: with fewer parts, shorter, of rounder numbers. It asks at most so many times.
+func Reduce(c Case, asks int, fails func(Case) bool) Case {
+	for again := true; again; {
+		again = false
+		for _, smaller := range simpler(c) {
+			if asks == 0 {
+				return c
+			}
+			if smaller.Validate() != nil || smaller.String() == c.String() {
+				continue
+			}
+			asks--
+			if fails(smaller) {
+				c, again = smaller, true
+				break
+			}
+		}
+	}
+	return c
+}
+
+// simpler lists what is simpler than c, the largest steps first.
+func simpler(c Case) []Case {
+	var out []Case
+	for i := range c.Faults {
+		s := clone(c)
+		s.Faults = slices.Delete(s.Faults, i, i+1)
+		out = append(out, s)
+	}
+	for i := range c.Variants {
+		s := clone(c)
+		s.Variants = slices.Delete(s.Variants, i, i+1)
+		s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool { return f.Variant == c.Variants[i].Name })
+		if len(s.Variants) > 0 {
+			out = append(out, s)
+		}
+	}
+	for i := range c.Load {
+		s := clone(c)
+		s.Load = slices.Delete(s.Load, i, i+1)
+		out = append(out, s)
+		if c.Load[i].From != c.Load[i].To {
+			s = clone(c)
+			s.Load[i].From, s.Load[i].Period = s.Load[i].To, 0
+			out = append(out, s)
+		}
+	}
+	for _, part := range []time.Duration{2, 4} {
+		s := clone(c)
+		s.Length = (s.Length - s.Length/part).Truncate(10 * time.Minute)
+		out = append(out, s)
+	}
+	n := 0
+	leaves(reflect.ValueOf(&c).Elem(), "", func(string, reflect.Value) { n++ })
+	for i := range n {
+		for _, value := range rounder(leaf(&c, i)) {
+			s := clone(c)
+			leaf(&s, i).Set(value)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// clone returns a case that shares nothing with c.
+func clone(c Case) Case {
+	c.Variants, c.Load, c.Faults = slices.Clone(c.Variants), slices.Clone(c.Load), slices.Clone(c.Faults)
+	return c
+}
+
+// leaf returns the i-th plain field of c.
+func leaf(c *Case, i int) reflect.Value {
+	var found reflect.Value
+	leaves(reflect.ValueOf(c).Elem(), "", func(_ string, v reflect.Value) {
+		if i == 0 {
+			found = v
+		}
+		i--
+	})
+	return found
+}
+
+// rounder lists simpler values for a field.
+func rounder(v reflect.Value) []reflect.Value {
+	if v.IsZero() {
+		return nil
+	}
+	out := []reflect.Value{reflect.Zero(v.Type())}
+	add := func(x any) {
+		if y := reflect.ValueOf(x).Convert(v.Type()); !y.Equal(v) && !y.IsZero() {
+			out = append(out, y)
+		}
+	}
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		for _, unit := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
+			if x%unit != 0 {
+				add(x.Round(unit))
+			}
+		}
+	case int:
+		if x > 1 {
+			add(1)
+			add(x / 2)
+			add(x - 1)
+		}
+	case float64:
+		if x != 1 {
+			add(1.0)
+		}
+		if r := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))); math.Round(x/r)*r != x {
+			add(math.Round(x/r) * r)
+		}
+	case string: // a name or a kind: nothing is simpler, but the zero value of a way
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package soak
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
+)
+
+// How long an order counts, at the most: twice the start-up, and five minutes while
+// that is not known.
+const (
+	orderStartUps = 2
+	orderUnknown  = 5 * time.Minute
+)
+
+// overload is how much more must arrive than replicas complete for it to matter.
+const overload = 1.02
+
+// hungry: no model starves while a variant can grow.
+func (j *judging) hungry(t plant.Tick) {
+	if t.Offered <= overload*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
+		j.hunger = 0
+		return
+	}
+	j.hunger++
+	lead, grace, futile := time.Duration(0), time.Duration(0), 0
+	for _, v := range t.Variants {
+		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
+		if v.Grows {
+			lead = max(lead, v.Lead)
+		} else {
+			futile++
+		}
+	}
+	allowed := 2*lead + grace*time.Duration(1+futile) + j.ScaleUpStabilization + 3*j.Tick
+	if j.Tolerance > 0 {
+		allowed += grace // one step is within it
+	}
+	if step := j.MaxScaleUpStep; step > 0 {
+		missing := (t.Offered - t.Capacity) / slices.Min(j.best)
+		allowed += time.Duration(math.Ceil(missing/float64(step))) * j.Tick
+	}
+	if j.Engine == Spare && t.Capacity > 0 {
+		// Full replicas do not say how many are missing: it may double round by round.
+		rounds := max(0, math.Ceil(math.Log2(t.Offered/t.Capacity)))
+		allowed += time.Duration(rounds) * (lead + 2*time.Minute + j.Tick)
+	}
+	past := j.last(j.spans(allowed))
+	if past == nil || j.hunger < len(past) {
+		return
+	}
+	able := -1
+	for i := range t.Variants {
+		if !slices.ContainsFunc(past, func(m moment) bool { return !m.variants[i].Grows }) {
+			able = i
+		}
+	}
+	least, most := math.Inf(1), 0.0
+	for _, m := range past {
+		least, most = min(least, m.offered), max(most, m.capacity)
+	}
+	if able < 0 || overload*most >= least {
+		return
+	}
+	r, wanted := Slow, past[len(past)-1].wanted
+	if wanted <= past[0].wanted {
+		r = Starves
+	}
+	j.violate(r, t, "for %s at least %.4g requests/s have arrived, the Ready replicas complete %.4g at their best, %.0f wait, and %s can grow; %d replicas were decided on then, %d are now",
+		allowed, least, most, t.Waiting, j.Variants[able].Name, past[0].wanted, wanted)
+}
+
+// How much a fleet may cost beyond the cheapest mix, and for how long.
+const (
+	lavishPart = 1.3
+	lavishFor  = 3 * time.Hour
+)
+
+// lavish: no fleet costs much more than the load needs, for long.
+func (j *judging) lavish(t plant.Tick) {
+	uneven := j.Spread != string(plant.Even) && len(j.Variants) > 1 // needs more of some than of others
+	if t.Blind || !t.Known || t.Waiting >= 1 || uneven {
+		j.plenty = 0
+		return
+	}
+	j.plenty++
+	allowed := lavishFor + j.slack(t)
+	past := j.last(j.spans(allowed))
+	if past == nil || j.plenty < len(past) {
+		return
+	}
+	cost, need := math.Inf(1), 0.0
+	for _, m := range past {
+		sum := 0.0
+		for i, v := range m.variants {
+			sum += float64(v.Placed-min(v.Bad, v.Placed)) * j.Variants[i].Cost
+		}
+		cost, need = min(cost, sum), max(need, m.offered)
+	}
+	least, ok := cheapest(j.offers(past), need)
+	if !ok {
+		return
+	}
+	// One replica more of each is what rounding and a rest of caution come to.
+	extra := 0.0
+	for _, v := range j.Variants {
+		extra += v.Cost
+	}
+	if limit := lavishPart*least + extra; cost > limit {
+		j.violate(Waste, t, "for %s the fleet has cost %.4g or more an hour without what is at fault, at most %.4g requests/s have arrived, and %.4g an hour carry them (limit %.4g)",
+			allowed, cost, need, least, limit)
+	}
+}
+
+// slack is how long pace may take to bring the fleet down.
+func (j *judging) slack(t plant.Tick) time.Duration {
+	n, lead := 0, time.Duration(0)
+	for _, v := range t.Variants {
+		n, lead = n+v.Current, max(lead, v.Lead)
+	}
+	step := j.MaxScaleDownStep
+	if step == 0 || j.Engine == Spare {
+		step = 1
+	}
+	return j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick)
+}
+
+// offers returns what each variant may have in a mix: within its bounds, and where it
+// could not grow all the time what was Ready of it. By spare capacity replicas are not
+// moved, and one of each stays; by tokens nothing is known of what never ran.
+func (j *judging) offers(past []moment) []offer {
+	out := make([]offer, len(j.Variants))
+	for i, v := range j.Variants {
+		ready, grows := math.MaxInt, true
+		for _, m := range past {
+			ready = min(ready, m.variants[i].Ready)
+			grows = grows && m.variants[i].Grows
+		}
+		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
+		unknown := !j.seen[i] && (j.Engine == Tokens || j.Engine == HybridTokens)
+		if !grows || unknown || j.Engine == Spare {
+			o.most = min(o.most, ready)
+		}
+		if j.Engine == Spare {
+			o.least = max(1, o.least)
+		}
+		o.least = min(o.least, o.most)
+		out[i] = o
+	}
+	return out
+}
+
+// change is a change of a decision.
+type change struct {
+	at time.Duration
+	by int
+}
+
+// calmFor is how long nothing must have changed before turns count, and the time in
+// which one is allowed.
+const calmFor = 6 * time.Hour
+
+// restless: at constant load a fleet comes to rest.
+func (j *judging) restless(t plant.Tick) {
+	since, calm := j.calmSince(t.At)
+	for i, v := range t.Variants {
+		if n := len(j.ticks); n > 1 {
+			if by := v.Wanted - j.ticks[n-2].variants[i].Wanted; by != 0 {
+				j.changes[i] = append(j.changes[i], change{t.At, by})
+			}
+		}
+		if !calm || t.At < since+calmFor {
+			continue
+		}
+		turns, last := 0, 0
+		for _, c := range j.changes[i] {
+			if c.at < max(since+calmFor, t.At-calmFor) {
+				continue
+			}
+			if last != 0 && (c.by > 0) != (last > 0) {
+				turns++
+			}
+			last = c.by
+		}
+		if turns > 1 {
+			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults; %d changes in all",
+				j.Variants[i].Name, turns, calmFor, (t.At - since).Round(time.Minute), len(j.changes[i]))
+		}
+	}
+}
+
+// soundEvery is how many ticks lie between two looks at what costs as much as a
+// decision.
+const soundEvery = 53
+
+// sound: plans are within bounds, of numbers, and do not depend on the order of input.
+func (j *judging) sound(t plant.Tick) {
+	for i, v := range t.Variants {
+		one := j.Variants[i]
+		d, decided := decision(t, key(one.Name))
+		if !decided || v.Deleted {
+			continue
+		}
+		cut := slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Stage == scaling.StageCapacity })
+		paced := slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Stage == scaling.StageStabilize })
+		if v.Wanted < 0 || v.Wanted > j.most(one) || v.Wanted < one.Min && !cut && !paced && one.Min <= j.most(one) {
+			j.violate(Bounds, t, "%d replicas of %s are decided on, its bounds are %d to %d", v.Wanted, one.Name, one.Min, j.most(one))
+		}
+	}
+	if len(j.ticks)%soundEvery != 0 {
+		return
+	}
+	plan, err := json.Marshal(t.Verdict.Plan)
+	if err == nil {
+		_, err = json.Marshal(historyOf(t.Verdict.History))
+	}
+	if err != nil {
+		j.violate(Numbers, t, "%v", err)
+		return
+	}
+	again, _ := json.Marshal(t.Setup.Decide(shuffled(t)).Plan)
+	if string(again) != string(plan) {
+		j.violate(Order, t, "in another order the plan is %s", again)
+	}
+}
+
+// historyOf lists a history, which as a map of structs has no JSON.
+func historyOf(h scaling.History) []scaling.Past {
+	out := make([]scaling.Past, 0, len(h))
+	for _, p := range h {
+		out = append(out, p)
+	}
+	return out
+}
+
+// shuffled returns the case of t with its slices in another order.
+func shuffled(t plant.Tick) cycle.Case {
+	r := rand.New(rand.NewPCG(uint64(t.At), 3))
+	c := t.Case
+	c.Snapshots = slices.Clone(c.Snapshots)
+	for i, s := range c.Snapshots {
+		s.Variants, s.Replicas = slices.Clone(s.Variants), slices.Clone(s.Replicas)
+		r.Shuffle(len(s.Variants), func(a, b int) { s.Variants[a], s.Variants[b] = s.Variants[b], s.Variants[a] })
+		r.Shuffle(len(s.Replicas), func(a, b int) { s.Replicas[a], s.Replicas[b] = s.Replicas[b], s.Replicas[a] })
+		c.Snapshots[i] = s
+	}
+	return c
+}

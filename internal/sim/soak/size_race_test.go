@@ -1,0 +1,9 @@
+//go:build race
+
+package soak
+
+// fixedCases are fewer where the detector makes each take ten times as long.
+const fixedCases = 12
+
+// fixedRequests are those that are judged request by request too.
+const fixedRequests = 1

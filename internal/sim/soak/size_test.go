@@ -1,0 +1,9 @@
+//go:build !race
+
+package soak
+
+// fixedCases take about half a minute on one core.
+const fixedCases = 100
+
+// fixedRequests are those that are judged request by request too.
+const fixedRequests = 4

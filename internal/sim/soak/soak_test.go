@@ -1,0 +1,146 @@
+package soak
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	duration = flag.Duration("soak", 0, "judge random cases by all rules for so long; 0 judges a fixed number")
+	seed     = flag.Uint64("seed", 0, "the first seed of -soak; 0 draws one")
+	report   = flag.String("report", "", "write what the fixed cases violate to this file, and fail for none of it")
+	cases    = flag.Int("cases", fixedCases, "how many fixed cases to judge")
+)
+
+// unkept lists the rules that the deciding core does not keep in every case yet. A run
+// without -soak judges the others.
+var unkept = []Rule{Starves, Slow, Waste, Turns}
+
+// judged reports whether a violation of a rule fails a test.
+func judged(r Rule) bool { return *duration > 0 || !slices.Contains(unkept, r) }
+
+const (
+	// reductions is how many cases one violation may be made smaller by.
+	reductions = 150
+	// enough is how many violations one run makes smaller: the first of each rule and
+	// engine.
+	enough = 20
+)
+
+// TestSoak judges random cases: seeds 1 and up, as many as take half a minute, or with
+// -soak random ones for as long as it says.
+func TestSoak(t *testing.T) {
+	var needs Needs
+	first, until := uint64(1), time.Time{}
+	if *duration > 0 {
+		until = time.Now().Add(*duration)
+		if first = *seed; first == 0 {
+			first = rand.Uint64N(1 << 40)
+		}
+		t.Logf("seeds from %d on", first)
+	}
+	hours, found, began := time.Duration(0), 0, time.Now()
+	explained := map[string]bool{}
+	n := 0
+	for ; *duration > 0 && time.Now().Before(until) || *duration == 0 && n < *cases; n++ {
+		c := Draw(first + uint64(n))
+		hours += c.Length
+		for _, v := range Judge(c, &needs) {
+			if !judged(v.Rule) {
+				continue
+			}
+			found++
+			kind := string(v.Rule) + " " + c.Engine
+			if !explained[kind] && len(explained) < enough {
+				explained[kind] = true
+				explain(t, first+uint64(n), c, v, &needs)
+			} else {
+				t.Errorf("seed %d, %s: %s", first+uint64(n), c.Engine, v)
+			}
+		}
+	}
+	t.Logf("%d cases, %.0f hours of cycles in %s: %d violations", n, hours.Hours(), time.Since(began).Round(time.Millisecond), found)
+}
+
+// explain reports a violation with the smallest case that shows it.
+func explain(t *testing.T, seed uint64, c Case, v Violation, needs *Needs) {
+	t.Helper()
+	c.Length = min(c.Length, v.At+c.Tick)
+	last := v
+	small := Reduce(c, reductions, func(c Case) bool {
+		i := slices.IndexFunc(judge(c, needs, v.Rule), func(o Violation) bool { return o.Rule == v.Rule })
+		if i >= 0 {
+			last = judge(c, needs, v.Rule)[i]
+		}
+		return i >= 0
+	})
+	t.Errorf("seed %d: %s\nSmallest case, for testdata/NAME.txt:\n\n# %s, from seed %d\n%s\n%s", seed, v, v.Rule, seed, small, last)
+}
+
+// TestFoundCasesStayMended judges the cases of testdata, each of which a core of
+// another day violated a rule in.
+func TestFoundCasesStayMended(t *testing.T) {
+	var needs Needs
+	for _, file := range found(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			for _, v := range Judge(read(t, file), &needs) {
+				if judged(v.Rule) {
+					t.Error(v)
+				}
+			}
+		})
+	}
+}
+
+// found lists the files of cases.
+func found(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata: %v", err)
+	}
+	return files
+}
+
+func read(t *testing.T, file string) Case {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return c
+}
+
+// TestReport writes what the fixed cases and those of testdata violate, a line for
+// each: which case, and the rule.
+func TestReport(t *testing.T) {
+	if *report == "" {
+		t.Skip("-report names no file")
+	}
+	var needs Needs
+	var out strings.Builder
+	for n := range *cases {
+		for _, v := range Judge(Draw(uint64(n+1)), &needs) {
+			fmt.Fprintf(&out, "%d %s\n", n+1, v.Rule)
+		}
+	}
+	for _, file := range found(t) {
+		for _, v := range Judge(read(t, file), &needs) {
+			fmt.Fprintf(&out, "%s %s\n", file, v.Rule)
+		}
+	}
+	if err := os.WriteFile(*report, []byte(out.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
