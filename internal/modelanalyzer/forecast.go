@@ -19,9 +19,6 @@ const (
 	// normalAt is the same of the normal distribution, for the noise of arrivals
 	// that are independent of each other, which is known.
 	normalAt = 1.960
-	// syncPeriod is how long the scaler of a target may take to learn a decision:
-	// the sync period of a HorizontalPodAutoscaler.
-	syncPeriod = 15 * time.Second
 )
 
 // Forecast is the arrival rate to be expected when a replica that is ordered now
@@ -63,9 +60,9 @@ type Forecast struct {
 // season, no training and no parameter, and tells of itself how far it can be
 // trusted, which smoothing does not.
 func Look(snap scaling.Snapshot, past Memory) Forecast {
-	startUp := longestStartUp(snap.Variants)
+	lead := scaling.Lead(snap.Variants, past.Interval)
 	points := past.Traffic.Arrivals.Apart(trendOf, past.Interval)
-	if startUp <= 0 || points == nil || !points[0].At.Equal(snap.At) {
+	if lead <= 0 || points == nil || !points[0].At.Equal(snap.At) {
 		return Forecast{}
 	}
 	growth := certainGrowth(points)
@@ -74,7 +71,6 @@ func Look(snap scaling.Snapshot, past Memory) Forecast {
 	}
 	window := points[0].Over
 	seen := snap.At.Sub(points[trendOf-1].At) + window
-	lead := startUp + past.Interval + syncPeriod
 	ahead := min(lead+window/2, seen)
 	return Forecast{Rate: points[0].Rate + growth*ahead.Minutes(), Growth: growth, In: ahead - window/2, Lead: lead, Over: seen}
 }
@@ -99,13 +95,4 @@ func certainGrowth(points []scaling.Arrival) float64 {
 	residual := math.Sqrt(max(0, yy-slope*ty) / (n - 2))
 	poisson := math.Sqrt(y / points[0].Over.Seconds())
 	return slope - max(normalAt*poisson, studentAt*residual)/math.Sqrt(tt)
-}
-
-// longestStartUp is that of the variants of which it is known, 0 if of none.
-func longestStartUp(variants []scaling.Variant) time.Duration {
-	longest := time.Duration(0)
-	for _, v := range variants {
-		longest = max(longest, v.StartUp)
-	}
-	return longest
 }

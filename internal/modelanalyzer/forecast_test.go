@@ -17,7 +17,7 @@ import (
 // of what was measured last.
 const (
 	startUp = 90 * time.Second
-	lead    = startUp + time.Minute + syncPeriod
+	lead    = startUp + time.Minute + 15*time.Second
 )
 
 // arriving looks each minute at one of the rates, the last of them now, and returns
@@ -30,7 +30,7 @@ func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 		v.StartUp = startUp
 		snap = snapshot(rate, v)
 		snap.At = at.Add(time.Duration(i-len(rates)+1) * time.Minute)
-		past = Remember(past, snap, time.Minute).Traffic
+		past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
 	}
 	return snap, Memory{Traffic: past, Interval: time.Minute}
 }
@@ -132,7 +132,7 @@ func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 			v.StartUp = startUp
 			snap = snapshot(from+(to-from)*min(1, max(0, (end-step).Minutes())), v)
 			snap.At = snap.At.Add(end)
-			past = Remember(past, snap, time.Minute).Traffic
+			past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
 		}
 		if f := Look(snap, Memory{Traffic: past, Interval: time.Minute}); f.Rate > to {
 			trends++

@@ -26,7 +26,7 @@ type Votes struct {
 // before any constraint: the cheapest replicas that carry the demand of every
 // analysis.
 func Cover(in Votes) []scaling.Decision {
-	variants := standings(Input{Snapshot: in.Snapshot, History: in.History})
+	variants := candidates(in.Analyses, standings(Input{Snapshot: in.Snapshot, History: in.History}))
 	wanted := demands(in.Analyses, variants)
 	if !slices.ContainsFunc(in.Analyses, func(a scaling.Analysis) bool { return a.Signal != scaling.Unknown }) {
 		return holdWithoutData(nothingKnown(in), variants)

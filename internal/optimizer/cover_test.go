@@ -144,8 +144,7 @@ func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
 		{"one has enough", 15, scaling.Steady, scaling.UnitTokens, "a:6"},
 		{"one knows nothing now", 0, scaling.Unknown, scaling.UnitTokens, "a:6"},
 		{"one has too little", 28, scaling.Grow, scaling.UnitTokens, "a:10"},
-		{"the spare capacity asks for one more", 40, scaling.Grow, scaling.UnitReplicas, "a:7"},
-		{"the spare capacity doubts what it sees", 40, scaling.Steady, scaling.UnitReplicas, "a:6"},
+		{"the spare capacity asks for as much as it measures", 28, scaling.Grow, scaling.UnitReplicas, "a:10"},
 		{"the demand of one binds", 12, scaling.Shrink, scaling.UnitTokens, "a:5"}, // 12 <= 0.9 x 3 x 5
 	} {
 		in := votes(10, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0})
