@@ -39,6 +39,9 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
+	if a.Demand > a.Anticipated {
+		a.Demand = a.Anticipated + (a.Demand-a.Anticipated)*coldness(shared, variants, load, objective, options)
+	}
 	stated, _ := sizeAll(variants, load, objective, options) // what is at fault there is at fault above
 	if slower := compare(&a, snap, sides{shared, stated}, load); load.doubt == "" {
 		load.doubt = slower
@@ -107,6 +110,33 @@ const (
 	// standsFor is for how many windows a queue has to stand to contradict a profile.
 	standsFor = 2
 )
+
+// coldness is how many replicas that are Ready serve as much as one whose prefix cache
+// is still cold, >= 1: one more finds half as many of its prompts' tokens there as the
+// others, until it has seen as many. It is the least of the variants that may grow.
+func coldness(sized []sizing, variants []scaling.Variant, load load, objective scaling.Objective, options Options) float64 {
+	cold := load
+	cold.input = load.input + (load.prompt-load.input)*coldHits
+	least := 0.0
+	for i, s := range sized {
+		if s.rate <= 0 || s.fixed || cold.input <= load.input {
+			continue
+		}
+		// By the stated profile both times: what corrects it is of the warm replicas.
+		warm, cool := size(variants[i], load, objective, options), size(variants[i], cold, objective, options)
+		if warm.rate <= 0 || cool.rate <= 0 {
+			continue
+		}
+		if ratio := warm.rate / cool.rate; least == 0 || ratio < least {
+			least = ratio
+		}
+	}
+	return max(1, least)
+}
+
+// coldHits is the part of the tokens found in prefix caches that a new replica does
+// not find in its own.
+const coldHits = 0.5
 
 // stands reports whether a queue contradicts the profiles: more than a request for
 // each replica has waited for two windows and did not become fewer, while no

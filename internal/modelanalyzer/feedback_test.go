@@ -219,3 +219,28 @@ func TestAReplicaIsNeverFilledToTheBrim(t *testing.T) {
 		t.Errorf("a replica is filled to %.3f of what it completes", got)
 	}
 }
+
+// TestNewReplicasFindLessInTheirPrefixCaches: growth is sized with half of the hits,
+// what runs with all of them.
+func TestNewReplicasFindLessInTheirPrefixCaches(t *testing.T) {
+	look := func(rate, hits float64) scaling.Analysis {
+		s := snapshot(rate, variant("v", a100, 2))
+		s.Load.InputTokens, s.Load.PrefixHits = fresh(15_000), fresh(hits)
+		return Analyze(s, scaling.Objective{TTFT: 2000, ITL: 60}, Default(), Memory{})
+	}
+	warm, half := look(1, 0.7).Variants[0].PerReplica, look(1, 0.35).Variants[0].PerReplica
+	if warm < 1.5*half {
+		t.Fatalf("%g with all hits and %g with half of them: the case shows nothing", warm, half)
+	}
+	rate := 6 * warm
+	a := look(rate, 0.7)
+	if got, want := (a.Demand-a.Anticipated)/warm, 4*warm/half; math.Abs(got-want) > 1e-6*want {
+		t.Errorf("%.3g replicas more, want %.3g: 4 at full hits, each of which serves %.3g of that", got, want, half/warm)
+	}
+	if a := look(1.9*warm, 0.7); a.Demand != 1.9*warm || a.Signal == scaling.Grow {
+		t.Errorf("what runs has its caches: a demand of %g, want %g", a.Demand, 1.9*warm)
+	}
+	if a := look(3*warm, 0); a.Demand != 3*warm {
+		t.Errorf("without hits there is nothing to lose: a demand of %g, want %g", a.Demand, 3*warm)
+	}
+}

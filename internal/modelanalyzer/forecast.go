@@ -45,10 +45,11 @@ type Forecast struct {
 // where slope and residual deviation s are of a least-squares line, the first bound
 // is the noise of Poisson arrivals, the second that of whatever else there is, and
 // the rate of a window is that of its middle. Nothing is extrapolated further than
-// it was seen. So a forecast is never more than the growth of now continued, noise
-// and steps are hardly ever growth, and it goes continuously from none to the full
-// slope. It is never below what arrives now: what falls is followed as it is
-// measured.
+// it was seen: where the lead is longer than four windows a cycle apart, four that
+// span the lead are looked at too, and the larger forecast counts. So a forecast is
+// never more than the growth of now continued, noise and steps are hardly ever growth,
+// and it goes continuously from none to the full slope. It is never below what arrives
+// now: what falls is followed as it is measured.
 //
 // There is none where that is not known: no start-up time, a gap in the last four
 // windows, or one of another length.
@@ -56,13 +57,38 @@ type Forecast struct {
 // Autoscalers that look ahead learn daily patterns (SageServe, arXiv 2502.14617, by
 // ARIMA) or smooth level and trend (Holt's linear method, 1957). Reactive ones
 // answer a surge with a shorter window (the panic mode of Knative's KPA) or by
-// backpressure (Chiron, arXiv 2501.08090). A line through four minutes needs no
+// backpressure (Chiron, arXiv 2501.08090). A line through four windows needs no
 // season, no training and no parameter, and tells of itself how far it can be
 // trusted, which smoothing does not.
 func Look(snap scaling.Snapshot, past Memory) Forecast {
 	lead := scaling.Lead(snap.Variants, past.Interval)
-	points := past.Traffic.Arrivals.Apart(trendOf, past.Interval)
-	if lead <= 0 || points == nil || !points[0].At.Equal(snap.At) {
+	if lead <= 0 {
+		return Forecast{}
+	}
+	found := extrapolate(snap, past, past.Interval, lead)
+	if far := farApart(snap, past.Interval); far > max(past.Interval, snap.Window) {
+		if long := extrapolate(snap, past, far, lead); long.Rate > found.Rate {
+			return long
+		}
+	}
+	return found
+}
+
+// longestTrend is the longest time over which growth is looked for: what grows for
+// longer is seen in it, and more is not remembered.
+const longestTrend = 30 * time.Minute
+
+// farApart is how far apart four windows are that together span the lead; 0 where
+// the lead is not known.
+func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
+	lead := min(longestTrend, scaling.Lead(snap.Variants, interval))
+	return max(0, lead-snap.Window/2) / (trendOf - 1)
+}
+
+// extrapolate continues the growth of four windows so far apart.
+func extrapolate(snap scaling.Snapshot, past Memory, step, lead time.Duration) Forecast {
+	points := past.Traffic.Arrivals.Apart(trendOf, step)
+	if points == nil || !points[0].At.Equal(snap.At) {
 		return Forecast{}
 	}
 	growth := certainGrowth(points)

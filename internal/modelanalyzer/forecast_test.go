@@ -66,6 +66,36 @@ func TestNothingIsExtrapolatedFurtherThanItWasSeen(t *testing.T) {
 	}
 }
 
+// TestALongLeadIsLookedAheadForAsFar: a replica takes ten minutes to start. Once the
+// growth has been seen for as long, it is extrapolated to when one is Ready.
+func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
+	var past scaling.Traffic
+	var last Forecast
+	const slope = 30.0
+	for minute := range 60 {
+		v := variant("v", a100, 2)
+		v.StartUp = 10 * time.Minute
+		snap := snapshot(100+slope*max(0, float64(minute)-20), v)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		m := Remember(past, snap, scaling.Backlog{}, time.Minute)
+		past, last = m.Traffic, Look(snap, m)
+		if most := snap.Load.ArrivalRate.Value + slope*(last.Lead+30*time.Second).Minutes(); last.Rate > most {
+			t.Fatalf("minute %d: %g requests/s are expected, growth continued is %g", minute, last.Rate, most)
+		}
+		if n := len(past.Arrivals); n > 60 {
+			t.Fatalf("minute %d: %d rates are remembered", minute, n)
+		}
+		switch ahead := last.In; {
+		case minute < 20 && last.Rate > 0:
+			t.Errorf("minute %d: nothing grows, and %g requests/s are expected", minute, last.Rate)
+		case minute == 26 && (ahead < 3*time.Minute || ahead > 5*time.Minute):
+			t.Errorf("after six minutes of growth it looks ahead for %s", ahead)
+		case minute > 36 && ahead != 11*time.Minute+15*time.Second:
+			t.Errorf("minute %d: it looks ahead for %s of a lead of %s", minute, ahead, last.Lead)
+		}
+	}
+}
+
 func TestWhatIsNoTrendIsNotExtrapolated(t *testing.T) {
 	unknown := func(change func(*scaling.Snapshot, *Memory)) Forecast {
 		snap, past := arriving(100, 200, 300, 400)

@@ -21,11 +21,11 @@ type load struct {
 	// count as full when others could go. Sorted by variant, pod.
 	unsure []scaling.ReplicaSample
 	// input and output are tokens per request, input without those found in the
-	// prefix cache, output at least 1. Both are 0 while they are not known because
-	// nothing arrives or waits.
-	input, output float64
-	forecast      Forecast // of the rate
-	doubt         string   // why the load of the model is not known well enough to shrink, "" if it is
+	// prefix cache, output at least 1; prompt is input with them. All are 0 while they
+	// are not known because nothing arrives or waits.
+	input, output, prompt float64
+	forecast              Forecast // of the rate
+	doubt                 string   // why the load of the model is not known well enough to shrink, "" if it is
 }
 
 // asked says in words what demand of the load, in requests/s, is to be served.
@@ -74,7 +74,7 @@ func measure(snap scaling.Snapshot) (load, string) {
 	}
 	l.doubtful("input tokens", input)
 	l.doubtful("output tokens", output)
-	l.input, l.output = input.Value*(1-min(1, snap.Load.PrefixHits.Or(0))), max(1, output.Value)
+	l.input, l.output, l.prompt = input.Value*(1-min(1, snap.Load.PrefixHits.Or(0))), max(1, output.Value), input.Value
 	return l, ""
 }
 

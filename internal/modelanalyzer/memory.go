@@ -19,7 +19,7 @@ type Memory struct {
 // Snapshot that is not newer than what is remembered changes nothing.
 func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration) Memory {
 	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
-		Arrivals:  past.Arrivals.Then(snap, interval),
+		Arrivals:  past.Arrivals.Then(snap, interval, farApart(snap, interval)),
 		Footprint: past.Footprint.Then(snap),
 		Shares:    learn(past.Shares, snap, backlog),
 	}}

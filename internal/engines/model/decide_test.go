@@ -226,3 +226,63 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 		t.Errorf("of the future: %+v", got)
 	}
 }
+
+// TestHybridTakesNoVariantForBetterThanItsProfile: saturation calls for growth, and a
+// cheaper variant is at zero. It is worth to saturation what its profile says, and
+// nothing where it has none.
+func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
+	grown := func(change func(*scaling.Variant)) (v, cheap int) {
+		snap := snapshot(3)
+		other := snap.Variants[0]
+		other.Key.Name, other.Cost, other.Replicas = "cheap", 1, scaling.ReplicaCounts{Observed: true}
+		change(&other)
+		snap.Variants = append(snap.Variants, other)
+		for i := range snap.Replicas {
+			snap.Replicas[i].KVCacheUsage, snap.Replicas[i].KVCacheUsageNow = scaling.Measured(0.78, scaling.Fresh), scaling.Measured(0.78, scaling.Fresh)
+		}
+		for _, d := range Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Spare), Interval: time.Minute}).Decisions {
+			if d.Variant.Name == "cheap" {
+				cheap = d.Target()
+			} else {
+				v = d.Target()
+			}
+		}
+		return v, cheap
+	}
+	for _, tc := range []struct {
+		name     string
+		change   func(*scaling.Variant)
+		v, cheap int
+	}{
+		// 3 x 0.78/0.7 replicas are 3.34.
+		{"as fast", func(*scaling.Variant) {}, 3, 1},
+		{"no profile", func(v *scaling.Variant) { v.Profile = scaling.Profile{} }, 4, 0},
+		{"out of reach of the objectives", func(v *scaling.Variant) { v.Profile.Alpha = 41 }, 4, 0},
+		{"with a small batch", func(v *scaling.Variant) { v.Profile.MaxBatchSize = 12 }, 3, 2},
+	} {
+		if v, cheap := grown(tc.change); v != tc.v || cheap != tc.cheap {
+			t.Errorf("%s: %d of v and %d of the cheaper one, want %d and %d", tc.name, v, cheap, tc.v, tc.cheap)
+		}
+	}
+}
+
+// TestABacklogIsKnownAlthoughOneReplicaIsSilent: what was remembered stands for two
+// windows, and not for as long as a replica is silent.
+func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
+	history := scaling.History{}
+	for minute, want := range []float64{30, 30, 20, 20} {
+		snap := snapshot(3)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		for i := range snap.Replicas {
+			snap.Replicas[i].QueueLength, snap.Replicas[i].QueueLengthNow = scaling.Measured(10, scaling.Fresh), scaling.Measured(10, scaling.Fresh)
+		}
+		if minute > 0 {
+			snap.Replicas[0] = scaling.ReplicaSample{Pod: "v0", Variant: snap.Variants[0].Key, Ready: true}
+		}
+		out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Saturation, Spare), Interval: time.Minute})
+		if out.Backlog.Waiting != want {
+			t.Errorf("minute %d: %g wait, want %g", minute, out.Backlog.Waiting, want)
+		}
+		history = scaling.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, Backlog: out.Backlog}}
+	}
+}
