@@ -71,7 +71,8 @@ func TestDecideAnswersThePlanWithEveryStep(t *testing.T) {
 		want := []scaling.Step{{
 			Stage: scaling.StageOptimize, From: 2, To: 3, Reason: scaling.ReasonSaturated,
 			// The mean of 0.80 - 0.74, as the replica at 0.86 is saturated, and 5 - 3.
-			Detail: "both KV spare (0.060 < 0.100) and queue spare (2.0 < 3.0)",
+			// 0.86/0.70 and 0.8/0.7, as much as a queue counts for, are 2.37 replicas.
+			Detail: "both KV spare (0.060 < 0.100) and queue spare (2.0 < 3.0); the load fills 2.37 replicas; the cheapest replicas that carry it are 1 more of l40s, at a cost of 10 each",
 		}}
 		if len(plan.Decisions) != 2 || plan.Decisions[1].Variant.Name != "l40s" {
 			t.Fatalf("%s: decided %+v, want h100 and l40s", name, plan.Decisions)
@@ -91,7 +92,7 @@ func TestDecideTellsPeopleWhatExplainWould(t *testing.T) {
 		"NAMESPACE  VARIANT  CURRENT  DECIDED  STAGE     REASON\n",
 		"demo       l40s           2        3  optimize  Saturated\n",
 		"\ndemo/l40s: meta/llama-3.1-8b on L40S, 1 GPU a replica, cost 10\n",
-		"l40s grows, at a cost of 10 against 40",
+		"the cheapest replicas that carry it are 1 more of l40s, at a cost of 10 each",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in:\n%s", want, stdout)

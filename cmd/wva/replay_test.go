@@ -56,7 +56,7 @@ p-2               2026-11-20T12:00:00Z                 1  different
   demo/l40s: recorded 2 replicas, decided 3 replicas
       model demo/meta/llama-3.1-8b, 2 replicas when it was decided
     - optimize  2 -> 2  Steady: nothing calls for it
-    + optimize  2 -> 3  Saturated: both KV spare (0.060 < 0.100) and queue spare (2.0 < 3.0)
+    + optimize  2 -> 3  Saturated: both KV spare (0.060 < 0.100) and queue spare (2.0 < 3.0); the load fills 2.37 replicas; the cheapest replicas that carry it are 1 more of l40s, at a cost of 10 each
 
 1 of 2 cycles were decided to the same bytes.
 `

@@ -61,10 +61,13 @@ const (
 	EngineSaturation = "saturation" // from what replicas report of themselves
 	EngineModel      = "model"      // from a queueing model and objectives
 	EngineHybrid     = "hybrid"     // both; either may grow, both must agree to shrink
+	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
 // Engines returns the engines.
-func Engines() []string { return []string{EngineSaturation, EngineModel, EngineHybrid} }
+func Engines() []string {
+	return []string{EngineSaturation, EngineModel, EngineHybrid, EnginePublished}
+}
 
 // engineDefault says which engine decides where none is named: where nobody said
 // how fast a model should answer there is nothing to size to, and nothing to

@@ -21,7 +21,7 @@ func Infeasible(e Explanation) (stable, moving string) {
 		best = append(best, fmt.Sprintf("%s %.3g ms", i.Variant.Name, i.Best))
 	}
 	return "No variant meets the objectives of the model, not even without other load (" + strings.Join(wanted, ", ") +
-		"): no accelerator helps, and saturation decides. Want other objectives, or a faster variant", ". When it was first seen, the best were " + strings.Join(best, ", ")
+		"): no accelerator helps, and replicas are sized to the best that is possible. Want other objectives, or a faster variant", ". When it was first seen, the best were " + strings.Join(best, ", ")
 }
 
 // Contradicted says that the profile of the variant promises other latencies than

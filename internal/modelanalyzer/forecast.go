@@ -19,9 +19,6 @@ const (
 	// normalAt is the same of the normal distribution, for the noise of arrivals
 	// that are independent of each other, which is known.
 	normalAt = 1.960
-	// syncPeriod is how long the scaler of a target may take to learn a decision:
-	// the sync period of a HorizontalPodAutoscaler.
-	syncPeriod = 15 * time.Second
 )
 
 // Forecast is the arrival rate to be expected when a replica that is ordered now
@@ -48,10 +45,11 @@ type Forecast struct {
 // where slope and residual deviation s are of a least-squares line, the first bound
 // is the noise of Poisson arrivals, the second that of whatever else there is, and
 // the rate of a window is that of its middle. Nothing is extrapolated further than
-// it was seen. So a forecast is never more than the growth of now continued, noise
-// and steps are hardly ever growth, and it goes continuously from none to the full
-// slope. It is never below what arrives now: what falls is followed as it is
-// measured.
+// it was seen: where the lead is longer than four windows a cycle apart, four that
+// span the lead are looked at too, and the larger forecast counts. So a forecast is
+// never more than the growth of now continued, noise and steps are hardly ever growth,
+// and it goes continuously from none to the full slope. It is never below what arrives
+// now: what falls is followed as it is measured.
 //
 // There is none where that is not known: no start-up time, a gap in the last four
 // windows, or one of another length.
@@ -59,13 +57,38 @@ type Forecast struct {
 // Autoscalers that look ahead learn daily patterns (SageServe, arXiv 2502.14617, by
 // ARIMA) or smooth level and trend (Holt's linear method, 1957). Reactive ones
 // answer a surge with a shorter window (the panic mode of Knative's KPA) or by
-// backpressure (Chiron, arXiv 2501.08090). A line through four minutes needs no
+// backpressure (Chiron, arXiv 2501.08090). A line through four windows needs no
 // season, no training and no parameter, and tells of itself how far it can be
 // trusted, which smoothing does not.
 func Look(snap scaling.Snapshot, past Memory) Forecast {
-	startUp := longestStartUp(snap.Variants)
-	points := past.Traffic.Arrivals.Apart(trendOf, past.Interval)
-	if startUp <= 0 || points == nil || !points[0].At.Equal(snap.At) {
+	lead := scaling.Lead(snap.Variants, past.Interval)
+	if lead <= 0 {
+		return Forecast{}
+	}
+	found := extrapolate(snap, past, past.Interval, lead)
+	if far := farApart(snap, past.Interval); far > max(past.Interval, snap.Window) {
+		if long := extrapolate(snap, past, far, lead); long.Rate > found.Rate {
+			return long
+		}
+	}
+	return found
+}
+
+// longestTrend is the longest time over which growth is looked for: what grows for
+// longer is seen in it, and more is not remembered.
+const longestTrend = 30 * time.Minute
+
+// farApart is how far apart four windows are that together span the lead; 0 where
+// the lead is not known.
+func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
+	lead := min(longestTrend, scaling.Lead(snap.Variants, interval))
+	return max(0, lead-snap.Window/2) / (trendOf - 1)
+}
+
+// extrapolate continues the growth of four windows so far apart.
+func extrapolate(snap scaling.Snapshot, past Memory, step, lead time.Duration) Forecast {
+	points := past.Traffic.Arrivals.Apart(trendOf, step)
+	if points == nil || !points[0].At.Equal(snap.At) {
 		return Forecast{}
 	}
 	growth := certainGrowth(points)
@@ -74,7 +97,6 @@ func Look(snap scaling.Snapshot, past Memory) Forecast {
 	}
 	window := points[0].Over
 	seen := snap.At.Sub(points[trendOf-1].At) + window
-	lead := startUp + past.Interval + syncPeriod
 	ahead := min(lead+window/2, seen)
 	return Forecast{Rate: points[0].Rate + growth*ahead.Minutes(), Growth: growth, In: ahead - window/2, Lead: lead, Over: seen}
 }
@@ -99,13 +121,4 @@ func certainGrowth(points []scaling.Arrival) float64 {
 	residual := math.Sqrt(max(0, yy-slope*ty) / (n - 2))
 	poisson := math.Sqrt(y / points[0].Over.Seconds())
 	return slope - max(normalAt*poisson, studentAt*residual)/math.Sqrt(tt)
-}
-
-// longestStartUp is that of the variants of which it is known, 0 if of none.
-func longestStartUp(variants []scaling.Variant) time.Duration {
-	longest := time.Duration(0)
-	for _, v := range variants {
-		longest = max(longest, v.StartUp)
-	}
-	return longest
 }

@@ -17,7 +17,7 @@ import (
 // of what was measured last.
 const (
 	startUp = 90 * time.Second
-	lead    = startUp + time.Minute + syncPeriod
+	lead    = startUp + time.Minute + 15*time.Second
 )
 
 // arriving looks each minute at one of the rates, the last of them now, and returns
@@ -30,7 +30,7 @@ func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 		v.StartUp = startUp
 		snap = snapshot(rate, v)
 		snap.At = at.Add(time.Duration(i-len(rates)+1) * time.Minute)
-		past = Remember(past, snap, time.Minute).Traffic
+		past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
 	}
 	return snap, Memory{Traffic: past, Interval: time.Minute}
 }
@@ -63,6 +63,36 @@ func TestNothingIsExtrapolatedFurtherThanItWasSeen(t *testing.T) {
 	f := Look(snap, past)
 	if most := 400 + 100*f.Over.Minutes(); f.Rate > most || f.In > f.Over || f.Lead < time.Hour {
 		t.Errorf("%+v: more than %g requests/s, four minutes of growth", f, most)
+	}
+}
+
+// TestALongLeadIsLookedAheadForAsFar: a replica takes ten minutes to start. Once the
+// growth has been seen for as long, it is extrapolated to when one is Ready.
+func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
+	var past scaling.Traffic
+	var last Forecast
+	const slope = 30.0
+	for minute := range 60 {
+		v := variant("v", a100, 2)
+		v.StartUp = 10 * time.Minute
+		snap := snapshot(100+slope*max(0, float64(minute)-20), v)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		m := Remember(past, snap, scaling.Backlog{}, time.Minute)
+		past, last = m.Traffic, Look(snap, m)
+		if most := snap.Load.ArrivalRate.Value + slope*(last.Lead+30*time.Second).Minutes(); last.Rate > most {
+			t.Fatalf("minute %d: %g requests/s are expected, growth continued is %g", minute, last.Rate, most)
+		}
+		if n := len(past.Arrivals); n > 60 {
+			t.Fatalf("minute %d: %d rates are remembered", minute, n)
+		}
+		switch ahead := last.In; {
+		case minute < 20 && last.Rate > 0:
+			t.Errorf("minute %d: nothing grows, and %g requests/s are expected", minute, last.Rate)
+		case minute == 26 && (ahead < 3*time.Minute || ahead > 5*time.Minute):
+			t.Errorf("after six minutes of growth it looks ahead for %s", ahead)
+		case minute > 36 && ahead != 11*time.Minute+15*time.Second:
+			t.Errorf("minute %d: it looks ahead for %s of a lead of %s", minute, ahead, last.Lead)
+		}
 	}
 }
 
@@ -132,7 +162,7 @@ func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 			v.StartUp = startUp
 			snap = snapshot(from+(to-from)*min(1, max(0, (end-step).Minutes())), v)
 			snap.At = snap.At.Add(end)
-			past = Remember(past, snap, time.Minute).Traffic
+			past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
 		}
 		if f := Look(snap, Memory{Traffic: past, Interval: time.Minute}); f.Rate > to {
 			trends++

@@ -2,6 +2,8 @@ package modelanalyzer
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -11,11 +13,19 @@ import (
 type load struct {
 	rate    float64 // requests/s that arrive
 	backlog float64 // requests that wait
+	// running are the requests that replicas compute now, as far as they say so, of
+	// each variant and in all.
+	running   map[scaling.VariantKey]float64
+	inBatches float64
+	// unsure lists the replicas that do not say, Fresh, how many requests wait: they
+	// count as full when others could go. Sorted by variant, pod.
+	unsure []scaling.ReplicaSample
 	// input and output are tokens per request, input without those found in the
-	// prefix cache, output at least 1. Both are 0 while there are no requests.
-	input, output float64
-	forecast      Forecast // of the rate
-	doubt         string   // why the load is not known well enough to shrink, "" if it is
+	// prefix cache, output at least 1; prompt is input with them. All are 0 while they
+	// are not known because nothing arrives or waits.
+	input, output, prompt float64
+	forecast              Forecast // of the rate
+	doubt                 string   // why the load of the model is not known well enough to shrink, "" if it is
 }
 
 // asked says in words what demand of the load, in requests/s, is to be served.
@@ -29,8 +39,8 @@ func (l load) asked(demand float64) string {
 		f.Rate, f.In.Round(time.Second), now, f.Growth, f.Over.Round(time.Second), f.Lead.Round(time.Second))
 }
 
-// none reports whether there is nothing to do.
-func (l load) none() bool { return l.rate == 0 && l.backlog == 0 }
+// none reports whether there is nothing to size with.
+func (l load) none() bool { return l.output == 0 }
 
 // measure reads the load off a Snapshot, or says what is missing.
 func measure(snap scaling.Snapshot) (load, string) {
@@ -40,7 +50,7 @@ func measure(snap scaling.Snapshot) (load, string) {
 		}
 		return load{}, fmt.Sprintf("the arrival rate is %s", snap.Load.ArrivalRate.State)
 	}
-	l := load{rate: snap.Load.ArrivalRate.Value}
+	l := load{rate: snap.Load.ArrivalRate.Value, running: map[scaling.VariantKey]float64{}}
 	l.doubtful("arrival rate", snap.Load.ArrivalRate)
 	l.backlog = snap.Load.GatewayQueue.Or(0)
 	if snap.Load.GatewayQueue.State != scaling.NotApplicable {
@@ -49,18 +59,22 @@ func measure(snap scaling.Snapshot) (load, string) {
 	for _, s := range snap.Sorted() {
 		waiting := s.Waiting()
 		l.backlog += waiting.Or(0)
-		l.doubtful("queue length of "+s.Pod, waiting)
-	}
-	if l.none() {
-		return l, ""
+		l.running[s.Variant] += s.Running.Or(0)
+		l.inBatches += s.Running.Or(0)
+		if waiting.State != scaling.Fresh {
+			l.unsure = append(l.unsure, s)
+		}
 	}
 	input, output := snap.Load.InputTokens, snap.Load.OutputTokens
+	if l.rate == 0 && l.backlog == 0 && (l.inBatches == 0 || !input.Known() || !output.Known()) {
+		return l, ""
+	}
 	if !input.Known() || !output.Known() {
 		return load{}, fmt.Sprintf("requests arrive and their lengths are not known: input tokens %s, output tokens %s", input.State, output.State)
 	}
 	l.doubtful("input tokens", input)
 	l.doubtful("output tokens", output)
-	l.input, l.output = input.Value*(1-min(1, snap.Load.PrefixHits.Or(0))), max(1, output.Value)
+	l.input, l.output, l.prompt = input.Value*(1-min(1, snap.Load.PrefixHits.Or(0))), max(1, output.Value), input.Value
 	return l, ""
 }
 
@@ -73,4 +87,20 @@ func (l *load) doubtful(name string, r scaling.Reading) {
 	if doubt := fmt.Sprintf("the %s is %s", name, r.State); l.doubt == "" || doubt < l.doubt {
 		l.doubt = doubt
 	}
+}
+
+// namedAtMost is how many pods a sentence names.
+const namedAtMost = 3
+
+// unsurePods names the replicas that are unsure.
+func (l load) unsurePods() string {
+	var pods []string
+	for _, s := range l.unsure[:min(namedAtMost, len(l.unsure))] {
+		pods = append(pods, s.Pod)
+	}
+	slices.Sort(pods)
+	if more := len(l.unsure) - namedAtMost; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(pods, ", "), more)
+	}
+	return strings.Join(pods, ", ")
 }

@@ -11,15 +11,17 @@ import (
 // analyzed. The zero value remembers nothing.
 type Memory struct {
 	Traffic  scaling.Traffic
+	Backlog  scaling.Backlog
 	Interval time.Duration // until the next cycle; 0 where that is not known
 }
 
-// Remember returns what is to be remembered after snap. A Snapshot that is not newer
-// than what is remembered changes nothing.
-func Remember(past scaling.Traffic, snap scaling.Snapshot, interval time.Duration) Memory {
-	return Memory{Interval: interval, Traffic: scaling.Traffic{
-		Arrivals:  past.Arrivals.Then(snap, interval),
+// Remember returns what is to be remembered after snap, of which backlog waits. A
+// Snapshot that is not newer than what is remembered changes nothing.
+func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration) Memory {
+	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
+		Arrivals:  past.Arrivals.Then(snap, interval, farApart(snap, interval)),
 		Footprint: past.Footprint.Then(snap),
+		Shares:    learn(past.Shares, snap, backlog),
 	}}
 }
 

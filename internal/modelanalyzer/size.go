@@ -3,6 +3,7 @@ package modelanalyzer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -13,12 +14,26 @@ import (
 // --max-num-seqs.
 const defaultBatch = 256
 
+const (
+	// nearBest is how far above the best that is possible an objective is set that is
+	// out of reach: a tenth, since the last percent before the best takes a replica
+	// for each request.
+	nearBest = 1.1
+	// fullest is the part of what full batches complete that a replica is filled to,
+	// whatever the objectives allow: beyond it the wait grows without bound for a
+	// small error of the rate.
+	fullest = 0.95
+)
+
 // sizing is what one replica of a variant serves.
 type sizing struct {
 	variant    scaling.Variant
 	queue      analyzer.QueueAnalyzer // usable where the profile is and there is load
 	usable     bool
 	rate       float64 // requests/s within the objectives, 0 where none or not known
+	most       float64 // requests/s that full batches complete, 0 where not known
+	batch      float64 // requests computed together within the ITL, 0 where not known
+	fixed      bool    // whether it takes no more than it serves now
 	source     string
 	infeasible *scaling.Infeasible
 }
@@ -33,19 +48,19 @@ func (s sizing) replicas() (ready, current float64) {
 
 // fault is why nothing can be said about a model; its zero value is none.
 type fault struct {
-	reason     scaling.Reason
-	detail     string
-	infeasible []scaling.Infeasible
+	reason scaling.Reason
+	detail string
 }
 
-// sizeAll sizes every variant. It fails where a variant that runs has no usable
-// profile, since the part of the load that it takes is then unknown, and where no
-// variant can serve within the objectives.
+// sizeAll sizes every variant. A variant that misses the objectives without other
+// load serves nothing within them while another keeps them; where none does, each
+// is sized to the best that it can. A variant without a usable profile carries what
+// it was seen to carry and takes no more. It fails where none of those that run has
+// a profile, or none can be sized.
 func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective, options Options) ([]sizing, fault) {
 	out := make([]sizing, 0, len(variants))
 	var missing []string
-	running, serving := false, false
-	var infeasible []scaling.Infeasible
+	running, profiled, serving := false, false, false
 	for _, v := range variants {
 		if !v.Profile.Usable() {
 			why := "has none"
@@ -54,33 +69,75 @@ func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective,
 			}
 			missing = append(missing, v.Key.Name+" "+why)
 			running = running || v.Replicas.Current > 0
+		} else {
+			profiled = profiled || v.Replicas.Current > 0
 		}
 		s := size(v, load, objective, options)
-		if s.infeasible != nil {
-			infeasible = append(infeasible, *s.infeasible)
-		}
 		serving = serving || s.rate > 0 || s.usable && load.none()
 		out = append(out, s)
 	}
-	switch {
-	case running || len(missing) == len(variants):
-		return nil, fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; "), nil}
-	case !serving && len(infeasible) > 0:
-		return nil, fault{scaling.ReasonObjectiveInfeasible, "no variant meets the objectives, not even without other load: " + describe(infeasible), infeasible}
-	case !serving:
-		return nil, fault{scaling.ReasonProfileMissing, "no variant can be sized: " + sources(out), nil}
+	if running && !profiled || len(missing) == len(variants) {
+		return nil, fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; ")}
+	}
+	for i, s := range out {
+		switch {
+		case s.infeasible != nil && serving:
+			out[i].fixed = true
+		case s.infeasible != nil:
+			out[i] = best(s, load, objective, options)
+		case !s.usable:
+			out[i] = seen(s, load)
+		}
+	}
+	if !slices.ContainsFunc(out, func(s sizing) bool { return s.rate > 0 && !s.fixed || s.usable && load.none() }) {
+		return nil, fault{scaling.ReasonProfileMissing, "no variant can be sized: " + sources(out)}
 	}
 	return out, fault{}
+}
+
+// best sizes a variant that misses objectives without other load to a tenth above
+// the best that it can, and to those that it keeps.
+func best(s sizing, load load, objective scaling.Objective, options Options) sizing {
+	missed := s.infeasible
+	for range 2 { // TTFT, ITL
+		if s.infeasible == nil {
+			break
+		}
+		if s.infeasible.Target == "ITL" {
+			objective.ITL = nearBest * s.infeasible.Best
+		} else {
+			objective.TTFT = nearBest * s.infeasible.Best
+		}
+		s = size(s.variant, load, objective, options)
+	}
+	s.infeasible = missed
+	s.source = "cannot meet the objectives (" + describe([]scaling.Infeasible{*missed}) + "), sized to a tenth above its best: " + s.source
+	return s
+}
+
+// seen is what a variant without a usable profile carries: the part of what arrives
+// that the requests it computes are of all.
+func seen(s sizing, load load) sizing {
+	s.fixed = true
+	ready, _ := s.replicas()
+	running := load.running[s.variant.Key]
+	if ready > 0 && load.inBatches > 0 {
+		s.rate = load.rate * running / load.inBatches / ready
+		s.most, s.batch = s.rate, running/ready
+		s.source += ": what it serves now, and no more"
+	}
+	return s
 }
 
 // size finds the greatest rate of one replica of v.
 func size(v scaling.Variant, load load, objective scaling.Objective, options Options) sizing {
 	s := sizing{variant: v, usable: v.Profile.Usable()}
-	switch {
-	case !s.usable:
+	if !s.usable {
 		s.source = "no usable profile"
 		return s
-	case load.none():
+	}
+	s.batch = within(v.Profile, objective.ITL)
+	if load.none() {
 		s.source = "no requests to size with"
 		return s
 	}
@@ -95,6 +152,7 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 		return s
 	}
 	s.queue = queue
+	_, s.most = queue.RateRange()
 	sized, err := queue.Size(analyzer.Targets{
 		TTFT: objective.TTFT, TTFTPercentile: options.TTFTPercentile, ITL: objective.ITL, ITLPercentile: options.ITLPercentile,
 	})
@@ -105,10 +163,22 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 		s.source = "cannot meet the objectives: " + describe([]scaling.Infeasible{*s.infeasible})
 	case err != nil:
 		s.usable, s.source = false, err.Error()
+	case sized.Rate > fullest*s.most:
+		s.rate, s.source = fullest*s.most, fmt.Sprintf("%.0f %% of what full batches complete limits the rate, the objectives allow more", 100*fullest)
 	default:
 		s.rate, s.source = sized.Rate, binding(sized, objective, options)
 	}
 	return s
+}
+
+// within is how many requests a replica computes together within an ITL, at least
+// one and at most a full batch.
+func within(p scaling.Profile, itl float64) float64 {
+	most := float64(batch(p))
+	if itl <= 0 || p.Beta <= 0 {
+		return most
+	}
+	return min(most, max(1, (itl-p.Alpha)/p.Beta))
 }
 
 // batch is the most requests that a replica computes together.

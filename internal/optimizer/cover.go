@@ -26,7 +26,7 @@ type Votes struct {
 // before any constraint: the cheapest replicas that carry the demand of every
 // analysis.
 func Cover(in Votes) []scaling.Decision {
-	variants := states(Input{Snapshot: in.Snapshot, History: in.History})
+	variants := candidates(in.Analyses, states(Input{Snapshot: in.Snapshot, History: in.History}))
 	wanted := demands(in.Analyses, variants)
 	if !slices.ContainsFunc(in.Analyses, func(a scaling.Analysis) bool { return a.Signal != scaling.Unknown }) {
 		return holdWithoutData(nothingKnown(in), variants)
@@ -138,18 +138,11 @@ func (c cover) program(variants []variantState, open []demand, e effort) program
 	return p
 }
 
-// roomOf is how many replicas of a variant may be added. Where a demand that is not
-// read off the replicas is known, and it is not known what a replica of this variant
-// carries of it while it is of another, this one is no candidate. One whose orders
-// did not arrive is none where another can serve.
+// roomOf is how many replicas of a variant may be added. One whose orders did not
+// arrive is no candidate where another can serve.
 func (c cover) roomOf(s variantState, e effort) int {
 	if e == usual && s.past.Failures.Recent(c.Snapshot.At) {
 		return 0
-	}
-	for _, d := range c.wanted {
-		if !d.relative && d.part[s.Key] <= 0 && slices.ContainsFunc(c.variants, func(o variantState) bool { return d.part[o.Key] > 0 }) {
-			return 0
-		}
 	}
 	return s.room(e, c.Snapshot.At)
 }

@@ -131,7 +131,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"what an HPA takes for no difference is asked for again by one that it does not", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand},
 		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
 		{"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0", scaling.ReasonTargetUnreadable},
-		{"nobody grows of whom it is not known what they carry", votes(20, scaling.Grow, fleet{"a", 1, 0, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil, "a:0 b:4", scaling.ReasonDemand},
+		{"nobody grows of whom it is not known what they carry", votes(20, scaling.Grow, fleet{"a", 1, 5, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}), func(v *Votes) { v.Analyses[0].Variants[0].Fixed = true }, "a:0 b:4", scaling.ReasonDemand},
 		{"a failed order is not tried again while another serves", votes(20, scaling.Grow, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil, "a:0 b:4", scaling.ReasonDemand},
 		{"but where nobody else does", votes(20, scaling.Grow, fleet{"a", 10, 5, 1, failed, 0}), nil, "a:4", scaling.ReasonDemand},
 		{"nor is it moved to", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
@@ -203,8 +203,7 @@ func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
 		{"one has enough", 15, scaling.Steady, scaling.UnitTokens, "a:6"},
 		{"one knows nothing now", 0, scaling.Unknown, scaling.UnitTokens, "a:6"},
 		{"one has too little", 28, scaling.Grow, scaling.UnitTokens, "a:10"},
-		{"the spare capacity asks for one more", 40, scaling.Grow, scaling.UnitReplicas, "a:7"},
-		{"the spare capacity doubts what it sees", 40, scaling.Steady, scaling.UnitReplicas, "a:6"},
+		{"the spare capacity asks for as much as it measures", 28, scaling.Grow, scaling.UnitReplicas, "a:10"},
 		{"the demand of one binds", 12, scaling.Shrink, scaling.UnitTokens, "a:5"}, // 12 <= 0.9 x 3 x 5
 	} {
 		in := votes(10, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0})

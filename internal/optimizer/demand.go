@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -21,12 +23,12 @@ func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 		if a.Signal == scaling.Unknown {
 			continue
 		}
-		relative := a.FromReplicas || a.Unit == scaling.UnitReplicas
+		relative := a.FromReplicas
 		perReplica := map[scaling.VariantKey]float64{}
 		for _, c := range a.Variants {
 			perReplica[c.Variant] = c.PerReplica
 		}
-		if total := wanted(a, variants); total > 0 {
+		if total := a.Demand; total > 0 {
 			out = append(out, demand{a.Analyzer, a, parts(perReplica, total, variants, false), relative})
 		}
 		for _, c := range a.Ceilings {
@@ -42,29 +44,25 @@ func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	return out
 }
 
-// wanted is the demand of an analysis. That of spare capacity says little about
-// how many replicas are missing: it asks for one more at a time, as published, and
-// for none where it doubts what it sees.
-func wanted(a scaling.Analysis, variants []variantState) float64 {
-	if a.Unit != scaling.UnitReplicas {
-		return a.Demand
-	}
-	counted := 0.0
-	for _, s := range variants {
+// candidates returns the variants with no more room than what runs or was ordered
+// where an informative analysis says that more of them carry nothing: no other
+// analysis makes candidates of them.
+func candidates(analyses []scaling.Analysis, variants []variantState) []variantState {
+	out := slices.Clone(variants)
+	for _, a := range analyses {
+		if a.Signal == scaling.Unknown {
+			continue
+		}
 		for _, c := range a.Variants {
-			if c.Variant == s.Key {
-				counted += c.PerReplica * float64(s.counted())
+			for i, s := range out {
+				if c.Fixed && c.Variant == s.Key {
+					out[i].Bounds.Max = min(s.Bounds.Max, max(s.hold, s.Replicas.Current))
+				}
 			}
 		}
 	}
-	if a.Signal == scaling.Grow {
-		return counted * (1 + oneMore)
-	}
-	return min(a.Demand, counted)
+	return out
 }
-
-// oneMore is so little that one replica of any size carries it.
-const oneMore = 1e-6
 
 // ample is what a replica without a limit carries, and the most that any does:
 // all, and all again.

@@ -1,119 +1,230 @@
 package saturation
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Name is the analyzer's name in an Analysis.
+// Name is the name of the analyzer of spare capacity in an Analysis.
 const Name = "saturation"
 
-// Analyze says whether the model of snap has too little spare capacity, enough,
-// or more than it needs. The Signal is Unknown when no replica reports.
-func Analyze(snap scaling.Snapshot, p Policy) scaling.Analysis {
-	samples := slices.Clone(snap.Replicas)
-	sortSamples(samples)
-	peaks := loads(samples, peak)
-	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
-	if len(peaks) == 0 {
-		a.Detail = silence(snap, len(samples)) + stuck(snap, samples)
+// Analyze says how many replicas the load of snap fills up to the point at which
+// growth begins, beside how many there are. It grows a model where the published
+// rule does, and where that overlooks replicas that are saturated. interval is the
+// time until the next cycle. The Signal is Unknown when no replica reports.
+func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.Analysis {
+	a := Published(snap, p)
+	a.FromReplicas = true
+	if a.Signal == scaling.Unknown {
 		return a
 	}
-	spare := measure(peaks, p)
-	capacities(&a, snap.Variants, samples, p)
-	a.Signal, a.Reason, a.Detail = direction(snap, samples, spare, p)
-	a.Detail += stuck(snap, samples)
-	if a.Signal == scaling.Shrink {
-		a.Removable = 1
+	g := newGauge(snap, p)
+	need, why := g.need()
+	keep := max(g.sum(1, true), g.fullest(certain))
+	for i, c := range a.Variants {
+		a.Variants[i].Utilization = g.mean(c.Variant)
+	}
+	a.Ceilings = g.overload(need, interval)
+	grows := a.Signal == scaling.Grow || need > a.Anticipated && doubtGrowth(snap, g.samples, p) == ""
+	switch {
+	case grows:
+		// One more than what serves is the least that the published rule asks for.
+		a.Demand = max(need, a.Supply*(1+least))
+		if a.Signal != scaling.Grow {
+			a.Signal, a.Reason = scaling.Grow, scaling.ReasonSaturated
+		}
+		a.Detail = fmt.Sprintf("%s; the load fills %.3g replicas%s", a.Detail, a.Demand, why)
+		for _, c := range a.Ceilings {
+			a.Detail += fmt.Sprintf("; %.3g requests/s are to be served, and full replicas complete %.3g", c.Demand, g.completed())
+		}
+	case a.Signal == scaling.Shrink && keep < a.Supply:
+		a.Demand = keep
+		a.Variants = g.measured(a.Variants)
+	case a.Signal == scaling.Shrink:
+		a.Signal, a.Reason, a.Demand = scaling.Steady, scaling.ReasonSteady, a.Supply
+		a.Detail += "; not reduced: the fullest variant leaves no room"
+	default:
+		a.Demand = min(need, a.Supply)
 	}
 	return a
 }
 
-// direction weighs the spare capacity against what is not known about it.
-func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Policy) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
-		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
-	if short, why := spare.short(p); short {
-		if doubt := doubtGrowth(snap, samples, p); doubt != "" {
-			return scaling.Steady, scaling.ReasonSteady, why + ", but " + doubt
-		}
-		return scaling.Grow, scaling.ReasonSaturated, why
-	}
-	if !spare.allowsOneLess(p) {
-		return scaling.Steady, scaling.ReasonSteady, standing
-	}
-	if doubt := doubtReduction(samples); doubt != "" {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + doubt
-	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+// least is so little that one replica of any size carries it.
+const least = 1e-6
+
+// gauge reads off how full the replicas of a model are.
+type gauge struct {
+	snap    scaling.Snapshot
+	policy  Policy
+	samples []scaling.ReplicaSample // sorted by variant, pod
+	weights map[scaling.VariantKey]weight
+	read    func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)
 }
 
-// doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
-// returns "".
-func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Policy) string {
-	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
-		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
+func newGauge(snap scaling.Snapshot, p Policy) gauge {
+	samples := snap.Sorted()
+	g := gauge{snap: snap, policy: p, samples: samples, weights: weigh(snap.Variants, samples), read: peak}
+	if younger(snap) {
+		g.read = latest
 	}
-	if newest := newestReady(snap.Variants); !newest.IsZero() && snap.At.Sub(newest) < snap.Window {
-		if short, _ := measure(loads(samples, latest), p).short(p); !short {
-			return "the peaks are older than the newest replica and the latest readings show spare capacity"
-		}
-	}
-	return ""
+	return g
 }
 
-// doubtReduction says which replica is not known well enough to give one up, or
-// returns "".
-func doubtReduction(samples []scaling.ReplicaSample) string {
-	var unsure []string
-	for _, s := range samples {
-		if s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh {
-			unsure = append(unsure, s.Pod)
-		}
-	}
-	if len(unsure) == 0 {
-		return ""
-	}
-	return "no fresh readings of " + names(unsure)
+// load is how full a replica is, in parts of the load at which growth begins. A
+// queue says that a replica is full, and not by how much its load is too large:
+// that is a matter of how long requests have waited. So it counts for as much as a
+// full KV cache at most.
+func (g gauge) load(kv, queue scaling.Reading) float64 {
+	p := g.policy
+	atMost := ratio(p.KVCacheThreshold, p.KVCacheThreshold-p.KVSpareTrigger)
+	return max(ratio(kv.Or(0), p.KVCacheThreshold-p.KVSpareTrigger), min(atMost, ratio(queue.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)))
 }
 
-// loads lists the load of every sample for which read answers. A reading that
-// is not known counts as idle.
-func loads(samples []scaling.ReplicaSample, read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) []load {
-	out := make([]load, 0, len(samples))
-	for _, s := range samples {
+// sum adds up how full the replicas are, each by its weight. One that is unsure has
+// at least the given load; peaks says to read those over the window.
+func (g gauge) sum(unsureAt float64, peaks bool) float64 {
+	read, total := g.read, 0.0
+	if peaks {
+		read = peak
+	}
+	for _, s := range g.samples {
+		kv, queue, _ := read(s)
+		load := g.load(kv, queue)
+		if unsure(s) {
+			load = max(load, unsureAt)
+		}
+		total += load * g.weights[s.Variant].perReplica
+	}
+	return total
+}
+
+// mean is how full the replicas of a variant are, 0 where none reports.
+func (g gauge) mean(v scaling.VariantKey) float64 {
+	sum, replicas := 0.0, 0.0
+	for _, s := range g.samples {
+		if kv, queue, ok := g.read(s); ok && s.Variant == v {
+			sum += g.load(kv, queue)
+			replicas++
+		}
+	}
+	return sum / max(1, replicas)
+}
+
+// fullest is how many replicas the load fills if it is shared out as it is now:
+// then all are full as soon as those of one variant are. Replicas for which read
+// does not answer say nothing.
+func (g gauge) fullest(read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) float64 {
+	type sum struct{ load, replicas float64 }
+	sums, supply, most := map[scaling.VariantKey]sum{}, 0.0, 0.0
+	for _, s := range g.samples {
+		supply += g.weights[s.Variant].perReplica
 		if kv, queue, ok := read(s); ok {
-			out = append(out, load{variant: s.Variant, pod: s.Pod, kv: kv.Or(0), queue: queue.Or(0)})
+			v := sums[s.Variant]
+			sums[s.Variant] = sum{v.load + g.load(kv, queue), v.replicas + 1}
 		}
 	}
-	return out
-}
-
-// peak reads a replica's load over the window.
-func peak(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-	return s.KVCacheUsage, s.QueueLength, s.Reports()
-}
-
-// latest reads a replica's load at its last scrape, or its peak where the
-// source has no latest value.
-func latest(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-	kv, queue = s.KVCacheUsageNow, s.QueueLengthNow
-	if !kv.Known() {
-		kv = s.KVCacheUsage
+	for _, v := range sums {
+		most = max(most, v.load/v.replicas)
 	}
-	if !queue.Known() {
-		queue = s.QueueLength
-	}
-	return kv, queue, s.Reports()
+	return supply * most
 }
 
-// sortSamples puts samples in the order in which they are measured.
-func sortSamples(samples []scaling.ReplicaSample) {
-	slices.SortFunc(samples, func(a, b scaling.ReplicaSample) int {
-		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
+// queued reads the load of a replica whose queue stands: it is too long at the last
+// scrape, and was over the window.
+func (g gauge) queued(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	kv, queue, ok = latest(s)
+	trigger := g.policy.QueueLengthThreshold - g.policy.QueueSpareTrigger
+	return kv, queue, ok && min(queue.Or(0), s.QueueLength.Or(0)) > trigger
+}
+
+// need is how many replicas the load fills, and in words what that takes into
+// account beyond what they show.
+func (g gauge) need() (replicas float64, why string) {
+	replicas = g.sum(0, false)
+	if stands := g.standing(); stands > replicas {
+		return stands, ", shared out as it is now"
+	}
+	return replicas, ""
+}
+
+// standing is fullest of the variants of which every replica has a queue that
+// stands, 0 where there is none: where others of the variant have room, the requests
+// that wait are a matter of routing.
+func (g gauge) standing() float64 {
+	room := map[scaling.VariantKey]bool{}
+	for _, s := range g.samples {
+		if _, _, stands := g.queued(s); !stands {
+			room[s.Variant] = true
+		}
+	}
+	return g.fullest(func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+		kv, queue, ok = g.queued(s)
+		return kv, queue, ok && !room[s.Variant]
 	})
+}
+
+// completed is how many requests/s the replicas complete, 0 where that is not known:
+// what they compute together over how long one takes, by Little's law,
+//
+//	completed = running / (output tokens x ITL)
+func (g gauge) completed() float64 {
+	running := 0.0
+	for _, s := range g.samples {
+		if s.Reports() && !s.Running.Known() {
+			return 0
+		}
+		running += s.Running.Or(0)
+	}
+	takes := g.snap.Load.OutputTokens.Or(0) * g.snap.Load.ITL.Or(0) / 1000
+	if running < 1 || takes <= 0 {
+		return 0
+	}
+	return running / takes
+}
+
+// overload is what arrives and waits beside what a replica completes, while the
+// replicas are full and requests wait: how full they are tells nothing of how many
+// are missing then. filled is how many replicas the load fills. There is none where
+// it is not known.
+func (g gauge) overload(filled float64, interval time.Duration) []scaling.Ceiling {
+	waiting, supply, ordered := g.snap.Load.GatewayQueue.Or(0), 0.0, 0.0
+	for _, s := range g.samples {
+		waiting += s.Waiting().Or(0)
+		supply += g.weights[s.Variant].perReplica
+	}
+	variants := sorted(g.snap.Variants)
+	for _, v := range variants {
+		ordered += g.weights[v.Key].perReplica * float64(max(v.Replicas.Current, v.Replicas.Ready))
+	}
+	completed := g.completed()
+	if !g.snap.Load.ArrivalRate.Known() || completed <= 0 || filled < supply || waiting <= float64(len(g.samples)) {
+		return nil
+	}
+	fill := 1 / max(1, ratio(g.policy.KVCacheThreshold, g.policy.KVCacheThreshold-g.policy.KVSpareTrigger))
+	c := scaling.Ceiling{Name: "overload", Unit: scaling.UnitRequestRate, Demand: scaling.Queue{
+		Waiting: waiting, Arrive: g.snap.Load.ArrivalRate.Value, Served: completed * max(1, ordered/supply), Fill: fill,
+		Lead: scaling.Lead(g.snap.Variants, interval),
+	}.Rate()}
+	for _, v := range variants {
+		c.Variants = append(c.Variants, scaling.Limit{Variant: v.Key, PerReplica: fill * completed / supply * g.weights[v.Key].perReplica})
+	}
+	return []scaling.Ceiling{c}
+}
+
+// measured returns the capacities with 0 for variants of which no replica reports:
+// what one of them carries is a guess, good enough to start one where more is
+// needed, and too little to move a fleet to it.
+func (g gauge) measured(capacities []scaling.Capacity) []scaling.Capacity {
+	reports := map[scaling.VariantKey]bool{}
+	for _, s := range g.samples {
+		reports[s.Variant] = reports[s.Variant] || s.Reports()
+	}
+	for i, c := range capacities {
+		if !reports[c.Variant] {
+			capacities[i].PerReplica = 0
+		}
+	}
+	return capacities
 }

@@ -3,10 +3,7 @@ package saturation
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -25,15 +22,14 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 	type sum struct{ utilization, replicas float64 }
 	sums := map[scaling.VariantKey]sum{}
 	for _, s := range samples {
-		kv := ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
-		queue := ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
+		kv, queue := p.utilization(s, 0)
 		if !s.Reports() {
 			kv = 1
 		}
 		v := sums[s.Variant]
 		sums[s.Variant] = sum{v.utilization + max(kv, queue), v.replicas + 1}
 	}
-	for _, v := range variants {
+	for _, v := range sorted(variants) {
 		w := weights[v.Key]
 		c := scaling.Capacity{Variant: v.Key, PerReplica: w.perReplica, Source: w.source}
 		if s := sums[v.Key]; s.replicas > 0 {
@@ -42,19 +38,31 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 		a.Anticipated += w.perReplica * float64(v.Replicas.Current)
 		a.Variants = append(a.Variants, c)
 	}
-	slices.SortFunc(a.Variants, func(x, y scaling.Capacity) int { return x.Variant.Compare(y.Variant) })
 }
 
-// balance adds up the load and the weight of the replicas. A replica that does
-// not report counts as loaded to the given part of its weight.
-func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Policy, silent float64) (demand, supply float64) {
+// sorted returns the variants by key, so that sums over them round alike.
+func sorted(variants []scaling.Variant) []scaling.Variant {
+	return slices.SortedFunc(slices.Values(variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
+}
+
+// utilization is the load of a replica over the point at which growth begins, of
+// its KV cache and of its queue, over the window. A replica that is unsure has at
+// least the given load of both.
+func (p Policy) utilization(s scaling.ReplicaSample, least float64) (kv, queue float64) {
+	kv = ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
+	queue = ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
+	if unsure(s) {
+		return max(kv, least), max(queue, least)
+	}
+	return kv, queue
+}
+
+// balance adds up the load and the weight of the replicas. A replica that is
+// unsure counts as loaded at least to the given part of its weight.
+func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Policy, least float64) (demand, supply float64) {
 	var kvDemand, queueDemand float64
 	for _, s := range samples {
-		kv := ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
-		queue := ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
-		if !s.Reports() {
-			kv, queue = silent, silent
-		}
+		kv, queue := p.utilization(s, least)
 		w := weights[s.Variant].perReplica
 		kvDemand += kv * w
 		queueDemand += queue * w
@@ -112,65 +120,4 @@ func ratio(load, room float64) float64 {
 		return full
 	}
 	return min(load/room, full)
-}
-
-// silentPods lists the Ready pods that report nothing, sorted.
-func silentPods(samples []scaling.ReplicaSample) []string {
-	var pods []string
-	for _, s := range samples {
-		if s.Ready && !s.Reports() {
-			pods = append(pods, s.Pod)
-		}
-	}
-	slices.Sort(pods)
-	return pods
-}
-
-// silence says why nothing is known.
-func silence(snap scaling.Snapshot, pods int) string {
-	switch {
-	case snap.Fault != "":
-		return snap.Fault
-	case pods == 0:
-		return "no replica runs"
-	}
-	return fmt.Sprintf("none of %s reports", scaling.Replicas(pods))
-}
-
-// namedAtMost is how many pods a sentence names.
-const namedAtMost = 3
-
-// names joins pod names.
-func names(pods []string) string {
-	if len(pods) <= namedAtMost {
-		return strings.Join(pods, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namedAtMost], ", "), len(pods)-namedAtMost)
-}
-
-// stuck says which pods hold requests and do nothing, as the end of a sentence;
-// "" where none does.
-func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
-	var clauses []string
-	for _, s := range samples {
-		if s.Stuck != "" {
-			clauses = append(clauses, fmt.Sprintf("; pod %s holds %.0f requests and nothing has moved for %s: %s",
-				s.Pod, s.Held, query.Duration(query.QuietSpan(snap.Window)), s.Stuck))
-		}
-	}
-	if more := len(clauses) - namedAtMost; more > 0 {
-		clauses = append(clauses[:namedAtMost], fmt.Sprintf("; and %d more", more))
-	}
-	return strings.Join(clauses, "")
-}
-
-// newestReady returns when the youngest replica of the model became Ready.
-func newestReady(variants []scaling.Variant) time.Time {
-	var newest time.Time
-	for _, v := range variants {
-		if v.Replicas.NewestReady.After(newest) {
-			newest = v.Replicas.NewestReady
-		}
-	}
-	return newest
 }

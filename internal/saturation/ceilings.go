@@ -8,7 +8,7 @@ import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling
 // before the first.
 func (m meter) ceilings() []scaling.Ceiling {
 	var out []scaling.Ceiling
-	if running, known := m.running(); known {
+	if running, known := m.running(m.snap.Load.ArrivalRate.Or(0)); known {
 		c := scaling.Ceiling{Name: "batch", Unit: scaling.UnitRequests, Demand: running / m.policy.ScaleUpThreshold}
 		for _, v := range m.variants {
 			if n := batch(v); n > 0 {

@@ -152,7 +152,7 @@ func TestGoldenTargets(t *testing.T) {
 			}
 			snap := c.snapshot()
 			got := map[string]int{}
-			for _, d := range optimizer.Decide(optimizer.Input{Snapshot: snap, Analysis: Analyze(snap, c.Inputs.Config), History: c.history()}) {
+			for _, d := range optimizer.Decide(optimizer.Input{Snapshot: snap, Analysis: Published(snap, c.Inputs.Config), History: c.history()}) {
 				got[d.Variant.Name] = d.Target()
 			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -182,7 +182,7 @@ func (c goldenCase) snapshot() scaling.Snapshot {
 			KVCacheUsage: scaling.Measured(r.KVCacheUsage, scaling.Fresh), QueueLength: scaling.Measured(r.QueueLength, scaling.Fresh),
 		})
 	}
-	sortSamples(snap.Replicas)
+	snap.Replicas = snap.Sorted()
 	return snap
 }
 

@@ -49,9 +49,14 @@ func TestStuckReplicasAreNamedAndCountForNothing(t *testing.T) {
 			scaling.Steady, "pod x holds 3 requests and nothing has moved for 2m: frozen",
 		},
 		{
-			"a sick replica is no survivor: the idle ones are kept",
+			"a sick replica is full: the others keep what they need without it",
+			[]scaling.ReplicaSample{working("a", 0.4, 0), working("b", 0.4, 0), stuckAs("x", scaling.Sick, 40)},
+			scaling.Steady, "pod x holds 40 requests and nothing has moved for 2m: sick",
+		},
+		{
+			"one of the idle ones goes",
 			[]scaling.ReplicaSample{working("a", 0.1, 0), working("b", 0.1, 0), stuckAs("x", scaling.Sick, 40)},
-			scaling.Steady, "not reduced: no fresh readings of x; pod x holds 40 requests and nothing has moved for 2m: sick",
+			scaling.Shrink, "x, without fresh readings, count as full; pod x holds 40 requests and nothing has moved for 2m: sick",
 		},
 		{
 			"one that is stuck does not excuse the others that drown",
@@ -73,7 +78,7 @@ func TestStuckReplicasAreNamedAndCountForNothing(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Analyze(snapshotOf(tc.replicas...), Default())
+			got := Published(snapshotOf(tc.replicas...), Default())
 			if got.Signal != tc.want || !strings.Contains(got.Detail, tc.says) {
 				t.Errorf("got %s: %s\nwant %s: ...%s...", got.Signal, got.Detail, tc.want, tc.says)
 			}
@@ -82,7 +87,7 @@ func TestStuckReplicasAreNamedAndCountForNothing(t *testing.T) {
 }
 
 // TestAStuckReplicaIsASilentOne replaces silent replicas by stuck ones in random
-// fleets: but for the words, nothing changes, and nothing ever shrinks.
+// fleets: but for the words, nothing changes.
 func TestAStuckReplicaIsASilentOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 500 {
@@ -98,8 +103,8 @@ func TestAStuckReplicaIsASilentOne(t *testing.T) {
 			how := []scaling.Stuckness{scaling.Frozen, scaling.Sick}[random.IntN(2)]
 			stuck = append(stuck, stuckAs(pod, how, float64(random.IntN(50))))
 		}
-		want, got := Analyze(snapshotOf(silent...), Default()), Analyze(snapshotOf(stuck...), Default())
-		if got.Signal == scaling.Shrink || !strings.Contains(got.Detail, "nothing has moved") {
+		want, got := Published(snapshotOf(silent...), Default()), Published(snapshotOf(stuck...), Default())
+		if !strings.Contains(got.Detail, "nothing has moved") {
 			t.Fatalf("got %s: %s", got.Signal, got.Detail)
 		}
 		want.Detail, got.Detail = "", ""

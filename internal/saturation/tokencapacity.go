@@ -12,11 +12,15 @@ import (
 const (
 	// fullAtMost is how many observations of full replicas are kept, published.
 	fullAtMost = 10
-	// forgetFull and forgetSize are after how long without any replica what was
-	// seen of a variant is forgotten, published: the load that filled it has changed
-	// by then, and after a week so may have the engine.
-	forgetFull = 24 * time.Hour
+	// forgetFull is after how long an observation of a full replica is forgotten: a
+	// few hours, in which what users ask for changes. Published: 24 hours after the
+	// last replica, so that one which serves never unlearns.
+	forgetFull = 4 * time.Hour
+	// forgetSize is after how long without any replica its capacity is forgotten,
+	// published: after a week the engine may be another.
 	forgetSize = 7 * 24 * time.Hour
+	// explains is the part of a limit from which on it explains a queue.
+	explains = 0.9
 )
 
 // capacities returns what one replica of each variant holds, in the order of the
@@ -39,12 +43,22 @@ func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]
 
 // forget drops what is too old to be trusted.
 func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
-	switch age := m.snap.At.Sub(known.At); {
-	case age > forgetSize:
+	if m.snap.At.Sub(known.At) > forgetSize {
 		return scaling.TokenCapacity{}
-	case age > forgetFull:
-		known.Full = nil
 	}
+	var full []scaling.FullAt
+	for _, f := range known.Full {
+		var seen []scaling.Held
+		for _, one := range f.Seen {
+			if m.snap.At.Sub(one.At) <= forgetFull {
+				seen = append(seen, one)
+			}
+		}
+		if len(seen) > 0 {
+			full = append(full, scaling.FullAt{Length: f.Length, Seen: seen})
+		}
+	}
+	known.Full = full
 	return known
 }
 
@@ -70,7 +84,7 @@ func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling
 		return c, known
 	}
 	if len(full) > 0 {
-		known.Full = observed(known.Full, m.length(), median(full))
+		known.Full = observed(known.Full, m.length(), scaling.Held{At: m.snap.At, Tokens: median(full)})
 	}
 	compute, source := m.compute(v, known)
 	for i, memory := range sizes {
@@ -86,11 +100,16 @@ func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling
 
 // whenFull returns what a replica holds while its queue is full: more requests do
 // not get in, so that it holds no more. Replicas that were just started fill up
-// first and say nothing.
+// first and say nothing, and neither do those of which the queue has another cause:
+// a long prompt that is prefilled, an engine that halts.
 func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bool) {
 	kv, queue, ok := latest(s)
 	young := !v.Replicas.NewestReady.IsZero() && m.snap.At.Sub(v.Replicas.NewestReady) < m.snap.Window
 	if !ok || young || queue.Or(0) < math.Floor(m.policy.QueueLengthThreshold) || s.QueueLength.Or(0) < math.Floor(m.policy.QueueLengthThreshold) {
+		return 0, false
+	}
+	memory := kv.Or(0) >= explains*m.policy.KVCacheThreshold
+	if n := batch(v); !memory && (n <= 0 || s.Running.Or(0) < explains*n) {
 		return 0, false
 	}
 	tokens := math.Round(min(1, kv.Or(0)) * size(s))
@@ -107,10 +126,10 @@ func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64,
 	for _, f := range known.Full {
 		if f.Length == m.length() {
 			sum := 0.0
-			for _, tokens := range f.Tokens {
-				sum += tokens
+			for _, one := range f.Seen {
+				sum += one.Tokens
 			}
-			return sum / float64(len(f.Tokens)), fmt.Sprintf("what replicas held with a full queue, seen %d times", len(f.Tokens))
+			return sum / float64(len(f.Seen)), fmt.Sprintf("what replicas held with a full queue, seen %d times in %g hours", len(f.Seen), forgetFull.Hours())
 		}
 	}
 	input, output := m.snap.Load.InputTokens.Or(0), m.snap.Load.OutputTokens.Or(0)
@@ -149,7 +168,7 @@ func (m meter) length() string {
 
 // observed returns the observations with one more. The given ones stay as they
 // are.
-func observed(full []scaling.FullAt, length string, tokens float64) []scaling.FullAt {
+func observed(full []scaling.FullAt, length string, seen scaling.Held) []scaling.FullAt {
 	out := slices.Clone(full)
 	i, found := slices.BinarySearchFunc(out, length, func(f scaling.FullAt, l string) int {
 		switch {
@@ -161,10 +180,10 @@ func observed(full []scaling.FullAt, length string, tokens float64) []scaling.Fu
 		return 0
 	})
 	if !found {
-		return slices.Insert(out, i, scaling.FullAt{Length: length, Tokens: []float64{tokens}})
+		return slices.Insert(out, i, scaling.FullAt{Length: length, Seen: []scaling.Held{seen}})
 	}
-	kept := append(slices.Clone(out[i].Tokens), tokens)
-	out[i].Tokens = kept[max(0, len(kept)-fullAtMost):]
+	kept := append(slices.Clone(out[i].Seen), seen)
+	out[i].Seen = kept[max(0, len(kept)-fullAtMost):]
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -20,11 +21,10 @@ type TokenView struct {
 
 // Tokens says how many tokens the requests of a model need in KV caches, and how
 // many a replica of each variant holds. past is what was remembered of the
-// variants. The Signal is Unknown where no replica reports the size of its cache,
-// and nothing of that is remembered.
-func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History) TokenView {
-	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
-	m := meter{snap: snap, policy: p, variants: variants, samples: snap.Sorted()}
+// variants, interval the time until the next cycle. The Signal is Unknown where no
+// replica reports the size of its cache, and nothing of that is remembered.
+func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval time.Duration) TokenView {
+	m := meter{snap: snap, policy: p, interval: interval, variants: sorted(snap.Variants), samples: snap.Sorted()}
 	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
 	capacities := m.capacities(past, view.Capacity)
 	view.Analysis = m.analyze(capacities)
@@ -35,6 +35,7 @@ func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History) TokenVie
 type meter struct {
 	snap     scaling.Snapshot
 	policy   TokenPolicy
+	interval time.Duration
 	variants []scaling.Variant       // sorted by key
 	samples  []scaling.ReplicaSample // sorted by variant, pod
 }
@@ -67,13 +68,36 @@ func (m meter) analyze(capacities []scaling.Capacity) scaling.Analysis {
 	}
 	a.Variants = capacities
 	a.Ceilings = m.ceilings()
-	a.Signal, a.Reason, a.Detail = m.direction(a, need)
+	full := a.Demand + m.unseen(capacities)
+	a.Signal, a.Reason, a.Detail = m.direction(a, need, full)
+	if a.Signal == scaling.Shrink {
+		a.Demand = full
+		if pods := doubtful(m.samples); len(pods) > 0 {
+			a.Detail += "; " + names(pods) + ", without fresh readings, count as full"
+		}
+	}
 	a.Detail += stuck(m.snap, m.samples)
 	return a
 }
 
-// direction weighs the demand against what there is and what was ordered.
-func (m meter) direction(a scaling.Analysis, need float64) (scaling.Signal, scaling.Reason, string) {
+// unseen is by how many tokens the demand is larger if every replica that is unsure
+// is full.
+func (m meter) unseen(capacities []scaling.Capacity) float64 {
+	per, tokens := map[scaling.VariantKey]float64{}, 0.0
+	for _, c := range capacities {
+		per[c.Variant] = c.PerReplica
+	}
+	for _, s := range m.samples {
+		if unsure(s) {
+			tokens += max(0, per[s.Variant]-m.held(s)/m.policy.ScaleUpThreshold)
+		}
+	}
+	return tokens
+}
+
+// direction weighs the demand against what there is and what was ordered. full is
+// the demand if every replica that is unsure is full.
+func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal, scaling.Reason, string) {
 	standing := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
 		need, a.Supply, a.Anticipated, 100*m.policy.ScaleUpThreshold)
 	switch {
@@ -82,8 +106,8 @@ func (m meter) direction(a scaling.Analysis, need float64) (scaling.Signal, scal
 	case a.Demand >= a.Supply:
 		return scaling.Steady, scaling.ReasonSteady, standing
 	}
-	if doubt := doubtReduction(m.samples); doubt != "" {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + doubt
+	if full >= a.Supply {
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(doubtful(m.samples))
 	}
 	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
 }
@@ -95,9 +119,10 @@ func (m meter) direction(a scaling.Analysis, need float64) (scaling.Signal, scal
 // few says how long that has lasted rather than how many are missing, so that it
 // counts only as far as arrivals bear it out: by Little's law
 //
-//	resident = arrival rate x output tokens x ITL x (input + output / 2)
+//	resident = rate x output tokens x ITL x (input + output / 2)
 //
-// and one replica on top, to work it off. Where arrivals are not known, it counts
+// where the rate is what arrives, or what works the backlog off (scaling.Queue), and
+// for one replica on top. Where arrivals are not known, it counts
 // for as many tokens as the Ready replicas hold.
 func (m meter) demand(capacities []scaling.Capacity) float64 {
 	held, waiting, largest, supply := 0.0, m.gateway(), 0.0, 0.0
@@ -119,19 +144,42 @@ func (m meter) demand(capacities []scaling.Capacity) float64 {
 // resident is how many tokens are in KV caches while replicas keep up with what
 // arrives; false where that is not known.
 func (m meter) resident() (float64, bool) {
-	running, ok := m.running()
+	running, ok := m.running(m.rate())
 	l := m.snap.Load
 	return running * (l.InputTokens.Or(0) + l.OutputTokens.Or(0)/2), ok
 }
 
-// running is how many requests are computed together while replicas keep up with
-// what arrives, by Little's law; false where that is not known.
-func (m meter) running() (float64, bool) {
+// rate is how many requests/s replicas are sized for: what arrives, and what works off
+// what waits, where it is known what replicas complete.
+func (m meter) rate() float64 {
+	l := m.snap.Load
+	running, waiting, ready, ordered := 0.0, l.GatewayQueue.Or(0), 0, 0
+	for _, s := range m.samples {
+		running += s.Running.Or(0)
+		waiting += s.Waiting().Or(0)
+	}
+	for _, v := range m.variants {
+		ready += v.Replicas.Ready
+		ordered += max(v.Replicas.Ready, v.Replicas.Current)
+	}
+	takes := l.OutputTokens.Or(0) * l.ITL.Or(0) / 1000
+	if running < 1 || takes <= 0 || ready == 0 {
+		return l.ArrivalRate.Or(0)
+	}
+	return scaling.Queue{
+		Waiting: waiting, Arrive: l.ArrivalRate.Or(0), Served: running / takes * float64(ordered) / float64(ready),
+		Fill: m.policy.ScaleUpThreshold, Lead: scaling.Lead(m.variants, m.interval),
+	}.Rate()
+}
+
+// running is how many requests are computed together while replicas keep up with so
+// many requests/s, by Little's law; false where that is not known.
+func (m meter) running(rate float64) (float64, bool) {
 	l := m.snap.Load
 	if !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() || !l.ITL.Known() {
 		return 0, false
 	}
-	return l.ArrivalRate.Value * l.OutputTokens.Value * l.ITL.Value / 1000, true
+	return rate * l.OutputTokens.Value * l.ITL.Value / 1000, true
 }
 
 // gateway is what the requests held before any replica will need.
@@ -150,7 +198,7 @@ func (m meter) held(s scaling.ReplicaSample) float64 {
 // fleet is younger than the window, since a peak of before tells of fewer
 // replicas.
 func (m meter) read(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-	if newest := newestReady(m.variants); !newest.IsZero() && m.snap.At.Sub(newest) < m.snap.Window {
+	if younger(m.snap) {
 		return latest(s)
 	}
 	return peak(s)

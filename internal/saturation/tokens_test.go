@@ -76,7 +76,7 @@ func TestGoldenTokens(t *testing.T) {
 	for _, c := range goldentest.Read[tokenCase](t, goldentest.Files{Shared: []string{"saturation.json"}}, "saturation-v2") {
 		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
 			snap := c.snapshot()
-			view := Tokens(snap, c.Inputs.Config, nil)
+			view := Tokens(snap, c.Inputs.Config, nil, time.Minute)
 			a := view.Analysis
 			near(t, "demand", a.Demand*c.Inputs.Config.ScaleUpThreshold, c.Expected.TotalDemand, c.Tolerance)
 			near(t, "supply", a.Supply, c.Expected.TotalSupply, c.Tolerance)
@@ -128,11 +128,19 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		want   float64
 	}{
 		{"memory", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{}, 8000},
-		{"what a full replica holds", tokenSnapshot(0.3, 5, 1), nil, scaling.TokenCapacity{}, 3000},
-		{"not while the replica is new", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = goldenNow }, scaling.TokenCapacity{}, 8000},
-		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Tokens: []float64{4000, 5000}}}}, 4500},
-		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Tokens: []float64{4000}}}}, 8000},
-		{"too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow.Add(-25 * time.Hour), Full: []scaling.FullAt{{Length: "medium", Tokens: []float64{4000}}}}, 8000},
+		{"what a full replica holds", tokenSnapshot(0.75, 5, 1), nil, scaling.TokenCapacity{}, 7500},
+		{"not while the replica is new", tokenSnapshot(0.75, 5, 1), func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = goldenNow }, scaling.TokenCapacity{}, 8000},
+		{"not where neither cache nor batch explain the queue", tokenSnapshot(0.3, 5, 1), nil, scaling.TokenCapacity{}, 8000},
+		{"what a full batch holds", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
+			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(18, scaling.Fresh)
+		}, scaling.TokenCapacity{}, 3000},
+		{"not where the batch has room", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
+			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
+		}, scaling.TokenCapacity{}, 8000},
+		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
+		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}}, 8000},
+		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
+		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
 		{"many requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} }, scaling.TokenCapacity{}, 8000},
 		// n = min(30*200/1200, 64) = 5.
@@ -142,7 +150,7 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&tc.snap)
 		}
-		view := Tokens(tc.snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: tc.past}})
+		view := Tokens(tc.snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: tc.past}}, time.Minute)
 		if got := view.Analysis.Variants[0]; got.PerReplica != tc.want || got.Source == "" {
 			t.Errorf("%s: got %+v, want %g", tc.name, got, tc.want)
 		}
@@ -160,7 +168,7 @@ func TestVariantAtZeroIsKnownFromItsPastOrItsLike(t *testing.T) {
 	snap.Variants = append(snap.Variants, like, other)
 	per := func(h scaling.History) []float64 {
 		var out []float64
-		for _, c := range Tokens(snap, DefaultTokens(), h).Analysis.Variants {
+		for _, c := range Tokens(snap, DefaultTokens(), h, time.Minute).Analysis.Variants {
 			out = append(out, c.PerReplica)
 		}
 		return out
@@ -184,17 +192,17 @@ func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
 		if rate > 0 {
 			snap.Load.ArrivalRate, snap.Load.ITL = fresh(rate), fresh(50)
 		}
-		return Tokens(snap, DefaultTokens(), nil).Analysis.Demand * 0.85
+		return Tokens(snap, DefaultTokens(), nil, time.Minute).Analysis.Demand * 0.85
 	}
 	for _, tc := range []struct {
 		queue, rate, want float64
 	}{
 		{0, 0, 5000},
 		{3, 0, 8000},          // 3 prompts of 1000
-		{4000, 0, 9250},       // as much as the one Ready replica holds, 0.85 x 5000: with a full queue it holds no more
+		{4000, 0, 11800},      // as much as the one Ready replica holds, 0.85 x 8000
 		{3, 1, 8000},          // one replica on top of what arrives would be more
-		{4000, 1, 15250},      // resident: 1 x 200 x 0.05 x 1100 = 11,000
-		{4_000_000, 1, 15250}, // however long it has built up
+		{4000, 1, 17800},      // resident: 1 x 200 x 0.05 x 1100 = 11,000
+		{4_000_000, 1, 17800}, // however long it has built up: nobody says what replicas complete
 	} {
 		if got := need(tc.queue, tc.rate); math.Abs(got-tc.want) > 1e-6 {
 			t.Errorf("queue %g, rate %g: %g tokens, want %g", tc.queue, tc.rate, got, tc.want)
@@ -206,7 +214,7 @@ func TestReplicaIsFullWhenItsComputeIs(t *testing.T) {
 	snap := tokenSnapshot(0.05, 0, 1)
 	snap.Load.ArrivalRate, snap.Load.ITL = scaling.Measured(9, scaling.Fresh), scaling.Measured(30, scaling.Fresh)
 	snap.Variants[0].Profile = scaling.Profile{Source: "x", Alpha: 10, Beta: 0.1, Gamma: 5, Delta: 0.01, MaxBatchSize: 32}
-	a := Tokens(snap, DefaultTokens(), nil).Analysis
+	a := Tokens(snap, DefaultTokens(), nil, time.Minute).Analysis
 	// prefill and decode: 5 + 0.01 x 1000 x 32 + 199 x 13.2 = 2951.8 ms for 32 requests.
 	want := []scaling.Ceiling{
 		{Name: "batch", Unit: scaling.UnitRequests, Demand: 9 * 200 * 0.030 / 0.85, Variants: []scaling.Limit{{Variant: variantKey("v"), PerReplica: 32}}},
@@ -226,16 +234,16 @@ func TestReplicaIsFullWhenItsComputeIs(t *testing.T) {
 func TestMemoryOfFullReplicasIsBounded(t *testing.T) {
 	h := scaling.History{}
 	for i := range 40 {
-		snap := tokenSnapshot(0.3+0.01*float64(i%20), 9, 2)
+		snap := tokenSnapshot(0.75+0.01*float64(i%20), 9, 2)
 		snap.At = goldenNow.Add(time.Duration(i) * time.Minute)
 		before := cmp.Diff(nil, h)
-		view := Tokens(snap, DefaultTokens(), h)
+		view := Tokens(snap, DefaultTokens(), h, time.Minute)
 		if cmp.Diff(nil, h) != before {
 			t.Fatal("the history was changed")
 		}
 		h = scaling.History{variantKey("v"): {Capacity: view.Capacity[variantKey("v")]}}
 	}
-	if got := h[variantKey("v")].Capacity.Full; len(got) != 1 || len(got[0].Tokens) != 10 {
+	if got := h[variantKey("v")].Capacity.Full; len(got) != 1 || len(got[0].Seen) != 10 {
 		t.Errorf("remembers %+v", got)
 	}
 }
@@ -252,7 +260,7 @@ func checkTokens(t *testing.T, seed uint64) {
 		s := &snap.Replicas[i]
 		s.KVCacheUsage, s.KVCacheUsageNow, s.QueueLength, s.QueueLengthNow, s.KVCapacity = reading(1), reading(1), reading(20), reading(20), reading(1e5)
 	}
-	view := Tokens(snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: scaling.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}})
+	view := Tokens(snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: scaling.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}}, time.Minute)
 	want, err := json.Marshal(view.Analysis) // refuses what is not finite
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
@@ -260,10 +268,14 @@ func checkTokens(t *testing.T, seed uint64) {
 	if a := view.Analysis; a.Demand < 0 || a.Supply < 0 || a.Anticipated < a.Supply || a.Detail == "" || a.Reason == "" {
 		t.Errorf("seed %d: %s", seed, want)
 	}
+	full := 0.0
 	for _, s := range snap.Replicas {
 		if view.Analysis.Signal == scaling.Shrink && (s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh) {
-			t.Errorf("seed %d: shrinks on %s and %s", seed, s.KVCacheUsage, s.QueueLength)
+			full += view.Analysis.Variants[0].PerReplica
 		}
+	}
+	if a := view.Analysis; a.Demand < full*(1-1e-9) {
+		t.Errorf("seed %d: shrinks to a demand of %g, replicas without fresh readings hold %g", seed, a.Demand, full)
 	}
 }
 

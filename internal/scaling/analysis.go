@@ -126,4 +126,8 @@ type Capacity struct {
 	PerReplica  float64    `json:"perReplica"`  // [Unit of the Analysis]
 	Utilization float64    `json:"utilization"` // ratio, > 1 is overload
 	Source      string     `json:"source"`      // how PerReplica is known
+	// Fixed says that the variant takes no more than its replicas carry: what another
+	// replica of it would carry within the objectives is nothing or not known, so that
+	// it is no candidate for growth.
+	Fixed bool `json:"fixed,omitempty"`
 }

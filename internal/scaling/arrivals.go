@@ -18,18 +18,21 @@ type Arrivals []Arrival
 const arrivalsKept = 6
 
 // Then returns a with the arrival rate of s, without those that are too old for
-// Apart with this step. An unknown rate leaves a gap. A rate closer than a quarter
-// of the window to the one before it gives way to the next, so that cycles which
-// are woken often do not fill the memory. A snapshot that is not newer than what is
-// remembered changes nothing.
-func (a Arrivals) Then(s Snapshot, step time.Duration) Arrivals {
+// Apart with this step or, where that is longer, with far. An unknown rate leaves a
+// gap. A rate closer than a quarter of the window to the one before it gives way to
+// the next, so that cycles which are woken often do not fill the memory; what is too
+// old for the step is kept a quarter of far apart. A snapshot that is not newer than
+// what is remembered changes nothing.
+func (a Arrivals) Then(s Snapshot, step, far time.Duration) Arrivals {
 	if n := len(a); n > 0 && !s.At.After(a[n-1].At) {
 		return a
 	}
-	oldest := s.At.Add(-arrivalsKept * max(step, s.Window))
+	near := s.At.Add(-arrivalsKept * max(step, s.Window))
+	oldest := s.At.Add(-arrivalsKept * max(step, s.Window, far))
 	var out Arrivals
 	for _, one := range a {
-		if !one.At.Before(oldest) {
+		crowds := len(out) > 0 && one.At.Before(near) && one.At.Sub(out[len(out)-1].At) < far/4
+		if !one.At.Before(oldest) && !crowds {
 			out = append(out, one)
 		}
 	}

@@ -68,7 +68,7 @@ func TestArrivalsAreFewInOrderAndReachFarEnough(t *testing.T) {
 		for range 200 {
 			at += time.Duration(1+r.IntN(90)) * time.Second
 			before := slices.Clone(a)
-			next := a.Then(look(at, Measured(r.Float64(), Fresh)), step)
+			next := a.Then(look(at, Measured(r.Float64(), Fresh)), step, 0)
 			if !slices.Equal(before, a) {
 				t.Fatalf("seed %d: %v was changed to %v", seed, before, a)
 			}
@@ -88,7 +88,7 @@ func TestCyclesAtTheirTimeLeaveEnoughArrivals(t *testing.T) {
 	for _, step := range []time.Duration{5 * time.Second, 15 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute} {
 		var a Arrivals
 		for i := range 100 {
-			a = a.Then(look(time.Duration(i)*step, Measured(1, Fresh)), step)
+			a = a.Then(look(time.Duration(i)*step, Measured(1, Fresh)), step, 0)
 		}
 		if got := a.Apart(4, step); len(got) != 4 {
 			t.Errorf("a cycle every %s: %d rates that are apart of %v, want 4", step, len(got), a)
@@ -102,7 +102,7 @@ func TestArrivalsOfNoKnownRateAreAGap(t *testing.T) {
 		"absent": look(2*time.Minute, Reading{}), "stale": look(2*time.Minute, Reading{Value: 3, State: Stale}), "no window": {At: noon.Add(2 * time.Minute), Load: Load{ArrivalRate: Measured(1, Fresh)}},
 		"the same look again": look(time.Minute, Measured(9, Fresh)), "an older look": look(0, Measured(9, Fresh)),
 	} {
-		if diff := cmp.Diff(a, a.Then(s, time.Minute)); diff != "" {
+		if diff := cmp.Diff(a, a.Then(s, time.Minute, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -1,28 +1,62 @@
 package scaling
 
 import (
+	"math"
 	"testing"
 	"time"
 )
 
 func TestBacklogFallsWhereFewerWaitThanASpanAgo(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	after := func(d time.Duration) time.Time { return start.Add(d) }
 	var b Backlog
 	for _, step := range []struct {
 		after   time.Duration
 		waiting float64
 		want    Backlog
 	}{
-		{0, 10, Backlog{Waiting: 10, At: start}},
-		{10 * time.Second, 5, Backlog{Waiting: 10, At: start}}, // too soon to tell
-		{30 * time.Second, 12, Backlog{Waiting: 12, At: start.Add(30 * time.Second)}},
-		{time.Minute, 11, Backlog{Waiting: 11, At: start.Add(time.Minute), Falling: true}},
-		{70 * time.Second, 99, Backlog{Waiting: 11, At: start.Add(time.Minute), Falling: true}},
-		{90 * time.Second, 11, Backlog{Waiting: 11, At: start.Add(90 * time.Second)}},
+		{0, 10, Backlog{Waiting: 10, At: start, StandsSince: start}},
+		{10 * time.Second, 5, Backlog{Waiting: 10, At: start, StandsSince: start}}, // too soon to tell
+		{30 * time.Second, 12, Backlog{Waiting: 12, At: after(30 * time.Second), StandsSince: start}},
+		{time.Minute, 11, Backlog{Waiting: 11, At: after(time.Minute), Falling: true}},
+		{70 * time.Second, 99, Backlog{Waiting: 11, At: after(time.Minute), Falling: true}},
+		{90 * time.Second, 11, Backlog{Waiting: 11, At: after(90 * time.Second), StandsSince: after(90 * time.Second)}},
+		{2 * time.Minute, 0, Backlog{At: after(2 * time.Minute), Falling: true}},
+		{150 * time.Second, 0, Backlog{At: after(150 * time.Second)}},
 	} {
-		if b = b.Then(step.waiting, start.Add(step.after), 30*time.Second); b != step.want {
+		if b = b.Then(step.waiting, after(step.after), 30*time.Second); b != step.want {
 			t.Errorf("after %s: got %+v, want %+v", step.after, b, step.want)
 		}
+	}
+}
+
+func TestABacklogAsksForWhatClearsIt(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		q    Queue
+		want float64 // requests/s
+	}{
+		{"nothing waits", Queue{Arrive: 5, Fill: 1}, 5},
+		{"600 in ten minutes", Queue{Waiting: 600, Arrive: 5, Served: 5, Fill: 1}, 6},
+		{"what serves less than arrives clears nothing", Queue{Waiting: 600, Arrive: 5, Served: 3, Fill: 1, Lead: time.Hour}, 6},
+		{"half is gone when a replica is Ready", Queue{Waiting: 600, Arrive: 5, Served: 6, Fill: 1, Lead: 5 * time.Minute}, 5.5},
+		{"all is gone before", Queue{Waiting: 600, Arrive: 5, Served: 8, Fill: 1, Lead: 5 * time.Minute}, 5},
+		{"the room that sizing leaves clears it", Queue{Waiting: 600, Arrive: 4, Fill: 0.8}, 4},
+		{"and is not enough for more", Queue{Waiting: 1200, Arrive: 4, Fill: 0.8}, 4.8}, // 0.8 (4 + 2)
+	} {
+		if got := tt.q.Rate(); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %g requests/s, want %g", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestALeadIsTheLongestStartUpAndHowLongItTakesToBeTold(t *testing.T) {
+	variants := []Variant{{StartUp: time.Minute}, {StartUp: 5 * time.Minute}, {}}
+	if got, want := Lead(variants, time.Minute), 6*time.Minute+15*time.Second; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := Lead([]Variant{{}}, time.Minute); got != 0 {
+		t.Errorf("no start-up is known: %s", got)
 	}
 }
 

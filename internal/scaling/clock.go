@@ -30,7 +30,7 @@ func (p Past) At(now time.Time) Past {
 	for i := range p.Informed {
 		p.Informed[i].At = before(p.Informed[i].At, now)
 	}
-	p.Backlog.At = before(p.Backlog.At, now)
+	p.Backlog.At, p.Backlog.StandsSince = before(p.Backlog.At, now), before(p.Backlog.StandsSince, now)
 	p.Activity = p.Activity.at(now)
 	p.Busy = p.Busy.at(now)
 	p.Called = before(p.Called, now)
@@ -40,7 +40,8 @@ func (p Past) At(now time.Time) Past {
 		p.Traffic.Arrivals = nil
 	}
 	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
-	p.Capacity.At = before(p.Capacity.At, now)
+	p.Traffic.Shares.At = before(p.Traffic.Shares.At, now)
+	p.Capacity = p.Capacity.at(now)
 	return p
 }
 
@@ -71,6 +72,18 @@ func (w Waits) at(now time.Time) Waits {
 		w.Runs[i].Since, w.Runs[i].Back = before(r.Since, now), before(r.Back, now)
 	}
 	return w
+}
+
+// at is At of a Past, of what a replica holds.
+func (c TokenCapacity) at(now time.Time) TokenCapacity {
+	c.At, c.Full = before(c.At, now), slices.Clone(c.Full)
+	for i, f := range c.Full {
+		c.Full[i].Seen = slices.Clone(f.Seen)
+		for k, h := range f.Seen {
+			c.Full[i].Seen[k].At = before(h.At, now)
+		}
+	}
+	return c
 }
 
 // at is At of a Past, of the life of its model.

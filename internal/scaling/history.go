@@ -72,23 +72,6 @@ type Informed struct {
 	At       time.Time `json:"at"`
 }
 
-// Backlog is how many requests of a model waited, at the gateway and in
-// replicas, and whether they became fewer. The zero value is one never seen.
-type Backlog struct {
-	Waiting float64   `json:"waiting,omitempty"` // requests
-	At      time.Time `json:"at,omitzero"`
-	Falling bool      `json:"falling,omitempty"` // fewer than those of the Backlog before
-}
-
-// Then returns b after so many requests wait at now. It changes once a span, so
-// that two which are compared lie apart: a momentary gap is no trend.
-func (b Backlog) Then(waiting float64, now time.Time, span time.Duration) Backlog {
-	if !b.At.IsZero() && now.Sub(b.At) < span {
-		return b
-	}
-	return Backlog{Waiting: waiting, At: now, Falling: !b.At.IsZero() && waiting < b.Waiting}
-}
-
 // TokenCapacity is what one replica of a variant was seen to hold. The zero
 // value is a variant that was never seen.
 type TokenCapacity struct {
@@ -96,16 +79,21 @@ type TokenCapacity struct {
 	// variant has no replicas; 0 while none is known. At is when it was seen.
 	PerReplica float64   `json:"perReplica,omitempty"`
 	At         time.Time `json:"at,omitzero"`
-	// Full are the tokens that replicas held when their queue was full, for each
-	// class of output length, oldest first and at most ten of each. Sorted by
-	// Length.
+	// Full is what replicas held when their queue was full, for each class of output
+	// length, oldest first and at most ten of each. Sorted by Length.
 	Full []FullAt `json:"full,omitempty"`
 }
 
 // FullAt is what full replicas held while outputs were of one length.
 type FullAt struct {
-	Length string    `json:"length"` // "short", "medium", "long"
-	Tokens []float64 `json:"tokens"`
+	Length string `json:"length"` // "short", "medium", "long"
+	Seen   []Held `json:"seen"`   // oldest first
+}
+
+// Held is what one replica held at a time.
+type Held struct {
+	At     time.Time `json:"at"`
+	Tokens float64   `json:"tokens"`
 }
 
 // History holds the Past of every variant that has one. A variant without an

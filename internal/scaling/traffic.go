@@ -10,6 +10,31 @@ import (
 type Traffic struct {
 	Arrivals  Arrivals  `json:"arrivals,omitempty"`
 	Footprint Footprint `json:"footprint,omitzero"`
+	Shares    Shares    `json:"shares,omitzero"`
+}
+
+// Shares are how the requests of a model were seen to be shared out among its
+// variants where that did not follow what the variants can do. The zero value is a
+// model of which that was not seen.
+type Shares struct {
+	At time.Time `json:"at,omitzero"`  // when it was last seen
+	Of []Share   `json:"of,omitempty"` // sorted by Variant
+}
+
+// Share is how much one replica of a variant gets.
+type Share struct {
+	Variant VariantKey `json:"variant"`
+	Weight  float64    `json:"weight"` // beside the mean of all replicas, > 0
+}
+
+// Weight returns the weight of a variant, false where it was not seen.
+func (s Shares) Weight(v VariantKey) (float64, bool) {
+	for _, one := range s.Of {
+		if one.Variant == v {
+			return one.Weight, true
+		}
+	}
+	return 0, false
 }
 
 // Footprint is how many tokens the requests of a model held in KV caches, beside

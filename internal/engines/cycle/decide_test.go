@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -180,41 +181,58 @@ func TestStepsAreAChain(t *testing.T) {
 	})
 }
 
-// TestNothingShrinksOnDoubtfulData is rule 1: where any replica of a model is
-// not known Fresh, no variant of it gets fewer replicas than were decided or run,
-// except by a bound.
-func TestNothingShrinksOnDoubtfulData(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
-		verdict := Setup{}.Decide(c)
-		for _, s := range c.Snapshots {
-			doubtful := slices.ContainsFunc(s.Replicas, func(r scaling.ReplicaSample) bool {
-				return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
+// TestDoubtfulReplicasAreKept is rule 1: a replica without fresh readings is full, so
+// that a model keeps at least as many replicas as there are of those, or what was
+// decided or runs where that is less, except by a bound.
+func TestDoubtfulReplicasAreKept(t *testing.T) {
+	for name, setup := range map[string]func(Case) Setup{"measured": func(Case) Setup { return Setup{} }, "published": published} {
+		t.Run(name, func(t *testing.T) {
+			forSeeds(t, 1500, func(t *testing.T, c Case, _ *rand.Rand) {
+				verdict := setup(c).Decide(c)
+				for _, s := range c.Snapshots {
+					doubtful, least, kept := 0, 0, 0
+					for _, r := range s.Replicas {
+						if r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh {
+							doubtful++
+						}
+					}
+					for _, d := range verdict.Plan.Decisions {
+						if d.Model != s.Model {
+							continue
+						}
+						before := d.Current
+						if past, ok := c.History[d.Variant]; ok && past.Desired > 0 {
+							before = min(before, past.Desired) // a removal decided earlier may go on
+						}
+						least += before
+						kept += d.Steps[0].To
+					}
+					if kept < min(doubtful, least) {
+						t.Errorf("%s: %d replicas, %d of %d are without fresh readings", s.Model, kept, doubtful, least)
+					}
+				}
 			})
-			if !doubtful {
-				continue
-			}
-			for _, d := range verdict.Plan.Decisions {
-				if d.Model != s.Model {
-					continue
-				}
-				least := d.Current
-				if past, ok := c.History[d.Variant]; ok && past.Desired > 0 {
-					least = min(least, past.Desired) // a removal decided earlier may go on
-				}
-				if first := d.Steps[0]; first.To < least {
-					t.Errorf("%s: %d replicas after %s, least known %d", d.Variant, first.To, first.Reason, least)
-				}
-			}
-		}
-	})
+		})
+	}
 }
 
-// TestOneReplicaOfAModelChanges is the published pace: apart from bounds and
-// removals taken back, a cycle adds or removes one replica of a model at most.
-func TestOneReplicaOfAModelChanges(t *testing.T) {
+// published decides every model by the published rule.
+func published(c Case) Setup {
+	settings := model.Default()
+	settings.Engine = model.Published
+	out := Setup{Models: map[scaling.ModelKey]model.Settings{}}
+	for _, s := range c.Snapshots {
+		out.Models[s.Model] = settings
+	}
+	return out
+}
+
+// TestPublishedEngineChangesOneReplicaOfAModel: apart from bounds and removals taken
+// back, a cycle adds or removes one replica of a model at most.
+func TestPublishedEngineChangesOneReplicaOfAModel(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		changed := map[scaling.ModelKey]int{}
-		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
+		for _, d := range published(c).Decide(c).Plan.Decisions {
 			switch first := d.Steps[0]; first.Reason {
 			case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
 				changed[d.Model]++

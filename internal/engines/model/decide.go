@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
@@ -35,7 +36,8 @@ type Outcome struct {
 // Decide decides about one model. It is pure, and indifferent to the order of
 // its input.
 func Decide(in Input) Outcome {
-	p := panel{in: in, backlog: backlog(in), memory: memory(in)}
+	waiting := backlog(in)
+	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
 	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
 		p.add(modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory))
 	}
@@ -61,12 +63,16 @@ func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
 // addSaturation measures saturation. Where tokens cannot be counted, since no
 // replica says how large its KV cache is, spare capacity can still be.
 func (p *panel) addSaturation() {
+	if p.in.Settings.Engine == Published {
+		p.add(saturation.Published(p.in.Snapshot, p.in.Settings.Spare))
+		return
+	}
 	if p.in.Settings.Method == Tokens {
-		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History)
+		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History, p.in.Interval)
 		p.add(view.Analysis)
 		p.capacity = view.Capacity
 	}
-	p.add(saturation.Analyze(p.in.Snapshot, p.in.Settings.Spare))
+	p.add(saturation.Analyze(p.in.Snapshot, p.in.Settings.Spare, p.in.Interval))
 }
 
 // decide asks the analyzers that the engine names. Engine hybrid asks all that
@@ -83,21 +89,26 @@ func (p *panel) decide(live liveness) Outcome {
 	case Hybrid:
 		switch {
 		case live.live(queueing.Analyzer) && live.live(saturated.Analyzer):
-			return p.cover([]scaling.Analysis{queueing, saturated})
+			return p.cover([]scaling.Analysis{queueing, p.sized(saturated, queueing)})
 		case live.live(queueing.Analyzer):
 			return p.noted(p.cover([]scaling.Analysis{queueing}), saturated, "has no vote")
 		}
 		return p.instead(queueing, saturated, "decides alone")
+	case Published:
+		return Outcome{
+			Analyses:  p.order(saturated),
+			Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: saturated, History: p.in.History}),
+		}
 	case Saturation:
 	}
-	return p.saturation(saturated)
+	return p.cover([]scaling.Analysis{saturated})
 }
 
 // saturated is the analysis of saturation: by the method that the settings name
 // while that is live, else by spare capacity.
 func (p *panel) saturated(live liveness) scaling.Analysis {
 	spare := p.analyses[len(p.analyses)-1]
-	if p.in.Settings.Method != Tokens {
+	if p.in.Settings.Method != Tokens || p.in.Settings.Engine == Published {
 		return spare
 	}
 	if tokens := p.analyses[len(p.analyses)-2]; live.live(tokens.Analyzer) {
@@ -106,18 +117,41 @@ func (p *panel) saturated(live liveness) scaling.Analysis {
 	return spare
 }
 
-// saturation decides by saturation alone: spare capacity step by step, as
-// published, tokens by the cheapest cover.
-func (p *panel) saturation(a scaling.Analysis) Outcome {
-	if a.Analyzer == saturation.TokensName {
-		return p.cover([]scaling.Analysis{a})
+// sized returns the analysis of saturation with what replicas carry of variants
+// that show nothing of it, in proportion to what they serve within the objectives:
+// a replica that was never seen is no better than its profile.
+func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
+	reports, rate := map[scaling.VariantKey]float64{}, map[scaling.VariantKey]float64{}
+	for _, r := range p.in.Snapshot.Replicas {
+		if r.Reports() {
+			reports[r.Variant]++
+		}
 	}
-	return Outcome{Analyses: p.order(a), Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: a, History: p.in.History})}
+	for _, c := range queueing.Variants {
+		rate[c.Variant] = c.PerReplica
+	}
+	carried, served := 0.0, 0.0
+	for _, c := range saturated.Variants {
+		carried += reports[c.Variant] * c.PerReplica
+		served += reports[c.Variant] * rate[c.Variant]
+	}
+	if carried <= 0 || served <= 0 || queueing.Signal == scaling.Unknown {
+		return saturated
+	}
+	out := saturated
+	out.Variants = slices.Clone(saturated.Variants)
+	for i, c := range out.Variants {
+		if reports[c.Variant] == 0 && (saturated.Analyzer == saturation.Name || c.PerReplica == 0) {
+			out.Variants[i].PerReplica = rate[c.Variant] * carried / served
+			out.Variants[i].Source = "in proportion to what a replica serves within the objectives"
+		}
+	}
+	return out
 }
 
 // instead decides by saturation in the place of an analyzer that is not live.
 func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
-	return p.noted(p.saturation(a), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
+	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
 }
 
 // cover decides by the cheapest replicas that carry every demand.

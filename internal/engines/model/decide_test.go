@@ -63,6 +63,8 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 	}{
 		{"the zero value is saturation", "", "", nil, saturation.Name, nil, ""},
 		{"saturation", Saturation, Spare, nil, saturation.Name, nil, ""},
+		{"the published rule", Published, Spare, nil, saturation.Name, nil, ""},
+		{"the published rule, whatever the method", Published, Tokens, nil, saturation.Name, nil, ""},
 		{"tokens", Saturation, Tokens, nil, saturation.TokensName, nil, ""},
 		{"tokens that cannot be counted", Saturation, Tokens, noCache, saturation.Name, []string{saturation.TokensName}, ""},
 		{"the queueing model", Queueing, Spare, nil, modelanalyzer.Name, []string{saturation.Name}, ""},
@@ -110,8 +112,8 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			if live := minute > 0 && minute <= 3; live && target != 9 {
 				t.Errorf("%s, minute %d: %d replicas, although queueing has a vote and knows nothing", engine, minute, target)
 			}
-			if minute > 3 && target != 8 {
-				t.Errorf("%s, minute %d: %d replicas, want 8 of saturation alone", engine, minute, target)
+			if minute > 3 && target != 2 { // 9 replicas with a KV cache usage of 0.1 fill 9 x 0.1/0.7 up to where growth begins
+				t.Errorf("%s, minute %d: %d replicas, want 2 of saturation alone", engine, minute, target)
 			}
 			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Informed: out.Informed}}
 		}
@@ -222,5 +224,65 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	early.At = at.Add(-time.Hour)
 	if got := Decide(Input{Snapshot: early, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic; len(got.Arrivals) != 0 {
 		t.Errorf("of the future: %+v", got)
+	}
+}
+
+// TestHybridTakesNoVariantForBetterThanItsProfile: saturation calls for growth, and a
+// cheaper variant is at zero. It is worth to saturation what its profile says, and
+// nothing where it has none.
+func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
+	grown := func(change func(*scaling.Variant)) (v, cheap int) {
+		snap := snapshot(3)
+		other := snap.Variants[0]
+		other.Key.Name, other.Cost, other.Replicas = "cheap", 1, scaling.ReplicaCounts{Observed: true}
+		change(&other)
+		snap.Variants = append(snap.Variants, other)
+		for i := range snap.Replicas {
+			snap.Replicas[i].KVCacheUsage, snap.Replicas[i].KVCacheUsageNow = scaling.Measured(0.78, scaling.Fresh), scaling.Measured(0.78, scaling.Fresh)
+		}
+		for _, d := range Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Spare), Interval: time.Minute}).Decisions {
+			if d.Variant.Name == "cheap" {
+				cheap = d.Target()
+			} else {
+				v = d.Target()
+			}
+		}
+		return v, cheap
+	}
+	for _, tc := range []struct {
+		name     string
+		change   func(*scaling.Variant)
+		v, cheap int
+	}{
+		// 3 x 0.78/0.7 replicas are 3.34.
+		{"as fast", func(*scaling.Variant) {}, 3, 1},
+		{"no profile", func(v *scaling.Variant) { v.Profile = scaling.Profile{} }, 4, 0},
+		{"out of reach of the objectives", func(v *scaling.Variant) { v.Profile.Alpha = 41 }, 4, 0},
+		{"with a small batch", func(v *scaling.Variant) { v.Profile.MaxBatchSize = 12 }, 3, 2},
+	} {
+		if v, cheap := grown(tc.change); v != tc.v || cheap != tc.cheap {
+			t.Errorf("%s: %d of v and %d of the cheaper one, want %d and %d", tc.name, v, cheap, tc.v, tc.cheap)
+		}
+	}
+}
+
+// TestABacklogIsKnownAlthoughOneReplicaIsSilent: what was remembered stands for two
+// windows, and not for as long as a replica is silent.
+func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
+	history := scaling.History{}
+	for minute, want := range []float64{30, 30, 20, 20} {
+		snap := snapshot(3)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		for i := range snap.Replicas {
+			snap.Replicas[i].QueueLength, snap.Replicas[i].QueueLengthNow = scaling.Measured(10, scaling.Fresh), scaling.Measured(10, scaling.Fresh)
+		}
+		if minute > 0 {
+			snap.Replicas[0] = scaling.ReplicaSample{Pod: "v0", Variant: snap.Variants[0].Key, Ready: true}
+		}
+		out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Saturation, Spare), Interval: time.Minute})
+		if out.Backlog.Waiting != want {
+			t.Errorf("minute %d: %g wait, want %g", minute, out.Backlog.Waiting, want)
+		}
+		history = scaling.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, Backlog: out.Backlog}}
 	}
 }

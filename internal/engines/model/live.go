@@ -13,6 +13,10 @@ import (
 // vote.
 const liveIntervals = 3
 
+// unknownWindows is for how many windows a backlog stands that is not known of every
+// replica: one that stays silent must not keep it for ever.
+const unknownWindows = 2
+
 // liveness is when each analyzer last knew something of a model.
 type liveness struct {
 	now    time.Time
@@ -74,7 +78,8 @@ func newer(b, other scaling.Backlog) bool {
 }
 
 // backlog returns what waits of the model, beside what is remembered. Where that
-// is not known of every replica, what was remembered stands.
+// is not known of every replica, what was remembered stands for two windows; then
+// those that say nothing count for nothing.
 func backlog(in Input) scaling.Backlog {
 	var last scaling.Backlog
 	for _, v := range in.Snapshot.Variants {
@@ -85,17 +90,17 @@ func backlog(in Input) scaling.Backlog {
 	waiting := in.Snapshot.Load.GatewayQueue.Or(0)
 	for _, r := range in.Snapshot.Sorted() {
 		queue := r.Waiting()
-		if !queue.Known() {
+		if !queue.Known() && in.Snapshot.At.Sub(last.At) < unknownWindows*in.Snapshot.Window {
 			return last
 		}
-		waiting += queue.Value
+		waiting += queue.Or(0)
 	}
 	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
 }
 
 // memory returns what is remembered of the requests of the model, with what the
 // Snapshot shows: of several variants, what was seen last.
-func memory(in Input) modelanalyzer.Memory {
+func memory(in Input, backlog scaling.Backlog) modelanalyzer.Memory {
 	var past scaling.Traffic
 	variants := slices.SortedFunc(slices.Values(in.Snapshot.Variants), func(a, b scaling.Variant) int { return a.Key.Compare(b.Key) })
 	for _, v := range variants {
@@ -103,5 +108,5 @@ func memory(in Input) modelanalyzer.Memory {
 			past = t
 		}
 	}
-	return modelanalyzer.Remember(past, in.Snapshot, in.Interval)
+	return modelanalyzer.Remember(past, in.Snapshot, backlog, in.Interval)
 }

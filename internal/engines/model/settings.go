@@ -14,6 +14,9 @@ const (
 	Saturation Engine = "saturation"
 	Queueing   Engine = "model"
 	Hybrid     Engine = "hybrid"
+	// Published is spare capacity by the published rule, one replica at a time,
+	// whatever the Method.
+	Published Engine = "published"
 )
 
 // Method is how saturation is measured.

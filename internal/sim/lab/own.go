@@ -21,7 +21,7 @@ import (
 // are the fields of the saturation ConfigMap that the engine reads, and when cycles
 // run.
 const (
-	Saturation = "saturation" // spare capacity of what replicas report, the default
+	Saturation = "saturation" // how full replicas report to be, the default
 	Tokens     = "tokens"     // token capacity, which the ConfigMap calls the analyzer saturation
 	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
 	Hybrid     = "hybrid"     // model and saturation
@@ -40,7 +40,7 @@ func ownEngines() []ownEngine {
 	tokens := []string{"kvCacheThreshold", "queueLengthThreshold", "scaleUpThreshold", "scaleDownBoundary"}
 	sizing := []string{"ttftPercentile", "itlPercentile"}
 	return []ownEngine{
-		{Saturation, "peaks of KV cache usage and queue length, cost", nil, spare},
+		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", nil, spare},
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"analyzerName: saturation"}, tokens},
 		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
 		{Hybrid, "what model and saturation or tokens read", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},

@@ -1,0 +1,198 @@
+package modelanalyzer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// sharesKept is for how long shares count that were not seen again: a few hours,
+	// after which another routing is worth a try.
+	sharesKept = 6 * time.Hour
+	// telling is how many requests a replica computes together, in the mean over a
+	// variant, from which on that says how many it gets.
+	telling = 2
+)
+
+// flow is what one replica of a variant gets and completes, in requests/s, and how
+// many requests wait in it.
+type flow struct {
+	variant   scaling.VariantKey
+	ready     float64
+	running   float64
+	completes float64
+	waits     float64
+}
+
+// flows reads off what the replicas of each variant complete,
+//
+//	completed = running / total time of a request in such a batch
+//
+// by the profiles, sorted by variant. It returns nil where that is not known of all
+// that serve, or only one variant does.
+func flows(snap scaling.Snapshot) []flow {
+	l := snap.Load
+	if l.ArrivalRate.State != scaling.Fresh || !l.InputTokens.Known() || !l.OutputTokens.Known() {
+		return nil
+	}
+	input, output := l.InputTokens.Value*(1-min(1, l.PrefixHits.Or(0))), max(1, l.OutputTokens.Value)
+	profiles := map[scaling.VariantKey]scaling.Profile{}
+	for _, v := range snap.Variants {
+		profiles[v.Key] = v.Profile
+	}
+	var out []flow
+	for _, s := range snap.Sorted() {
+		if s.Running.State != scaling.Fresh || s.Waiting().State != scaling.Fresh || !profiles[s.Variant].Usable() {
+			return nil
+		}
+		if n := len(out); n == 0 || out[n-1].variant != s.Variant {
+			out = append(out, flow{variant: s.Variant})
+		}
+		last := &out[len(out)-1]
+		last.ready++
+		last.running += s.Running.Value
+		last.waits += s.Waiting().Value
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	for i, f := range out {
+		p := profiles[f.variant]
+		f.running, f.waits = f.running/f.ready, f.waits/f.ready
+		takes := p.Gamma + p.Delta*input*f.running + (output-1)*(p.Alpha+p.Beta*f.running)
+		if takes <= 0 {
+			return nil
+		}
+		f.completes = 1000 * f.running / takes
+		out[i] = f
+	}
+	return out
+}
+
+// learn returns the shares after a look at snap. They are first seen where a queue
+// stands in all replicas of some variants while the others have none: what arrives
+// and does not go to those goes to the first. From then on they are followed, while
+// nothing waits, by what the replicas complete.
+func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) scaling.Shares {
+	if snap.At.Sub(past.At) > sharesKept {
+		past = scaling.Shares{}
+	}
+	all := flows(snap)
+	if all == nil || !snap.At.After(past.At) || young(snap.Variants, snap) {
+		return past
+	}
+	rest, full, waits, told := snap.Load.ArrivalRate.Value, 0.0, false, true
+	for _, f := range all {
+		if f.waits > 1 {
+			waits = true
+			full += f.ready
+		} else {
+			rest -= f.completes * f.ready
+		}
+		told = told && f.running >= telling
+	}
+	switch {
+	case waits && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
+		for i, f := range all {
+			if f.waits > 1 && rest/full <= f.completes {
+				return past // they complete what they get: the queue has another cause
+			}
+			if f.waits > 1 {
+				all[i].completes = rest / full
+			}
+		}
+		return remembered(scaling.Shares{}, past, all, snap.At)
+	case !waits && told && len(past.Of) > 0:
+		return remembered(past, past, all, snap.At)
+	}
+	return past
+}
+
+func replicas(all []flow) float64 {
+	sum := 0.0
+	for _, f := range all {
+		sum += f.ready
+	}
+	return sum
+}
+
+// remembered returns the weights of the flows, each the mean with the one before
+// where there is one, beside those of variants that are not among them.
+func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling.Shares {
+	mean := 0.0
+	for _, f := range all {
+		mean += f.completes * f.ready
+	}
+	mean /= replicas(all)
+	if !(mean > 0) {
+		return beside
+	}
+	out, was, is := scaling.Shares{At: at}, 0.0, 0.0
+	for _, f := range all {
+		if last, seen := beside.Weight(f.variant); seen {
+			was, is = was+last, is+f.completes/mean
+		}
+		weight := max(f.completes/mean, little)
+		if last, seen := before.Weight(f.variant); seen {
+			weight = (weight + last) / 2
+		}
+		out.Of = append(out.Of, scaling.Share{Variant: f.variant, Weight: weight})
+	}
+	for _, s := range beside.Of {
+		if was > 0 && is > 0 {
+			s.Weight *= is / was // beside the mean of those that run now
+		}
+		if !slices.ContainsFunc(all, func(f flow) bool { return f.variant == s.Variant }) {
+			out.Of = append(out.Of, s)
+		}
+	}
+	slices.SortFunc(out.Of, func(a, b scaling.Share) int { return a.Variant.Compare(b.Variant) })
+	return out
+}
+
+// asShared returns the sizings with what a replica carries while requests are shared
+// out as they were seen to be. A fleet is full as soon as the replicas of one variant
+// are, so that the others carry no more than their share of that:
+//
+//	carried = weight x min over the variants that run (rate / weight)
+//
+// A variant that does not run and would be the first to be full takes from what the
+// others carry: it is no candidate.
+func asShared(sized []sizing, shares scaling.Shares) []sizing {
+	if len(shares.Of) == 0 {
+		return sized
+	}
+	least, known := 0.0, false
+	for _, s := range sized {
+		_, current := s.replicas()
+		weight, seen := shares.Weight(s.variant.Key)
+		if current == 0 || !seen || s.rate <= 0 || weight <= 0 {
+			continue
+		}
+		if full := s.rate / weight; !known || full < least {
+			least, known = full, true
+		}
+	}
+	if !known {
+		return sized
+	}
+	out := slices.Clone(sized)
+	for i, s := range out {
+		weight, seen := shares.Weight(s.variant.Key)
+		if !seen || s.rate <= 0 {
+			continue
+		}
+		_, current := s.replicas()
+		switch share := least * weight; {
+		case share < s.rate:
+			out[i].rate, out[i].most = share, s.most*share/s.rate
+			out[i].source += "; no more than its share of the requests, with which another variant is full"
+		case current == 0 && share > s.rate*(1+little):
+			out[i].fixed = true
+			out[i].source += "; its share of the requests would be too large for it"
+		}
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package saturation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// unsure reports whether a replica counts as full when others could go: it says
+// nothing of its load, or what it said is not current.
+func unsure(s scaling.ReplicaSample) bool {
+	return s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh
+}
+
+// doubtful lists the pods that are unsure, in the order of the samples.
+func doubtful(samples []scaling.ReplicaSample) []string {
+	var pods []string
+	for _, s := range samples {
+		if unsure(s) {
+			pods = append(pods, s.Pod)
+		}
+	}
+	return pods
+}
+
+// countedAsFull says why doubtful pods keep others from going.
+func countedAsFull(pods []string) string {
+	return fmt.Sprintf("the load would not fit if %s, without fresh readings, is full", names(pods))
+}
+
+// silentPods lists the Ready pods that report nothing, sorted.
+func silentPods(samples []scaling.ReplicaSample) []string {
+	var pods []string
+	for _, s := range samples {
+		if s.Ready && !s.Reports() {
+			pods = append(pods, s.Pod)
+		}
+	}
+	slices.Sort(pods)
+	return pods
+}
+
+// silence says why nothing is known.
+func silence(snap scaling.Snapshot, pods int) string {
+	switch {
+	case snap.Fault != "":
+		return snap.Fault
+	case pods == 0:
+		return "no replica runs"
+	}
+	return fmt.Sprintf("none of %s reports", scaling.Replicas(pods))
+}
+
+// namedAtMost is how many pods a sentence names.
+const namedAtMost = 3
+
+// names joins pod names.
+func names(pods []string) string {
+	if len(pods) <= namedAtMost {
+		return strings.Join(pods, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namedAtMost], ", "), len(pods)-namedAtMost)
+}
+
+// stuck says which pods hold requests and do nothing, as the end of a sentence;
+// "" where none does.
+func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
+	var clauses []string
+	for _, s := range samples {
+		if s.Stuck != "" {
+			clauses = append(clauses, fmt.Sprintf("; pod %s holds %.0f requests and nothing has moved for %s: %s",
+				s.Pod, s.Held, query.Duration(query.QuietSpan(snap.Window)), s.Stuck))
+		}
+	}
+	if more := len(clauses) - namedAtMost; more > 0 {
+		clauses = append(clauses[:namedAtMost], fmt.Sprintf("; and %d more", more))
+	}
+	return strings.Join(clauses, "")
+}
+
+// newestReady returns when the youngest replica of the model became Ready.
+func newestReady(variants []scaling.Variant) time.Time {
+	var newest time.Time
+	for _, v := range variants {
+		if v.Replicas.NewestReady.After(newest) {
+			newest = v.Replicas.NewestReady
+		}
+	}
+	return newest
+}
+
+// younger reports whether a replica became Ready within the window: peaks over it
+// tell of fewer replicas.
+func younger(snap scaling.Snapshot) bool {
+	newest := newestReady(snap.Variants)
+	return !newest.IsZero() && snap.At.Sub(newest) < snap.Window
+}

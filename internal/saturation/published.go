@@ -1,0 +1,100 @@
+package saturation
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Published says whether the model of snap has too little spare capacity, enough,
+// or more than it needs, by the published rule: one replica more, or one less. The
+// Signal is Unknown when no replica reports.
+func Published(snap scaling.Snapshot, p Policy) scaling.Analysis {
+	samples := snap.Sorted()
+	peaks := loads(samples, peak)
+	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
+	if len(peaks) == 0 {
+		a.Detail = silence(snap, len(samples)) + stuck(snap, samples)
+		return a
+	}
+	spare := measure(peaks, p)
+	capacities(&a, snap.Variants, samples, p)
+	a.Signal, a.Reason, a.Detail = direction(snap, samples, spare, p)
+	a.Detail += stuck(snap, samples)
+	if a.Signal == scaling.Shrink {
+		a.Removable = 1
+	}
+	return a
+}
+
+// direction weighs the spare capacity against what is not known about it.
+func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Policy) (scaling.Signal, scaling.Reason, string) {
+	standing := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
+		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
+	if short, why := spare.short(p); short {
+		if doubt := doubtGrowth(snap, samples, p); doubt != "" {
+			return scaling.Steady, scaling.ReasonSteady, why + ", but " + doubt
+		}
+		return scaling.Grow, scaling.ReasonSaturated, why
+	}
+	if !spare.allowsOneLess(p) {
+		return scaling.Steady, scaling.ReasonSteady, standing
+	}
+	unsure := doubtful(samples)
+	if len(unsure) > 0 && !measure(loads(samples, certain), p).allowsOneLess(p) {
+		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(unsure)
+	}
+	if len(unsure) > 0 {
+		standing += "; " + names(unsure) + ", without fresh readings, count as full"
+	}
+	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+}
+
+// doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
+// returns "".
+func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Policy) string {
+	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
+		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
+	}
+	if younger(snap) {
+		if short, _ := measure(loads(samples, latest), p).short(p); !short {
+			return "the peaks are older than the newest replica and the latest readings show spare capacity"
+		}
+	}
+	return ""
+}
+
+// loads lists the load of every sample for which read answers. A reading that
+// is not known counts as idle.
+func loads(samples []scaling.ReplicaSample, read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) []load {
+	out := make([]load, 0, len(samples))
+	for _, s := range samples {
+		if kv, queue, ok := read(s); ok {
+			out = append(out, load{variant: s.Variant, pod: s.Pod, kv: kv.Or(0), queue: queue.Or(0)})
+		}
+	}
+	return out
+}
+
+// peak reads a replica's load over the window.
+func peak(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	return s.KVCacheUsage, s.QueueLength, s.Reports()
+}
+
+// certain reads a replica's load over the window where that is not doubtful.
+func certain(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	return s.KVCacheUsage, s.QueueLength, !unsure(s)
+}
+
+// latest reads a replica's load at its last scrape, or its peak where the
+// source has no latest value.
+func latest(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+	kv, queue = s.KVCacheUsageNow, s.QueueLengthNow
+	if !kv.Known() {
+		kv = s.KVCacheUsage
+	}
+	if !queue.Known() {
+		queue = s.QueueLength
+	}
+	return kv, queue, s.Reports()
+}
