@@ -152,3 +152,20 @@ func TestProfilesSayWhereTheyAreWrong(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsReachTheRun: two of four replicas crash, and all that they hold is lost; the
+// clairvoyant refuses to answer for it.
+func TestFaultsReachTheRun(t *testing.T) {
+	s := slowed(testScenario(t, "constant(1,20m)"), 4)
+	v := &s.Models[0].Spec.Variants[0]
+	s.Models[0].Sized, v.Replicas = false, 4
+	s.Fleet.Faults = []fault.Fault{{Kind: fault.Crash, Variant: v.Spec.Key, At: 10 * time.Minute, For: time.Minute, Replicas: 2}}
+	plan := Plan{Scenarios: []Scenario{s}, Choices: testChoices(t, Tokens), Seeds: []uint64{1}}
+	if lost := execute(t, plan, Options{}).Scenarios[0].Rows[0].Runs[0].Measures.Lost; lost == 0 {
+		t.Error("no request was lost")
+	}
+	plan.Foresight = 1
+	if err := plan.check(); err == nil || !strings.Contains(err.Error(), "has faults, and the clairvoyant knows of none") {
+		t.Errorf("got %v", err)
+	}
+}

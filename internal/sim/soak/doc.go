@@ -9,6 +9,8 @@
 //	slow       the same, and what is ordered is not enough within that time
 //	waste      the fleet costs more than 1.3 times the cheapest mix that carries the load,
 //	           for three hours beyond what pace and bounds explain
+//	hoards     an order brings the fleet beyond three times what the load of three hours needs and
+//	           what works the backlog off in ten minutes
 //	turns      at constant load, six hours after anything changed, the replicas of a variant
 //	           change their direction more than once in six hours
 //	blind      a decision goes below what stands while most Ready pods report nothing

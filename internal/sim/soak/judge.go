@@ -16,6 +16,7 @@ const (
 	Starves Rule = "starves"
 	Slow    Rule = "slow"
 	Waste   Rule = "waste"
+	Hoards  Rule = "hoards"
 	Turns   Rule = "turns"
 	Blind   Rule = "blind"
 	Bounds  Rule = "bounds"
@@ -56,6 +57,7 @@ type judging struct {
 	ticks   []moment
 	hunger  int        // ticks that requests have waited for replicas, without a break
 	plenty  int        // ticks in which all is known and nothing waits, without a break
+	crowd   int        // the most replicas within these
 	changes [][]change // of the decision on each variant
 	seen    []bool     // whether a replica of each variant was ever Ready
 	found   map[Rule]bool
@@ -78,7 +80,7 @@ func (j *judging) see(t plant.Tick) {
 	for i, v := range t.Variants {
 		j.seen[i] = j.seen[i] || v.Ready > 0
 	}
-	for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.restless, j.rash, j.sound} {
+	for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.hoarding, j.restless, j.rash, j.sound} {
 		check(t)
 	}
 }

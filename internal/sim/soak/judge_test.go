@@ -123,7 +123,7 @@ func steered(t *testing.T, length time.Duration, steer func(*plant.Tick)) []Rule
 
 // TestEveryRuleCanBeViolated: made up ticks violate each rule, and no other.
 func TestEveryRuleCanBeViolated(t *testing.T) {
-	const day = 16 * time.Hour
+	const day = 13 * time.Hour
 	for _, tt := range []struct {
 		name  string
 		steer func(*plant.Tick)
@@ -147,6 +147,11 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 				t.Variants[0].Placed = 70
 			}
 		}, nil},
+		{"an order of a hundred", func(t *plant.Tick) {
+			if t.At > 12*time.Hour {
+				t.Variants[0].Wanted = 180
+			}
+		}, []Rule{Hoards}},
 		{"a replica that comes and goes", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + int(t.At/time.Hour)%2 }, []Rule{Turns}},
 		{"a fleet that grows and grows", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + int(t.At/time.Hour) }, nil},
 		{"one fewer, most being silent", func(t *plant.Tick) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +29,10 @@ func Reduce(c Case, asks int, fails func(Case) bool) Case {
 	}
 	return c
 }
+
+// lasting are the fields that stay: with other lengths, speeds or objectives a case
+// tells another story, such as that of an objective which no replica can meet.
+var lasting = []string{"Input", "Output", "TTFT", "ITL", "Speed", "Memory"}
 
 // simpler lists what is simpler than c, the largest steps first.
 func simpler(c Case) []Case {
@@ -60,9 +65,12 @@ func simpler(c Case) []Case {
 		s.Length = (s.Length - s.Length/part).Truncate(10 * time.Minute)
 		out = append(out, s)
 	}
-	n := 0
-	leaves(reflect.ValueOf(&c).Elem(), "", func(string, reflect.Value) { n++ })
-	for i := range n {
+	var paths []string
+	leaves(reflect.ValueOf(&c).Elem(), "", func(path string, _ reflect.Value) { paths = append(paths, path) })
+	for i, path := range paths {
+		if slices.Contains(lasting, path[strings.LastIndexByte(path, '.')+1:]) {
+			continue
+		}
 		for _, value := range rounder(leaf(&c, i)) {
 			s := clone(c)
 			leaf(&s, i).Set(value)

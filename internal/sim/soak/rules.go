@@ -86,10 +86,15 @@ const (
 func (j *judging) lavish(t plant.Tick) {
 	uneven := j.Spread != string(plant.Even) && len(j.Variants) > 1 // needs more of some than of others
 	if t.Blind || !t.Known || t.Waiting >= 1 || uneven {
-		j.plenty = 0
+		j.plenty, j.crowd = 0, 0
 		return
 	}
 	j.plenty++
+	replicas := 0
+	for _, v := range t.Variants {
+		replicas += v.Current
+	}
+	j.crowd = max(j.crowd, replicas)
 	allowed := lavishFor + j.slack(t)
 	past := j.last(j.spans(allowed))
 	if past == nil || j.plenty < len(past) {
@@ -118,11 +123,46 @@ func (j *judging) lavish(t plant.Tick) {
 	}
 }
 
-// slack is how long pace may take to bring the fleet down.
+// What an order may come to: so many times what the load of the last three hours
+// needs and what works the backlog off in ten minutes, and so many replicas.
+const (
+	hoardTimes = 3
+	hoardMore  = 3
+	workOff    = 10 * time.Minute
+)
+
+// hoarding: no order is far beyond what arrives and waits.
+func (j *judging) hoarding(t plant.Tick) {
+	n := len(j.ticks)
+	if n < 2 || j.ticks[n-1].wanted <= j.ticks[n-2].wanted {
+		return
+	}
+	most := 0.0
+	for _, m := range j.ticks[max(0, n-j.spans(lavishFor)):] {
+		most = max(most, m.offered)
+	}
+	limit := hoardTimes * (most + t.Waiting/workOff.Seconds())
+	ordered, spare := 0.0, 0.0
+	for i, v := range t.Variants {
+		one := j.Variants[i]
+		per := j.needs.PerReplica(j.Case, one)
+		if !v.Deleted {
+			ordered += float64(v.Wanted) * per
+		}
+		spare += float64(hoardMore+v.Bad+one.Min) * per
+	}
+	if ordered > limit+spare {
+		j.violate(Hoards, t, "%d replicas are decided on, %d before, that carry %.4g requests/s; at most %.4g have arrived in %s and %.0f wait (limit %.4g)",
+			j.ticks[n-1].wanted, j.ticks[n-2].wanted, ordered, most, lavishFor, t.Waiting, limit+spare)
+	}
+}
+
+// slack is how long pace may take to bring the fleet down from the most that it has
+// been.
 func (j *judging) slack(t plant.Tick) time.Duration {
-	n, lead := 0, time.Duration(0)
+	n, lead := j.crowd, time.Duration(0)
 	for _, v := range t.Variants {
-		n, lead = n+v.Current, max(lead, v.Lead)
+		lead = max(lead, v.Lead)
 	}
 	step := j.MaxScaleDownStep
 	if step == 0 || j.Engine == Spare {
