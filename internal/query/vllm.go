@@ -74,7 +74,7 @@ func vllm() map[Quantity]Recipe {
 		// Without the latency per request: buckets of 0 for a request of one
 		// token would hide the others.
 		ITLBuckets: {Over: Buckets, Of: []Series{named(itl...)}},
-		QuietSince: {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}},
+		QuietSince: {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
 	}
 }
 
