@@ -36,9 +36,6 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 	}
 	sortReplicas(snap.Replicas)
 	snap.Load = s.load(&pages, instant)
-	if s.quietSince > 0 && pages.whole() {
-		snap.Load.Recent = scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: s.survey.shown(s.quietSince)}
-	}
 	if !reports {
 		snap.SeenModels, snap.Unjoined = s.seen, s.unjoined
 	} else if s.twofold != "" {
