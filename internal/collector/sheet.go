@@ -23,6 +23,7 @@ type sheet struct {
 	ttft, itl   scaling.Histogram
 	percentiles bool     // they were asked for
 	seen        []string // the models that have pages, where this one has none
+	elsewhere   bool     // those are of other namespaces
 	unjoined    string   // why pages that name the model belong to none of its pods
 	twofold     string   // a pod whose rates count twice, "" for none: see builders.readNames
 }

@@ -183,9 +183,6 @@ func (s Snapshot) sign() string {
 		if running := r.Running.Or(0); running > 0 || waiting > 0 {
 			return fmt.Sprintf("%s: %s requests run, %s wait", r.Pod, short(running), short(waiting))
 		}
-		if r.Stuck == Sick {
-			return fmt.Sprintf("%s: %s requests wait and nothing moves", r.Pod, short(r.Held))
-		}
 	}
 	for _, flow := range []struct {
 		reading Reading
@@ -221,7 +218,7 @@ func (s Snapshot) gap() string {
 	for _, r := range s.Sorted() {
 		switch {
 		case r.Stuck != "":
-			return fmt.Sprintf("%s is %s", r.Pod, r.Stuck)
+			return fmt.Sprintf("%s is %s: it holds %s requests and nothing moves", r.Pod, r.Stuck, short(r.Held))
 		case r.Running.State == Fresh && r.Waiting().State == Fresh:
 			telling[r.Variant]++
 		case r.Ready:

@@ -41,9 +41,9 @@ func TestIdleIsKnownOfEverythingThatShowsARequest(t *testing.T) {
 		{"requests arrive", func(s *Snapshot) { s.Load.ArrivalRate = one(Fresh) }, LifeActive},
 		{"tokens are produced and nothing is completed", func(s *Snapshot) { s.Load.ITL = one(Fresh) }, LifeActive},
 		{"a prompt was answered", func(s *Snapshot) { s.Load.TTFT = one(Fresh) }, LifeActive},
-		{"a sick replica holds requests", func(s *Snapshot) {
+		{"a gauge of waiting requests that does not move", func(s *Snapshot) {
 			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Sick, Held: 3}
-		}, LifeActive},
+		}, LifeUnknown},
 		{"a frozen gauge", func(s *Snapshot) {
 			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Frozen, Held: 1}
 		}, LifeUnknown},
