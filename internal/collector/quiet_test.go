@@ -320,9 +320,9 @@ func TestSpansAreAskedAboutOneByOne(t *testing.T) {
 // second, or fails.
 func TestASlowStoreIsAskedLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newResting(t, 1000, 10, 10*time.Minute, collector.Options{})
+		r := newResting(t, 200, 10, 10*time.Minute, collector.Options{})
 		r.source.Fail(query.AskRecent, errors.New("no"))
-		last := 1000
+		last := 200
 		for range 8 {
 			r.after(t, 15*time.Second)
 			synctest.Wait()
