@@ -22,6 +22,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
@@ -85,8 +86,9 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet := collector.NewQuiet(policies.retention)
 	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, recall: policies.recall(book), waiting: gate.Waiting,
+		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, quiet: quiet, waiting: gate.Waiting,
 		surroundings: surroundings{log: log, cluster: fleet, observe: observe},
 	}); err != nil {
 		return nil, err
@@ -127,6 +129,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 			cycle: once, learned: kept,
 		},
 		leading(settings.meter.run),
+		leading(quiet.Run),
 		leading(stock.Run),
 		leading(gate.run),
 		settings.fetching.run(log),

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
@@ -32,6 +33,7 @@ type lab struct {
 	*inForce
 	store *config.Store
 	book  *ledger.Ledger
+	quiet *collector.Quiet
 	given map[config.Kind][]config.Source // the ConfigMaps that there are
 	log   bytes.Buffer
 }
@@ -63,9 +65,10 @@ func newLab(t *testing.T, with start, args ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.quiet = collector.NewQuiet(l.policies().retention)
 	if err := l.start(operators, tools{
 		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.policies().hasObjective,
-		recall: l.policies().recall(l.book),
+		quiet: l.quiet,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,9 @@ var atRest = collectortest.Page{Interval: 15 * time.Second, CacheTokens: 10_000,
 func (l *lab) restsFor(t *testing.T, began time.Time, minutes int) []string {
 	t.Helper()
 	c := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Recorder: l.book, Actuator: l, Policy: l.policies().decides}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = l.quiet.Run(ctx) }()
 	last := 2
 	var out []string
 	for range 2 * minutes {

@@ -60,8 +60,8 @@ type measuring struct {
 	store        cache.Cache
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
-	// recall says how far back it is asked since when models are idle.
-	recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// quiet knows for how long models have been without a request.
+	quiet *collector.Quiet
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64
 }
@@ -75,7 +75,7 @@ func newCollector(m measuring) *collector.Collector {
 		Budget:          m.operator.Prometheus.Budget,
 		Limits:          collector.Limits{Fresh: c.FreshThreshold, Aging: c.UnavailableThreshold},
 		Percentiles:     m.hasObjective,
-		Recall:          m.recall,
+		Quiet:           m.quiet,
 		Waiting:         m.waiting,
 		Cache:           m.store,
 		TTL:             policyOf(c, func() time.Duration { return m.operator.Interval }),

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,8 +21,8 @@ type tools struct {
 	surroundings surroundings // but for the operator's configuration
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
-	// recall is that of measuring.
-	recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// quiet knows for how long models have been without a request.
+	quiet *collector.Quiet
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64
 }
@@ -91,7 +90,7 @@ func (m *meter) build(o *config.Operator, last parts) (parts, error) {
 	}
 	next.collector = newCollector(measuring{
 		operator: o, source: next.from.source, store: next.store, instruments: m.instruments, hasObjective: m.hasObjective,
-		recall: m.recall, waiting: m.waiting,
+		quiet: m.quiet, waiting: m.waiting,
 	})
 	return next, nil
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -36,18 +35,9 @@ func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
 	return p.store.Snapshot().Quotas(variants)
 }
 
-// recall returns how far back a source is asked since when models are idle, given
-// what is remembered of them.
-func (p policies) recall(memory interface{ History() scaling.History }) func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration {
-	return func(models []scaling.ModelVariants) map[scaling.ModelKey]time.Duration {
-		now, history := clock.RealClock{}.Now(), memory.History()
-		spans := make(map[scaling.ModelKey]time.Duration, len(models))
-		for _, m := range models {
-			spans[m.Model] = history.Activity(m.Variants).Recall(now, p.of(m.Model).ScaleToZero.Retention)
-		}
-		return spans
-	}
-}
+// retention returns for how long a model has to be without a request for that to
+// change its replicas.
+func (p policies) retention(m scaling.ModelKey) time.Duration { return p.of(m).ScaleToZero.Retention }
 
 // hasObjective reports whether requests of a model should meet a latency.
 func (p policies) hasObjective(m scaling.ModelKey) bool {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"go/doc"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -106,6 +107,20 @@ func purpose(files []file) string {
 		}
 	}
 	return ""
+}
+
+// TestTheOverviewNamesEveryPackage: its table of rooms has a row for each package
+// below internal.
+func TestTheOverviewNamesEveryPackage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture", "overview.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range readTree(t).packages() {
+		if strings.HasPrefix(pkg, "internal/") && !strings.Contains(string(page), "`"+pkg+"`") {
+			t.Errorf("docs/architecture/overview.md has no row for %s: add it to the table of rooms", pkg)
+		}
+	}
 }
 
 func TestPurpose(t *testing.T) {

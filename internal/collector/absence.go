@@ -68,7 +68,7 @@ func explainAbsence(all builders, pods podIndex, pages []query.Row) {
 			b.sheet.unjoined = sentence(s.String())
 		}
 		if !a.carried[model] {
-			b.sheet.seen = seenInstead(names, model)
+			b.sheet.seen, b.sheet.elsewhere = seenInstead(names, model)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func sortedModels(carried map[scaling.ModelKey]bool) []scaling.ModelKey {
 
 // seenInstead returns what the source carries in place of a model: the model
 // names of the namespace, else those of the cluster with their namespaces.
-func seenInstead(carried []scaling.ModelKey, model scaling.ModelKey) []string {
+func seenInstead(carried []scaling.ModelKey, model scaling.ModelKey) (names []string, foreign bool) {
 	var here, elsewhere []string
 	for _, key := range carried {
 		if key.Namespace == model.Namespace && len(here) < maxSeen {
@@ -162,7 +162,7 @@ func seenInstead(carried []scaling.ModelKey, model scaling.ModelKey) []string {
 		}
 	}
 	if len(here) > 0 {
-		return here
+		return here, false
 	}
-	return elsewhere
+	return elsewhere, len(elsewhere) > 0
 }

@@ -33,8 +33,12 @@ func TestSeenModelsAnswerWhatIsThereInstead(t *testing.T) {
 			for i, r := range tc.rows {
 				source.Answer(query.AskPages, foreign(r[0], r[1], i))
 			}
-			if diff := cmp.Diff(tc.want, only(t, source, fleet).SeenModels); diff != "" {
+			got := only(t, source, fleet)
+			if diff := cmp.Diff(tc.want, got.SeenModels); diff != "" {
 				t.Errorf("seen (-want +got):\n%s", diff)
+			}
+			if want := len(tc.want) > 0 && strings.Contains(tc.want[0], "/"); got.SeenElsewhere != want {
+				t.Errorf("%v are said to be of other namespaces: %v", got.SeenModels, got.SeenElsewhere)
 			}
 		})
 	}

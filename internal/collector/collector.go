@@ -28,6 +28,8 @@ type Collector struct {
 	mu      sync.Mutex
 	flight  *flight // under way, nil if none
 	crowded bool    // at the last complete fetch the cache had not enough room
+
+	observing sync.Mutex // a call of Options.Observe is under way
 }
 
 var _ cycle.Collector = (*Collector)(nil)
@@ -46,9 +48,9 @@ func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + 
 
 // Collect returns one Snapshot for each model of the fleet, sorted by model. It
 // answers from the cache where every model has a live entry; else it fetches,
-// together with whoever fetches already, and asks each question once at most, but
-// query.AskRecent once for each span, whatever the size of the fleet. A model whose entry is still live
-// keeps it if the fetch is not complete. See the package comment for what the
+// together with whoever fetches already, and asks each question once at most,
+// whatever the size of the fleet; query.AskRecent is left to Options.Quiet. A model
+// whose entry is still live keeps it if the fetch is not complete. See the package comment for what the
 // readings mean where the source has no answer.
 //
 // The logger of ctx is told at V(1) where the answer came from.
@@ -139,6 +141,7 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
 		}
 		snapshots[i].Backend = c.opts.Backend
+		snapshots[i].Load.Recent = c.opts.Quiet.recent(model.Model)
 		c.atGate(&snapshots[i])
 	}
 	return snapshots

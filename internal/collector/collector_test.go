@@ -129,16 +129,12 @@ func TestRequestsCarryTheirParticulars(t *testing.T) {
 	source, fleet := serving(3, 1, busy)
 	source.Replace(query.AskPages, source.Rows(query.AskPages)[1:]...)
 	holds(source, "m000-0", "m000", 3)
-	rests(source, "m002")
 	collector.New(source, testingclock.NewFakePassiveClock(t0.Add(time.Hour)), collector.Options{
-		Recall: func(models []scaling.ModelVariants) map[scaling.ModelKey]time.Duration {
-			return map[scaling.ModelKey]time.Duration{models[0].Model: 12 * time.Minute}
-		},
 		Namespaces:  []string{"a", "b"},
 		Percentiles: func(m scaling.ModelKey) bool { return m.ID != "m001" },
 	}).Collect(t.Context(), fleet)
-	if n := len(source.Calls()); n != query.QuestionCount {
-		t.Errorf("got %d questions, want all %d", n, query.QuestionCount)
+	if n := len(source.Calls()); n != query.QuestionCount-1 {
+		t.Errorf("got %d questions, want all %d but that about the time before", n, query.QuestionCount)
 	}
 	for _, got := range source.Calls() {
 		want := query.Request{Ask: got.Ask, Namespaces: []string{"a", "b"}}
@@ -157,8 +153,6 @@ func TestRequestsCarryTheirParticulars(t *testing.T) {
 			want.Models = []string{"m000", "m002"}
 		case query.AskStuck:
 			want.Pods = []string{"m000-0"}
-		case query.AskRecent:
-			want.Models, want.Span = []string{"m002"}, 12*time.Minute
 		default:
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

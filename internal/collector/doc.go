@@ -3,7 +3,8 @@
 // each number may be trusted, and returns one scaling.Snapshot per model.
 //
 // It decides nothing. What it keeps between cycles is a cache of measurements,
-// which a restarted process fills with its first fetch.
+// which a restarted process fills with its first fetch, and for how long each model
+// has been quiet, which it asks for again.
 //
 // # A collection
 //
@@ -14,11 +15,10 @@
 //	                   Ready pod has none, and what objectives need of the models
 //	                   that have one
 //	stuck              of the pods that hold requests and generate nothing
-//	recent             of the models that seem idle, while it is not known for how
-//	                   long they have been so: one for each retention period
 //
-// That is 12 questions, and 15 at most beside recent, whatever the size of the
-// fleet. The window is the larger of 1m and four scrape intervals of the slowest job that
+// That is 12 questions, and 15 at most, whatever the size of the fleet. Beside them
+// Quiet asks recent of the models that are idle, while it is not known since when;
+// a collection does not wait for that. The window is the larger of 1m and four scrape intervals of the slowest job that
 // scrapes the fleet, and 5m while none is known.
 //
 // Ages are differences on the source's clock, from a page's last scrape to the

@@ -83,6 +83,7 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
 	request := query.Request{At: got.at(), Window: intervals.window()}
 	request.Aged = seen.aged(request.At.Add(-request.Window))
+	c.inquire(asked, request, seen, intervals)
 	percentiles := c.percentiles(fleet)
 	request.Models = names(percentiles)
 	round := mainRound()
@@ -108,8 +109,9 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 		sheets.readStuck(got[query.AskStuck].Rows)
 		s.failed = got.failed()
 	}
-	c.recall(ctx, query.Request{At: request.At, Window: request.Window}, fleet, sheets)
-	return &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
+	m := &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
+	c.look(fleet, pods, m.sheets)
+	return m
 }
 
 // mostNamed is how many pods a question names. About more it asks without names:
@@ -149,15 +151,25 @@ func (c *Collector) ask(ctx context.Context, a *answers, request query.Request, 
 	wg.Wait()
 	slices.Sort(round)
 	for _, ask := range round {
-		c.opts.Observe(ask.String(), a[ask].took, a[ask].err)
+		c.observe(ask.String(), a[ask].took, a[ask].err)
 	}
+}
+
+// observe tells of a question, one at a time.
+func (c *Collector) observe(name string, took time.Duration, err error) {
+	c.observing.Lock()
+	defer c.observing.Unlock()
+	c.opts.Observe(name, took, err)
 }
 
 // askOne asks one question within the timeout.
 func (c *Collector) askOne(ctx context.Context, ask query.Question, request query.Request) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
 	defer cancel()
-	request.Ask, request.Namespaces = ask, c.opts.Namespaces
+	request.Ask = ask
+	if ask != query.AskRecent {
+		request.Namespaces = c.opts.Namespaces
+	}
 	if ask != query.AskObjective && ask != query.AskRecent {
 		request.Models = nil
 	}

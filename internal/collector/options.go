@@ -27,10 +27,9 @@ type Options struct {
 	// Percentiles says which models have a latency objective: only their
 	// histograms are asked for. Nil means none.
 	Percentiles func(scaling.ModelKey) bool
-	// Recall says how far back it is to be asked since when models show no request,
-	// of those of which it is not known (scaling.Activity.Recall). It is called once
-	// in a fetch with the models that seem idle. Nil means that nothing is asked.
-	Recall func([]scaling.ModelVariants) map[scaling.ModelKey]time.Duration
+	// Quiet is told of every fetch, and tells since when models show no request. Nil
+	// means that snapshots do not say it.
+	Quiet *Quiet
 	// Waiting returns how many requests were seen to wait at the gateway for a model
 	// by whoever looks there more often (Gate), 0 for none. Nil means nobody does.
 	Waiting func(scaling.ModelKey) float64
@@ -44,7 +43,7 @@ type Options struct {
 	RefreshInterval time.Duration
 	// Observe is told of every question after it ended: its name, how long it took
 	// and its error. One call at a time, in the order of the catalogue within each
-	// round of questions. Nil means nobody listens.
+	// round of questions; those of Quiet come in between. Nil means nobody listens.
 	Observe func(name string, took time.Duration, err error)
 	// ObserveFetch is told of every fetch after it ended, whoever wanted it: how
 	// long it took, and the error because of which it is not kept. One call at a

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,8 +31,8 @@ type job struct{ namespace, name string }
 // pagesSeen is which of the fleet's pods have a page, and what scrapes them.
 type pagesSeen struct {
 	pods   podIndex
-	has    []bool  // per pod
-	oldest float64 // of the pages [s since 1970]
+	at     []float64 // of each pod's page [s since 1970], 0 where there is none
+	oldest float64   // of the pages [s since 1970]
 	jobs   map[job][]witness
 }
 
@@ -43,10 +44,10 @@ type witness struct {
 
 // readPages reads the answer to query.AskPages for the pods of the fleet.
 func readPages(pods podIndex, rows []query.Row) pagesSeen {
-	seen := pagesSeen{pods: pods, has: make([]bool, len(pods.pods)), oldest: math.Inf(1), jobs: map[job][]witness{}}
+	seen := pagesSeen{pods: pods, at: make([]float64, len(pods.pods)), oldest: math.Inf(1), jobs: map[job][]witness{}}
 	for _, row := range rows {
 		if i, ok := pods.pod(row); ok && pods.models[i].ID == row.Model {
-			seen.has[i] = true
+			seen.at[i] = max(seen.at[i], measurable(row.Value), math.SmallestNonzeroFloat64)
 			seen.oldest = min(seen.oldest, row.Value)
 			seen.jobs[job{row.Namespace, row.Job}] = witnesses(seen.jobs[job{row.Namespace, row.Job}], witness{row.Pod, pods.settled[i]})
 		}
@@ -106,8 +107,8 @@ func (s pagesSeen) aged(since time.Time) bool {
 // misses reports whether a pod that is Ready has no page: it is young, or it was
 // last scraped longer ago than the answer reaches.
 func (s pagesSeen) misses() bool {
-	for i, has := range s.has {
-		if !has && s.pods.pods[i].Ready {
+	for i, at := range s.at {
+		if at == 0 && s.pods.pods[i].Ready {
 			return true
 		}
 	}
@@ -153,6 +154,15 @@ func (x intervals) longest() time.Duration {
 		longest = max(longest, interval)
 	}
 	return longest
+}
+
+// shortest returns the shortest scrape interval among the jobs, the usual one while
+// none is known.
+func (x intervals) shortest() time.Duration {
+	if len(x) == 0 {
+		return 15 * time.Second
+	}
+	return slices.Min(slices.Collect(maps.Values(x)))
 }
 
 // window returns the window for peaks, rates and means. One question asks for

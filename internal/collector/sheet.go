@@ -23,8 +23,8 @@ type sheet struct {
 	ttft, itl   scaling.Histogram
 	percentiles bool     // they were asked for
 	seen        []string // the models that have pages, where this one has none
+	elsewhere   bool     // those are of other namespaces
 	unjoined    string   // why pages that name the model belong to none of its pods
-	quietSince  int64    // from when on nothing shows a request [ms, source's clock]; 0 while that is not known
 	twofold     string   // a pod whose rates count twice, "" for none: see builders.readNames
 }
 

@@ -36,11 +36,8 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 	}
 	sortReplicas(snap.Replicas)
 	snap.Load = s.load(&pages, instant)
-	if s.quietSince > 0 && pages.whole() {
-		snap.Load.Recent = scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: s.survey.shown(s.quietSince)}
-	}
 	if !reports {
-		snap.SeenModels, snap.Unjoined = s.seen, s.unjoined
+		snap.SeenModels, snap.SeenElsewhere, snap.Unjoined = s.seen, s.elsewhere, s.unjoined
 	} else if s.twofold != "" {
 		snap.Unjoined = sentence(fmt.Sprintf("pod %s is named in the label %s by one scrape job and in %s by another, so rates of the model would count it twice: let one job scrape it, or both name it alike",
 			s.twofold, query.LabelPod, query.LabelPodName))

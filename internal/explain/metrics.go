@@ -78,8 +78,10 @@ func instead(e Explanation) string {
 	case e.Snapshot.Unjoined != "":
 		return e.Snapshot.Unjoined + ". "
 	case len(e.Snapshot.SeenModels) > 0:
-		others := fmt.Sprintf("Metrics of other models do exist, with model_name %s (namespace/model_name where only other namespaces have any)",
-			quoted(e.Snapshot.SeenModels))
+		others := "Metrics of other models do exist, with model_name " + quoted(e.Snapshot.SeenModels)
+		if e.Snapshot.SeenElsewhere {
+			others = fmt.Sprintf("Metrics of other models do exist, with namespace/model_name %s (none in this namespace)", quoted(e.Snapshot.SeenModels))
+		}
 		if meant := meant(e); meant != "" {
 			return fmt.Sprintf("Did you mean '%s'? %s. ", meant, others)
 		}

@@ -50,6 +50,7 @@ func TestMessages(t *testing.T) {
 			e.Snapshot.SeenModels, e.Snapshot.Replicas = names, []scaling.ReplicaSample{silent}
 		}
 	}
+	elsewhere := func(e *Explanation) { e.Snapshot.SeenElsewhere = true }
 	replicas := func(r ...scaling.ReplicaSample) func(*Explanation) {
 		return func(e *Explanation) { e.Snapshot.Replicas = r }
 	}
@@ -78,10 +79,10 @@ func TestMessages(t *testing.T) {
 		"silent pods":             {MetricsMissing(variant(replicas(silent))), lead + checks},
 		"no pods":                 {MetricsMissing(variant()), lead + checks + ". No pod of the model is running"},
 		"others report":           {MetricsMissing(variant(replicas(silent, reports))), lead + "Pods of other variants of the model do report. " + checks},
-		"other models":            {MetricsMissing(variant(seen("abc", "def"))), lead + "Metrics of other models do exist, with model_name 'abc', 'def' (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
-		"a model spelled alike":   {MetricsMissing(variant(seen("abc", "M"))), lead + "Did you mean 'M'? Metrics of other models do exist, with model_name 'abc', 'M' (namespace/model_name where only other namespaces have any). " + checks},
-		"the model elsewhere":     {MetricsMissing(variant(named("org/m"), seen("o/org/m"))), "No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with model_name 'o/org/m' (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
-		"many other models":       {MetricsMissing(variant(seen(many...))), lead + "Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more (namespace/model_name where only other namespaces have any): is one of them meant by modelID? " + checks},
+		"other models":            {MetricsMissing(variant(seen("abc", "def"))), lead + "Metrics of other models do exist, with model_name 'abc', 'def': is one of them meant by modelID? " + checks},
+		"a model spelled alike":   {MetricsMissing(variant(seen("abc", "M"))), lead + "Did you mean 'M'? Metrics of other models do exist, with model_name 'abc', 'M'. " + checks},
+		"the model elsewhere":     {MetricsMissing(variant(named("org/m"), seen("o/org/m"), elsewhere)), "No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with namespace/model_name 'o/org/m' (none in this namespace): is one of them meant by modelID? " + checks},
+		"many other models":       {MetricsMissing(variant(seen(many...))), lead + "Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID? " + checks},
 		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), lead + "x{} exists but has no label pod. " + checks},
 		"stuck pods":              {MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))), "vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load"},
 		"stuck pods elsewhere":    {MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))), "vLLM metrics are available and up-to-date"},

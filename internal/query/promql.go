@@ -110,6 +110,9 @@ func (r renderer) perModel(q Quantity) string {
 	var vector string
 	switch recipe.Over {
 	case Quiet:
+		if r.whole {
+			return r.quietThroughout()
+		}
 		return r.quietSince()
 	case Mean:
 		// `> 0` drops a model without observations, whose 0/0 would be NaN.

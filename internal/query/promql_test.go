@@ -48,6 +48,7 @@ func TestCatalogue(t *testing.T) {
 		Ask: AskObjective, Window: window, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
 	}.PromQL())
 	fmt.Fprintf(&got, "\n## Aged\n%s\n", Request{Ask: AskQueueLengthPeak, Window: window, Aged: true}.PromQL())
+	fmt.Fprintf(&got, "\n## Whole span\n%s\n", Request{Ask: AskRecent, Window: window, Span: 10 * time.Minute, Whole: true}.PromQL())
 	path := filepath.Join("testdata", "catalogue.txt")
 	if *update {
 		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
@@ -199,6 +200,9 @@ func TestOnlyPeaksOfAgedPagesLookBeyondTheWindow(t *testing.T) {
 			peak := ask == AskKVCacheUsagePeak || ask == AskQueueLengthPeak
 			if got, want := plain != aged, peak && window < ScrapeSpan; got != want {
 				t.Errorf("%s over %s: an aged request differs: %v, want %v", ask, window, got, want)
+			}
+			if whole := (Request{Ask: ask, Window: window, Whole: true}).PromQL(); (whole != plain) != (ask == AskRecent) {
+				t.Errorf("%s over %s: a request for the whole span differs: %v", ask, window, whole != plain)
 			}
 			if strings.Contains(plain, "last_over_time") {
 				t.Errorf("%s looks beyond its window unasked: %s", ask, plain)

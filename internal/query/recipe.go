@@ -53,6 +53,9 @@ type Recipe struct {
 	// series of Still changed its value within the QuietSpan. A series of Still
 	// that is missing did not change.
 	Holds, Still []Series
+	// Born are the counters of Still, of Quiet, whose series begin with the first
+	// thing that they count: with more than 0 in it one that is new has moved.
+	Born []Series
 	// Scrapes is how many times the engine's witness must have been scraped
 	// within the QuietSpan for Idle; 0 means no matter. What was hardly looked at
 	// is not still: after a gap the only sample agrees with itself.

@@ -13,11 +13,12 @@ type renderer struct {
 	window   time.Duration
 	span     time.Duration
 	aged     bool
+	whole    bool
 	matchers []string // of every selector
 }
 
 func newRenderer(r Request) renderer {
-	of := renderer{window: r.Window, span: r.Span, aged: r.Aged}
+	of := renderer{window: r.Window, span: r.Span, aged: r.Aged, whole: r.Whole}
 	if len(r.Namespaces) > 0 {
 		of.matchers = append(of.matchers, LabelNamespace+oneOf(r.Namespaces))
 	}

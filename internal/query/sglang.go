@@ -39,6 +39,7 @@ func sglang() map[Quantity]Recipe {
 	// so that its being above 0 says nothing. token_usage moves too, but is
 	// rounded to hundredths.
 	steps, speed := scheduler("sglang:realtime_tokens_total", "mode"), scheduler("sglang:gen_throughput")
+	counters := []Series{steps, prompt, generation, requests, aborted}
 	const ttft = "sglang:time_to_first_token_seconds"
 	// One observation per token, weighted by the tokens of an output; early 0.4.
 	itl := []string{"sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"}
@@ -69,6 +70,6 @@ func sglang() map[Quantity]Recipe {
 		PrefixHits:  {Over: Mean, Of: []Series{tokenizer("cache_source")("sglang:cached_tokens_total")}, Per: prompt},
 		TTFTBuckets: {Over: Buckets, Of: []Series{streamed(ttft)}},
 		ITLBuckets:  {Over: Buckets, Of: []Series{counted(itl...)}},
-		QuietSince:  {Over: Quiet, Holds: held, Still: []Series{steps, prompt, generation, requests, aborted}},
+		QuietSince:  {Over: Quiet, Holds: held, Still: counters, Born: counters},
 	}
 }

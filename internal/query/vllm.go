@@ -63,18 +63,18 @@ func vllm() map[Quantity]Recipe {
 		// The mean per request stands last: it counts a request of one token
 		// as 0.
 		ITL: histogramMean(1000, named, append(slices.Clone(itl), "vllm:request_time_per_output_token_seconds")...),
-		// The older twin counted blocks to about 0.8 and tokens later: the ratio
-		// is the same.
+		// Without _total where a collector drops the suffix of a counter. The older
+		// twin counted blocks to about 0.8 and tokens later: the ratio is the same.
 		PrefixHits: {
 			Over: Mean,
-			Of:   []Series{named("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")},
-			Per:  named("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"),
+			Of:   []Series{named("vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits_total")},
+			Per:  named("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries_total"),
 		},
 		TTFTBuckets: {Over: Buckets, Of: []Series{named("vllm:time_to_first_token_seconds")}},
 		// Without the latency per request: buckets of 0 for a request of one
 		// token would hide the others.
 		ITLBuckets: {Over: Buckets, Of: []Series{named(itl...)}},
-		QuietSince: {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}},
+		QuietSince: {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
 	}
 }
 

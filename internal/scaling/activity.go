@@ -17,14 +17,19 @@ const (
 	LifeActive  Life = "active" // a request was seen in some form
 )
 
-// Recent is what the source of metrics tells of a time that this process has
-// not watched, or not without a gap. Its zero value tells nothing.
+// Recent is what is known of the time before a Snapshot: of the fetches before it,
+// and of what the source of metrics told of the time before those. Its zero value
+// tells nothing.
 type Recent struct {
-	// Requests counts those that began, ended or received a token after Since.
+	// Requests counts those that began, ended or received a token between Since and
+	// Until.
 	Requests Reading `json:"requests"`
-	// Since is from when on the source has samples of every replica without a gap
-	// that could hide a request.
+	// Since is from when on there are samples of every replica without a gap that
+	// could hide a request.
 	Since time.Time `json:"since,omitzero"`
+	// Until is the last scrape that this is known of. Zero stands for those that the
+	// Snapshot was made from.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Activity is what is remembered of the life of a model. The zero value
@@ -33,7 +38,7 @@ type Recent struct {
 // The model is known to be quiet from QuietSince to Until. What keeps it so are
 // looks that overlap: each tells of the Snapshot's window before it, so a look
 // that failed does no harm as long as the next one reaches back to the one before.
-// Over a longer gap the quiet begins anew, unless Load.Recent spans it.
+// Over a longer gap the quiet begins anew, unless Load.Recent overlaps both.
 type Activity struct {
 	At     time.Time `json:"at,omitzero"`    // of the last look
 	Life   Life      `json:"life,omitempty"` // at the last look
@@ -112,13 +117,47 @@ func (a Activity) Then(s Snapshot) Activity {
 		a.Seen, a.QuietSince, a.Until = s.At, time.Time{}, time.Time{}
 	}
 	if a.Life == LifeIdle && !a.ReadySince.IsZero() {
-		from, until := s.covered()
-		if !a.QuietSince.IsZero() && a.QuietSince.Before(from) && !from.After(a.Until) {
-			from = a.QuietSince
-		}
-		a.QuietSince, a.Until = latest(from, a.Seen, a.ReadySince), until
+		look := s.covered()
+		quiet := look.joined(s.Load.Recent.quiet(look), interval{a.QuietSince, a.Until})
+		a.QuietSince, a.Until = latest(quiet.from, a.Seen, a.ReadySince), look.until
 	}
 	return a
+}
+
+// With returns a with what became known of the time before the last look: where
+// that found the model idle, the quiet begins as much earlier.
+func (a Activity) With(r Recent) Activity {
+	if a.Life == LifeIdle && !a.QuietSince.IsZero() {
+		known := interval{a.QuietSince, a.Until}
+		a.QuietSince = latest(known.joined(r.quiet(known)).from, a.Seen, a.ReadySince)
+	}
+	return a
+}
+
+// interval is a time that something is known of.
+type interval struct{ from, until time.Time }
+
+// joined returns i from the beginning of what reaches to it without a gap.
+func (i interval) joined(known ...interval) interval {
+	for range known { // each may reach to it through the others
+		for _, k := range known {
+			if !k.from.IsZero() && k.from.Before(i.from) && !k.until.Before(i.from) {
+				i.from = k.from
+			}
+		}
+	}
+	return i
+}
+
+// quiet returns the time that r knows to be without a request, beside a look.
+func (r Recent) quiet(look interval) interval {
+	if r.Requests.State != Fresh || r.Requests.Value != 0 {
+		return interval{}
+	}
+	if r.Until.IsZero() {
+		r.Until = look.until
+	}
+	return interval{r.Since, r.Until}
 }
 
 // life says whether the snapshot shows a request, and how, or else what keeps it
@@ -143,9 +182,6 @@ func (s Snapshot) sign() string {
 		waiting := max(r.QueueLength.Or(0), r.QueueLengthNow.Or(0))
 		if running := r.Running.Or(0); running > 0 || waiting > 0 {
 			return fmt.Sprintf("%s: %s requests run, %s wait", r.Pod, short(running), short(waiting))
-		}
-		if r.Stuck == Sick {
-			return fmt.Sprintf("%s: %s requests wait and nothing moves", r.Pod, short(r.Held))
 		}
 	}
 	for _, flow := range []struct {
@@ -182,7 +218,7 @@ func (s Snapshot) gap() string {
 	for _, r := range s.Sorted() {
 		switch {
 		case r.Stuck != "":
-			return fmt.Sprintf("%s is %s", r.Pod, r.Stuck)
+			return fmt.Sprintf("%s is %s: it holds %s requests and nothing moves", r.Pod, r.Stuck, short(r.Held))
 		case r.Running.State == Fresh && r.Waiting().State == Fresh:
 			telling[r.Variant]++
 		case r.Ready:
@@ -213,11 +249,12 @@ func (s Snapshot) gap() string {
 // first of them does not show in a rate, so of a window its first part is not told.
 const windowScrapes = 4
 
-// covered returns of which time the snapshot tells: of the window before the
-// scrapes that it was made from, without the part before the first scrape in it, up
-// to the oldest of them; or of the longer time of Load.Recent.
-func (s Snapshot) covered() (from, until time.Time) {
-	until = s.At
+// covered returns of which time the readings tell: of the window before the scrapes
+// that they were made from, without the part before the first scrape in it, up to
+// the oldest of them.
+func (s Snapshot) covered() interval {
+	var from time.Time
+	until := s.At
 	for _, r := range s.Replicas {
 		if r.Running.State != Fresh || r.At.IsZero() {
 			continue // not what the snapshot is judged by
@@ -230,12 +267,7 @@ func (s Snapshot) covered() (from, until time.Time) {
 	if from.IsZero() {
 		from = s.At
 	}
-	from = from.Add(-s.Window + s.Window/windowScrapes)
-	recent := s.Load.Recent
-	if recent.Requests.State == Fresh && recent.Requests.Value == 0 && !recent.Since.IsZero() && recent.Since.Before(from) {
-		from = recent.Since
-	}
-	return from, until
+	return interval{from.Add(-s.Window + s.Window/windowScrapes), until}
 }
 
 // atZero reports whether every variant is known to have no replica.

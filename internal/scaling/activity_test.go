@@ -41,9 +41,9 @@ func TestIdleIsKnownOfEverythingThatShowsARequest(t *testing.T) {
 		{"requests arrive", func(s *Snapshot) { s.Load.ArrivalRate = one(Fresh) }, LifeActive},
 		{"tokens are produced and nothing is completed", func(s *Snapshot) { s.Load.ITL = one(Fresh) }, LifeActive},
 		{"a prompt was answered", func(s *Snapshot) { s.Load.TTFT = one(Fresh) }, LifeActive},
-		{"a sick replica holds requests", func(s *Snapshot) {
+		{"a gauge of waiting requests that does not move", func(s *Snapshot) {
 			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Sick, Held: 3}
-		}, LifeActive},
+		}, LifeUnknown},
 		{"a frozen gauge", func(s *Snapshot) {
 			s.Replicas[0] = ReplicaSample{Pod: "a", Variant: s.Replicas[0].Variant, Ready: true, Stuck: Frozen, Held: 1}
 		}, LifeUnknown},
@@ -95,6 +95,11 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 			s.Load.Recent = Recent{Requests: Measured(requests, Fresh), Since: noon.Add(since)}
 		}
 	}
+	until := func(since, until time.Duration) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Load.Recent = Recent{Requests: Measured(0, Fresh), Since: noon.Add(since), Until: noon.Add(until)}
+		}
+	}
 	counts := func(current, ready int, newest time.Duration) func(*Snapshot) {
 		return func(s *Snapshot) {
 			s.Variants[0].Replicas = ReplicaCounts{Observed: true, Current: current, Ready: ready, NewestReady: noon.Add(newest)}
@@ -117,6 +122,10 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 		{"from the last sign of life on", []look{{0, idle}, {30 * time.Second, busy}, {time.Minute, idle}, {90 * time.Second, idle}}, time.Minute},
 		{"counters do not deny what was seen", []look{{0, busy}, {30 * time.Second, recent(0, -time.Hour)}}, 30 * time.Second},
 		{"a new process is told", []look{{0, recent(0, -10*time.Minute)}}, 10 * time.Minute},
+		{"a new process is told of a time that reaches to its look", []look{{0, until(-10*time.Minute, -time.Minute)}}, 10 * time.Minute},
+		{"a new process is told of a time that ended before its look", []look{{0, until(-10*time.Minute, -61*time.Second)}}, time.Minute},
+		{"a time that bridges two looks", []look{{0, idle}, {2 * time.Minute, until(-30*time.Second, 70*time.Second)}}, 3 * time.Minute},
+		{"a time that reaches to the earlier look only", []look{{0, idle}, {2 * time.Minute, until(-30*time.Second, 50*time.Second)}}, time.Minute},
 		{"never from before the first Ready", []look{{0, counts(1, 1, -20*time.Second)}}, 20 * time.Second},
 		{"not before anything is Ready", []look{{0, counts(1, 0, 0)}, {time.Minute, counts(1, 0, 0)}}, 0},
 		{"a replica that is replaced does not begin it anew", []look{{0, idle}, {time.Minute, counts(1, 1, 50*time.Second)}}, 2 * time.Minute},
@@ -134,6 +143,33 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 				t.Errorf("quiet for %s, want %s (%+v)", got, tt.want, a)
 			}
 		})
+	}
+}
+
+func TestWhatBecomesKnownLaterMakesTheQuietLonger(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	idle := Activity{At: noon, Life: LifeIdle, ReadySince: ago(time.Hour), QuietSince: ago(time.Minute), Until: noon}
+	busy := Activity{At: noon, Life: LifeActive, ReadySince: ago(time.Hour), Seen: noon}
+	young, seen := idle, idle
+	young.ReadySince, seen.Seen = ago(5*time.Minute), ago(2*time.Minute)
+	none := Measured(0, Fresh)
+	for name, tt := range map[string]struct {
+		activity Activity
+		known    Recent
+		want     time.Duration
+	}{
+		"it reaches to the quiet":                {idle, Recent{none, ago(10 * time.Minute), ago(time.Minute)}, 10 * time.Minute},
+		"it ends before":                         {idle, Recent{none, ago(10 * time.Minute), ago(61 * time.Second)}, time.Minute},
+		"it begins later":                        {idle, Recent{none, ago(30 * time.Second), noon}, time.Minute},
+		"it saw a request":                       {idle, Recent{Measured(1, Fresh), ago(10 * time.Minute), noon}, time.Minute},
+		"nothing":                                {idle, Recent{}, time.Minute},
+		"from before the first Ready":            {young, Recent{none, ago(10 * time.Minute), noon}, 5 * time.Minute},
+		"from before the last request":           {seen, Recent{none, ago(10 * time.Minute), noon}, 2 * time.Minute},
+		"of a model that shows a request by now": {busy, Recent{none, ago(10 * time.Minute), noon}, 0},
+	} {
+		if got := tt.activity.With(tt.known).Quiet(); got != tt.want {
+			t.Errorf("%s: quiet for %s, want %s", name, got, tt.want)
+		}
 	}
 }
 

@@ -35,7 +35,9 @@ type ReplicaSample struct {
 
 // Stuckness says in which way a replica holds requests while nothing has moved
 // for the quiet span of the Snapshot's window: neither its requests, nor its KV
-// cache usage, nor any counter. The zero value is a replica that is not stuck.
+// cache usage, nor any counter. In either way they are no load, and it is not known
+// whether they are there: the model is neither idle nor active by them. The zero
+// value is a replica that is not stuck.
 type Stuckness string
 
 // The ways.
@@ -105,6 +107,8 @@ type Snapshot struct {
 	// none for this model, sorted: those of the namespace, else all of them as
 	// namespace/name.
 	SeenModels []string `json:"seenModels,omitempty"`
+	// SeenElsewhere says that SeenModels are of other namespaces.
+	SeenElsewhere bool `json:"seenElsewhere,omitempty"`
 	// Unjoined says in one sentence why series that name the model belong to none
 	// of its pods, with an example; "" when they do or when there are none.
 	Unjoined string `json:"unjoined,omitempty"`

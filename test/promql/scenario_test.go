@@ -164,8 +164,10 @@ func readAsk(words []string) (ask, error) {
 			a.request.Pods = strings.Split(pair[1], ",")
 		case "aged":
 			a.request.Aged, err = strconv.ParseBool(pair[1])
+		case "whole":
+			a.request.Whole, err = strconv.ParseBool(pair[1])
 		default:
-			err = fmt.Errorf("%q is none of at, window, span, namespaces, models, pods, aged", pair[0])
+			err = fmt.Errorf("%q is none of at, window, span, namespaces, models, pods, aged, whole", pair[0])
 		}
 		if err != nil {
 			return ask{}, err

@@ -20,8 +20,8 @@ const (
 	namespaces = 50
 )
 
-// What is back-filled: the witness for as long as pages are looked for, the rest
-// for as long as anything else looks back.
+// What is back-filled: the witness, and what shows a request, for as long as
+// anything looks back for them; the rest for as long as anything else does.
 const (
 	interval   = 15 * time.Second
 	pagesSince = 16 * time.Minute
@@ -101,7 +101,6 @@ func podColumns(m, p int) []*column {
 	}
 	busy := float64((m*7 + p*3) % 11)
 	add("vllm:num_requests_running", 4+busy, 0, 1)
-	all[0].begin = instant().Add(-pagesSince)
 	add("vllm:num_requests_waiting", float64(p%3), 0, 1)
 	add("vllm:kv_cache_usage_perc", 0.2+busy/50, 0, 0.013)
 	add("vllm:prompt_tokens_total", 1e6, 1000+busy, 0)
@@ -110,6 +109,9 @@ func podColumns(m, p int) []*column {
 	add("vllm:prefix_cache_hits_total", 1e5, 100+busy, 0)
 	for i, reason := range []string{"stop", "length", "abort", "error"} {
 		add("vllm:request_success_total", 1000, []float64{10, 1, 0, 0}[i]+busy/10, 0, "finished_reason", reason)
+	}
+	for _, signs := range all {
+		signs.begin = instant().Add(-pagesSince)
 	}
 	for _, name := range []string{"vllm:request_prompt_tokens", "vllm:request_generation_tokens"} {
 		add(name+"_sum", 1e6, 3000+busy, 0)

@@ -53,6 +53,7 @@ type loop struct {
 	manager *testingclock.FakeClock
 	proxy   *faulty.Proxy
 	pods    []*pod
+	source  *prometheus.Source
 	collect *collector.Collector
 	history scaling.History
 }
@@ -91,15 +92,14 @@ func begin(t *testing.T, o options) *loop {
 	})
 	o.Source.URL, o.Source.AllowInsecure = l.proxy.URL(), true
 	o.Source.Rand = rand.New(rand.NewPCG(1, 2))
-	source, err := prometheus.New(o.Source)
-	if err != nil {
+	if l.source, err = prometheus.New(o.Source); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(source.Close)
+	t.Cleanup(l.source.Close)
 	if o.Cached {
 		o.Collector.Cache = cache.New(l.manager, cache.Options{})
 	}
-	l.collect = collector.New(source, l.manager, o.Collector)
+	l.collect = collector.New(l.source, l.manager, o.Collector)
 	l.pass(10 * time.Minute)
 	return l
 }

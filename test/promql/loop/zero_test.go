@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -25,22 +26,42 @@ const late = 90*time.Second + scrapes + cycles
 // out, so that it may be decided to go there again.
 type sleeper struct {
 	*loop
-	past scaling.History
+	past  scaling.History
+	quiet *collector.Quiet
 }
 
 func beginSleeper(t *testing.T) *sleeper {
-	s := &sleeper{past: scaling.History{}}
-	s.loop = begin(t, options{Collector: collector.Options{
-		Recall: func(models []scaling.ModelVariants) map[scaling.ModelKey]time.Duration {
-			out := map[scaling.ModelKey]time.Duration{}
-			for _, m := range models {
-				out[m.Model] = s.past.Activity(m.Variants).Recall(s.manager.Now(), retention)
-			}
-			return out
-		},
-	}})
+	s := &sleeper{past: scaling.History{}, loop: begin(t, options{})}
+	s.startManager()
 	s.cycles(3)
 	return s
+}
+
+// startManager starts a process that knows nothing.
+func (s *sleeper) startManager() {
+	for key, p := range s.past {
+		s.past[key] = scaling.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
+	}
+	s.quiet = collector.NewQuiet(func(scaling.ModelKey) time.Duration { return retention })
+	s.collect = collector.New(s.source, s.manager, collector.Options{Quiet: s.quiet})
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan error)
+	go func() { done <- s.quiet.Run(ctx) }()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+// fetches lets a time pass in which the manager fetches every 15 seconds.
+func (s *sleeper) fetches(d time.Duration, pass func(time.Duration)) {
+	for range d / scrapes {
+		pass(scrapes)
+		_ = s.collect.Refresh(s.t.Context(), s.fleet()) // a store that fails is one of the cases
+		s.quiet.Wait()
+	}
 }
 
 // zero runs a cycle and reports whether it decides for no replica.
@@ -64,7 +85,7 @@ func (s *sleeper) zero() bool {
 func (s *sleeper) cycles(n int) time.Duration {
 	s.t.Helper()
 	for i := range n {
-		s.pass(cycles)
+		s.fetches(cycles, s.pass)
 		if s.zero() {
 			return time.Duration(i+1) * cycles
 		}
@@ -77,13 +98,6 @@ func (s *sleeper) rest() {
 	for _, p := range s.pods {
 		p.hangs = true
 		p.Ranks[0].Running, p.Ranks[0].Waiting, p.Ranks[0].Usage = 0, 0, 0
-	}
-}
-
-// restartManager forgets what a process keeps in memory.
-func (s *sleeper) restartManager() {
-	for key, p := range s.past {
-		s.past[key] = scaling.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
 	}
 }
 
@@ -102,7 +116,7 @@ func TestARestartOfTheManagerDoesNotBeginThePeriodAnew(t *testing.T) {
 	s.rest()
 	for range 5 {
 		s.cycles(1)
-		s.restartManager()
+		s.startManager()
 	}
 	if got := 5*cycles + s.cycles(7); got < retention || got > retention+late {
 		t.Errorf("at zero after %s, want %s to %s", got, retention, retention+late)
@@ -136,7 +150,7 @@ func TestWhatNobodyScrapedIsNotRest(t *testing.T) {
 	s.rest()
 	s.cycles(2)
 	for range 12 {
-		s.standStill(cycles)
+		s.fetches(cycles, s.standStill)
 		if s.zero() {
 			t.Fatal("at zero while nothing was scraped")
 		}

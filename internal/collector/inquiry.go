@@ -1,0 +1,142 @@
+package collector
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// inquiry is what a fetch has to ask of the time before it.
+type inquiry struct {
+	of      []idler
+	at      time.Time     // of the fetch, on the manager's clock
+	request query.Request // its instant on the source's clock, and its window
+	// interval is the shortest time between two scrapes, > 0.
+	interval time.Duration
+	ask      func(context.Context, query.Request) answer
+	// shown puts an instant of the source [s since 1970] on the manager's clock.
+	shown func(float64) time.Time
+}
+
+// idler is a model to ask about.
+type idler struct {
+	model   scaling.ModelKey
+	pods    int
+	span    time.Duration // how far back
+	until   time.Time     // the oldest page of its pods
+	asked   time.Time
+	stirred bool // it was not quiet throughout the span
+}
+
+// How much is asked, in samples that a store has to read of one series of each pod.
+const (
+	// mostRoom takes a Prometheus about a second of one core.
+	mostRoom = 800_000
+	// leastRoom is what a pod says in an hour.
+	leastRoom = 240
+	// slow is how long an answer may take before less is asked.
+	slow = time.Second
+	// perLook is what a look is worth that has to tell when something happened.
+	perLook = 5
+	// shortest is a span that is not cut to make a model fit.
+	shortest = 3 * time.Minute
+)
+
+// throughout returns what it is worth to ask whether a model was quiet for the
+// whole span.
+func (i inquiry) throughout(m idler) float64 {
+	return float64(m.pods) * (m.span + i.request.Window).Seconds() / i.interval.Seconds()
+}
+
+// since returns what it is worth to ask since when it was.
+func (i inquiry) since(m idler) float64 {
+	return float64(m.pods) * perLook * m.span.Seconds() / query.QuietStep(m.span).Seconds()
+}
+
+// batches returns the models to ask about in one question each, in their order, as
+// far as there is room. Those of one question have one span; that of a model which
+// is too large to be asked about by itself is cut. A name that is too long for a
+// question is passed over: nothing is known then of the time before.
+func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
+	var all [][]idler
+	open, length, left := map[time.Duration]int{}, map[time.Duration]int{}, room
+	for _, m := range of {
+		for worth(m) > room && m.span > shortest {
+			m.span = max((m.span / 2).Truncate(time.Minute), shortest)
+		}
+		name := len(m.model.ID) + len(m.model.Namespace)
+		if name > longestNames {
+			continue
+		}
+		if left -= worth(m); left < 0 && len(all) > 0 {
+			break
+		}
+		at, ok := open[m.span]
+		if !ok || len(all[at]) == mostNamed || length[m.span]+name > longestNames {
+			at = len(all)
+			all, open[m.span], length[m.span] = append(all, nil), at, 0
+		}
+		all[at] = append(all[at], m)
+		length[m.span] += name
+	}
+	return all
+}
+
+// inquire has the Quiet asked about the time before the fetch that began at an
+// instant of the manager's clock and asks the rest of the request.
+func (c *Collector) inquire(began time.Time, request query.Request, seen pagesSeen, known intervals) {
+	if c.opts.Quiet == nil {
+		return
+	}
+	s := survey{at: request.At, asked: began}
+	i := inquiry{
+		at: began, request: query.Request{At: request.At, Window: request.Window}, interval: known.shortest(),
+		shown: func(at float64) time.Time { return s.shown(unixMilli(at)) },
+		ask: func(ctx context.Context, request query.Request) answer {
+			got := c.askOne(ctx, query.AskRecent, request)
+			c.observe(query.AskRecent.String(), got.took, got.err)
+			return got
+		},
+	}
+	for _, m := range c.opts.Quiet.wanting(began, request.Window) {
+		for _, pod := range seen.pods.byModel[m.model] {
+			if at := seen.at[pod]; at > 0 {
+				m.pods++
+				if shown := i.shown(at); m.until.IsZero() || shown.Before(m.until) {
+					m.until = shown
+				}
+			}
+		}
+		if m.pods > 0 {
+			i.of = append(i.of, m)
+		}
+	}
+	c.opts.Quiet.offer(i)
+}
+
+// sorted returns the different ones of texts, in order.
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// names returns the names of models, sorted, none where they are too many or too
+// long for a question: a source then answers about all models.
+func names(models []scaling.ModelKey) []string {
+	all := make([]string, len(models))
+	for i, model := range models {
+		all[i] = model.ID
+	}
+	all = sorted(all)
+	length := 0
+	for _, name := range all {
+		length += len(name)
+	}
+	if len(all) > mostNamed || length > longestNames {
+		return nil
+	}
+	return all
+}
