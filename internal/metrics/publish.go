@@ -154,7 +154,7 @@ func (p *press) count(v scaling.Variant, t tally) {
 		labels = slices.Insert(labels, at, c.direction, Label(string(c.reason)))
 		p.add(v.Key, ReplicaScaling, t.changes[c], labels...)
 	}
-	p.legacyCount(v.Key, t)
+	p.legacyCount(v, t)
 }
 
 // cost adds what the decided replicas cost.
