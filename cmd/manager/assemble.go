@@ -91,7 +91,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}); err != nil {
 		return nil, err
 	}
-	configuration, err := newConfiguration(mgr, settings, store, served)
+	configuration, err := newConfiguration(mgr, settings, store, served, book)
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,13 @@ func LimitedTo(e Explanation, why scaling.Step) string {
 	return note(e, "limited to "+scaling.Replicas(e.Decision.Target()), why)
 }
 
-// Noted returns the message of a condition as that of an event of a cycle.
+// Noted returns the message of a condition as that of an event of a cycle, "" for
+// none: before the first.
 func Noted(message string, cycle scaling.CycleID) string {
 	tail := fmt.Sprintf("; cycle %s", cycle)
+	if cycle == "" {
+		tail = "; before the first cycle"
+	}
 	return cut(strings.TrimSuffix(message, "."), noteAtMost-len(tail)) + tail
 }
 
