@@ -152,7 +152,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	status := controller.NewStatus(controller.StatusOptions{
 		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
-		Events: mgr.GetEventRecorder(eventSource),
+		Events: mgr.GetEventRecorder(eventSource), Gauge: instruments,
 	})
 	return mgr, status.SetupWithManager(mgr)
 }

@@ -43,6 +43,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 		p.metricsAge(s)
 	}
 	m.page.Store(p.page)
+	m.following.keep(r.Fleet.Variants)
 	return errors.Join(p.faults...)
 }
 
