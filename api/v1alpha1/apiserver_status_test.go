@@ -76,13 +76,15 @@ func (c *cluster) printerColumns(t *testing.T) {
 	}
 	obj.Object["status"] = parse(t, []byte(`{currentAlloc: {numReplicas: 3, variantID: m-A100-1},
 		desiredOptimizedAlloc: {numReplicas: 4, accelerator: A100, lastUpdate: {numReplicasChanged: 1, reason: Saturated}},
-		conditions: [{type: MetricsAvailable, status: "True", reason: MetricsFound, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}`))
+		actuation: {applied: false, scaler: HorizontalPodAutoscaler/h},
+		conditions: [{type: MetricsAvailable, status: "True", reason: MetricsFound, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"},
+		{type: Ready, status: "False", reason: HPALimited, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}`))
 	if err := c.Client.Status().Update(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
 	const (
-		narrow = "NAME TARGET MODEL VARIANTID ACCELERATOR CURRENTREPLICAS OPTIMIZED METRICSREADY AGE"
-		row    = "columns target m m-A100-1 A100 3 4 True AGE"
+		narrow = "NAME TARGET MODEL VARIANTID ACCELERATOR CURRENTREPLICAS OPTIMIZED METRICSREADY READY AGE"
+		row    = "columns target m m-A100-1 A100 3 4 True False AGE"
 	)
 	age := regexp.MustCompile(` \d+[a-z0-9]*( |$)`)
 	for _, tt := range []struct {
@@ -90,7 +92,7 @@ func (c *cluster) printerColumns(t *testing.T) {
 		want []string
 	}{
 		{[]string{"get", "va", "columns"}, []string{narrow, row}},
-		{[]string{"get", "variantautoscaling", "columns", "-o", "wide"}, []string{narrow + " REASON COST", row + " Saturated 1.95"}},
+		{[]string{"get", "variantautoscaling", "columns", "-o", "wide"}, []string{narrow + " REASON COST SCALER", row + " Saturated 1.95 HorizontalPodAutoscaler/h"}},
 	} {
 		out, err := c.kubectl(t, tt.args...)
 		if err != nil {

@@ -28,10 +28,11 @@ const (
 	// ProfileContradicted.
 	ConditionConfigurationValid ConditionType = "ConfigurationValid"
 
-	// ConditionScalerFollowing is False while whoever should carry out the
-	// decision does not, and Unknown while the target cannot be read or nothing is
-	// decided, with TargetNotFound or MetricsUnavailable. Reasons: Following; NoScaler, HPANotReadingMetric,
-	// HPALimited, HPATolerance, TargetNotMoving, PodsUnschedulable.
+	// ConditionScalerFollowing is False while whoever should carry out the decision
+	// does not, or would not carry out the next one, and Unknown while the target
+	// cannot be read or nothing is decided, with TargetNotFound or MetricsUnavailable.
+	// Reasons: Following, PodsNotReady; NoScaler, HPANotReadingMetric, HPALimited,
+	// HPATolerance, ScalerPaused, TargetNotMoving, PodsUnschedulable.
 	ConditionScalerFollowing ConditionType = "ScalerFollowing"
 
 	// ConditionDeploymentTargetConflict is True while several objects scale one
@@ -115,23 +116,31 @@ const (
 // Reasons of ScalerFollowing.
 const (
 	// ReasonFollowing (True): the target has the decided number of replicas or is
-	// on its way there.
+	// on its way there, and nothing is known that would stop the next decision.
 	ReasonFollowing ConditionReason = "Following"
+	// ReasonPodsNotReady (True): the target was given the decided number of replicas,
+	// and pods of it are not Ready, for longer than is usual. The scaler did its part.
+	ReasonPodsNotReady ConditionReason = "PodsNotReady"
 	// ReasonNoScaler (False): nothing scales the target on the decision: no HPA,
-	// no KEDA ScaledObject, no actuation by the scale subresource.
+	// no KEDA ScaledObject, no actuation by the scale subresource. Named before
+	// anything has to be scaled.
 	ReasonNoScaler ConditionReason = "NoScaler"
 	// ReasonHPANotReadingMetric (False): the HPA or ScaledObject does not read the
-	// decision, cannot, or is not alone.
+	// decision, cannot, or is not alone. Named before anything has to be scaled.
 	ReasonHPANotReadingMetric ConditionReason = "HPANotReadingMetric"
 	// ReasonHPALimited (False): the bounds or the behavior of the HPA or
-	// ScaledObject keep it from the decided number.
+	// ScaledObject keep it from the decided number, or from every number but the
+	// present one.
 	ReasonHPALimited ConditionReason = "HPALimited"
 	// ReasonHPATolerance (False): the tolerance of the HPA, 10 % unless set,
 	// swallows the change.
 	ReasonHPATolerance ConditionReason = "HPATolerance"
+	// ReasonScalerPaused (False): the ScaledObject is told to leave the target alone.
+	// Named before anything has to be scaled.
+	ReasonScalerPaused ConditionReason = "ScalerPaused"
 	// ReasonTargetNotMoving (False): the target did not get the replicas in the time
-	// that its scaler may take, its pods cannot be created, or writing its scale is
-	// refused. The message says which.
+	// that its scaler may take, its pods cannot be created, or reading or writing its
+	// scale is refused. The message says which.
 	ReasonTargetNotMoving ConditionReason = "TargetNotMoving"
 	// ReasonPodsUnschedulable (False): pods of the target wait for a node.
 	ReasonPodsUnschedulable ConditionReason = "PodsUnschedulable"

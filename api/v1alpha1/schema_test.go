@@ -159,9 +159,11 @@ func TestPrinterColumns(t *testing.T) {
 		column("CurrentReplicas", "integer", ".status.currentAlloc.numReplicas", 0),
 		column("Optimized", "integer", ".status.desiredOptimizedAlloc.numReplicas", 0),
 		column("MetricsReady", "string", ".status.conditions[?(@.type=='MetricsAvailable')].status", 0),
+		column("Ready", "string", ".status.conditions[?(@.type=='Ready')].status", 0),
 		column("Age", "date", ".metadata.creationTimestamp", 0),
 		column("Reason", "string", ".status.desiredOptimizedAlloc.lastUpdate.reason", 1),
 		column("Cost", "string", ".spec.variantCost", 1),
+		column("Scaler", "string", ".status.actuation.scaler", 1),
 	}
 	if diff := cmp.Diff(definition(t).Spec.Versions[0].AdditionalPrinterColumns, want); diff != "" {
 		t.Errorf("columns (-got +want):\n%s", diff)

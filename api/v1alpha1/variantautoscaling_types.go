@@ -19,9 +19,11 @@ import (
 // +kubebuilder:printcolumn:name="CurrentReplicas",type=integer,JSONPath=`.status.currentAlloc.numReplicas`
 // +kubebuilder:printcolumn:name="Optimized",type=integer,JSONPath=`.status.desiredOptimizedAlloc.numReplicas`
 // +kubebuilder:printcolumn:name="MetricsReady",type=string,JSONPath=`.status.conditions[?(@.type=='MetricsAvailable')].status`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.desiredOptimizedAlloc.lastUpdate.reason`
 // +kubebuilder:printcolumn:name="Cost",type=string,priority=1,JSONPath=`.spec.variantCost`
+// +kubebuilder:printcolumn:name="Scaler",type=string,priority=1,JSONPath=`.status.actuation.scaler`
 type VariantAutoscaling struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -261,8 +263,8 @@ type VariantAutoscalingStatus struct {
 	// +optional
 	DesiredOptimizedAlloc *OptimizedAlloc `json:"desiredOptimizedAlloc,omitempty"`
 
-	// Actuation says whether the decision has been carried out. Absent: there is
-	// none.
+	// Actuation says whether the decision has been carried out, and who is to do so.
+	// Absent: there is none.
 	//
 	// +optional
 	Actuation *Actuation `json:"actuation,omitempty"`
@@ -347,12 +349,20 @@ type LastUpdate struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Actuation says whether a decision has been carried out.
+// Actuation says whether a decision has been carried out, and who is to do so.
 type Actuation struct {
 	// Applied is true while the target has as many replicas as were decided.
 	//
 	// +optional
 	Applied bool `json:"applied"`
+
+	// Scaler is who sets the replicas of the target: HorizontalPodAutoscaler/NAME,
+	// ScaledObject/NAME, wva for the manager itself, wva/zero for the manager from and
+	// to zero alone; several are separated by commas. "none" while nobody does. Empty:
+	// not known.
+	//
+	// +optional
+	Scaler string `json:"scaler,omitempty"`
 }
 
 // Target returns what the variant scales, with the defaults filled in: the

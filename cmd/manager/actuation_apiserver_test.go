@@ -32,7 +32,13 @@ func (s *stage) actuation(t *testing.T) {
 		s.create(t, deploymentOf(actingNamespace, name))
 	}
 	for _, name := range []string{"chat", "rivals"} {
-		s.create(t, followerOf(name))
+		h := followerOf(name)
+		s.create(t, h)
+		// Nobody looks at HPAs here, which would be named after a minute.
+		h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue}}
+		if err := s.client.Status().Update(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, annotations := range map[string]map[string]string{
 		"alone":  {v1alpha1.AnnotationActuation: "scale"},

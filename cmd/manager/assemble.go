@@ -93,7 +93,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}); err != nil {
 		return nil, err
 	}
-	configuration, err := newConfiguration(mgr, settings, store, served)
+	configuration, err := newConfiguration(mgr, settings, store, served, book)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	status := controller.NewStatus(controller.StatusOptions{
 		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
-		Events: mgr.GetEventRecorder(eventSource),
+		Events: mgr.GetEventRecorder(eventSource), Gauge: instruments,
 	})
 	return mgr, status.SetupWithManager(mgr)
 }

@@ -21,7 +21,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // watchedNames returns every name of a ConfigMap that is read.
@@ -32,7 +34,7 @@ func watchedNames(names config.Names) []string {
 // newConfiguration returns what keeps settings and store up to date with the
 // ConfigMaps, for whatever is served. What candidates found in the store, it has
 // logged.
-func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader) (*controller.Configuration, error) {
+func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader, book *ledger.Ledger) (*controller.Configuration, error) {
 	o := settings.process
 	var namespaces []string
 	if o.WatchNamespace != "" {
@@ -50,6 +52,7 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
 		Variants: served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
 		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
+		Cycle: func() scaling.CycleID { last, _ := book.Latest(); return last.Cycle },
 	})
 	ready.listed = func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }
 	if err := mgr.AddReadyzCheck("configuration", told(mgr.GetLogger(), ready.check)); err != nil {

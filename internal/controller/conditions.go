@@ -85,14 +85,10 @@ func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool 
 // ready sums up conditions, which are in the order in which they stand in the
 // way. A decision that is frozen stands and is in the way.
 func ready(conditions []metav1.Condition) metav1.Condition {
-	following := ""
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) {
 			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message)
 		}
-		if c.Type == string(v1alpha1.ConditionScalerFollowing) {
-			following = c.Message
-		}
 	}
-	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale(following))
+	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale())
 }

@@ -49,7 +49,7 @@ func TestConditions(t *testing.T) {
 		"nothing decided":                {explanation(undecided), [5]string{found, metrics, noDecision, "Unknown MetricsUnavailable", noDecision}},
 		"target does not move":           {explanation(deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, metrics, optimized, "False TargetNotMoving", "False TargetNotMoving"}},
 		"no node":                        {explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable)), [5]string{found, metrics, optimized, "False PodsUnschedulable", "False PodsUnschedulable"}},
-		"pods do not become Ready":       {explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady)), [5]string{found, metrics, optimized, following, ready}},
+		"pods do not become Ready":       {explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady)), [5]string{found, metrics, optimized, "True PodsNotReady", ready}},
 		"paused":                         {explanation(paused, deciding(2, scaling.ReasonPaused)), [5]string{found, metrics, "True Paused", following, "False Paused"}},
 		"paused without metrics":         {explanation(paused, samples(), fallback(2)), [5]string{found, missing, "True Paused", following, missing}},
 		"paused and nothing decided":     {explanation(paused, unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
@@ -185,7 +185,7 @@ func TestOverdueOrderDoesNotFlap(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := overdueIn(statusAfter(object(), tt.cycles...)); got != tt.want {
+			if got := reported(statusAfter(object(), tt.cycles...)).reason; got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

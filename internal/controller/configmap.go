@@ -65,7 +65,9 @@ type ConfigurationOptions struct {
 	// by one goroutine at a time.
 	Take func(config.Settings) []config.Finding
 	// Wake asks for a cycle because of a reason. It must not block.
-	Wake   func(reason string)
+	Wake func(reason string)
+	// Cycle returns the id of the last cycle, "" before the first.
+	Cycle  func() scaling.CycleID
 	Events events.EventRecorder
 	// Logged are the findings that the start has logged already.
 	Logged []config.Finding

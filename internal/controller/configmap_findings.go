@@ -9,19 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The most characters of an action and of a note that the event API takes.
-const (
-	longestAction = 128
-	longestNote   = 1024
-)
+// longestAction is the most characters of an action that the event API takes.
+const longestAction = 128
 
-// tell tells and logs each finding when it comes up, by an event of its
-// ConfigMap. What the start has logged is told and not logged again.
+// tell tells and logs each finding when it comes up, by an event of its ConfigMap with
+// the id of the last cycle. What the start has logged is told and not logged again.
 func (c *Configuration) tell(seen sight) {
-	now := map[config.Finding]bool{}
+	now, cycle := map[config.Finding]bool{}, c.Cycle()
 	for _, f := range seen.findings {
 		if now[f] = true; c.told[f] {
 			continue
@@ -39,7 +37,7 @@ func (c *Configuration) tell(seen sight) {
 		}
 		// The action is part of what the event API takes two events for the same by.
 		c.Events.Eventf(referTo(seen.configMaps, f), nil, kind, eventInvalidConfiguration,
-			firstOf(cmp.Or(f.Place(), "Read"), longestAction), "%s", firstOf(note, longestNote))
+			firstOf(cmp.Or(f.Place(), "Read"), longestAction), "%s", explain.Noted(note, cycle))
 	}
 	c.told, c.logged = now, now
 }

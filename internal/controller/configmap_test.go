@@ -46,6 +46,7 @@ type bench struct {
 	refuse   []config.Finding // by Take
 	logged   []string
 	told     []string
+	cycle    scaling.CycleID
 }
 
 // onBench runs a Configuration around act in a bubble of virtual time, with two
@@ -87,6 +88,7 @@ func newBench(t *testing.T) *bench {
 		Log: funcr.New(func(_, args string) { b.note(&b.logged, args) }, funcr.Options{}), SystemNamespace: systemNamespace,
 		Names: config.PublishedNames(), Store: store,
 		ConfigMaps: b, Variants: b, Informers: b, Take: b.take, Wake: func(reason string) { b.note(&b.woken, reason) }, Events: b, Leads: leads,
+		Cycle: func() scaling.CycleID { return b.cycle },
 	})
 	return b
 }
@@ -275,6 +277,18 @@ func TestAFindingIsToldWhenItComesUp(t *testing.T) {
 			action, note, _ := strings.Cut(told[len("Warning InvalidConfiguration "+systemNamespace+"/"+thresholdsMap+" "):], ": ")
 			if len(action) > 128 || len(note) > 1024 {
 				t.Errorf("an action of %d and a note of %d bytes are refused by the API server", len(action), len(note))
+			}
+		}
+	})
+}
+
+func TestAFindingIsToldWithTheLastCycle(t *testing.T) {
+	onBench(t, nil, func(t *testing.T, b *bench) {
+		for cycle, ends := range map[scaling.CycleID]string{"": "; before the first cycle", "x-41": "; cycle x-41"} {
+			b.cycle = cycle
+			b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: "+strings.Repeat("6", 2+len(cycle)))
+			if told := b.seen(&b.told); len(told) != 1 || !strings.HasSuffix(told[0], ends) {
+				t.Errorf("events %q, want one that ends with %q", told, ends)
 			}
 		}
 	})

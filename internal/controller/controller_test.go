@@ -43,7 +43,7 @@ func explanation(change ...func(*explain.Explanation)) explain.Explanation {
 	e := explain.Explanation{
 		Cycle: "7", At: at(100), AnalyzedAt: at(100), Decided: true,
 		Variant: scaling.Variant{
-			Key: keyV, ID: "m-A100-1", Model: model, Accelerator: "A100", GPUsPerReplica: 1,
+			Key: keyV, ID: "m-A100-1", Model: model, Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
 			Target:   scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2},
 		},

@@ -15,8 +15,9 @@
 // but for Limited, costs and the time to end, which no status holds. Each ends with the id of
 // its cycle:
 //
+//	Decided              the decision is another number
 //	ScaledUp, ScaledDown, ScaledToZero, ScaledFromZero
-//	                     the decision is another number
+//	                     the target was set to another number, towards the decision
 //	Held                 a fallback begins, or a pause; the first metrics of a variant
 //	                     were awaited, and did not come
 //	NotFollowed          ScalerFollowing names something else
@@ -77,8 +78,9 @@
 //	ConfigMap ──> Store ──> may a decision come out otherwise? ──> one cycle
 //	                   └──> findings ──> events of the ConfigMap, conditions
 //
-// ScalerFollowing, while the target has other replicas than were decided on and it is
-// for the manager to set them (scaling.Scalers.Turn), names at once:
+// ScalerFollowing says whether the decision is carried out, and the next one would be.
+// While the target has other replicas than were decided on and it is for the manager to
+// set them (scaling.Scalers.Turn), it names at once:
 //
 //	TargetNotMoving      the variant is paused
 //	                     who else scales the target is not known, for a minute
@@ -86,26 +88,38 @@
 //	                     they were, and do not stay so
 //	Following            else
 //
-// While it is for others, the first that holds, of the one object that scales the
-// target. A decision has a minute without progress, four syncs of an HPA, before
-// anybody is named; what was named before is so until it no longer holds.
+// Otherwise it names the first that holds, of the one object that scales the target. An
+// obstacle to any decision counts while the target has what was decided, too, unless the
+// manager itself would set one replica more or less; one to this decision while that is
+// for the object to carry out. What may pass counts after a minute, four syncs of an
+// HPA: "lasts" is that it has been so for that time, "waits" that the decision has made
+// no progress for it. What was named before is named until it no longer holds. The
+// table of the code is obstacles.
 //
-//	NoScaler             there is no such object
-//	HPANotReadingMetric  there are several, which stops them all
-//	                     it stands still because the target is at zero
-//	TargetNotMoving      it is paused
-//	HPANotReadingMetric  its metrics are not this variant's, or it cannot read them
-//	HPALimited           the decision is beyond its bounds, or in a direction in
-//	                     which it never goes
-//	HPATolerance         the decision is within its tolerance
-//	TargetNotMoving      it may not set the replicas
-//	TargetNotMoving      a step says so, and the scaler's window and policies have
-//	                     had their time as well
-//	Following            else
+//	NoScaler             any    there is no such object
+//	HPANotReadingMetric  any    there are several, which stops them all
+//	                     any    it stands still because the target is at zero
+//	ScalerPaused         any    it is paused
+//	HPANotReadingMetric  any    what it is told to read is not this decision
+//	                     any    it says that it cannot read it, and that lasts
+//	                     any    it has not read it so far, and that lasts: it is new, or
+//	                            has values of other metrics alone
+//	HPALimited           this   the decision is beyond its bounds
+//	                     this   the decision is in a direction in which it never goes
+//	                     any    these leave no number but the present one
+//	HPATolerance         this   the decision is within the tolerance that it sets
+//	                     this   it is within that of the cluster, and waits
+//	TargetNotMoving      any    it cannot read or write the scale, and that lasts
+//	                     this   the same, and the decision waits
+//	                     this   a step says so, and the scaler's window and policies have
+//	                            had their time as well
+//	                     any    the target cannot create its pods, and that lasts
+//	PodsUnschedulable    any    a step says so
+//	PodsNotReady (True)  any    a step says so
+//	Following (True)            else
 //
-// Where the target has the replicas decided on, PodsUnschedulable if a step says
-// so, else Following. Who scales the target may be unknown; then the steps alone
-// decide.
+// Who scales the target may be unknown; then what was named stays, and else the steps
+// alone decide. A gauge says the same as the condition.
 //
 // While a decision holds for reasons that say nothing about an overdue order
 // (another variant of the model is on its way, there is no analysis), the order

@@ -14,6 +14,7 @@ import (
 
 // The reasons of events.
 const (
+	eventDecided              = "Decided"
 	eventScaledUp             = "ScaledUp"
 	eventScaledDown           = "ScaledDown"
 	eventScaledToZero         = "ScaledToZero"
@@ -40,11 +41,14 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	if !v.explained || !v.Decided || is.DesiredOptimizedAlloc == nil {
 		return out
 	}
+	if n, ok := decided(was, is, v); ok {
+		out = append(out, n)
+	}
 	if n, ok := rescaled(was, is, v); ok {
 		out = append(out, n)
 	}
-	if late := overdueIn(is); late != "" && late != overdueIn(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late, following(is))})
+	if late := reported(is).reason; late != "" && late != reported(was).reason {
+		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late, reported(is).message)})
 	}
 	if n, ok := held(was, is, v); ok {
 		out = append(out, n)
@@ -66,16 +70,37 @@ func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID
 	return out
 }
 
-// rescaled returns the change of a decision, and false when there is none.
-func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
+// decided returns the change of a decision, and false when there is none.
+func decided(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	from, to := int(replicas(v.Decision.Current)), int(is.DesiredOptimizedAlloc.NumReplicas)
 	if was.DesiredOptimizedAlloc != nil {
 		from = int(was.DesiredOptimizedAlloc.NumReplicas)
 	}
+	if to == from {
+		return notice{}, false
+	}
+	action := fmt.Sprintf("DecideFrom%dTo%d", from, to)
+	return notice{corev1.EventTypeNormal, eventDecided, action, explain.Decided(v.Explanation, from)}, true
+}
+
+// rescaled returns that the replicas of the target came closer to the decision that
+// stands, or to the one before where both changed, and false when they did not.
+func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
+	if was.CurrentAlloc == nil || is.CurrentAlloc == nil {
+		return notice{}, false
+	}
+	from, to := int(was.CurrentAlloc.NumReplicas), int(is.CurrentAlloc.NumReplicas)
+	var note string
+	switch before := was.DesiredOptimizedAlloc; {
+	case towards(from, to, int(is.DesiredOptimizedAlloc.NumReplicas)):
+		note = explain.Scaled(v.Explanation, from, to)
+	case before != nil && before.LastUpdate != nil && towards(from, to, int(before.NumReplicas)):
+		note = explain.ScaledBefore(v.Explanation, from, to, int(before.NumReplicas), scaling.Reason(before.LastUpdate.Reason))
+	default:
+		return notice{}, false
+	}
 	reason := eventScaledUp
 	switch {
-	case to == from:
-		return notice{}, false
 	case to == 0:
 		reason = eventScaledToZero
 	case from == 0:
@@ -83,9 +108,12 @@ func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) 
 	case to < from:
 		reason = eventScaledDown
 	}
-	action := fmt.Sprintf("ScaleFrom%dTo%d", from, to)
-	return notice{corev1.EventTypeNormal, reason, action, explain.Scaled(v.Explanation, from)}, true
+	return notice{corev1.EventTypeNormal, reason, fmt.Sprintf("ScaleFrom%dTo%d", from, to), note}, true
 }
+
+// towards reports whether a step from one number to another is in the direction of a
+// third.
+func towards(from, to, goal int) bool { return to > from && goal > from || to < from && goal < from }
 
 // held returns that a decision stands without an analysis, or because it was
 // asked to, and false when neither began. One that stands until the first metrics
@@ -137,12 +165,4 @@ func misconfigured(s v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 func paused(s v1alpha1.VariantAutoscalingStatus) bool {
 	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionOptimizationReady))
 	return c != nil && c.Reason == string(v1alpha1.ReasonPaused)
-}
-
-// following returns what a status says of whoever carries out the decision.
-func following(s v1alpha1.VariantAutoscalingStatus) string {
-	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionScalerFollowing)); c != nil {
-		return c.Message
-	}
-	return ""
 }

@@ -32,6 +32,7 @@ func TestEventsTellChangesOnce(t *testing.T) {
 	blind := explanation(fallback(2))
 	never := func(e *explain.Explanation) { e.AnalyzedAt = time.Time{} }
 	tooNew, tooLong := explanation(fallback(2), never), explanation(fallback(2), never, later(500))
+	arrived := explanation(running(3, 3, 0), deciding(3, scaling.ReasonSaturated))
 	asleep := explanation(running(0, 0, 0), deciding(0, scaling.ReasonSpareCapacity))
 	tests := map[string]struct {
 		before []explain.Explanation
@@ -39,19 +40,29 @@ func TestEventsTellChangesOnce(t *testing.T) {
 		want   []string
 	}{
 		"first, as many as run":     {nil, steady, nil},
-		"first, more than run":      {nil, grows, []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"first, more than run":      {nil, grows, []string{"Normal Decided DecideFrom2To3"}},
 		"steady":                    {[]explain.Explanation{steady}, steady, nil},
-		"up":                        {[]explain.Explanation{steady}, grows, []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"up":                        {[]explain.Explanation{steady}, grows, []string{"Normal Decided DecideFrom2To3"}},
 		"up, told":                  {[]explain.Explanation{steady, grows}, grows, nil},
-		"down":                      {[]explain.Explanation{grows}, explanation(deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal ScaledDown ScaleFrom3To2"}},
-		"to zero":                   {[]explain.Explanation{steady}, explanation(deciding(0, scaling.ReasonSpareCapacity)), []string{"Normal ScaledToZero ScaleFrom2To0"}},
-		"from zero":                 {[]explain.Explanation{steady, asleep}, grows, []string{"Normal ScaledFromZero ScaleFrom0To3"}},
-		"first, from zero":          {nil, explanation(running(0, 0, 0), deciding(1, scaling.ReasonFirstReplica)), []string{"Normal ScaledFromZero ScaleFrom0To1"}},
+		"down":                      {[]explain.Explanation{grows}, explanation(deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal Decided DecideFrom3To2"}},
+		"to zero":                   {[]explain.Explanation{steady}, explanation(deciding(0, scaling.ReasonSpareCapacity)), []string{"Normal Decided DecideFrom2To0"}},
+		"from zero":                 {[]explain.Explanation{asleep}, explanation(running(0, 0, 0), deciding(1, scaling.ReasonFirstReplica)), []string{"Normal Decided DecideFrom0To1"}},
+		"first, from zero":          {nil, explanation(running(0, 0, 0), deciding(1, scaling.ReasonFirstReplica)), []string{"Normal Decided DecideFrom0To1"}},
+		"the target followed":       {[]explain.Explanation{grows}, arrived, []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"it followed, told":         {[]explain.Explanation{grows, arrived}, arrived, nil},
+		"it followed by half":       {[]explain.Explanation{explanation(deciding(5, scaling.ReasonSaturated))}, explanation(running(3, 2, 0), deciding(5, scaling.ReasonSaturated)), []string{"Normal ScaledUp ScaleFrom2To3"}},
+		"it followed to zero":       {[]explain.Explanation{explanation(deciding(0, scaling.ReasonSpareCapacity))}, asleep, []string{"Normal ScaledToZero ScaleFrom2To0"}},
+		"it followed from zero":     {[]explain.Explanation{asleep, explanation(running(0, 0, 0), deciding(3, scaling.ReasonFirstReplica))}, arrived, []string{"Normal ScaledFromZero ScaleFrom0To3"}},
+		"it followed down":          {[]explain.Explanation{arrived, explanation(running(3, 3, 0), deciding(2, scaling.ReasonSpareCapacity))}, steady, []string{"Normal ScaledDown ScaleFrom3To2"}},
+		"at once":                   {[]explain.Explanation{steady}, arrived, []string{"Normal Decided DecideFrom2To3", "Normal ScaledUp ScaleFrom2To3"}},
+		"and more is decided":       {[]explain.Explanation{grows}, explanation(running(3, 2, 0), deciding(4, scaling.ReasonSaturated)), []string{"Normal Decided DecideFrom3To4", "Normal ScaledUp ScaleFrom2To3"}},
+		"and less is decided":       {[]explain.Explanation{grows}, explanation(running(3, 2, 0), deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal Decided DecideFrom3To2", "Normal ScaledUp ScaleFrom2To3"}},
+		"somebody takes it away":    {[]explain.Explanation{steady}, explanation(running(1, 1, 0), deciding(2, scaling.ReasonSteady)), nil},
 		"at zero, told":             {[]explain.Explanation{steady, asleep}, asleep, nil},
 		"overdue":                   {[]explain.Explanation{grows}, stuck, []string{"Warning NotFollowed TargetNotMoving"}},
 		"overdue, told":             {[]explain.Explanation{grows, stuck}, stuck, nil},
-		"overdue for another cause": {[]explain.Explanation{grows, stuck}, noNode, []string{"Warning NotFollowed PodsUnschedulable"}},
-		"pods do not become Ready":  {[]explain.Explanation{grows}, unready, []string{"Warning NotFollowed PodsNotReady"}},
+		"overdue for another cause": {[]explain.Explanation{grows, arrived}, noNode, []string{"Warning NotFollowed PodsUnschedulable"}},
+		"pods do not become Ready":  {[]explain.Explanation{grows, arrived}, unready, []string{"Warning NotFollowed PodsNotReady"}},
 		"and still do not":          {[]explain.Explanation{grows, unready}, unready, nil},
 		"arrived":                   {[]explain.Explanation{grows, unready}, explanation(running(3, 3, 0), deciding(3, scaling.ReasonSteady)), nil},
 		"a fallback begins":         {[]explain.Explanation{steady}, blind, []string{"Warning Held Hold"}},
@@ -80,8 +91,19 @@ func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
 	v := seen(explanation(deciding(3, scaling.ReasonSaturated)))
 	is, _ := next(object(), v)
 	got := notices(v1alpha1.VariantAutoscalingStatus{}, is, v)
-	if want := "from 2 to 3 replicas: Saturated (why); cycle 7"; len(got) != 1 || got[0].note != want {
+	if want := "from 2 to 3 replicas; the target asks for 2: Saturated (why); cycle 7"; len(got) != 1 || got[0].note != want {
 		t.Errorf("got %v, want %q", got, want)
+	}
+	// The target follows while the next decision is made: of the first, the reason is left.
+	v = seen(explanation(running(3, 2, 0), deciding(5, scaling.ReasonDemand), func(e *explain.Explanation) { e.Cycle = "8" }))
+	was := is
+	was.DesiredOptimizedAlloc.NumReplicas = 4
+	was.DesiredOptimizedAlloc.LastUpdate.Reason = "Saturated"
+	v.Decision = v.Decision.Then(scaling.StageBounds, 1, scaling.ReasonAboveMax, "maxReplicas is 1")
+	is, _ = next(&v1alpha1.VariantAutoscaling{Status: was}, v)
+	got = notices(was, is, v)
+	if want := "from 2 to 3 replicas; 4 decided: Saturated; cycle 8"; len(got) < 2 || got[1].note != want {
+		t.Errorf("got %v, want second %q", got, want)
 	}
 }
 

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,8 +36,8 @@ func (o order) byHand(turn scaling.Turn) (reason scaling.Reason, message string)
 	switch {
 	case o.paused:
 		return notMoving, explain.HandPaused()
-	case o.stood == notMoving && (turn == scaling.TurnUnknown || !o.hand.acted):
-		return o.stood, o.said // a new process has not read the others, or has not tried yet
+	case o.last.reason == notMoving && (turn == scaling.TurnUnknown || !o.hand.acted):
+		return notMoving, o.last.message // a new process has not read the others, or has not tried yet
 	case turn == scaling.TurnUnknown && o.waited >= scalerGrace:
 		return notMoving, explain.HandBlind(o.target, o.scalers)
 	case turn == scaling.TurnUnknown:
@@ -47,7 +46,9 @@ func (o order) byHand(turn scaling.Turn) (reason scaling.Reason, message string)
 		return notMoving, explain.HandUndone(o.target) + "; " + o.hand.trouble.Message
 	case o.hand.trouble.Reason != "":
 		return notMoving, explain.HandRefused(o.target, o.hand.trouble)
-	case o.overdue == notMoving && (o.stood == "" || strings.HasPrefix(o.said, explain.HandUndone(o.target))):
+	case o.overdue == notMoving && o.last.reason == notMoving: // until the target is seen to have them
+		return notMoving, o.last.message
+	case o.overdue == notMoving:
 		return notMoving, explain.HandUndone(o.target)
 	}
 	return "", ""
@@ -88,18 +89,6 @@ func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) strin
 		return explain.TwoHands(by.List)
 	}
 	return ""
-}
-
-// onItsWay says that the decision is being carried out, and by whom. A new process
-// that has not read who else scales the target repeats the one before.
-func (o order) onItsWay() string {
-	if !o.scalers.Known && o.scalers.InForce() != scaling.ActuationMetrics && strings.HasPrefix(o.said, explain.Following()) {
-		return o.said
-	}
-	if obstacle := o.latent(); obstacle != "" {
-		return explain.FollowingForNow(obstacle)
-	}
-	return explain.FollowingBy(o.scalers)
 }
 
 // actionGracePeriod is the action of the event that says that pods end too soon.

@@ -38,12 +38,13 @@ func TestOrderNamesWhyTheManagerDoesNotSetTheReplicas(t *testing.T) {
 		"it has":                                   {order{desired: 2, current: 2, scalers: asking("scale"), hand: done}, "", "The manager sets them"},
 		"it may not, at once":                      {order{desired: 2, current: 1, scalers: asking("scale"), hand: refused}, notMoving, "each cycle tries again: Forbidden: bind the role"},
 		"it may not, and there it is":              {order{desired: 2, current: 2, scalers: asking("scale"), hand: refused}, "", ""},
-		"it could not before, and has not tried":   {order{desired: 2, current: 1, scalers: asking("scale"), hand: none, stood: notMoving, said: "refused"}, notMoving, "refused"},
-		"it could not before, and did now":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, stood: notMoving, said: "refused", overdue: notMoving}, "", "on its way"},
+		"it could not before, and has not tried":   {order{desired: 2, current: 1, scalers: asking("scale"), hand: none, last: report{reason: notMoving, message: "refused"}}, notMoving, "refused"},
+		"it could not before, and did now":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, last: report{reason: notMoving, message: "refused"}, overdue: notMoving}, notMoving, "refused"},
+		"it could not before, and goes on":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, last: report{reason: notMoving, message: "refused"}}, "", "on its way"},
 		"it does, and somebody undoes it":          {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), hand: done, overdue: notMoving}, notMoving, "do not stay so"},
-		"still":                                    {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, stood: notMoving, said: undone}, notMoving, "do not stay so"},
+		"still":                                    {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, last: report{reason: notMoving, message: undone}}, notMoving, "do not stay so"},
 		"somebody keeps undoing it":                {order{desired: 2, current: 1, scalers: asking("scale"), hand: tussle}, notMoving, undone + "; each after a pause"},
-		"somebody kept undoing it, and still does": {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, stood: notMoving, said: undone + "; each after a pause"}, notMoving, undone},
+		"somebody kept undoing it, and still does": {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, last: report{reason: notMoving, message: undone + "; each after a pause"}}, notMoving, undone},
 		"it does, and no node takes the pods":      {order{desired: 3, current: 2, scalers: asking("scale"), hand: done, overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
 		"it is paused":                             {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, paused: true}, notMoving, "Paused"},
 		"others are not known, at once":            {order{desired: 2, current: 1, scalers: blind, hand: done}, "", ""},
@@ -60,7 +61,7 @@ func TestOrderNamesWhyTheManagerDoesNotSetTheReplicas(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.o.target = scaling.TargetRef{Kind: "Deployment", Name: "d"}
+			tt.o.target, tt.o.bounds = scaling.TargetRef{Kind: "Deployment", Name: "d"}, scaling.Unbounded()
 			reason, message := tt.o.follow()
 			if reason != tt.want || !strings.Contains(message, tt.message) || message == "" {
 				t.Errorf("got %q %q, want %q %q", reason, message, tt.want, tt.message)
@@ -133,7 +134,7 @@ func TestReplicasThatCannotBeSetAreToldOnce(t *testing.T) {
 	look()
 	f.cycle(30, 2, 2, scaling.ReasonSteady)
 	look()
-	want := []string{"True Following", "False TargetNotMoving", "False TargetNotMoving", "False TargetNotMoving", "True Following", "True Following"}
+	want := []string{"True Following", "False TargetNotMoving", "False TargetNotMoving", "False TargetNotMoving", "False TargetNotMoving", "True Following"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}

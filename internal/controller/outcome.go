@@ -55,7 +55,7 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 		}
 		status.CurrentAlloc = currentAlloc(va, v.Explanation)
 		status.DesiredOptimizedAlloc = desiredAlloc(va.Status, v.Explanation)
-		status.Actuation = actuation(status.DesiredOptimizedAlloc, v.Variant.Replicas)
+		status.Actuation = actuation(va.Status, status.DesiredOptimizedAlloc, v)
 	default:
 		return status, false
 	}
@@ -128,13 +128,22 @@ func milliseconds(r scaling.Reading) string {
 	return fmt.Sprintf("%.2f", r.Value)
 }
 
-// actuation says whether the target has the replicas decided on, nil when there
-// is no decision.
-func actuation(desired *v1alpha1.OptimizedAlloc, r scaling.ReplicaCounts) *v1alpha1.Actuation {
+// actuation says whether the target has the replicas decided on, and who sets them, nil
+// when there is no decision. While it is not known who does, the last that was known
+// stays.
+func actuation(was v1alpha1.VariantAutoscalingStatus, desired *v1alpha1.OptimizedAlloc, v view) *v1alpha1.Actuation {
 	if desired == nil {
 		return nil
 	}
-	return &v1alpha1.Actuation{Applied: r.Observed && replicas(r.Current) == desired.NumReplicas}
+	r := v.Variant.Replicas
+	out := v1alpha1.Actuation{Applied: r.Observed && replicas(r.Current) == desired.NumReplicas}
+	switch {
+	case v.scalers.Known:
+		out.Scaler = explain.WhoScales(v.scalers)
+	case was.Actuation != nil:
+		out.Scaler = was.Actuation.Scaler
+	}
+	return &out
 }
 
 // replicas returns a number of replicas in the type of the API.

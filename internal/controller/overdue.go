@@ -3,9 +3,6 @@ package controller
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -25,22 +22,8 @@ func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scali
 		}
 		silent = silent || s.Reason == scaling.ReasonInTransition
 	}
-	if before := overdueIn(was); silent && decides(was, e) && stillWaits(before, e) {
+	if before := reported(was).reason; silent && decides(was, e) && stillWaits(before, e) {
 		return before
-	}
-	return ""
-}
-
-// overdueIn returns what a stored status says that an order waits for.
-func overdueIn(was v1alpha1.VariantAutoscalingStatus) scaling.Reason {
-	c := meta.FindStatusCondition(was.Conditions, string(v1alpha1.ConditionScalerFollowing))
-	switch {
-	case c == nil:
-		return ""
-	case c.Status == metav1.ConditionFalse:
-		return scaling.Reason(c.Reason)
-	case c.Message == explain.NotFollowing(scaling.ReasonPodsNotReady):
-		return scaling.ReasonPodsNotReady
 	}
 	return ""
 }

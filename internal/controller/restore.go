@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,8 +44,9 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 
 // pastOf returns what a status remembers, and false when it holds no decision.
 // An order that was not followed has waited since it was decided on, so that one
-// that was overdue stays so; the wait for any other begins with the first look at
-// the target, because nothing tells what has come of it since.
+// that was overdue stays so (an obstacle that would stop the next one is no order);
+// the wait for any other begins with the first look at the target, because nothing
+// tells what has come of it since.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
 	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) {
@@ -52,7 +54,9 @@ func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	}
 	at := d.LastUpdate.UpdateTime.Time
 	past := scaling.Past{Desired: int(d.NumReplicas), Change: int(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
-	if meta.IsStatusConditionFalse(s.Conditions, string(v1alpha1.ConditionScalerFollowing)) {
+	last := reported(s)
+	latent := last.atRest && slices.Contains(byScaler, last.reason) // nothing was ordered
+	if meta.IsStatusConditionFalse(s.Conditions, string(v1alpha1.ConditionScalerFollowing)) && !latent {
 		past.ProgressAt = at
 	}
 	return past, true

@@ -29,13 +29,17 @@ func (l listed) List(_ context.Context, list client.ObjectList, _ ...client.List
 }
 
 func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
-	const steady, held, overdue = "steady", "held", "overdue"
+	const steady, held, overdue, inert = "steady", "held", "overdue", "inert"
 	with := func(name string, status v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscaling {
 		return *object(func(va *v1alpha1.VariantAutoscaling) { va.Name, va.Status = name, status })
 	}
 	late := statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))
 	meta.SetStatusCondition(&late.Conditions, metav1.Condition{
 		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: string(v1alpha1.ReasonPodsUnschedulable),
+	})
+	latent := statusAfter(object(), explanation()) // it has what was decided
+	meta.SetStatusCondition(&latent.Conditions, metav1.Condition{
+		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: string(v1alpha1.ReasonNoScaler),
 	})
 	suppressed := statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))
 	meta.SetStatusCondition(&suppressed.Conditions, metav1.Condition{
@@ -47,7 +51,7 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 	reader := listed{items: []v1alpha1.VariantAutoscaling{
 		with(steady, statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))),
 		with(held, statusAfter(object(), explanation(), explanation(later(200), fallback(2)))),
-		with(overdue, late), with("suppressed", suppressed), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
+		with(overdue, late), with(inert, latent), with("suppressed", suppressed), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
 	}}
 	memory := ledger.New()
 	if err := Restore(t.Context(), reader, memory); err != nil {
@@ -58,6 +62,7 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 		key(steady):  {Desired: 3, Change: 1, DecidedAt: at(100)},
 		key(held):    {Desired: 2, DecidedAt: at(200)},
 		key(overdue): {Desired: 3, Change: 1, DecidedAt: at(100), ProgressAt: at(100)},
+		key(inert):   {Desired: 2, DecidedAt: at(40)},
 	}
 	if diff := cmp.Diff(memory.History(), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,15 +34,17 @@ func (s *standing[T]) begins(key scaling.VariantKey, now T) bool {
 
 // forget drops the variants that are not among those that live.
 func (s *standing[T]) forget(alive []client.ObjectKey) {
+	lives := living(alive)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.by, func(key scaling.VariantKey, _ T) bool { return !lives[key] })
+}
+
+// living returns the keys of the variants that live.
+func living(alive []client.ObjectKey) map[scaling.VariantKey]bool {
 	lives := make(map[scaling.VariantKey]bool, len(alive))
 	for _, key := range alive {
 		lives[scaling.VariantKey{Namespace: key.Namespace, Name: key.Name}] = true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key := range s.by {
-		if !lives[key] {
-			delete(s.by, key)
-		}
-	}
+	return lives
 }

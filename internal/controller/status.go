@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -63,6 +65,14 @@ type Scalers interface {
 	GracePeriod(key scaling.VariantKey) time.Duration
 }
 
+// Gauge exports whether decisions are carried out.
+type Gauge interface {
+	// Following exports whether the decision on a variant is carried out, and the next
+	// one would be, with the reason of the condition ScalerFollowing. "" is that it is
+	// not known, and ends what was exported.
+	Following(key scaling.VariantKey, follows bool, reason scaling.Reason)
+}
+
 // Objects reads and writes VariantAutoscalings.
 type Objects interface {
 	// Variant returns an object that the caller may modify, or NotFound.
@@ -90,6 +100,8 @@ type Status struct {
 	costs      standing[string]         // what their costs cannot be compared with
 	graces     standing[time.Duration]  // that is less than their requests take
 	refused    standing[bool]           // whether their status may not be written
+	sighted    sightings                // since when their scalers are in trouble
+	gauge      Gauge
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -104,12 +116,13 @@ type StatusOptions struct {
 	Configured Configured
 	Classes    Classes
 	Events     events.EventRecorder
+	Gauge      Gauge
 }
 
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
 	return &Status{
-		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, hand: o.Hand, configured: o.Configured, classes: o.Classes, events: o.Events,
+		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, hand: o.Hand, configured: o.Configured, classes: o.Classes, events: o.Events, gauge: o.Gauge,
 	}
 }
 
@@ -156,6 +169,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	s.tellCosts(va, v)
 	s.tellGrace(va, v)
 	is, known := next(va, v)
+	s.export(keyOf(va), is, known && !v.suppressed(keyOf(va)))
 	if !known || !differs(was, is) {
 		return reconcile.Result{}, nil
 	}
@@ -175,6 +189,16 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		s.events.Eventf(va, nil, n.kind, n.reason, n.action, "%s", n.note)
 	}
 	return reconcile.Result{}, nil
+}
+
+// export exports what a status says of ScalerFollowing, where that is of now.
+func (s *Status) export(key scaling.VariantKey, is v1alpha1.VariantAutoscalingStatus, known bool) {
+	c := meta.FindStatusCondition(is.Conditions, string(v1alpha1.ConditionScalerFollowing))
+	if !known || c == nil || c.Status == metav1.ConditionUnknown {
+		s.gauge.Following(key, false, "")
+		return
+	}
+	s.gauge.Following(key, c.Status == metav1.ConditionTrue, scaling.Reason(c.Reason))
 }
 
 // tellRefusal tells, when it begins, that the status of an object may not be written,
@@ -201,6 +225,7 @@ func (s *Status) view(key scaling.VariantKey) view {
 	if e, ok := s.ledger.Explain(key); ok {
 		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
 	}
+	v.scalers = s.sighted.date(key, v.scalers, v.at)
 	return v
 }
 
@@ -240,6 +265,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.costs.forget(keys)
 	s.graces.forget(keys)
 	s.refused.forget(keys)
+	s.sighted.forget(keys)
 	for _, key := range keys {
 		req := reconcile.Request{NamespacedName: key}
 		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle

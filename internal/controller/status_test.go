@@ -121,6 +121,14 @@ type fixture struct {
 	ledger  *ledger.Ledger
 	found   *fixedFindings
 	hand    *fakeHand
+	gauge   *fakeGauge
+}
+
+// fakeGauge records what is exported.
+type fakeGauge struct{ exported []string }
+
+func (f *fakeGauge) Following(key scaling.VariantKey, follows bool, reason scaling.Reason) {
+	f.exported = append(f.exported, fmt.Sprintf("%s %t %s", key, follows, reason))
 }
 
 func newFixture() fixture {
@@ -128,10 +136,10 @@ func newFixture() fixture {
 	f := fixture{
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
 		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
-		hand: &fakeHand{watchers: make(chan struct{}, 1)},
+		hand: &fakeHand{watchers: make(chan struct{}, 1)}, gauge: &fakeGauge{},
 	}
 	f.Status = NewStatus(StatusOptions{
-		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Hand: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events,
+		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Hand: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events, Gauge: f.gauge,
 	})
 	return f
 }
@@ -210,7 +218,11 @@ func TestStatusFollowsTheDecision(t *testing.T) {
 	if got.CurrentAlloc.TTFTAverage != "40.00" {
 		t.Errorf("ttft is %s, want that of the last write", got.CurrentAlloc.TTFTAverage)
 	}
-	if diff := cmp.Diff(f.events.told, []string{"Normal ScaledUp from 1 to 2 replicas: Saturated (why); cycle 20"}); diff != "" {
+	told := []string{
+		"Normal Decided from 1 to 2 replicas; the target asks for 1: Saturated (why); cycle 20",
+		"Normal ScaledUp from 1 to 2 replicas: Saturated (why); cycle 20",
+	}
+	if diff := cmp.Diff(f.events.told, told); diff != "" {
 		t.Errorf("events, -got +want:\n%s", diff)
 	}
 }
@@ -253,7 +265,7 @@ func TestAStatusThatMayNotBeWrittenIsToldAsAnEventOnce(t *testing.T) {
 		t.Error("an error is swallowed")
 	}
 	refusal := "Warning StatusNotWritten the status is not written and is that of an earlier cycle: " + refused.Error() + "; cycle "
-	want := []string{refusal + "10", "Normal ScaledUp from 1 to 2 replicas: Saturated (why); cycle 10", refusal + "20"}
+	want := []string{refusal + "10", "Normal Decided from 1 to 2 replicas; the target asks for 1: Saturated (why); cycle 10", refusal + "20"}
 	if diff := cmp.Diff(f.events.told, want); diff != "" {
 		t.Errorf("events, -got +want:\n%s", diff)
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -30,6 +32,9 @@ import (
 //	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
 //	that one of them scales  changed, or its replicas or     more than replicas,
 //	                         Ready replicas did              or it was replaced
+//	HPA, ScaledObject of     created, deleted, its spec      never
+//	such a target            changed, or a ScaledObject is
+//	                         paused or no longer
 //	Namespace with one       it is excluded, or no longer    never
 //
 // A target that is only scaled keeps its measurements: they are of pods, and
@@ -37,7 +42,9 @@ import (
 // scaling would wait for the network.
 //
 // What is there at the start asks for nothing: the first cycle sees it anyway.
-// Targets of other kinds are not watched.
+// Targets of other kinds are not watched. Who scales a target decides nothing, but it
+// is for a cycle to say, and to act on, who carries its decisions out: an HPA that comes
+// after its VariantAutoscaling is found by the cycle that it wakes.
 type Triggers struct {
 	cache   cache.Cache
 	trigger func(reason string)
@@ -72,8 +79,7 @@ func (t *Triggers) Start(ctx context.Context) error {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
-	<-ctx.Done()
-	return nil
+	return t.watchScalers(ctx)
 }
 
 // handler returns what is called for each change of a watched object.
@@ -87,6 +93,7 @@ func (t *Triggers) handler(ctx context.Context) toolscache.ResourceEventHandler 
 		UpdateFunc: func(before, after any) {
 			if matters(before, after) {
 				t.notice(ctx, after, "changed", respecified(before, after))
+				t.noticeLeft(ctx, before, after)
 			}
 		},
 		DeleteFunc: func(object any) {
@@ -114,6 +121,10 @@ func (t *Triggers) notice(ctx context.Context, object any, what string, stale bo
 		t.noticeTarget(ctx, "StatefulSet", o, what, stale)
 	case *metav1.PartialObjectMetadata:
 		t.noticeNamespace(ctx, o, what)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		t.noticeScaler(ctx, o, what)
+	case *unstructured.Unstructured:
+		t.noticeScaler(ctx, o, what)
 	}
 }
 
@@ -142,26 +153,32 @@ func excluded(namespace *metav1.PartialObjectMetadata) bool {
 }
 
 func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Object, what string, stale bool) {
-	var list v1alpha1.VariantAutoscalingList
-	if err := t.cache.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle",
-			"namespace", o.GetNamespace(), "target", o.GetName())
-		return
-	}
-	scaled := false
-	for i := range list.Items {
-		va := &list.Items[i]
-		if ref := va.Target(); ref.Kind != kind || ref.Name != o.GetName() {
-			continue
-		}
-		scaled = true
+	of := t.variantsOf(ctx, o.GetNamespace(), kind, o.GetName())
+	for _, va := range of {
 		if stale {
 			t.forget(modelOf(va))
 		}
 	}
-	if scaled {
+	if len(of) > 0 {
 		t.trigger(fmt.Sprintf("%s %s/%s %s", kind, o.GetNamespace(), o.GetName(), what))
 	}
+}
+
+// variantsOf returns the objects that name a target, which must not be modified.
+func (t *Triggers) variantsOf(ctx context.Context, namespace, kind, name string) []*v1alpha1.VariantAutoscaling {
+	var list v1alpha1.VariantAutoscalingList
+	if err := t.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle",
+			"namespace", namespace, "target", name)
+		return nil
+	}
+	var of []*v1alpha1.VariantAutoscaling
+	for i := range list.Items {
+		if ref := list.Items[i].Target(); ref.Kind == kind && ref.Name == name {
+			of = append(of, &list.Items[i])
+		}
+	}
+	return of
 }
 
 // modelOf returns the model that va serves.
@@ -212,6 +229,8 @@ func matters(before, after any) bool {
 	case *metav1.PartialObjectMetadata:
 		a, _ := before.(*metav1.PartialObjectMetadata)
 		return excluded(a) != excluded(b)
+	case *autoscalingv2.HorizontalPodAutoscaler, *unstructured.Unstructured:
+		return scalesOtherwise(before, after)
 	}
 	return false
 }

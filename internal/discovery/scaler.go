@@ -21,8 +21,9 @@ import (
 )
 
 // kedaRetry is how often a cluster without KEDA is asked whether it has it by
-// now: each time costs requests to the API server.
-const kedaRetry = 5 * time.Minute
+// now: each time costs requests to the API server. Until then nobody scales what a
+// ScaledObject does.
+const kedaRetry = time.Minute
 
 // scaledObjectKind is what KEDA scales by.
 var scaledObjectKind = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject}

@@ -31,6 +31,7 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 		out = ofHPA(o.hpa, own)
 	} else {
 		out.Up, out.Down = rules(nil, 0), rules(nil, defaultDownWindow)
+		out.Unread = scaling.Trouble{Reason: reasonNoHPA, Message: "KEDA has not made its HorizontalPodAutoscaler yet"}
 	}
 	if o.keda == nil {
 		return out
@@ -40,6 +41,9 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), len(k.Spec.Triggers) > 1
 	out.Paused = k.paused()
 	out.AtZero = false // KEDA itself starts the first replica
+	if out.Unread.Reason == reasonNoValue {
+		out.Unread = scaling.Trouble{} // its triggers have other names in the HPA
+	}
 	if out.Inactive.Reason == "" {
 		out.Inactive = k.trouble()
 	}
@@ -51,7 +55,7 @@ func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler 
 	out := scaling.Scaler{
 		Kind: scaling.KindHPA, Name: h.Name,
 		Bounds:  scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
-		Misread: misreads(h, own), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
+		Misread: misreads(h, own), Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
 	}
 	var up, down *autoscalingv2.HPAScalingRules
 	if b := h.Spec.Behavior; b != nil {
@@ -94,7 +98,8 @@ func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.Scale
 
 // stripHPA keeps what is read of a HorizontalPodAutoscaler: of metrics that are
 // not external only that they are there, of conditions only those that say that
-// something is wrong, of the values that it has read only the names.
+// something is wrong and that there are any, of the values that it has read only the
+// names.
 func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stripMeta(h.ObjectMeta)}
 	out.Labels = nil
@@ -115,6 +120,10 @@ func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 		}
 	}
 	for _, c := range h.Status.Conditions {
+		if c.Type == autoscalingv2.AbleToScale && c.Status == corev1.ConditionTrue { // it was looked at
+			out.Status.Conditions = append(out.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: c.Type, Status: c.Status})
+			continue
+		}
 		if c.Status != corev1.ConditionFalse || c.Type == autoscalingv2.ScalingLimited {
 			continue
 		}

@@ -51,7 +51,7 @@ func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) string {
 			continue
 		}
 		if why = misreadsMetric(m.External, own); why == "" {
-			return unseen(h, m.External.Metric.Name)
+			return ""
 		}
 	}
 	return why
@@ -75,18 +75,40 @@ func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
 	return ""
 }
 
-// unseen says that an autoscaler has a value of another metric and none of this
-// one: of several, it goes on without those that it cannot read.
-func unseen(h *autoscalingv2.HorizontalPodAutoscaler, name string) string {
-	if len(h.Spec.Metrics) < 2 || len(h.Status.CurrentMetrics) == 0 {
-		return ""
+// The reasons why an autoscaler has not learnt a decision so far. They are not
+// Kubernetes' own: nothing in a cluster says them.
+const (
+	reasonNotSynced = "NotSynced"
+	reasonNoValue   = "NoValue"
+	reasonNoHPA     = "NoHorizontalPodAutoscaler"
+)
+
+// unread returns why an autoscaler has not learnt the decision so far, going by its
+// status: its controller has not looked at it yet, or it has a value of another
+// metric and none of this one (of several, it goes on without those that it cannot
+// read).
+func unread(h *autoscalingv2.HorizontalPodAutoscaler) scaling.Trouble {
+	if len(h.Status.Conditions) == 0 {
+		return scaling.Trouble{Reason: reasonNotSynced, Message: "the controller of HorizontalPodAutoscalers has not looked at it yet"}
 	}
-	for _, m := range h.Status.CurrentMetrics {
-		if m.External != nil && m.External.Metric.Name == name {
-			return ""
+	if len(h.Spec.Metrics) < 2 || len(h.Status.CurrentMetrics) == 0 {
+		return scaling.Trouble{}
+	}
+	var names []string
+	for _, m := range h.Spec.Metrics {
+		if m.External != nil && slices.Contains(decisionMetrics, m.External.Metric.Name) {
+			names = append(names, m.External.Metric.Name)
 		}
 	}
-	return fmt.Sprintf("its status has no value of %s, only of other metrics", name)
+	for _, m := range h.Status.CurrentMetrics {
+		if m.External != nil && slices.Contains(names, m.External.Metric.Name) {
+			return scaling.Trouble{}
+		}
+	}
+	if len(names) == 0 {
+		return scaling.Trouble{} // what it is told to read says so
+	}
+	return scaling.Trouble{Reason: reasonNoValue, Message: fmt.Sprintf("its status has no value of %s, only of other metrics", names[0])}
 }
 
 // selectedBy reports whether a selector, nil for everything, lets the series

@@ -77,7 +77,13 @@ func TestWhatAnHPAReads(t *testing.T) {
 				}
 				h.Status.CurrentMetrics = append(h.Status.CurrentMetrics, m, autoscalingv2.MetricStatus{})
 			}
-			got := misreads(stripHPA(h), seriesA)
+			h = stripHPA(h)
+			got := misreads(h, seriesA)
+			if passing := unread(h); got == "" {
+				got = passing.Message
+			} else if passing.Reason != "" {
+				t.Errorf("misreads %q, and besides %+v", got, passing)
+			}
 			if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

@@ -66,6 +66,9 @@ func follower(change ...func(*autoscalingv2.HorizontalPodAutoscaler)) *autoscali
 			MaxReplicas:    7,
 			Metrics:        []autoscalingv2.MetricSpec{reading("wva_desired_replicas", map[string]string{"variant_name": "a"})},
 		},
+		Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
+			{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue},
+		}},
 	}
 	for _, f := range change {
 		f(h)
@@ -91,7 +94,7 @@ func keda(change ...func(map[string]any)) *unstructured.Unstructured {
 	return u
 }
 
-// what an HPA, and a ScaledObject without one, are by default.
+// what an HPA, and a ScaledObject with one, are by default.
 var (
 	byDefault = scaling.Scaler{
 		Kind: scaling.KindHPA, Name: "h", Bounds: scaling.Bounds{Min: 1, Max: 7},
@@ -113,6 +116,9 @@ func TestScalersOfATarget(t *testing.T) {
 				Type: kind, Status: status, Reason: reason, Message: "words", LastTransitionTime: metav1.NewTime(at(5)),
 			})
 		}
+	}
+	noHPA := func(s *scaling.Scaler) {
+		s.Unread = scaling.Trouble{Reason: "NoHorizontalPodAutoscaler", Message: "KEDA has not made its HorizontalPodAutoscaler yet"}
 	}
 	made := func(h *autoscalingv2.HorizontalPodAutoscaler) { // by KEDA
 		h.Name, h.Spec.Metrics = "keda-hpa-s", []autoscalingv2.MetricSpec{reading("s0-prometheus", nil)}
@@ -171,12 +177,25 @@ func TestScalersOfATarget(t *testing.T) {
 				says(autoscalingv2.ScalingLimited, corev1.ConditionFalse, "DesiredWithinRange"))},
 			[]scaling.Scaler{byDefault},
 		},
-		"a ScaledObject": {[]client.Object{keda()}, []scaling.Scaler{byKEDA}},
+		"that nobody has looked at": {
+			[]client.Object{follower(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions = nil })},
+			[]scaling.Scaler{with(byDefault, func(s *scaling.Scaler) {
+				s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "the controller of HorizontalPodAutoscalers has not looked at it yet"}
+			})},
+		},
+		"a ScaledObject without an HPA": {[]client.Object{keda()}, []scaling.Scaler{with(byKEDA, noHPA)}},
 		"a ScaledObject and its HPA": {
 			[]client.Object{keda(), follower(made, says(autoscalingv2.ScalingActive, corev1.ConditionFalse, "ScalingDisabled"))},
 			[]scaling.Scaler{byKEDA},
 		},
-		"a ScaledObject and another HPA": {[]client.Object{keda(), follower()}, []scaling.Scaler{byDefault, byKEDA}},
+		"a ScaledObject whose HPA has values of other names": {
+			[]client.Object{keda(), follower(made, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+				h.Spec.Metrics = append(h.Spec.Metrics, reading("wva_desired_replicas", nil))
+				h.Status.CurrentMetrics = []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType}}
+			})},
+			[]scaling.Scaler{byKEDA},
+		},
+		"a ScaledObject and another HPA": {[]client.Object{keda(), follower()}, []scaling.Scaler{byDefault, with(byKEDA, noHPA)}},
 		"an HPA whose ScaledObject has gone": {
 			[]client.Object{follower(made)},
 			[]scaling.Scaler{with(byDefault, func(s *scaling.Scaler) {
@@ -240,7 +259,7 @@ func TestAClusterWithoutKEDAIsAskedNowAndThen(t *testing.T) {
 	cluster := New(&fakeCache{objects: []client.Object{variant("a")}}, fakeScales{})
 	cluster.Watches = watches
 	var asked []int
-	for _, seconds := range []int{0, 60, 299, 300, 301} {
+	for _, seconds := range []int{0, 30, 59, 60, 61} {
 		if _, err := cluster.Fleet(t.Context(), at(seconds)); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -47,12 +48,32 @@ func ActuationBy(all scaling.Scalers) Actuation {
 	return out
 }
 
+// WhoScales names those who set the replicas of a target, for a program to read:
+// KIND/NAME of each object, "wva" for the manager, "wva/zero" for the manager from and
+// to zero alone, and "none" where nobody does. It must be known who they are.
+func WhoScales(all scaling.Scalers) string {
+	var names []string
+	for _, s := range all.List {
+		names = append(names, s.Kind+"/"+s.Name)
+	}
+	_, zero := all.AtZeroBy()
+	switch mode := all.InForce(); {
+	case mode == scaling.ActuationScale:
+		names = append(names, "wva")
+	case mode == scaling.ActuationZero && !zero:
+		names = append(names, "wva/zero")
+	case len(names) == 0:
+		return "none"
+	}
+	return strings.Join(names, ",")
+}
+
 // trouble says what is wrong with a scaler, whatever the decision is.
 func trouble(s scaling.Scaler) string {
 	switch {
 	case s.Paused:
 		return ScalerPaused(s)
-	case s.Misread != "", s.Inactive.Reason != "":
+	case s.Misread != "", s.Unread.Reason != "", s.Inactive.Reason != "":
 		return NotReading(s)
 	case s.Unable.Reason != "":
 		return Refused(s)

@@ -10,12 +10,40 @@ import (
 // noteAtMost is the limit of an event's note in bytes, less than the API's 1024.
 const noteAtMost = 1000
 
-// Scaled tells of a decision for another number of replicas than the from that
-// stood before, and of the objective that bounds what one replica serves. The cause
-// is that of the cycle that changed the number, which may not be the last: whoever
-// tells of it may come late.
-func Scaled(e Explanation, from int) string {
-	what := fmt.Sprintf("from %d to %s", from, scaling.Replicas(e.Decision.Target()))
+// Decided tells of a decision for another number of replicas than the from that was
+// decided on before, and what the target is asked for so far.
+func Decided(e Explanation, from int) string {
+	so := ""
+	if e.Variant.Replicas.Observed {
+		so = fmt.Sprintf("; the target asks for %d", e.Variant.Replicas.Current)
+	}
+	return because(e, fmt.Sprintf("from %d to %s", from, scaling.Replicas(e.Decision.Target())), so)
+}
+
+// Scaled tells that the target, which was asked for from replicas, is asked for to of
+// them, in the direction of the decision.
+func Scaled(e Explanation, from, to int) string {
+	return because(e, fmt.Sprintf("from %d to %s", from, scaling.Replicas(to)), ofDecided(to, e.Decision.Target()))
+}
+
+// ScaledBefore is Scaled of a decision for goal replicas that another one has followed
+// meanwhile, of which the reason is all that is known.
+func ScaledBefore(e Explanation, from, to, goal int, reason scaling.Reason) string {
+	return note(e, fmt.Sprintf("from %d to %s%s", from, scaling.Replicas(to), ofDecided(to, goal)), scaling.Step{Reason: reason})
+}
+
+// ofDecided says what was decided where that is not what the target is asked for.
+func ofDecided(asked, goal int) string {
+	if asked == goal {
+		return ""
+	}
+	return fmt.Sprintf("; %d decided", goal)
+}
+
+// because tells what happened, with the objective that bounds what one replica serves
+// and the cause of the decision. The cause is that of the cycle that changed the
+// number, which may not be the last: whoever tells of it may come late.
+func because(e Explanation, what, so string) string {
 	if by := binding(e); by != "" {
 		what += " (of each, " + by + ")"
 	}
@@ -23,7 +51,7 @@ func Scaled(e Explanation, from int) string {
 	if c := e.Changed; c.Cycle != "" && c.To == e.Decision.Target() {
 		why, e.Cycle = c.Cause, c.Cycle
 	}
-	return note(e, what, why)
+	return note(e, what+so, why)
 }
 
 // Held tells that a decision stands without an analysis.
@@ -37,9 +65,13 @@ func LimitedTo(e Explanation, why scaling.Step) string {
 	return note(e, "limited to "+scaling.Replicas(e.Decision.Target()), why)
 }
 
-// Noted returns the message of a condition as that of an event of a cycle.
+// Noted returns the message of a condition as that of an event of a cycle, "" for
+// none: before the first.
 func Noted(message string, cycle scaling.CycleID) string {
 	tail := fmt.Sprintf("; cycle %s", cycle)
+	if cycle == "" {
+		tail = "; before the first cycle"
+	}
 	return cut(strings.TrimSuffix(message, "."), noteAtMost-len(tail)) + tail
 }
 

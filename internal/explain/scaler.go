@@ -25,11 +25,14 @@ func Rivals(all []scaling.Scaler) string {
 }
 
 // NotReading says why a scaler does not learn the decision: what is wrong with
-// what it is told to read, and what it says itself.
+// what it is told to read or with its status, and what it says itself.
 func NotReading(s scaling.Scaler) string {
 	text := scaler(s) + " does not read the decision"
-	if s.Misread != "" {
+	switch {
+	case s.Misread != "":
 		text += ": " + s.Misread
+	case s.Unread.Reason != "":
+		text += ": " + s.Unread.Message
 	}
 	if s.Inactive.Reason != "" {
 		text += ". It says: " + said(s.Inactive)
@@ -50,12 +53,25 @@ func BeyondBounds(s scaling.Scaler, desired int) string {
 		return fmt.Sprintf(`%s keeps the target from zero: its minReplicas is %d. Set the annotation wva.llmd.ai/actuation of this object to "zero"`,
 			scaler(s), s.Bounds.Min)
 	}
-	least, most := "minReplicas", "maxReplicas"
-	if s.Kind == scaling.KindScaledObject {
-		least, most = "minReplicaCount", "maxReplicaCount"
-	}
+	least, most := boundNames(s)
 	return fmt.Sprintf("%s keeps the target between %s %d and %s %d, and the decision is beyond. Change them, or the bounds of this object",
 		scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
+}
+
+// Confined says that a scaler keeps the target at the replicas that it has, whatever
+// is decided: by its bounds, or by them and a direction in which it never goes.
+func Confined(s scaling.Scaler) string {
+	least, most := boundNames(s)
+	text := fmt.Sprintf("%s keeps the target as it is: %s is %d and %s is %d", scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
+	for _, d := range []struct {
+		name     string
+		disabled bool
+	}{{"scaleUp", s.Up.Disabled}, {"scaleDown", s.Down.Disabled}} {
+		if d.disabled {
+			text += fmt.Sprintf(", and %s.%s.selectPolicy is Disabled", behavior(s), d.name)
+		}
+	}
+	return text + ". The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object"
 }
 
 // Disabled says that a scaler never goes in a direction, scaleUp or scaleDown.
@@ -109,6 +125,14 @@ func NotMoving(by scaling.Scalers, desired int) string {
 
 // scaler names a scaler.
 func scaler(s scaling.Scaler) string { return s.Kind + " " + s.Name }
+
+// boundNames returns how the kind of a scaler calls its bounds.
+func boundNames(s scaling.Scaler) (least, most string) {
+	if s.Kind == scaling.KindScaledObject {
+		return "minReplicaCount", "maxReplicaCount"
+	}
+	return "minReplicas", "maxReplicas"
+}
 
 // behavior returns where a scaler says how fast it goes.
 func behavior(s scaling.Scaler) string {

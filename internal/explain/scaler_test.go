@@ -33,6 +33,21 @@ func TestScalerMessages(t *testing.T) {
 			NotReading(with(func(s *scaling.Scaler) { s.Misread, s.Inactive.Reason = "why", "AmbiguousSelector" })),
 			"HorizontalPodAutoscaler h does not read the decision: why. It says: AmbiguousSelector",
 		},
+		"has not read it": {
+			NotReading(with(func(s *scaling.Scaler) {
+				s.Unread = scaling.Trouble{Reason: "NoValue", Message: "its status has no value of x"}
+			})),
+			"HorizontalPodAutoscaler h does not read the decision: its status has no value of x",
+		},
+		"confined": {
+			Confined(with(func(s *scaling.Scaler) { s.Bounds.Max = 1 })), "HorizontalPodAutoscaler h keeps the target as it is: minReplicas is 1 and maxReplicas is 1. " +
+				"The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object",
+		},
+		"confined by a direction": {
+			Confined(with(func(s *scaling.Scaler) { s.Up.Disabled = true })), "HorizontalPodAutoscaler h keeps the target as it is: minReplicas is 1 and maxReplicas is 3, " +
+				"and spec.behavior.scaleUp.selectPolicy is Disabled. " +
+				"The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object",
+		},
 		"limited":          {BeyondBounds(h, 9), "HorizontalPodAutoscaler h keeps the target between minReplicas 1 and maxReplicas 3, and the decision is beyond. Change them, or the bounds of this object"},
 		"limited by KEDA":  {BeyondBounds(k, 200), "ScaledObject k keeps the target between minReplicaCount 0 and maxReplicaCount 100, and the decision is beyond. Change them, or the bounds of this object"},
 		"kept from zero":   {BeyondBounds(h, 0), `HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. Set the annotation wva.llmd.ai/actuation of this object to "zero"`},

@@ -109,19 +109,8 @@ func NotFollowing(reason scaling.Reason) string {
 // Unmeasured says that nothing can be said about who carries out the decision.
 func Unmeasured() string { return "Not known while nothing is decided or the target cannot be read" }
 
-// unfollowable is how FollowingForNow begins.
-const unfollowable = "The target has the replicas decided on, and another decision would not be carried out: "
-
-// FollowingForNow says that the target has what was decided, and why it would stay
-// there whatever is decided next.
-func FollowingForNow(obstacle string) string { return unfollowable + obstacle }
-
-// ReadyToScale says that nothing stands in the way, with what following says of
-// the next decision.
-func ReadyToScale(following string) string {
-	if strings.HasPrefix(following, unfollowable) {
-		return "The target and its metrics are known. " + following
-	}
+// ReadyToScale says that nothing stands in the way.
+func ReadyToScale() string {
 	return "The target and its metrics are known, and the decision is followed"
 }
 

@@ -201,8 +201,12 @@ func TestEventTexts(t *testing.T) {
 		e.Variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
 	})
 	tests := map[string]struct{ got, want string }{
-		"scaled":                              {Scaled(short, 2), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"scaled to an objective":              {Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2), "from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7"},
+		"decided":                             {Decided(late, 3), "from 3 to 4 replicas; the target asks for 2: BelowMin (minReplicas is 4); cycle 7"},
+		"decided, the target cannot be read":  {Decided(short, 1), "from 1 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled":                              {Scaled(short, 2, 3), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled by half":                      {Scaled(short, 1, 2), "from 1 to 2 replicas; 3 decided: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled for the decision before":      {ScaledBefore(short, 1, 2, 2, scaling.ReasonDemand), "from 1 to 2 replicas: Demand; cycle 7"},
+		"scaled to an objective":              {Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2, 3), "from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7"},
 		"limited":                             {LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}), "limited to 3 replicas: NoCandidate (all at max); cycle 7"},
 		"held":                                {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
 		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
@@ -218,7 +222,7 @@ func TestEventTexts(t *testing.T) {
 	if got, want := Held(variant(decided(1, scaling.ReasonNoData, ""))), "held at 1 replica: NoData; cycle 7"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	long := Scaled(variant(decided(3, scaling.ReasonSaturated, strings.Repeat("ä", 2000))), 2)
+	long := Scaled(variant(decided(3, scaling.ReasonSaturated, strings.Repeat("ä", 2000))), 2, 3)
 	if len(long) > noteAtMost || !strings.HasSuffix(long, "ä…; cycle 7") {
 		t.Errorf("a note of %d bytes ends with %q", len(long), long[len(long)-20:])
 	}

@@ -23,6 +23,7 @@ const (
 	VariantInfo            = "wva_variant_info"
 	Replicas               = "wva_replicas"
 	GrowthHeld             = "wva_growth_held"
+	ScalerFollowing        = "wva_scaler_following"
 	PlanCost               = "wva_plan_cost"
 	SolverDuration         = "wva_solver_duration_seconds"
 	SolverGap              = "wva_solver_gap_ratio"
@@ -138,6 +139,11 @@ func decisionInstruments() []Instrument {
 		{
 			GrowthHeld, Gauge, "", append(slices.Clip(variant), LabelReason),
 			"1 while a variant is not given the replicas that its load calls for, with the reason. No series otherwise.",
+		},
+		{
+			ScalerFollowing, Gauge, "", append(slices.Clip(variant), LabelReason),
+			"The condition ScalerFollowing with its reason: 1 while the decision on a variant is carried out and nothing is known " +
+				"that would stop the next one, else 0. No series while that is not known.",
 		},
 		{
 			SaturationLevel, Gauge, "", append(slices.Clip(variant), LabelSignal),

@@ -58,6 +58,7 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	r.Gap = scaling.Measured(0.01, scaling.Fresh)
 	r.Inventory = scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: 8}}}
 	publish(t, m, r)
+	m.Following(v.Key, true, "Following")
 	m.ObserveCycle(Success, 0)
 	m.ObserveQuery("q", Failure, 0)
 	m.CountError("c")

@@ -31,7 +31,7 @@ func Legacy() []Instrument {
 		{LegacyDesiredRatio, Gauge, "ratio", variant, "Older name of " + DesiredRatio + "."},
 		{
 			LegacyReplicaScaling, Counter, "",
-			[]string{LabelVariant, LabelNamespace, LabelDirection, LabelReason},
+			[]string{LabelVariant, LabelVariantID, LabelNamespace, LabelDirection, LabelReason},
 			"Older name of " + ReplicaScaling + ".",
 		},
 		{
@@ -67,12 +67,12 @@ func (p *press) legacyReplicas(v scaling.Variant, d scaling.Decision, decided bo
 }
 
 // legacyCount adds the changes of the decision under their older name.
-func (p *press) legacyCount(key scaling.VariantKey, t tally) {
+func (p *press) legacyCount(v scaling.Variant, t tally) {
 	if !p.opts.LegacyNames {
 		return
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(t.changes), change.compare) {
-		p.add(key, LegacyReplicaScaling, t.changes[c], append(variant(key), c.direction, Label(string(c.reason)))...)
+		p.add(v.Key, LegacyReplicaScaling, t.changes[c], Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), c.direction, Label(string(c.reason)))
 	}
 }
 

@@ -41,7 +41,7 @@ func TestLegacyNamesCarryTheLabelsOfTheirTime(t *testing.T) {
 		"inferno_desired_replicas":              `{accelerator_type="A100",namespace="prod",variant_id="llama-A100-2",variant_name="llama-a100"} 3`,
 		"inferno_current_replicas":              `{accelerator_type="A100",namespace="prod",variant_id="llama-A100-2",variant_name="llama-a100"} 2`,
 		"inferno_desired_ratio":                 `{accelerator_type="A100",namespace="prod",variant_id="llama-A100-2",variant_name="llama-a100"} 1.5`,
-		"inferno_replica_scaling_total":         `{direction="up",namespace="prod",reason="Saturated",variant_name="llama-a100"} 1`,
+		"inferno_replica_scaling_total":         `{direction="up",namespace="prod",reason="Saturated",variant_id="llama-A100-2",variant_name="llama-a100"} 1`,
 		"inferno_current_load":                  `{model_name="llama",namespace="prod",quantity="arrival_rate",variant_id="llama-A100-2",variant_name="llama-a100"} 2.5`,
 		"wva_deployment_target_conflicts_total": `{deployment="llama-a100-decode",namespace="prod"} 3`,
 	}

@@ -36,6 +36,7 @@ type Metrics struct {
 
 	publishing sync.Mutex // one publication at a time; scrapes do not take it
 	page       atomic.Pointer[page]
+	following  following
 }
 
 // family is an instrument as client_golang knows it.
@@ -87,6 +88,7 @@ func (m *Metrics) Clear() {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 	m.page.Store(&page{})
+	m.following.keep(nil)
 }
 
 // decisions is the Collector of the decision series. It is not Metrics itself,
@@ -106,6 +108,9 @@ func (d decisions) Describe(ch chan<- *prometheus.Desc) {
 func (d decisions) Collect(ch chan<- prometheus.Metric) {
 	p, now := d.page.Load(), d.clock.Now()
 	for _, s := range p.series {
+		ch <- s
+	}
+	for _, s := range d.following.series(d.families[ScalerFollowing]) {
 		ch <- s
 	}
 	for _, a := range p.ages {

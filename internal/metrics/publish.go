@@ -43,6 +43,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 		p.metricsAge(s)
 	}
 	m.page.Store(p.page)
+	m.following.keep(r.Fleet.Variants)
 	return errors.Join(p.faults...)
 }
 
@@ -154,7 +155,7 @@ func (p *press) count(v scaling.Variant, t tally) {
 		labels = slices.Insert(labels, at, c.direction, Label(string(c.reason)))
 		p.add(v.Key, ReplicaScaling, t.changes[c], labels...)
 	}
-	p.legacyCount(v.Key, t)
+	p.legacyCount(v, t)
 }
 
 // cost adds what the decided replicas cost.

@@ -29,8 +29,12 @@ type Scaler struct {
 	Bounds Bounds // of its own, in replicas
 
 	// Misread says why it does not learn the variant's decision, going by what it
-	// is told to read; "" when it does.
+	// is told to read; "" when it does. Nothing but a change of its spec ends that.
 	Misread string
+	// Unread is why it has not learnt the decision so far, going by its status: it, or
+	// the HorizontalPodAutoscaler that KEDA makes for it, is too new, or it has a value
+	// of other metrics alone. That may pass by itself.
+	Unread Trouble
 	// Others is true when it scales on something else too: the highest counts.
 	Others bool
 	// Paused is true while it is told to leave the target alone.

@@ -87,13 +87,9 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
-			message := condition(t, 3*time.Minute, ns, s.name, "ScalerFollowing", "False", s.want)
-			t.Log(message)
-			for _, part := range s.messages {
-				if !strings.Contains(message, part) {
-					t.Errorf("message %q does not say %q", message, part)
-				}
-			}
+			condition(t, 3*time.Minute, ns, s.name, "ScalerFollowing", "False", s.want)
+			// What an HPA says of itself comes after what is read in its spec.
+			eventually(t, time.Minute, func(ctx context.Context) string { return saysOfScaler(ctx, ns, s.name, s.messages) })
 			if message := condition(t, time.Minute, ns, s.name, "Ready", "False", readyReason(s.name, s.want)); message == "" {
 				t.Error("Ready has no message")
 			}
@@ -125,11 +121,48 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 		})
 	})
 
+	t.Run("who scales is shown", func(t *testing.T) {
+		for name, want := range map[string]string{
+			"nobody": "none", "bounded": "HorizontalPodAutoscaler/bounded",
+			"rivals": "HorizontalPodAutoscaler/rivals,HorizontalPodAutoscaler/rivals-too",
+		} {
+			va, err := autoscaling(t.Context(), ns, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := va.Status.Actuation.Scaler; got != want {
+				t.Errorf("%s is scaled by %q, want %q", name, got, want)
+			}
+		}
+	})
+
 	t.Run("it follows once it can", func(t *testing.T) {
 		apply(t, follower(aside(ns, "bounded"), func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 5 }))
 		condition(t, time.Minute, ns, "bounded", "ScalerFollowing", "True", "Following")
 		settled(t, ns, "bounded")
 	})
+}
+
+// TestAVariantThatNobodyScalesIsNotReady: it has what was decided, and the next decision
+// would not be carried out. It is Ready by itself once an HPA comes.
+func TestAVariantThatNobodyScalesIsNotReady(t *testing.T) {
+	t.Parallel()
+	const ns = "orphan"
+	v := aside(ns, "orphan")
+	deploy(t, v)
+	condition(t, 30*time.Second, ns, v.Name, "ScalerFollowing", "False", "NoScaler")
+	condition(t, 30*time.Second, ns, v.Name, "Ready", "False", "NoScaler")
+	va, err := autoscaling(t.Context(), ns, v.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := va.Status.Actuation; a == nil || !a.Applied || a.Scaler != "none" {
+		t.Errorf("actuation is %+v, want that the target has what was decided, by none", a)
+	}
+	eventually(t, 30*time.Second, func(ctx context.Context) string { return notFollowed(ctx, ns, v.Name, "NoScaler") })
+	apply(t, follower(v, func(*autoscalingv2.HorizontalPodAutoscaler) {}))
+	condition(t, 30*time.Second, ns, v.Name, "ScalerFollowing", "True", "Following")
+	condition(t, 30*time.Second, ns, v.Name, "Ready", "True", "Ready")
 }
 
 // TestAScalerThatWaitsIsNotNamed: an HPA waits five minutes before it shrinks, as
@@ -182,7 +215,7 @@ func TestAScaledObjectThatIsPausedIsNamed(t *testing.T) {
 		},
 	}}
 	apply(t, object)
-	message := condition(t, 3*time.Minute, ns, "paused", "ScalerFollowing", "False", "TargetNotMoving")
+	message := condition(t, time.Minute, ns, "paused", "ScalerFollowing", "False", "ScalerPaused")
 	if want := "ScaledObject by-keda is paused"; !strings.Contains(message, want) {
 		t.Errorf("message %q does not say %q", message, want)
 	}
@@ -207,6 +240,22 @@ func follower(v testbed.Variant, change func(*autoscalingv2.HorizontalPodAutosca
 		}
 	}
 	return nil
+}
+
+// saysOfScaler says which of some parts the message of ScalerFollowing does not have, or
+// returns "".
+func saysOfScaler(ctx context.Context, namespace, name string, parts []string) string {
+	va, err := autoscaling(ctx, namespace, name)
+	if err != nil {
+		return err.Error()
+	}
+	c := meta.FindStatusCondition(va.Status.Conditions, "ScalerFollowing")
+	for _, part := range parts {
+		if c == nil || !strings.Contains(c.Message, part) {
+			return fmt.Sprintf("%+v does not say %q", c, part)
+		}
+	}
+	return ""
 }
 
 func apply(t *testing.T, objects ...client.Object) {

@@ -58,7 +58,7 @@ func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
 	if err := shared.bed.Client.List(t.Context(), &events, client.InNamespace(ns)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"HorizontalPodAutoscaler SuccessfulRescale", "VariantAutoscaling ScaledUp", "VariantAutoscaling ScaledDown"} {
+	for _, want := range []string{"HorizontalPodAutoscaler SuccessfulRescale", "VariantAutoscaling Decided", "VariantAutoscaling ScaledUp", "VariantAutoscaling ScaledDown"} {
 		found := false
 		for _, e := range events.Items {
 			found = found || e.InvolvedObject.Kind+" "+e.Reason == want
@@ -139,8 +139,8 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 		return ""
 	})
 	fitsInto(t, 100) // without the External Metrics API
-	// An order that nobody carries out is named, after a minute at the earliest,
-	// and to the end of it nobody has touched the Deployment.
+	// A scaler that cannot read is named, after a minute at the earliest, and to the end
+	// of it nobody has touched the Deployment.
 	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "HPANotReadingMetric")
 	d, err := deployment(t.Context(), ns, "cheap")
 	if err != nil {

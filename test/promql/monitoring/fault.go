@@ -1,5 +1,10 @@
 package monitoring
 
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
 // Fault is what goes wrong in a Fleet, from faultAt on.
 type Fault string
 
@@ -13,6 +18,8 @@ const (
 	Blind      Fault = "model not scraped"      // no pod of the model is
 	HalfBlind  Fault = "one pod not scraped"    // the others are
 	Ignored    Fault = "scaler does not act"    // the target keeps its replicas
+	Orphaned   Fault = "nobody scales"          // and more is decided
+	Confined   Fault = "scaler has one number"  // and the target has what is decided
 	NoStock    Fault = "no accelerator free"    // and the model is saturated
 	Held       Fault = "growth held"            // at maxReplicas
 	Unnamed    Fault = "saturated and steady"   // no step of the decision says why
@@ -24,13 +31,13 @@ const (
 	SlowerTTFT Fault = "TTFT off for hours"     // four requests of ten
 	SlowerITL  Fault = "ITL off for hours"      // four requests of ten
 	MeanITL    Fault = "ITL off, its mean kept" // as the objective asks, and no fault
-	Paused     Fault = "paused and not scraped" // a user's wish, and no fault
+	Paused     Fault = "paused and not scraped" // a user's wish, and no fault; nobody scales it either
 )
 
 // Faults returns all of them.
 func Faults() []Fault {
 	return []Fault{
-		Healthy, Gone, Hung, Failing, Undecided, Blind, HalfBlind, Ignored, NoStock, Held, Unnamed, Unplaced, Crashing, Flapping,
+		Healthy, Gone, Hung, Failing, Undecided, Blind, HalfBlind, Ignored, Orphaned, Confined, NoStock, Held, Unnamed, Unplaced, Crashing, Flapping,
 		SlowTTFT, SlowITL, SlowerTTFT, SlowerITL, MeanITL, Paused,
 	}
 }
@@ -40,6 +47,25 @@ func (f Fault) cycles() bool { return f != Gone && f != Hung && f != Failing }
 
 // full reports whether a fault keeps the variant from the replicas that it needs.
 func (f Fault) full() bool { return f == NoStock || f == Held || f == Unnamed }
+
+// followed reports whether the manager finds that the decision on the variant is carried
+// out, and the reason of its condition ScalerFollowing.
+func (f Fault) followed() (follows bool, reason scaling.Reason) {
+	switch f {
+	case Ignored:
+		return false, scaling.ReasonTargetNotMoving
+	case Orphaned, Paused:
+		return false, scaling.Reason(v1alpha1.ReasonNoScaler)
+	case Confined:
+		return false, scaling.Reason(v1alpha1.ReasonHPALimited)
+	case Unplaced:
+		return false, scaling.ReasonPodsUnschedulable
+	case Crashing:
+		return true, scaling.ReasonPodsNotReady
+	default:
+		return true, scaling.Reason(v1alpha1.ReasonFollowing)
+	}
+}
 
 // stuck reports whether a fault keeps pods that were ordered from becoming Ready.
 func (f Fault) stuck() bool { return f == Unplaced || f == Crashing }

@@ -164,7 +164,7 @@ func (f *fleet) follow(ctx context.Context, v *variant, at time.Time, fault Faul
 	if o, ok := f.orders[v]; !ok || o.replicas != v.desired {
 		f.orders[v] = order{v.desired, at}
 	}
-	if v.hit && (fault == Ignored || fault.stuck()) || at.Sub(f.orders[v].since) < followAfter {
+	if v.hit && (fault == Ignored || fault == Orphaned || fault.stuck()) || at.Sub(f.orders[v].since) < followAfter {
 		return nil
 	}
 	for _, p := range v.pods[min(v.desired, len(v.pods)):] {

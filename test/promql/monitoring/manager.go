@@ -90,6 +90,13 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 	if err := m.metrics.Publish(record, m.analyzed); err != nil {
 		return fmt.Errorf("publishing a cycle: %w", err)
 	}
+	for _, v := range f.variants {
+		follows, reason := Healthy.followed()
+		if v.hit {
+			follows, reason = fault.followed()
+		}
+		m.metrics.Following(v.Key, follows, reason)
+	}
 	return nil
 }
 
@@ -196,9 +203,11 @@ func (f *fleet) underFault(v *variant, fault Fault) (r ruling, hit bool) {
 		return ruling{pods, scaling.ReasonSaturated, scaling.ReasonNoStock}, true
 	case fault == Held:
 		return ruling{pods, scaling.ReasonSaturated, scaling.ReasonAboveMax}, true
+	case fault == Confined:
+		return ruling{pods, scaling.ReasonSteady, ""}, true
 	case fault == Unnamed:
 		return ruling{pods, scaling.ReasonSteady, ""}, true
-	case fault == Ignored:
+	case fault == Ignored, fault == Orphaned:
 		return ruling{pods + 2, scaling.ReasonSaturated, ""}, true
 	case fault.stuck() && v.Replicas.Pending == 0:
 		return ruling{v.desired + 2, scaling.ReasonSaturated, ""}, true

@@ -63,7 +63,7 @@ func fired(t *testing.T, r Recording, further ...string) []string {
 		if sent := f.Summary + f.Description; strings.Contains(sent, "<no value>") || strings.Contains(sent, "<error") || f.Description == "" {
 			t.Errorf("%s says %q", f.Name, sent)
 		}
-		if f.Name == "WVAInert" { // the namespace is the manager's, with honor_labels none
+		if f.Name == "WVAInert" && !f.Labels.Has("variant_name") { // the namespace is the manager's, with honor_labels none
 			f.Labels = labels.NewBuilder(f.Labels).Del("namespace").Labels()
 		}
 		for _, label := range []string{"objective", "reason", "state", "namespace", "variant_name", "model_name", "job"} {
@@ -99,6 +99,8 @@ func alertsOf(fault Fault) []string {
 		Blind:      {"WVAModelBlind" + variant},
 		HalfBlind:  {"WVAMetricsAging" + model},
 		Ignored:    {"WVANotFollowed" + variant},
+		Orphaned:   {"WVAInert NoScaler" + variant},
+		Confined:   {"WVAInert HPALimited" + variant},
 		NoStock:    {"WVACapacityExhausted" + variant},
 		Held:       {"WVAGrowthHeld AboveMax" + variant},
 		Unnamed:    {"WVAGrowthHeld none" + variant},
@@ -129,7 +131,7 @@ func TestAnAlertFiresOnItsFaultAndOnNoOther(t *testing.T) {
 // here is recorded without, which is Prometheus' default. It looks at alerts that join
 // series of the manager with each other and with those of the engines.
 func TestAlertsDoNotDependOnTheScrapesLabels(t *testing.T) {
-	for _, fault := range []Fault{Hung, NoStock, SlowTTFT} {
+	for _, fault := range []Fault{Hung, Orphaned, NoStock, SlowTTFT} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			r := hourOf(fault)

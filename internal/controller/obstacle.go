@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// reach is which decisions an obstacle keeps from being carried out.
+type reach int
+
+const (
+	// anyDecision: no other number than the present one is carried out, so the obstacle
+	// is named whether the target has to move or not.
+	anyDecision reach = iota
+	// thisDecision: the decision that stands is not, for as long as nobody changes an
+	// object.
+	thisDecision
+	// thisPerhaps: the same, but it may pass by itself: the decision first has
+	// scalerGrace without progress.
+	thisPerhaps
+)
+
+// obstacle is a row of the table of what keeps the one scaler of a target from acting.
+type obstacle struct {
+	reason  scaling.Reason
+	reach   reach
+	holds   func(o order, s scaling.Scaler) bool
+	message func(o order, s scaling.Scaler) string
+}
+
+// obstacles are what may keep the one scaler of a target from acting. The first that
+// holds is named.
+//
+// What is read in the spec of an object is known for certain. What its status says
+// may pass by itself: a metric that was not read once or twice, an object that is
+// new. It counts once it has lasted for scalerGrace.
+var obstacles = []obstacle{
+	{notReading, anyDecision, order.stoppedAtZero, says(explain.AtZero)},
+	{halted, anyDecision, func(_ order, s scaling.Scaler) bool { return s.Paused }, says(explain.ScalerPaused)},
+	{notReading, anyDecision, func(_ order, s scaling.Scaler) bool { return s.Misread != "" }, says(explain.NotReading)},
+	{notReading, anyDecision, func(o order, s scaling.Scaler) bool { return o.lasts(s.Inactive, notReading) }, says(explain.NotReading)},
+	{notReading, anyDecision, func(o order, s scaling.Scaler) bool { return o.lasts(s.Unread, notReading) }, says(explain.NotReading)},
+	{limited, thisDecision, order.outOfBounds, order.beyondBounds},
+	{limited, thisDecision, order.neverThere, order.disabled},
+	{limited, anyDecision, order.confined, says(explain.Confined)},
+	{tolerated, thisDecision, func(o order, s scaling.Scaler) bool { return o.explicit(s) && o.tolerates(s) }, order.tolerated},
+	{tolerated, thisPerhaps, order.tolerates, order.tolerated},
+	{notMoving, anyDecision, func(o order, s scaling.Scaler) bool { return o.lasts(s.Unable, notMoving) }, says(explain.Refused)},
+	{notMoving, thisPerhaps, func(_ order, s scaling.Scaler) bool { return s.Unable.Reason != "" }, says(explain.Refused)},
+}
+
+// says returns a message of the scaler alone.
+func says(message func(scaling.Scaler) string) func(order, scaling.Scaler) string {
+	return func(_ order, s scaling.Scaler) string { return message(s) }
+}
+
+// obstacle returns what keeps those who scale the target from the decision that is
+// theirs to carry out (TurnScaler), or from the next one (TurnNone), "" where nothing
+// is known of that.
+func (o order) obstacle(turn scaling.Turn) (reason scaling.Reason, message string) {
+	all := o.scalers.List
+	switch {
+	case turn == scaling.TurnNone && !o.relies():
+		return "", ""
+	case len(all) == 0:
+		return noScaler, explain.Nobody(o.target)
+	case len(all) > 1:
+		return notReading, explain.Rivals(all)
+	}
+	for _, row := range obstacles {
+		if o.counts(row, turn) && row.holds(o, all[0]) {
+			return row.reason, row.message(o, all[0])
+		}
+	}
+	return "", ""
+}
+
+// counts reports whether a row may be named at a turn.
+func (o order) counts(row obstacle, turn scaling.Turn) bool {
+	switch row.reach {
+	case thisDecision:
+		return turn == scaling.TurnScaler
+	case thisPerhaps:
+		return turn == scaling.TurnScaler && (o.waited >= scalerGrace || o.last.reason == row.reason)
+	default:
+		return true
+	}
+}
+
+// relies reports whether another than this process would have to carry out a decision
+// for one replica more or less, as far as the variant's bounds allow it. Where this
+// process sets none, another has to set back what somebody changes, too.
+func (o order) relies() bool {
+	if o.scalers.InForce() == scaling.ActuationMetrics {
+		return true
+	}
+	more, _ := o.scalers.Turn(o.current, o.current+1)
+	less, _ := o.scalers.Turn(o.current, o.current-1)
+	return o.mayGrow() && more == scaling.TurnScaler || o.mayShrink() && less == scaling.TurnScaler
+}
+
+// mayGrow and mayShrink report whether the variant's own bounds allow one replica more,
+// or less.
+func (o order) mayGrow() bool   { return o.current < o.bounds.Max }
+func (o order) mayShrink() bool { return o.current > o.bounds.Min }
+
+// stoppedAtZero reports whether a scaler stands still because the target is at zero.
+func (o order) stoppedAtZero(s scaling.Scaler) bool { return o.current == 0 && s.AtZero }
+
+// outOfBounds reports whether the decision is beyond the bounds of a scaler.
+func (o order) outOfBounds(s scaling.Scaler) bool { return s.Bounds.Clamp(o.desired) != o.desired }
+
+func (o order) beyondBounds(s scaling.Scaler) string { return explain.BeyondBounds(s, o.desired) }
+
+// neverThere reports whether a scaler never goes where the decision does.
+func (o order) neverThere(s scaling.Scaler) bool {
+	_, rules := o.direction(s)
+	return rules.Disabled
+}
+
+func (o order) disabled(s scaling.Scaler) string {
+	direction, _ := o.direction(s)
+	return explain.Disabled(s, direction)
+}
+
+// confined reports whether a scaler keeps the target at the replicas that it has,
+// although the variant may have others. That an HPA does not go to zero is no such
+// thing: few are meant to.
+func (o order) confined(s scaling.Scaler) bool {
+	grows := !s.Up.Disabled && o.mayGrow() && o.current < s.Bounds.Max
+	shrinks := !s.Down.Disabled && o.mayShrink() && o.current > s.Bounds.Min
+	zero, _ := o.scalers.Turn(o.current, 0)
+	ends := o.current > 0 && o.bounds.Min == 0 && zero == scaling.TurnOwn
+	return !grows && !shrinks && !ends && (o.mayGrow() || o.mayShrink() && o.current > 1)
+}
+
+// explicit reports whether the tolerance of a scaler is its own: that of the cluster is
+// but guessed.
+func (o order) explicit(s scaling.Scaler) bool {
+	_, rules := o.direction(s)
+	return rules.Explicit
+}
+
+// tolerates reports whether a scaler takes the decision for no difference to what runs.
+func (o order) tolerates(s scaling.Scaler) bool {
+	_, rules := o.direction(s)
+	return tolerates(rules, o.desired, o.current)
+}
+
+func (o order) tolerated(s scaling.Scaler) string {
+	direction, rules := o.direction(s)
+	return explain.Tolerated(s, direction, rules)
+}
+
+// tolerates reports whether a scaler takes desired replicas for no difference to
+// the current ones, in the very arithmetic of an HPA that reads an average of 1:
+// whether 11 of 10 are within 10 % is decided by the last bit
+// (k8s.io/kubernetes, podautoscaler, GetExternalPerPodMetricReplicas).
+func tolerates(r scaling.ScalerRules, desired, current int) bool {
+	const milli = 1000
+	ratio := float64(milli*desired) / (float64(milli) * float64(current))
+	if desired < current {
+		return 1.0-r.Tolerance <= ratio
+	}
+	return ratio <= 1.0+r.Tolerance
+}

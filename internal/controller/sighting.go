@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// sightings remember since when scalers are in a trouble whose beginning their objects
+// do not tell. A new process begins anew. The zero value remembers nothing. It is safe
+// for concurrent use.
+type sightings struct {
+	mu sync.Mutex
+	by map[scaling.VariantKey]map[sighting]time.Time
+}
+
+// sighting is a trouble that a scaler is in.
+type sighting struct{ kind, name, reason string }
+
+// date returns what is known of who scales a target at now, with the time at which a
+// trouble was first seen where nothing tells when it began. It does not modify all.
+func (s *sightings) date(key scaling.VariantKey, all scaling.Scalers, now time.Time) scaling.Scalers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[sighting]time.Time{}
+	date := func(by scaling.Scaler, t scaling.Trouble) scaling.Trouble {
+		if t.Reason == "" || !t.Since.IsZero() {
+			return t
+		}
+		what := sighting{by.Kind, by.Name, t.Reason}
+		t.Since = now
+		if first, known := s.by[key][what]; known {
+			t.Since = first
+		}
+		seen[what] = t.Since
+		return t
+	}
+	all.List = slices.Clone(all.List)
+	for i, by := range all.List {
+		all.List[i].Unread, all.List[i].Unable = date(by, by.Unread), date(by, by.Unable)
+	}
+	if s.by == nil {
+		s.by = map[scaling.VariantKey]map[sighting]time.Time{}
+	}
+	if s.by[key] = seen; len(seen) == 0 {
+		delete(s.by, key)
+	}
+	return all
+}
+
+// forget drops the variants that are not among those that live.
+func (s *sightings) forget(alive []client.ObjectKey) {
+	lives := living(alive)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.by, func(key scaling.VariantKey, _ map[sighting]time.Time) bool { return !lives[key] })
+}

@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// kedaRetry is how often a cluster without KEDA is asked whether it has it by now: each
+// time costs requests to the API server.
+const kedaRetry = time.Minute
+
+// scaledObjects is what is watched of KEDA, whose own types would bring its
+// dependencies with them.
+func scaledObjects() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject})
+	return u
+}
+
+// watchScalers watches what scales targets until ctx ends. It does not wait until they
+// are listed, which the manager may not be allowed: the rest goes on without.
+func (t *Triggers) watchScalers(ctx context.Context) error {
+	if err := t.watchScaler(ctx, &autoscalingv2.HorizontalPodAutoscaler{}); err != nil {
+		return err
+	}
+	_ = wait.PollUntilContextCancel(ctx, kedaRetry, true, func(context.Context) (bool, error) { // ends with ctx
+		err := t.watchScaler(ctx, scaledObjects())
+		if err != nil && !meta.IsNoMatchError(err) {
+			log.FromContext(ctx).Error(err, "changes of ScaledObjects wait for the next cycle")
+		}
+		return err == nil, nil
+	})
+	<-ctx.Done()
+	return nil
+}
+
+func (t *Triggers) watchScaler(ctx context.Context, object client.Object) error {
+	informer, err := t.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", object, err)
+	}
+	if _, err := informer.AddEventHandler(t.handler(ctx)); err != nil { // it goes when the informer does
+		return fmt.Errorf("watching %T: %w", object, err)
+	}
+	return nil
+}
+
+// noticeScaler asks for a cycle if the target of a variant is what object scales.
+func (t *Triggers) noticeScaler(ctx context.Context, object client.Object, what string) {
+	kind, name := scales(object)
+	if len(t.variantsOf(ctx, object.GetNamespace(), kind, name)) > 0 {
+		t.trigger(fmt.Sprintf("%s %s/%s %s", scalerKind(object), object.GetNamespace(), object.GetName(), what))
+	}
+}
+
+// noticeLeft asks for a cycle if an object no longer scales the target of a variant.
+func (t *Triggers) noticeLeft(ctx context.Context, before, after any) {
+	a, ok := before.(client.Object)
+	b, alike := after.(client.Object)
+	if !ok || !alike || scalerKind(b) == "" {
+		return
+	}
+	kind, name := scales(a)
+	if nowKind, now := scales(b); kind != nowKind || name != now {
+		t.noticeScaler(ctx, a, "changed")
+	}
+}
+
+// scalerKind returns the kind of an object that scales, "" for others.
+func scalerKind(object client.Object) string {
+	switch object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return scaling.KindHPA
+	case *unstructured.Unstructured:
+		return scaling.KindScaledObject
+	}
+	return ""
+}
+
+// scales returns the kind and the name of what an object scales.
+func scales(object client.Object) (kind, name string) {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name
+	case *unstructured.Unstructured:
+		kind, _, _ = unstructured.NestedString(o.Object, "spec", "scaleTargetRef", "kind")
+		name, _, _ = unstructured.NestedString(o.Object, "spec", "scaleTargetRef", "name")
+		return cmp.Or(kind, "Deployment"), name
+	}
+	return "", ""
+}
+
+// scalesOtherwise reports whether two states of an object that scales differ in what
+// somebody asks of it. What it says of itself changes with its every look.
+func scalesOtherwise(before, after any) bool {
+	switch b := after.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		a, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
+		return !ok || a.UID != b.UID || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
+	case *unstructured.Unstructured:
+		a, ok := before.(*unstructured.Unstructured)
+		return !ok || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() || pauses(a) != pauses(b)
+	}
+	return false
+}
+
+// pauses returns the annotations that pause a ScaledObject, which no generation counts.
+func pauses(o *unstructured.Unstructured) [2]string {
+	all := o.GetAnnotations()
+	return [2]string{all["autoscaling.keda.sh/paused"], all["autoscaling.keda.sh/paused-replicas"]}
+}
