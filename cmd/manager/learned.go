@@ -47,7 +47,7 @@ func (l *learned) restore(ctx context.Context) {
 	}
 }
 
-// keep has stored what is known after a cycle.
+// keep hands the store what is known after a cycle.
 func (l *learned) keep() {
 	if l != nil {
 		l.startUps.Keep(l.fleet.AllStartUps())

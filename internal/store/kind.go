@@ -35,8 +35,8 @@ func StartUps() Kind[scaling.VariantStartUps] {
 	return Kind[scaling.VariantStartUps]{Name: "start-ups", Version: 1, EntryBytes: 8 << 10, AllBytes: 512 << 10}
 }
 
-// mostBytes bounds all ConfigMaps together. The API server takes 1 MiB of one; two of
-// that are 0.02 % of what etcd holds by default.
+// mostBytes bounds all ConfigMaps together: a thousandth of the 2 GiB that etcd holds by
+// default. The API server takes 1 MiB of one.
 const mostBytes = 2 << 20
 
 // kinds lists every kind.
