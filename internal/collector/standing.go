@@ -7,14 +7,16 @@ import (
 )
 
 // standing is how far the numbers of a model may be trusted. They are added up
-// over its pods by the source, so that one pod that is out of reach makes all of
-// them a lower bound.
+// over its pods by the source, so that pods that are out of reach make all of
+// them a lower bound. While they are the lesser part, what is decided allows for
+// them: each counts as full for a reduction.
 type standing struct {
 	// young are the variants whose newest replica became Ready too short a time
 	// ago to have a page.
 	young    map[scaling.VariantKey]bool
 	freshest scaling.Freshness // of the pages
-	missing  bool              // a Ready pod that should have a Fresh page has none
+	ready    int               // Ready pods
+	missing  int               // those that should have a Fresh page and have none
 	unseen   bool              // a Ready pod is too young to have one
 }
 
@@ -37,18 +39,21 @@ func newStanding(variants []scaling.Variant, at time.Time, grace time.Duration) 
 // be trusted.
 func (s *standing) add(pod scaling.Pod, p page, state scaling.Freshness) {
 	s.freshest = max(s.freshest, state)
+	if pod.Ready {
+		s.ready++
+	}
 	switch {
 	case !pod.Ready || state == scaling.Fresh:
 	case p == page{} && s.young[pod.Variant]:
 		s.young[pod.Variant], s.unseen = false, true
 	default:
-		s.missing = true
+		s.missing++
 	}
 }
 
 // page returns the state of the pages as if they were one.
 func (s *standing) page() scaling.Freshness {
-	if s.missing {
+	if 2*s.missing >= max(1, s.ready) {
 		return min(s.freshest, scaling.Aging)
 	}
 	return s.freshest
@@ -57,5 +62,5 @@ func (s *standing) page() scaling.Freshness {
 // whole reports whether every Ready pod has a Fresh page, so that what all of
 // them leave out has not happened.
 func (s *standing) whole() bool {
-	return s.freshest == scaling.Fresh && !s.missing && !s.unseen
+	return s.freshest == scaling.Fresh && s.missing == 0 && !s.unseen
 }

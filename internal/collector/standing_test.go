@@ -41,7 +41,7 @@ func loadStates(l scaling.Load) map[string]scaling.Freshness {
 	}
 }
 
-func TestNumbersOfAModelAreFreshOnlyIfEveryPodIs(t *testing.T) {
+func TestNumbersOfAModelAreFreshWhileMostPodsAre(t *testing.T) {
 	const late, gone = 3 * time.Minute, 20 * time.Minute
 	for _, tc := range []struct {
 		name     string
@@ -50,10 +50,12 @@ func TestNumbersOfAModelAreFreshOnlyIfEveryPodIs(t *testing.T) {
 		want     scaling.Freshness
 	}{
 		{"all fresh", []time.Duration{0, 0, 0}, 0, scaling.Fresh},
-		{"one late", []time.Duration{late, 0, 0}, 0, scaling.Aging},
+		{"one late", []time.Duration{late, 0, 0}, 0, scaling.Fresh},
+		{"half late", []time.Duration{late, late, 0, 0}, 0, scaling.Aging},
 		{"all but one late", []time.Duration{late, late, 0}, 0, scaling.Aging},
-		{"one stale", []time.Duration{gone, 0, 0}, 0, scaling.Aging},
-		{"one never seen", []time.Duration{never, 0, 0}, 0, scaling.Aging},
+		{"one stale", []time.Duration{gone, 0, 0}, 0, scaling.Fresh},
+		{"one never seen", []time.Duration{never, 0, 0}, 0, scaling.Fresh},
+		{"half never seen", []time.Duration{never, never, 0, 0}, 0, scaling.Aging},
 		{"one late that is not Ready", []time.Duration{late, 0, 0}, 1, scaling.Fresh},
 		{"one never seen that is not Ready", []time.Duration{never, 0, 0}, 1, scaling.Fresh},
 		{"the only page is of a pod that is not Ready", []time.Duration{0, never, never}, 1, scaling.Aging},
@@ -118,7 +120,8 @@ func TestAYoungPodNeedNotHaveAPage(t *testing.T) {
 		{"Ready for just below the grace", ready(time.Minute - 1), []time.Duration{0, never}, scaling.Fresh},
 		{"Ready for the grace", ready(time.Minute), []time.Duration{0, never}, scaling.Aging},
 		{"nobody knows since when", time.Time{}, []time.Duration{0, never}, scaling.Aging},
-		{"one is young and the other silent", ready(0), []time.Duration{0, never, never}, scaling.Aging},
+		{"one is young and another silent", ready(0), []time.Duration{0, never, never}, scaling.Fresh},
+		{"one is young and half are silent", ready(0), []time.Duration{0, never, never, never}, scaling.Aging},
 		{"its page is late: it was seen before", ready(0), []time.Duration{0, 2 * time.Minute}, scaling.Aging},
 		{"nothing but a young pod", ready(0), []time.Duration{never}, scaling.Absent},
 	} {

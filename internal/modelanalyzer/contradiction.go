@@ -15,16 +15,23 @@ const (
 	// it they depend on the load so steeply that a small error of the rate is a
 	// large one of the latency.
 	comparableUpTo = 0.9
+	// ample is the part of an objective within which a latency may be longer than is
+	// promised: the replicas that stay have room for the same error.
+	ample = 0.5
 )
 
-// sides are the variants as sized by corrected profiles, and by the stated ones,
-// in the same order.
-type sides struct{ corrected, stated []sizing }
+// sides are the variants as sized to an objective by corrected profiles, and by the
+// stated ones, in the same order.
+type sides struct {
+	corrected, stated []sizing
+	objective         scaling.Objective
+}
 
 // compare predicts the latency of the measured load. While the fleet and its
 // queues are at rest it says where what is measured contradicts the stated
 // profiles, and returns what is slower than even the corrected ones promise, "" for
-// nothing: replicas that do worse than that are not taken away.
+// nothing: replicas that do worse than that are not taken away, unless they keep their
+// objective amply.
 func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) string {
 	if load.rate <= 0 || a.Supply <= 0 || load.rate > a.Supply {
 		return ""
@@ -55,9 +62,10 @@ func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) st
 	for _, q := range []struct {
 		name      string
 		predicted float64
+		objective float64
 		measured  scaling.Reading
-	}{{"ITL", predicted.ITL, snap.Load.ITL}, {"TTFT", predicted.TTFT, snap.Load.TTFT}} {
-		if q.measured.State == scaling.Fresh && q.measured.Value > (1+contradicts)*q.predicted {
+	}{{"ITL", predicted.ITL, by.objective.ITL, snap.Load.ITL}, {"TTFT", predicted.TTFT, by.objective.TTFT, snap.Load.TTFT}} {
+		if q.measured.State == scaling.Fresh && q.measured.Value > max((1+contradicts)*q.predicted, ample*q.objective) {
 			slower = append(slower, fmt.Sprintf("the profiles promise a %s of %.0f ms and %.0f ms are measured", q.name, q.predicted, q.measured.Value))
 		}
 	}

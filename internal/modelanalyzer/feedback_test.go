@@ -211,6 +211,20 @@ func TestAVariantWithoutAProfileIsNoCandidate(t *testing.T) {
 }
 
 // TestAReplicaIsNeverFilledToTheBrim: an ITL alone does not bound the wait.
+// TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber: a replica without other load
+// has an ITL of 20.99 ms; the last tenth before that is not bought.
+func TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber(t *testing.T) {
+	last := math.Inf(1)
+	for _, itl := range []float64{26, 23, 21.5, 21.1, 21, 20.991} {
+		a := Analyze(snapshot(200, variant("v", a100, 5)), scaling.Objective{ITL: itl}, Default(), Memory{})
+		per := a.Variants[0].PerReplica
+		if per > last || per < 1 {
+			t.Errorf("an ITL of %g ms: a replica serves %.3g requests/s, at the objective before %.3g", itl, per, last)
+		}
+		last = per
+	}
+}
+
 func TestAReplicaIsNeverFilledToTheBrim(t *testing.T) {
 	s := snapshot(5, variant("v", a100, 1))
 	a := Analyze(s, scaling.Objective{ITL: 46}, Default(), Memory{}) // 46.8 ms is that of a full batch

@@ -20,6 +20,7 @@ type Memory struct {
 func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration) Memory {
 	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
 		Arrivals:  past.Arrivals.Then(snap, interval, farApart(snap, interval)),
+		Lengths:   past.Lengths.Then(snap),
 		Footprint: past.Footprint.Then(snap),
 		Shares:    learn(past.Shares, snap, backlog),
 	}}

@@ -153,6 +153,7 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 	}
 	s.queue = queue
 	_, s.most = queue.RateRange()
+	objective, moved := reachable(objective, v.Profile, load)
 	sized, err := queue.Size(analyzer.Targets{
 		TTFT: objective.TTFT, TTFTPercentile: options.TTFTPercentile, ITL: objective.ITL, ITLPercentile: options.ITLPercentile,
 	})
@@ -166,9 +167,27 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 	case sized.Rate > fullest*s.most:
 		s.rate, s.source = fullest*s.most, fmt.Sprintf("%.0f %% of what full batches complete limits the rate, the objectives allow more", 100*fullest)
 	default:
-		s.rate, s.source = sized.Rate, binding(sized, objective, options)
+		s.rate, s.source = sized.Rate, binding(sized, objective, options)+moved
 	}
 	return s
+}
+
+// reachable returns the objective, with each latency no closer than a tenth to the best
+// that a replica of p has without other load, if it is not below that: the last percents
+// before the best take a replica for each request. It says which were moved.
+func reachable(o scaling.Objective, p scaling.Profile, load load) (scaling.Objective, string) {
+	var moved []string
+	for _, l := range []struct {
+		name   string
+		wanted *float64
+		best   float64 // ms
+	}{{"TTFT", &o.TTFT, p.Gamma + p.Delta*load.input}, {"ITL", &o.ITL, p.Alpha + p.Beta}} {
+		if *l.wanted >= l.best && *l.wanted < nearBest*l.best {
+			moved = append(moved, fmt.Sprintf("; %s of %.3g ms is within a tenth of the best, %.3g ms", l.name, *l.wanted, l.best))
+			*l.wanted = nearBest * l.best
+		}
+	}
+	return o, strings.Join(moved, "")
 }
 
 // within is how many requests a replica computes together within an ITL, at least

@@ -146,7 +146,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"the dear go", votes(8, scaling.Shrink, fleet{"a", 10, 5, 2, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:2 b:0", scaling.ReasonSpareCapacity},
 		{"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2", scaling.ReasonSpareCapacity},
 		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
-		{"a silent replica is full", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:4", scaling.ReasonSpareCapacity},
+		{"a silent replica is full", votes(10+5, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"just after growth", votes(11, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
 		{"the readings are older than the last change", votes(5, scaling.Shrink, fleet{"a", 10, 5, 9, ordered(9, time.Second), 0}), nil, "a:9", scaling.ReasonSteady},
 		{"nothing known", votes(5, scaling.Unknown, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:9", scaling.ReasonNoData},

@@ -23,10 +23,11 @@
 // A replica that is Ready and reports nothing serves. It is idle for growth and full
 // for a reduction.
 //
-// A variant of which a tenth of the replicas are late grows like any other: a few bad
-// nodes must not pin a model. With up to half of them late it grows where nothing else
-// can, by half at most, and if anything of its last order arrived: an image that never
-// starts must not be ordered again and again. A target that does not take a step which
+// A variant of whose orders a few are late, a tenth of what serves, grows like any
+// other: bad nodes must not pin a model. With up to half as many late it grows where
+// nothing else can, by half at most, and if anything of its last order arrived, else by
+// one after a while: an image that never starts must not be ordered again and again.
+// Replicas that were lost, as in a rollout, keep nobody from growing. A target that does not take a step which
 // an HPA takes for no difference is asked for one that it does not.
 //
 // A target has the replicas that were decided on (settled), more (leaving: the removal

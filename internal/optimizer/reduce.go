@@ -66,7 +66,9 @@ func (c cover) stay(reason scaling.Reason, detail string) []scaling.Decision {
 }
 
 // fewer returns the variants that give replicas up, with what they keep: the
-// cheapest part of the fleet that carries every demand filled as far as given.
+// cheapest part of the fleet that carries every demand filled as far as given. The
+// demand of an analysis that calls for a reduction counts replicas that report
+// nothing as full.
 func (c cover) fewer(fill float64) map[scaling.VariantKey]int {
 	sorted := byCost(c.variants)
 	p := program{total: 1}

@@ -32,10 +32,10 @@ type variantState struct {
 	serving   int // replicas that are Ready, whether they report or not
 
 	// Replicas of hold that do not serve: ordered or lost less than the patience
-	// ago, and for longer. Of the latter, unset are those that the target was not
-	// even asked for.
+	// ago, and for longer. Of the latter, failed are those that were ordered and not
+	// lost, and unset are those that the target was not even asked for.
 	starting, returning int
-	late, unset         int
+	late, failed, unset int
 
 	unsettled  bool    // its readings are of a fleet that changes: an order or a rollout is under way
 	perReplica float64 // capacity of one replica [Unit of the analysis]
@@ -166,6 +166,9 @@ func (s variantState) countMissing(now time.Time) variantState {
 				s.late, s.unset = s.late+1, s.unset+1
 			case s.decided && waited > patience:
 				s.late++
+				if !m.Lost {
+					s.failed++
+				}
 			case m.Lost && set:
 				s.returning++
 			default:
@@ -237,12 +240,13 @@ func (s variantState) counted() int {
 	return s.hold - s.late
 }
 
-// sure is how many replicas are known to carry load.
+// sure is how many replicas carry load: those that are Ready, whether they report it
+// or not.
 func (s variantState) sure() int {
 	if s.phase == unreadable {
 		return 0
 	}
-	return min(s.hold, s.Replicas.Ready, s.reporting)
+	return min(s.hold, s.Replicas.Ready)
 }
 
 // effort is how readily variants are grown.
@@ -253,13 +257,13 @@ const (
 	utmost               // some of it does not: where nothing else can grow
 )
 
-// Of the replicas that serve, so many may be late for the variant to grow like any
-// other, and so many for it to grow at all, if any of the last order arrived. A few
-// bad nodes must not pin a model for ever, and an image that never starts must not be
-// ordered again and again.
+// Of the replicas that serve, so many of an order may be late for the variant to grow
+// like any other, and so many for it to grow at all, if any of the last order arrived.
+// A few bad nodes must not pin a model for ever, nor must a rollout, and an image that
+// never starts must not be ordered again and again.
 const (
-	lateUsual  = 0.1
-	lateUtmost = 0.5
+	failedUsual  = 0.1
+	failedUtmost = 0.5
 )
 
 // retryLeast is how soon one replica more is tried after an order of which nothing
@@ -272,10 +276,10 @@ func (s variantState) room(e effort, now time.Time) int {
 		return 0
 	}
 	most := max(0, min(s.Bounds.Max, max(s.hold, replicasAtMost))-s.hold)
-	some := max(1, int(lateUtmost*float64(s.serving)))
+	some := max(1, int(failedUtmost*float64(s.serving)))
 	waitsForNode := s.late > 0 && s.Replicas.Unschedulable > 0
 	switch {
-	case s.unset == 0 && !waitsForNode && float64(s.late) <= lateUsual*float64(s.serving):
+	case s.unset == 0 && !waitsForNode && float64(s.failed) <= failedUsual*float64(s.serving):
 		return most
 	case e == usual:
 		return 0
@@ -283,7 +287,7 @@ func (s variantState) room(e effort, now time.Time) int {
 		if s.late > s.unset || !s.withinTolerance(s.hold) {
 			return 0 // the target does not take what was decided on
 		}
-	case s.late > some:
+	case s.failed > some:
 		return 0
 	case s.past.Before > 0:
 		if now.Sub(s.past.DecidedAt) < max(retryLeast, 2*s.patience()) {

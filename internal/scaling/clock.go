@@ -39,6 +39,7 @@ func (p Past) At(now time.Time) Past {
 	if n := len(p.Traffic.Arrivals); n > 0 && p.Traffic.Arrivals[n-1].At.After(now) {
 		p.Traffic.Arrivals = nil
 	}
+	p.Traffic.Lengths.At = before(p.Traffic.Lengths.At, now)
 	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
 	p.Traffic.Shares.At = before(p.Traffic.Shares.At, now)
 	p.Capacity = p.Capacity.at(now)

@@ -5,12 +5,31 @@ import (
 	"time"
 )
 
-// Traffic is what is remembered of the requests of a model: how many arrived, and
-// what they held. The zero value remembers nothing.
+// Traffic is what is remembered of the requests of a model: how many arrived, how long
+// they were, and what they held. The zero value remembers nothing.
 type Traffic struct {
 	Arrivals  Arrivals  `json:"arrivals,omitempty"`
+	Lengths   Lengths   `json:"lengths,omitzero"`
 	Footprint Footprint `json:"footprint,omitzero"`
 	Shares    Shares    `json:"shares,omitzero"`
+}
+
+// Lengths are the mean lengths of the requests of a model when both were last known:
+// for the time in which no replica tells. The zero value is a model of which they
+// never were.
+type Lengths struct {
+	Input  float64   `json:"input,omitempty"`  // tokens
+	Output float64   `json:"output,omitempty"` // tokens
+	At     time.Time `json:"at,omitzero"`
+}
+
+// Then returns l after a look at s.
+func (l Lengths) Then(s Snapshot) Lengths {
+	input, output := s.Load.InputTokens, s.Load.OutputTokens
+	if !input.Known() || !output.Known() {
+		return l
+	}
+	return Lengths{Input: input.Value, Output: output.Value, At: s.At}
 }
 
 // Shares are how the requests of a model were seen to be shared out among its

@@ -99,10 +99,10 @@ func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
 
 // standing returns how far numbers that are added up over the pods of some
 // variants may be trusted: as far as the freshest page, but Aging at best while
-// a pod has no Fresh one. One pod of a variant, if its newest is young, may have
+// half of the Ready pods have no Fresh one. One pod of a variant, if its newest is young, may have
 // none yet. It is the rule of collector.standing.
 func (s survey) standing(variants ...*variant) scaling.Freshness {
-	freshest, missing := scaling.Absent, false
+	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range variants {
 		newest := time.Duration(-1)
 		for _, p := range v.pods {
@@ -117,16 +117,19 @@ func (s survey) standing(variants ...*variant) scaling.Freshness {
 			}
 			state := s.page(p)
 			freshest = max(freshest, state)
+			if p.phase == serves {
+				ready++
+			}
 			switch {
 			case state == scaling.Fresh || p.phase == unready:
 			case state == scaling.Absent && young:
 				young = false
 			default:
-				missing = true
+				missing++
 			}
 		}
 	}
-	if missing {
+	if 2*missing >= max(1, ready) {
 		return min(freshest, scaling.Aging)
 	}
 	return freshest

@@ -114,6 +114,24 @@ func (m *model) capacity(c *candidate) capacity {
 	return capacity{batch / takes.Seconds(), fmt.Sprintf("%.3g at the same time for %s each, %s", batch, takes.Round(time.Second/10), how)}
 }
 
+// lengths puts in the remembered lengths of requests where none are measured: no
+// replica is there to tell.
+func (m *model) lengths() {
+	load := &m.Snapshot.Load
+	if load.InputTokens.Known() && load.OutputTokens.Known() {
+		return
+	}
+	var last scaling.Lengths
+	for _, c := range m.candidates {
+		if l := c.past.Traffic.Lengths; l.At.After(last.At) {
+			last = l
+		}
+	}
+	if !last.At.IsZero() {
+		load.InputTokens, load.OutputTokens = scaling.Measured(last.Input, scaling.Aging), scaling.Measured(last.Output, scaling.Aging)
+	}
+}
+
 // withinObjective asks the queueing model about one replica alone, of no larger a
 // batch. It is false where that is not known, or the objective cannot be met: then it
 // is met as well as possible.

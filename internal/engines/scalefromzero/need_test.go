@@ -71,6 +71,11 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		"by its profile, and its lengths are not known": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Load.OutputTokens = profile, scaling.Reading{}
 		}, 0.5, "assumed"},
+		"by its profile, with lengths that are remembered": {func(in *Input) {
+			in.Snapshot.Variants[0].Profile = profile
+			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}
+			in.History[key("a")] = scaling.Past{Traffic: scaling.Traffic{Lengths: scaling.Lengths{Input: 100, Output: 100, At: in.Snapshot.At.Add(-time.Hour)}}}
+		}, 10 / 2.391, "by its profile"},
 		"by an objective that cannot be met": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Objective = profile, scaling.Objective{ITL: 19}
 		}, 2.5, "sized to a tenth above its best"}, // 20 + 0.4 n = 1.1 x 20.4: 6.1 together at the most, 2.73 requests/s

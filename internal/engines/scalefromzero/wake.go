@@ -115,6 +115,7 @@ func survey(in Input) *model {
 	slices.SortFunc(m.candidates, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key))
 	})
+	m.lengths()
 	m.arriving = m.arrivals()
 	return m
 }

@@ -110,10 +110,10 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 }
 
 // standing returns how far sums over all pods may be trusted, as
-// collector.standing: as far as the freshest page, but Aging at best while a Ready
-// pod has no Fresh one. One pod of a variant may be too young.
+// collector.standing: as far as the freshest page, but Aging at best while half of the
+// Ready pods have no Fresh one. One pod of a variant may be too young.
 func (w *plant) standing(now time.Duration) scaling.Freshness {
-	freshest, missing := scaling.Absent, false
+	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range w.variants {
 		newest := time.Duration(math.MinInt64)
 		for _, p := range v.pods {
@@ -128,16 +128,19 @@ func (w *plant) standing(now time.Duration) scaling.Freshness {
 			}
 			state := p.state(now)
 			freshest = max(freshest, state)
+			if p.ready {
+				ready++
+			}
 			switch {
 			case state == scaling.Fresh || !p.ready:
 			case state == scaling.Absent && young:
 				young = false
 			default:
-				missing = true
+				missing++
 			}
 		}
 	}
-	if missing {
+	if 2*missing >= max(1, ready) {
 		return min(freshest, scaling.Aging)
 	}
 	return freshest

@@ -83,7 +83,8 @@ func TestADeletedTargetIsGone(t *testing.T) {
 }
 
 func TestPagesOfSilentPodsGrowOldAndSumsAgeWithThem(t *testing.T) {
-	c := frozen(fault.Fault{Kind: fault.Silent, At: time.Hour, Replicas: 1})
+	one := frozen(fault.Fault{Kind: fault.Silent, At: time.Hour, Replicas: 1})
+	c := frozen(fault.Fault{Kind: fault.Silent, At: time.Hour, Replicas: 5}) // of ten
 	for after, want := range map[time.Duration]scaling.Freshness{
 		-time.Minute: scaling.Fresh, 2 * time.Minute: scaling.Aging, 8 * time.Minute: scaling.Stale, 20 * time.Minute: scaling.Absent,
 	} {
@@ -97,6 +98,9 @@ func TestPagesOfSilentPodsGrowOldAndSumsAgeWithThem(t *testing.T) {
 		}
 		if got := s.Load.ArrivalRate.State; got != whole {
 			t.Errorf("after %s the arrival rate is %s, want %s", after, got, whole)
+		}
+		if got := at(one, time.Hour+after).Case.Snapshots[0].Load.ArrivalRate.State; got != scaling.Fresh {
+			t.Errorf("after %s of one silent pod the arrival rate is %s", after, got)
 		}
 	}
 }
