@@ -20,7 +20,7 @@ const (
 	fillGrown = 0.8
 	// restBeforeMove is for how long nothing of the model must have changed before
 	// replicas move to cheaper variants: a move costs a start-up, and is for
-	// savings that last.
+	// savings that last. One that is made in steps goes on when a step has arrived.
 	restBeforeMove = 10 * time.Minute
 )
 
@@ -100,7 +100,8 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
-		if s.phase == leaving && s.fault == "" || s.decided && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove {
+		changed := s.decided && !s.past.Moved && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove
+		if s.phase == leaving && s.fault == "" || changed {
 			return nil, 0
 		}
 		least, most := s.sure(), s.sure()

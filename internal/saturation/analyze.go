@@ -26,7 +26,7 @@ func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.An
 	for i, c := range a.Variants {
 		a.Variants[i].Utilization = g.mean(c.Variant)
 	}
-	a.Ceilings = g.overload(need, interval)
+	a.Ceilings = g.overload(g.sum(0, false), interval)
 	grows := a.Signal == scaling.Grow || need > a.Anticipated && doubtGrowth(snap, g.samples, p) == ""
 	switch {
 	case grows:
@@ -186,8 +186,9 @@ func (g gauge) completed() float64 {
 
 // overload is what arrives and waits beside what a replica completes, while the
 // replicas are full and requests wait: how full they are tells nothing of how many
-// are missing then. filled is how many replicas the load fills. There is none where
-// it is not known.
+// are missing then. filled is how many replicas the load fills as it is measured on
+// each: where it is shared out so that some of them idle, what they complete is not
+// what full ones do. There is none where it is not known.
 func (g gauge) overload(filled float64, interval time.Duration) []scaling.Ceiling {
 	waiting, supply, ordered := g.snap.Load.GatewayQueue.Or(0), 0.0, 0.0
 	for _, s := range g.samples {

@@ -135,6 +135,11 @@ func (d Decision) Target() int {
 	return d.Current
 }
 
+// Moves reports whether d grows to move the model to cheaper variants.
+func (d Decision) Moves() bool {
+	return slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Reason == ReasonCheaperMix && s.To > s.From })
+}
+
 // Then returns a copy of d with one more step, from Target to to.
 func (d Decision) Then(stage Stage, to int, reason Reason, detail string) Decision {
 	step := Step{Stage: stage, From: d.Target(), To: to, Reason: reason, Detail: detail}

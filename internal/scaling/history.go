@@ -14,6 +14,8 @@ type Past struct {
 	Desired int `json:"desired"`
 	// Change is by how many replicas Desired last changed, 0 if it never did.
 	Change int `json:"change"`
+	// Moved says that the last change was growth of a move to cheaper variants.
+	Moved bool `json:"moved,omitempty"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
 	// ProgressAt is when the wait for Desired began, or when the target last came

@@ -107,6 +107,9 @@ func (e Setup) Decide(c Case) Verdict {
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
 		}
+		if d.Target() != p.Desired {
+			p.Moved = d.Moves()
+		}
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict
@@ -118,7 +121,7 @@ func (e Setup) Decide(c Case) Verdict {
 func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
 	decided := make(map[scaling.VariantKey]int, len(plan.Decisions))
 	for _, d := range plan.Decisions {
-		if d.Cause().Reason != scaling.ReasonCheaperMix {
+		if !d.Moves() {
 			decided[d.Variant] = d.Target()
 		}
 	}

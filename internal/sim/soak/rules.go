@@ -30,9 +30,9 @@ func (j *judging) hungry(t plant.Tick) {
 	}
 	j.hunger++
 	lead, grace, futile := time.Duration(0), time.Duration(0), 0
-	for _, v := range t.Variants {
+	for i, v := range t.Variants {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
-		if v.Grows {
+		if j.grows(i, v) {
 			lead = max(lead, v.Lead)
 		} else {
 			futile++
@@ -57,7 +57,7 @@ func (j *judging) hungry(t plant.Tick) {
 	}
 	able := -1
 	for i := range t.Variants {
-		if !slices.ContainsFunc(past, func(m moment) bool { return !m.variants[i].Grows }) {
+		if !slices.ContainsFunc(past, func(m moment) bool { return !j.grows(i, m.variants[i]) }) {
 			able = i
 		}
 	}
@@ -84,8 +84,7 @@ const (
 
 // lavish: no fleet costs much more than the load needs, for long.
 func (j *judging) lavish(t plant.Tick) {
-	uneven := j.Spread != string(plant.Even) && len(j.Variants) > 1 // needs more of some than of others
-	if t.Blind || !t.Known || t.Waiting >= 1 || uneven {
+	if t.Blind || !t.Known || t.Waiting >= 1 || j.uneven() {
 		j.plenty, j.crowd = 0, 0
 		return
 	}
@@ -142,6 +141,9 @@ func (j *judging) hoarding(t plant.Tick) {
 		most = max(most, m.offered)
 	}
 	limit := hoardTimes * (most + t.Waiting/workOff.Seconds())
+	if j.uneven() {
+		limit *= hoardTimes // some replicas are full before the others are
+	}
 	ordered, spare := 0.0, 0.0
 	for i, v := range t.Variants {
 		one := j.Variants[i]
@@ -157,6 +159,19 @@ func (j *judging) hoarding(t plant.Tick) {
 	}
 }
 
+// uneven reports whether requests are shared out so that the fleet needs more replicas
+// than its load does.
+func (j *judging) uneven() bool {
+	return j.Spread != string(plant.Even) && len(j.Variants) > 1
+}
+
+// grows reports whether a variant would get one more replica: not one that an HPA takes
+// for no difference up to its bound.
+func (j *judging) grows(i int, v plant.VariantTick) bool {
+	left := float64(j.most(j.Variants[i]) - v.Current)
+	return v.Grows && left > j.Tolerance*float64(v.Current)
+}
+
 // slack is how long pace may take to bring the fleet down from the most that it has
 // been.
 func (j *judging) slack(t plant.Tick) time.Duration {
@@ -168,7 +183,11 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 	if step == 0 || j.Engine == Spare {
 		step = 1
 	}
-	return j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick)
+	slack := j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick)
+	if up := j.MaxScaleUpStep; up > 0 && len(j.Variants) > 1 { // a move to cheaper variants takes as many steps
+		slack += time.Duration(math.Ceil(float64(n)/float64(up))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
+	}
+	return slack
 }
 
 // offers returns what each variant may have in a mix: within its bounds, and where it
