@@ -152,16 +152,24 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		once.Archive = recording
 		runnables = append(runnables, leading(recording.file.Run))
 	}
-	for _, r := range runnables {
-		if err := mgr.Add(r); err != nil {
-			return nil, fmt.Errorf("building the manager: %w", err)
-		}
+	if err := add(mgr, runnables); err != nil {
+		return nil, err
 	}
 	status := controller.NewStatus(controller.StatusOptions{
 		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
 		Events: mgr.GetEventRecorder(eventSource), Gauge: instruments,
 	})
 	return mgr, status.SetupWithManager(mgr)
+}
+
+// add has the manager start what runs in it, in this order.
+func add(mgr manager.Manager, runnables []manager.Runnable) error {
+	for _, r := range runnables {
+		if err := mgr.Add(r); err != nil {
+			return fmt.Errorf("building the manager: %w", err)
+		}
+	}
+	return nil
 }
 
 // connection is how the API server is reached.

@@ -26,7 +26,8 @@ func TestStoreListsEntries(t *testing.T) {
 		"nothing":                {nil, "table", "nothing is stored in namespace wva: the manager has learned nothing yet, runs with WVA_STORE=false, or is in another namespace (--system-namespace)\n", false},
 		"nothing, for a program": {nil, "json", "[]\n", false},
 		"one that is ignored": {
-			[]store.Description{applies, edited}, "table",
+			[]store.Description{applies, edited},
+			"table",
 			`CONFIGMAP            NAMESPACE  MODEL         BYTES      CHANGED  SAYS
 wva-store-start-ups  demo       meta/llama      321  1h30m0s ago  l40s 1m37s (9 of 10 within 2m10s, 14 pods)
 wva-store-start-ups             demo.qwen.0b     45               ignored: its version is 2, this manager reads 1

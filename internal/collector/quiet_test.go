@@ -66,9 +66,9 @@ func (r *resting) use(source collector.Source) {
 	r.collect = collector.New(source, clock.RealClock{}, r.options)
 }
 
-// tells makes the source say for how long a model has been without a request.
-func (r *resting) tells(model string, since time.Time) {
-	r.source.Answer(query.AskRecent, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, model, collectortest.Unix(since)))
+// tells makes the source say since when the first model has been without a request.
+func (r *resting) tells(since time.Time) {
+	r.source.Answer(query.AskRecent, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, "m000", collectortest.Unix(since)))
 }
 
 // after measures the fleet once more after a time, and lets what is asked beside it
@@ -107,12 +107,12 @@ func TestTheSourceSaysSinceWhenAModelIsIdle(t *testing.T) {
 		retention time.Duration
 		want      time.Duration // before the first fetch, 0 where the source told nothing
 	}{
-		"as it says": {func(r *resting, began time.Time) { r.tells("m000", began.Add(-11*time.Minute)) }, 10 * time.Minute, 11 * time.Minute},
+		"as it says": {func(r *resting, began time.Time) { r.tells(began.Add(-11 * time.Minute)) }, 10 * time.Minute, 11 * time.Minute},
 		"of two answers the later": {func(r *resting, began time.Time) {
-			r.tells("m000", began.Add(-11*time.Minute))
-			r.tells("m000", began.Add(-3*time.Minute))
+			r.tells(began.Add(-11 * time.Minute))
+			r.tells(began.Add(-3 * time.Minute))
 		}, 10 * time.Minute, 3 * time.Minute},
-		"it does not matter":    {func(r *resting, began time.Time) { r.tells("m000", began.Add(-11*time.Minute)) }, 0, 0},
+		"it does not matter":    {func(r *resting, began time.Time) { r.tells(began.Add(-11 * time.Minute)) }, 0, 0},
 		"the question fails":    {func(r *resting, _ time.Time) { r.source.Fail(query.AskRecent, errors.New("no")) }, 10 * time.Minute, 0},
 		"the answer has no row": {func(*resting, time.Time) {}, 10 * time.Minute, 0},
 		"the answer is no time": {func(r *resting, _ time.Time) {
@@ -158,7 +158,7 @@ func TestWhatIsNotIdleIsNotQuiet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newResting(t, 1, 2, 10*time.Minute, collector.Options{})
-				r.tells("m000", time.Now().Add(-11*time.Minute))
+				r.tells(time.Now().Add(-11 * time.Minute))
 				for range 3 {
 					r.after(t, 15*time.Second)
 				}
@@ -200,7 +200,7 @@ func TestAQuietModelIsAskedAboutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newResting(t, 1, 2, 10*time.Minute, collector.Options{})
 		began := time.Now()
-		r.tells("m000", began.Add(-4*time.Minute))
+		r.tells(began.Add(-4 * time.Minute))
 		for range 60 {
 			r.after(t, 15*time.Second)
 		}
@@ -352,7 +352,7 @@ func TestAModelIDAsLongAsAnObjectLeavesTheOthersAlone(t *testing.T) {
 		long := strings.Repeat("x", 1<<20)
 		r.fleet.Variants[1].Model.ID = long
 		began := time.Now()
-		r.tells("m000", began.Add(-11*time.Minute))
+		r.tells(began.Add(-11 * time.Minute))
 		var got []scaling.Snapshot
 		for range 3 {
 			got = r.after(t, 15*time.Second)

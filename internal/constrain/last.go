@@ -28,19 +28,13 @@ func (m *retained) idle() bool {
 }
 
 // last brings an idle model that is not to go to zero from the last replica of each
-// variant to one in all. A minimum is a replica that stays, and so is one whose decision
-// is not to be changed; else it is that of the cheapest variant. The others go when it
-// is Ready, and while the model is known to be idle.
+// variant to one in all, that of stays. The others go when it is Ready, and while the
+// model is known to be idle.
 func (m *retained) last(known bool) {
 	if slices.ContainsFunc(m.members, func(i int) bool { return m.decisions[i].Target() > max(1, m.least(i)) && m.adjustable(i) }) {
 		return // the optimizer still takes them down
 	}
-	stays := m.keeper()
-	for _, i := range m.members {
-		if m.least(i) > 0 && (m.serves(i) || stays < 0 || m.least(stays) == 0) && !m.absent(i) {
-			stays = i
-		}
-	}
+	stays := m.stays()
 	switch {
 	case stays < 0:
 		return
@@ -56,6 +50,19 @@ func (m *retained) last(known bool) {
 			m.change(i, m.least(i), scaling.ReasonIdle, fmt.Sprintf("no request for longer than the retention period, %s, and %s has a Ready replica", m.Retention, m.name(stays)))
 		}
 	}
+}
+
+// stays returns the member whose replica stays, -1 if none can. A minimum is a replica
+// that stays, and so is one whose decision is not to be changed; else it is that of the
+// cheapest variant.
+func (m *retained) stays() int {
+	stays := m.keeper()
+	for _, i := range m.members {
+		if m.least(i) > 0 && (m.serves(i) || stays < 0 || m.least(stays) == 0) && !m.absent(i) {
+			stays = i
+		}
+	}
+	return stays
 }
 
 // move starts the replica that is to stay, while the one that serves stays too. Where

@@ -137,11 +137,15 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		},
 		{
 			"off: not while the model is active", off, active,
-			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}}, map[string]int{"a": 0, "b": 1}, "",
+			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
+			map[string]int{"a": 0, "b": 1},
+			"",
 		},
 		{
 			"off: not before the period is over", off, short,
-			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}}, map[string]int{"a": 0, "b": 1}, "",
+			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
+			map[string]int{"a": 0, "b": 1},
+			"",
 		},
 		{
 			"off: while it starts the model is not known to be idle", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),

@@ -82,11 +82,16 @@ type informer struct {
 	kind           string
 }
 
+// registration is that of a handler; what is not needed here panics.
+type registration struct {
+	toolscache.ResourceEventHandlerRegistration
+}
+
 func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	if i.kind == scaling.KindHPA {
 		i.of.hpa = h
 	}
-	return nil, nil
+	return registration{}, nil
 }
 
 // begun is when the time of a synctest begins.

@@ -112,7 +112,7 @@ func (s *startUps) observe(variants []scaling.Variant, targets []target, now tim
 		variants[i] = variants[i].StartingLike(s.known[key])
 	}
 	s.awaited = awaited
-	maps.DeleteFunc(s.seen, func(key started, at time.Time) bool { return now.Sub(at) > unseenFor })
+	maps.DeleteFunc(s.seen, func(_ started, at time.Time) bool { return now.Sub(at) > unseenFor })
 	maps.DeleteFunc(s.known, func(key started, _ scaling.StartUps) bool { return s.seen[key].IsZero() })
 }
 

@@ -33,7 +33,8 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 		"zero, by nobody else": {by(scaling.ActuationZero), ". From and to zero, the manager sets them by the scale subresource", []string{zero, nobody}, "wva/zero"},
 		"zero, the HPA does": {
 			by(scaling.ActuationZero, hpa(0)), ". HorizontalPodAutoscaler h has minReplicas 0 and goes to zero and back itself, so the manager does not",
-			[]string{zero, "HorizontalPodAutoscaler h (min 0, max 5)"}, "HorizontalPodAutoscaler/h",
+			[]string{zero, "HorizontalPodAutoscaler h (min 0, max 5)"},
+			"HorizontalPodAutoscaler/h",
 		},
 		"zero, KEDA does": {
 			by(scaling.ActuationZero, keda), ". Whether there are any is for ScaledObject k to set, so the manager does not", []string{zero, "ScaledObject k (min 0, max 5)"}, "ScaledObject/k",

@@ -62,16 +62,17 @@ func BeyondBounds(s scaling.Scaler, desired int) string {
 // is decided: by its bounds, or by them and a direction in which it never goes.
 func Confined(s scaling.Scaler) string {
 	least, most := boundNames(s)
-	text := fmt.Sprintf("%s keeps the target as it is: %s is %d and %s is %d", scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s keeps the target as it is: %s is %d and %s is %d", scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
 	for _, d := range []struct {
 		name     string
 		disabled bool
 	}{{"scaleUp", s.Up.Disabled}, {"scaleDown", s.Down.Disabled}} {
 		if d.disabled {
-			text += fmt.Sprintf(", and %s.%s.selectPolicy is Disabled", behavior(s), d.name)
+			fmt.Fprintf(&text, ", and %s.%s.selectPolicy is Disabled", behavior(s), d.name)
 		}
 	}
-	return text + ". The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object"
+	return text.String() + ". The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object"
 }
 
 // Disabled says that a scaler never goes in a direction, scaleUp or scaleDown.

@@ -26,6 +26,9 @@ type flow struct {
 	waits     float64
 }
 
+// queued reports whether a queue stands in the replicas.
+func (f flow) queued() bool { return f.waits > 1 }
+
 // flows reads off what the replicas of each variant complete,
 //
 //	completed = running / total time of a request in such a batch
@@ -83,31 +86,44 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 	if all == nil || !snap.At.After(past.At) || young(snap.Variants, snap) {
 		return past
 	}
-	rest, full, waits, told := snap.Load.ArrivalRate.Value, 0.0, false, true
+	full := 0.0 // replicas in which a queue stands
 	for _, f := range all {
-		if f.waits > 1 {
-			waits = true
+		if f.queued() {
 			full += f.ready
-		} else {
-			rest -= f.completes * f.ready
 		}
-		told = told && f.running >= telling
 	}
 	switch {
-	case waits && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
-		for i, f := range all {
-			if f.waits > 1 && rest/full <= f.completes {
-				return past // they complete what they get: the queue has another cause
-			}
-			if f.waits > 1 {
-				all[i].completes = rest / full
-			}
+	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
+		if arriving, ok := fed(all, snap.Load.ArrivalRate.Value, full); ok {
+			return remembered(scaling.Shares{}, past, arriving, snap.At)
 		}
-		return remembered(scaling.Shares{}, past, all, snap.At)
-	case !waits && told && len(past.Of) > 0:
+	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):
 		return remembered(past, past, all, snap.At)
 	}
 	return past
+}
+
+// fed returns the flows with what the replicas get in the place of what they complete:
+// the replicas in which a queue stands, full in number, get the part of the arrival rate
+// that the others do not complete. It returns false where they complete what they get:
+// the queue has another cause.
+func fed(all []flow, rate, full float64) ([]flow, bool) {
+	for _, f := range all {
+		if !f.queued() {
+			rate -= f.completes * f.ready
+		}
+	}
+	out := slices.Clone(all)
+	for i, f := range all {
+		switch {
+		case !f.queued():
+		case rate/full <= f.completes:
+			return nil, false
+		default:
+			out[i].completes = rate / full
+		}
+	}
+	return out, true
 }
 
 func replicas(all []flow) float64 {
@@ -164,17 +180,7 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 	if len(shares.Of) == 0 {
 		return sized
 	}
-	least, known := 0.0, false
-	for _, s := range sized {
-		_, current := s.replicas()
-		weight, seen := shares.Weight(s.variant.Key)
-		if current == 0 || !seen || s.rate <= 0 || weight <= 0 {
-			continue
-		}
-		if full := s.rate / weight; !known || full < least {
-			least, known = full, true
-		}
-	}
+	least, known := firstFull(sized, shares)
 	if !known {
 		return sized
 	}
@@ -195,4 +201,20 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 		}
 	}
 	return out
+}
+
+// firstFull returns the rate per weight at which the replicas of the first variant that
+// runs are full, and whether one runs of which that is known.
+func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool) {
+	for _, s := range sized {
+		_, current := s.replicas()
+		weight, seen := shares.Weight(s.variant.Key)
+		if current == 0 || !seen || s.rate <= 0 || weight <= 0 {
+			continue
+		}
+		if full := s.rate / weight; !known || full < least {
+			least, known = full, true
+		}
+	}
+	return least, known
 }

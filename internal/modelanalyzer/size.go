@@ -1,6 +1,7 @@
 package modelanalyzer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,27 +59,15 @@ type fault struct {
 // it was seen to carry and takes no more. It fails where none of those that run has
 // a profile, or none can be sized.
 func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective, options Options) ([]sizing, fault) {
+	if f := unprofiled(variants); f != (fault{}) {
+		return nil, f
+	}
 	out := make([]sizing, 0, len(variants))
-	var missing []string
-	running, profiled, serving := false, false, false
 	for _, v := range variants {
-		if !v.Profile.Usable() {
-			why := "has none"
-			if v.Profile.Problem != "" {
-				why = v.Profile.Problem
-			}
-			missing = append(missing, v.Key.Name+" "+why)
-			running = running || v.Replicas.Current > 0
-		} else {
-			profiled = profiled || v.Replicas.Current > 0
-		}
-		s := size(v, load, objective, options)
-		serving = serving || s.rate > 0 || s.usable && load.none()
-		out = append(out, s)
+		out = append(out, size(v, load, objective, options))
 	}
-	if running && !profiled || len(missing) == len(variants) {
-		return nil, fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; ")}
-	}
+	candidate := func(s sizing) bool { return s.rate > 0 && !s.fixed || s.usable && load.none() }
+	serving := slices.ContainsFunc(out, candidate)
 	for i, s := range out {
 		switch {
 		case s.infeasible != nil && serving:
@@ -89,10 +78,29 @@ func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective,
 			out[i] = seen(s, load)
 		}
 	}
-	if !slices.ContainsFunc(out, func(s sizing) bool { return s.rate > 0 && !s.fixed || s.usable && load.none() }) {
+	if !slices.ContainsFunc(out, candidate) {
 		return nil, fault{scaling.ReasonProfileMissing, "no variant can be sized: " + sources(out)}
 	}
 	return out, fault{}
+}
+
+// unprofiled fails where none of the variants that run has a usable profile, or none of
+// all, and says what each lacks.
+func unprofiled(variants []scaling.Variant) fault {
+	var missing []string
+	running, profiled := false, false
+	for _, v := range variants {
+		if v.Profile.Usable() {
+			profiled = profiled || v.Replicas.Current > 0
+			continue
+		}
+		running = running || v.Replicas.Current > 0
+		missing = append(missing, v.Key.Name+" "+cmp.Or(v.Profile.Problem, "has none"))
+	}
+	if running && !profiled || len(missing) == len(variants) {
+		return fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; ")}
+	}
+	return fault{}
 }
 
 // best sizes a variant that misses objectives without other load to a tenth above

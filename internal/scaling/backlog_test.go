@@ -8,7 +8,7 @@ import (
 
 func TestBacklogFallsWhereFewerWaitThanASpanAgo(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	after := func(d time.Duration) time.Time { return start.Add(d) }
+	after := start.Add
 	var b Backlog
 	for _, step := range []struct {
 		after   time.Duration

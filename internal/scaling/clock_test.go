@@ -17,8 +17,8 @@ func fill(v reflect.Value, at time.Time) {
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(at))
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), at)
+		for _, value := range v.Fields() {
+			fill(value, at)
 		}
 	case v.Kind() == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
@@ -39,8 +39,8 @@ func later(v reflect.Value, path string, now time.Time) []string {
 			out = append(out, path)
 		}
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			out = append(out, later(v.Field(i), path+"."+v.Type().Field(i).Name, now)...)
+		for field, value := range v.Fields() {
+			out = append(out, later(value, path+"."+field.Name, now)...)
 		}
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {

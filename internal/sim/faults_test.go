@@ -69,27 +69,39 @@ func TestFaultsShowAsDiscoveryAndTheCollectorWouldShowThem(t *testing.T) {
 		want    map[time.Duration][3]int // current, Ready, Unschedulable
 	}{
 		{
-			"two crash for two minutes and start in 30 s", fault.Fault{Kind: fault.Crash, For: 2 * minute, Replicas: 2}, nil,
+			"two crash for two minutes and start in 30 s",
+			fault.Fault{Kind: fault.Crash, For: 2 * minute, Replicas: 2},
+			nil,
 			map[time.Duration][3]int{minute - 15*time.Second: {4, 4, 0}, minute + 15*time.Second: {4, 2, 0}, 3 * minute: {4, 2, 0}, 4 * minute: {4, 4, 0}},
 		},
 		{
-			"one crashes, and is Ready for a minute in each two", fault.Fault{Kind: fault.Crash, Replicas: 1, Period: 2 * minute, Ready: minute}, nil,
+			"one crashes, and is Ready for a minute in each two",
+			fault.Fault{Kind: fault.Crash, Replicas: 1, Period: 2 * minute, Ready: minute},
+			nil,
 			map[time.Duration][3]int{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 4, 0}, 210 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 4, 0}},
 		},
 		{
-			"what is added crashes where a bad node has taken nobody yet", fault.Fault{Kind: fault.Crash, Replicas: 6}, []int{4, 4, 4, 4, 8},
+			"what is added crashes where a bad node has taken nobody yet",
+			fault.Fault{Kind: fault.Crash, Replicas: 6},
+			[]int{4, 4, 4, 4, 8},
 			map[time.Duration][3]int{5 * minute: {8, 2, 0}},
 		},
 		{
-			"nodes take two minutes", fault.Fault{Kind: fault.NoNode, Wait: 2 * minute}, []int{4, 4, 4, 4, 6},
+			"nodes take two minutes",
+			fault.Fault{Kind: fault.NoNode, Wait: 2 * minute},
+			[]int{4, 4, 4, 4, 6},
 			map[time.Duration][3]int{2 * minute: {6, 4, 2}, 3 * minute: {6, 4, 2}, 210 * time.Second: {6, 4, 0}, 4 * minute: {6, 6, 0}},
 		},
 		{
-			"one of two never gets a node", fault.Fault{Kind: fault.NoNode, Replicas: 1}, []int{4, 4, 4, 4, 6},
+			"one of two never gets a node",
+			fault.Fault{Kind: fault.NoNode, Replicas: 1},
+			[]int{4, 4, 4, 4, 6},
 			map[time.Duration][3]int{5 * minute: {6, 5, 1}},
 		},
 		{
-			"a rollout of four waves of a minute", fault.Fault{Kind: fault.Rollout, For: 4 * minute}, nil,
+			"a rollout of four waves of a minute",
+			fault.Fault{Kind: fault.Rollout, For: 4 * minute},
+			nil,
 			map[time.Duration][3]int{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 3, 0}, 6 * minute: {4, 4, 0}},
 		},
 	} {

@@ -58,6 +58,12 @@ func (c Config) Validate() error {
 	if err != nil {
 		return err
 	}
+	return c.validateModels(stock)
+}
+
+// validateModels returns nil, or what is first wrong with a model, a variant or a fault
+// of one. stock is the accelerators of a node by type.
+func (c Config) validateModels(stock map[string]int) error {
 	if len(c.Models) == 0 {
 		return &FieldError{"models", "empty", "one model or more"}
 	}
@@ -143,17 +149,10 @@ func (m Model) validate(at string) error {
 }
 
 func (v Variant) validate(at string, stock map[string]int) error {
-	s := v.Spec
-	gpus, limited := stock[s.Accelerator]
+	if err := v.validateSpec(at+".spec", stock); err != nil {
+		return err
+	}
 	switch {
-	case s.GPUsPerReplica < 1:
-		return &FieldError{at + ".spec.gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), "1 or more"}
-	case limited && s.GPUsPerReplica > gpus:
-		return &FieldError{at + ".spec.gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), fmt.Sprintf("at most %d, what a node with %s has", gpus, s.Accelerator)}
-	case !(s.Cost >= 0) || math.IsInf(s.Cost, 1):
-		return &FieldError{at + ".spec.cost", fmt.Sprint(s.Cost), "0 or more per replica-hour"}
-	case s.Bounds.Min < 0 || s.Bounds.Max < s.Bounds.Min:
-		return &FieldError{at + ".spec.bounds", fmt.Sprintf("[%d, %d]", s.Bounds.Min, s.Bounds.Max), "0 <= min <= max"}
 	case v.Replicas < 0:
 		return &FieldError{at + ".replicas", fmt.Sprint(v.Replicas), "0 or more"}
 	case !(v.Weight >= 0) || math.IsInf(v.Weight, 1):
@@ -168,6 +167,22 @@ func (v Variant) validate(at string, stock map[string]int) error {
 	}
 	if err := v.Profile.Validate(); err != nil {
 		return fmt.Errorf("simulation: %s.profile %q: %w", at, v.Profile.Name, err)
+	}
+	return nil
+}
+
+func (v Variant) validateSpec(at string, stock map[string]int) error {
+	s := v.Spec
+	gpus, limited := stock[s.Accelerator]
+	switch {
+	case s.GPUsPerReplica < 1:
+		return &FieldError{at + ".gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), "1 or more"}
+	case limited && s.GPUsPerReplica > gpus:
+		return &FieldError{at + ".gpusPerReplica", fmt.Sprint(s.GPUsPerReplica), fmt.Sprintf("at most %d, what a node with %s has", gpus, s.Accelerator)}
+	case !(s.Cost >= 0) || math.IsInf(s.Cost, 1):
+		return &FieldError{at + ".cost", fmt.Sprint(s.Cost), "0 or more per replica-hour"}
+	case s.Bounds.Min < 0 || s.Bounds.Max < s.Bounds.Min:
+		return &FieldError{at + ".bounds", fmt.Sprintf("[%d, %d]", s.Bounds.Min, s.Bounds.Max), "0 <= min <= max"}
 	}
 	return nil
 }

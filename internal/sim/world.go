@@ -142,15 +142,9 @@ func (w *world) handle(e event) error {
 			return w.started(e.pod)
 		}
 	case drainedEvent:
-		if e.pod.phase == draining {
-			w.drain(e.pod)
-			return w.place()
-		}
+		return w.leave(e.pod, w.drain)
 	case killEvent:
-		if e.pod.phase == draining {
-			w.kill(e.pod)
-			return w.place()
-		}
+		return w.leave(e.pod, w.kill)
 	case expireEvent:
 		w.expire(e.model)
 	case podScrape:
@@ -171,6 +165,16 @@ func (w *world) handle(e event) error {
 		return w.handleFault(e)
 	}
 	return nil
+}
+
+// leave takes the next step in the end of a pod that drains still, and gives nodes to
+// the pods that wait.
+func (w *world) leave(p *pod, step func(*pod)) error {
+	if p.phase != draining {
+		return nil
+	}
+	step(p)
+	return w.place()
 }
 
 // settle brings a replica up to now: all that ended before now is booked.

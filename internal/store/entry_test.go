@@ -93,8 +93,11 @@ func TestWhiteSpaceIsNoChange(t *testing.T) {
 
 func TestKeysAreOfOneModelAndAccepted(t *testing.T) {
 	models := []scaling.ModelKey{
-		llama, {Namespace: "llm-inference", ID: "meta-llama-3.1-8b"}, {Namespace: "llm", ID: "inference.meta/llama-3.1-8b"},
-		{Namespace: strings.Repeat("n", 63), ID: strings.Repeat("模型/", 500)}, {Namespace: "a", ID: ""},
+		llama,
+		{Namespace: "llm-inference", ID: "meta-llama-3.1-8b"},
+		{Namespace: "llm", ID: "inference.meta/llama-3.1-8b"},
+		{Namespace: strings.Repeat("n", 63), ID: strings.Repeat("模型/", 500)},
+		{Namespace: "a", ID: ""},
 	}
 	seen := map[string]scaling.ModelKey{}
 	for _, m := range models {

@@ -121,7 +121,7 @@ type fakeEvents struct {
 	told []string
 }
 
-func (f *fakeEvents) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
+func (f *fakeEvents) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told = append(f.told, fmt.Sprintf("%s %s of %s: %s", kind, reason, regarding.(*corev1.ConfigMap).Name, fmt.Sprintf(note, args...)))

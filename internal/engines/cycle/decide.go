@@ -48,20 +48,7 @@ type Setup struct {
 // slices.
 func (e Setup) Decide(c Case) Verdict {
 	snapshots := slices.SortedFunc(slices.Values(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) })
-	variants := map[scaling.VariantKey]scaling.Variant{}
-	past := scaling.History{}
-	for _, s := range snapshots {
-		serving := map[scaling.VariantKey]bool{}
-		for _, r := range s.Replicas {
-			serving[r.Variant] = serving[r.Variant] || r.Ready
-		}
-		for _, v := range s.Variants {
-			variants[v.Key] = v
-			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				past[v.Key] = p.At(c.Now).Serving(v.Model, c.Now).Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
-			}
-		}
-	}
+	variants, past := observe(snapshots, c.History, c.Now)
 
 	outcomes := make(map[scaling.ModelKey]model.Outcome, len(snapshots))
 	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
@@ -113,6 +100,25 @@ func (e Setup) Decide(c Case) Verdict {
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
 	return verdict
+}
+
+// observe returns the variants of the snapshots, and what history says of them brought
+// up to now by what the snapshots show. What it says of another target is left out.
+func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Time) (map[scaling.VariantKey]scaling.Variant, scaling.History) {
+	variants, past := map[scaling.VariantKey]scaling.Variant{}, scaling.History{}
+	for _, s := range snapshots {
+		serving := map[scaling.VariantKey]bool{}
+		for _, r := range s.Replicas {
+			serving[r.Variant] = serving[r.Variant] || r.Ready
+		}
+		for _, v := range s.Variants {
+			variants[v.Key] = v
+			if p, ok := history[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
+				past[v.Key] = p.At(now).Serving(v.Model, now).Observe(v.Replicas, now).See(v.Replicas.Observed || serving[v.Key], now)
+			}
+		}
+	}
+	return variants, past
 }
 
 // turns returns what is to be remembered of each model's reductions after the plan. A

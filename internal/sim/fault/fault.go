@@ -138,14 +138,28 @@ func (f Fault) Validate() error {
 	if !slices.Contains(Kinds(), f.Kind) {
 		return &FieldError{"kind", fmt.Sprintf("%q", string(f.Kind)), fmt.Sprintf("one of %v", Kinds())}
 	}
+	for _, validate := range []func() error{f.validateTimes, f.validateSubject, f.validateExtent, f.validateCourse} {
+		if err := validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateTimes checks that no time is negative, and that those without a use for the
+// kind are zero.
+func (f Fault) validateTimes() error {
 	loops := f.Kind == Crash || f.Kind == Flap
 	for _, d := range []struct {
 		field string
 		value time.Duration
 		used  bool
 	}{
-		{"at", f.At, true}, {"for", f.For, true}, {"wait", f.Wait, f.Kind == NoNode},
-		{"period", f.Period, loops}, {"ready", f.Ready, loops},
+		{"at", f.At, true},
+		{"for", f.For, true},
+		{"wait", f.Wait, f.Kind == NoNode},
+		{"period", f.Period, loops},
+		{"ready", f.Ready, loops},
 	} {
 		switch {
 		case d.value < 0:
@@ -154,20 +168,40 @@ func (f Fault) Validate() error {
 			return &FieldError{d.field, d.value.String(), "nothing: a fault of kind " + string(f.Kind) + " has none"}
 		}
 	}
-	switch counted := f.Kind.PerPod() || f.Kind == Deleted; {
+	return nil
+}
+
+// validateSubject checks which variant or model the fault is of.
+func (f Fault) validateSubject() error {
+	switch {
 	case f.Kind.ofVariant() && f.Variant == scaling.VariantKey{}:
 		return &FieldError{"variant", "none", "the variant that is concerned"}
 	case !f.Kind.ofVariant() && f.Variant != scaling.VariantKey{}:
 		return &FieldError{"variant", f.Variant.String(), "nothing: a fault of kind " + string(f.Kind) + " has none"}
 	case f.Kind != Outage && f.Model != scaling.ModelKey{}:
 		return &FieldError{"model", f.Model.String(), "nothing: a fault of kind " + string(f.Kind) + " has none"}
+	}
+	return nil
+}
+
+// validateExtent checks how many replicas are concerned.
+func (f Fault) validateExtent() error {
+	switch counted := f.Kind.PerPod() || f.Kind == Deleted; {
 	case f.Replicas < 0 || f.Replicas > 0 && !counted:
 		return &FieldError{"replicas", fmt.Sprint(f.Replicas), "0 or more, and nothing of kind " + string(f.Kind)}
 	case !(f.Share >= 0 && f.Share <= 1) || f.Share > 0 && f.Kind != Rollout:
 		return &FieldError{"share", fmt.Sprint(f.Share), "a ratio above 0, up to 1, of a rollout"}
+	}
+	return nil
+}
+
+// validateCourse checks how long a rollout takes, the period of a crash or a flap, and
+// the step of a clock.
+func (f Fault) validateCourse() error {
+	switch {
 	case f.Kind == Rollout && f.For == 0:
 		return &FieldError{"for", "0s", "how long the rollout takes"}
-	case (f.Period > 0 || f.Ready > 0 || f.Kind == Flap) && !(f.Ready > 0 && f.Ready < f.Period):
+	case (f.Period > 0 || f.Ready > 0 || f.Kind == Flap) && (f.Ready <= 0 || f.Ready >= f.Period):
 		return &FieldError{"ready", f.Ready.String(), "more than 0s and less than period, " + f.Period.String()}
 	case f.Kind == Clock && f.Step == 0 || f.Kind != Clock && f.Step != 0:
 		return &FieldError{"step", f.Step.String(), "what a clock is off by, and nothing of other kinds"}

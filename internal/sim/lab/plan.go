@@ -40,24 +40,31 @@ func (p Plan) check() error {
 		if slices.ContainsFunc(p.Scenarios[:i], func(o Scenario) bool { return o.Name == s.Name }) {
 			errs = append(errs, fmt.Errorf("scenario %s is there twice", s.Name))
 		}
-		if !(s.Target > 0 && s.Target <= 1) {
-			errs = append(errs, fmt.Errorf("scenario %s: the attainment target is %g, want a ratio above 0, up to 1", s.Name, s.Target))
-		}
-		if err := s.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
-		}
-		if p.Foresight > 0 && len(s.Fleet.Faults) > 0 {
-			errs = append(errs, fmt.Errorf("scenario %s has faults, and the clairvoyant knows of none: want one without the other", s.Name))
-		}
-		for _, m := range s.Models {
-			if !(m.Share > 0) {
-				errs = append(errs, fmt.Errorf("scenario %s: the share of model %s is %g, want more than 0", s.Name, m.Spec.Key, m.Share))
-			}
-		}
+		errs = append(errs, p.checkScenario(s))
 	}
 	for i, seed := range p.Seeds {
 		if slices.Contains(p.Seeds[:i], seed) {
 			errs = append(errs, fmt.Errorf("seed %d is there twice", seed))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkScenario returns nil, or what keeps p from running s.
+func (p Plan) checkScenario(s Scenario) error {
+	var errs []error
+	if !(s.Target > 0 && s.Target <= 1) {
+		errs = append(errs, fmt.Errorf("scenario %s: the attainment target is %g, want a ratio above 0, up to 1", s.Name, s.Target))
+	}
+	if err := s.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
+	}
+	if p.Foresight > 0 && len(s.Fleet.Faults) > 0 {
+		errs = append(errs, fmt.Errorf("scenario %s has faults, and the clairvoyant knows of none: want one without the other", s.Name))
+	}
+	for _, m := range s.Models {
+		if !(m.Share > 0) {
+			errs = append(errs, fmt.Errorf("scenario %s: the share of model %s is %g, want more than 0", s.Name, m.Spec.Key, m.Share))
 		}
 	}
 	return errors.Join(errs...)

@@ -157,10 +157,10 @@ func (w *plant) load(now time.Duration, offered float64) scaling.Load {
 		rate += r / float64(ticks)
 	}
 	seen, ttft, itl := w.latencies(now, offered)
-	switch {
-	case state == scaling.Absent:
+	switch state {
+	case scaling.Absent:
 		l.ArrivalRate, l.InputTokens, l.OutputTokens, l.TTFT, l.ITL = absent, absent, absent, absent, absent
-	case state == scaling.Stale:
+	case scaling.Stale:
 		gone := scaling.Reading{State: scaling.Stale}
 		l.ArrivalRate, l.InputTokens, l.OutputTokens, l.TTFT, l.ITL = gone, gone, gone, gone, gone
 	default:

@@ -78,6 +78,7 @@ func (w *plant) add(v *variant, created time.Duration) *pod {
 			p.hits[i].since = p.up + f.Ready
 		case fault.Flap:
 			p.hits[i].since = p.up + w.phase(f)
+		default: // it has no period
 		}
 	}
 	v.pods = append(v.pods, p)
@@ -111,22 +112,7 @@ func (w *plant) bad(p *pod, now time.Duration) bool {
 
 // refresh brings a pod up to an instant.
 func (w *plant) refresh(p *pod, now time.Duration) {
-	runs, ready := p.up <= now, true
-	for _, h := range p.hits {
-		f := w.Faults[h.fault]
-		if !f.Active(now) {
-			continue
-		}
-		switch {
-		case f.Kind == fault.Crash && f.Period == 0:
-			runs = false
-		case f.Kind == fault.Crash:
-			runs = runs && (now < h.since || f.Up(h.since, now))
-		case f.Kind == fault.Flap:
-			ready = ready && (now < h.since || f.Up(h.since, now))
-		}
-	}
-	ready = ready && runs
+	runs, ready := w.health(p, now)
 	if ready && !p.ready {
 		p.readyAt = now
 		if now-p.up < w.Tick {
@@ -141,6 +127,26 @@ func (w *plant) refresh(p *pod, now time.Duration) {
 	case !w.has(p, fault.Silent, now) && (!ready || now-p.readyAt >= scrape):
 		p.page, p.scraped = now, true
 	}
+}
+
+// health returns whether the engine of a pod runs, and whether the pod is Ready.
+func (w *plant) health(p *pod, now time.Duration) (runs, ready bool) {
+	runs, ready = p.up <= now, true
+	for _, h := range p.hits {
+		f := w.Faults[h.fault]
+		if !f.Active(now) {
+			continue
+		}
+		switch {
+		case f.Kind == fault.Crash && f.Period == 0:
+			runs = false
+		case f.Kind == fault.Crash:
+			runs = runs && (now < h.since || f.Up(h.since, now))
+		case f.Kind == fault.Flap:
+			ready = ready && (now < h.since || f.Up(h.since, now))
+		}
+	}
+	return runs, ready && runs
 }
 
 // has reports whether a fault of a kind is in force on a pod.

@@ -135,10 +135,10 @@ func (c Case) Validate() error {
 	for _, v := range c.Variants {
 		want(v.Name != "" && !names[v.Name], "variant name %q, want another for each", v.Name)
 		names[v.Name] = true
-		want(v.Speed > 0 && v.Memory > 0 && v.StartUp >= 0 && v.Replicas >= 0 && v.Min >= 0 && v.Cost > 0, "variant %+v", v)
+		want(v.valid(), "variant %+v", v)
 	}
 	for _, s := range c.Load {
-		want(s.For > 0 && s.From >= 0 && s.To >= 0 && s.Period >= 0, "load %+v", s)
+		want(s.valid(), "load %+v", s)
 	}
 	for _, f := range c.Faults {
 		want(f.Variant == "" || names[f.Variant], "fault %+v is of no variant", f)
@@ -148,6 +148,14 @@ func (c Case) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// valid reports whether the numbers of v are in their ranges.
+func (v Variant) valid() bool {
+	return v.Speed > 0 && v.Memory > 0 && v.StartUp >= 0 && v.Replicas >= 0 && v.Min >= 0 && v.Cost > 0
+}
+
+// valid reports whether the times and rates of s are in their ranges.
+func (s Segment) valid() bool { return s.For > 0 && s.From >= 0 && s.To >= 0 && s.Period >= 0 }
 
 // Plant returns the case as a plant runs it.
 func (c Case) Plant() plant.Config {

@@ -155,9 +155,10 @@ func (d dice) fault(c Case) Fault {
 		f.Variant, f.Share = v.Name, pick(d, 0.25, 0.5, 0.1)
 		f.For = max(f.For, 20*time.Minute)
 	case fault.Clock:
-		f.Step = pick[time.Duration](d, 1, -1) * d.span(time.Minute, 24*time.Hour, time.Minute)
+		f.Step = time.Duration(pick(d, 1, -1)) * d.span(time.Minute, 24*time.Hour, time.Minute)
 	case fault.Outage:
 		f.For = d.span(2*time.Minute, time.Hour, time.Minute)
+	case fault.Stall: // not drawn
 	}
 	return f
 }
