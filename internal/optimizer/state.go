@@ -92,7 +92,7 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 		s.phase = settled
 		s.fault, s.detail = s.waitsFor(quiet)
 		s.unsettled = s.starting > 0 || s.unmeasured(snap)
-		if s.reporting > s.Replicas.Current && !(s.decided && quiet > s.patience()) {
+		if s.reporting > s.Replicas.Current && (!s.decided || quiet <= s.patience()) {
 			// More replicas than were asked for: a rollout's surge, or a removal that
 			// is not quite over. Nothing is missing, so it is waited for and not named.
 			s.unsettled = true

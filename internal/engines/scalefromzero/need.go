@@ -28,6 +28,10 @@ const (
 	// requestAssumed is how long a request takes in a full batch, where that is not
 	// known: 400 output tokens at an ITL of 50 ms.
 	requestAssumed = 20 * time.Second
+	// inputAssumed and outputAssumed are the tokens of a request to a variant with a
+	// profile, where they are not known: those of a chat. With the first replica that is
+	// Ready they are, and the rest is ordered by that.
+	inputAssumed, outputAssumed = 256, 200
 	// slopeOver is over how long at least a growing backlog is looked at for what
 	// arrives: a scrape, so that both ends are measured.
 	slopeOver = 15 * time.Second
@@ -168,14 +172,14 @@ func (c *candidate) batch(load scaling.Load) float64 {
 }
 
 // takes is how long a request of mean length is computed in a full batch by the
-// profile, 0 where that is not known.
+// profile, 0 where there is none; lengths that are not known are assumed.
 func (c *candidate) takes(batch float64, load scaling.Load) time.Duration {
 	p := c.Profile
-	if !p.Usable() || !load.InputTokens.Known() || !load.OutputTokens.Known() {
+	if !p.Usable() {
 		return 0
 	}
-	prefill, itl := p.Gamma+p.Delta*load.InputTokens.Value*batch, p.Alpha+p.Beta*batch
-	return time.Duration((prefill + max(0, load.OutputTokens.Value-1)*itl) * float64(time.Millisecond))
+	prefill, itl := p.Gamma+p.Delta*load.InputTokens.Or(inputAssumed)*batch, p.Alpha+p.Beta*batch
+	return time.Duration((prefill + max(0, load.OutputTokens.Or(outputAssumed)-1)*itl) * float64(time.Millisecond))
 }
 
 // detail says what the need is made of.

@@ -70,7 +70,7 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		}, 10 / 2.391, "10 at the same time for 2.4s each, by its profile"},
 		"by its profile, and its lengths are not known": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Load.OutputTokens = profile, scaling.Reading{}
-		}, 0.5, "assumed"},
+		}, 10 / 5, "by its profile"}, // 5 + 10 x 0.01 x 100 + 199 x 24 = 4.8 s
 		"by its profile, with lengths that are remembered": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile = profile
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}

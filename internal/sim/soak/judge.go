@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -111,15 +112,15 @@ func (j *judging) violate(r Rule, t plant.Tick, format string, args ...any) {
 
 // told is what the decision says.
 func told(t plant.Tick) string {
-	out := ""
+	var out strings.Builder
 	for _, d := range t.Verdict.Plan.Decisions {
-		out += fmt.Sprintf("  %s of %d:", d.Variant.Name, d.Current)
+		fmt.Fprintf(&out, "  %s of %d:", d.Variant.Name, d.Current)
 		for _, s := range d.Steps {
-			out += fmt.Sprintf(" [%s %d->%d %s: %.240s]", s.Stage, s.From, s.To, s.Reason, s.Detail)
+			fmt.Fprintf(&out, " [%s %d->%d %s: %.240s]", s.Stage, s.From, s.To, s.Reason, s.Detail)
 		}
-		out += "\n"
+		out.WriteString("\n")
 	}
-	return out
+	return out.String()
 }
 
 // spans returns how many ticks a time takes.

@@ -29,6 +29,40 @@ func (j *judging) hungry(t plant.Tick) {
 		return
 	}
 	j.hunger++
+	allowed := j.hungerAllowed(t)
+	past := j.last(j.spans(allowed))
+	if past == nil || j.hunger < len(past) {
+		return
+	}
+	able := j.able(past)
+	least, most := math.Inf(1), 0.0
+	for _, m := range past {
+		least, most = min(least, m.offered), max(most, m.capacity)
+	}
+	if able < 0 || overload*most >= least {
+		return
+	}
+	r, wanted := Slow, past[len(past)-1].wanted
+	if wanted <= past[0].wanted {
+		r = Starves
+	}
+	j.violate(r, t, "for %s at least %.4g requests/s have arrived, the Ready replicas complete %.4g at their best, %.0f wait, and %s can grow; %d replicas were decided on then, %d are now",
+		allowed, least, most, t.Waiting, j.Variants[able].Name, past[0].wanted, wanted)
+}
+
+// able is a variant that could grow in all of the past, -1 for none.
+func (j *judging) able(past []moment) int {
+	able := -1
+	for i := range j.Variants {
+		if !slices.ContainsFunc(past, func(m moment) bool { return !j.grows(i, m.variants[i]) }) {
+			able = i
+		}
+	}
+	return able
+}
+
+// hungerAllowed is for how long requests may wait while the fleet grows.
+func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
 	lead, grace, futile := time.Duration(0), time.Duration(0), 0
 	for i, v := range t.Variants {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
@@ -51,29 +85,7 @@ func (j *judging) hungry(t plant.Tick) {
 		rounds := max(0, math.Ceil(math.Log2(t.Offered/t.Capacity)))
 		allowed += time.Duration(rounds) * (lead + 2*time.Minute + j.Tick)
 	}
-	past := j.last(j.spans(allowed))
-	if past == nil || j.hunger < len(past) {
-		return
-	}
-	able := -1
-	for i := range t.Variants {
-		if !slices.ContainsFunc(past, func(m moment) bool { return !j.grows(i, m.variants[i]) }) {
-			able = i
-		}
-	}
-	least, most := math.Inf(1), 0.0
-	for _, m := range past {
-		least, most = min(least, m.offered), max(most, m.capacity)
-	}
-	if able < 0 || overload*most >= least {
-		return
-	}
-	r, wanted := Slow, past[len(past)-1].wanted
-	if wanted <= past[0].wanted {
-		r = Starves
-	}
-	j.violate(r, t, "for %s at least %.4g requests/s have arrived, the Ready replicas complete %.4g at their best, %.0f wait, and %s can grow; %d replicas were decided on then, %d are now",
-		allowed, least, most, t.Waiting, j.Variants[able].Name, past[0].wanted, wanted)
+	return allowed
 }
 
 // How much a fleet may cost beyond the cheapest mix, and for how long.
@@ -283,8 +295,8 @@ func (j *judging) sound(t plant.Tick) {
 		j.violate(Numbers, t, "%v", err)
 		return
 	}
-	again, _ := json.Marshal(t.Setup.Decide(shuffled(t)).Plan)
-	if string(again) != string(plan) {
+	again, err := json.Marshal(t.Setup.Decide(shuffled(t)).Plan)
+	if err != nil || string(again) != string(plan) {
 		j.violate(Order, t, "in another order the plan is %s", again)
 	}
 }
