@@ -31,6 +31,9 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []string {
 	if problem := v.Variant.Profile.Problem; problem != "" {
 		out = append(out, "spec."+problem+"; in force: no profile")
 	}
+	if problem := v.Variant.Limits.Problem; problem != "" {
+		out = append(out, "target, "+problem+"; in force: no limits of the engine")
+	}
 	return out
 }
 

@@ -48,6 +48,12 @@ func TestConfigurationValidSaysWhatIsNotInForce(t *testing.T) {
 			}
 		})
 	}
+	unread := view{}
+	unread.Variant.Limits.Problem = "container c: the command line is too long"
+	const limits = "target, container c: the command line is too long; in force: no limits of the engine"
+	if got := configurationValid(&fixedFindings{}, object(), unread).Message; got != limits {
+		t.Errorf("got %q, want %q", got, limits)
+	}
 	got := configurationValid(&fixedFindings{all: slices.Repeat([]config.Finding{long}, 5)}, object(), view{}).Message
 	if n := len([]rune(got)); n > 900 {
 		t.Errorf("a message of %d characters leaves an event no room for its cycle", n)

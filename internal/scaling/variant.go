@@ -42,6 +42,8 @@ type Variant struct {
 type EngineLimits struct {
 	BatchTokens int `json:"batchTokens,omitempty"` // tokens computed in one step, 0 while unknown
 	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
+	// Problem says why they are not read where the target has to change, else "".
+	Problem string `json:"problem,omitempty"`
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins
