@@ -289,9 +289,9 @@ func fits(v scaling.Variant, stock scaling.Inventory) (free, promised bool) {
 		if g.Accelerator != v.Accelerator {
 			continue
 		}
-		promised = promised || g.Promised >= v.GPUsPerReplica
+		promised = promised || g.Promised >= v.GPUs(1)
 		for _, f := range g.Free {
-			free = free || f.GPUs >= v.GPUsPerReplica
+			free = free || f.GPUs >= v.GPUs(1)
 		}
 	}
 	return free, promised
