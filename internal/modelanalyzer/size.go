@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
@@ -77,7 +76,7 @@ func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective,
 		out = append(out, s)
 	}
 	if running && !profiled || len(missing) == len(variants) {
-		return nil, fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; ")}
+		return nil, fault{scaling.ReasonProfileMissing, "no profile to size with: " + scaling.Few(missing)}
 	}
 	for i, s := range out {
 		switch {
@@ -215,7 +214,7 @@ func describe(list []scaling.Infeasible) string {
 	for _, i := range list {
 		out = append(out, fmt.Sprintf("%s has %s of %.3g ms at best, %.3g ms is wanted", i.Variant.Name, i.Target, i.Best, i.Wanted))
 	}
-	return strings.Join(out, "; ")
+	return scaling.Few(out)
 }
 
 // sources lists why variants cannot be sized.
@@ -224,5 +223,5 @@ func sources(list []sizing) string {
 	for _, s := range list {
 		out = append(out, s.variant.Key.Name+": "+s.source)
 	}
-	return strings.Join(out, "; ")
+	return scaling.Few(out)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
@@ -204,7 +203,7 @@ func (m *model) passedOver(c *candidate) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "no node has room for replicas of " + strings.Join(names, ", ")
+	return "no node has room for replicas of " + scaling.Few(names)
 }
 
 // decide decides about one variant: the receiver gets what the backlog needs, the
