@@ -180,12 +180,13 @@ func within(p scaling.Profile, itl float64) float64 {
 	return min(most, max(1, (itl-p.Alpha)/p.Beta))
 }
 
-// batch is the most requests that a replica computes together.
+// batch is the most requests that a replica computes together, at most
+// scaling.MostBatch.
 func batch(p scaling.Profile) int {
 	if p.MaxBatchSize <= 0 {
 		return defaultBatch
 	}
-	return p.MaxBatchSize
+	return min(p.MaxBatchSize, scaling.MostBatch)
 }
 
 // binding says which objective limits the rate.
