@@ -229,6 +229,13 @@ func path(from, to int) func(t *testing.T, l *lab) any {
 // findings returns how many things their user is told.
 func findings(_ *testing.T, l *lab) any { return len(l.store.Snapshot().Findings()) }
 
+// limitedByID returns whether an entry for a model's ID alone limits it: in a
+// namespace that is not trusted, any model could have that ID.
+func limitedByID(_ *testing.T, l *lab) any {
+	l.configure(config.KindSaturation, "of-an-id", "model_id: m\nenableLimiter: true")
+	return l.store.Snapshot().Policy(scaling.ModelKey{Namespace: "serving", ID: "m"}).Limited
+}
+
 // effects are what the keys change, beside those of Prometheus and of service
 // classes.
 var effects = []struct {
@@ -240,6 +247,7 @@ var effects = []struct {
 	{config.KindSettings, "GLOBAL_OPT_INTERVAL", "40s", starts, []int{0, 10, 60}, []int{0, 10, 40, 80}},
 	{config.KindSettings, "WVA_EXECUTOR", "polling", starts, []int{0, 10, 60}, []int{0, 60}},
 	{config.KindSettings, "LOG_LEVEL", "debug", lowest, 2, 3},
+	{config.KindSettings, "WVA_TRUST_NAMESPACES", "false", limitedByID, true, false},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_ENABLED", "false", keptFor, 30, 0},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_MODE", "interval", keptFor, 30, 60},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_TTL", "50s", keptFor, 30, 50},

@@ -69,7 +69,7 @@ var (
 		0: {"gonum.org/v1/gonum", "sigs.k8s.io/yaml"},
 		1: {},
 		2: {"gonum.org/v1/gonum"},
-		3: {"github.com/go-logr/logr", "github.com/prometheus/client_golang", "k8s.io/apimachinery", "sigs.k8s.io/yaml"},
+		3: {"github.com/go-logr/logr", "github.com/prometheus/client_golang", "go.yaml.in/yaml/v3", "k8s.io/apimachinery", "sigs.k8s.io/yaml"},
 		4: {"github.com/go-logr/logr", "golang.org/x/sync", "k8s.io/utils/clock"},
 	}
 )

@@ -154,8 +154,18 @@ func (e *NoClassError) Error() string {
 // model), model, the namespace's default/default and default/default are looked
 // for, in the classes of the model's namespace before those of the system
 // namespace, and in the order of their keys. What a class of the model's namespace
-// does not say is that of the system's. Its error is a *NoClassError.
+// does not say is that of the system's. Where namespaces are not trusted the priority
+// is the one that the system namespace gives them. Its error is a *NoClassError.
 func (s *Snapshot) Objective(m scaling.ModelKey, refs ...ClassRef) (Objective, error) {
+	o, err := s.objective(m, refs)
+	if err == nil && !s.trusts() {
+		o.Priority = s.system.classes.granted(m, refs)
+	}
+	return o, err
+}
+
+// objective is Objective where namespaces are trusted.
+func (s *Snapshot) objective(m scaling.ModelKey, refs []ClassRef) (Objective, error) {
 	layers := []classes{s.system.classes, s.local(m.Namespace).classes} // the last wins
 	var best Objective
 	unfollowed := ""

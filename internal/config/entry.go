@@ -17,13 +17,16 @@ import (
 var errEmpty = errors.New("it is empty")
 
 // decodeMapping reads a YAML or JSON text whose top is a mapping. Numbers are
-// json.Number. A key that occurs twice is an error.
+// json.Number. A key that occurs twice is an error, as are aliases that multiply.
 func decodeMapping(text string) (map[string]any, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errEmpty
 	}
 	if documents(text) > 1 {
 		return nil, errors.New("it holds more than one document")
+	}
+	if err := checkAliases(text); err != nil {
+		return nil, yamlError(err)
 	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil && strings.Contains(err.Error(), "unsupported value") {
@@ -32,7 +35,7 @@ func decodeMapping(text string) (map[string]any, error) {
 		asJSON, err = yaml.YAMLToJSONStrict(notFinite.ReplaceAll([]byte(text), []byte(`$1"$2"`)))
 	}
 	if err != nil {
-		return nil, errors.New(cut(strings.Join(strings.Fields(err.Error()), " "), longestReason))
+		return nil, yamlError(err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(asJSON))
 	decoder.UseNumber()
@@ -48,6 +51,11 @@ func decodeMapping(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("it is %s", describe(tree))
 	}
 	return mapping, nil
+}
+
+// yamlError is an error about a text on one line, cut to longestReason.
+func yamlError(err error) error {
+	return errors.New(cut(strings.Join(strings.Fields(err.Error()), " "), longestReason))
 }
 
 // documents counts the YAML documents of a text that are not empty: a parser

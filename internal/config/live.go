@@ -18,8 +18,12 @@ type Settings struct {
 	// LimitedMode is whether decisions are bounded by the inventory, for models
 	// whose enableLimiter is not set.
 	LimitedMode bool
-	Backend     string // one of Backends
-	LogLevel    string // one of LogLevels
+	// TrustNamespaces is whether namespaces say for their own models who comes first
+	// and what is limited: by priority, enableLimiter and WVA_LIMITED_MODE of their
+	// ConfigMaps, and by models that name a class of the system.
+	TrustNamespaces bool
+	Backend         string // one of Backends
+	LogLevel        string // one of LogLevels
 	// Prometheus holds what a ConfigMap may say of it; the rest, Timeout for
 	// example, is of the process and zero here.
 	Prometheus Prometheus
@@ -61,6 +65,8 @@ func settingFields() []field[Settings] {
 			func(s *Settings) *bool { return &s.ScaleToZero }),
 		truthField(Key{Name: "WVA_LIMITED_MODE", Default: "false", PerNamespace: true, Meaning: "whether the inventory bounds decisions, where enableLimiter is not set"},
 			func(s *Settings) *bool { return &s.LimitedMode }),
+		truthField(Key{Name: trustKey, Default: "true", Meaning: "whether a namespace sets priority, enableLimiter and WVA_LIMITED_MODE for its own models"},
+			func(s *Settings) *bool { return &s.TrustNamespaces }),
 		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, AtStart: true, Meaning: "where metrics are read"},
 			Backends(), func(s *Settings) *string { return &s.Backend }),
 		choiceField(Key{Name: "LOG_LEVEL", Default: "info", Meaning: "the least important lines that are logged"},

@@ -81,6 +81,9 @@ func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p Policy, passed []policyE
 	p = s.policy.defaults
 	p.Limited = settings.LimitedMode
 	p, passed = s.policy.resolve(p, scope, s.system.policies, local.policies)
+	if !s.trusts() {
+		p.Limited = s.limitedBySystem(scope)
+	}
 	p.Model = m
 	p.ScaleToZero = ScaleToZero{Enabled: settings.ScaleToZero, Retention: defaultRetention}
 	p.ScaleToZero = s.system.zeros.resolve(p.ScaleToZero, scope)

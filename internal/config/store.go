@@ -77,6 +77,7 @@ func (s *Store) Apply(all []Source) Report {
 	for _, namespace := range slices.Sorted(maps.Keys(groups)) {
 		if namespace != system {
 			next.layers[namespace] = next.read(groups[namespace], namespace, false, last.layers[namespace])
+			next.findings = append(next.findings, next.notTrusted(groups[namespace], namespace)...)
 		}
 	}
 	slices.SortStableFunc(next.findings, func(a, b Finding) int {

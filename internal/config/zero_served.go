@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,52 +10,80 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// Unserved returns a finding for each entry of KindScaleToZero that is for a model
-// which is not among those served: it has no effect, mostly because its modelID is
-// not what the variants say. It is Doubtful, for the variants may come later.
+// mostUnserved bounds the findings of one ConfigMap about models that are not
+// served: each is an event, and a mistake in one is mostly that of all.
+const mostUnserved = 10
+
+// Unserved returns findings for entries of KindScaleToZero that are for a model
+// which is not among those served: they have no effect, mostly because the modelID is
+// not what the variants say. They are Doubtful, for the variants may come later. Of
+// one ConfigMap the first ten are returned, with a finding that counts the others.
 // Ordered by namespace, ConfigMap and key.
 func (s *Snapshot) Unserved(served []scaling.ModelKey) []Finding {
-	var out []Finding
-	add := func(z zeros, local string) {
-		for scope, e := range z {
-			if scope.Model == "" {
-				continue // the defaults
-			}
-			scope.Namespace = cmp.Or(scope.Namespace, local)
-			if found, ok := unserved(scope, e, served); ok {
-				out = append(out, found)
-			}
-		}
-	}
-	add(s.system.zeros, "")
+	models := modelsOf(served)
+	out := unserved(s.system.zeros, "", models)
 	for namespace, l := range s.layers {
-		add(l.zeros, namespace)
+		out = append(out, unserved(l.zeros, namespace, models)...)
 	}
-	slices.SortFunc(out, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ConfigMap, b.ConfigMap), strings.Compare(a.Key, b.Key))
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ConfigMap, b.ConfigMap))
 	})
 	return out
 }
 
-// unserved returns the finding about one entry, if there is one.
-func unserved(scope Scope, e zeroEntry, served []scaling.ModelKey) (Finding, bool) {
-	var names []string // that are served where the entry holds
+// models are the IDs of the models that are served in each namespace, in their
+// order, under "" those of all namespaces.
+type models map[string][]string
+
+func modelsOf(served []scaling.ModelKey) models {
+	out := models{}
 	for _, m := range served {
-		if scope.Namespace != "" && scope.Namespace != m.Namespace {
-			continue
-		}
-		if m.ID == scope.Model {
-			return Finding{}, false
-		}
-		names = append(names, m.ID)
+		out[m.Namespace] = append(out[m.Namespace], m.ID)
+		out[""] = append(out[""], m.ID)
 	}
-	problem := "is served by no VariantAutoscaling"
-	if scope.Namespace != "" {
-		problem += " of namespace " + shorten(scope.Namespace)
+	for namespace, ids := range out {
+		slices.Sort(ids)
+		out[namespace] = slices.Compact(ids)
 	}
-	slices.Sort(names)
-	return Finding{
-		Severity: Doubtful, Namespace: e.Namespace, ConfigMap: e.ConfigMap, Key: shorten(e.Key), Field: "modelID", Value: shorten(scope.Model),
-		Problem: problem, Nearest: spelling.Nearest(scope.Model, slices.Compact(names)), InForce: "nothing of it until one does", Concerns: scope,
-	}, true
+	return out
+}
+
+// unserved returns the findings about the entries of one ConfigMap, which are for
+// the models of the namespace local, "" for all.
+func unserved(z zeros, local string, served models) []Finding {
+	type entry struct {
+		zeroEntry
+		scope Scope
+	}
+	var found []entry
+	for scope, e := range z {
+		if scope.Model == "" {
+			continue // the defaults
+		}
+		scope.Namespace = cmp.Or(scope.Namespace, local)
+		if _, ok := slices.BinarySearch(served[scope.Namespace], scope.Model); !ok {
+			found = append(found, entry{e, scope})
+		}
+	}
+	slices.SortFunc(found, func(a, b entry) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.scope.Model, b.scope.Model), strings.Compare(a.scope.Namespace, b.scope.Namespace))
+	})
+	var out []Finding
+	for _, e := range found[:min(len(found), mostUnserved)] {
+		problem := "is served by no VariantAutoscaling"
+		if e.scope.Namespace != "" {
+			problem += " of namespace " + shorten(e.scope.Namespace)
+		}
+		out = append(out, Finding{
+			Severity: Doubtful, Namespace: e.Namespace, ConfigMap: e.ConfigMap, Key: shorten(e.Key), Field: "modelID", Value: shorten(e.scope.Model), Problem: problem,
+			Nearest: spelling.Nearest(e.scope.Model, served[e.scope.Namespace]), InForce: "nothing of it until one does", Concerns: e.scope,
+		})
+	}
+	if more := len(found) - mostUnserved; more > 0 {
+		out = append(out, Finding{
+			Severity: Doubtful, Namespace: found[0].Namespace, ConfigMap: found[0].ConfigMap, Concerns: Scope{Namespace: local},
+			Problem: fmt.Sprintf("%d more entries are for models that no VariantAutoscaling serves", more),
+		})
+	}
+	return out
 }

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +111,40 @@ func TestTheScaleToZeroSampleIsAcceptedWhole(t *testing.T) {
 	} {
 		if got := s.Snapshot().Policy(scaling.ModelKey{Namespace: tt.namespace, ID: tt.id}).ScaleToZero; got != tt.want {
 			t.Errorf("%s/%s: got %+v, want %+v", tt.namespace, tt.id, got, tt.want)
+		}
+	}
+}
+
+// TestUnservedEntriesAreLookedForInBoundedTime: 33 seconds where each entry is
+// compared with each model, minutes where the names are long.
+func TestUnservedEntriesAreLookedForInBoundedTime(t *testing.T) {
+	many, long := []string{}, []string{}
+	var served []scaling.ModelKey
+	for i := range 5_000 {
+		many = append(many, fmt.Sprintf("e%04d", i), fmt.Sprintf("modelID: org/model-with-an-ordinary-name-%05d", i))
+		if i < 1_000 {
+			served = append(served, scaling.ModelKey{Namespace: "team", ID: fmt.Sprintf("org/madel-with-an-ordinary-name-%05d-x", i)})
+		}
+	}
+	long = append(long, "e", "modelID: "+strings.Repeat("a", 250_000))
+	served = append(served, scaling.ModelKey{Namespace: "team", ID: strings.Repeat("b", 250_000)})
+	for _, tt := range []struct {
+		what string
+		data []string
+		want []string // the first and the last finding, in part
+		n    int
+	}{
+		{"many entries", many, []string{"e0000, modelID:", "4990 more entries are for models that no VariantAutoscaling serves"}, 11},
+		{"long names", long, []string{"e, modelID:", "e, modelID:"}, 1},
+	} {
+		s := applied(t, in("team", zeroMap, tt.data...))
+		start := time.Now()
+		got := s.Unserved(served)
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: took %s", tt.what, took)
+		}
+		if len(got) != tt.n || !strings.Contains(got[0].String(), tt.want[0]) || !strings.Contains(got[len(got)-1].String(), tt.want[1]) {
+			t.Errorf("%s: got %d findings:\n%s", tt.what, len(got), lines(got))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package constrain
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +14,9 @@ import (
 // Capacity lets limited models grow only onto accelerators that there are and
 // that their namespace may use.
 //
-// Replicas are granted one by one: those below a minimum first, then by rank,
-// and among equals those ordered earlier, the fullest, the cheapest. A replica
+// Replicas are granted one by one, by rank, and within a rank those below a minimum
+// first: a minimum is worth its rank. Among equals those ordered earlier come first,
+// then the fullest, the cheapest. A replica
 // needs all its accelerators free on one node now: what another gives up in this
 // cycle is granted once it is gone, so that no more is promised than there is. A
 // namespace may borrow what the owners of the same type leave idle, after all who
@@ -22,12 +24,14 @@ import (
 //
 // Where that leaves somebody short who has a right to more, others return theirs:
 // those who borrowed it, to its owner; those of a lower rank, to one of a higher;
-// anybody above a minimum, to one below its own. Nobody returns more than down to
+// those above a minimum, to one of their rank or a higher below its own. Nobody returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
 // its load; and nobody returns any while what others are about to leave suffices.
 //
 // A replica that no node has taken for a while, and for which there is no room, is
-// given back as well: it is wanted as one that is not there yet.
+// given back as well: it is wanted as one that is not there yet. A replica that has
+// had no pod for as long reserves nothing, and its variant grows no further: something
+// refuses its pods, such as a ResourceQuota.
 //
 // While the stock is not known, nothing that is limited grows.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
@@ -38,9 +42,11 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	c := newContest(in, plan)
 	if in.Limits.Inventory.Known {
 		c.grantUnlimited()
-		c.grant(func(x *claim) int { return min(x.want, x.variant.Bounds.Min) }, c.quotas.left)
-		c.grant(func(x *claim) int { return x.want }, func(h holder, gpus int) bool { return c.quotas.owned(h, gpus) && c.quotas.left(h, gpus) })
-		c.grant(func(x *claim) int { return x.want }, c.quotas.left)
+		for equals := range c.ranks() {
+			c.grant(equals, leastOf, c.quotas.left)
+			c.grant(equals, wantOf, func(h holder, gpus int) bool { return c.quotas.owned(h, gpus) && c.quotas.left(h, gpus) })
+		}
+		c.grant(c.claims, wantOf, c.quotas.left)
 		c.reclaim()
 		c.keepLast()
 	} else {
@@ -62,6 +68,8 @@ type claim struct {
 	load     float64 // utilization
 	have     int     // replicas that run or start
 	lost     int     // of these, those that no node takes or will
+	podless  int     // of these, those that have no pod and no room for one
+	stopped  bool    // something refuses its pods
 	ordered  int     // replicas that stand, beyond those that it has
 	goes     bool    // fewer stand than it has
 	want     int
@@ -73,7 +81,11 @@ type claim struct {
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
 
-func (x *claim) gpus() int { return max(1, x.variant.GPUsPerReplica) }
+func (x *claim) gpus() int { return x.variant.GPUs(1) }
+
+// leastOf and wantOf are up to how many replicas a claim is served.
+func leastOf(x *claim) int { return min(x.want, x.variant.Bounds.Min) }
+func wantOf(x *claim) int  { return x.want }
 
 // contest is all claims with what they compete for.
 type contest struct {
@@ -110,34 +122,58 @@ func newContest(in Input, plan scaling.Plan) *contest {
 	return c
 }
 
+// ranks returns the claims of each rank, in their order.
+func (c *contest) ranks() iter.Seq[[]*claim] {
+	return func(yield func([]*claim) bool) {
+		for from := 0; from < len(c.claims); {
+			to := from
+			for to < len(c.claims) && c.claims[to].rank == c.claims[from].rank {
+				to++
+			}
+			if !yield(c.claims[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
 // enter books what a claim has, and what the stock does not know of it: pods that
 // are yet to come.
 func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
 	x.lost = c.lost(x, past.Unplaced, now)
 	x.got = min(x.want, x.have-x.lost)
-	c.quotas.use(x.holder(), x.have*x.gpus())
-	c.models[x.decision.Model] += x.got
-	for range x.variant.Replicas.Podless {
-		if !c.stock.take(x.variant.Accelerator, x.gpus(), free) && !c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
-			break
-		}
+	x.podless = min(x.variant.Replicas.Podless, x.have)
+	x.stopped = x.podless > 0 && past.Podless.Cycles >= lostCycles && now.Sub(past.Podless.Since) >= lostAfter
+	for !x.stopped && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
+		x.podless--
 	}
+	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.GPUs(x.have-x.podless))
+	c.models[x.decision.Model] += x.got
 }
 
 // grantUnlimited takes what nobody can refuse off the stock.
 func (c *contest) grantUnlimited() {
 	for _, x := range c.claims {
-		for ; !x.limited && x.got < x.want; c.add(x) {
-			c.stock.take(x.variant.Accelerator, x.gpus(), free)
+		if x.limited || x.got >= x.want {
+			continue
 		}
+		for n := x.want - x.got; n > 0 && c.stock.take(x.variant.Accelerator, x.gpus(), free); n-- {
+		}
+		c.add(x, x.want-x.got)
 	}
 }
 
-// grant gives each claim replicas up to the number that upTo says, while allowed
-// says that the quotas have them and a node does.
-func (c *contest) grant(upTo func(*claim) int, allowed func(holder, int) bool) {
-	for _, x := range c.claims {
+// grant gives each of the claims replicas up to the number that upTo says, while
+// allowed says that the quotas have them and a node does. A claim whose pods are
+// refused gets none.
+func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(holder, int) bool) {
+	for _, x := range claims {
 		for x.limited && x.got < upTo(x) {
+			if x.got >= x.have && x.stopped {
+				x.refused = scaling.ReasonTargetNotMoving
+				break
+			}
 			if x.got >= x.have && !allowed(x.holder(), x.gpus()) {
 				x.refused = scaling.ReasonOverQuota
 				break
@@ -146,19 +182,19 @@ func (c *contest) grant(upTo func(*claim) int, allowed func(holder, int) bool) {
 				x.refused = scaling.ReasonNoStock
 				break
 			}
-			c.add(x)
+			c.add(x, 1)
 		}
 	}
 }
 
-// add gives a claim one replica more. One that it has and that was lost is in the
-// quotas already.
-func (c *contest) add(x *claim) {
-	if x.got >= x.have {
-		c.quotas.use(x.holder(), x.gpus())
+// add gives a claim so many replicas more. Those that it has and that were lost are
+// in the quotas already.
+func (c *contest) add(x *claim, replicas int) {
+	if gpus := x.variant.GPUs(x.got + replicas - max(x.got, x.have)); gpus > 0 {
+		c.quotas.use(x.holder(), gpus, gpus)
 	}
-	x.got++
-	c.models[x.decision.Model]++
+	x.got += replicas
+	c.models[x.decision.Model] += replicas
 }
 
 // hold lets nothing that is limited grow beyond what stands.
@@ -183,6 +219,9 @@ func (c *contest) decide(x *claim) scaling.Decision {
 			x.got, x.want, x.lost, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 	case x.refused == scaling.ReasonInventoryUnknown:
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, "the stock of accelerators is not known, nothing grows until it is"+c.below(x))
+	case x.refused == scaling.ReasonTargetNotMoving:
+		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, fmt.Sprintf("%d of %d replicas: %d of %d that the target is asked for have had no pod for %s or longer, something refuses them, such as a ResourceQuota; nothing is added or taken from others for it until they have one",
+			x.got, x.want, x.podless, x.have, lostAfter)+c.below(x))
 	case x.refused == scaling.ReasonOverQuota:
 		h := x.holder()
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, fmt.Sprintf("%d of %d replicas: the quota of namespace %s is %d %s, %d are in use, and of the %d in all quotas %d are; held by %s",
@@ -215,11 +254,11 @@ const holdersAtMost = 3
 func (c *contest) held(accelerator string) string {
 	holders := slices.DeleteFunc(slices.Clone(c.claims), func(x *claim) bool { return x.variant.Accelerator != accelerator || x.have == 0 })
 	slices.SortFunc(holders, func(a, b *claim) int {
-		return cmp.Or(cmp.Compare(b.have*b.gpus(), a.have*a.gpus()), a.variant.Key.Compare(b.variant.Key))
+		return cmp.Or(cmp.Compare(b.variant.GPUs(b.have), a.variant.GPUs(a.have)), a.variant.Key.Compare(b.variant.Key))
 	})
 	var out []string
 	for _, x := range holders[:min(len(holders), holdersAtMost)] {
-		out = append(out, fmt.Sprintf("%s (%d)", x.variant.Key, x.have*x.gpus()))
+		out = append(out, fmt.Sprintf("%s (%d)", x.variant.Key, x.variant.GPUs(x.have)))
 	}
 	switch more := len(holders) - holdersAtMost; {
 	case len(out) == 0:

@@ -27,6 +27,8 @@ type bid struct {
 	free       bool // not limited
 	blind      bool // nothing is known of its load
 	podless    int  // of have, those whose pods are not there yet
+	stopped    bool // there has been one such for a minute and three cycles
+	asks       int  // accelerators that the pod template requests
 	homeless   int  // of have, those that no node has taken for a minute and three cycles
 	surplus    int  // pods beyond have
 	goes       int  // fewer than it has were decided on
@@ -46,7 +48,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 		key := scaling.VariantKey{Namespace: namespace, Name: name}
 		model := scaling.ModelKey{Namespace: namespace, ID: name}
 		in.Variants[key] = scaling.Variant{
-			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), Cost: b.cost,
+			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), GPUsRequested: b.asks, Cost: b.cost,
 			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless, Surplus: b.surplus},
 		}
 		if b.homeless+b.surplus+b.goes > 0 {
@@ -56,6 +58,11 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 			in.History[key] = scaling.Past{
 				Desired: b.have - b.goes, ProgressAt: start, Unplaced: scaling.Unplaced{Replicas: b.homeless, Since: start.Add(-lostAfter), Cycles: lostCycles},
 			}
+		}
+		if b.stopped {
+			past := in.History[key]
+			past.Podless = scaling.Unplaced{Replicas: 1, Since: start.Add(-lostAfter), Cycles: lostCycles}
+			in.History[key] = past
 		}
 		if !b.free {
 			in.Limits.Models[model] = Standing{Rank: b.rank, Utilization: map[scaling.VariantKey]float64{key: b.load}}
@@ -117,13 +124,15 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		{"the stock is not known, below the minimum", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, min: 2, rank: 1}}, map[string]int{"v": 1}, "below minReplicas, 2"},
 		{"who is not limited takes first", nodes("A100", 3), nil, []bid{{name: "v", on: "A100", want: 2, rank: 1}, {name: "free", on: "A100", want: 2, free: true}}, map[string]int{"v": 1, "free": 2}, ""},
 		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}}, map[string]int{"a": 1, "b": 2}, ""},
-		{"minimums before ranks", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]int{"a": 1, "b": 2}, ""},
+		{"ranks before minimums", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]int{"a": 0, "b": 3}, ""},
+		{"minimums before equals", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 1}, {name: "b", on: "A100", want: 9, rank: 1, load: 9}}, map[string]int{"a": 1, "b": 2}, ""},
 		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 2, "b": 1}, ""},
 		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil, []bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}}, map[string]int{"a": 3, "b": 2}, "none is free of 8"},
 		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
 		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]int{"low": 3, "lower": 1, "high": 1}, ""},
 		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
-		{"a minimum takes from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"low": 0, "high": 3}, ""},
+		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"low": 0, "high": 4}, ""},
+		{"a minimum takes from an equal", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"a": 0, "b": 3}, ""},
 		{"nothing is taken on nothing known", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 4, "high": 1}, ""},
 		{"small replicas make no room for a large one", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 8, want: 8, rank: 9}, {name: "high", on: "A100", gpus: 8, want: 1, rank: 1}}, map[string]int{"low": 8, "high": 0}, ""},
 		{"own quota", nodes("A100", 8), a100(4), []bid{{name: "a/v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]int{"a/v": 4}, ""},

@@ -30,9 +30,9 @@ func (c *contest) lost(x *claim, past scaling.Unplaced, now time.Time) int {
 }
 
 // placed is how many replicas of x hold accelerators, or will: those that no node
-// has taken go first when it shrinks.
+// has taken, and those without a pod, go first when it shrinks.
 func (x *claim) placed() int {
-	return max(0, x.have-x.variant.Replicas.Unschedulable)
+	return max(0, x.have-x.variant.Replicas.Unschedulable-x.podless)
 }
 
 // keepLast lets those replicas wait that are lost and not given back: those of a

@@ -10,26 +10,41 @@ type holder struct{ namespace, accelerator string }
 type quotas struct {
 	own  map[holder]int
 	used map[holder]int
+	held map[holder]int // of those used, by replicas that have a pod, or room for one
 	pool map[string]int // owned in all, by type
 	out  map[string]int // used in all by namespaces with a quota, by type
 }
 
+// mostOwned bounds a quota, so that sums of quotas stay within an int.
+const mostOwned = 1 << 40
+
 func newQuotas(list []scaling.Quota) *quotas {
-	q := &quotas{own: map[holder]int{}, used: map[holder]int{}, pool: map[string]int{}, out: map[string]int{}}
+	q := &quotas{own: map[holder]int{}, used: map[holder]int{}, held: map[holder]int{}, pool: map[string]int{}, out: map[string]int{}}
 	for _, each := range list {
 		h := holder{each.Namespace, each.Accelerator}
-		q.pool[each.Accelerator] += max(0, each.GPUs) - q.own[h]
-		q.own[h] = max(0, each.GPUs)
+		own := min(max(0, each.GPUs), mostOwned)
+		q.pool[each.Accelerator] += own - q.own[h]
+		q.own[h] = own
 	}
 	return q
 }
 
-// use adds accelerators to those in use, or takes them away.
-func (q *quotas) use(h holder, gpus int) {
+// use adds accelerators to those in use, and those of them that are held. What is
+// used and not held is taken from the namespace's own quota, and from no other's.
+func (q *quotas) use(h holder, gpus, held int) {
+	before := q.ofPool(h)
 	q.used[h] += gpus
-	if _, limited := q.own[h]; limited {
-		q.out[h.accelerator] += gpus
+	q.held[h] += held
+	q.out[h.accelerator] += q.ofPool(h) - before
+}
+
+// ofPool is how much a namespace uses of the pool of a type.
+func (q *quotas) ofPool(h holder) int {
+	own, limited := q.own[h]
+	if !limited {
+		return 0
 	}
+	return max(q.held[h], min(q.used[h], own))
 }
 
 // owned reports whether so many more are within what the namespace owns, or

@@ -19,8 +19,8 @@ func (c *contest) reclaim() {
 	for _, x := range c.claims {
 		credit[x] = max(0, x.placed()-x.got)
 	}
-	c.reclaimUpTo(credit, func(x *claim) int { return min(x.want, x.variant.Bounds.Min) })
-	c.reclaimUpTo(credit, func(x *claim) int { return x.want })
+	c.reclaimUpTo(credit, leastOf)
+	c.reclaimUpTo(credit, wantOf)
 }
 
 func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
@@ -41,9 +41,9 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 }
 
 // entitled reports whether x may have more at all: more than its own is nobody's
-// right where the quotas are used up.
+// right where the quotas are used up, nor more than it can start.
 func (c *contest) entitled(x *claim) bool {
-	return x.refused != scaling.ReasonOverQuota || c.quotas.owned(x.holder(), x.gpus())
+	return !x.stopped && (x.refused != scaling.ReasonOverQuota || c.quotas.owned(x.holder(), x.gpus()))
 }
 
 // leaving uses room for one of x that pods leave which are ending, or a replica
@@ -95,7 +95,7 @@ func (c *contest) mayLose(y *claim) bool {
 // to one more.
 func (c *contest) mustYield(y, x *claim, have int) bool {
 	switch {
-	case have < x.variant.Bounds.Min:
+	case have < x.variant.Bounds.Min && y.rank >= x.rank:
 		return true
 	case c.returns(y) && !c.quotas.borrows(x.holder()):
 		return true
@@ -114,7 +114,7 @@ func (c *contest) returns(y *claim) bool {
 	used := 0
 	for _, z := range c.claims {
 		if z.holder() == h {
-			used += z.got * z.gpus()
+			used += z.variant.GPUs(z.got)
 		}
 	}
 	return used > own

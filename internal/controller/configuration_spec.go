@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 
@@ -28,10 +29,36 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []string {
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")
 	}
+	for field, size := range batchSizes(va.Spec) {
+		if size > scaling.MostBatch {
+			refuse("spec."+field, strconv.Itoa(int(size)), fmt.Sprintf("a number from 1 to %d", scaling.MostBatch), strconv.Itoa(scaling.MostBatch))
+			break // one is enough to mend the others
+		}
+	}
 	if problem := v.Variant.Profile.Problem; problem != "" {
 		out = append(out, "spec."+problem+"; in force: no profile")
 	}
+	if problem := v.Variant.Limits.Problem; problem != "" {
+		out = append(out, "target, "+problem+"; in force: no limits of the engine")
+	}
 	return out
+}
+
+// batchSizes returns the batch sizes of a spec by their fields.
+func batchSizes(spec v1alpha1.VariantAutoscalingSpec) iter.Seq2[string, int32] {
+	return func(yield func(string, int32) bool) {
+		if p := spec.VariantProfile; p != nil && p.MaxBatchSize != nil && !yield("variantProfile.maxBatchSize", *p.MaxBatchSize) {
+			return
+		}
+		if spec.ModelProfile == nil {
+			return
+		}
+		for i, e := range spec.ModelProfile.Accelerators {
+			if e.MaxBatchSize != nil && !yield(fmt.Sprintf("modelProfile.accelerators[%d].maxBatchSize", i), *e.MaxBatchSize) {
+				return
+			}
+		}
+	}
 }
 
 // isCost reports whether text is a cost: finite and not negative.

@@ -48,6 +48,18 @@ func TestConfigurationValidSaysWhatIsNotInForce(t *testing.T) {
 			}
 		})
 	}
+	large, most := object(), int32(1<<20)
+	large.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: &most}
+	const batch = `spec.variantProfile.maxBatchSize: "1048576" is not accepted: want a number from 1 to 4096; in force: 4096`
+	if got := configurationValid(&fixedFindings{}, large, view{}).Message; got != batch {
+		t.Errorf("got %q, want %q", got, batch)
+	}
+	unread := view{}
+	unread.Variant.Limits.Problem = "container c: the command line is too long"
+	const limits = "target, container c: the command line is too long; in force: no limits of the engine"
+	if got := configurationValid(&fixedFindings{}, object(), unread).Message; got != limits {
+		t.Errorf("got %q, want %q", got, limits)
+	}
 	got := configurationValid(&fixedFindings{all: slices.Repeat([]config.Finding{long}, 5)}, object(), view{}).Message
 	if n := len([]rune(got)); n > 900 {
 		t.Errorf("a message of %d characters leaves an event no room for its cycle", n)

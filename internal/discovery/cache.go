@@ -172,9 +172,8 @@ func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	}
 	for i := range t.Spec.Containers {
 		c := &t.Spec.Containers[i]
-		kept := corev1.Container{Name: c.Name, Resources: c.Resources}
-		stripEngine(c, &kept)
-		out.Spec.Containers = append(out.Spec.Containers, kept)
+		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
 	}
+	stripEngine(t.Spec.Containers, out.Spec.Containers)
 	return out
 }

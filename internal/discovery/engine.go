@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -13,72 +14,95 @@ import (
 // envV1 is the variable by which vLLM's engine was chosen while there were two.
 const envV1 = "VLLM_USE_V1"
 
-// engineLimits returns what the arguments of the first container with vLLM bound.
-// They are not known of another engine, of a pod that is not known, of arguments
-// that vLLM would refuse or that something outside of the template completes, and
-// of a replica with several engines, of which they would bound one.
+// envTooLong is a name that no container can give a variable: stripEngine leaves it
+// in the place of a command line that is too long.
+const envTooLong = "command line too long="
+
+// engineLimits returns what the arguments of the serving engine of a pod bound.
+// They are not known of a pod without vLLM, of a pod that is not known, of arguments
+// that vLLM would refuse or that something outside of the template completes, of a
+// command line beyond longestCommandLine, and of a replica with several engines, of
+// which they would bound one.
 func engineLimits(pod *corev1.PodSpec) scaling.EngineLimits {
 	if pod == nil {
 		return scaling.EngineLimits{}
 	}
-	for i := range pod.Containers {
-		c := expanded(&pod.Containers[i])
-		if !runsVLLM(&c) {
-			continue
-		}
-		v1 := ""
-		for _, e := range c.Env {
-			if e.Name == envV1 {
-				v1 = e.Value
-			}
-		}
-		arguments := engineargs.Parse(c.Command, c.Args, v1)
-		if len(arguments.Invalid) > 0 || hasSeveralEngines(&c) {
-			return scaling.EngineLimits{}
-		}
-		return arguments.Limits()
+	found := findEngine(pod.Containers)
+	switch {
+	case found.container == nil:
+		return scaling.EngineLimits{}
+	case found.tooLong:
+		return scaling.EngineLimits{Problem: fmt.Sprintf(
+			"container %s: the command line of the engine is longer than %d bytes once its variables are expanded: want at most that", found.container.Name, longestCommandLine)}
 	}
-	return scaling.EngineLimits{}
-}
-
-// stripEngine keeps of a container what engineLimits reads, nothing where there
-// is no vLLM.
-func stripEngine(from *corev1.Container, to *corev1.Container) {
-	c := expanded(from)
-	if !runsVLLM(&c) {
-		return
-	}
-	to.Image, to.Command, to.Args = c.Image, c.Command, c.Args
+	c := found.container
+	v1 := ""
 	for _, e := range c.Env {
 		if e.Name == envV1 {
-			to.Env = append(to.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
+			v1 = e.Value
 		}
 	}
+	arguments := engineargs.Parse(c.Command, c.Args, v1)
+	if len(arguments.Invalid) > 0 || hasSeveralEngines(c) {
+		return scaling.EngineLimits{}
+	}
+	return arguments.Limits()
 }
 
-// expanded returns a container with the variables that its environment spells out
-// put into its command line, as the kubelet does it: $(NAME).
-func expanded(c *corev1.Container) corev1.Container {
-	pairs := []string{"$$", "$$"} // an escaped dollar begins no variable
+// stripEngine keeps of the containers of a pod what engineLimits reads: of the
+// one with the serving engine its command line, of the others nothing.
+func stripEngine(from []corev1.Container, to []corev1.Container) {
+	found := findEngine(from)
+	switch {
+	case found.container == nil:
+		return
+	case found.tooLong:
+		to[found.at].Env = []corev1.EnvVar{{Name: envTooLong}}
+		return
+	}
+	c, kept := found.container, &to[found.at]
+	kept.Image, kept.Command, kept.Args = c.Image, c.Command, c.Args
 	for _, e := range c.Env {
-		if e.ValueFrom == nil {
-			pairs = append(pairs, "$("+e.Name+")", e.Value)
+		if e.Name == envV1 {
+			kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
 		}
 	}
-	out := *c
-	if len(pairs) > 2 {
-		fill := strings.NewReplacer(pairs...)
-		out.Command, out.Args = replaced(c.Command, fill), replaced(c.Args, fill)
-	}
-	return out
 }
 
-func replaced(words []string, fill *strings.Replacer) []string {
-	var out []string
-	for _, w := range words {
-		out = append(out, fill.Replace(w))
+// engine is the container of a pod that runs vLLM.
+type engine struct {
+	at        int               // its place among the containers
+	container *corev1.Container // with its variables expanded, nil where no container runs vLLM
+	tooLong   bool              // its command line is beyond longestCommandLine; its variables are as they were
+}
+
+// findEngine returns the first container that runs vLLM as it is written, else the
+// first that does once its variables are expanded. All that it expands in one pod
+// is bounded by longestCommandLine.
+func findEngine(containers []corev1.Container) engine {
+	for i := range containers {
+		c := &containers[i]
+		if len(c.Env) == 1 && c.Env[0].Name == envTooLong {
+			return engine{at: i, container: c, tooLong: true}
+		}
+		if !runsVLLM(c) {
+			continue
+		}
+		out, _, ok := expanded(c, longestCommandLine)
+		return engine{at: i, container: &out, tooLong: !ok}
 	}
-	return out
+	room := longestCommandLine
+	for i := range containers {
+		if len(containers[i].Env) == 0 {
+			continue
+		}
+		out, size, ok := expanded(&containers[i], room)
+		if ok && runsVLLM(&out) {
+			return engine{at: i, container: &out}
+		}
+		room -= size
+	}
+	return engine{}
 }
 
 // runsVLLM reports whether a container's command line names vLLM's program or a

@@ -35,6 +35,9 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.ID = variantID(va.Spec.VariantID, v)
 	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, va.Namespace, v.Accelerator, v.GPUsPerReplica)
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
+	if t.pod != nil {
+		v.GPUsRequested = max(1, gpusRequested(t.pod))
+	}
 	v.Limits = engineLimits(t.pod)
 	if t.missing == "" {
 		v.Replicas = count(t.current, t.pods)
@@ -75,7 +78,11 @@ func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accele
 	return 1
 }
 
-// gpusRequested returns how many accelerators the containers of a pod ask for.
+// mostRequested bounds the accelerators of one pod: no node has a million.
+const mostRequested = 1 << 20
+
+// gpusRequested returns how many accelerators the containers of a pod ask for, at
+// most mostRequested.
 func gpusRequested(pod *corev1.PodSpec) int {
 	if pod == nil {
 		return 0
@@ -83,7 +90,7 @@ func gpusRequested(pod *corev1.PodSpec) int {
 	total := int64(0)
 	for _, c := range pod.Containers {
 		for _, name := range gpuResources {
-			total += requested(c.Resources, name)
+			total = min(total+max(0, min(requested(c.Resources, name), mostRequested)), mostRequested)
 		}
 	}
 	return int(total)

@@ -2,9 +2,11 @@ package discovery
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // FuzzProfile reads whatever stands in the coefficients of a profile: they are
@@ -13,10 +15,11 @@ func FuzzProfile(f *testing.F) {
 	for _, text := range []string{"0.5", "-1", "NaN", "1e999", "0x1p-2", " 7 ", "", "fast", "1_0"} {
 		f.Add(text, "1", int32(4))
 	}
+	f.Add(strings.Repeat("x", 1<<20), "1", int32(1<<20))
 	f.Fuzz(func(t *testing.T, alpha, delta string, batch int32) {
 		spec := v1alpha1.VariantAutoscalingSpec{VariantProfile: &v1alpha1.VariantProfile{MaxBatchSize: &batch, PerfParms: parms(alpha, "2", "3", delta)}}
 		p := profile(spec, "A100", 1)
-		if p.MaxBatchSize < 0 {
+		if p.MaxBatchSize < 0 || p.MaxBatchSize > scaling.MostBatch || len(p.Problem) > 512 {
 			t.Errorf("a batch of %d", p.MaxBatchSize)
 		}
 		for _, c := range []float64{p.Alpha, p.Beta, p.Gamma, p.Delta} {

@@ -46,12 +46,24 @@ func entriesFor(p *v1alpha1.ModelProfile, accelerator string) []v1alpha1.Acceler
 	return out
 }
 
+// longestText bounds what a problem repeats of a coefficient, in bytes.
+const longestText = 64
+
+// firstOf returns the first part of a text.
+func firstOf(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestText], "") + "..."
+}
+
 // profileOf reads a profile; source is the field of the spec that holds it. One
-// without coefficients is none, but for its batch size.
+// without coefficients is none, but for its batch size, of which no more than
+// scaling.MostBatch counts.
 func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) scaling.Profile {
 	var p scaling.Profile
 	if maxBatchSize != nil {
-		p.MaxBatchSize = int(max(0, *maxBatchSize))
+		p.MaxBatchSize = min(int(max(0, *maxBatchSize)), scaling.MostBatch)
 	}
 	if parms == nil {
 		return p
@@ -76,7 +88,7 @@ func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) sc
 			p.Problem = fmt.Sprintf("%s.perfParms.%s has no %s: want a decimal number, 0 or more", source, c.field, c.key)
 			return p
 		case err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value):
-			p.Problem = fmt.Sprintf("%s.perfParms.%s.%s is %q: want a decimal number, 0 or more", source, c.field, c.key, text)
+			p.Problem = fmt.Sprintf("%s.perfParms.%s.%s is %q: want a decimal number, 0 or more", source, c.field, c.key, firstOf(text))
 			return p
 		}
 		*c.into = value

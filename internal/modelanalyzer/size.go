@@ -98,7 +98,7 @@ func unprofiled(variants []scaling.Variant) fault {
 		missing = append(missing, v.Key.Name+" "+cmp.Or(v.Profile.Problem, "has none"))
 	}
 	if running && !profiled || len(missing) == len(variants) {
-		return fault{scaling.ReasonProfileMissing, "no profile to size with: " + strings.Join(missing, "; ")}
+		return fault{scaling.ReasonProfileMissing, "no profile to size with: " + scaling.Few(missing)}
 	}
 	return fault{}
 }
@@ -208,12 +208,13 @@ func within(p scaling.Profile, itl float64) float64 {
 	return min(most, max(1, (itl-p.Alpha)/p.Beta))
 }
 
-// batch is the most requests that a replica computes together.
+// batch is the most requests that a replica computes together, at most
+// scaling.MostBatch.
 func batch(p scaling.Profile) int {
 	if p.MaxBatchSize <= 0 {
 		return defaultBatch
 	}
-	return p.MaxBatchSize
+	return min(p.MaxBatchSize, scaling.MostBatch)
 }
 
 // binding says which objective limits the rate.
@@ -242,7 +243,7 @@ func describe(list []scaling.Infeasible) string {
 	for _, i := range list {
 		out = append(out, fmt.Sprintf("%s has %s of %.3g ms at best, %.3g ms is wanted", i.Variant.Name, i.Target, i.Best, i.Wanted))
 	}
-	return strings.Join(out, "; ")
+	return scaling.Few(out)
 }
 
 // sources lists why variants cannot be sized.
@@ -251,5 +252,5 @@ func sources(list []sizing) string {
 	for _, s := range list {
 		out = append(out, s.variant.Key.Name+": "+s.source)
 	}
-	return strings.Join(out, "; ")
+	return scaling.Few(out)
 }

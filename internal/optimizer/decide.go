@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -270,7 +269,7 @@ func each(variants []variantState, choose func(variantState) (int, scaling.Reaso
 	return out
 }
 
-// obstacles says for each variant why it cannot grow.
+// obstacles says why variants cannot grow, of the first few each.
 func obstacles(variants []variantState) string {
 	out := make([]string, 0, len(variants))
 	for _, s := range variants {
@@ -280,7 +279,7 @@ func obstacles(variants []variantState) string {
 		}
 		out = append(out, s.Key.Name+": "+why)
 	}
-	return strings.Join(out, "; ")
+	return scaling.Few(out)
 }
 
 // keep returns the variants for which ok holds.

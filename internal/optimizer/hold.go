@@ -2,7 +2,6 @@ package optimizer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -57,8 +56,9 @@ func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Dec
 			waits = append(waits, s.Key.Name+": "+s.detail)
 		}
 	}
+	detail := scaling.Few(waits)
 	return withheld(a, each(variants, func(s variantState) (int, scaling.Reason, string) {
-		return s.hold, s.because(scaling.ReasonInTransition), strings.Join(waits, "; ")
+		return s.hold, s.because(scaling.ReasonInTransition), detail
 	}))
 }
 

@@ -103,7 +103,7 @@ func fits(contenders []Contender, stock map[string]int) bool {
 	for _, c := range contenders {
 		for _, d := range c.Decisions {
 			if v, ok := c.variant(d.Variant); ok {
-				needs[v.Accelerator] += max(d.Target(), d.Current) * v.GPUsPerReplica
+				needs[v.Accelerator] += v.GPUs(max(d.Target(), d.Current))
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 				continue
 			}
 			variant := s.Key.String()
-			gpus := max(1, s.GPUsPerReplica)
+			gpus := s.GPUs(1)
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
 			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: gpus, Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
 			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)

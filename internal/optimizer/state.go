@@ -145,38 +145,41 @@ func (s variantState) patienceForNode() time.Duration {
 // for. Those that the target was not asked for are the last; before them are those
 // that wait for a node.
 func (s variantState) countMissing(now time.Time) variantState {
-	placed := s.Replicas.Current - s.Replicas.Unschedulable
-	replica := s.serving
+	first := s.serving // the replicas that are counted: those up to it serve
 	for _, m := range s.past.Waits.Missing(s.serving, s.hold, s.past.ProgressAt) {
-		for range m.Replicas {
-			replica++
-			waited := now.Sub(m.Since)
-			set := replica <= s.Replicas.Current
-			patience := s.patience()
-			switch {
-			case !set:
-				// A scaler that goes step by step is not late while it does.
-				waited = min(waited, now.Sub(s.past.ProgressAt))
-				patience = min(patience, patienceScaler)
-			case replica > placed:
-				patience = s.patienceForNode()
-			}
-			switch {
-			case s.decided && waited > patience && !set:
-				s.late, s.unset = s.late+1, s.unset+1
-			case s.decided && waited > patience:
-				s.late++
-				if !m.Lost {
-					s.failed++
-				}
-			case m.Lost && set:
-				s.returning++
-			default:
-				s.starting++
-			}
+		last := first + m.Replicas
+		placed := min(max(first, s.Replicas.Current-s.Replicas.Unschedulable), last)
+		set := min(max(placed, s.Replicas.Current), last)
+		waited := now.Sub(m.Since)
+		s.countAlike(placed-first, m.Lost, waited > s.patience())
+		s.countAlike(set-placed, m.Lost, waited > s.patienceForNode())
+		// A scaler that goes step by step is not late while it does.
+		unset := last - set
+		late := min(waited, now.Sub(s.past.ProgressAt)) > min(s.patience(), patienceScaler)
+		if s.decided && late {
+			s.late, s.unset = s.late+unset, s.unset+unset
+		} else {
+			s.starting += unset
 		}
+		first = last
 	}
 	return s
+}
+
+// countAlike adds replicas that wait for the same: they are late, or were lost and
+// return, or start.
+func (s *variantState) countAlike(replicas int, lost, late bool) {
+	switch {
+	case s.decided && late:
+		s.late += replicas
+		if !lost {
+			s.failed += replicas
+		}
+	case lost:
+		s.returning += replicas
+	default:
+		s.starting += replicas
+	}
 }
 
 // waitsFor says what missing replicas wait for: the target, a node, or the pods. It

@@ -154,6 +154,9 @@ func (c Cycle) checkHistory() error {
 		if err := checkCount(at+".unplaced.replicas", past.Unplaced.Replicas); err != nil {
 			return err
 		}
+		if err := checkCount(at+".podless.replicas", past.Podless.Replicas); err != nil {
+			return err
+		}
 	}
 	return nil
 }

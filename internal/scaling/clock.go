@@ -24,7 +24,7 @@ func (p Past) At(now time.Time) Past {
 	p.Turns.Reduced, p.Turns.At = before(p.Turns.Reduced, now), before(p.Turns.At, now)
 	p.Failures.At = before(p.Failures.At, now)
 	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
-	p.Unplaced.Since = before(p.Unplaced.Since, now)
+	p.Unplaced.Since, p.Podless.Since = before(p.Unplaced.Since, now), before(p.Podless.Since, now)
 	p.Wants = p.Wants.at(now)
 	p.Informed = slices.Clone(p.Informed)
 	for i := range p.Informed {

@@ -35,6 +35,8 @@ type Past struct {
 	Counts ReplicaCounts `json:"counts"`
 	// Unplaced are the replicas that no node took for a while.
 	Unplaced Unplaced `json:"unplaced,omitzero"`
+	// Podless says for how long there has been a replica without a pod; it counts one.
+	Podless Unplaced `json:"podless,omitzero"`
 	// Wants are the replicas wanted lately, decided on or not. A new process knows
 	// none.
 	Wants Wants `json:"wants,omitzero"`
@@ -121,7 +123,7 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 	if p.Model != model && p.Model != (ModelKey{}) {
 		p = Past{
 			Target: p.Target, Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt, ProgressAt: now,
-			Counts: p.Counts, Unplaced: p.Unplaced, UnseenSince: p.UnseenSince,
+			Counts: p.Counts, Unplaced: p.Unplaced, Podless: p.Podless, UnseenSince: p.UnseenSince,
 		}
 		p = p.wait(now)
 	}
@@ -138,6 +140,7 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 		return p
 	}
 	p.Counts, p.Unplaced = seen, p.Unplaced.Then(seen.Unschedulable, now)
+	p.Podless = p.Podless.Then(min(1, seen.Podless), now)
 	if seen.Ready > p.Before {
 		p.Before = 0
 	}

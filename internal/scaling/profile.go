@@ -1,5 +1,9 @@
 package scaling
 
+// MostBatch bounds the requests that a replica computes together: no engine is run
+// with more, and the work and the memory of sizing one grow with it.
+const MostBatch = 4096
+
 // Profile is the measured speed of one replica: the coefficients of
 //
 //	ITL     = Alpha + Beta*n            [ms]
@@ -19,7 +23,7 @@ type Profile struct {
 	Gamma float64 `json:"gamma,omitempty"` // ms, >= 0
 	Delta float64 `json:"delta,omitempty"` // ms per input token and concurrent request, >= 0
 
-	// MaxBatchSize is how many requests a replica serves at the same time, 0
+	// MaxBatchSize, at most MostBatch, is how many requests a replica serves at the same time, 0
 	// where the profile does not say. It holds with a Problem too.
 	MaxBatchSize int `json:"maxBatchSize,omitempty"`
 }

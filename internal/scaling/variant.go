@@ -14,7 +14,7 @@ type Variant struct {
 	Model          ModelKey      `json:"model"`
 	Target         TargetRef     `json:"target"`
 	Accelerator    string        `json:"accelerator"`    // canonical type, "" when unknown
-	GPUsPerReplica int           `json:"gpusPerReplica"` // >= 1
+	GPUsPerReplica int           `json:"gpusPerReplica"` // >= 1; of the cost, the ID and the profile
 	Cost           float64       `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
 	CostSource     CostSource    `json:"costSource,omitempty"`
 	Profile        Profile       `json:"profile,omitzero"`  // of one replica, for the engines that need it
@@ -30,6 +30,10 @@ type Variant struct {
 	StartUps int `json:"startUps,omitempty"`
 	// Paused is true while the object asks that its decision stays as it is.
 	Paused bool `json:"paused,omitempty"`
+	// GPUsRequested is how many accelerators the pod template of the target requests,
+	// at least 1: what the stock and the quotas count for a replica. 0 where the
+	// target shows no template: GPUsPerReplica counts.
+	GPUsRequested int `json:"gpusRequested,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
 	// Gone is true where it cannot be read because it does not exist: it has no
@@ -37,11 +41,28 @@ type Variant struct {
 	Gone bool `json:"gone,omitempty"`
 }
 
+// mostCounted bounds the replicas, and the accelerators of each, that enter a sum of
+// accelerators: their product leaves a sum of millions of variants within an int.
+const mostCounted = 1 << 20
+
+// GPUs returns how many accelerators so many replicas take of the stock and of the
+// quotas: what their pods request, whatever the object says of them. A count beyond a
+// million, of replicas or of the accelerators of one, counts as a million.
+func (v Variant) GPUs(replicas int) int {
+	each := v.GPUsRequested
+	if each <= 0 {
+		each = v.GPUsPerReplica
+	}
+	return min(max(0, replicas), mostCounted) * min(max(1, each), mostCounted)
+}
+
 // EngineLimits are what the arguments of a serving engine bound. The zero value
 // is an engine of which they are not known.
 type EngineLimits struct {
 	BatchTokens int `json:"batchTokens,omitempty"` // tokens computed in one step, 0 while unknown
 	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
+	// Problem says why they are not read where the target has to change, else "".
+	Problem string `json:"problem,omitempty"`
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins

@@ -1,6 +1,7 @@
 package spelling
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,31 @@ func TestNearestIsOneSlipAway(t *testing.T) {
 		if got := Nearest(name, known); got != want {
 			t.Errorf("%.30q: got %q, want %q", name, got, want)
 		}
+	}
+}
+
+func TestALongNameHasNoNearest(t *testing.T) {
+	for _, n := range []int{longest + 1, 1 << 20} {
+		name := strings.Repeat("a", n)
+		if got := Nearest(name, []string{name + "b", name}); got != "" {
+			t.Errorf("%d bytes: got a name of %d bytes, want none", n, len(got))
+		}
+	}
+	most := strings.Repeat("a", longest-1)
+	if got, want := Nearest(most+"b", []string{most + "bb", most + "c"}), most+"c"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestTheWorkOfASearchIsBounded takes a minute where it is not.
+func TestTheWorkOfASearchIsBounded(t *testing.T) {
+	name, near := strings.Repeat("a", longest), "a"+strings.Repeat("b", longest-1)
+	known := append(slices.Repeat([]string{near}, 1_000_000), name)
+	if got := Nearest(name, known); got != "" {
+		t.Errorf("got %q, which stands behind a million names", got)
+	}
+	if got := Nearest(name, append(known[:mostWork/longest/longest/2:mostWork/longest/longest/2], name)); got != name {
+		t.Errorf("got %q, want the name itself", got)
 	}
 }
 

@@ -211,9 +211,9 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 			v := variants[d.Variant]
 			if contends {
 				// What a contender has is his to share; a pod without a node has none.
-				stock[v.Accelerator] += max(0, d.Current-v.Replicas.Unschedulable-v.Replicas.Podless) * v.GPUsPerReplica
+				stock[v.Accelerator] += v.GPUs(d.Current - v.Replicas.Unschedulable - v.Replicas.Podless)
 			} else {
-				stock[v.Accelerator] -= max(0, d.Target()-d.Current) * v.GPUsPerReplica
+				stock[v.Accelerator] -= v.GPUs(d.Target() - d.Current)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
@@ -205,7 +204,7 @@ func (m *model) passedOver(c *candidate) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "no node has room for replicas of " + strings.Join(names, ", ")
+	return "no node has room for replicas of " + scaling.Few(names)
 }
 
 // decide decides about one variant: the receiver gets what the backlog needs, the
@@ -290,9 +289,9 @@ func fits(v scaling.Variant, stock scaling.Inventory) (free, promised bool) {
 		if g.Accelerator != v.Accelerator {
 			continue
 		}
-		promised = promised || g.Promised >= v.GPUsPerReplica
+		promised = promised || g.Promised >= v.GPUs(1)
 		for _, f := range g.Free {
-			free = free || f.GPUs >= v.GPUsPerReplica
+			free = free || f.GPUs >= v.GPUs(1)
 		}
 	}
 	return free, promised

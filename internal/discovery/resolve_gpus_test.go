@@ -1,0 +1,48 @@
+package discovery
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+)
+
+// TestTheStockCountsWhatPodsRequest: acceleratorCount is the variant's cost and ID, and
+// takes no accelerators of others.
+func TestTheStockCountsWhatPodsRequest(t *testing.T) {
+	requesting := func(quantities ...string) *corev1.PodSpec {
+		pod := &corev1.PodSpec{}
+		for _, q := range quantities {
+			pod.Containers = append(pod.Containers, corev1.Container{Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(q)},
+			}})
+		}
+		return pod
+	}
+	for name, tt := range map[string]struct {
+		pod         *corev1.PodSpec
+		says        int32 // 0 for nothing
+		cost, stock int   // accelerators of a replica
+	}{
+		"what the template requests":           {requesting("4"), 0, 4, 4},
+		"more is said":                         {requesting("1"), 100_000, 100_000, 1},
+		"less is said":                         {requesting("8"), 1, 1, 8},
+		"none is requested":                    {requesting(), 100_000, 100_000, 1},
+		"no template":                          {nil, 8, 8, 8},
+		"more is requested than can be summed": {requesting("9E", "9E"), 0, mostRequested, mostRequested},
+	} {
+		t.Run(name, func(t *testing.T) {
+			va := variant("v", func(va *v1alpha1.VariantAutoscaling) {
+				if tt.says > 0 {
+					va.Spec.AcceleratorCount = &tt.says
+				}
+			})
+			v := resolve(va, target{pod: tt.pod}, nil)
+			if v.GPUsPerReplica != tt.cost || v.GPUs(1) != tt.stock {
+				t.Errorf("%d for the cost and %d for the stock, want %d and %d", v.GPUsPerReplica, v.GPUs(1), tt.cost, tt.stock)
+			}
+		})
+	}
+}
