@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -23,22 +24,29 @@ const readsAtOnce = 8
 // Scales reads the scale subresource of any kind.
 type Scales interface {
 	// Scale returns the scale of a target. The error is a NotFound of the API
-	// server where the target or the subresource does not exist, and a
-	// NoMatchError of meta where the kind does not.
+	// server where the target or the subresource does not exist, a NoMatchError of
+	// meta where the kind does not, and scaling.ErrClusterScoped where the kind has
+	// no namespace.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
 }
 
 // ScaleClient reads scales from the API server. The zero value is not usable;
 // see NewScaleClient.
 type ScaleClient struct {
-	client client.SubResourceClientConstructor
+	client scaleAPI
+}
+
+// scaleAPI is what is needed of a client.Client.
+type scaleAPI interface {
+	client.SubResourceClientConstructor
+	IsObjectNamespaced(obj runtime.Object) (bool, error)
 }
 
 var _ Scales = (*ScaleClient)(nil)
 
 // NewScaleClient returns a ScaleClient that asks with c, which is the client of
-// a manager. Each call is one GET.
-func NewScaleClient(c client.SubResourceClientConstructor) *ScaleClient {
+// a manager. Each call is one GET, once the kind is known.
+func NewScaleClient(c scaleAPI) *ScaleClient {
 	return &ScaleClient{client: c}
 }
 
@@ -49,6 +57,13 @@ func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scalin
 	object.SetKind(target.Kind)
 	object.SetNamespace(namespace)
 	object.SetName(target.Name)
+	// Without this an object of the cluster would be asked for: its path has no namespace.
+	switch namespaced, err := s.client.IsObjectNamespaced(object); {
+	case err != nil:
+		return nil, fmt.Errorf("looking up the kind of %s: %w", target, err)
+	case !namespaced:
+		return nil, fmt.Errorf("reading the scale of %s: %w", target, scaling.ErrClusterScoped)
+	}
 	answer.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
 	if err := s.client.SubResource("scale").Get(ctx, object, answer); err != nil {
 		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
@@ -98,6 +113,8 @@ func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, name
 		return scaleAnswer{replicas: int(scale.Spec.Replicas), selector: scale.Status.Selector}
 	case meta.IsNoMatchError(err):
 		return scaleAnswer{missing: fmt.Sprintf("%s: the cluster has no such kind in %s", notFound(ref, namespace), ref.APIVersion), gone: true}
+	case errors.Is(err, scaling.ErrClusterScoped):
+		return scaleAnswer{missing: fmt.Sprintf("%s %q of %s cannot be a target: %s", ref.Kind, ref.Name, ref.APIVersion, scaling.ErrClusterScoped), gone: true}
 	case apierrors.IsNotFound(err):
 		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource", gone: true}
 	}
