@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,12 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// readsAtOnce limits how many scales are read at the same time.
-const readsAtOnce = 8
 
 // Scales reads the scale subresource of any kind.
 type Scales interface {
@@ -83,29 +77,6 @@ type scaleAnswer struct {
 	selector string
 }
 
-// readScales reads the scale of every target whose kind has no informer.
-func (c *Cluster) readScales(ctx context.Context, vas []*v1alpha1.VariantAutoscaling) map[scaling.VariantKey]scaleAnswer {
-	answers := map[scaling.VariantKey]scaleAnswer{}
-	var mu sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(readsAtOnce)
-	for _, va := range vas {
-		ref := refOf(va)
-		if hasInformer(ref) {
-			continue
-		}
-		group.Go(func() error {
-			scale, err := c.scales.Scale(ctx, va.Namespace, ref)
-			mu.Lock()
-			defer mu.Unlock()
-			answers[keyOf(va)] = answerOf(scale, err, ref, va.Namespace)
-			return nil
-		})
-	}
-	_ = group.Wait() // what failed says so in its answer
-	return answers
-}
-
 // answerOf puts the outcome of reading a scale into an answer.
 func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, namespace string) scaleAnswer {
 	switch {
@@ -117,6 +88,9 @@ func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, name
 		return scaleAnswer{missing: fmt.Sprintf("%s %q of %s cannot be a target: %s", ref.Kind, ref.Name, ref.APIVersion, scaling.ErrClusterScoped), gone: true}
 	case apierrors.IsNotFound(err):
 		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource", gone: true}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return silent(ref, namespace)
 	}
 	return scaleAnswer{missing: err.Error()}
 }
