@@ -143,7 +143,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	if [ -z "$$targets" ]; then echo "no fuzz tests"; fi; \
 	for target in $$targets; do \
 		echo "$${target#*:} in $${target%:*}"; \
-		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(or $(FUZZTIME),30s) "./$${target%:*}"; \
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 100x "./$${target%:*}"; \
 	done
 
 .PHONY: bench

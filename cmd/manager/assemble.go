@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
@@ -208,31 +209,25 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 	caches, options := &watched{clock: clock.RealClock{}}, cacheOptions(o)
 	options.DefaultWatchErrorHandler = caches.note
 	mgr, err := ctrl.NewManager(kube.config, ctrl.Options{
-		Scheme: kube.scheme, Logger: log, Cache: options, NewCache: newCache, Metrics: metricsOptions(o, debug),
-		HealthProbeBindAddress: o.HealthProbeBindAddress,
-		LeaderElection:         o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
+		Scheme: kube.scheme, Logger: log, Cache: options, NewCache: newCache,
+		// Its own servers hold a megabyte of headers for each of any number of
+		// connections: see ports.go.
+		Metrics: metricsserver.Options{BindAddress: off}, HealthProbeBindAddress: off,
+		LeaderElection: o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.LeaseDuration, RenewDeadline: &o.LeaseRenewDeadline, RetryPeriod: &o.LeaseRetryPeriod,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
-	}
 	caches.listed = mgr.GetCache().WaitForCacheSync
-	if err := mgr.AddReadyzCheck("caches", told(log, caches.check)); err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
+	ready := map[string]healthz.Checker{"caches": told(log, caches.check)}
+	if o.LeaderElect {
+		leader := &leadership{
+			clock: clock.RealClock{}, reader: kube.reader, lease: client.ObjectKey{Namespace: o.SystemNamespace, Name: o.LeaderElectionID},
+			duration: o.LeaseDuration, elected: mgr.Elected(),
+		}
+		ready["leader"] = told(log, leader.check)
 	}
-	if !o.LeaderElect {
-		return mgr, nil
-	}
-	leader := &leadership{
-		clock: clock.RealClock{}, reader: kube.reader, lease: client.ObjectKey{Namespace: o.SystemNamespace, Name: o.LeaderElectionID},
-		duration: o.LeaseDuration, elected: mgr.Elected(),
-	}
-	if err := mgr.AddReadyzCheck("leader", told(log, leader.check)); err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
-	}
-	return mgr, nil
+	return mgr, servePorts(mgr, o, ready, debug)
 }

@@ -12,8 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
@@ -74,27 +72,7 @@ func debugHandlers(decisions, measurements http.Handler) map[string]http.Handler
 	}
 }
 
-// metricsOptions describes the port of /metrics and the debug paths.
-func metricsOptions(o *config.Operator, debug map[string]http.Handler) metricsserver.Options {
-	options := metricsserver.Options{
-		BindAddress: o.MetricsBindAddress, SecureServing: o.MetricsSecure,
-		CertDir: o.MetricsCertPath, CertName: o.MetricsCertName, KeyName: o.MetricsCertKey,
-		ExtraHandlers: debug,
-	}
-	if o.MetricsSecure {
-		options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	}
-	if !o.EnableHTTP2 {
-		// HTTP/2 is off unless asked for: its servers were open to stream
-		// cancellation attacks (CVE-2023-44487, CVE-2023-39325).
-		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
-	}
-	return options
-}
-
-// checkMetricsCertificate refuses a certificate that cannot be served: the
-// metrics server would make one of its own, which no client trusts, and say
-// nothing.
+// checkMetricsCertificate refuses a certificate that cannot be served.
 func checkMetricsCertificate(o *config.Operator) error {
 	if !o.MetricsSecure || o.MetricsCertPath == "" {
 		return nil

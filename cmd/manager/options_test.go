@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -79,22 +78,5 @@ func TestACertificateThatCannotBeServedIsRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
-	}
-}
-
-func TestDebugPathsAreServedBehindTheSameDoorAsMetrics(t *testing.T) {
-	decisions, measurements := http.NotFoundHandler(), http.NotFoundHandler()
-	debug := debugHandlers(decisions, measurements)
-	secure := metricsOptions(&config.Operator{MetricsBindAddress: ":8443", MetricsSecure: true}, debug)
-	if secure.FilterProvider == nil || !secure.SecureServing {
-		t.Error("a secure port lets anybody in")
-	}
-	for _, path := range []string{"/debug/decisions", "/debug/decisions/", "/debug/cache"} {
-		if secure.ExtraHandlers[path] == nil {
-			t.Errorf("%s is not served", path)
-		}
-	}
-	if plain := metricsOptions(&config.Operator{MetricsBindAddress: ":8080"}, debug); plain.FilterProvider != nil || plain.SecureServing {
-		t.Error("a port that is not to be secure is")
 	}
 }

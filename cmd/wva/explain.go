@@ -19,6 +19,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
@@ -60,7 +61,7 @@ status and events could be shown, or nothing.`,
 			if err != nil {
 				return err
 			}
-			return f.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr(), name)
+			return f.run(command.Context(), console.Visible(command.OutOrStdout()), console.Visible(command.ErrOrStderr()), name)
 		},
 	}
 	flags := command.Flags()

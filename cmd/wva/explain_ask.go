@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -21,6 +23,9 @@ import (
 
 // patience is how long the manager has for an answer.
 const patience = 10 * time.Second
+
+// largestExplanation bounds what is read of an answer, in bytes.
+const largestExplanation = 32 << 20
 
 // ask gets the explanation of a variant from the manager that leads.
 func (f explainFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explain.Explanation, error) {
@@ -59,19 +64,33 @@ func get(ctx context.Context, config *rest.Config, address string, trust *tls.Co
 	if err != nil {
 		return e, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
 	}
-	url := strings.TrimSuffix(address, "/") + "/debug/decisions/" + key.Namespace + "/" + key.Name
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	base, err := url.Parse(address)
+	if err != nil {
+		return e, fmt.Errorf("%w: --manager %q: %w", errUsage, address, err)
+	}
+	if base.Scheme != "https" && !loopback(base.Hostname()) {
+		return e, fmt.Errorf("%w: --manager %s: want https://, since the token of the kubeconfig is sent there; plain http is for a forwarded port of 127.0.0.1 only", errUsage, base.Redacted())
+	}
+	from := strings.TrimSuffix(address, "/") + "/debug/decisions/" + key.Namespace + "/" + key.Name
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
 		return e, fmt.Errorf("asking the manager: %w", err)
 	}
-	resp, err := (&http.Client{Timeout: patience, Transport: authenticated}).Do(req)
+	resp, err := (&http.Client{
+		Timeout: patience, Transport: authenticated,
+		// The credentials are added to each request, whomever a redirect names.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}).Do(req)
 	if err != nil {
 		return e, fmt.Errorf("asking the manager: %w", err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, largestExplanation))
 	if err != nil {
 		return e, fmt.Errorf("asking the manager: %w", err)
+	}
+	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
+		return e, fmt.Errorf("asking the manager: %s: it leads to %.300q, which is not sent the token; give the manager's own address", resp.Status, to)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return e, fmt.Errorf("asking the manager: %s: %.300s", resp.Status, strings.TrimSpace(string(body)))
@@ -80,6 +99,12 @@ func get(ctx context.Context, config *rest.Config, address string, trust *tls.Co
 		return e, fmt.Errorf("reading the manager's answer: %w", err)
 	}
 	return e, nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // roots returns the CAs that the manager's certificate may be signed by.

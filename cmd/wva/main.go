@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
@@ -41,7 +42,7 @@ func exitCode(err error) int {
 	case errors.Is(err, errFinding):
 		return 1
 	}
-	fmt.Fprintln(os.Stderr, "wva:", err)
+	fmt.Fprintln(console.Visible(os.Stderr), "wva:", err)
 	if errors.Is(err, errUsage) {
 		return 2
 	}

@@ -62,7 +62,7 @@ bad usage.`,
 			return nil
 		},
 		RunE: func(command *cobra.Command, _ []string) error {
-			return f.run(command.Context(), command.OutOrStdout())
+			return f.run(command.Context(), console.Visible(command.OutOrStdout()))
 		},
 	}
 	namespace, ok := os.LookupEnv("POD_NAMESPACE")

@@ -45,7 +45,7 @@ could be read.`,
 			return nil
 		},
 		RunE: func(command *cobra.Command, _ []string) error {
-			return f.run(command.Context(), command.OutOrStdout())
+			return f.run(command.Context(), console.Visible(command.OutOrStdout()))
 		},
 	}
 	flags := command.Flags()

@@ -39,7 +39,8 @@ var layers = map[string]int{
 	"internal/metrics": 3,
 	"internal/record":  3,
 
-	"internal/engines": 4,
+	"internal/engines":  4,
+	"internal/throttle": 4,
 
 	"internal/actuator":   5,
 	"internal/collector":  5,

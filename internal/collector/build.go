@@ -226,7 +226,7 @@ func (b builders) readFlows(got *answers) {
 		}
 		v := row.Value
 		switch {
-		case row.Quantity == query.InFlightGrowth && math.IsInf(v, 0):
+		case row.Quantity == query.InFlightGrowth && math.Abs(v) > scaling.Largest:
 			v = math.NaN()
 		case row.Quantity != query.InFlightGrowth && math.IsNaN(measurable(v)):
 			v = garbage

@@ -27,7 +27,7 @@ type Cluster struct {
 	Watches Watches
 
 	reader     client.Reader
-	scales     Scales
+	scales     *scaleReads
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
 	classes    atomic.Pointer[map[scaling.ModelKey][]config.ClassRef]
 	remarks    remarks
@@ -44,13 +44,14 @@ var _ cycle.Cluster = (*Cluster)(nil)
 // manager built with CacheOptions, and the replicas of kinds without an
 // informer from scales.
 func New(reader client.Reader, scales Scales) *Cluster {
-	return &Cluster{reader: reader, scales: scales}
+	return &Cluster{reader: reader, scales: newScaleReads(scales)}
 }
 
 // Fleet returns every variant that is not being deleted and may scale its
 // target, and the live pods behind them. A variant whose target cannot be read
 // is in it, with Missing set, and Gone where it does not exist. What an object's
-// owner may want to know of it is logged once, by the logger of ctx. An error means
+// owner may want to know of it is logged once, by the logger of ctx. Targets without
+// an informer are waited for two seconds at most, all of them together. An error means
 // that nothing is known.
 func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
 	var list v1alpha1.VariantAutoscalingList
@@ -61,7 +62,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		c.remarks.say(log, list.Items)
 	}
 	winners, contenders := arbitrate(list.Items)
-	scales := c.readScales(ctx, winners)
+	scales := c.scales.read(ctx, winners, now)
 	workloads := map[string]workloads{}
 	for _, va := range winners {
 		if _, ok := workloads[va.Namespace]; ok {
@@ -81,7 +82,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	graces := map[scaling.VariantKey]time.Duration{}
 	targets := make([]target, 0, len(winners))
 	for _, va := range winners {
-		target := workloads[va.Namespace].target(refOf(va), scales[keyOf(va)])
+		target := workloads[va.Namespace].target(refOf(va), scales[scaleTarget{va.Namespace, refOf(va)}])
 		fleet.Variants, targets = append(fleet.Variants, resolve(va, target, c.UnitCost)), append(targets, target)
 		claims.add(keyOf(va), target)
 		if target.failure.Reason != "" {

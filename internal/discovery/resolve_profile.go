@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -83,15 +82,16 @@ func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) sc
 	} {
 		text, ok := c.parms[c.key]
 		value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		known := scaling.Measured(value, scaling.Fresh)
 		switch {
 		case !ok:
 			p.Problem = fmt.Sprintf("%s.perfParms.%s has no %s: want a decimal number, 0 or more", source, c.field, c.key)
 			return p
-		case err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value):
-			p.Problem = fmt.Sprintf("%s.perfParms.%s.%s is %q: want a decimal number, 0 or more", source, c.field, c.key, firstOf(text))
+		case err != nil || !known.Known():
+			p.Problem = fmt.Sprintf("%s.perfParms.%s.%s is %q: want a decimal number, 0 to %g", source, c.field, c.key, firstOf(text), scaling.Largest)
 			return p
 		}
-		*c.into = value
+		*c.into = known.Value
 	}
 	return read
 }

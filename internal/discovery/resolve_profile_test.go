@@ -70,11 +70,12 @@ func TestProfileSaysWhatCannotBeRead(t *testing.T) {
 		"alpha absent":   {parms("", "2", "3", "4"), "variantProfile.perfParms.decodeParms has no alpha: want a decimal number, 0 or more"},
 		"delta absent":   {parms("1", "2", "3", ""), "variantProfile.perfParms.prefillParms has no delta: want a decimal number, 0 or more"},
 		"no prefill":     {&v1alpha1.PerfParms{DecodeParms: parms("1", "2", "", "").DecodeParms}, "variantProfile.perfParms.prefillParms has no gamma: want a decimal number, 0 or more"},
-		"word":           {parms("1", "fast", "3", "4"), `variantProfile.perfParms.decodeParms.beta is "fast": want a decimal number, 0 or more`},
-		"negative":       {parms("1", "2", "-3", "4"), `variantProfile.perfParms.prefillParms.gamma is "-3": want a decimal number, 0 or more`},
-		"not a number":   {parms("NaN", "2", "3", "4"), `variantProfile.perfParms.decodeParms.alpha is "NaN": want a decimal number, 0 or more`},
-		"infinite":       {parms("1", "Inf", "3", "4"), `variantProfile.perfParms.decodeParms.beta is "Inf": want a decimal number, 0 or more`},
-		"out of a range": {parms("1", "2", "3", "1e999"), `variantProfile.perfParms.prefillParms.delta is "1e999": want a decimal number, 0 or more`},
+		"word":           {parms("1", "fast", "3", "4"), `variantProfile.perfParms.decodeParms.beta is "fast": want a decimal number, 0 to 1e+12`},
+		"negative":       {parms("1", "2", "-3", "4"), `variantProfile.perfParms.prefillParms.gamma is "-3": want a decimal number, 0 to 1e+12`},
+		"not a number":   {parms("NaN", "2", "3", "4"), `variantProfile.perfParms.decodeParms.alpha is "NaN": want a decimal number, 0 to 1e+12`},
+		"infinite":       {parms("1", "Inf", "3", "4"), `variantProfile.perfParms.decodeParms.beta is "Inf": want a decimal number, 0 to 1e+12`},
+		"out of a range": {parms("1", "2", "3", "1e999"), `variantProfile.perfParms.prefillParms.delta is "1e999": want a decimal number, 0 to 1e+12`},
+		"beyond measure": {parms("1", "2", "3", "1e300"), `variantProfile.perfParms.prefillParms.delta is "1e300": want a decimal number, 0 to 1e+12`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,9 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,32 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// readsAtOnce limits how many scales are read at the same time.
-const readsAtOnce = 8
 
 // Scales reads the scale subresource of any kind.
 type Scales interface {
 	// Scale returns the scale of a target. The error is a NotFound of the API
-	// server where the target or the subresource does not exist, and a
-	// NoMatchError of meta where the kind does not.
+	// server where the target or the subresource does not exist, a NoMatchError of
+	// meta where the kind does not, and scaling.ErrClusterScoped where the kind has
+	// no namespace.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
 }
 
 // ScaleClient reads scales from the API server. The zero value is not usable;
 // see NewScaleClient.
 type ScaleClient struct {
-	client client.SubResourceClientConstructor
+	client scaleAPI
+}
+
+// scaleAPI is what is needed of a client.Client.
+type scaleAPI interface {
+	client.SubResourceClientConstructor
+	IsObjectNamespaced(obj runtime.Object) (bool, error)
 }
 
 var _ Scales = (*ScaleClient)(nil)
 
 // NewScaleClient returns a ScaleClient that asks with c, which is the client of
-// a manager. Each call is one GET.
-func NewScaleClient(c client.SubResourceClientConstructor) *ScaleClient {
+// a manager. Each call is one GET, once the kind is known.
+func NewScaleClient(c scaleAPI) *ScaleClient {
 	return &ScaleClient{client: c}
 }
 
@@ -49,6 +51,13 @@ func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scalin
 	object.SetKind(target.Kind)
 	object.SetNamespace(namespace)
 	object.SetName(target.Name)
+	// Without this an object of the cluster would be asked for: its path has no namespace.
+	switch namespaced, err := s.client.IsObjectNamespaced(object); {
+	case err != nil:
+		return nil, fmt.Errorf("looking up the kind of %s: %w", target, err)
+	case !namespaced:
+		return nil, fmt.Errorf("reading the scale of %s: %w", target, scaling.ErrClusterScoped)
+	}
 	answer.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
 	if err := s.client.SubResource("scale").Get(ctx, object, answer); err != nil {
 		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
@@ -68,29 +77,6 @@ type scaleAnswer struct {
 	selector string
 }
 
-// readScales reads the scale of every target whose kind has no informer.
-func (c *Cluster) readScales(ctx context.Context, vas []*v1alpha1.VariantAutoscaling) map[scaling.VariantKey]scaleAnswer {
-	answers := map[scaling.VariantKey]scaleAnswer{}
-	var mu sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(readsAtOnce)
-	for _, va := range vas {
-		ref := refOf(va)
-		if hasInformer(ref) {
-			continue
-		}
-		group.Go(func() error {
-			scale, err := c.scales.Scale(ctx, va.Namespace, ref)
-			mu.Lock()
-			defer mu.Unlock()
-			answers[keyOf(va)] = answerOf(scale, err, ref, va.Namespace)
-			return nil
-		})
-	}
-	_ = group.Wait() // what failed says so in its answer
-	return answers
-}
-
 // answerOf puts the outcome of reading a scale into an answer.
 func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, namespace string) scaleAnswer {
 	switch {
@@ -98,8 +84,13 @@ func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, name
 		return scaleAnswer{replicas: int(scale.Spec.Replicas), selector: scale.Status.Selector}
 	case meta.IsNoMatchError(err):
 		return scaleAnswer{missing: fmt.Sprintf("%s: the cluster has no such kind in %s", notFound(ref, namespace), ref.APIVersion), gone: true}
+	case errors.Is(err, scaling.ErrClusterScoped):
+		return scaleAnswer{missing: fmt.Sprintf("%s %q of %s cannot be a target: %s", ref.Kind, ref.Name, ref.APIVersion, scaling.ErrClusterScoped), gone: true}
 	case apierrors.IsNotFound(err):
 		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource", gone: true}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return silent(ref, namespace)
 	}
 	return scaleAnswer{missing: err.Error()}
 }

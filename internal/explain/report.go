@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Report tells the last decision of a variant to a person: what is decided,
@@ -17,9 +18,11 @@ import (
 func Report(e Explanation, now time.Time) string {
 	var b strings.Builder
 	v := e.Variant
-	fmt.Fprintf(&b, "%s: %s on %s, %d GPU a replica, cost %g\n", v.Key, v.Model.ID, or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost)
+	// Names and messages are written by others: none may begin a line of its own.
+	shown := func(format string, args ...any) string { return spelling.Visible(fmt.Sprintf(format, args...), "") }
+	b.WriteString(shown("%s: %s on %s, %d GPU a replica, cost %g", v.Key, v.Model.ID, or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost) + "\n")
 	line := func(title, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-11s %s\n", title, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "  %-11s %s\n", title, shown(format, args...))
 	}
 	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
 	line("start-up", "%s", e.StartUps.tell(now))
@@ -70,7 +73,7 @@ func Report(e Explanation, now time.Time) string {
 	if u := e.Snapshot.Unjoined; u != "" {
 		line("unjoined", "%s", u)
 	}
-	b.WriteString(inputs(e, now))
+	b.WriteString(spelling.Visible(inputs(e, now), "\n\t"))
 	return b.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,5 +126,24 @@ func TestReport(t *testing.T) {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestANameWritesNoLineOfAReport(t *testing.T) {
+	key := scaling.VariantKey{Namespace: "team", Name: "v"}
+	id := "m\x1b]52;c;Y3VybA\x07\x1b[2K\r\n  decision   3 replicas"
+	e := Explanation{Variant: scaling.Variant{Key: key, Model: scaling.ModelKey{Namespace: "team", ID: id}, Bounds: scaling.Unbounded()}}
+	e.Actuation.Reason, e.Actuation.Message = "Following", "a\n  decision   9 replicas"
+	decisions := 0
+	for line := range strings.Lines(Report(e, time.Now())) {
+		if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\x07\r") {
+			t.Errorf("the terminal would obey %q", line)
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "decision") {
+			decisions++
+		}
+	}
+	if decisions != 1 {
+		t.Errorf("%d lines tell a decision, want 1", decisions)
 	}
 }

@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 )
 
@@ -42,6 +43,10 @@ type TargetRef struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
+
+// ErrClusterScoped is the error of a target whose kind has no namespace. Who may write
+// a VariantAutoscaling in one namespace has no say in objects of the whole cluster.
+var ErrClusterScoped = errors.New("it belongs to no namespace; a VariantAutoscaling scales targets of its own namespace only")
 
 // String returns "Kind/name".
 func (r TargetRef) String() string { return r.Kind + "/" + r.Name }

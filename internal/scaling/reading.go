@@ -1,9 +1,6 @@
 package scaling
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Freshness says how far a Reading may be trusted. Its zero value is Absent.
 type Freshness uint8
@@ -46,12 +43,24 @@ type Reading struct {
 	State Freshness `json:"state"`
 }
 
-// Measured returns a Reading of v in the given state. A number that no
-// quantity of this package can take (NaN, infinite, negative) is Absent: the
-// guard stands here once, where values enter.
+// Largest is more than any quantity of this package measures, in its own unit: as
+// requests, tokens, tokens of a KV cache, per second, or as milliseconds 31 years.
+// Smallest is less than any measures but 0. Between the two, sums, products and
+// quotients over a fleet stay far from the ends of float64.
+const (
+	Largest  = 1e12
+	Smallest = 1e-12
+)
+
+// Measured returns a Reading of v in the given state; what is below Smallest is 0. A
+// number that no quantity of this package can take (NaN, negative, above Largest) is
+// Absent: the guard stands here once, where values enter.
 func Measured(v float64, state Freshness) Reading {
-	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+	switch {
+	case !(v >= 0 && v <= Largest):
 		return Reading{}
+	case v < Smallest:
+		v = 0
 	}
 	return Reading{Value: v, State: state}
 }

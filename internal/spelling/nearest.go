@@ -1,4 +1,5 @@
-// Package spelling finds the name that a writer may have meant.
+// Package spelling finds the name that a writer may have meant, and shows what is in a
+// text that a terminal would obey.
 package spelling
 
 import "strings"

@@ -49,10 +49,10 @@ func Decisions(memory Memory, around Surroundings) http.Handler {
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
 			return
 		}
-		all := make([]explain.Explanation, 0, len(record.Fleet.Variants))
+		all := make([]json.RawMessage, 0, len(record.Fleet.Variants))
 		for _, v := range record.Fleet.Variants {
 			if e, ok := know(r, v.Key); ok {
-				all = append(all, e)
+				all = append(all, encoded(e))
 			}
 		}
 		answer(w, http.StatusOK, all)
@@ -71,6 +71,28 @@ func Decisions(memory Memory, around Surroundings) http.Handler {
 		answer(w, http.StatusOK, e)
 	})
 	return mux
+}
+
+// encoded returns an explanation as JSON. One that JSON cannot say, as where a number is
+// infinite, is cut to what it is about, with the cause in the field error, so that the
+// others are served all the same.
+func encoded(e explain.Explanation) json.RawMessage {
+	body, err := json.Marshal(e)
+	if err == nil {
+		return body
+	}
+	body, err = json.Marshal(struct {
+		explain.Explanation
+
+		Error string `json:"error"`
+	}{
+		explain.Explanation{Cycle: e.Cycle, At: e.At, Variant: scaling.Variant{Key: e.Variant.Key, Model: e.Variant.Model}},
+		fmt.Sprintf("encoding the explanation of %s: %v", e.Variant.Key, err),
+	})
+	if err != nil {
+		panic("web: names cannot be encoded: " + err.Error())
+	}
+	return body
 }
 
 func fail(w http.ResponseWriter, code int, message string) {

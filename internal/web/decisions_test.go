@@ -91,3 +91,36 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 		t.Errorf("unknown variant: %d %s", code, body)
 	}
 }
+
+func TestOneExplanationThatCannotBeEncodedLeavesTheOthers(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	record := scaling.Record{Cycle: "7", Fleet: scaling.Fleet{At: at}, Plan: scaling.Plan{At: at}}
+	for _, namespace := range []string{"bad", "good"} {
+		model := scaling.ModelKey{Namespace: namespace, ID: "m"}
+		analysis := scaling.Analysis{Model: model, Demand: 1}
+		if namespace == "bad" {
+			analysis.Demand = math.Inf(1)
+		}
+		record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: model, Bounds: scaling.Unbounded()})
+		record.Snapshots, record.Analyses = append(record.Snapshots, scaling.Snapshot{Model: model, At: at}), append(record.Analyses, analysis)
+	}
+	book := ledger.New()
+	book.Record(record)
+	code, body := get(t, Decisions(book, surroundings{}), "/debug/decisions")
+	var all []struct {
+		explain.Explanation
+
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(body), &all); err != nil || code != http.StatusOK || len(all) != 2 {
+		t.Fatalf("%d %v, want both variants: %s", code, err, body)
+	}
+	for i, want := range []string{"encoding the explanation of bad/v: json: unsupported value: +Inf", ""} {
+		if all[i].Variant.Key != record.Fleet.Variants[i].Key || all[i].Error != want {
+			t.Errorf("explanation %d is of %s with the error %q, want %s and %q", i, all[i].Variant.Key, all[i].Error, record.Fleet.Variants[i].Key, want)
+		}
+	}
+	if all[1].Analysis.Demand != 1 {
+		t.Errorf("the other has the demand %v, want 1", all[1].Analysis.Demand)
+	}
+}

@@ -76,10 +76,33 @@ func TestAManagerOfOneNamespaceHasNothingElsewhere(t *testing.T) {
 			"*/scale", "configmaps", "deployments", "events", "horizontalpodautoscalers", "pods", "replicasets", "scaledobjects",
 			"statefulsets", "variantautoscalings", "variantautoscalings/status",
 		},
-		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-start-ups", "events", "leases"},
+		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-start-ups", "events", "leases", "leases=72dd1cf1.llm-d.ai"},
 	}
 	if diff := cmp.Diff(want, granted(t, out.Objects)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTheRoleNamesTheLeaseOfTheManager: other leases of the namespace are not its own.
+func TestTheRoleNamesTheLeaseOfTheManager(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "72dd1cf1.llm-d.ai", "controllerInstance: blue": "blue.72dd1cf1.llm-d.ai", "controller: {leaderElection: {id: mine}}": "mine",
+	} {
+		var got []rbacv1.PolicyRule
+		objects := mustRender(t, load(t), values(t, text), standard).Objects
+		for _, o := range objects {
+			if o.GetKind() == "Role" {
+				got = append(got, find[rbacv1.Role](t, objects, Identity(o)).Rules...)
+			}
+		}
+		got = slices.DeleteFunc(got, func(r rbacv1.PolicyRule) bool { return !slices.Contains(r.Resources, "leases") })
+		of := func(verbs []string, names ...string) rbacv1.PolicyRule {
+			return rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: names, Verbs: verbs}
+		}
+		// RBAC cannot tell names apart for create.
+		if diff := cmp.Diff([]rbacv1.PolicyRule{of([]string{"create"}), of([]string{"get", "update"}, want)}, got); diff != "" {
+			t.Errorf("values %q (-want +got):\n%s", text, diff)
+		}
 	}
 }
 

@@ -65,3 +65,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end }}
 {{- end }}
+
+{{/* The name of the lease by which the manager leads, which is also what its role names. */}}
+{{- define "wva.lease" -}}
+{{ .Values.controller.leaderElection.id | default (printf "%s72dd1cf1.llm-d.ai" (empty .Values.controllerInstance | ternary "" (printf "%s." .Values.controllerInstance))) }}
+{{- end }}

@@ -58,7 +58,7 @@ PROMETHEUS_HEADERS: {{ $pairs | join "," | quote }}
 - --health-probe-bind-address=:8081
 {{- if .Values.controller.leaderElection.enabled }}
 - --leader-elect
-- --leader-election-id={{ .Values.controller.leaderElection.id | default (printf "%s72dd1cf1.llm-d.ai" (empty .Values.controllerInstance | ternary "" (printf "%s." .Values.controllerInstance))) }}
+- --leader-election-id={{ include "wva.lease" . }}
 {{- end }}
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:{{ .Values.metrics.port }}

@@ -16,11 +16,17 @@ import (
 	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
 // shutdownTimeout is how long requests under way may take once the server is
 // told to stop.
 const shutdownTimeout = 5 * time.Second
+
+// connections bounds those that are open at one time. All of an autoscaler's come
+// from the API servers, whose proxies hold some.
+var connections = throttle.Connections{All: 256, PerAddress: 128}
 
 // Options configures a Server.
 type Options struct {
@@ -83,7 +89,7 @@ func New(opts Options) (*Server, error) {
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      requestTimeout + 10*time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10, // a token and the headers of a proxy
+		MaxHeaderBytes:    16 << 10, // a token and the headers of a proxy
 		// Handshakes that fail are the caller's business.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(opts.Log), slog.LevelDebug),
 	}
@@ -91,6 +97,7 @@ func New(opts Options) (*Server, error) {
 	if s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", opts.BindAddress); err != nil {
 		return nil, fmt.Errorf("listening for external metrics: %w", err)
 	}
+	s.listener = throttle.Listen(s.listener, connections)
 	return s, nil
 }
 

@@ -18,25 +18,33 @@ const fieldOwner = client.FieldOwner("workload-variant-autoscaler")
 // Scales reads and sets the scale subresource of any kind.
 type Scales interface {
 	// Scale returns the scale of a target as it is now. The error is a NotFound of
-	// the API server where the target or the subresource does not exist, and a
-	// NoMatchError of meta where the kind does not.
+	// the API server where the target or the subresource does not exist, a
+	// NoMatchError of meta where the kind does not, and scaling.ErrClusterScoped
+	// where the kind has no namespace.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
 	// SetScale sets the replicas of a target to those of a scale that was read. The
-	// error is a Conflict of the API server where the target has changed since.
+	// error is a Conflict of the API server where the target has changed since, and
+	// otherwise as of Scale.
 	SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error
 }
 
 // ScaleClient is Scales by an API server. The zero value is not usable; see
 // NewScaleClient.
 type ScaleClient struct {
-	client client.SubResourceClientConstructor
+	client scaleAPI
+}
+
+// scaleAPI is what is needed of a client.Client.
+type scaleAPI interface {
+	client.SubResourceClientConstructor
+	IsObjectNamespaced(obj runtime.Object) (bool, error)
 }
 
 var _ Scales = (*ScaleClient)(nil)
 
 // NewScaleClient returns a ScaleClient that asks with c, which is the client of a
-// manager. Each call is one request.
-func NewScaleClient(c client.SubResourceClientConstructor) *ScaleClient {
+// manager. Each call is one request, once the kind is known.
+func NewScaleClient(c scaleAPI) *ScaleClient {
 	return &ScaleClient{client: c}
 }
 
@@ -44,9 +52,13 @@ var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
 // Scale returns the scale of a target.
 func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error) {
+	object, err := s.objectOf(namespace, target)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
+	}
 	answer := &unstructured.Unstructured{}
 	answer.SetGroupVersionKind(scaleKind)
-	if err := s.client.SubResource("scale").Get(ctx, objectOf(namespace, target), answer); err != nil {
+	if err := s.client.SubResource("scale").Get(ctx, object, answer); err != nil {
 		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
 	}
 	scale := &autoscalingv1.Scale{}
@@ -58,24 +70,36 @@ func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scalin
 
 // SetScale sets the replicas of a target.
 func (s *ScaleClient) SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error {
+	object, err := s.objectOf(scale.Namespace, target)
+	if err != nil {
+		return fmt.Errorf("setting the scale of %s in namespace %s: %w", target, scale.Namespace, err)
+	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(scale)
 	if err != nil {
 		return fmt.Errorf("encoding the scale of %s in namespace %s: %w", target, scale.Namespace, err)
 	}
 	body := &unstructured.Unstructured{Object: content}
 	body.SetGroupVersionKind(scaleKind)
-	if err := s.client.SubResource("scale").Update(ctx, objectOf(scale.Namespace, target), client.WithSubResourceBody(body), fieldOwner); err != nil {
+	if err := s.client.SubResource("scale").Update(ctx, object, client.WithSubResourceBody(body), fieldOwner); err != nil {
 		return fmt.Errorf("setting the scale of %s in namespace %s: %w", target, scale.Namespace, err)
 	}
 	return nil
 }
 
-// objectOf returns the object by which a target is asked for.
-func objectOf(namespace string, target scaling.TargetRef) *unstructured.Unstructured {
+// objectOf returns the object by which a target is asked for. The path of an object of
+// the cluster would have no namespace, so that any object's author could name it.
+func (s *ScaleClient) objectOf(namespace string, target scaling.TargetRef) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion(target.APIVersion)
 	object.SetKind(target.Kind)
 	object.SetNamespace(namespace)
 	object.SetName(target.Name)
-	return object
+	namespaced, err := s.client.IsObjectNamespaced(object)
+	if err != nil {
+		return nil, fmt.Errorf("looking up its kind: %w", err)
+	}
+	if !namespaced {
+		return nil, scaling.ErrClusterScoped
+	}
+	return object, nil
 }

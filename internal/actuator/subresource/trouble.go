@@ -64,6 +64,8 @@ func troubleOf(err error) trouble {
 		return ours("Conflict", "the target was changed by somebody else each of %d times", attempts)
 	case apierrors.IsNotFound(err):
 		return ours("NotFound", "it does not exist, or has no scale subresource")
+	case errors.Is(err, scaling.ErrClusterScoped):
+		return ours("ClusterScoped", "%s", scaling.ErrClusterScoped)
 	case meta.IsNoMatchError(err):
 		return ours("NoKind", "the cluster has no such kind")
 	case errors.Is(err, context.DeadlineExceeded):

@@ -61,7 +61,8 @@ type Config struct {
 	// Retries is how often a question is asked again after a failure that may
 	// pass, 0 to 10, within Timeout. Nil means 3.
 	Retries *int
-	// MaxBytes bounds an answer, unpacked, in bytes. 0 means 64 MiB.
+	// MaxBytes bounds an answer, unpacked, in bytes, and its rows: one for each 256
+	// bytes. 0 means 64 MiB.
 	MaxBytes int64
 	// OnWarning is told of the warnings and infos that came with an answer, such
 	// as a partial response of Thanos. It must be safe for concurrent use. Nil

@@ -19,8 +19,8 @@ import (
 // comes twice is an error.
 type decoder struct {
 	// row is told of every row that has a number. The labels are those of label
-	// until it returns.
-	row    func(label func(name string) string, value float64)
+	// until it returns. Its error ends the reading.
+	row    func(label func(name string) string, value float64) error
 	json   *jsontext.Decoder
 	labels labels
 
@@ -118,7 +118,7 @@ func (d *decoder) readRow() error {
 	}
 	switch {
 	case d.hasValue:
-		d.row(d.label, d.value)
+		return d.row(d.label, d.value)
 	case !d.skipped:
 		return shapeError("garbage: a row without a value")
 	}

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -216,13 +217,75 @@ func TestMillionRowsEndAtTheLimit(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	got, err := source.Ask(t.Context(), running)
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.HasSuffix(err.Error(), " answered HTTP 200: more than 2097152 bytes") || got.Rows != nil {
+	if err == nil || !strings.HasSuffix(err.Error(), " answered HTTP 200: more than 8192 rows") || got.Rows != nil {
 		t.Errorf("got %d rows, %v", len(got.Rows), err)
 	}
-	// 2 MiB are 16,000 rows of 96 bytes: 1.5 MB, as much again and half that and so
-	// on while their slice grew, and 4 MB of names.
-	if used := after.TotalAlloc - before.TotalAlloc; used > 8*limit {
+	// 8192 rows of 112 bytes are 0.9 MB, as much again and half that and so on while
+	// their slice grew, and 1 MB of names.
+	if used := after.TotalAlloc - before.TotalAlloc; used > 4*limit {
 		t.Errorf("it took %d MB to find out", used>>20)
+	}
+}
+
+// TestShortRowsEndAtTheLimit: a row of 17 bytes takes 112 in memory.
+func TestShortRowsEndAtTheLimit(t *testing.T) {
+	const limit = 4 << 20
+	short := "[" + strings.Repeat(`{"value":[1,"1"]},`, limit/18-100) + "null]"
+	source := open(t, serve(t, result(short)).URL, func(c *prometheus.Config) { c.MaxBytes = limit })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := source.Ask(t.Context(), running)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.HasSuffix(err.Error(), " answered HTTP 200: more than 16384 rows") {
+		t.Errorf("an answer of %d bytes in short rows: %v", len(short), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 5*limit {
+		t.Errorf("it took %d kB to find out", used>>10)
+	}
+}
+
+// TestOneLargeAnswerIsReadAtATime: the second waits while the first is read, and a
+// small one does not.
+func TestOneLargeAnswerIsReadAtATime(t *testing.T) {
+	const row = `{"metric":{"pod":"p"},"value":[1,"1"]}`
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var asked atomic.Int32
+	source := open(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n := 40_000
+		if r.FormValue("time") == "1" {
+			n = 10
+		}
+		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[`+strings.Repeat(row+",", n-1))
+		if asked.Add(1) == 1 {
+			_ = http.NewResponseController(w).Flush()
+			close(begun)
+			<-goOn
+		}
+		_, _ = io.WriteString(w, row+"]}}")
+	}).URL)
+	first := make(chan error)
+	go func() {
+		_, err := source.Ask(t.Context(), running)
+		first <- err
+	}()
+	<-begun
+	for source.Reading() == 0 { // it is a large one once it has been read so far
+		runtime.Gosched()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := source.Ask(ctx, running); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second large answer is read beside the first: %v", err)
+	}
+	if _, err := source.Ask(t.Context(), query.Request{Ask: query.AskRunning, At: time.Unix(1, 0)}); err != nil {
+		t.Errorf("a small answer waits for a large one: %v", err)
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if _, err := source.Ask(t.Context(), running); err != nil {
+		t.Errorf("a large answer after the first: %v", err)
 	}
 }
 

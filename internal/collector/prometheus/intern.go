@@ -6,6 +6,8 @@ const (
 	// maxInterned bounds each generation of an interner: 10,000 pods make about
 	// 12,000 strings. Beyond it strings are not kept.
 	maxInterned = 1 << 17
+	// maxBytes bounds the text of each generation, 64 bytes a string.
+	maxBytes = maxInterned << 6
 	// maxLength bounds a string that is kept, in bytes. Names of Kubernetes
 	// have 253 at most; models are named by paths.
 	maxLength = 1 << 10
@@ -24,6 +26,7 @@ type interner struct {
 	mu         sync.Mutex
 	young, old map[string]string
 	lookups    int // in this generation
+	bytes      int // of young
 }
 
 // of returns text as a string.
@@ -35,6 +38,7 @@ func (n *interner) of(text []byte) string {
 	defer n.mu.Unlock()
 	if n.lookups >= max(minLookups, lookupsPerString*len(n.young)) || n.young == nil {
 		n.old, n.young, n.lookups = n.young, make(map[string]string, len(n.young)), 0
+		n.bytes = 0
 	}
 	n.lookups++
 	if s, ok := n.young[string(text)]; ok {
@@ -44,8 +48,9 @@ func (n *interner) of(text []byte) string {
 	if !ok {
 		s = string(text)
 	}
-	if len(n.young) < maxInterned {
+	if len(n.young) < maxInterned && n.bytes+len(s) <= maxBytes {
 		n.young[s] = s
+		n.bytes += len(s)
 	}
 	return s
 }

@@ -71,3 +71,17 @@ func TestStringsAreSharedByQuestionsSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestTheTextOfStringsIsBounded(t *testing.T) {
+	var n interner
+	text := 0
+	for i := range 2 * maxBytes / maxLength {
+		n.of(append(bytes.Repeat([]byte("x"), maxLength-10), fmt.Sprintf("%010d", i)...))
+	}
+	for s := range n.young {
+		text += len(s)
+	}
+	if text > maxBytes || text < maxBytes-maxLength {
+		t.Errorf("%d bytes of text are kept, want as many as fit into %d", text, maxBytes)
+	}
+}

@@ -3,6 +3,7 @@ package prometheus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,6 +23,7 @@ type Source struct {
 	client    *client
 	retry     *retry
 	strings   interner
+	large     chan struct{} // holds one while a large answer is read
 	onWarning func(query.Question, []string)
 
 	rows    [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
@@ -46,6 +48,7 @@ func New(config Config) (*Source, error) {
 		client:    c,
 		retry:     &retry{clock: config.Clock, rand: config.Rand, most: *config.Retries},
 		onWarning: config.OnWarning,
+		large:     make(chan struct{}, 1),
 	}, nil
 }
 
@@ -113,6 +116,15 @@ func (s *Source) ask(ctx context.Context, request query.Request) (query.Answer, 
 // Close closes the connections that no question uses.
 func (s *Source) Close() { s.client.http.CloseIdleConnections() }
 
+const (
+	// bytesForRow bounds the rows of an answer by its bytes: a row takes some 160 with
+	// its labels, and as many in memory whatever its text takes.
+	bytesForRow = 256
+	// largeAnswer is how many rows are read of an answer without waiting for others of
+	// that size: to grow, the list is copied.
+	largeAnswer = 1 << 15
+)
+
 // attempt asks once.
 func (s *Source) attempt(ctx context.Context, ask query.Question, form url.Values) (query.Answer, error) {
 	text, err := s.client.do(ctx, form)
@@ -121,12 +133,31 @@ func (s *Source) attempt(ctx context.Context, ask query.Question, form url.Value
 	}
 	defer text.Close()
 	rows := make([]query.Row, 0, s.rows[ask].Load())
+	most, alone := int(s.client.config.MaxBytes/bytesForRow), false
+	defer func() {
+		if alone {
+			<-s.large
+		}
+	}()
 	d := decoder{
 		labels: labels{strings: &s.strings},
-		row: func(label func(string) string, value float64) {
-			if row, ok := query.RowOf(ask, label, value); ok {
-				rows = append(rows, row)
+		row: func(label func(string) string, value float64) error {
+			row, ok := query.RowOf(ask, label, value)
+			switch {
+			case !ok:
+				return nil
+			case len(rows) >= most:
+				return text.found(fmt.Sprintf("more than %d rows", most))
+			case len(rows) >= largeAnswer && !alone:
+				select {
+				case s.large <- struct{}{}:
+					alone = true
+				case <-ctx.Done():
+					return unreached(s.client.host, ctx.Err())
+				}
 			}
+			rows = append(rows, row)
+			return nil
 		},
 	}
 	err = d.decode(text)

@@ -113,12 +113,10 @@ func (v view) pageTimes(m moment, of func(history) (page, bool)) []query.Row {
 func models(p page, engine query.Engine) []string {
 	var names []string
 	for _, i := range p.layout.byName[engine.Witness()] {
-		if name := p.layout.series[i].label(query.LabelModel); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = append(names, p.layout.series[i].label(query.LabelModel))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // settled is how long a target must have been scraped for its interval to count:

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -157,8 +158,14 @@ func (h *history) bytes() int {
 	return sum
 }
 
+// maxCause bounds the text that is kept of a failure, in bytes: it may quote the page.
+const maxCause = 512
+
 // fail notes that a scrape failed, and why.
 func (h *history) fail(at time.Time, cause error) {
+	if text := cause.Error(); len(text) > maxCause {
+		cause = errors.New(strings.ToValidUTF8(strings.Clone(text[:maxCause]), "") + " ...")
+	}
 	h.failed, h.cause = at, cause
 	h.failures++
 }

@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,4 +85,41 @@ func TestPickersSayWhetherTheirPoolIsQuiet(t *testing.T) {
 	b.page(endpointPicker, "epp", 45, picker("6"))
 	b.page(endpointPicker, "epp", 30, picker("6"))
 	same(t, b.quiet(time.Hour), query.Row{Quantity: query.QuietSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(45))})
+}
+
+func TestModelsOfPodsThatAreGoneAreBoundedByNamespace(t *testing.T) {
+	s := newStore("pods", 5*time.Second)
+	page := func(namespace, url string, at time.Time, models ...string) {
+		target := Target{Namespace: namespace, Pod: "p", URL: url}
+		s.retain(servingPod, []Target{target})
+		var points []point
+		for _, m := range models {
+			points = append(points, point{"vllm:num_requests_running", []label{{"model_name", m}}, 1})
+		}
+		s.add(task{servingPod, target}, at, points)
+	}
+	page("good", "a", noon, "chat")
+	for round := range 20 { // an annotation is edited each time
+		models := make([]string, 1000)
+		for i := range models {
+			models[i] = fmt.Sprintf("%096d-%03d-%05d", 0, round, i)
+		}
+		page("evil", fmt.Sprint(round), noon.Add(time.Duration(round+1)*5*time.Second), models...)
+	}
+	s.retain(servingPod, nil)
+	weight, last := 0, 0
+	for k := range s.gone {
+		if k.namespace == "evil" {
+			weight += goneEntry + len(k.model)
+			if strings.Contains(k.model, "-019-") {
+				last++
+			}
+		}
+	}
+	if weight > mostGone || last == 0 || last != len(s.gone)-1 {
+		t.Errorf("%d bytes of %d models are remembered, %d of the last page; want at most %d bytes, the latest", weight, len(s.gone), last, mostGone)
+	}
+	if _, ok := s.gone[modelKey{namespace: "good", model: "chat"}]; !ok {
+		t.Error("a model of another namespace is forgotten")
+	}
 }

@@ -101,6 +101,19 @@ func TestAPageOfTooManySeriesIsNotKept(t *testing.T) {
 	same(t, rows, query.Row{Quantity: query.Running, Namespace: "llm", Pod: "good", Model: "m", Value: 1})
 }
 
+// TestOfAFailureAShortTextIsKept: a parser quotes the line that it cannot read, each
+// byte as four.
+func TestOfAFailureAShortTextIsKept(t *testing.T) {
+	page := "vllm:num_requests_running{model_name=\"m\"} " + strings.Repeat("\x01", 1<<20-200) + "\n"
+	s := New(clocktesting.NewFakeClock(noon), Options{Name: "pods", Pods: serving(t, map[string]http.HandlerFunc{"bad": text(page)})("bad")})
+	<-s.round(t.Context(), 0)
+	for target, h := range s.store.pods {
+		if h.cause == nil || !strings.HasPrefix(h.cause.Error(), "scraping llm/bad: parsing the page: ") || len(h.cause.Error()) > 1024 {
+			t.Errorf("%s: the cause has %d bytes, want at most 1024, and what failed", target.Pod, len(fmt.Sprint(h.cause)))
+		}
+	}
+}
+
 // TestPagesOfNewSeriesEachTimeEndNobodyElse: whoever may label a pod as an endpoint
 // picker decides what is on its page, and it is read five times a second.
 func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {

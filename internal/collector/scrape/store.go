@@ -1,9 +1,11 @@
 package scrape
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,9 +174,42 @@ func (s *store) part(t Target, h *history) {
 	for _, engine := range query.Engines() {
 		for _, model := range models(h.pages[len(h.pages)-1], engine) {
 			if k := (modelKey{namespace: t.Namespace, model: model}); h.quiet.After(s.gone[k]) {
+				k.model = strings.Clone(k.model) // the page that it is a part of is forgotten
 				s.gone[k] = h.quiet
 			}
 		}
+	}
+	s.boundGone(t.Namespace)
+}
+
+// mostGone bounds what is remembered of the models of pods that are gone, in bytes for
+// each namespace: their names, and goneEntry for each.
+const (
+	mostGone  = 128 << 10
+	goneEntry = 128
+)
+
+// boundGone forgets models of a namespace whose pods are gone, those that were quiet
+// first, until the rest takes no more than it may. The lock is held by the caller.
+func (s *store) boundGone(namespace string) {
+	weight := 0
+	var of []modelKey
+	for k := range s.gone {
+		if k.namespace == namespace {
+			weight += goneEntry + len(k.model)
+			of = append(of, k)
+		}
+	}
+	if weight <= mostGone {
+		return
+	}
+	slices.SortFunc(of, func(a, b modelKey) int { return cmp.Or(s.gone[a].Compare(s.gone[b]), compareModel(a, b)) })
+	for _, k := range of {
+		if weight <= mostGone {
+			return
+		}
+		weight -= goneEntry + len(k.model)
+		delete(s.gone, k)
 	}
 }
 

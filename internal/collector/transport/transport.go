@@ -23,11 +23,20 @@ type Transport struct {
 
 var _ http.RoundTripper = (*Transport)(nil)
 
+// maxHeaders bounds the status line and the headers of an answer, in bytes. Those of
+// Prometheus and of a page take less than one kilobyte; the 10 MB of net/http are held
+// several times over in the error about a line that is no HTTP.
+const maxHeaders = 64 << 10
+
 // New returns a Transport, or what is wrong with the file of authorities. Each
 // time that the authorities change, build makes the HTTP transport that speaks
-// TLS as it is told.
+// TLS as it is told. An answer with more than 64 KiB of headers is an error.
 func New(files Files, build func(*tls.Config) *http.Transport) (*Transport, error) {
-	t := &Transport{files: files, make: build}
+	t := &Transport{files: files, make: func(secure *tls.Config) *http.Transport {
+		made := build(secure)
+		made.MaxResponseHeaderBytes = maxHeaders
+		return made
+	}}
 	var pool *x509.CertPool
 	if files.follows() {
 		var err error
@@ -36,7 +45,7 @@ func New(files Files, build func(*tls.Config) *http.Transport) (*Transport, erro
 			return nil, err
 		}
 	}
-	t.current = build(files.config(pool))
+	t.current = t.make(files.config(pool))
 	return t, nil
 }
 

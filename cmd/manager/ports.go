@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
+)
+
+// off is the bind address of a server that is not run.
+const off = "0"
+
+// Every pod of the cluster can connect to the ports. What one connection takes is
+// bounded here, how many there are by connections.
+const (
+	maxHeaders = 16 << 10 // bytes; a token and the headers of a proxy
+	// stopWithin is how long requests under way may take once the manager ends.
+	stopWithin = 5 * time.Second
+)
+
+// connections bounds those of one port: some 64 kB each with TLS.
+var connections = throttle.Connections{All: 128, PerAddress: 32}
+
+// Who is refused asks the API server each time (TokenReview), which answers reviews
+// of everybody at a bounded rate.
+const (
+	refusedAtOnce = 20
+	refusedEvery  = time.Second
+	reviewRate    = 20 // a second
+	reviewBurst   = 40
+)
+
+// servePorts adds the servers of both ports to mgr, which are up before its caches.
+func servePorts(mgr manager.Manager, o *config.Operator, ready map[string]healthz.Checker, debug map[string]http.Handler) error {
+	probes := probeServer(map[string]healthz.Checker{"healthz": healthz.Ping}, ready)
+	if err := listen(mgr, "probes", o.HealthProbeBindAddress, probes, nil); err != nil {
+		return err
+	}
+	return serveMetrics(mgr, o, debug)
+}
+
+// listen adds a server to mgr that listens from now on; secure, where it is not nil,
+// is its TLS. Address off, or none, adds nothing.
+func listen(mgr manager.Manager, name, address string, server *http.Server, secure *tls.Config) error {
+	if address == off || address == "" {
+		return nil
+	}
+	// Binding waits for nothing that a context could end.
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listening for %s: %w", name, err)
+	}
+	l = throttle.Listen(l, connections)
+	if secure != nil {
+		l = tls.NewListener(l, secure)
+	}
+	// A failed handshake or an early close is the caller's business.
+	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(mgr.GetLogger()), slog.LevelDebug)
+	within := stopWithin
+	if err := mgr.Add(&manager.Server{Name: name, Server: server, Listener: l, ShutdownTimeout: &within}); err != nil {
+		return fmt.Errorf("serving %s: %w", name, err)
+	}
+	return nil
+}
+
+// probeServer returns the server of /healthz and /readyz, which a kubelet asks over a
+// new connection each time.
+func probeServer(alive, ready map[string]healthz.Checker) *http.Server {
+	mux := http.NewServeMux()
+	for path, checks := range map[string]map[string]healthz.Checker{"/healthz": alive, "/readyz": ready} {
+		handler := http.StripPrefix(path, &healthz.Handler{Checks: checks})
+		mux.Handle(path, handler)
+		mux.Handle(path+"/", handler)
+	}
+	return &http.Server{
+		Handler: mux, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: 2 * time.Second, ReadTimeout: 2 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: time.Second,
+	}
+}
+
+// serveMetrics adds the server of /metrics and the debug paths to mgr.
+func serveMetrics(mgr manager.Manager, o *config.Operator, debug map[string]http.Handler) error {
+	if o.MetricsBindAddress == off || o.MetricsBindAddress == "" {
+		return nil
+	}
+	var guard guard
+	var secure *tls.Config
+	if o.MetricsSecure {
+		to := rest.CopyConfig(mgr.GetConfig())
+		to.QPS, to.Burst, to.RateLimiter = reviewRate, reviewBurst, nil
+		filter, err := filters.WithAuthenticationAndAuthorization(to, mgr.GetHTTPClient())
+		if err != nil {
+			return fmt.Errorf("building who may read the metrics port: %w", err)
+		}
+		guard = func(h http.Handler) (http.Handler, error) { return filter(mgr.GetLogger(), h) }
+		if secure, err = metricsTLS(mgr, o); err != nil {
+			return err
+		}
+	}
+	server, err := metricsServer(promhttp.HandlerFor(ctrlmetrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}), debug, guard, clock.RealClock{})
+	if err != nil {
+		return err
+	}
+	return listen(mgr, "metrics", o.MetricsBindAddress, server, secure)
+}
+
+// guard lets those through to a handler who may ask it, nil everybody.
+type guard func(http.Handler) (http.Handler, error)
+
+// metricsServer returns the server of the metrics port. Every path is behind the guard.
+func metricsServer(metrics http.Handler, debug map[string]http.Handler, who guard, clk clock.PassiveClock) (*http.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", metrics)
+	for path, handler := range debug {
+		mux.Handle(path, handler)
+	}
+	var handler http.Handler = mux
+	if who != nil {
+		guarded, err := who(mux)
+		if err != nil {
+			return nil, fmt.Errorf("guarding the metrics port: %w", err)
+		}
+		handler = patient(guarded, throttle.NewRefusals(clk, refusedAtOnce, refusedEvery))
+	}
+	return &http.Server{
+		Handler: handler, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 90 * time.Second,
+	}, nil
+}
+
+// patient answers 429 to addresses whose credentials were refused too often, without
+// asking next.
+func patient(next http.Handler, refused *throttle.Refusals) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refused.TooMany(r.RemoteAddr) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "credentials from this address were refused too often: try again in a second", http.StatusTooManyRequests)
+			return
+		}
+		seen := &statusSeen{ResponseWriter: w}
+		next.ServeHTTP(seen, r)
+		if seen.status == http.StatusUnauthorized {
+			refused.Add(r.RemoteAddr)
+		}
+	})
+}
+
+// statusSeen remembers the status of an answer.
+type statusSeen struct {
+	http.ResponseWriter
+	status int // 0 for what Write makes 200
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *statusSeen) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusSeen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// metricsTLS returns the TLS of the metrics port: a certificate that follows its file
+// where there is one, else one that is signed by itself.
+func metricsTLS(mgr manager.Manager, o *config.Operator) (*tls.Config, error) {
+	// HTTP/2 is off unless asked for: its servers were open to stream cancellation
+	// attacks (CVE-2023-44487, CVE-2023-39325).
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if o.EnableHTTP2 {
+		secure.NextProtos = []string{"h2", "http/1.1"}
+	}
+	if o.MetricsCertPath == "" {
+		certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+		if err != nil {
+			return nil, fmt.Errorf("signing a certificate for the metrics port: %w", err)
+		}
+		pair, err := tls.X509KeyPair(certPEM, keyPEM)
+		if err != nil {
+			return nil, fmt.Errorf("reading the certificate signed for the metrics port: %w", err)
+		}
+		secure.Certificates = []tls.Certificate{pair}
+		return secure, nil
+	}
+	watcher, err := certwatcher.New(filepath.Join(o.MetricsCertPath, o.MetricsCertName), filepath.Join(o.MetricsCertPath, o.MetricsCertKey))
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate of the metrics port: %w", err)
+	}
+	secure.GetCertificate = watcher.GetCertificate
+	if err := mgr.Add(watcher); err != nil {
+		return nil, fmt.Errorf("watching the certificate of the metrics port: %w", err)
+	}
+	return secure, nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func TestTheTokenIsSentToTheManagerAlone(t *testing.T) {
+	var seen []string
+	note := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization"))
+		_, _ = w.Write([]byte("{}"))
+	})
+	plain, secure := httptest.NewServer(note), httptest.NewTLSServer(note)
+	defer plain.Close()
+	defer secure.Close()
+	leading := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusTemporaryRedirect))
+	defer leading.Close()
+	for _, tt := range []struct {
+		name, address string
+		sent          bool
+		err           string // the beginning, "" for none
+	}{
+		{"https", secure.URL, true, ""},
+		{"a forwarded port", plain.URL, true, ""},
+		{"http elsewhere", "http://manager.example:8080", false, "usage: --manager http://manager.example:8080: want https://"},
+		{"no scheme", "manager.example:8443", false, "usage: --manager "},
+		{"a redirect", leading.URL, false, "asking the manager: 307 Temporary Redirect: it leads to "},
+	} {
+		seen = nil
+		_, err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, client.ObjectKey{Namespace: "ns", Name: "v"}) //nolint:gosec // test servers
+		if sent := len(seen) > 0 && seen[0] == "Bearer secret"; sent != tt.sent {
+			t.Errorf("%s: the token is sent: %t (%q), want %t", tt.name, sent, seen, tt.sent)
+		}
+		if (err == nil) != (tt.err == "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
+			t.Errorf("%s: the error is %v, want %q", tt.name, err, tt.err)
+		}
+	}
+}
