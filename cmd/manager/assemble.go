@@ -63,7 +63,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	settings := &inForce{process: process, level: on.level}
 	book := ledger.New()
 	around := &explaining{}
-	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book, around), settings))
+	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book, around), settings)) //nolint:contextcheck // ports are open for as long as the manager lives
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestTheTokenIsSentToTheManagerAlone(t *testing.T) {
 		{"a redirect", leading.URL, false, "asking the manager: 307 Temporary Redirect: it leads to "},
 	} {
 		seen = nil
-		_, err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, client.ObjectKey{Namespace: "ns", Name: "v"}) //nolint:gosec // test servers
+		_, err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, client.ObjectKey{Namespace: "ns", Name: "v"})
 		if sent := len(seen) > 0 && seen[0] == "Bearer secret"; sent != tt.sent {
 			t.Errorf("%s: the token is sent: %t (%q), want %t", tt.name, sent, seen, tt.sent)
 		}

@@ -88,7 +88,8 @@ func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscali
 	reads := map[scaleTarget]*scaleRead{}
 	// Those that wait may end before the read does.
 	background := context.WithoutCancel(ctx)
-	var waited context.Context
+	waited, cancel := context.WithTimeout(background, scalesWithin)
+	context.AfterFunc(waited, cancel)
 	for _, va := range vas {
 		t := scaleTarget{va.Namespace, refOf(va)}
 		if hasInformer(t.ref) || reads[t] != nil {
@@ -97,11 +98,6 @@ func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscali
 		if read := r.known[t]; read != nil && (!read.done() || now.Before(read.again)) {
 			reads[t] = read
 			continue
-		}
-		if waited == nil {
-			var cancel context.CancelFunc
-			waited, cancel = context.WithTimeout(background, scalesWithin)
-			context.AfterFunc(waited, cancel)
 		}
 		reads[t] = &scaleRead{waited: waited.Done(), ended: make(chan struct{})}
 		go r.run(background, t, reads[t], now)

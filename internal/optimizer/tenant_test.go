@@ -88,8 +88,10 @@ func TestADetailOfManyVariantsIsShort(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	many := func(past scaling.Past, counts scaling.ReplicaCounts) Input {
-		in := Input{Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute}, History: scaling.History{},
-			Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow, Reason: scaling.ReasonSaturated, Detail: "full"}}
+		in := Input{
+			Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute}, History: scaling.History{},
+			Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow, Reason: scaling.ReasonSaturated, Detail: "full"},
+		}
 		for i := range 500 {
 			key := scaling.VariantKey{Namespace: "ns", Name: fmt.Sprintf("%s-%03d", strings.Repeat("v", 240), i)}
 			in.Snapshot.Variants = append(in.Snapshot.Variants, scaling.Variant{Key: key, Model: model, Bounds: scaling.Bounds{Min: 1, Max: 1}, Replicas: counts})
