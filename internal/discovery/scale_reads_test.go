@@ -39,6 +39,13 @@ func (w *webhooks) Scale(ctx context.Context, namespace string, _ scaling.Target
 	return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}, nil
 }
 
+// reads is how many times the targets of a namespace were read.
+func (w *webhooks) reads(namespace string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[namespace]
+}
+
 // things are n objects of a namespace with a target each.
 func things(namespace string, n int) []*v1alpha1.VariantAutoscaling {
 	var vas []*v1alpha1.VariantAutoscaling
@@ -78,16 +85,16 @@ func TestTargetsThatHangHoldUpALookForTwoSecondsOnce(t *testing.T) {
 		if waited > scalesWithin {
 			t.Errorf("five cycles waited for %s in all, want %s", waited, scalesWithin)
 		}
-		if api.asked["good"] != 5*40 {
-			t.Errorf("targets that answer were read %d times, want 5 times each", api.asked["good"])
+		if api.reads("good") != 5*40 {
+			t.Errorf("targets that answer were read %d times, want 5 times each", api.reads("good"))
 		}
 		time.Sleep(missFor)
-		if n := api.asked["evil"]; n != 40 {
+		if n := api.reads("evil"); n != 40 {
 			t.Errorf("targets that hang were read %d times within %s, want once each", n, missFor)
 		}
 		reads.read(t.Context(), fleet, time.Now())
 		time.Sleep(missFor)
-		if n := api.asked["evil"]; n != 80 {
+		if n := api.reads("evil"); n != 80 {
 			t.Errorf("targets that hang were read %d times, want again after %s", n, missFor)
 		}
 	})
@@ -106,9 +113,10 @@ func TestEditsOfTargetsThatHangDoNotQueue(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		// 8 at once, 2s each, for the 40s of edits and the queue of the last one.
-		if n := api.asked["evil"]; n > 8*20+40 {
+		if n := api.reads("evil"); n > 8*20+40 {
 			t.Errorf("%d reads of 800 targets that were named for 2s each, want at most 200", n)
 		}
+		synctest.Wait()
 		if len(reads.known) != 40 {
 			t.Errorf("%d targets are remembered, want the 40 of now", len(reads.known))
 		}

@@ -2,7 +2,6 @@ package scalefromzero
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
 		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"a backlog beyond reason", math.MaxFloat64, func(*Input) {}, map[string]int{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog beyond reason", scaling.Largest, func(*Input) {}, map[string]int{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"ties by accelerators", 1, func(in *Input) {
 			in.Snapshot.Variants[1].Cost, in.Snapshot.Variants[1].GPUsPerReplica = 1, 1
 		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
