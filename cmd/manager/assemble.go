@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -63,7 +62,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	settings := &inForce{process: process, level: on.level}
 	book := ledger.New()
 	around := &explaining{}
-	mgr, err := newManager(operators[0], kube, log, debugHandlers(web.Decisions(book, around), settings)) //nolint:contextcheck // ports are open for as long as the manager lives
+	mgr, ready, err := newManager(operators[0], kube, log)
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +93,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}); err != nil {
 		return nil, err
 	}
-	configuration, err := newConfiguration(mgr, settings, store, served, book)
+	configuration, listed, err := newConfiguration(mgr, settings, store, served, book)
 	if err != nil {
 		return nil, err
 	}
+	ready["configuration"] = told(log, listed)
 	exports := &external.Store{}
 	hand := subresource.New(subresource.Options{
 		Objects: mgr.GetClient(), Scalers: fleet, Scales: subresource.NewScaleClient(mgr.GetClient()), Pods: mgr.GetClient(),
@@ -135,9 +135,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		leading(gate.run),
 		settings.fetching.run(log),
 	}
-	if kept != nil {
-		runnables = append(runnables, leading(kept.store.Run))
-	}
+	runnables = append(runnables, kept.runs()...)
 	if process.ExternalMetricsBindAddress != "" {
 		server, err := newExternalMetrics(process, mgr, served, exports) //nolint:contextcheck // it gets its context from Start
 		if err != nil {
@@ -160,7 +158,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
 		Events: mgr.GetEventRecorder(eventSource), Gauge: instruments,
 	})
-	return mgr, status.SetupWithManager(mgr)
+	if err := status.SetupWithManager(mgr); err != nil {
+		return nil, err
+	}
+	//nolint:contextcheck // ports are open for as long as the manager lives
+	return mgr, servePorts(mgr, operators[0], ready, debugHandlers(web.Decisions(book, around), settings))
 }
 
 // add has the manager start what runs in it, in this order.
@@ -200,11 +202,11 @@ func newConnection(o *config.Operator) (connection, error) {
 	return connection{scheme: scheme, config: to, reader: reader}, nil
 }
 
-// newManager returns the frame that everything runs in: caches, leader
-// election, probes, and the authenticated port.
-func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[string]http.Handler) (manager.Manager, error) {
+// newManager returns the frame that everything runs in, caches and leader election,
+// and what says whether they are ready.
+func newManager(o *config.Operator, kube connection, log logr.Logger) (manager.Manager, map[string]healthz.Checker, error) {
 	if err := checkMetricsCertificate(o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	caches, options := &watched{clock: clock.RealClock{}}, cacheOptions(o)
 	options.DefaultWatchErrorHandler = caches.note
@@ -218,7 +220,7 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 		LeaseDuration:                 &o.LeaseDuration, RenewDeadline: &o.LeaseRenewDeadline, RetryPeriod: &o.LeaseRetryPeriod,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
+		return nil, nil, fmt.Errorf("building the manager: %w", err)
 	}
 	caches.listed = mgr.GetCache().WaitForCacheSync
 	ready := map[string]healthz.Checker{"caches": told(log, caches.check)}
@@ -229,5 +231,5 @@ func newManager(o *config.Operator, kube connection, log logr.Logger, debug map[
 		}
 		ready["leader"] = told(log, leader.check)
 	}
-	return mgr, servePorts(mgr, o, ready, debug)
+	return mgr, ready, nil
 }

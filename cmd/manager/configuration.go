@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
@@ -32,9 +33,9 @@ func watchedNames(names config.Names) []string {
 }
 
 // newConfiguration returns what keeps settings and store up to date with the
-// ConfigMaps, for whatever is served. What candidates found in the store, it has
-// logged.
-func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader, book *ledger.Ledger) (*controller.Configuration, error) {
+// ConfigMaps, for whatever is served, and what says whether they are known. What
+// candidates found in the store, it has logged.
+func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader, book *ledger.Ledger) (*controller.Configuration, healthz.Checker, error) {
 	o := settings.process
 	var namespaces []string
 	if o.WatchNamespace != "" {
@@ -46,7 +47,7 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 		return newCache(mgr.GetConfig(), options)
 	}, watchedNames(o.Names()), namespaces)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	configuration := controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
@@ -55,10 +56,7 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 		Cycle: func() scaling.CycleID { last, _ := book.Latest(); return last.Cycle },
 	})
 	ready.listed = func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }
-	if err := mgr.AddReadyzCheck("configuration", told(mgr.GetLogger(), ready.check)); err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
-	}
-	return configuration, nil
+	return configuration, ready.check, nil
 }
 
 // readConfigMaps returns the ConfigMaps of the system namespace. Those of other

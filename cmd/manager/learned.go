@@ -53,3 +53,11 @@ func (l *learned) keep() {
 		l.startUps.Keep(l.fleet.AllStartUps())
 	}
 }
+
+// runs is what keeps the store, none where nothing is stored.
+func (l *learned) runs() []manager.Runnable {
+	if l == nil {
+		return nil
+	}
+	return []manager.Runnable{leading(l.store.Run)}
+}
