@@ -19,15 +19,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 
-// The loads, and what is right for them: with four idle replicas one less, with
-// four full ones one more.
+// The loads, and what is right for them: with four idle replicas, which fill a third
+// each, two less, and one less where one of them counts as full; with four full ones
+// one more.
 var (
 	idle = load{Usage: 0.2}
 	full = load{Usage: 0.85, Waiting: 4}
 )
 
 const (
-	fewer = replicas - 1
+	fewer = replicas - 2
+	least = replicas - 1
 	more  = replicas + 1
 )
 
@@ -83,8 +85,8 @@ func TestAStoreThatGivesNoAnswerHolds(t *testing.T) {
 		{"500", faulty.Status(http.StatusInternalServerError), options{}, 2, "HTTP 500"},
 		// Long enough for a slow machine to recover in.
 		{"slow beyond the budget", faulty.Silence, options{Collector: collector.Options{Budget: 3 * time.Second}}, 1, "no answer in time"},
-		// Two million bytes are some 20,000 of them.
-		{"a million series", faulty.Flood(1_000_000), options{Source: prometheus.Config{MaxBytes: 2 << 20}}, 2, "more than 2097152 bytes"},
+		// A row for each 256 bytes.
+		{"a million series", faulty.Flood(1_000_000), options{Source: prometheus.Config{MaxBytes: 2 << 20}}, 2, "more than 8192 rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			forBothLoads(t, c.with, func(t *testing.T, l *loop, right int) {
@@ -125,7 +127,7 @@ func TestAnEmptyAnswerIsNotAnIdleModel(t *testing.T) {
 		l.proxy.Break(faulty.Nothing)
 		got := l.decide()
 		got.want(t, "nothing is answered", replicas)
-		if got.snapshot.Fault != "" || got.fresh() {
+		if got.snapshot.Fault != "" || got.known() {
 			t.Errorf("fault %q, readings %+v: want none, and none", got.snapshot.Fault, got.snapshot.Replicas)
 		}
 		l.proxy.Break(nil)
@@ -176,7 +178,7 @@ func TestAStoreThatStumblesIsAskedAgain(t *testing.T) {
 		l.proxy.Break(faulty.Some(http.StatusServiceUnavailable, func(n int64) bool { return n < 2 || n%8 == 5 }))
 		got := l.decide()
 		got.want(t, "some answers came at the second attempt", right)
-		if !got.fresh() {
+		if !got.known() {
 			t.Errorf("fault %q", got.snapshot.Fault)
 		}
 	})
@@ -282,9 +284,8 @@ func TestPagesThatAgeGrowAndDoNotShrink(t *testing.T) {
 	})
 }
 
-// TestOneReplicaWithoutAPageKeepsAllOfThem: what it holds is not known, so that
-// it counts as full. A single scrape that failed is nothing.
-func TestOneReplicaWithoutAPageKeepsAllOfThem(t *testing.T) {
+// TestOneReplicaWithoutAPageCountsAsFull: what it holds is not known. A single scrape that failed is nothing.
+func TestOneReplicaWithoutAPageCountsAsFull(t *testing.T) {
 	t.Parallel()
 	l := begin(t, options{Load: idle})
 	l.pods[2].silent = true
@@ -293,7 +294,7 @@ func TestOneReplicaWithoutAPageKeepsAllOfThem(t *testing.T) {
 	l.history = scaling.History{}
 	for _, d := range []time.Duration{cycles, 10 * time.Minute} {
 		l.pass(d)
-		l.decide().want(t, "one pod does not answer for another "+d.String(), replicas)
+		l.decide().want(t, "one pod does not answer for another "+d.String(), least)
 	}
 	l.pods[2].silent = false
 	l.recovers(fewer)
@@ -312,17 +313,18 @@ func TestAReplicaThatIsStuckIsNoSurvivor(t *testing.T) {
 	for _, c := range []struct {
 		stuck   scaling.Stuckness
 		waiting float64
-	}{{scaling.Frozen, 0}, {scaling.Sick, 2}} {
+		before  int // what is right while it passes for one that works
+	}{{scaling.Frozen, 0, fewer}, {scaling.Sick, 2, least}} {
 		t.Run(string(c.stuck), func(t *testing.T) {
 			t.Parallel()
 			l := begin(t, options{Load: idle})
 			l.pods[1].hangs, l.pods[1].Ranks[0].Waiting = true, c.waiting
 			l.pass(time.Minute)
-			l.decide().want(t, "one pod has not moved for a minute", fewer)
+			l.decide().want(t, "one pod has not moved for a minute", c.before)
 			l.history = scaling.History{}
 			l.pass(4 * time.Minute)
 			got := l.decide()
-			got.want(t, "one pod has not moved for 5m", replicas)
+			got.want(t, "one pod has not moved for 5m", least)
 			if stuck := got.snapshot.Replicas[1].Stuck; stuck != c.stuck {
 				t.Errorf("the pod is %q, want %q", stuck, c.stuck)
 			}

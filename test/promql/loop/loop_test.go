@@ -198,20 +198,22 @@ func (l *loop) decide() outcome {
 		l.t.Fatalf("%d snapshots and %d decisions for one model with one variant", len(snapshots), len(verdict.Plan.Decisions))
 	}
 	got := outcome{snapshots[0], verdict.Plan.Decisions[0]}
-	if got.decision.Target() < replicas && !got.fresh() {
+	if got.decision.Target() < replicas && !got.known() {
 		l.t.Errorf("shrinks to %d on what is not Fresh: %+v", got.decision.Target(), got.snapshot)
 	}
 	return got
 }
 
-// fresh reports whether the load of every replica is Fresh, and nothing failed.
-func (o outcome) fresh() bool {
+// known reports whether the load of half of the replicas or more is Fresh, and
+// nothing failed. The others count as full.
+func (o outcome) known() bool {
+	fresh := 0
 	for _, r := range o.snapshot.Replicas {
-		if r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh {
-			return false
+		if r.KVCacheUsage.State == scaling.Fresh && r.QueueLength.State == scaling.Fresh {
+			fresh++
 		}
 	}
-	return o.snapshot.Fault == "" && len(o.snapshot.Replicas) == replicas
+	return o.snapshot.Fault == "" && len(o.snapshot.Replicas) == replicas && 2*fresh >= replicas
 }
 
 // want fails the test unless the decision is for so many replicas.
