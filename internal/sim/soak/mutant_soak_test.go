@@ -5,6 +5,7 @@ package soak
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var report = flag.String("report", "", "write what the fixed cases violate to this file, and fail for none of it")
 
 // TestTheSoakFindsOldRules puts each old rule back into a copy of its source, builds
 // this package with it, and sees that a case violates one of the rules that it is told
@@ -70,7 +73,7 @@ func (m mutant) violations(t *testing.T) []reported {
 	if n == 0 {
 		n = fixedCases
 	}
-	run(t, "go", "test", "-c", "-overlay", path("overlay.json"), "-o", path("soak.test"), ".")
+	run(t, "go", "test", "-c", "-tags", "soak", "-overlay", path("overlay.json"), "-o", path("soak.test"), ".")
 	run(t, path("soak.test"), "-test.run", "^TestReport$", "-report", path("report"), "-cases", fmt.Sprint(n))
 	content, err := os.ReadFile(path("report"))
 	if err != nil {
@@ -88,5 +91,28 @@ func run(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
+	}
+}
+
+// TestReport writes what the fixed cases and those of testdata violate, a line for
+// each: which case, and the rule.
+func TestReport(t *testing.T) {
+	if *report == "" {
+		t.Skip("-report names no file")
+	}
+	var needs Needs
+	var out strings.Builder
+	for n := range *cases {
+		for _, v := range Judge(Draw(uint64(n+1)), &needs) {
+			fmt.Fprintf(&out, "%d %s\n", n+1, v.Rule)
+		}
+	}
+	for _, file := range found(t) {
+		for _, v := range Judge(read(t, file), &needs) {
+			fmt.Fprintf(&out, "%s %s\n", file, v.Rule)
+		}
+	}
+	if err := os.WriteFile(*report, []byte(out.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

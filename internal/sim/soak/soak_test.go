@@ -2,7 +2,6 @@ package soak
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 var (
 	duration = flag.Duration("soak", 0, "judge random cases by all rules for so long; 0 judges a fixed number")
 	seed     = flag.Uint64("seed", 0, "the first seed of -soak; 0 draws one")
-	report   = flag.String("report", "", "write what the fixed cases violate to this file, and fail for none of it")
 	cases    = flag.Int("cases", fixedCases, "how many fixed cases to judge")
 )
 
@@ -108,27 +106,4 @@ func read(t *testing.T, file string) Case {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return c
-}
-
-// TestReport writes what the fixed cases and those of testdata violate, a line for
-// each: which case, and the rule.
-func TestReport(t *testing.T) {
-	if *report == "" {
-		t.Skip("-report names no file")
-	}
-	var needs Needs
-	var out strings.Builder
-	for n := range *cases {
-		for _, v := range Judge(Draw(uint64(n+1)), &needs) {
-			fmt.Fprintf(&out, "%d %s\n", n+1, v.Rule)
-		}
-	}
-	for _, file := range found(t) {
-		for _, v := range Judge(read(t, file), &needs) {
-			fmt.Fprintf(&out, "%s %s\n", file, v.Rule)
-		}
-	}
-	if err := os.WriteFile(*report, []byte(out.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
