@@ -77,10 +77,10 @@ func direction(analyses []scaling.Analysis) scaling.Analysis {
 
 // unmet lists the demands that what runs and was ordered does not carry. One that
 // was read off the replicas is none while an order is under way, while what waits
-// is being worked off, and for a window after an order arrived, in which that shows.
+// is being worked off, and for a window after growth arrived, in which that shows.
 func (c cover) unmet() []demand {
 	holds := c.Draining || slices.ContainsFunc(c.variants, func(s variantState) bool {
-		return s.changing() || s.decided && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
+		return s.changing() || s.past.Change > 0 && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
 	})
 	var open []demand
 	for _, d := range c.wanted {

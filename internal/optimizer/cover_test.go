@@ -57,6 +57,14 @@ func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.P
 	}
 }
 
+// begun makes a variant have been seen for the first time some time ago.
+func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(_ *scaling.Variant, p *scaling.Past) { p.DecidedAt, p.ProgressAt = coverNow.Add(-since), coverNow.Add(-since) }
+}
+
+// fromReplicas makes the demand one that was read off the replicas.
+func fromReplicas(v *Votes) { v.Analyses[0].FromReplicas = true }
+
 // unplaced gives a variant so many more replicas, which no node takes since some time.
 func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
@@ -158,7 +166,9 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"a ceiling binds", votes(10, scaling.Grow, fleet{"a", 10, 5, 2, nil, 0}), func(v *Votes) {
 			v.Analyses[0].Ceilings = []scaling.Ceiling{{Name: "batch", Demand: 100, Variants: []scaling.Limit{{Variant: v.Snapshot.Variants[0].Key, PerReplica: 20}}}}
 		}, "a:5", scaling.ReasonDemand},
-		{"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), func(v *Votes) { v.Analyses[0].FromReplicas = true }, "a:4", scaling.ReasonInTransition},
+		{"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonInTransition},
+		{"a demand read off replicas waits for a window after what was ordered arrived", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonSteady},
+		{"and does not wait where nothing was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, begun(time.Second), 0}), fromReplicas, "a:6", scaling.ReasonDemand},
 		{"a demand read off replicas waits while a queue drains", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}), func(v *Votes) { v.Analyses[0].FromReplicas, v.Draining = true, true }, "a:4", scaling.ReasonSteady},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package saturation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -29,6 +30,9 @@ func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.An
 	a.Ceilings = g.overload(g.sum(0, false), interval)
 	grows := a.Signal == scaling.Grow || need > a.Anticipated && doubtGrowth(snap, g.samples, p) == ""
 	switch {
+	case grows && g.passed():
+		a.Signal, a.Reason, a.Demand = scaling.Steady, scaling.ReasonSteady, a.Supply
+		a.Detail += "; not grown: at the last scrape the replicas are less than half as full as where growth begins"
 	case grows:
 		// One more than what serves is the least that the published rule asks for.
 		a.Demand = max(need, a.Supply*(1+least))
@@ -98,6 +102,17 @@ func (g gauge) sum(unsureAt float64, peaks bool) float64 {
 		total += load * g.weights[s.Variant].perReplica
 	}
 	return total
+}
+
+// passed says that what filled the replicas in the window is over: each reports at
+// the last scrape less than half of the load at which growth begins, and nothing
+// waits at the gateway. The greatest values of a window still tell of a peak or a
+// backlog after both are gone.
+func (g gauge) passed() bool {
+	return g.snap.Load.GatewayQueue.Or(0) == 0 && !slices.ContainsFunc(g.samples, func(s scaling.ReplicaSample) bool {
+		kv, queue, ok := latest(s)
+		return !ok || unsure(s) || g.load(kv, queue) >= 0.5
+	})
 }
 
 // mean is how full the replicas of a variant are, 0 where none reports.

@@ -105,6 +105,31 @@ func TestSpareCapacityMeasuresHowManyReplicasAreMissing(t *testing.T) {
 	}
 }
 
+// TestAPeakThatIsOverOrdersNothing: the window still holds the queue that was worked
+// off, and the last scrape does not.
+func TestAPeakThatIsOverOrdersNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		kv      float64 // of the first replica, at the last scrape
+		gateway float64 // requests that wait
+		want    scaling.Signal
+	}{
+		{"all are less than half full", 0.3, 0, scaling.Steady},
+		{"one is not", 0.4, 0, scaling.Grow},
+		{"requests wait at the gateway", 0.3, 1, scaling.Grow},
+	} {
+		snap := tokenSnapshot(0.95, 20, 3)
+		snap.Load.GatewayQueue = scaling.Measured(tc.gateway, scaling.Fresh)
+		for i := range snap.Replicas {
+			snap.Replicas[i].KVCacheUsageNow, snap.Replicas[i].QueueLengthNow = scaling.Measured(0.1, scaling.Fresh), scaling.Measured(0, scaling.Fresh)
+		}
+		snap.Replicas[0].KVCacheUsageNow = scaling.Measured(tc.kv, scaling.Fresh)
+		if a := Analyze(snap, Default(), time.Minute); a.Signal != tc.want {
+			t.Errorf("%s: %s, want %s (%s)", tc.name, a.Signal, tc.want, a.Detail)
+		}
+	}
+}
+
 // TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow: the slow variant has a queue
 // that stands, the fast one idles, and each replica gets as many requests.
 func TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow(t *testing.T) {

@@ -47,7 +47,9 @@
 //
 //	arrivals and what clears the backlog / what a replica completes
 //
-// is a ceiling, by Little's law. A variant that shows no load is taken for as large as
+// is a ceiling, by Little's law. A peak that is over orders nothing: it grows only
+// while at the last scrape some replica is at least half as full as where growth
+// begins, or requests wait at the gateway. A variant that shows no load is taken for as large as
 // the largest where the model grows, and is no reason to move a fleet to it.
 //
 // # Tokens

@@ -12,7 +12,8 @@ type Past struct {
 	Model ModelKey `json:"model,omitzero"`
 	// Desired is the last decision, in replicas.
 	Desired int `json:"desired"`
-	// Change is by how many replicas Desired last changed, 0 if it never did.
+	// Change is by how many replicas Desired last changed, of the first decision
+	// from what there was; 0 if it never did.
 	Change int `json:"change"`
 	// Moved says that the last change was growth of a move to cheaper variants.
 	Moved bool `json:"moved,omitempty"`
@@ -168,6 +169,9 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 func (p Past) Decide(target int, now time.Time) Past {
 	switch {
 	case p.DecidedAt.IsZero():
+		if p.Counts.Observed {
+			p.Change = target - p.Counts.Current
+		}
 		p.Desired, p.DecidedAt = target, now
 	case target != p.Desired:
 		p.Change = target - p.Desired

@@ -62,9 +62,9 @@ var deviations = []struct {
 		},
 	},
 	{
-		name:    "a first decision changes none before it (published: it changes from 0)",
+		name:    "a first decision changes what there was (published: it changes from 0)",
 		applies: func(c goldenCase) bool { return c.Inputs.Previous == nil },
-		change:  func(_ goldenCase, h *held) { h.Change = 0 },
+		change:  func(c goldenCase, h *held) { h.Change = h.Replicas - c.Inputs.VA.CurrentReplicas },
 	},
 	{
 		name:    "the clock of a first decision starts when it is made (published: at the creation of the object)",
