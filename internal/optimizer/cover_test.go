@@ -59,7 +59,9 @@ func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.P
 
 // begun makes a variant have been seen for the first time some time ago.
 func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(_ *scaling.Variant, p *scaling.Past) { p.DecidedAt, p.ProgressAt = coverNow.Add(-since), coverNow.Add(-since) }
+	return func(_ *scaling.Variant, p *scaling.Past) {
+		p.DecidedAt, p.ProgressAt = coverNow.Add(-since), coverNow.Add(-since)
+	}
 }
 
 // fromReplicas makes the demand one that was read off the replicas.
