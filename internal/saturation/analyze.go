@@ -22,26 +22,30 @@ func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.An
 		return a
 	}
 	g := newGauge(snap, p)
-	need, why := g.need()
+	drowning := g.drowning()
+	need, why := g.need(drowning)
 	keep := max(g.sum(1, true), g.fullest(certain))
 	for i, c := range a.Variants {
 		a.Variants[i].Utilization = g.mean(c.Variant)
 	}
-	a.Ceilings = g.overload(g.sum(0, false), interval)
-	grows := a.Signal == scaling.Grow || need > a.Anticipated && doubtGrowth(snap, g.samples, p) == ""
+	a.Ceilings = append(g.overload(g.sum(0, false), interval), g.relief(drowning, interval)...)
+	grows := a.Signal == scaling.Grow || (need > a.Anticipated || len(drowning) > 0) && doubtGrowth(snap, g.samples, p) == ""
 	switch {
 	case grows && g.passed():
 		a.Signal, a.Reason, a.Demand = scaling.Steady, scaling.ReasonSteady, a.Supply
 		a.Detail += "; not grown: at the last scrape the replicas are less than half as full as where growth begins"
 	case grows:
-		// One more than what serves is the least that the published rule asks for.
-		a.Demand = max(need, a.Supply*(1+least))
+		a.Demand = need
+		if len(drowning) == 0 {
+			// One more than what serves is the least that the published rule asks for.
+			a.Demand = max(need, a.Supply*(1+least))
+		}
 		if a.Signal != scaling.Grow {
 			a.Signal, a.Reason = scaling.Grow, scaling.ReasonSaturated
 		}
 		a.Detail = fmt.Sprintf("%s; the load fills %.3g replicas%s", a.Detail, a.Demand, why)
 		for _, c := range a.Ceilings {
-			a.Detail += fmt.Sprintf("; %.3g requests/s are to be served, and full replicas complete %.3g", c.Demand, g.completed())
+			a.Detail += fmt.Sprintf("; %s: %.3g %s are needed", c.Name, c.Demand, c.Unit)
 		}
 	case a.Signal == scaling.Shrink && keep < a.Supply:
 		a.Demand = keep
@@ -155,29 +159,30 @@ func (g gauge) queued(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bo
 }
 
 // need is how many replicas the load fills, and in words what that takes into
-// account beyond what they show.
-func (g gauge) need() (replicas float64, why string) {
+// account beyond what they show. A queue that stands in variants that can grow is
+// relieved by more of those.
+func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string) {
 	replicas = g.sum(0, false)
-	if stands := g.standing(); stands > replicas {
+	if len(drowning) > 0 {
+		return replicas, ""
+	}
+	room := g.room()
+	stands := g.fullest(func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
+		kv, queue, ok = g.queued(s)
+		return kv, queue, ok && !room[s.Variant]
+	})
+	if stands > replicas {
 		return stands, ", shared out as it is now"
 	}
 	return replicas, ""
 }
 
-// standing is fullest of the variants of which every replica has a queue that
-// stands, 0 where there is none: where others of the variant have room, the requests
-// that wait are a matter of routing.
-func (g gauge) standing() float64 {
-	room := map[scaling.VariantKey]bool{}
-	for _, s := range g.samples {
-		if _, _, stands := g.queued(s); !stands {
-			room[s.Variant] = true
-		}
-	}
-	return g.fullest(func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-		kv, queue, ok = g.queued(s)
-		return kv, queue, ok && !room[s.Variant]
-	})
+// takes is how long a request is computed in s, 0 where that is not known.
+func (g gauge) takes() float64 { return g.snap.Load.OutputTokens.Or(0) * g.snap.Load.ITL.Or(0) / 1000 }
+
+// fill is the part of a full replica at which growth begins.
+func (g gauge) fill() float64 {
+	return 1 / max(1, ratio(g.policy.KVCacheThreshold, g.policy.KVCacheThreshold-g.policy.KVSpareTrigger))
 }
 
 // completed is how many requests/s the replicas complete, 0 where that is not known:
@@ -192,7 +197,7 @@ func (g gauge) completed() float64 {
 		}
 		running += s.Running.Or(0)
 	}
-	takes := g.snap.Load.OutputTokens.Or(0) * g.snap.Load.ITL.Or(0) / 1000
+	takes := g.takes()
 	if running < 1 || takes <= 0 {
 		return 0
 	}
@@ -218,7 +223,7 @@ func (g gauge) overload(filled float64, interval time.Duration) []scaling.Ceilin
 	if !g.snap.Load.ArrivalRate.Known() || completed <= 0 || filled < supply || waiting <= float64(len(g.samples)) {
 		return nil
 	}
-	fill := 1 / max(1, ratio(g.policy.KVCacheThreshold, g.policy.KVCacheThreshold-g.policy.KVSpareTrigger))
+	fill := g.fill()
 	c := scaling.Ceiling{Name: "overload", Unit: scaling.UnitRequestRate, Demand: scaling.Queue{
 		Waiting: waiting, Arrive: g.snap.Load.ArrivalRate.Value, Served: completed * max(1, ordered/supply), Fill: fill,
 		Lead: scaling.Lead(g.snap.Variants, interval),

@@ -146,8 +146,15 @@ func TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow(t *testing.T) {
 		}
 		return Analyze(s, Default(), time.Minute)
 	}
-	if a := fleet(nil); a.Signal != scaling.Grow || !strings.Contains(a.Detail, "shared out as it is now") {
-		t.Errorf("%s: %s", a.Signal, a.Detail)
+	a := fleet(nil)
+	if a.Signal != scaling.Grow || a.Demand > a.Supply || len(a.Ceilings) != 1 {
+		t.Fatalf("%s to %g of %g, %d ceilings: %s", a.Signal, a.Demand, a.Supply, len(a.Ceilings), a.Detail)
+	}
+	if diff := cmp.Diff([]scaling.Limit{{Variant: variantKey("v")}, {Variant: variantKey("w"), PerReplica: 1}}, a.Ceilings[0].Variants); diff != "" || a.Ceilings[0].Demand != 3 {
+		t.Errorf("%g are needed (-want +got):\n%s", a.Ceilings[0].Demand, diff)
+	}
+	if a := fleet(func(s *scaling.Snapshot) { s.Variants[1].Bounds.Max = 2 }); a.Signal != scaling.Grow || a.Demand <= a.Supply || !strings.Contains(a.Detail, "shared out as it is now") {
+		t.Errorf("the slow one has no room: %s to %g of %g: %s", a.Signal, a.Demand, a.Supply, a.Detail)
 	}
 	for name, change := range map[string]func(*scaling.Snapshot){
 		"the queue is gone":             func(s *scaling.Snapshot) { s.Replicas[2].QueueLengthNow = scaling.Measured(0, scaling.Fresh) },

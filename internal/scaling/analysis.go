@@ -90,8 +90,8 @@ type Ceiling struct {
 	Variants []Limit `json:"variants"`
 }
 
-// Limit is what one replica of a variant can carry, > 0, in the unit of its
-// Ceiling.
+// Limit is what one replica of a variant can carry, >= 0, in the unit of its
+// Ceiling; 0 is a variant that is of no help.
 type Limit struct {
 	Variant    VariantKey `json:"variant"`
 	PerReplica float64    `json:"perReplica"`

@@ -7,7 +7,8 @@ const (
 	// before it was wrong. Later the requests are others.
 	turnWithin = 6 * time.Hour
 	// turnWait is for how long nothing is given up after the first such turn; each
-	// further one doubles it, up to turnWaitMost.
+	// further one quadruples it, up to turnWaitMost: longer than six hours after the
+	// third, also when one has been forgotten since.
 	turnWait     = time.Hour
 	turnWaitMost = 8 * time.Hour
 	// turnForget is after how long one turn is forgotten.
@@ -77,7 +78,7 @@ func (t Turns) Wait(load Load, now time.Time) time.Duration {
 	if rate := load.tokenRate(); t.Undone == 0 || rate > 0 && rate < less*t.Wrong || load.ArrivalRate.Known() && load.ArrivalRate.Value == 0 {
 		return 0
 	}
-	wait := min(turnWaitMost, turnWait<<(t.Undone-1))
+	wait := min(turnWaitMost, turnWait<<(2*(t.Undone-1)))
 	return max(0, min(wait, t.At.Add(wait).Sub(now)))
 }
 

@@ -32,14 +32,14 @@ func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 	}
 }
 
-func TestEachTurnDoublesTheWaitUpToEightHours(t *testing.T) {
+func TestEachTurnQuadruplesTheWaitUpToEightHours(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	load := func(rate float64) Load {
 		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
 	}
 	same := load(20)
 	var turns Turns
-	for i, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
+	for i, want := range []time.Duration{time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
 		turns = turns.Then(-1, same, now).Then(1, same, now)
 		if got := turns.Wait(same, now); got != want {
 			t.Errorf("after %d turns: %s, want %s", i+1, got, want)
