@@ -156,10 +156,6 @@ func (s *stage) allow(t *testing.T) {
 	}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // populate creates the fleet: models that run nothing, each with its target.
 func (s *stage) populate(t *testing.T) {
 	t.Helper()
