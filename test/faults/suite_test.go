@@ -235,6 +235,16 @@ func (b *bench) lives() {
 	}
 }
 
+// log returns what the manager has logged.
+func (b *bench) log() string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.manager.Log)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // logged waits until a manager has logged a line with a text.
 func logged(t *testing.T, m *testbed.Manager, text string) {
 	t.Helper()

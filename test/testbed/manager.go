@@ -139,7 +139,7 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 			return nil, err
 		}
 	}
-	if s.certs, s.caBundle, err = b.certificates(); err != nil {
+	if s.certs, s.caBundle, err = b.certificates(o.Name); err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
@@ -239,9 +239,9 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// certificates writes a serving certificate for the manager, signed by the
+// certificates writes a serving certificate for the managers of a name, signed by the
 // cluster's CA, and returns its folder and the CA's certificate.
-func (b *Bed) certificates() (dir string, caBundle []byte, err error) {
+func (b *Bed) certificates(name string) (dir string, caBundle []byte, err error) {
 	caCert, err := os.ReadFile(b.State.CACert)
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the cluster's CA: %w", err)
@@ -251,7 +251,7 @@ func (b *Bed) certificates() (dir string, caBundle []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	dir = filepath.Join(b.Dir, "manager-certs")
+	dir = filepath.Join(b.Dir, name+"-certs")
 	return dir, caCert, errors.Join(
 		os.MkdirAll(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, "tls.crt"), cert, 0o600),
