@@ -77,6 +77,13 @@ func TestAnAPIServerThatThrottlesIsObeyed(t *testing.T) {
 	b.lives()
 	b.has(30*time.Second, "ordered", 3)
 	b.has(0, "held", 2)
+	page, err := b.manager.Get(t.Context(), "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), `rest_client_requests_total{code="429"`) {
+		t.Error(`/metrics has no rest_client_requests_total{code="429"}`)
+	}
 }
 
 // TestAWatchThatHasExpiredIsListedAgain: the API server has forgotten the version from
