@@ -174,15 +174,17 @@ func TestAnAdmissionPolicyThatRefusesIsNamed(t *testing.T) {
 	}
 	b.refuses()
 	b.order("a", 2)
-	message := b.shows(30*time.Second, "a", v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonTargetNotMoving)
-	if want := "the budget of this team is spent"; !strings.Contains(message, want) {
-		t.Errorf("message %q does not say %q", message, want)
+	message := b.shows("a", v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonTargetNotMoving)
+	const why = "the budget of this team is spent"
+	if !strings.Contains(message, why) {
+		t.Errorf("message %q does not say %q", message, why)
 	}
+	b.event("a", "NotFollowed", why)
 	if err := b.bed.Client.Delete(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
 	b.has(60*time.Second, "a", 2)
-	b.shows(30*time.Second, "a", v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonFollowing)
+	b.shows("a", v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonFollowing)
 	b.lives()
 }
 

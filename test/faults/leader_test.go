@@ -152,7 +152,7 @@ func TestTheLeadIsLost(t *testing.T) {
 		}) {
 			return
 		}
-		p.bench.t = t
+		p.t = t
 	}
 }
 

@@ -75,7 +75,9 @@ func ofPrometheus() []Fault {
 			{loop, "TestAStoreThatGivesNoAnswerHolds/refused"}, {e2e, "TestPrometheusFaultsHoldTheDecision/down"},
 		}},
 		{"prometheus-overloaded", Prometheus, "it answers 429, 500 or 503", "tries again within the cycle, as long as `Retry-After` says; after that " + holds, fallback, []Test{
-			{loop, "TestAStoreThatGivesNoAnswerHolds/429"}, {loop, "TestAStoreThatGivesNoAnswerHolds/503"}, {loop, "TestAStoreThatStumblesIsAskedAgain"},
+			{loop, "TestAStoreThatGivesNoAnswerHolds/429"},
+			{loop, "TestAStoreThatGivesNoAnswerHolds/503"},
+			{loop, "TestAStoreThatStumblesIsAskedAgain"},
 			{source, "TestRetryAfterIsHonoured"},
 		}},
 		{"prometheus-slow", Prometheus, "it answers later than `PROMETHEUS_TIMEOUT`", "gives up after its time, and " + holds, fallback, []Test{

@@ -192,9 +192,9 @@ func (b *bench) read(ctx context.Context, name string, into client.Object) {
 }
 
 // shows waits until a variant has a condition with a reason, and returns its message.
-func (b *bench) shows(within time.Duration, name string, kind v1alpha1.ConditionType, reason v1alpha1.ConditionReason) (message string) {
+func (b *bench) shows(name string, kind v1alpha1.ConditionType, reason v1alpha1.ConditionReason) (message string) {
 	b.t.Helper()
-	eventually(b.t, within, func(ctx context.Context) string {
+	eventually(b.t, 30*time.Second, func(ctx context.Context) string {
 		c := meta.FindStatusCondition(b.variant(ctx, name).Status.Conditions, string(kind))
 		if c == nil || c.Reason != string(reason) {
 			return fmt.Sprintf("%s of %s is %+v, want the reason %s", kind, name, c, reason)
@@ -206,9 +206,9 @@ func (b *bench) shows(within time.Duration, name string, kind v1alpha1.Condition
 }
 
 // event waits until an event of a variant with a reason says a text.
-func (b *bench) event(within time.Duration, name, reason, text string) {
+func (b *bench) event(name, reason, text string) {
 	b.t.Helper()
-	eventually(b.t, within, func(ctx context.Context) string {
+	eventually(b.t, 30*time.Second, func(ctx context.Context) string {
 		var list corev1.EventList
 		if err := b.bed.Client.List(ctx, &list, client.InNamespace(b.namespace)); err != nil {
 			return err.Error()
