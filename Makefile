@@ -59,7 +59,7 @@ generate: controller-gen ## Regenerate what is made of the source: the CRD, role
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
-	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest -run 'Reference|Schema' -update
+	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./test/faults -run 'Reference|Schema' -update
 
 ##@ Checks
 

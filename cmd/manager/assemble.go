@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -210,21 +211,34 @@ func newManager(o *config.Operator, kube connection, log logr.Logger) (manager.M
 	}
 	caches, options := &watched{clock: clock.RealClock{}}, cacheOptions(o)
 	options.DefaultWatchErrorHandler = caches.note
-	mgr, err := ctrl.NewManager(kube.config, ctrl.Options{
+	var mgr manager.Manager
+	lead, err := newLead(o, kube.config, func() manager.Manager { return mgr })
+	if err != nil {
+		return nil, nil, err
+	}
+	to := rest.CopyConfig(kube.config)
+	var lock resourcelock.Interface // nil and not of a type where nobody is elected
+	if lead != nil {
+		to.Wrap(lead.guard)
+		lock = lead
+	}
+	mgr, err = ctrl.NewManager(to, ctrl.Options{
 		Scheme: kube.scheme, Logger: log, Cache: options, NewCache: newCache,
 		// Its own servers hold a megabyte of headers for each of any number of
 		// connections: see ports.go.
 		Metrics: metricsserver.Options{BindAddress: off}, HealthProbeBindAddress: off,
-		LeaderElection: o.LeaderElect, LeaderElectionID: o.LeaderElectionID, LeaderElectionNamespace: o.SystemNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &o.LeaseDuration, RenewDeadline: &o.LeaseRenewDeadline, RetryPeriod: &o.LeaseRetryPeriod,
+		LeaderElection: o.LeaderElect, LeaderElectionResourceLockInterface: lock, LeaderElectionReleaseOnCancel: true,
+		LeaseDuration: &o.LeaseDuration, RenewDeadline: &o.LeaseRenewDeadline, RetryPeriod: &o.LeaseRetryPeriod,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("building the manager: %w", err)
 	}
 	caches.listed = mgr.GetCache().WaitForCacheSync
 	ready := map[string]healthz.Checker{"caches": told(log, caches.check)}
-	if o.LeaderElect {
+	if lead != nil {
+		if err := add(mgr, []manager.Runnable{leading(lead.run)}); err != nil {
+			return nil, nil, err
+		}
 		leader := &leadership{
 			clock: clock.RealClock{}, reader: kube.reader, lease: client.ObjectKey{Namespace: o.SystemNamespace, Name: o.LeaderElectionID},
 			duration: o.LeaseDuration, elected: mgr.Elected(),

@@ -56,6 +56,11 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("OnePatchWakesOneCycleAndWritesNothing", s.onePatch)
 	t.Run("WhatChangesNothingWakesNobody", s.nothingChanged)
 	t.Run("BadContentIsNamedAndMended", s.badContent)
+	t.Run("TextThatIsNoYAMLIsNamed", s.wrong("kvCacheThreshold: [", "one: is not read: yaml", "want YAML fields"))
+	t.Run("AContradictionIsNamed", s.wrong("model_id: model-007\nkvSpareTrigger: 0.9", "want kvCacheThreshold (0.7) at least kvSpareTrigger (0.9)"))
+	t.Run("AKeyThatIsWrittenTwiceIsNamed", s.wrong("model_id: model-007\nengine: model\nengine: model", `key "engine" already set in map`))
+	t.Run("AKeyThatIsNotKnownIsNamedWithTheNearest", s.wrong("model_id: model-007\nkvSpareTriger: 0.2", "did you mean kvSpareTrigger?"))
+	t.Run("ADeletedConfigMapLeavesTheDefaults", s.deleted)
 	t.Run("UnitCostsAreTheCostsOfReplicas", s.unitCosts)
 	t.Run("AnExcludedNamespaceIsLeftAlone", s.excluded)
 	t.Run("AConfigMapOf10000KeysIsReadAndItsBadEntryNamed", s.hugeConfigMaps)
@@ -155,10 +160,6 @@ func (s *stage) allow(t *testing.T) {
 		}
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // populate creates the fleet: models that run nothing, each with its target.
 func (s *stage) populate(t *testing.T) {
@@ -410,6 +411,48 @@ func (s *stage) badContent(t *testing.T) {
 	}
 	s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: 0.7"})
 	s.eventually(t, "the entry is mended", func() bool { return s.decided(t) == fleetSize })
+	s.settle(t)
+}
+
+// wrong returns a test that writes an entry of the thresholds which cannot be in force.
+// The others are, and an event of the ConfigMap and the log say each of these texts.
+func (s *stage) wrong(entry string, says ...string) func(t *testing.T) {
+	return func(t *testing.T) {
+		s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: 0.7", "one": entry})
+		s.eventually(t, fmt.Sprintf("an event and the log say %q", says), func() bool {
+			var list corev1.EventList
+			if err := s.client.List(t.Context(), &list, client.InNamespace(systemNamespace)); err != nil {
+				t.Fatal(err)
+			}
+			told := func(message string) bool {
+				return !slices.ContainsFunc(says, func(text string) bool { return !strings.Contains(message, text) })
+			}
+			return slices.ContainsFunc(list.Items, func(e corev1.Event) bool {
+				return e.InvolvedObject.Name == thresholds && e.Reason == "InvalidConfiguration" && told(e.Message)
+			}) && slices.ContainsFunc(s.log.with("configuration is not what was written"), func(line string) bool {
+				return told(strings.ReplaceAll(line, `\"`, `"`))
+			})
+		})
+		s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: 0.7"})
+		s.eventually(t, "the entry is mended", func() bool { return s.decided(t) == fleetSize })
+		s.settle(t)
+	}
+}
+
+// deleted deletes the thresholds: the defaults are in force with the next cycle, and the
+// log says why.
+func (s *stage) deleted(t *testing.T) {
+	before := s.cycles(t)
+	if err := s.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: thresholds}}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(t, "the log says that the ConfigMap was deleted, and a cycle follows", func() bool {
+		said := s.log.with(globalReconciliation)
+		return s.cycles(t) > before && len(said) > 0 && strings.Contains(said[len(said)-1], `"trigger":"deleted"`)
+	})
+	if n := s.decided(t); n != fleetSize {
+		t.Errorf("%d objects are told that their configuration is accepted, want all", n)
+	}
 	s.settle(t)
 }
 

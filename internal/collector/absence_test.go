@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,5 +151,28 @@ func TestModelsThatReportAreSilentAboutOthers(t *testing.T) {
 		if s.SeenModels != nil || s.Unjoined != "" {
 			t.Errorf("%s: got %v, %q", s.Model, s.SeenModels, s.Unjoined)
 		}
+	}
+}
+
+// TestPodsOfNobodyThatReportAreNamed: their requests are in the rates of the model.
+func TestPodsOfNobodyThatReportAreNamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		strangers int
+		ago       time.Duration
+		want      bool
+	}{
+		"as many as its own":              {2, 0, true},
+		"fewer than its own":              {1, 0, false},
+		"pods that ended before a scrape": {2, 20 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, fleet := serving(1, 2, busy)
+			for i := range tc.strangers {
+				source.Answer(query.AskPages, podRow(query.PageTime, scrapedAgo(tc.ago), ofPod(fmt.Sprintf("elsewhere-%d", i)), ofJob("vllm")))
+			}
+			if got := only(t, source, fleet).Unjoined; strings.Contains(got, "2 pods that no VariantAutoscaling of the model has report for it too, such as elsewhere-0") != tc.want || !tc.want && got != "" {
+				t.Errorf("it says %q, want a word of the others: %t", got, tc.want)
+			}
+		})
 	}
 }

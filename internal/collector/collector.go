@@ -88,7 +88,7 @@ func (c *Collector) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Sn
 	sheets := make(map[scaling.ModelKey]*sheet, len(models))
 	for _, model := range models {
 		entry, ok := c.opts.Cache.Peek(Key(model.Model))
-		if s, is := entry.Value.(*sheet); ok && is && entry.Expires().After(now) {
+		if s, is := entry.Value.(*sheet); ok && is && entry.Live(now) {
 			sheets[model.Model] = s
 		}
 	}
@@ -104,7 +104,7 @@ func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []s
 	next := now.Add(2 * c.opts.RefreshInterval)
 	for _, model := range models {
 		entry, ok := c.opts.Cache.Peek(Key(model.Model))
-		if !ok || !entry.Expires().After(next) || c.overtaken(entry, now) {
+		if !ok || !entry.Live(next) || c.overtaken(entry, now) {
 			return c.measure(ctx, fleet)
 		}
 	}

@@ -41,8 +41,39 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 	} else if s.twofold != "" {
 		snap.Unjoined = sentence(fmt.Sprintf("pod %s is named in the label %s by one scrape job and in %s by another, so rates of the model would count it twice: let one job scrape it, or both name it alike",
 			s.twofold, query.LabelPod, query.LabelPodName))
+	} else if name, n := s.strangers(model.Model.Namespace, pods, instant); n > 0 && n >= len(snap.Replicas) {
+		snap.Unjoined = sentence(fmt.Sprintf("%d pods that no VariantAutoscaling of the model has report for it too, such as %s, and their requests count in its rates: where they are of another cluster let the store answer for this one alone",
+			n, name))
 	}
 	return snap
+}
+
+// strangers counts the pods that report for the model, belong to none of the fleet, and
+// were scraped since the oldest Fresh page of one of its own: so a pod that ended is
+// none after one scrape. It returns the name of the first too.
+func (s *sheet) strangers(namespace string, pods podIndex, instant int64) (first string, n int) {
+	oldest := int64(math.MaxInt64)
+	var others []*podRow
+	for i := range s.pods {
+		row := &s.pods[i]
+		if row.page.state(instant) != scaling.Fresh {
+			continue
+		}
+		if _, ours := pods.pod(query.Row{Namespace: namespace, Pod: row.name}); ours {
+			oldest = min(oldest, row.page.at)
+		} else {
+			others = append(others, row)
+		}
+	}
+	for _, row := range others {
+		if row.page.at < oldest {
+			continue
+		}
+		if n++; n == 1 {
+			first = row.name
+		}
+	}
+	return first, n
 }
 
 // faulted returns the Snapshot of a model of which nothing is known.

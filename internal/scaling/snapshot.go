@@ -110,7 +110,8 @@ type Snapshot struct {
 	// SeenElsewhere says that SeenModels are of other namespaces.
 	SeenElsewhere bool `json:"seenElsewhere,omitempty"`
 	// Unjoined says in one sentence why series that name the model belong to none
-	// of its pods, with an example; "" when they do or when there are none.
+	// of its pods, or which of them count in its rates beside its own, with an example;
+	// "" when they do and nothing else is there, or when there are none.
 	Unjoined string `json:"unjoined,omitempty"`
 }
 

@@ -143,3 +143,18 @@ func (b *Bed) writeKubeconfig(token string) (string, error) {
 	}
 	return path, nil
 }
+
+// elsewhere writes the manager's kubeconfig once more, for an API server at another
+// address.
+func (b *Bed) elsewhere(name, kubeconfig, address string) (string, error) {
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("reading the manager's kubeconfig: %w", err)
+	}
+	config.Clusters["local"].Server = "https://" + address
+	path := filepath.Join(b.Dir, name+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return "", fmt.Errorf("writing a kubeconfig for %s: %w", address, err)
+	}
+	return path, nil
+}

@@ -37,7 +37,13 @@ type Manager struct {
 
 // ManagerOptions configures StartManager and StartManagers.
 type ManagerOptions struct {
+	// Name is that of the process and of its log, "manager" where it is empty; a number
+	// follows where several are started at once. Managers that run side by side differ in it.
+	Name     string
 	Interval time.Duration // GLOBAL_OPT_INTERVAL; default 5s
+	// APIServer replaces the address of the cluster's own: a host and port of this machine
+	// that shows a certificate for 127.0.0.1 by the cluster's CA.
+	APIServer string
 	// Prometheus replaces the Bed's own, to show what happens without it.
 	Prometheus string
 	// NoExternalMetrics leaves the External Metrics API off.
@@ -61,7 +67,7 @@ func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.start(ctx, "manager")
+	m, err := s.start(ctx, s.Name)
 	if err != nil || o.NoExternalMetrics {
 		return m, err
 	}
@@ -78,7 +84,7 @@ func (b *Bed) StartManagers(ctx context.Context, n int, o ManagerOptions) ([]*Ma
 	}
 	var managers []*Manager
 	for i := range n {
-		m, err := s.start(ctx, fmt.Sprintf("manager-%d", i))
+		m, err := s.start(ctx, fmt.Sprintf("%s-%d", s.Name, i))
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +115,9 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 	if o.Interval == 0 {
 		o.Interval = 5 * time.Second
 	}
+	if o.Name == "" {
+		o.Name = "manager"
+	}
 	if o.Prometheus == "" {
 		o.Prometheus = b.State.Prometheus
 	}
@@ -116,6 +125,11 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 	var err error
 	if s.kubeconfig, err = b.account(ctx); err != nil {
 		return nil, err
+	}
+	if o.APIServer != "" {
+		if s.kubeconfig, err = b.elsewhere(o.Name, s.kubeconfig, o.APIServer); err != nil {
+			return nil, err
+		}
 	}
 	if o.Thresholds != "" {
 		if err := b.Apply(ctx, &corev1.ConfigMap{
@@ -125,7 +139,7 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 			return nil, err
 		}
 	}
-	if s.certs, s.caBundle, err = b.certificates(); err != nil {
+	if s.certs, s.caBundle, err = b.certificates(o.Name); err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
@@ -225,9 +239,9 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// certificates writes a serving certificate for the manager, signed by the
+// certificates writes a serving certificate for the managers of a name, signed by the
 // cluster's CA, and returns its folder and the CA's certificate.
-func (b *Bed) certificates() (dir string, caBundle []byte, err error) {
+func (b *Bed) certificates(name string) (dir string, caBundle []byte, err error) {
 	caCert, err := os.ReadFile(b.State.CACert)
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the cluster's CA: %w", err)
@@ -237,7 +251,7 @@ func (b *Bed) certificates() (dir string, caBundle []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	dir = filepath.Join(b.Dir, "manager-certs")
+	dir = filepath.Join(b.Dir, name+"-certs")
 	return dir, caCert, errors.Join(
 		os.MkdirAll(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, "tls.crt"), cert, 0o600),

@@ -80,7 +80,7 @@ func (c *TTL) cleanUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, element := range c.byKey {
-		if !now.Before(entryOf(element).Expires()) {
+		if !entryOf(element).Live(now) {
 			c.drop(element)
 			c.stats.Expirations++
 		}
@@ -93,7 +93,7 @@ func (c *TTL) Get(key string) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	element, ok := c.byKey[key]
-	if !ok || !now.Before(entryOf(element).Expires()) {
+	if !ok || !entryOf(element).Live(now) {
 		c.stats.Misses++
 		return Entry{}, false
 	}

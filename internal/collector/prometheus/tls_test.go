@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,9 +55,15 @@ func newAuthority(t *testing.T, name string) authority {
 // issue returns a certificate for name and its key, in PEM.
 func (a authority) issue(t *testing.T, name string) (certPEM, keyPEM string) {
 	t.Helper()
+	return a.issueFor(t, name, time.Hour)
+}
+
+// issueFor is issue for a certificate that lasts so long from now, or ended so long ago.
+func (a authority) issueFor(t *testing.T, name string, lasts time.Duration) (certPEM, keyPEM string) {
+	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -133,6 +140,38 @@ func TestServerMustShowACertificateOfOurAuthority(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestAnExpiredCertificateIsNamedAndItsSuccessorAccepted: the server gets a new one while
+// it runs, and nothing has to start again.
+func TestAnExpiredCertificateIsNamedAndItsSuccessorAccepted(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	trusted := filepath.Join(t.TempDir(), "ca.pem")
+	write(t, trusted, ours.pem)
+	var shown atomic.Pointer[tls.Certificate]
+	show := func(lasts time.Duration) {
+		t.Helper()
+		cert, key := ours.issueFor(t, "prometheus", lasts)
+		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Store(&pair)
+	}
+	show(-time.Minute)
+	server := serveTLS(t, ours, func(c *tls.Config) {
+		c.Certificates = nil
+		c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return shown.Load(), nil }
+	})
+	s := openTLS(t, prometheus.Config{URL: server.URL, CACertPath: trusted, ServerName: "prometheus"})
+	const want = "its certificate is not accepted: x509: certificate has expired"
+	if _, err := s.Ask(t.Context(), running); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	show(time.Hour)
+	if _, err := s.Ask(t.Context(), running); err != nil {
+		t.Errorf("with a certificate that is valid: %v", err)
 	}
 }
 

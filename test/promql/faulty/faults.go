@@ -2,9 +2,14 @@ package faulty
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -78,4 +83,43 @@ func deny(w http.ResponseWriter, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	fmt.Fprintf(w, `{"status":"error","errorType":"internal","error":"%s"}`, http.StatusText(code))
+}
+
+// Half breaks the connection off after half of each answer of the store.
+func Half(w http.ResponseWriter, r *http.Request, store http.Handler) {
+	whole := httptest.NewRecorder()
+	store.ServeHTTP(whole, r)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
+	_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2]) // the client may be gone
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// Partial leaves out the rows that name a text, and warns, as a querier does when one
+// of its stores does not answer.
+func Partial(without string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {
+		whole := httptest.NewRecorder()
+		store.ServeHTTP(whole, r)
+		var answer struct {
+			Status string `json:"status"`
+			Data   struct {
+				ResultType string            `json:"resultType"`
+				Result     []json.RawMessage `json:"result"`
+			} `json:"data"`
+			Warnings []string `json:"warnings"`
+		}
+		if err := json.Unmarshal(whole.Body.Bytes(), &answer); err != nil || answer.Status != "success" {
+			deny(w, http.StatusInternalServerError)
+			return
+		}
+		answer.Data.Result = slices.DeleteFunc(answer.Data.Result, func(row json.RawMessage) bool { return strings.Contains(string(row), without) })
+		if answer.Data.Result == nil {
+			answer.Data.Result = []json.RawMessage{}
+		}
+		answer.Warnings = []string{"no answer from the store of zone b"}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+	}
 }

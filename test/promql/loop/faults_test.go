@@ -82,6 +82,9 @@ func TestAStoreThatGivesNoAnswerHolds(t *testing.T) {
 	}{
 		{"refused", nil, options{}, 2, "connection refused"},
 		{"401", faulty.Status(http.StatusUnauthorized), options{}, 2, "HTTP 401"},
+		{"429", faulty.Status(http.StatusTooManyRequests), options{}, 2, "HTTP 429"},
+		{"503", faulty.Status(http.StatusServiceUnavailable), options{}, 2, "HTTP 503"},
+		{"half of each answer", faulty.Half, options{}, 2, "unexpected EOF"},
 		{"500", faulty.Status(http.StatusInternalServerError), options{}, 2, "HTTP 500"},
 		// Long enough for a slow machine to recover in.
 		{"slow beyond the budget", faulty.Silence, options{Collector: collector.Options{Budget: 3 * time.Second}}, 1, "no answer in time"},

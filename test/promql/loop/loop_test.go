@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type options struct {
 	Skew      time.Duration // by how much the manager's clock is ahead of the store's
 	Cached    bool          // with a cache of the default options
 	Load      load
+	Twice     bool // every pod is scraped by two servers, whose rows differ in a label
 }
 
 // load is what every pod shows.
@@ -53,6 +55,10 @@ type loop struct {
 	manager *testingclock.FakeClock
 	proxy   *faulty.Proxy
 	pods    []*pod
+	foreign []*pod        // of another cluster, in the same store
+	store   *store.Store  // that scrapes
+	poison  *store.Target // of a pod of another namespace, nil for none
+	twice   bool
 	source  *prometheus.Source
 	collect *collector.Collector
 	history scaling.History
@@ -63,14 +69,15 @@ type pod struct {
 	*page.Pod
 	name   string
 	target *store.Target
-	silent bool // its page does not answer
-	hangs  bool // it generates nothing
+	again  *store.Target // of a second server, nil for none
+	silent bool          // its page does not answer
+	hangs  bool          // it generates nothing
 }
 
 // begin starts a loop whose pods have been scraped for 10 minutes.
 func begin(t *testing.T, o options) *loop {
 	t.Helper()
-	l := &loop{t: t, now: testingclock.NewFakePassiveClock(began), manager: testingclock.NewFakeClock(began.Add(o.Skew)), history: scaling.History{}}
+	l := &loop{t: t, now: testingclock.NewFakePassiveClock(began), manager: testingclock.NewFakeClock(began.Add(o.Skew)), history: scaling.History{}, twice: o.Twice}
 	first := l.newStore()
 	if o.Load == (load{}) {
 		o.Load = load{Usage: 0.2}
@@ -125,8 +132,14 @@ func (l *loop) newStore() *store.Store {
 
 // scrapeInto lets another store scrape the pods from now on.
 func (l *loop) scrapeInto(s *store.Store) {
-	for _, p := range l.pods {
-		p.target = s.Target(labels.FromStrings("namespace", namespace, "pod", p.name, "job", "engines", "instance", p.name+":8000"))
+	l.store = s
+	for _, p := range slices.Concat(l.pods, l.foreign) {
+		of := []string{"namespace", namespace, "pod", p.name, "job", "engines", "instance", p.name + ":8000"}
+		p.target = s.Target(labels.FromStrings(of...))
+		if l.twice {
+			p.target = s.Target(labels.FromStrings(append(of, "prometheus_replica", "a")...))
+			p.again = s.Target(labels.FromStrings(append(of, "prometheus_replica", "b")...))
+		}
 	}
 }
 
@@ -137,7 +150,12 @@ func (l *loop) pass(d time.Duration) {
 		now := l.now.Now().Add(scrapes)
 		l.now.SetTime(now)
 		l.manager.Step(scrapes)
-		for _, p := range l.pods {
+		if l.poison != nil {
+			if err := l.poison.Scrape(l.t.Context(), now, poisoned()); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+		for _, p := range slices.Concat(l.pods, l.foreign) {
 			if !p.hangs {
 				p.Ranks[0].End(page.Request{Input: 200, Output: 100, TTFT: 0.1, ITL: 0.02, Reason: "stop"}, 30)
 			}
@@ -147,6 +165,11 @@ func (l *loop) pass(d time.Duration) {
 			}
 			if err := scrape(); err != nil {
 				l.t.Fatal(err)
+			}
+			if p.again != nil {
+				if err := p.again.Scrape(l.t.Context(), now, p.Page()); err != nil {
+					l.t.Fatal(err)
+				}
 			}
 		}
 	}
