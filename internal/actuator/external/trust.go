@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -138,6 +139,28 @@ func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
 		ExtraHeaderPrefixes: list(func(h *proxyHeaders) []string { return h.extraPrefix }),
 		AllowedClientNames:  list(func(h *proxyHeaders) []string { return h.allowedNames }),
 	}
+}
+
+// knows reports whether a request comes with a certificate that is believed: that of the
+// API server's proxy, or of a user. Such a request needs no token review.
+func (t *trust) knows(r *http.Request) bool {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return false
+	}
+	for _, b := range []*bundle{&t.proxy, &t.users} {
+		options, ok := b.VerifyOptions()
+		if !ok {
+			continue
+		}
+		options.Intermediates = x509.NewCertPool()
+		for _, c := range r.TLS.PeerCertificates[1:] {
+			options.Intermediates.AddCert(c)
+		}
+		if _, err := r.TLS.PeerCertificates[0].Verify(options); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // bundle is a set of certificate authorities that may be replaced. The zero
