@@ -9,7 +9,10 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/promql
+MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/localcluster/keda test/promql
+
+# Those whose programs are published, or make what is.
+SHIPPED := . hack/release
 
 # Builds with a note on its progress: the local cluster compiles Kubernetes.
 GOBUILD = $(GO) run ./hack/gobuild
@@ -101,11 +104,11 @@ soak: gotest build localcluster keda ## Run what takes longer than CI may: rando
 .PHONY: lint
 lint: golangci-lint ## Run the linters
 	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
-	for module in hack/release test/chart test/localcluster test/promql; do \
+	for module in hack/release test/chart test/localcluster test/localcluster/keda test/promql; do \
 		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: verify
-verify: controller-gen ## Check that generated files, modules and formatting are up to date
+verify: controller-gen ## Check that generated files, modules and formatting are up to date, and what is fetched is pinned
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BIN)/controller-gen $(OBJECTS) output:object:dir="$$tmp/object"; \
 	$(BIN)/controller-gen $(CRDS) output:crd:dir="$$tmp/crd"; \
@@ -123,6 +126,7 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 		$(GO) -C $$module mod tidy -diff || \
 			{ echo "verify: $$module/go.mod is not tidy: run go -C $$module mod tidy" >&2; exit 1; }; \
 	done
+	@$(GO) run ./hack/pins
 	@files=$$($(GOFILES)); \
 	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
 	@# Without C, as the programs are built, so that nothing is compiled twice.
@@ -132,19 +136,15 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 
 .PHONY: vulncheck
 vulncheck: govulncheck ## Look for known vulnerabilities in what is called (GOVULNDB=address of a database)
-	@$(BIN)/govulncheck $(if $(GOVULNDB),-db '$(GOVULNDB)') ./... || { status=$$?; \
-		if [ $$status -eq 3 ]; then echo "vulncheck: the vulnerabilities above are reached" >&2; \
-		else echo "vulncheck: nothing was checked: name a database that can be reached by GOVULNDB (https:// or file://)" >&2; fi; exit $$status; }
+	@for module in $(SHIPPED); do echo "vulncheck: $$module"; \
+		$(BIN)/govulncheck -C $$module $(if $(GOVULNDB),-db '$(GOVULNDB)') ./... || { status=$$?; \
+		if [ $$status -eq 3 ]; then echo "vulncheck: $$module: the vulnerabilities above are reached" >&2; \
+		else echo "vulncheck: $$module was not checked: name a database that can be reached by GOVULNDB (https:// or file://)" >&2; fi; exit $$status; }; \
+	done
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz test for FUZZTIME (30s)
-	@targets=$$($(GOFILES) | grep '_test\.go$$' | xargs grep -H '^func Fuzz' | \
-		sed -n 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*|\1:\2|p'); \
-	if [ -z "$$targets" ]; then echo "no fuzz tests"; fi; \
-	for target in $$targets; do \
-		echo "$${target#*:} in $${target%:*}"; \
-		$(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 100x "./$${target%:*}"; \
-	done
+fuzz: ## Run every fuzz test for FUZZTIME (30s); each has to try 100 inputs a second (FUZZ=regexp: some)
+	@$(GO) run ./hack/fuzz -time $(or $(FUZZTIME),30s) $(if $(FUZZ),-run '$(FUZZ)')
 
 .PHONY: bench
 bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run before (BENCH=regexp)
@@ -196,6 +196,15 @@ docker-push: release-tool ## Push what docker-build made (IMG=name:tag)
 release: release-tool ## Make everything of a release in dist (VERSION=v1.2.3)
 	@rm -rf dist
 	@$(RELEASE) all -o dist $(if $(VERSION),--version '$(VERSION)')
+
+.PHONY: sign
+sign: release-tool ## Sign where the files in dist come from, by the workflow that runs it (KEY=file: by a key; VERSION=v1.2.3)
+	@$(RELEASE) sign dist $(if $(KEY),--key '$(KEY)') $(if $(VERSION),--version '$(VERSION)')
+
+.PHONY: release-verify
+release-verify: release-tool ## Verify the files in dist by their provenance (VERSION=v1.2.3, or KEY=file with the public key)
+	@$(RELEASE) verify --provenance dist/provenance.sigstore.json $(if $(KEY),--key '$(KEY)',--version '$(VERSION)') \
+		$$(find dist -type f ! -name provenance.sigstore.json)
 
 ##@ Deployment
 

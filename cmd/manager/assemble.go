@@ -34,7 +34,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // surface is what a process has that a manager is built on.
@@ -163,7 +162,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		return nil, err
 	}
 	//nolint:contextcheck // ports are open for as long as the manager lives
-	return mgr, servePorts(mgr, operators[0], ready, debugHandlers(web.Decisions(book, around), settings))
+	return mgr, servePorts(mgr, operators[0], ready, debugged{memory: book, around: around, measure: settings})
 }
 
 // add has the manager start what runs in it, in this order.

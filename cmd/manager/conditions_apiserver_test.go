@@ -42,8 +42,11 @@ var shows = []struct {
 		{v1alpha1.ConditionReady, v1alpha1.ReasonTargetNotFound, ""},
 	}},
 	{"unscalable", func(va *v1alpha1.VariantAutoscaling) {
-		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt"}
+		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "each"}
 	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "or it has no scale subresource"}}},
+	{"refused", func(va *v1alpha1.VariantAutoscaling) {
+		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "v1", Kind: "ReplicationController", Name: "old"}
+	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "Add the group to rbac.targetGroups"}}},
 	{"kindless", func(va *v1alpha1.VariantAutoscaling) {
 		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "nobody.example/v1", Kind: "Thing", Name: "thing"}
 	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "the cluster has no such kind in nobody.example/v1"}}},

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
-	"net/http"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,7 +17,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // cacheOptions restricts what is watched to what this manager serves.
@@ -58,18 +56,6 @@ func newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	config.Timeout = 0
 	options.HTTPClient = nil // built from config
 	return cache.New(config, options)
-}
-
-// cachePath is where the collector's cache is shown (the verb get, for who
-// authorizes) and emptied (delete).
-const cachePath = "/debug/cache"
-
-// debugHandlers returns what is served beside /metrics, by path.
-func debugHandlers(decisions, measurements http.Handler) map[string]http.Handler {
-	return map[string]http.Handler{
-		web.DecisionsPath: decisions, web.DecisionsPath + "/": decisions,
-		cachePath: measurements,
-	}
 }
 
 // checkMetricsCertificate refuses a certificate that cannot be served.

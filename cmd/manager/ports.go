@@ -12,17 +12,17 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/access"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // off is the bind address of a server that is not run.
@@ -39,17 +39,8 @@ const (
 // connections bounds those of one port: some 64 kB each with TLS.
 var connections = throttle.Connections{All: 128, PerAddress: 32}
 
-// Who is refused asks the API server each time (TokenReview), which answers reviews
-// of everybody at a bounded rate.
-const (
-	refusedAtOnce = 20
-	refusedEvery  = time.Second
-	reviewRate    = 20 // a second
-	reviewBurst   = 40
-)
-
 // servePorts adds the servers of both ports to mgr, which are up before its caches.
-func servePorts(mgr manager.Manager, o *config.Operator, ready map[string]healthz.Checker, debug map[string]http.Handler) error {
+func servePorts(mgr manager.Manager, o *config.Operator, ready map[string]healthz.Checker, debug debugged) error {
 	probes := probeServer(map[string]healthz.Checker{"healthz": healthz.Ping}, ready)
 	if err := listen(mgr, "probes", o.HealthProbeBindAddress, probes, nil); err != nil {
 		return err
@@ -97,86 +88,56 @@ func probeServer(alive, ready map[string]healthz.Checker) *http.Server {
 }
 
 // serveMetrics adds the server of /metrics and the debug paths to mgr.
-func serveMetrics(mgr manager.Manager, o *config.Operator, debug map[string]http.Handler) error {
+func serveMetrics(mgr manager.Manager, o *config.Operator, debug debugged) error {
 	if o.MetricsBindAddress == off || o.MetricsBindAddress == "" {
 		return nil
 	}
-	var guard guard
+	var who *access.Access
 	var secure *tls.Config
 	if o.MetricsSecure {
-		to := rest.CopyConfig(mgr.GetConfig())
-		to.QPS, to.Burst, to.RateLimiter = reviewRate, reviewBurst, nil
-		filter, err := filters.WithAuthenticationAndAuthorization(to, mgr.GetHTTPClient())
-		if err != nil {
+		var err error
+		if who, err = access.New(mgr.GetConfig(), mgr.GetHTTPClient(), clock.RealClock{}, mgr.GetLogger()); err != nil {
 			return fmt.Errorf("building who may read the metrics port: %w", err)
 		}
-		guard = func(h http.Handler) (http.Handler, error) { return filter(mgr.GetLogger(), h) }
 		if secure, err = metricsTLS(mgr, o); err != nil {
 			return err
 		}
 	}
-	server, err := metricsServer(promhttp.HandlerFor(ctrlmetrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}), debug, guard, clock.RealClock{})
-	if err != nil {
-		return err
-	}
-	return listen(mgr, "metrics", o.MetricsBindAddress, server, secure)
+	metrics := promhttp.HandlerFor(ctrlmetrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	return listen(mgr, "metrics", o.MetricsBindAddress, metricsServer(metrics, debug, who), secure)
 }
 
-// guard lets those through to a handler who may ask it, nil everybody.
-type guard func(http.Handler) (http.Handler, error)
+// cachePath is where the collector's cache is shown (the verb get, for those who
+// authorize) and emptied (delete).
+const cachePath = "/debug/cache"
 
-// metricsServer returns the server of the metrics port. Every path is behind the guard.
-func metricsServer(metrics http.Handler, debug map[string]http.Handler, who guard, clk clock.PassiveClock) (*http.Server, error) {
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", metrics)
-	for path, handler := range debug {
-		mux.Handle(path, handler)
-	}
-	var handler http.Handler = mux
+// debugged is what is served beside /metrics.
+type debugged struct {
+	memory  web.Memory
+	around  web.Surroundings
+	measure http.Handler // the collector's cache
+}
+
+// metricsServer returns the server of the metrics port, whose paths are for those that
+// who lets through, and for everybody where who is nil.
+func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *http.Server {
+	known, byURL := func(h http.Handler) http.Handler { return h }, func(h http.Handler) http.Handler { return h }
+	var readers web.Readers
 	if who != nil {
-		guarded, err := who(mux)
-		if err != nil {
-			return nil, fmt.Errorf("guarding the metrics port: %w", err)
-		}
-		handler = patient(guarded, throttle.NewRefusals(clk, refusedAtOnce, refusedEvery))
+		known, byURL, readers = who.Known, who.URL, who
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/", byURL(http.NotFoundHandler()))
+	mux.Handle("/metrics", byURL(metrics))
+	mux.Handle(cachePath, byURL(debug.measure))
+	decisions := web.Decisions(debug.memory, debug.around, readers)
+	mux.Handle(web.DecisionsPath, decisions)
+	mux.Handle(web.DecisionsPath+"/", decisions)
 	return &http.Server{
-		Handler: handler, MaxHeaderBytes: maxHeaders,
+		Handler: known(mux), MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 90 * time.Second,
-	}, nil
+	}
 }
-
-// patient answers 429 to addresses whose credentials were refused too often, without
-// asking next.
-func patient(next http.Handler, refused *throttle.Refusals) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if refused.TooMany(r.RemoteAddr) {
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "credentials from this address were refused too often: try again in a second", http.StatusTooManyRequests)
-			return
-		}
-		seen := &statusSeen{ResponseWriter: w}
-		next.ServeHTTP(seen, r)
-		if seen.status == http.StatusUnauthorized {
-			refused.Add(r.RemoteAddr)
-		}
-	})
-}
-
-// statusSeen remembers the status of an answer.
-type statusSeen struct {
-	http.ResponseWriter
-	status int // 0 for what Write makes 200
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *statusSeen) WriteHeader(status int) {
-	s.status = status
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (s *statusSeen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // metricsTLS returns the TLS of the metrics port: a certificate that follows its file
 // where there is one, else one that is signed by itself.

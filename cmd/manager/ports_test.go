@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -12,35 +12,57 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 	testingclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/access"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
 func okay(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
 
-// ported returns the servers of both ports, the guard refusing whoever has no token.
+// ported returns the servers of both ports. The API server knows the token "metrics",
+// whose user may do everything with an URL, and the token "tenant", whose user may get
+// the VariantAutoscalings of the namespace team.
 func ported(t *testing.T) map[string]*http.Server {
 	t.Helper()
-	metrics, err := metricsServer(http.HandlerFunc(okay), debugHandlers(http.HandlerFunc(okay), http.HandlerFunc(okay)), func(next http.Handler) (http.Handler, error) {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") == "" {
-				http.Error(w, "Unauthorized", http.StatusUnauthorized)
-				return
-			}
-			next.ServeHTTP(w, r)
-		}), nil
-	}, testingclock.NewFakePassiveClock(time.Unix(1_000, 0)))
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		if strings.HasSuffix(r.URL.Path, "/tokenreviews") {
+			var review authenticationv1.TokenReview
+			_ = json.NewDecoder(r.Body).Decode(&review)
+			token := review.Spec.Token
+			review.Status = authenticationv1.TokenReviewStatus{Authenticated: token == "metrics" || token == "tenant", User: authenticationv1.UserInfo{Username: token}}
+			_ = json.NewEncoder(w).Encode(review)
+			return
+		}
+		var review authorizationv1.SubjectAccessReview
+		_ = json.NewDecoder(r.Body).Decode(&review)
+		what := review.Spec.ResourceAttributes
+		review.Status.Allowed = what == nil && review.Spec.User == "metrics" || what != nil && review.Spec.User == "tenant" && what.Namespace == "team"
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	t.Cleanup(api.Close)
+	to := &rest.Config{Host: api.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	who, err := access.New(to, api.Client(), testingclock.NewFakePassiveClock(time.Unix(1_000, 0)), logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
+	debug := debugged{memory: ledger.New(), measure: http.HandlerFunc(okay)}
 	alive := map[string]healthz.Checker{"healthz": healthz.Ping}
-	return map[string]*http.Server{"metrics": metrics, "probes": probeServer(alive, alive)}
+	return map[string]*http.Server{
+		"metrics": metricsServer(http.HandlerFunc(okay), debug, who), "open": metricsServer(http.HandlerFunc(okay), debug, nil),
+		"probes": probeServer(alive, alive),
+	}
 }
 
 // serve serves until the test ends, and returns the address.
@@ -69,7 +91,7 @@ func status(server *http.Server, path, token string) int {
 func TestNoPortReadsMoreThan16KiBOfHeaders(t *testing.T) {
 	for name, server := range ported(t) {
 		address := serve(t, server)
-		for size, want := range map[int]int{8 << 10: http.StatusNotFound, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		for size, fits := range map[int]bool{8 << 10: true, 64 << 10: false} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/none", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -80,8 +102,8 @@ func TestNoPortReadsMoreThan16KiBOfHeaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = resp.Body.Close()
-			if resp.StatusCode != want {
-				t.Errorf("%s: %d bytes of headers are answered with %d, want %d", name, size, resp.StatusCode, want)
+			if read := resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge; read != fits {
+				t.Errorf("%s: %d bytes of headers are answered with %d, want 431 beyond 16 KiB only", name, size, resp.StatusCode)
 			}
 		}
 	}
@@ -106,7 +128,7 @@ func TestOneAddressHoldsAtMostItsShareOfAPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if _, err := io.WriteString(c, "GET /none HTTP/1.1\r\nHost: x\r\nAuthorization: x\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: x\r\n\r\n"); err != nil {
 			continue
 		}
 		if n, _ := c.Read(make([]byte, 1)); n == 1 {
@@ -118,30 +140,30 @@ func TestOneAddressHoldsAtMostItsShareOfAPort(t *testing.T) {
 	}
 }
 
+// TestEveryPathOfTheMetricsPortIsGuarded: 503 is an answer of a process that has decided
+// nothing.
 func TestEveryPathOfTheMetricsPortIsGuarded(t *testing.T) {
-	server := ported(t)["metrics"]
-	for _, path := range []string{"/metrics", "/debug/decisions", "/debug/decisions/team/chat", "/debug/cache"} {
-		if without, with := status(server, path, ""), status(server, path, "Bearer x"); without != http.StatusUnauthorized || with != http.StatusOK {
-			t.Errorf("%s: %d without a token, %d with one; want 401 and 200", path, without, with)
+	servers := ported(t)
+	for _, tt := range []struct {
+		path                           string
+		open, without, metrics, tenant int
+	}{
+		{"/metrics", 200, 401, 200, 403},
+		{"/debug/cache", 200, 401, 200, 403},
+		{"/debug/decisions", 503, 401, 403, 403},
+		{"/debug/decisions/team", 503, 401, 403, 503},
+		{"/debug/decisions/team/chat", 503, 401, 403, 503},
+		{"/debug/decisions/other/chat", 503, 401, 403, 403},
+		{"/debug/decisions/team/chat/more", 404, 401, 404, 404},
+		{"/none", 404, 401, 404, 403},
+	} {
+		got := [4]int{
+			status(servers["open"], tt.path, ""), status(servers["metrics"], tt.path, ""),
+			status(servers["metrics"], tt.path, "Bearer metrics"), status(servers["metrics"], tt.path, "Bearer tenant"),
 		}
-	}
-	plain, err := metricsServer(http.HandlerFunc(okay), nil, nil, testingclock.NewFakePassiveClock(time.Unix(1_000, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := status(plain, "/metrics", ""); got != http.StatusOK {
-		t.Errorf("a port that is not to be secure answers %d, want 200", got)
-	}
-}
-
-func TestAnAddressThatIsRefusedTooOftenIsNotReviewed(t *testing.T) {
-	server := ported(t)["metrics"]
-	got := map[int]int{}
-	for range 100 {
-		got[status(server, "/metrics", "")]++
-	}
-	if want := map[int]int{http.StatusUnauthorized: refusedAtOnce, http.StatusTooManyRequests: 100 - refusedAtOnce}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("100 requests without a token are answered %v, want %v", got, want)
+		if want := [4]int{tt.open, tt.without, tt.metrics, tt.tenant}; got != want {
+			t.Errorf("%s: %d on an open port, without a token, with that for metrics, with a tenant's; want %d", tt.path, got, want)
+		}
 	}
 }
 
@@ -170,7 +192,7 @@ func TestTheManagerServesBothPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, nil); err != nil {
+	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, debugged{memory: ledger.New(), measure: http.HandlerFunc(okay)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,6 +4,8 @@ package rbac
 
 import (
 	_ "embed"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,6 +20,47 @@ const (
 	// PodMarkerRole marks the pods that should go first when replicas are removed.
 	PodMarkerRole = "workload-variant-autoscaler-pod-marker-role"
 )
+
+// ManagerRole is the ClusterRole of the manager, which reads scales.
+const ManagerRole = "workload-variant-autoscaler-manager-role"
+
+// TargetGroupsValue is the value of the chart that adds API groups to TargetGroups.
+const TargetGroupsValue = "rbac.targetGroups"
+
+// TargetGroups returns the API groups whose kinds may be scale targets with the roles as
+// they are shipped.
+func TargetGroups() []string { return []string{"apps", "leaderworkerset.x-k8s.io"} }
+
+// unauthorized is how the API server words what its roles do not allow. An admission
+// plugin that forbids something words it otherwise.
+var unauthorized = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
+
+// Right is one right that the API server found missing.
+type Right struct {
+	Verb     string
+	Resource string // with its subresource, as in deployments/scale
+	Group    string // the API group, "" for the core group
+}
+
+// Missing returns the right that an error of the API server says is missing. ok is false
+// for any other error.
+func Missing(err error) (right Right, ok bool) {
+	parts := unauthorized.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return Right{}, false
+	}
+	return Right{Verb: parts[1], Resource: parts[2], Group: parts[3]}, true
+}
+
+// Grant says that the manager lacks a right on a scale subresource, and what gives it.
+// role is the ClusterRole that holds it for TargetGroups.
+func (r Right) Grant(role string) string {
+	lacks := fmt.Sprintf("the manager may not %s %s of API group %q. ", r.Verb, r.Resource, r.Group)
+	if slices.Contains(TargetGroups(), r.Group) {
+		return lacks + fmt.Sprintf("Bind the ClusterRole %s to its account", role)
+	}
+	return lacks + fmt.Sprintf("Add the group to %s of the chart, or bind a ClusterRole that allows %s of */scale in that group to its account", TargetGroupsValue, r.Verb)
+}
 
 // ManagerRoles returns, as YAML documents in this order, the ClusterRole of the
 // manager, the ClusterRole that reads nodes, which only limited mode needs, and

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,7 +16,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{Use: "release", Short: "Make what a release consists of", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newImageCommand(), newPushCommand(), newUnpackCommand(), newAllCommand())
+	root.AddCommand(newImageCommand(), newPushCommand(), newUnpackCommand(), newAllCommand(), newSignCommand(), newVerifyCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1) //nolint:gocritic // nothing is left to stop
@@ -90,6 +91,57 @@ func newAllCommand() *cobra.Command {
 	}
 	c.Flags().StringVarP(&out, "out", "o", "dist", "the folder to write to")
 	c.Flags().StringVar(&version, "version", "", "the version, as v1.2.3; without it, what git describe says")
+	return c
+}
+
+func newSignCommand() *cobra.Command {
+	var key, version string
+	c := &cobra.Command{
+		Use: "sign FOLDER", Short: "Sign where the files of a release come from, by the workflow of GitHub that runs it or by a key", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := readSource(c.Context(), version)
+			if err != nil {
+				return err
+			}
+			var by signer
+			if key != "" {
+				by, err = byKey(key)
+			} else {
+				by, err = byWorkflow(c.Context(), os.Getenv)
+			}
+			if err != nil {
+				return err
+			}
+			return by.sign(c.Context(), s, args[0])
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "the private key to sign with, in PEM (PKCS #8, ECDSA on P-256); without it, the identity of the workflow")
+	c.Flags().StringVar(&version, "version", "", "the version, as v1.2.3; without it, what git describe says")
+	return c
+}
+
+func newVerifyCommand() *cobra.Command {
+	var key, version, from string
+	c := &cobra.Command{
+		Use: "verify FILE...", Short: "Verify that files are of a release, by its provenance", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if (key == "") == (version == "") {
+				return errors.New("want one of --version, for what the release workflow signed, and --key")
+			}
+			trusting, who := verifierByKey, key
+			if key == "" {
+				trusting, who = verifierByWorkflow, version
+			}
+			by, err := trusting(who)
+			if err != nil {
+				return err
+			}
+			return by.files(from, args)
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "the public key that the release was signed with, in PEM")
+	c.Flags().StringVar(&version, "version", "", "the version whose workflow signed it, as v1.2.3")
+	c.Flags().StringVar(&from, "provenance", provenanceFile, "the provenance of the release")
 	return c
 }
 

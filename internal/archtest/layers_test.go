@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"internal/engines":  4,
 	"internal/throttle": 4,
 
+	"internal/access":     5,
 	"internal/actuator":   5,
 	"internal/collector":  5,
 	"internal/console":    5,
@@ -146,7 +147,7 @@ func forbiddenStandard(from, imp string, at int) string {
 		return ""
 	case isCore(from, at) && imp != "math/rand/v2" && within(impure, imp):
 		return "the decision core is pure"
-	case at == 4 && below(imp, "net/http"):
+	case below(from, "internal/engines") && below(imp, "net/http"):
 		return "engines reach the cluster through ports"
 	}
 	return ""

@@ -138,3 +138,60 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAliases reads texts with YAML aliases: what is accepted is not much longer once it
+// is expanded, and what the text without them says is the same.
+func FuzzAliases(f *testing.F) {
+	for _, seed := range []string{
+		"a: &x [1, 2]\nb: *x", "a: &x {b: &y [1], c: *y}\nd: {<<: *x}", "a: &a [*a]", "a: &x text\nb: [*x, *x, *x]\n", "? &k a\n: *k", "a: &x\nb: *x",
+		"a: &a " + strings.Repeat("x", 300) + "\nb: [" + strings.Repeat("*a, ", 90) + "*a]", "a: &a [*b]\nb: &b [*a]", "x: &a 1\ny: &a 2\nz: *a",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tree, err := decodeMapping(text)
+		if err != nil {
+			if len(err.Error()) > 2*longestReason {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		// JSON writes a byte in six at most.
+		if size, most := len(show(tree)), 6*(len(text)+mostAliased)+1024; size > most {
+			t.Fatalf("%d bytes become %d, want at most %d", len(text), size, most)
+		}
+	})
+}
+
+// FuzzTrust puts whatever a tenant writes into its ConfigMaps, while namespaces are not
+// trusted: who comes first, and who is limited, stays what the system namespace says, and
+// another namespace is decided as it is without the tenant.
+func FuzzTrust(f *testing.F) {
+	f.Add("WVA_TRUST_NAMESPACES", "true", "true")
+	f.Add("gold", "name: G\npriority: 1\ndata: [{model: meta/llama, slo-ttft: 5}, {model: default/default, slo-tpot: 1}]", "TRUE")
+	f.Add("default", "enableLimiter: false\nnamespace: other", "1")
+	f.Add("config.yaml", "WVA_TRUST_NAMESPACES: true\nWVA_LIMITED_MODE: false", "yes")
+	f.Add("x", "model_id: meta/llama\nnamespace: team\nenableLimiter: false", "t")
+	f.Fuzz(func(t *testing.T, key, content, trust string) {
+		own := []Source{
+			system(PublishedNames()[KindSettings][0], trustKey, "false", "WVA_LIMITED_MODE", "true"),
+			system(PublishedNames()[KindServiceClasses][0], "a", "name: A\npriority: 7\ndata: [{model: default/default, slo-tpot: 24, slo-ttft: 500}]"),
+		}
+		tenant := slices.Clone(own)
+		for _, kind := range Kinds() {
+			tenant = append(tenant, in("team", PublishedNames()[kind][0], key, content, trustKey, trust))
+		}
+		without, with := newStore(t), newStore(t)
+		without.Apply(own)
+		with.Apply(tenant)
+		for _, m := range []scaling.ModelKey{{Namespace: "team", ID: "meta/llama"}, {Namespace: "other", ID: "meta/llama"}} {
+			want, got := without.Snapshot().Policy(m), with.Snapshot().Policy(m)
+			if got.Limited != want.Limited || got.Objective.Priority != want.Objective.Priority {
+				t.Fatalf("%s is limited: %t, and of priority %d, want %t and %d", m, got.Limited, got.Objective.Priority, want.Limited, want.Objective.Priority)
+			}
+			if m.Namespace == "other" && got != want {
+				t.Fatalf("another namespace is decided by %+v, want %+v", got, want)
+			}
+		}
+	})
+}

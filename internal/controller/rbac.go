@@ -8,6 +8,9 @@ package controller
 // watched by itself; another name, by CONFIG_MAP_NAME or SATURATION_CONFIG_MAP_NAME, is
 // for its user to allow. Nodes are read in limited mode alone, by a role of their own.
 //
+// Scales are those of the API groups of config/rbac.TargetGroups; a kind of another group
+// is for its user to allow too, by rbac.targetGroups of the chart.
+//
 // Events are patched when an object that has not changed is told of something of the
 // same kind again within six minutes; those in the core group are of leader election,
 // which tells nothing twice.
@@ -28,8 +31,8 @@ package controller
 // +kubebuilder:rbac:groups="",resources=pods;namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=list;watch,roleName=workload-variant-autoscaler-node-reader-role
 // +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=accelerator-unit-costs;accelerator-unitcost;capacity-scaling-config;model-scale-to-zero-config;saturation-scaling-config;service-classes-config;serviceclass;variantautoscaling-config;workload-variant-autoscaler-variantautoscaling-config;wva-model-scale-to-zero-config;wva-quota-config;wva-saturation-scaling-config;wva-variantautoscaling-config,verbs=get;list;watch
-// +kubebuilder:rbac:groups="*",resources="*/scale",verbs=get
-// +kubebuilder:rbac:groups="*",resources="*/scale",verbs=update,roleName=workload-variant-autoscaler-scaler-role
+// +kubebuilder:rbac:groups=apps;leaderworkerset.x-k8s.io,resources="*/scale",verbs=get
+// +kubebuilder:rbac:groups=apps;leaderworkerset.x-k8s.io,resources="*/scale",verbs=update,roleName=workload-variant-autoscaler-scaler-role
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch,roleName=workload-variant-autoscaler-pod-marker-role
 // +kubebuilder:rbac:groups="",resources=events,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -89,7 +89,6 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 						Metric: autoscalingv2.MetricIdentifier{Name: "m"},
 					}}},
 					Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
-						{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue},
 						{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetExternalMetric", Message: "words"},
 					},
 				},

@@ -24,8 +24,8 @@ const (
 	annotationScheme = "prometheus.io/scheme"
 	annotationPort   = "prometheus.io/port"
 	annotationPath   = "prometheus.io/path"
-	// annotationPage holds the URL of the metrics on a pod of the cache. No pod of
-	// the API server has it.
+	// annotationPage holds the URL of the metrics on a pod of the cache. What a pod of
+	// the API server has there is not read.
 	annotationPage = "wva.llmd.ai/page"
 )
 
@@ -41,8 +41,10 @@ func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 			return strip(object)
 		}
 		page := pageOf(p)
-		if page == "" {
-			page = p.Annotations[annotationPage] // of a pod that was stripped before
+		if len(p.Spec.Containers) == 0 {
+			// It was stripped before: every pod of the API server has a container. Of one
+			// that was not the annotation is its author's, and could name any address.
+			page = p.Annotations[annotationPage]
 		}
 		stripped, err := strip(p)
 		if out, ok := stripped.(*corev1.Pod); ok && page != "" {

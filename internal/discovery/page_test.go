@@ -76,7 +76,9 @@ func TestThePageOutlivesStrippingWhereItIsNeeded(t *testing.T) {
 					strip = by.Transform
 				}
 			}
-			var object any = livePod("a", func(p *corev1.Pod) { p.Labels, p.Status.PodIP = tt.labels, "10.0.0.1" })
+			var object any = livePod("a", func(p *corev1.Pod) {
+				p.Labels, p.Status.PodIP, p.Spec.Containers = tt.labels, "10.0.0.1", []corev1.Container{{Name: "engine"}}
+			})
 			for range 2 { // an informer may strip an object twice
 				stripped, err := strip(object)
 				if err != nil {
@@ -88,6 +90,17 @@ func TestThePageOutlivesStrippingWhereItIsNeeded(t *testing.T) {
 				t.Errorf("got %q, want %q", p.page, tt.want)
 			}
 		})
+	}
+}
+
+// TestAPodWithoutAnAddressNamesNoPage: the annotation of the cache is no way for a pod's
+// author to have the manager ask another address.
+func TestAPodWithoutAnAddressNamesNoPage(t *testing.T) {
+	pod := livePod("a", func(p *corev1.Pod) {
+		p.Annotations, p.Spec.Containers = map[string]string{annotationPage: "http://169.254.169.254/latest/meta-data"}, []corev1.Container{{Name: "engine"}}
+	})
+	if got := page(t, stripKeepingPages(labels.Everything()), pod); got != "" {
+		t.Errorf("the manager asks %q", got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -88,6 +89,9 @@ func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, name
 		return scaleAnswer{missing: fmt.Sprintf("%s %q of %s cannot be a target: %s", ref.Kind, ref.Name, ref.APIVersion, scaling.ErrClusterScoped), gone: true}
 	case apierrors.IsNotFound(err):
 		return scaleAnswer{missing: notFound(ref, namespace) + ", or it has no scale subresource", gone: true}
+	}
+	if right, refused := rbac.Missing(err); refused {
+		return scaleAnswer{missing: fmt.Sprintf("%s %q in namespace %q cannot be read: %s", ref.Kind, ref.Name, namespace, right.Grant(rbac.ManagerRole))}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return silent(ref, namespace)

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,5 +48,32 @@ func TestATargetOfTheClusterIsNotRead(t *testing.T) {
 	target.Kind = "Pool"
 	if scale, err := scales.Scale(t.Context(), "team", target); err != nil || scale.Spec.Replicas != 40 {
 		t.Errorf("a target of a namespace has the scale %v, %v; want 40 replicas", scale, err)
+	}
+}
+
+// TestATargetThatMayNotBeReadNamesTheGroupAndTheSetting: the roles that are shipped are
+// for some API groups.
+func TestATargetThatMayNotBeReadNamesTheGroupAndTheSetting(t *testing.T) {
+	for _, tt := range []struct {
+		resource schema.GroupResource
+		target   scaling.TargetRef
+		want     string
+	}{
+		{
+			schema.GroupResource{Group: "platform.example", Resource: "pools/scale"}, scaling.TargetRef{APIVersion: "platform.example/v1", Kind: "Pool", Name: "p"},
+			`Pool "p" in namespace "team" cannot be read: the manager may not get pools/scale of API group "platform.example". ` +
+				"Add the group to rbac.targetGroups of the chart, or bind a ClusterRole that allows get of */scale in that group to its account",
+		},
+		{
+			schema.GroupResource{Group: "apps", Resource: "replicasets/scale"}, scaling.TargetRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "p"},
+			`ReplicaSet "p" in namespace "team" cannot be read: the manager may not get replicasets/scale of API group "apps". ` +
+				"Bind the ClusterRole workload-variant-autoscaler-manager-role to its account",
+		},
+	} {
+		said := fmt.Errorf(`User "manager" cannot get resource "%s" in API group "%s" in the namespace "team"`, tt.resource.Resource, tt.resource.Group)
+		got := answerOf(nil, fmt.Errorf("reading the scale: %w", apierrors.NewForbidden(tt.resource, "p", said)), tt.target, "team")
+		if got.missing != tt.want || got.gone {
+			t.Errorf("the owner of a target of %s is told %q, gone %t; want %q, and that it may be there", tt.resource.Group, got.missing, got.gone, tt.want)
+		}
 	}
 }

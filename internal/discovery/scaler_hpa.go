@@ -120,10 +120,6 @@ func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 		}
 	}
 	for _, c := range h.Status.Conditions {
-		if c.Type == autoscalingv2.AbleToScale && c.Status == corev1.ConditionTrue { // it was looked at
-			out.Status.Conditions = append(out.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: c.Type, Status: c.Status})
-			continue
-		}
 		if c.Status != corev1.ConditionFalse || c.Type == autoscalingv2.ScalingLimited {
 			continue
 		}
@@ -131,6 +127,9 @@ func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 			c.Message = "" // lists the others in an order that changes by itself
 		}
 		out.Status.Conditions = append(out.Status.Conditions, c)
+	}
+	if len(h.Status.Conditions) > 0 && len(out.Status.Conditions) == 0 { // it was looked at
+		out.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue}}
 	}
 	return out
 }

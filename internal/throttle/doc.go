@@ -1,6 +1,5 @@
-// Package throttle shares an open port fairly between the addresses that use it: how
-// many connections each may hold, and how often each may be refused. It knows nothing
-// of HTTP.
+// Package throttle shares an open port fairly between those who use it: how many
+// connections each address may hold, and how often each caller may be refused.
 //
 // A Listener never makes anybody wait for others. Where all connections are taken it
 // closes the oldest one of the address that holds most, so that one more caller, such

@@ -104,19 +104,19 @@ func TestAnAddressIsHeardAgainAfterAnInterval(t *testing.T) {
 	clk := testingclock.NewFakePassiveClock(time.Unix(1_000, 0))
 	r := NewRefusals(clk, 3, time.Second)
 	for i := range 3 {
-		if r.TooMany("10.0.0.1:1") {
+		if r.TooMany("10.0.0.1") {
 			t.Fatalf("refused after %d refusals, want 3", i)
 		}
-		r.Add(fmt.Sprintf("10.0.0.1:%d", i))
+		r.Add("10.0.0.1")
 	}
-	if !r.TooMany("10.0.0.1:9") {
+	if !r.TooMany("10.0.0.1") {
 		t.Error("heard after three refusals")
 	}
-	if r.TooMany("10.0.0.2:1") {
+	if r.TooMany("10.0.0.2") {
 		t.Error("another address is refused")
 	}
 	clk.SetTime(clk.Now().Add(time.Second))
-	if r.TooMany("10.0.0.1:9") {
+	if r.TooMany("10.0.0.1") {
 		t.Error("not heard a second later")
 	}
 }
@@ -124,17 +124,17 @@ func TestAnAddressIsHeardAgainAfterAnInterval(t *testing.T) {
 func TestNotEveryAddressIsRemembered(t *testing.T) {
 	clk := testingclock.NewFakePassiveClock(time.Unix(1_000, 0))
 	r := NewRefusals(clk, 3, time.Second)
-	for i := range 3 * maxAddresses {
-		r.Add(fmt.Sprintf("[2001:db8::%x]:1", i))
+	for i := range 3 * maxCallers {
+		r.Add(fmt.Sprintf("2001:db8::%x", i))
 	}
-	if len(r.spent) > maxAddresses+1 {
-		t.Errorf("%d addresses are remembered, want at most %d", len(r.spent), maxAddresses+1)
+	if len(r.spent) > maxCallers+1 {
+		t.Errorf("%d addresses are remembered, want at most %d", len(r.spent), maxCallers+1)
 	}
-	if !r.TooMany("[2001:db8:1::1]:1") {
+	if !r.TooMany("2001:db8:1::1") {
 		t.Error("an address beyond those that are remembered is heard, whatever others did")
 	}
 	clk.SetTime(clk.Now().Add(4 * time.Second))
-	r.Add("10.0.0.1:1")
+	r.Add("10.0.0.1")
 	if len(r.spent) != 1 {
 		t.Errorf("%d addresses are remembered after all had their burst back, want 1", len(r.spent))
 	}

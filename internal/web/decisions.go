@@ -30,10 +30,27 @@ type Surroundings interface {
 	StartUps(model scaling.ModelKey, variant string) explain.StartUps
 }
 
-// Decisions returns a handler that explains the last decisions. A process that
-// has decided nothing yet, because it has just started or does not lead, answers
-// 503.
-func Decisions(memory Memory, around Surroundings) http.Handler {
+// Readers say who may read decisions; *access.Access does.
+type Readers interface {
+	// MayRead returns 0 where the caller of r may read the decisions of a namespace, ""
+	// for those of all namespaces, else the status and the message of the answer.
+	MayRead(r *http.Request, namespace string) (status int, message string)
+}
+
+// Decisions returns a handler that explains the last decisions to those who may read
+// them, to everybody where readers is nil. A process that has decided nothing yet,
+// because it has just started or does not lead, answers 503.
+func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler {
+	allowed := func(w http.ResponseWriter, r *http.Request, namespace string) bool {
+		if readers == nil {
+			return true
+		}
+		if status, message := readers.MayRead(r, namespace); status != 0 {
+			fail(w, status, message)
+			return false
+		}
+		return true
+	}
 	know := func(r *http.Request, key scaling.VariantKey) (explain.Explanation, bool) {
 		e, ok := memory.Explain(key)
 		if ok {
@@ -43,7 +60,11 @@ func Decisions(memory Memory, around Surroundings) http.Handler {
 		return e, ok
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+DecisionsPath, func(w http.ResponseWriter, r *http.Request) {
+	several := func(w http.ResponseWriter, r *http.Request) {
+		namespace := r.PathValue("namespace")
+		if !allowed(w, r, namespace) {
+			return
+		}
 		record, ok := memory.Latest()
 		if !ok {
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
@@ -51,14 +72,22 @@ func Decisions(memory Memory, around Surroundings) http.Handler {
 		}
 		all := make([]json.RawMessage, 0, len(record.Fleet.Variants))
 		for _, v := range record.Fleet.Variants {
+			if namespace != "" && v.Key.Namespace != namespace {
+				continue
+			}
 			if e, ok := know(r, v.Key); ok {
 				all = append(all, encoded(e))
 			}
 		}
 		answer(w, http.StatusOK, all)
-	})
+	}
+	mux.HandleFunc("GET "+DecisionsPath, several)
+	mux.HandleFunc("GET "+DecisionsPath+"/{namespace}", several)
 	mux.HandleFunc("GET "+DecisionsPath+"/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
 		key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if !allowed(w, r, key.Namespace) {
+			return
+		}
 		if _, ok := memory.Latest(); !ok {
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
 			return
@@ -96,6 +125,9 @@ func encoded(e explain.Explanation) json.RawMessage {
 }
 
 func fail(w http.ResponseWriter, code int, message string) {
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	answer(w, code, map[string]string{"error": message})
 }
 

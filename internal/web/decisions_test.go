@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 	model := scaling.ModelKey{Namespace: "ns", ID: "org/model"}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	book := ledger.New()
-	h := Decisions(book, surroundings{})
+	h := Decisions(book, surroundings{}, nil)
 
 	if code, body := get(t, h, "/debug/decisions/ns/v"); code != http.StatusServiceUnavailable || !strings.Contains(body, "no cycle has run yet") {
 		t.Errorf("before the first cycle: %d %s", code, body)
@@ -106,7 +107,7 @@ func TestOneExplanationThatCannotBeEncodedLeavesTheOthers(t *testing.T) {
 	}
 	book := ledger.New()
 	book.Record(record)
-	code, body := get(t, Decisions(book, surroundings{}), "/debug/decisions")
+	code, body := get(t, Decisions(book, surroundings{}, nil), "/debug/decisions")
 	var all []struct {
 		explain.Explanation
 
@@ -122,5 +123,72 @@ func TestOneExplanationThatCannotBeEncodedLeavesTheOthers(t *testing.T) {
 	}
 	if all[1].Analysis.Demand != 1 {
 		t.Errorf("the other has the demand %v, want 1", all[1].Analysis.Demand)
+	}
+}
+
+// readers of a namespace each, by the header User; admin is one of all.
+type readers map[string]string
+
+func (by readers) MayRead(r *http.Request, namespace string) (int, string) {
+	user := r.Header.Get("User")
+	if may, ok := by[user]; ok && (may == "" || may == namespace) {
+		return 0, ""
+	}
+	return http.StatusForbidden, user + " may not read " + namespace
+}
+
+func TestReadersAreShownTheirOwnNamespace(t *testing.T) {
+	record := scaling.Record{Cycle: "7"}
+	for _, namespace := range []string{"a", "b"} {
+		model := scaling.ModelKey{Namespace: namespace, ID: "m"}
+		for _, name := range []string{"v", "w"} {
+			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: name}, Model: model, Bounds: scaling.Unbounded()})
+		}
+	}
+	book := ledger.New()
+	book.Record(record)
+	h := Decisions(book, surroundings{}, readers{"admin": "", "anna": "a"})
+	for _, tt := range []struct {
+		user, path string
+		want       string // the variants, or the status
+	}{
+		{"admin", "/debug/decisions", "a/v a/w b/v b/w"},
+		{"admin", "/debug/decisions/b", "b/v b/w"},
+		{"admin", "/debug/decisions/b/v", "b/v"},
+		{"admin", "/debug/decisions/c", ""},
+		{"anna", "/debug/decisions", "403"},
+		{"anna", "/debug/decisions/a", "a/v a/w"},
+		{"anna", "/debug/decisions/a/w", "a/w"},
+		{"anna", "/debug/decisions/a/none", "404"},
+		{"anna", "/debug/decisions/b", "403"},
+		{"anna", "/debug/decisions/b/v", "403"},
+		{"anna", "/debug/decisions/b/none", "403"},
+		{"anna", "/debug/decisions/a%2F..%2Fb/v", "403"},
+		{"anna", "/debug/decisions/a%2F..%2Fb", "403"},
+		{"nobody", "/debug/decisions/a", "403"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, tt.path, http.NoBody)
+		r.Header.Set("User", tt.user)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		got := strconv.Itoa(w.Code)
+		if w.Code == http.StatusOK {
+			body := w.Body.String()
+			if !strings.HasPrefix(body, "[") {
+				body = "[" + body + "]"
+			}
+			var all []explain.Explanation
+			if err := json.Unmarshal([]byte(body), &all); err != nil {
+				t.Fatal(err)
+			}
+			var keys []string
+			for _, e := range all {
+				keys = append(keys, e.Variant.Key.String())
+			}
+			got = strings.Join(keys, " ")
+		}
+		if got != tt.want {
+			t.Errorf("%s is shown %q at %s, want %q", tt.user, got, tt.path, tt.want)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 // Package web is the manager's read-only view over HTTP of what was decided and
-// why. It is served on the metrics port, behind the same authentication and
-// authorization:
+// why. It is served on the metrics port, for callers who may get
+// variantautoscalings.llmd.ai:
 //
-//	GET /debug/decisions                    every variant, sorted
-//	GET /debug/decisions/{namespace}/{name} one
+//	GET /debug/decisions                    every variant, sorted; the right in the whole cluster
+//	GET /debug/decisions/{namespace}        those of a namespace; the right there
+//	GET /debug/decisions/{namespace}/{name} one; the right in its namespace
 //
 // The answers are JSON: explain.Explanation, or {"error": "..."}.
 package web

@@ -181,6 +181,42 @@ func TestReplicasAreSetOnlyWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestScalesAreThoseOfNamedAPIGroups: a right on */scale of every group reaches the custom
+// resources of others too.
+func TestScalesAreThoseOfNamedAPIGroups(t *testing.T) {
+	shipped := rbac.TargetGroups()
+	for _, test := range []struct {
+		name, values, scope string
+		want                []string
+	}{
+		{"the defaults", "rbac: {scale: true}", "", shipped},
+		{"groups that are added", "rbac: {scale: true, targetGroups: [example.com, apps]}", "", []string{"apps", "example.com", "leaderworkerset.x-k8s.io"}},
+		{
+			"the target of a model", "rbac: {scale: true}\nmodels: [{modelID: m, variants: [{name: a, maxReplicas: 2, target: {apiVersion: example.com/v1, kind: Pool}}]}]", "",
+			[]string{"apps", "example.com", "leaderworkerset.x-k8s.io"},
+		},
+		{"in one namespace", "watchNamespace: a\nrbac: {scale: true, targetGroups: [example.com]}", "a", []string{"apps", "example.com", "leaderworkerset.x-k8s.io"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			objects := mustRender(t, load(t), values(t, test.values), standard).Objects
+			got := map[string][]string{}
+			for _, o := range objects {
+				if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+					continue
+				}
+				for _, rule := range find[rbacv1.ClusterRole](t, objects, Identity(o)).Rules {
+					if slices.Contains(rule.Resources, "*/scale") && o.GetNamespace() == test.scope {
+						got[rule.Verbs[0]] = rule.APIGroups
+					}
+				}
+			}
+			if diff := cmp.Diff(map[string][]string{"get": test.want, "update": test.want}, got); diff != "" {
+				t.Errorf("API groups of */scale by verb (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestNoValuesGrantSecretsOrWriting(t *testing.T) {
 	for name, v := range samples(t) {
 		for _, o := range mustRender(t, load(t), v, standard).Objects {
@@ -189,7 +225,7 @@ func TestNoValuesGrantSecretsOrWriting(t *testing.T) {
 			}
 			role := find[rbacv1.ClusterRole](t, []*unstructured.Unstructured{o}, Identity(o))
 			for _, rule := range role.Rules {
-				if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "*") || slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Verbs, "delete") {
+				if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "*") || slices.Contains(rule.APIGroups, "*") || slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Verbs, "delete") {
 					t.Errorf("%s: %s grants %v", name, Identity(o), rule)
 				}
 			}

@@ -30,6 +30,13 @@ const managerRole = "workload-variant-autoscaler-manager-role"
 // them back, which the end of the test does at the latest.
 func take(t *testing.T, from client.Object, resource string, verbs ...string) (giveBack func()) {
 	t.Helper()
+	return takeRules(t, from, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule { return lessened(rules, resource, verbs) })
+}
+
+// takeRules changes the rules of a ClusterRole or Role, and returns what gives those
+// back that were there, which the end of the test does at the latest.
+func takeRules(t *testing.T, from client.Object, less func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) (giveBack func()) {
+	t.Helper()
 	key := client.ObjectKeyFromObject(from)
 	change := func(ctx context.Context, by func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) error {
 		if err := shared.bed.Client.Get(ctx, key, from); err != nil {
@@ -46,7 +53,7 @@ func take(t *testing.T, from client.Object, resource string, verbs ...string) (g
 	var before []rbacv1.PolicyRule
 	if err := change(t.Context(), func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		before = rules
-		return lessened(rules, resource, verbs)
+		return less(rules)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +151,7 @@ func withoutScale(t *testing.T) {
 	t.Run("without get of scales", func(t *testing.T) {
 		giveBack := take(t, clusterRole(managerRole), "*/scale", "get")
 		says(t, condition(t, 30*time.Second, rightsNamespace, rightsOther, "TargetResolved", "False", "TargetNotFound"),
-			`cannot get resource "replicasets/scale"`)
+			`the manager may not get replicasets/scale of API group "apps". Bind the ClusterRole `+managerRole)
 		giveBack()
 		condition(t, 30*time.Second, rightsNamespace, rightsOther, "TargetResolved", "True", "TargetFound")
 	})
@@ -156,6 +163,26 @@ func withoutScale(t *testing.T) {
 		giveBack()
 		has(t, rightsNamespace, byHand, 2)
 		condition(t, 30*time.Second, rightsNamespace, byHand, "ScalerFollowing", "True", "Following")
+	})
+}
+
+// withoutGroup takes the API group of a kind that is no workload of Kubernetes from the
+// rights on scales, as of a kind that no value names.
+func withoutGroup(t *testing.T) {
+	t.Run("without the API group of a kind", func(t *testing.T) {
+		giveBack := takeRules(t, clusterRole(managerRole), func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+			out := slices.Clone(rules)
+			for i, r := range out {
+				if slices.Contains(r.Resources, "*/scale") {
+					out[i].APIGroups = []string{"apps"}
+				}
+			}
+			return out
+		})
+		says(t, condition(t, 30*time.Second, rightsNamespace, rightsGroup, "TargetResolved", "False", "TargetNotFound"),
+			`the manager may not get leaderworkersets/scale of API group "leaderworkerset.x-k8s.io"`)
+		giveBack()
+		condition(t, 30*time.Second, rightsNamespace, rightsGroup, "TargetResolved", "True", "TargetFound")
 	})
 }
 

@@ -17,8 +17,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -26,11 +29,13 @@ import (
 )
 
 // The namespace of these scenarios, and its variants: one that an HPA scales, one of
-// a StatefulSet, one of a kind that is known by its scale alone, and one whose
-// replicas the manager sets itself.
+// a StatefulSet, one of a kind that is known by its scale alone, one whose
+// replicas the manager sets itself, and one of a custom resource.
 const (
 	rightsNamespace                           = "rights"
 	rightsHPA, rightsSet, rightsOther, byHand = "by-hpa", "set", "other", "by-hand"
+	// A LeaderWorkerSet, without pods, whose replicas the manager sets too.
+	rightsGroup = "group"
 )
 
 // TestTheRightsOfTheChart has two managers do everything that they do as an account
@@ -93,6 +98,7 @@ func TestTheRightsOfTheChart(t *testing.T) {
 		t.Logf("%d requests", len(requests))
 	})
 	withoutScale(t)
+	withoutGroup(t)
 	withoutStatus(t, managers)
 	withoutReviews(t, managers)
 	withoutLease(t, managers)
@@ -141,6 +147,7 @@ func deployWithRights(t *testing.T) {
 	follows, sets := chat(rightsNamespace, rightsHPA), aside(rightsNamespace, byHand)
 	sets.Actuation = "scale"
 	deploy(t, follows, sets)
+	deployGroup(t)
 	labels := func(name string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 	}
@@ -165,11 +172,67 @@ func deployWithRights(t *testing.T) {
 	}
 }
 
+// deployGroup applies a LeaderWorkerSet, and a variant of it. Its definition has only
+// what a scale subresource needs.
+func deployGroup(t *testing.T) {
+	t.Helper()
+	const group = "leaderworkerset.x-k8s.io"
+	keep := true
+	if err := shared.bed.Define(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "leaderworkersets." + group, Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"},
+		},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "leaderworkersets", Kind: "LeaderWorkerSet"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{
+					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: ptr.To(".status.hpaPodSelector"),
+				}},
+			}},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v := aside(rightsNamespace, rightsGroup)
+	v.Actuation = "scale"
+	for _, o := range v.Objects() {
+		if va, ok := o.(*v1alpha1.VariantAutoscaling); ok {
+			va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: group + "/v1", Kind: "LeaderWorkerSet", Name: v.Name}
+			apply(t, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": group + "/v1", "kind": "LeaderWorkerSet", "metadata": map[string]any{"namespace": v.Namespace, "name": v.Name},
+				"spec": map[string]any{"replicas": int64(1)}, "status": map[string]any{"hpaPodSelector": "app=" + v.Name},
+			}}, va)
+		}
+	}
+}
+
+// groupHas waits until the LeaderWorkerSet is asked to have so many replicas.
+func groupHas(t *testing.T, n int64) {
+	t.Helper()
+	eventually(t, time.Minute, func(ctx context.Context) string {
+		set := &unstructured.Unstructured{}
+		set.SetAPIVersion("leaderworkerset.x-k8s.io/v1")
+		set.SetKind("LeaderWorkerSet")
+		if _, err := read(ctx, rightsNamespace, rightsGroup, set); err != nil {
+			return err.Error()
+		}
+		if got, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas"); got != n {
+			return fmt.Sprintf("the LeaderWorkerSet is to have %d replicas, want %d", got, n)
+		}
+		return ""
+	})
+}
+
 // doTheJob has replicas follow a load through the HPA, and a decision through the
 // manager's own hand, up and down.
 func doTheJob(t *testing.T) {
 	t.Helper()
 	load(t, rightsNamespace, "meta/llama-3.1-8b", "constant(12,600s)")
+	bind(t, rightsNamespace, rightsGroup, 2)
+	groupHas(t, 2)
 	bind(t, rightsNamespace, byHand, 2)
 	hasReady(t, rightsNamespace, byHand, 2)
 	bind(t, rightsNamespace, byHand, 1)

@@ -46,6 +46,23 @@ func (m *Manager) Get(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
+// GetAs reads a path of the manager's authenticated port with a token, and returns the
+// status and the body of the answer.
+func (m *Manager) GetAs(ctx context.Context, path, token string) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL+path, http.NoBody)
+	if err != nil {
+		return 0, nil, fmt.Errorf("reading %s of %s: %w", path, m.Name, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("reading %s of %s: %w", path, m.Name, err)
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
 // ExternalMetric returns wva_desired_replicas of a variant as this manager itself
 // serves it.
 func (m *Manager) ExternalMetric(ctx context.Context, namespace, variant string) (float64, error) {

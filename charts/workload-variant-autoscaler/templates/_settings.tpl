@@ -53,6 +53,15 @@ PROMETHEUS_HEADERS: {{ $pairs | join "," | quote }}
 {{- if $scales }}true{{ end }}
 {{- end }}
 
+{{/* API groups of scale targets that values name, as JSON: those of rbac.targetGroups and of the targets of models. */}}
+{{- define "wva.targetGroups" -}}
+{{- $groups := .Values.rbac.targetGroups }}
+{{- range .Values.models }}{{ range .variants }}
+  {{- with dig "target" "apiVersion" "" . }}{{ if contains "/" . }}{{ $groups = append $groups (splitList "/" . | first) }}{{ end }}{{ end }}
+{{- end }}{{ end }}
+{{- $groups | uniq | toJson }}
+{{- end }}
+
 {{/* Flags of the manager. */}}
 {{- define "wva.args" -}}
 - --health-probe-bind-address=:8081

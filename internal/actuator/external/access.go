@@ -15,6 +15,9 @@ import (
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
 // How long the answers of the API server are kept. Autoscalers ask every 15 s;
@@ -24,6 +27,18 @@ const (
 	tokenTTL = 10 * time.Second
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
+)
+
+// The API server answers token reviews for this port at a bounded rate.
+const (
+	tokenReviewRate  = 20 // a second
+	tokenReviewBurst = 40
+)
+
+// An address may be refused refusedAtOnce times at once, and once more every refusedEvery.
+const (
+	refusedAtOnce = 20
+	refusedEvery  = time.Second
 )
 
 // reviewTimeout limits one review.
@@ -37,8 +52,9 @@ type access struct {
 
 // newAccess returns the delegation to the API server that config reaches. It
 // makes no request.
-func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, log logr.Logger) (*access, error) {
+func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, clk clock.PassiveClock, log logr.Logger) (*access, error) {
 	config = rest.CopyConfig(config)
+	config.RateLimiter = nil
 	// One review for each namespace and metric in a burst, and no waiting
 	// behind the client's default of 5 a second.
 	config.QPS, config.Burst = 50, 100
@@ -50,7 +66,11 @@ func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, log
 	if err != nil {
 		return nil, fmt.Errorf("building the client for %s: %w", trustConfigMap, err)
 	}
-	tokens, err := typedauthenticationv1.NewForConfigAndClient(config, client)
+	// Any pod of the cluster may show a token that is none. Autoscalers come by the API
+	// server's proxy, with a certificate: they do not wait behind such reviews.
+	limited := rest.CopyConfig(config)
+	limited.QPS, limited.Burst = tokenReviewRate, tokenReviewBurst
+	tokens, err := typedauthenticationv1.NewForConfigAndClient(limited, client)
 	if err != nil {
 		return nil, fmt.Errorf("building the client for token reviews: %w", err)
 	}
@@ -84,8 +104,10 @@ func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, log
 	if err != nil {
 		return nil, fmt.Errorf("building the authorizer: %w", err)
 	}
+	refused := throttle.NewRefusals(clk, refusedAtOnce, refusedEvery)
 	return &access{trust: t, wrap: func(h http.Handler) http.Handler {
 		h = filters.WithAuthorization(h, authorizer, serializer)
-		return filters.WithAuthentication(h, authenticator, filters.Unauthorized(serializer), nil, headers)
+		h = filters.WithAuthentication(h, authenticator, filters.Unauthorized(serializer), nil, headers)
+		return throttle.Refuse(h, refused, t.knows)
 	}}, nil
 }

@@ -62,7 +62,7 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := newAccess(opts.RESTConfig, routes.codecs, opts.Log)
+	guard, err := newAccess(opts.RESTConfig, routes.codecs, opts.Clock, opts.Log)
 	if err != nil {
 		return nil, err
 	}

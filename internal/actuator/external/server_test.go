@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -48,6 +49,7 @@ type apiServer struct {
 	*httptest.Server
 	trust     atomic.Pointer[map[string]string] // data of the ConfigMap, nil for none
 	forbidden atomic.Bool                       // the ConfigMap may not be read
+	tokens    atomic.Int64                      // token reviews
 }
 
 func newAPIServer(t *testing.T, trust map[string]string) *apiServer {
@@ -58,6 +60,7 @@ func newAPIServer(t *testing.T, trust map[string]string) *apiServer {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/tokenreviews", func(w http.ResponseWriter, r *http.Request) {
+		s.tokens.Add(1)
 		var review authenticationv1.TokenReview
 		decode(t, r.Body, &review)
 		if review.Spec.Token == "good" {
@@ -314,6 +317,40 @@ func TestServerBelievesTheProxyAndNobodyElse(t *testing.T) {
 				t.Errorf("status: got %d, want %d: %s", got, tt.want, body)
 			}
 		})
+	}
+}
+
+// TestAnAddressWithTokensThatAreNoneIsNotReviewed: the API server's proxy, which comes with
+// its certificate, is heard from the same address.
+func TestAnAddressWithTokensThatAreNoneIsNotReviewed(t *testing.T) {
+	proxyCA, otherCA := newAuthority(t, "proxy"), newAuthority(t, "other")
+	api := newAPIServer(t, map[string]string{
+		"requestheader-client-ca-file": proxyCA.pem, "requestheader-allowed-names": `["front-proxy-client"]`, "requestheader-username-headers": `["X-Remote-User"]`,
+	})
+	clk := clocktesting.NewFakeClock(start)
+	url := serve(t, external.Options{RESTConfig: api.config(), Clock: clk})
+	got := map[int]int{}
+	for i := range 60 {
+		c := caller{token: fmt.Sprintf("guess-%d", i)}
+		if i%2 == 1 {
+			c.cert = otherCA.issue(t, "front-proxy-client")
+		}
+		status, _ := c.get(t, url+replicasURL)
+		got[status]++
+	}
+	if diff := cmp.Diff(map[int]int{http.StatusUnauthorized: 20, http.StatusTooManyRequests: 40}, got); diff != "" {
+		t.Errorf("answers to 60 tokens that are none, by status (-want +got):\n%s", diff)
+	}
+	if n := api.tokens.Load(); n != 20 {
+		t.Errorf("the API server was asked for %d token reviews, want 20", n)
+	}
+	proxy := caller{cert: proxyCA.issue(t, "front-proxy-client"), headers: map[string]string{"X-Remote-User": "proxied"}}
+	if status, body := proxy.get(t, url+replicasURL); status != http.StatusOK {
+		t.Errorf("the API server's proxy is answered %d, want 200: %s", status, body)
+	}
+	clk.Step(time.Second)
+	if status, _ := (caller{token: "good"}).get(t, url+replicasURL); status != http.StatusOK {
+		t.Errorf("a second later a token that is one is answered %d, want 200", status)
 	}
 }
 

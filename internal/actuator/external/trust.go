@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -91,15 +92,26 @@ func (t *trust) refresh(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("reading ConfigMap %s/%s: %w", trustNamespace, trustConfigMap, err)
 	}
-	headers, err := parseHeaders(cm.Data)
+	return t.set(cm.Data)
+}
+
+// set believes what the data of the ConfigMap say. Where a part cannot be read, all of
+// what was believed before stays.
+func (t *trust) set(data map[string]string) error {
+	headers, err := parseHeaders(data)
 	if err != nil {
 		return err
 	}
-	for _, b := range []*bundle{&t.users, &t.proxy} {
-		if err := b.set(cm.Data[b.name]); err != nil {
-			return err
-		}
+	users, err := t.users.parse(data[t.users.name])
+	if err != nil {
+		return err
 	}
+	proxy, err := t.proxy.parse(data[t.proxy.name])
+	if err != nil {
+		return err
+	}
+	t.users.current.Store(users)
+	t.proxy.current.Store(proxy)
 	t.headers.Store(headers)
 	return nil
 }
@@ -140,6 +152,28 @@ func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
 	}
 }
 
+// knows reports whether a request comes with a certificate that is believed: that of the
+// API server's proxy, or of a user. Such a request needs no token review.
+func (t *trust) knows(r *http.Request) bool {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return false
+	}
+	for _, b := range []*bundle{&t.proxy, &t.users} {
+		options, ok := b.VerifyOptions()
+		if !ok {
+			continue
+		}
+		options.Intermediates = x509.NewCertPool()
+		for _, c := range r.TLS.PeerCertificates[1:] {
+			options.Intermediates.AddCert(c)
+		}
+		if _, err := r.TLS.PeerCertificates[0].Verify(options); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // bundle is a set of certificate authorities that may be replaced. The zero
 // bundle believes nobody.
 type bundle struct {
@@ -147,7 +181,7 @@ type bundle struct {
 	current atomic.Pointer[authorities]
 }
 
-// authorities are PEM blocks and the pool made of them.
+// authorities are PEM blocks and the pool made of them, nil for none.
 type authorities struct {
 	pem  string
 	pool *x509.CertPool
@@ -155,21 +189,20 @@ type authorities struct {
 
 var _ dynamiccertificates.CAContentProvider = (*bundle)(nil)
 
-// set replaces the authorities; "" means none.
-func (b *bundle) set(pem string) error {
+// parse returns the authorities of PEM blocks, without a pool for "", and those that
+// there are where they have not changed.
+func (b *bundle) parse(pem string) (*authorities, error) {
 	if pem == "" {
-		b.current.Store(nil)
-		return nil
+		return &authorities{}, nil
 	}
 	if now := b.current.Load(); now != nil && now.pem == pem {
-		return nil
+		return now, nil
 	}
 	pool, err := cert.NewPoolFromBytes([]byte(pem))
 	if err != nil {
-		return fmt.Errorf("reading %s of ConfigMap %s/%s: %w", b.name, trustNamespace, trustConfigMap, err)
+		return nil, fmt.Errorf("reading %s of ConfigMap %s/%s: %w", b.name, trustNamespace, trustConfigMap, err)
 	}
-	b.current.Store(&authorities{pem: pem, pool: pool})
-	return nil
+	return &authorities{pem: pem, pool: pool}, nil
 }
 
 // Name returns where the authorities come from.
@@ -177,7 +210,7 @@ func (b *bundle) Name() string { return b.name }
 
 // CurrentCABundleContent returns the PEM blocks, nil when there are none.
 func (b *bundle) CurrentCABundleContent() []byte {
-	if now := b.current.Load(); now != nil {
+	if now := b.current.Load(); now != nil && now.pool != nil {
 		return []byte(now.pem)
 	}
 	return nil
@@ -187,7 +220,7 @@ func (b *bundle) CurrentCABundleContent() []byte {
 // none can be believed.
 func (b *bundle) VerifyOptions() (x509.VerifyOptions, bool) {
 	now := b.current.Load()
-	if now == nil {
+	if now == nil || now.pool == nil {
 		return x509.VerifyOptions{}, false
 	}
 	return x509.VerifyOptions{Roots: now.pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true

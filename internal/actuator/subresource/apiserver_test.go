@@ -275,7 +275,8 @@ func (s *stage) scaleless(t *testing.T) {
 		target scaling.TargetRef
 		reason string
 	}{
-		{scaling.TargetRef{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt"}, "NotFound"},
+		{scaling.TargetRef{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "each"}, "NotFound"},
+		{scaling.TargetRef{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt"}, "Forbidden"}, // of another API group
 		{deployment("nowhere"), "NotFound"},
 		{scaling.TargetRef{APIVersion: "nobody.example/v1", Kind: "Thing", Name: "thing"}, "NoKind"},
 	} {

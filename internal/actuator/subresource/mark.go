@@ -181,12 +181,11 @@ func (h *Hand) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Po
 // reportMarks logs when marking begins to fail, and when it is possible again.
 func (h *Hand) reportMarks(log logr.Logger, err error) {
 	fault := ""
-	switch {
-	case err == nil:
-	case unauthorized.MatchString(err.Error()):
-		fault = "the manager may not patch pods: bind the ClusterRole " + rbac.PodMarkerRole + " to its account"
-	default:
+	if err != nil {
 		fault = err.Error()
+		if _, refused := rbac.Missing(err); refused {
+			fault = "the manager may not patch pods: bind the ClusterRole " + rbac.PodMarkerRole + " to its account"
+		}
 	}
 	if (fault == "") != (h.markFault == "") {
 		if fault != "" {

@@ -14,11 +14,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// unauthorized is how the API server words what its roles do not allow: the verb,
-// the resource, and the API group. An admission plugin that forbids something
-// words it otherwise.
-var unauthorized = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
-
 // denied is how the API server words that an admission webhook refuses, by its name.
 var denied = regexp.MustCompile(`admission webhook "([^"]+)" denied`)
 
@@ -55,11 +50,10 @@ func untried() trouble {
 
 // troubleOf says why a scale could not be set, for the owner of the object.
 func troubleOf(err error) trouble {
-	missing := unauthorized.FindStringSubmatch(err.Error())
+	missing, refused := rbac.Missing(err)
 	switch {
-	case missing != nil:
-		return ours("Forbidden", "the manager may not %s %s of API group %q. "+
-			"Bind the ClusterRole %s to its account", missing[1], missing[2], missing[3], rbac.ScalerRole)
+	case refused:
+		return ours("Forbidden", "%s", missing.Grant(rbac.ScalerRole))
 	case apierrors.IsConflict(err):
 		return ours("Conflict", "the target was changed by somebody else each of %d times", attempts)
 	case apierrors.IsNotFound(err):

@@ -63,6 +63,11 @@ func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("reading the scenario: %w", err)
 	}
+	return readScenario(file, content, profiles)
+}
+
+// readScenario reads the content of a file.
+func readScenario(file string, content []byte, profiles []serving.Profile) (Scenario, error) {
 	v, err := parse(file, content)
 	if err != nil {
 		return Scenario{}, err

@@ -1,0 +1,201 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
+)
+
+// How long the answers of the API server are kept, 8192 of them at most. A right that was
+// taken away is gone after allowTTL.
+const (
+	tokenTTL = time.Minute
+	allowTTL = time.Minute
+	denyTTL  = 10 * time.Second
+)
+
+// reviewTimeout limits one review.
+const reviewTimeout = 10 * time.Second
+
+// The API server answers reviews of all callers of the port at a bounded rate.
+const (
+	reviewRate  = 20 // a second
+	reviewBurst = 40
+)
+
+// A caller may be refused refusedAtOnce times at once, and once more every refusedEvery.
+const (
+	refusedAtOnce = 20
+	refusedEvery  = time.Second
+)
+
+// Access delegates who may read to an API server. It is safe for concurrent use.
+type Access struct {
+	authenticator authenticator.Request
+	authorizer    authorizer.Authorizer
+	addresses     *throttle.Refusals // who show no credentials that are known
+	users         *throttle.Refusals // who lack the right
+	log           logr.Logger
+}
+
+// New returns an Access by the API server that config and client reach. It makes no
+// request.
+func New(config *rest.Config, client *http.Client, clk clock.PassiveClock, log logr.Logger) (*Access, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.RateLimiter = reviewRate, reviewBurst, nil
+	tokens, err := authenticationv1.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for token reviews: %w", err)
+	}
+	reviews, err := authorizationv1.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("building the client for access reviews: %w", err)
+	}
+	// What the API server's own webhooks do.
+	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+	who, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous:               &apiserver.AnonymousAuthConfig{Enabled: false},
+		CacheTTL:                tokenTTL,
+		TokenAccessReviewClient: tokens, TokenAccessReviewTimeout: reviewTimeout,
+		WebhookRetryBackoff: &backoff,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("building the authenticator: %w", err)
+	}
+	may, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: reviews, AllowCacheTTL: allowTTL, DenyCacheTTL: denyTTL, WebhookRetryBackoff: &backoff,
+	}.New()
+	if err != nil {
+		return nil, fmt.Errorf("building the authorizer: %w", err)
+	}
+	return &Access{
+		authenticator: who, authorizer: may, log: log,
+		addresses: throttle.NewRefusals(clk, refusedAtOnce, refusedEvery),
+		users:     throttle.NewRefusals(clk, refusedAtOnce, refusedEvery),
+	}, nil
+}
+
+// Known lets callers through to next whose credentials the API server knows. next asks
+// for their rights, by URL or by MayRead.
+func (a *Access) Known(next http.Handler) http.Handler {
+	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found, ok, err := a.authenticator.AuthenticateRequest(r)
+		switch {
+		case unanswered(err):
+			a.log.Error(err, "a caller of the metrics port could not be authenticated")
+			http.Error(w, "the API server did not say whose the credentials are: the log of the manager names the cause", http.StatusInternalServerError)
+		case !ok:
+			http.Error(w, "Unauthorized: want a bearer token that the API server knows", http.StatusUnauthorized)
+		default:
+			next.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), found.User)))
+		}
+	})
+	return throttle.Refuse(known, a.addresses, nil)
+}
+
+// unanswered reports whether an error is that the API server answered no question, and
+// not that it refuses what it was asked about.
+func unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
+	var many utilerrors.Aggregate
+	if errors.As(err, &many) {
+		for _, one := range many.Errors() {
+			if unanswered(one) {
+				return true
+			}
+		}
+		return false
+	}
+	var status apierrors.APIStatus
+	var timeout interface{ Timeout() bool } // of a network, and of a context
+	return errors.As(err, &status) || errors.As(err, &timeout) || errors.Is(err, context.Canceled)
+}
+
+// URL lets callers through to next who may use the verb of their request on its URL.
+func (a *Access) URL(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		verb := strings.ToLower(r.Method)
+		refusal := a.may(r, authorizer.AttributesRecord{Verb: verb, Path: r.URL.Path}, fmt.Sprintf("%s of the non-resource URL %s", verb, r.URL.Path))
+		if refusal != nil {
+			refusal.answer(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// MayRead returns 0 where the caller of r, who is Known, may read the VariantAutoscalings
+// of a namespace, "" for those of all. Otherwise it returns the status and the message of
+// the answer.
+func (a *Access) MayRead(r *http.Request, namespace string) (status int, message string) {
+	where := "namespace " + namespace
+	if namespace == "" {
+		where = "the whole cluster (of one namespace: /NAMESPACE at the end of the path)"
+	}
+	group := v1alpha1.GroupVersion
+	refusal := a.may(r, authorizer.AttributesRecord{
+		Verb: "get", APIGroup: group.Group, APIVersion: group.Version, Resource: "variantautoscalings", Namespace: namespace, ResourceRequest: true,
+	}, "get of variantautoscalings.llmd.ai in "+where)
+	if refusal == nil {
+		return 0, ""
+	}
+	return refusal.status, refusal.message
+}
+
+// refusal is why a request is not answered.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (f *refusal) answer(w http.ResponseWriter) {
+	if f.status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	http.Error(w, f.message, f.status)
+}
+
+// may returns nil where the caller may do something, else what to answer. right names it.
+func (a *Access) may(r *http.Request, what authorizer.AttributesRecord, right string) *refusal {
+	user, ok := request.UserFrom(r.Context())
+	if !ok {
+		return &refusal{http.StatusUnauthorized, "Unauthorized: the caller has no name"}
+	}
+	if a.users.TooMany(user.GetName()) {
+		return &refusal{http.StatusTooManyRequests, fmt.Sprintf("user %s was refused too often: try again in a second", user.GetName())}
+	}
+	what.User = user
+	decision, _, err := a.authorizer.Authorize(r.Context(), what)
+	switch {
+	case decision == authorizer.DecisionAllow:
+		return nil
+	case err != nil:
+		a.log.Error(err, "the rights of a caller of the metrics port could not be asked for", "user", user.GetName())
+		return &refusal{http.StatusInternalServerError, fmt.Sprintf("the API server did not say whether user %s may %s: the log of the manager names the cause", user.GetName(), right)}
+	}
+	a.users.Add(user.GetName())
+	return &refusal{http.StatusForbidden, fmt.Sprintf("user %s needs %s", user.GetName(), right)}
+}

@@ -1,0 +1,43 @@
+package throttle
+
+import (
+	"net"
+	"net/http"
+)
+
+// Refuse answers 429 to addresses whose requests were answered 401 by next too often,
+// without asking next. exempt, where it is not nil, names requests that next is asked
+// about all the same; it is called for an address that was refused too often alone.
+func Refuse(next http.Handler, refused *Refusals, exempt func(*http.Request) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		address := r.RemoteAddr
+		if name, _, err := net.SplitHostPort(address); err == nil {
+			address = name
+		}
+		if refused.TooMany(address) && (exempt == nil || !exempt(r)) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "credentials from this address were refused too often: try again in a second", http.StatusTooManyRequests)
+			return
+		}
+		seen := &statusSeen{ResponseWriter: w}
+		next.ServeHTTP(seen, r)
+		if seen.status == http.StatusUnauthorized {
+			refused.Add(address)
+		}
+	})
+}
+
+// statusSeen remembers the status of an answer.
+type statusSeen struct {
+	http.ResponseWriter
+	status int // 0 for what Write makes 200
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *statusSeen) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusSeen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
