@@ -191,7 +191,7 @@ func TestAnAdmissionPolicyThatRefusesIsNamed(t *testing.T) {
 // refuses waits until a policy that was just bound is in force.
 func (b *bench) refuses() {
 	b.t.Helper()
-	eventually(b.t, 20*time.Second, func(ctx context.Context) string {
+	eventually(b.t, time.Minute, func(ctx context.Context) string {
 		d, scale := b.deployment(ctx, "b"), &autoscalingv1.Scale{}
 		err := b.bed.Client.SubResource("scale").Get(ctx, d, scale)
 		if err == nil {
@@ -223,7 +223,7 @@ func TestAnObjectThatIsDeletedDuringACycleIsForgotten(t *testing.T) {
 	b.order("goes", 2)
 	b.order("stays", 3)
 	b.has(30*time.Second, "stays", 3)
-	eventually(t, 20*time.Second, func(ctx context.Context) string {
+	eventually(t, time.Minute, func(ctx context.Context) string {
 		known, err := b.manager.Explain(ctx)
 		switch {
 		case err != nil:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,16 +246,16 @@ func (b *bench) log() string {
 	return string(text)
 }
 
-// logged waits until a manager has logged a line with a text.
-func logged(t *testing.T, m *testbed.Manager, text string) {
+// logged waits until a manager has logged a line with one of some texts.
+func logged(t *testing.T, m *testbed.Manager, texts ...string) {
 	t.Helper()
-	eventually(t, 20*time.Second, func(context.Context) string {
+	eventually(t, time.Minute, func(context.Context) string {
 		log, err := os.ReadFile(m.Log)
 		if err != nil {
 			return err.Error()
 		}
-		if !strings.Contains(string(log), text) {
-			return fmt.Sprintf("the log of %s does not say %q:\n%s", m.Name, text, m.Tail())
+		if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(string(log), text) }) {
+			return fmt.Sprintf("the log of %s says none of %q:\n%s", m.Name, texts, m.Tail())
 		}
 		return ""
 	})
