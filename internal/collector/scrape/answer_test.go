@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -26,7 +27,7 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	return &book{t, newStore("pods", 15*time.Second)}
+	return &book{t, newStore("pods", 15*time.Second, budget.Limits{})}
 }
 
 // page records a page of a pod of namespace llm, scraped so many seconds before
@@ -45,6 +46,7 @@ func (b *book) page(k kind, pod string, before float64, text string) {
 	}
 	if _, ok := b.store.histories(k)[target]; !ok {
 		b.store.histories(k)[target] = &history{}
+		b.store.enter(target.Namespace)
 	}
 	b.store.add(task{k, target}, ago(before), points)
 }
@@ -324,7 +326,7 @@ func readPage(page string, wanted families, limit int64) ([]point, error) {
 // series each.
 func fullPages(t *testing.T, models int) view {
 	t.Helper()
-	s := newStore("pods", 5*time.Second)
+	s := newStore("pods", 5*time.Second, budget.Limits{})
 	target := Target{Namespace: "llm", Pod: "a"}
 	s.retain(servingPod, []Target{target})
 	for before := 4; before > 0; before-- {
