@@ -26,8 +26,9 @@ type Collector struct {
 	opts   Options
 
 	mu      sync.Mutex
-	flight  *flight // under way, nil if none
-	crowded bool    // at the last complete fetch the cache had not enough room
+	flight  *flight                  // under way, nil if none
+	windows map[string]time.Duration // of namespaces, at the last fetch or while they were known
+	crowded bool                     // at the last complete fetch the cache had not enough room
 
 	observing sync.Mutex // a call of Options.Observe is under way
 }
@@ -127,7 +128,7 @@ func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
 // entries is used up.
 func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*sheet, m *measurement) []scaling.Snapshot {
 	for model, s := range m.sheets {
-		if sheets[model] == nil || m.err == nil {
+		if sheets[model] == nil || s.complete() {
 			sheets[model] = s
 		}
 	}
@@ -162,14 +163,14 @@ func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.Mo
 	return found, missing
 }
 
-// keep puts a complete measurement, which was begun at since, into the cache, and
-// says when that has not enough room.
+// keep puts what is complete of a measurement, which was begun at since, into the
+// cache, and says when that has not enough room.
 func (c *Collector) keep(ctx context.Context, m *measurement, since cache.Mark) {
-	if m.err != nil {
-		return
-	}
 	for _, model := range slices.SortedFunc(maps.Keys(m.sheets), scaling.ModelKey.Compare) {
 		s := m.sheets[model]
+		if !s.complete() {
+			continue
+		}
 		last, _ := c.opts.Cache.Peek(Key(model))
 		moved := 1.0
 		if before, ok := last.Value.(*sheet); ok {
@@ -177,7 +178,9 @@ func (c *Collector) keep(ctx context.Context, m *measurement, since cache.Mark) 
 		}
 		c.opts.Cache.Put(Key(model), s, c.opts.TTL.TTL(last.TTL, moved), since)
 	}
-	c.reportCrowding(ctx, len(m.sheets))
+	if m.err == nil {
+		c.reportCrowding(ctx, len(m.sheets))
+	}
 }
 
 // reportCrowding tells of a cache that is too small for so many models, and logs

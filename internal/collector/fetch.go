@@ -13,9 +13,9 @@ import (
 
 // measurement is the outcome of one fetch.
 type measurement struct {
-	sheets map[scaling.ModelKey]*sheet // of every model of the fleet; nil if nothing is known
+	sheets map[scaling.ModelKey]*sheet // of the models of which something is known
 	err    error                       // why it is not complete, nil if it is
-	fault  string                      // why nothing is known, "" if something is
+	fault  string                      // why nothing is known of the others, "" if something is of all
 }
 
 // covers reports whether m is about every model of the fleet.
@@ -67,7 +67,8 @@ func mainRound() []query.Question {
 // fetch asks for everything and returns what it makes of the answers. The first
 // question is for the source's own now; the instant that it names is that of all
 // others, so that the answers fit each other and a manager whose clock is wrong
-// asks for the right time. The second settles the window of all others.
+// asks for the right time. The second settles the windows of all others, which are
+// asked once for each window.
 func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
@@ -77,40 +78,17 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	if err := got[query.AskPages].err; err != nil {
 		return &measurement{err: err, fault: sentence(err.Error())}
 	}
-	pods := indexPods(fleet)
-	seen := readPages(pods, got[query.AskPages].Rows)
+	seen := readPages(indexPods(fleet), got[query.AskPages].Rows)
 	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample()}, query.AskScrapeIntervals)
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
-	request := query.Request{At: got.at(), Window: intervals.window()}
-	request.Aged = seen.aged(request.At.Add(-request.Window))
-	c.inquire(asked, request, seen, intervals)
-	percentiles := c.percentiles(fleet)
-	request.Models = names(percentiles)
-	round := mainRound()
-	if seen.misses() {
-		round = append(round, query.AskEarlierPages)
+	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals, paces: intervals.of()}
+	panels := c.panels(fleet, limits.paces)
+	c.inquire(asked, got.at(), seen, panels)
+	m := &measurement{sheets: map[scaling.ModelKey]*sheet{}}
+	for _, p := range panels {
+		c.survey(ctx, m, p, surveying{asked: asked, limits: limits, common: got})
 	}
-	if len(percentiles) > 0 {
-		round = slices.Insert(round, 0, query.AskObjective)
-	}
-	c.ask(ctx, &got, request, round...)
-	if fault := got.fault(round); fault != nil {
-		return &measurement{err: fault, fault: sentence(fault.Error())}
-	}
-	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
-	s := &survey{at: got.at(), asked: asked, window: request.Window, grace: limits.grace(), failed: got.failed()}
-	sheets := newBuilders(s, fleet, pods)
-	sheets.read(&got, limits, percentiles)
-	if suspects := sheets.suspects(pods); len(suspects) > 0 {
-		if len(suspects) <= mostNamed {
-			request.Pods = suspects
-		}
-		c.ask(ctx, &got, request, query.AskStuck)
-		sheets.readStuck(got[query.AskStuck].Rows)
-		s.failed = got.failed()
-	}
-	m := &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
-	c.look(fleet, pods, m.sheets)
+	c.look(fleet, seen.pods, m.sheets)
 	return m
 }
 
@@ -167,7 +145,7 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
 	defer cancel()
 	request.Ask = ask
-	if ask != query.AskRecent {
+	if len(request.Namespaces) == 0 {
 		request.Namespaces = c.opts.Namespaces
 	}
 	if ask != query.AskObjective && ask != query.AskRecent {
