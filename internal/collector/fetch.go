@@ -15,6 +15,7 @@ import (
 type measurement struct {
 	sheets map[scaling.ModelKey]*sheet // of the models of which something is known
 	err    error                       // why it is not complete, nil if it is
+	part   bool                        // only some namespaces were asked about
 	fault  string                      // why nothing is known of the others, "" if something is of all
 }
 
@@ -68,8 +69,9 @@ func mainRound() []query.Question {
 // question is for the source's own now; the instant that it names is that of all
 // others, so that the answers fit each other and a manager whose clock is wrong
 // asks for the right time. The second settles the windows of all others, which are
-// asked once for each window.
-func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement {
+// asked once for each window. Of the pages, all are asked for whatever the errand: they
+// say which models have some where another has none.
+func (c *Collector) fetch(ctx context.Context, e errand) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	asked := c.clock.Now()
@@ -78,17 +80,19 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	if err := got[query.AskPages].err; err != nil {
 		return &measurement{err: err, fault: sentence(err.Error())}
 	}
-	seen := readPages(indexPods(fleet), got[query.AskPages].Rows)
-	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample()}, query.AskScrapeIntervals)
+	seen := readPages(indexPods(e.fleet), got[query.AskPages].Rows)
+	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample(), Namespaces: e.namespaces()}, query.AskScrapeIntervals)
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
 	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals, paces: intervals.of()}
-	panels := c.panels(fleet, limits.paces)
-	c.inquire(asked, got.at(), seen, panels)
+	panels := c.panels(e, limits.paces)
+	if !e.part {
+		c.inquire(asked, got.at(), seen, panels)
+	}
 	m := &measurement{sheets: map[scaling.ModelKey]*sheet{}}
 	for _, p := range panels {
 		c.survey(ctx, m, p, surveying{asked: asked, limits: limits, common: got})
 	}
-	c.look(fleet, seen.pods, m.sheets)
+	c.look(e, seen.pods, m.sheets)
 	return m
 }
 

@@ -15,15 +15,16 @@ type panel struct {
 	window time.Duration
 	fleet  scaling.Fleet
 	// namespaces are those of the fleet, sorted; none where the panel is all of it, or
-	// they are too many to be named: the answer is then about others too.
+	// there are too many to be named: the answer is then about others too.
 	namespaces []string
 	paces      map[string]pace // of its namespaces
 }
 
-// panels returns the parts of a fleet, in the order of their windows. A namespace whose
+// panels returns the parts of what a fetch is about, in the order of their windows. A namespace whose
 // scrape interval is not known now, because its pods are young, has the window that it
 // had while it was.
-func (c *Collector) panels(fleet scaling.Fleet, paces map[string]pace) []panel {
+func (c *Collector) panels(e errand, paces map[string]pace) []panel {
+	fleet := e.fleet
 	windows := map[string]time.Duration{}
 	of := map[time.Duration]*panel{}
 	c.mu.Lock()
@@ -50,16 +51,15 @@ func (c *Collector) panels(fleet scaling.Fleet, paces map[string]pace) []panel {
 			p.fleet.Pods = append(p.fleet.Pods, pod)
 		}
 	}
-	for namespace := range windows {
-		if paces[namespace] == (pace{}) && c.windows[namespace] == 0 {
-			delete(windows, namespace) // nothing is known of it so far
+	for namespace, window := range windows {
+		if paces[namespace] != (pace{}) {
+			c.windows[namespace] = window
 		}
 	}
-	c.windows = windows
 	all := make([]panel, 0, len(of))
 	for _, window := range slices.Sorted(maps.Keys(of)) {
 		p := of[window]
-		if len(of) > 1 && len(p.paces) <= mostNamed {
+		if (len(of) > 1 || e.part) && len(p.paces) <= mostNamed {
 			p.namespaces = slices.Sorted(maps.Keys(p.paces))
 		}
 		all = append(all, *p)

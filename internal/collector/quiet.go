@@ -227,19 +227,18 @@ func (q *Quiet) size() float64 {
 }
 
 // look shows the Quiet what a fetch brought.
-func (c *Collector) look(fleet scaling.Fleet, pods podIndex, sheets map[scaling.ModelKey]*sheet) {
+func (c *Collector) look(e errand, pods podIndex, sheets map[scaling.ModelKey]*sheet) {
 	if c.opts.Quiet == nil {
 		return
 	}
 	now := c.clock.Now()
 	var snapshots []scaling.Snapshot
-	models := fleet.Models()
-	for _, model := range models {
+	for _, model := range e.fleet.Models() {
 		if s := sheets[model.Model]; s != nil {
-			snap := s.snapshot(fleet.At, model, pods, now)
+			snap := s.snapshot(e.fleet.At, model, pods, now)
 			c.atGate(&snap)
 			snapshots = append(snapshots, snap)
 		}
 	}
-	c.opts.Quiet.look(models, snapshots)
+	c.opts.Quiet.look(e.served, snapshots)
 }
