@@ -72,17 +72,7 @@ func (c *Collector) errand(fleet scaling.Fleet, models []scaling.ModelVariants, 
 			waiting = append(waiting, m)
 		}
 	}
-	e := errand{served: models, fleet: scaling.Fleet{At: fleet.At}}
-	for _, v := range fleet.Variants {
-		if allowed[v.Model.Namespace] {
-			e.fleet.Variants = append(e.fleet.Variants, v)
-		}
-	}
-	for _, p := range fleet.Pods {
-		if allowed[p.Variant.Namespace] {
-			e.fleet.Pods = append(e.fleet.Pods, p)
-		}
-	}
+	e := errand{served: models, fleet: fleet.In(func(namespace string) bool { return allowed[namespace] })}
 	e.part = len(e.fleet.Variants) < len(fleet.Variants)
 	return e, waiting
 }

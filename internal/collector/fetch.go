@@ -84,7 +84,7 @@ func (c *Collector) fetch(ctx context.Context, e errand) *measurement {
 	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample(), Namespaces: e.namespaces()}, query.AskScrapeIntervals)
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
 	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals, paces: intervals.of()}
-	panels := c.panels(e, limits.paces)
+	panels := c.panels(e, limits.paces, seen, got[query.AskPages].Rows)
 	if !e.part {
 		c.inquire(asked, got.at(), seen, panels)
 	}

@@ -18,53 +18,58 @@ type panel struct {
 	// there are too many to be named: the answer is then about others too.
 	namespaces []string
 	paces      map[string]pace // of its namespaces
+	seen       pagesSeen       // of its pods
 }
 
 // panels returns the parts of what a fetch is about, in the order of their windows. A namespace whose
 // scrape interval is not known now, because its pods are young, has the window that it
 // had while it was.
-func (c *Collector) panels(e errand, paces map[string]pace) []panel {
-	fleet := e.fleet
-	windows := map[string]time.Duration{}
-	of := map[time.Duration]*panel{}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, v := range fleet.Variants {
-		namespace := v.Model.Namespace
-		window, ok := windows[namespace]
-		if !ok {
-			p := paces[namespace]
-			window = p.window()
-			if last, was := c.windows[namespace]; was && p == (pace{}) {
-				window = last
-			}
-			windows[namespace] = window
-			if of[window] == nil {
-				of[window] = &panel{window: window, fleet: scaling.Fleet{At: fleet.At}, paces: map[string]pace{}}
-			}
-			of[window].paces[namespace] = p
-		}
-		of[window].fleet.Variants = append(of[window].fleet.Variants, v)
-	}
-	for _, pod := range fleet.Pods {
-		if p := of[windows[pod.Variant.Namespace]]; p != nil {
-			p.fleet.Pods = append(p.fleet.Pods, pod)
-		}
-	}
-	for namespace, window := range windows {
-		if paces[namespace] != (pace{}) {
-			c.windows[namespace] = window
-		}
-	}
+//
+// rows are the pages, of which seen is what they say of the whole fleet.
+func (c *Collector) panels(e errand, paces map[string]pace, seen pagesSeen, rows []query.Row) []panel {
+	of := c.divided(e.fleet, paces)
 	all := make([]panel, 0, len(of))
 	for _, window := range slices.Sorted(maps.Keys(of)) {
 		p := of[window]
+		if len(of) > 1 {
+			p.fleet = e.fleet.In(func(namespace string) bool { _, in := p.paces[namespace]; return in })
+			p.seen = readPages(indexPods(p.fleet), rows)
+		} else {
+			p.fleet, p.seen = e.fleet, seen
+		}
 		if (len(of) > 1 || e.part) && len(p.paces) <= mostNamed {
 			p.namespaces = slices.Sorted(maps.Keys(p.paces))
 		}
 		all = append(all, *p)
 	}
 	return all
+}
+
+// divided returns a panel for each window, so far with the paces of its namespaces.
+func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time.Duration]*panel {
+	of := map[time.Duration]*panel{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := ""
+	for i, v := range fleet.Variants {
+		namespace := v.Model.Namespace
+		if i > 0 && namespace == last {
+			continue // as most are
+		}
+		last = namespace
+		p := paces[namespace]
+		window := p.window()
+		if p != (pace{}) {
+			c.windows[namespace] = window
+		} else if before, known := c.windows[namespace]; known {
+			window = before
+		}
+		if of[window] == nil {
+			of[window] = &panel{window: window, paces: map[string]pace{}}
+		}
+		of[window].paces[namespace] = p
+	}
+	return of
 }
 
 // surveying is what the panels of a fetch have in common.
@@ -76,8 +81,7 @@ type surveying struct {
 
 // survey asks about a panel and adds what it makes of the answers to a measurement.
 func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all surveying) {
-	got, pods := all.common, indexPods(p.fleet)
-	seen := readPages(pods, got[query.AskPages].Rows)
+	got, seen, pods := all.common, p.seen, p.seen.pods
 	request := query.Request{At: got.at(), Window: p.window, Namespaces: p.namespaces}
 	request.Aged = seen.aged(request.At.Add(-request.Window))
 	percentiles := c.percentiles(p.fleet)
