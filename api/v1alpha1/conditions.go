@@ -40,6 +40,11 @@ const (
 	// ConflictResolvedByArbitration, SuppressedDueToConflict.
 	ConditionDeploymentTargetConflict ConditionType = "DeploymentTargetConflict"
 
+	// ConditionWithinBudget is False while the object is not served, because it is
+	// beyond what the manager does for one namespace, and absent otherwise. Reason:
+	// BudgetExceeded.
+	ConditionWithinBudget ConditionType = "WithinBudget"
+
 	// ConditionReady is True while nothing stands in the way. Reasons: Ready;
 	// else the reason of the first of the conditions above that does.
 	ConditionReady ConditionType = "Ready"
@@ -111,6 +116,14 @@ const (
 	// ReasonProfileContradicted (False): the measured latency contradicts the
 	// profile. The message holds both numbers.
 	ReasonProfileContradicted ConditionReason = "ProfileContradicted"
+)
+
+// Reasons of WithinBudget.
+const (
+	// ReasonBudgetExceeded (False, and on Ready): the namespace has more objects, or
+	// larger ones, than its budget allows; the older ones are served. The message holds
+	// the limit and its setting.
+	ReasonBudgetExceeded ConditionReason = "BudgetExceeded"
 )
 
 // Reasons of ScalerFollowing.

@@ -271,7 +271,9 @@ type VariantAutoscalingStatus struct {
 
 	// Conditions are what can be said of the object: TargetResolved,
 	// MetricsAvailable, OptimizationReady, ScalerFollowing and Ready, which sums
-	// them up; ConfigurationValid; DeploymentTargetConflict while there is one.
+	// them up; ConfigurationValid; DeploymentTargetConflict while there is one;
+	// WithinBudget while the object is not served, being beyond the budget of its
+	// namespace.
 	//
 	// +optional
 	// +listType=map

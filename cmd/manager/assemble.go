@@ -23,6 +23,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
@@ -69,9 +70,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
 		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
 	})
+	limits, over := process.Budget.Limits, budget.NewBook(instruments.LeftOut)
+	recorder := controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, limits, over)
 	served := discovery.Served{Reader: mgr.GetClient()}
 	fleet := discovery.New(served, discovery.NewScaleClient(mgr.GetClient()))
-	fleet.Watches = mgr.GetCache()
+	fleet.Watches, fleet.Limits, fleet.Left = mgr.GetCache(), limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok
@@ -80,7 +83,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	*around = explaining{policies: policies, scalers: fleet.Scalers, startUps: fleet.StartUps, objects: mgr.GetClient()}
 	observe := func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) }
 	gate, err := newGate(gateOptions{
-		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe,
+		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe, limits: limits,
 		wake: func(reason string) { settings.cycles.Hurry(reason) },
 	})
 	if err != nil {
@@ -89,11 +92,11 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	quiet := collector.NewQuiet(policies.retention)
 	if err := settings.start(operators, tools{
 		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, quiet: quiet, waiting: gate.Waiting,
-		surroundings: surroundings{log: log, cluster: fleet, observe: observe},
+		surroundings: surroundings{log: log, cluster: fleet, observe: observe, over: over},
 	}); err != nil {
 		return nil, err
 	}
-	configuration, listed, err := newConfiguration(mgr, settings, store, served, book)
+	configuration, listed, err := newConfiguration(mgr, settings, store, allotment{served: served, recorder: recorder, over: over}, book)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +159,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	status := controller.NewStatus(controller.StatusOptions{
 		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
-		Events: mgr.GetEventRecorder(eventSource), Gauge: instruments,
+		Events: recorder, Gauge: instruments, Allotted: fleet, Budget: limits, Over: over,
 	})
 	if err := status.SetupWithManager(mgr); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
@@ -34,6 +35,8 @@ type surroundings struct {
 	cluster  cluster
 	// observe is told of every page that was scraped, from several goroutines.
 	observe func(took time.Duration, err error)
+	// over is told of the pages that are left out of each namespace, nil for nobody.
+	over *budget.Book
 }
 
 // cluster is what the backends that scrape ask for what to scrape.

@@ -13,12 +13,14 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
@@ -32,10 +34,18 @@ func watchedNames(names config.Names) []string {
 	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(names))...)))
 }
 
+// allotment is what a configuration is told of, and tells, within the budget of each
+// namespace.
+type allotment struct {
+	served   client.Reader
+	recorder events.EventRecorder
+	over     *budget.Book
+}
+
 // newConfiguration returns what keeps settings and store up to date with the
 // ConfigMaps, for whatever is served, and what says whether they are known. What
 // candidates found in the store, it has logged.
-func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, served client.Reader, book *ledger.Ledger) (*controller.Configuration, healthz.Checker, error) {
+func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, with allotment, book *ledger.Ledger) (*controller.Configuration, healthz.Checker, error) {
 	o := settings.process
 	var namespaces []string
 	if o.WatchNamespace != "" {
@@ -51,8 +61,9 @@ func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Stor
 	}
 	configuration := controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
-		Variants: served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
-		Events: mgr.GetEventRecorder(eventSource), Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
+		Variants: with.served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
+		Budget: o.Budget.Limits, Over: with.over,
+		Events: with.recorder, Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
 		Cycle: func() scaling.CycleID { last, _ := book.Latest(); return last.Cycle },
 	})
 	ready.listed = func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }

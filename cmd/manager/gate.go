@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
@@ -37,6 +38,7 @@ type gateOptions struct {
 	memory   interface {
 		Latest() (scaling.Record, bool)
 	}
+	limits  budget.Limits // of what is kept of each namespace
 	wake    func(reason string)
 	observe func(took time.Duration, err error)
 }
@@ -63,7 +65,7 @@ func newGate(o gateOptions) (*gate, error) {
 	}
 	g := &gate{gateOptions: o}
 	g.source = scrape.New(clock.RealClock{}, scrape.Options{
-		Name: "gate", Interval: gateInterval, Timeout: gateTimeout, Client: client, Pickers: g.targets, Observe: o.observe,
+		Name: "gate", Interval: gateInterval, Timeout: gateTimeout, Client: client, Pickers: g.targets, Observe: o.observe, Limits: o.limits,
 		Authorize: func(req *http.Request) error {
 			s := o.operator().Collector.Scrape
 			if authorize := bearer(s.PickerToken, s.PickerTokenPath); authorize != nil {

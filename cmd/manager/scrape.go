@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/transport"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
@@ -42,7 +43,12 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 		return backend{}, fmt.Errorf("reading the selector of endpoint pickers: %w", err)
 	}
 	options.Name, options.Interval = s.operator.Collector.Backend, settings.Interval
-	options.Observe = s.observe
+	options.Observe, options.Limits = s.observe, s.operator.Budget.Limits
+	options.LeftOut = func(left map[budget.What]map[string]int) {
+		for w, counts := range left {
+			s.over.Note(w, counts)
+		}
+	}
 	if options.Client, err = newScrapeClient(settings); err != nil {
 		return backend{}, fmt.Errorf("configuring what pages are verified by (--scrape-*): %w", err)
 	}

@@ -18,6 +18,7 @@ var layers = map[string]int{
 	"config": 0,
 	"pkg":    0,
 
+	"internal/budget":     1,
 	"internal/goldentest": 1,
 	"internal/query":      1,
 	"internal/scaling":    1,

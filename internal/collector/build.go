@@ -36,13 +36,14 @@ func (b builders) of(row *query.Row) *builder {
 	return b[scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}]
 }
 
-// newBuilders returns a builder for every model of the fleet.
-func newBuilders(s *survey, fleet scaling.Fleet, pods podIndex) builders {
+// newBuilders returns a builder for every model of the fleet. Each namespace has its
+// survey.
+func newBuilders(surveys map[string]*survey, fleet scaling.Fleet, pods podIndex) builders {
 	all := builders{}
 	for _, v := range fleet.Variants {
 		if all[v.Model] == nil {
 			all[v.Model] = &builder{
-				sheet: &sheet{survey: s, flows: newFlows()},
+				sheet: &sheet{survey: surveys[v.Model.Namespace], flows: newFlows()},
 				index: make(map[string]int, len(pods.byModel[v.Model])),
 			}
 		}

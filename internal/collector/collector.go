@@ -26,8 +26,11 @@ type Collector struct {
 	opts   Options
 
 	mu      sync.Mutex
-	flight  *flight // under way, nil if none
-	crowded bool    // at the last complete fetch the cache had not enough room
+	flight  *flight                  // under way, nil if none
+	windows map[string]time.Duration // of namespaces, at the last fetch or while they were known
+	last    map[scaling.ModelKey]last
+	early   map[string][]time.Time // when a namespace was asked about early
+	crowded bool                   // at the last complete fetch the cache had not enough room
 
 	observing sync.Mutex // a call of Options.Observe is under way
 }
@@ -38,7 +41,10 @@ var _ cycle.Collector = (*Collector)(nil)
 // measures how long questions take and how old a kept answer is. The age of a
 // sample is a matter of the source's clock.
 func New(source Source, clk clock.PassiveClock, opts Options) *Collector {
-	return &Collector{source: source, clock: clk, opts: opts.withDefaults()}
+	return &Collector{
+		source: source, clock: clk, opts: opts.withDefaults(),
+		windows: map[string]time.Duration{}, last: map[scaling.ModelKey]last{}, early: map[string][]time.Time{},
+	}
 }
 
 // Key returns the key under which the measurement of a model is cached. As a
@@ -48,8 +54,10 @@ func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + 
 
 // Collect returns one Snapshot for each model of the fleet, sorted by model. It
 // answers from the cache where every model has a live entry; else it fetches,
-// together with whoever fetches already, and asks each question once at most,
-// whatever the size of the fleet; query.AskRecent is left to Options.Quiet. A model
+// together with whoever fetches already, and asks each question once at most for each
+// window, whatever the size of the fleet; query.AskRecent is left to Options.Quiet. Where
+// entries were dropped or models are new, it fetches their namespaces alone, and each of
+// those a few times a minute at most. A model
 // whose entry is still live keeps it if the fetch is not complete. See the package comment for what the
 // readings mean where the source has no answer.
 //
@@ -68,7 +76,12 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 	}
 	log.Info("Cache miss for replica metrics, fetching from the source",
 		"namespace", missing[0].Namespace, "model", missing[0].ID, "models", len(missing))
-	return c.join(fleet, models, sheets, c.measure(ctx, fleet))
+	e, waiting := c.errand(fleet, models, missing)
+	m := &measurement{}
+	if len(e.fleet.Variants) > 0 {
+		m = c.measure(ctx, e)
+	}
+	return c.join(fleet, models, sheets, c.standIn(waiting, sheets, m))
 }
 
 // Refresh fetches, unless what is kept is new or an adaptive time to live says
@@ -105,7 +118,7 @@ func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []s
 	for _, model := range models {
 		entry, ok := c.opts.Cache.Peek(Key(model.Model))
 		if !ok || !entry.Live(next) || c.overtaken(entry, now) {
-			return c.measure(ctx, fleet)
+			return c.measure(ctx, everything(fleet))
 		}
 	}
 	return &measurement{}
@@ -127,7 +140,7 @@ func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
 // entries is used up.
 func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*sheet, m *measurement) []scaling.Snapshot {
 	for model, s := range m.sheets {
-		if sheets[model] == nil || m.err == nil {
+		if sheets[model] == nil || s.complete() {
 			sheets[model] = s
 		}
 	}
@@ -162,22 +175,27 @@ func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.Mo
 	return found, missing
 }
 
-// keep puts a complete measurement, which was begun at since, into the cache, and
-// says when that has not enough room.
-func (c *Collector) keep(ctx context.Context, m *measurement, since cache.Mark) {
-	if m.err != nil {
-		return
-	}
+// keep puts what is complete of a measurement, which was begun at since, into the
+// cache, and says when that has not enough room.
+func (c *Collector) keep(ctx context.Context, e errand, m *measurement, since cache.Mark) {
 	for _, model := range slices.SortedFunc(maps.Keys(m.sheets), scaling.ModelKey.Compare) {
 		s := m.sheets[model]
-		last, _ := c.opts.Cache.Peek(Key(model))
+		if !s.complete() {
+			continue
+		}
+		entry, _ := c.opts.Cache.Peek(Key(model))
 		moved := 1.0
-		if before, ok := last.Value.(*sheet); ok {
+		if before, ok := entry.Value.(*sheet); ok {
 			moved = s.movedSince(before)
 		}
-		c.opts.Cache.Put(Key(model), s, c.opts.TTL.TTL(last.TTL, moved), since)
+		ttl := c.opts.TTL.TTL(entry.TTL, moved)
+		c.opts.Cache.Put(Key(model), s, ttl, since)
+		c.remember(model, s, c.clock.Now().Add(ttl))
 	}
-	c.reportCrowding(ctx, len(m.sheets))
+	c.forgetOthers(e.served)
+	if m.err == nil && !e.part {
+		c.reportCrowding(ctx, len(m.sheets))
+	}
 }
 
 // reportCrowding tells of a cache that is too small for so many models, and logs

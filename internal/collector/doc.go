@@ -16,10 +16,15 @@
 //	                   that have one
 //	stuck              of the pods that hold requests and generate nothing
 //
-// That is 12 questions, and 15 at most, whatever the size of the fleet. Beside them
-// Quiet asks recent of the models that are idle, while it is not known since when;
-// a collection does not wait for that. The window is the larger of 1m and four scrape intervals of the slowest job that
-// scrapes the fleet, and 5m while none is known.
+// The first two are about the whole fleet, the others are asked once for each window
+// that is in use, of the namespaces that have it. That is 12 questions, and 15 at most,
+// where all have one window, as they mostly do; there are five windows, whatever the size
+// of the fleet. Beside them Quiet asks recent of the models that are idle, while it is
+// not known since when; a collection does not wait for that.
+//
+// The window of a namespace is the least of 1m, 2m, 4m and 10m that spans four scrape
+// intervals of the slowest job that scrapes its pods; while none is known, what it was
+// before, or 5m. No other namespace has a say in it.
 //
 // Ages are differences on the source's clock, from a page's last scrape to the
 // instant of the answers, plus the time since the fetch on the manager's. So it

@@ -13,9 +13,10 @@ import (
 
 // measurement is the outcome of one fetch.
 type measurement struct {
-	sheets map[scaling.ModelKey]*sheet // of every model of the fleet; nil if nothing is known
+	sheets map[scaling.ModelKey]*sheet // of the models of which something is known
 	err    error                       // why it is not complete, nil if it is
-	fault  string                      // why nothing is known, "" if something is
+	part   bool                        // only some namespaces were asked about
+	fault  string                      // why nothing is known of the others, "" if something is of all
 }
 
 // covers reports whether m is about every model of the fleet.
@@ -67,8 +68,10 @@ func mainRound() []query.Question {
 // fetch asks for everything and returns what it makes of the answers. The first
 // question is for the source's own now; the instant that it names is that of all
 // others, so that the answers fit each other and a manager whose clock is wrong
-// asks for the right time. The second settles the window of all others.
-func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement {
+// asks for the right time. The second settles the windows of all others, which are
+// asked once for each window. Of the pages, all are asked for whatever the errand: they
+// say which models have some where another has none.
+func (c *Collector) fetch(ctx context.Context, e errand) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	asked := c.clock.Now()
@@ -77,40 +80,19 @@ func (c *Collector) fetch(ctx context.Context, fleet scaling.Fleet) *measurement
 	if err := got[query.AskPages].err; err != nil {
 		return &measurement{err: err, fault: sentence(err.Error())}
 	}
-	pods := indexPods(fleet)
-	seen := readPages(pods, got[query.AskPages].Rows)
-	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample()}, query.AskScrapeIntervals)
+	seen := readPages(indexPods(e.fleet), got[query.AskPages].Rows)
+	c.ask(ctx, &got, query.Request{At: got.at(), Pods: seen.sample(), Namespaces: e.namespaces()}, query.AskScrapeIntervals)
 	intervals := readIntervals(got[query.AskScrapeIntervals].Rows, seen.jobs)
-	request := query.Request{At: got.at(), Window: intervals.window()}
-	request.Aged = seen.aged(request.At.Add(-request.Window))
-	c.inquire(asked, request, seen, intervals)
-	percentiles := c.percentiles(fleet)
-	request.Models = names(percentiles)
-	round := mainRound()
-	if seen.misses() {
-		round = append(round, query.AskEarlierPages)
+	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals, paces: intervals.of()}
+	panels := c.panels(e, limits.paces, seen, got[query.AskPages].Rows)
+	if !e.part {
+		c.inquire(asked, got.at(), seen, panels)
 	}
-	if len(percentiles) > 0 {
-		round = slices.Insert(round, 0, query.AskObjective)
+	m := &measurement{sheets: map[scaling.ModelKey]*sheet{}}
+	for _, p := range panels {
+		c.survey(ctx, m, p, surveying{asked: asked, limits: limits, common: got})
 	}
-	c.ask(ctx, &got, request, round...)
-	if fault := got.fault(round); fault != nil {
-		return &measurement{err: fault, fault: sentence(fault.Error())}
-	}
-	limits := limits{least: c.opts.Limits, ttl: c.opts.TTL.Longest(), intervals: intervals}
-	s := &survey{at: got.at(), asked: asked, window: request.Window, grace: limits.grace(), failed: got.failed()}
-	sheets := newBuilders(s, fleet, pods)
-	sheets.read(&got, limits, percentiles)
-	if suspects := sheets.suspects(pods); len(suspects) > 0 {
-		if len(suspects) <= mostNamed {
-			request.Pods = suspects
-		}
-		c.ask(ctx, &got, request, query.AskStuck)
-		sheets.readStuck(got[query.AskStuck].Rows)
-		s.failed = got.failed()
-	}
-	m := &measurement{sheets: sheets.finish(pods, &got), err: got.err()}
-	c.look(fleet, pods, m.sheets)
+	c.look(e, seen.pods, m.sheets)
 	return m
 }
 
@@ -167,7 +149,7 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	ctx, cancel := context.WithTimeout(ctx, c.opts.QueryTimeout)
 	defer cancel()
 	request.Ask = ask
-	if ask != query.AskRecent {
+	if len(request.Namespaces) == 0 {
 		request.Namespaces = c.opts.Namespaces
 	}
 	if ask != query.AskObjective && ask != query.AskRecent {

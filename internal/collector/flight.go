@@ -3,8 +3,6 @@ package collector
 import (
 	"context"
 	"fmt"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // flight is a fetch under way that others may wait for.
@@ -15,17 +13,17 @@ type flight struct {
 
 // measure fetches, or waits for the fetch that is under way. Of all who call at
 // once, one asks; the others wait for it, each as long as its own context, and
-// take its outcome if it is about the same models, or failed: what one just found
-// to fail, the next does not try. One that gives up does not spoil the others'
+// take its outcome if it is about the same models, or failed for all: what one just
+// found to fail, the next does not try. One that gives up does not spoil the others'
 // answer: the next asks instead. Waiting and asking together stay within the
 // budget.
-func (c *Collector) measure(ctx context.Context, fleet scaling.Fleet) *measurement {
+func (c *Collector) measure(ctx context.Context, e errand) *measurement {
 	left, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	for limit := ctx; ; limit = left {
 		f, leads := c.board()
 		if leads {
-			return c.lead(limit, f, fleet)
+			return c.lead(limit, f, e)
 		}
 		select {
 		case <-f.done:
@@ -33,7 +31,7 @@ func (c *Collector) measure(ctx context.Context, fleet scaling.Fleet) *measureme
 			err := fmt.Errorf("waiting for the collection under way: %w", left.Err())
 			return &measurement{err: err, fault: sentence(err.Error())}
 		}
-		if f.result != nil && (f.result.err != nil || f.result.covers(fleet)) {
+		if f.result != nil && (f.result.err != nil && !f.result.part || f.result.covers(e.fleet)) {
 			return f.result
 		}
 	}
@@ -52,7 +50,7 @@ func (c *Collector) board() (f *flight, leads bool) {
 
 // lead fetches on behalf of everybody. A failure for which the end of ctx may be
 // the cause is the caller's own.
-func (c *Collector) lead(ctx context.Context, f *flight, fleet scaling.Fleet) *measurement {
+func (c *Collector) lead(ctx context.Context, f *flight, e errand) *measurement {
 	defer func() {
 		c.mu.Lock()
 		c.flight = nil
@@ -60,8 +58,9 @@ func (c *Collector) lead(ctx context.Context, f *flight, fleet scaling.Fleet) *m
 		close(f.done)
 	}()
 	began, mark := c.clock.Now(), c.opts.Cache.Mark()
-	m := c.fetch(ctx, fleet)
-	c.keep(ctx, m, mark)
+	m := c.fetch(ctx, e)
+	m.part = e.part
+	c.keep(ctx, e, m, mark)
 	c.opts.ObserveFetch(c.clock.Since(began), m.err)
 	if m.err == nil || ctx.Err() == nil {
 		f.result = m

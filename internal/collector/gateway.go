@@ -33,7 +33,7 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 	for _, row := range rows {
 		if row.Quantity == query.GatewaySeen {
 			if !math.IsNaN(instant(row.Value)) {
-				pages[row.Namespace] = pages[row.Namespace].newer(limits.gateway(row.Value))
+				pages[row.Namespace] = pages[row.Namespace].newer(limits.gateway(row.Namespace, row.Value))
 			}
 			continue
 		}

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,22 +14,23 @@ import (
 type inquiry struct {
 	of      []idler
 	at      time.Time     // of the fetch, on the manager's clock
-	request query.Request // its instant on the source's clock, and its window
-	// interval is the shortest time between two scrapes, > 0.
-	interval time.Duration
-	ask      func(context.Context, query.Request) answer
+	request query.Request // its instant on the source's clock
+	ask     func(context.Context, query.Request) answer
 	// shown puts an instant of the source [s since 1970] on the manager's clock.
 	shown func(float64) time.Time
 }
 
 // idler is a model to ask about.
 type idler struct {
-	model   scaling.ModelKey
-	pods    int
-	span    time.Duration // how far back
-	until   time.Time     // the oldest page of its pods
-	asked   time.Time
-	stirred bool // it was not quiet throughout the span
+	model  scaling.ModelKey
+	pods   int
+	span   time.Duration // how far back
+	window time.Duration // of its namespace, > 0
+	// interval is the shortest time between two scrapes in its namespace, > 0.
+	interval time.Duration
+	until    time.Time // the oldest page of its pods
+	asked    time.Time
+	stirred  bool // it was not quiet throughout the span
 }
 
 // How much is asked, in samples that a store has to read of one series of each pod.
@@ -48,7 +50,7 @@ const (
 // throughout returns what it is worth to ask whether a model was quiet for the
 // whole span.
 func (i inquiry) throughout(m idler) float64 {
-	return float64(m.pods) * (m.span + i.request.Window).Seconds() / i.interval.Seconds()
+	return float64(m.pods) * (m.span + m.window).Seconds() / m.interval.Seconds()
 }
 
 // since returns what it is worth to ask since when it was.
@@ -62,7 +64,8 @@ func (i inquiry) since(m idler) float64 {
 // question is passed over: nothing is known then of the time before.
 func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
 	var all [][]idler
-	open, length, left := map[time.Duration]int{}, map[time.Duration]int{}, room
+	type kind struct{ span, window time.Duration }
+	open, length, left := map[kind]int{}, map[kind]int{}, room
 	for _, m := range of {
 		for worth(m) > room && m.span > shortest {
 			m.span = max((m.span / 2).Truncate(time.Minute), shortest)
@@ -74,26 +77,30 @@ func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
 		if left -= worth(m); left < 0 && len(all) > 0 {
 			break
 		}
-		at, ok := open[m.span]
-		if !ok || len(all[at]) == mostNamed || length[m.span]+name > longestNames {
+		k := kind{m.span, m.window}
+		at, ok := open[k]
+		if !ok || len(all[at]) == mostNamed || length[k]+name > longestNames {
 			at = len(all)
-			all, open[m.span], length[m.span] = append(all, nil), at, 0
+			all, open[k], length[k] = append(all, nil), at, 0
 		}
 		all[at] = append(all[at], m)
-		length[m.span] += name
+		length[k] += name
 	}
 	return all
 }
 
+// usualInterval stands for a scrape interval that is not known.
+const usualInterval = 15 * time.Second
+
 // inquire has the Quiet asked about the time before the fetch that began at an
-// instant of the manager's clock and asks the rest of the request.
-func (c *Collector) inquire(began time.Time, request query.Request, seen pagesSeen, known intervals) {
+// instant of the manager's clock, and whose instant on the source's clock is at.
+func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel) {
 	if c.opts.Quiet == nil {
 		return
 	}
-	s := survey{at: request.At, asked: began}
+	s := survey{at: at, asked: began}
 	i := inquiry{
-		at: began, request: query.Request{At: request.At, Window: request.Window}, interval: known.shortest(),
+		at: began, request: query.Request{At: at},
 		shown: func(at float64) time.Time { return s.shown(unixMilli(at)) },
 		ask: func(ctx context.Context, request query.Request) answer {
 			got := c.askOne(ctx, query.AskRecent, request)
@@ -101,7 +108,14 @@ func (c *Collector) inquire(began time.Time, request query.Request, seen pagesSe
 			return got
 		},
 	}
-	for _, m := range c.opts.Quiet.wanting(began, request.Window) {
+	of := map[string]panel{}
+	for _, p := range panels {
+		for namespace := range p.paces {
+			of[namespace] = p
+		}
+	}
+	for _, m := range c.opts.Quiet.wanting(began, func(namespace string) time.Duration { return of[namespace].window }) {
+		m.interval = cmp.Or(of[m.model.Namespace].paces[m.model.Namespace].shortest, usualInterval)
 		for _, pod := range seen.pods.byModel[m.model] {
 			if at := seen.at[pod]; at > 0 {
 				m.pods++

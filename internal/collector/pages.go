@@ -2,7 +2,6 @@ package collector
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // The windows over which peaks, rates and means are taken.
 const (
 	minWindow     = time.Minute
-	unknownWindow = 5 * time.Minute // until a scrape interval is known
+	unknownWindow = 5 * time.Minute // until a scrape interval of the namespace is known
 	// windowScrapes is how many scrapes a window spans, so that a rate survives
 	// two missed ones.
 	windowScrapes = 4
@@ -146,35 +145,43 @@ func rounded(seconds float64) time.Duration {
 	return max(interval.Round(grain), time.Second)
 }
 
-// longest returns the longest scrape interval among the jobs, 0 while none is
-// known.
-func (x intervals) longest() time.Duration {
-	var longest time.Duration
-	for _, interval := range x {
-		longest = max(longest, interval)
+// of returns the longest and the shortest interval among the jobs of each namespace.
+func (x intervals) of() map[string]pace {
+	paces := map[string]pace{}
+	for j, interval := range x {
+		p, ok := paces[j.namespace]
+		if !ok {
+			p.shortest = interval
+		}
+		paces[j.namespace] = pace{longest: max(p.longest, interval), shortest: min(p.shortest, interval)}
 	}
-	return longest
+	return paces
 }
 
-// shortest returns the shortest scrape interval among the jobs, the usual one while
-// none is known.
-func (x intervals) shortest() time.Duration {
-	if len(x) == 0 {
-		return 15 * time.Second
-	}
-	return slices.Min(slices.Collect(maps.Values(x)))
-}
+// pace is how often the jobs of a namespace scrape; the zero value is not known. A job
+// whose interval is not known yet has no say while others of its namespace are: its
+// pages are Aging at best, so nothing shrinks by what the window leaves out.
+type pace struct{ longest, shortest time.Duration }
 
-// window returns the window for peaks, rates and means. One question asks for
-// the whole cluster, so the slowest job sets it. A job whose interval is not
-// known yet has no say while others are: its pages are Aging at best, so nothing
-// shrinks by what the window leaves out.
-func (x intervals) window() time.Duration {
-	longest := x.longest()
-	if longest == 0 {
+// window returns the window for peaks, rates and means of the namespace: that of windows
+// which spans enough scrapes of its slowest job. It does not depend on other
+// namespaces: whoever scrapes rarely sees what happened later, and nobody else does.
+func (p pace) window() time.Duration {
+	if p.longest == 0 {
 		return unknownWindow
 	}
-	return max(minWindow, windowScrapes*longest)
+	for _, w := range windows() {
+		if w >= windowScrapes*p.longest {
+			return w
+		}
+	}
+	return windowScrapes * longestInterval
+}
+
+// windows returns the windows over which questions are asked, ascending: few, because
+// each is a round of questions.
+func windows() []time.Duration {
+	return []time.Duration{minWindow, 2 * minWindow, 4 * minWindow, windowScrapes * longestInterval}
 }
 
 // limits turns the time of a scrape into how long its page may be trusted.
@@ -182,6 +189,7 @@ type limits struct {
 	least     Limits
 	ttl       time.Duration // the most for which an answer may be kept
 	intervals intervals
+	paces     map[string]pace // of intervals, by namespace
 }
 
 // page returns the page that j scraped at the given time. While its interval is
@@ -198,14 +206,15 @@ func (l limits) page(j job, at float64) page {
 	return p
 }
 
-// grace returns for how long after it became Ready a pod need not have a page:
-// one scrape may be missed, and the answer may be a kept one.
-func (l limits) grace() time.Duration { return 2*l.intervals.longest() + l.ttl }
+// grace returns for how long after it became Ready a pod need not have a page, where
+// the slowest job scrapes so often: one scrape may be missed, and the answer may be a
+// kept one.
+func (l limits) grace(slowest time.Duration) time.Duration { return 2*slowest + l.ttl }
 
-// gateway returns the page of an endpoint picker, whose own interval nobody
-// asks for.
-func (l limits) gateway(at float64) page {
-	limit := l.least.For(l.intervals.longest(), l.ttl)
+// gateway returns the page of an endpoint picker of a namespace, whose own interval
+// nobody asks for.
+func (l limits) gateway(namespace string, at float64) page {
+	limit := l.least.For(l.paces[namespace].longest, l.ttl)
 	p := page{at: unixMilli(at)}
 	p.freshUntil, p.agingUntil = p.at+limit.Fresh.Milliseconds(), p.at+limit.Aging.Milliseconds()
 	return p

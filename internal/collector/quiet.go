@@ -59,12 +59,17 @@ func (q *Quiet) recent(model scaling.ModelKey) scaling.Recent {
 	return scaling.Recent{}
 }
 
-// look takes over what a fetch shows of every model, and forgets the models that
-// are no longer there.
-func (q *Quiet) look(snapshots []scaling.Snapshot) {
+// look takes over what a fetch shows of models, and forgets those that are not in the
+// fleet any more.
+func (q *Quiet) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	there := make(map[scaling.ModelKey]*rest, len(snapshots))
+	there := make(map[scaling.ModelKey]*rest, len(fleet))
+	for _, m := range fleet {
+		if r := q.models[m.Model]; r != nil {
+			there[m.Model] = r
+		}
+	}
 	for _, s := range snapshots {
 		r := q.models[s.Model]
 		if r == nil {
@@ -96,14 +101,15 @@ func (r *rest) span(now time.Time, window, retention time.Duration) time.Duratio
 }
 
 // wanting returns the models to ask about, those first that were not asked about
-// for longest.
-func (q *Quiet) wanting(now time.Time, window time.Duration) []idler {
+// for longest. window returns that of a namespace.
+func (q *Quiet) wanting(now time.Time, window func(namespace string) time.Duration) []idler {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []idler
 	for model, r := range q.models {
-		if span := r.span(now, window, q.retention(model)); span > 0 {
-			all = append(all, idler{model: model, span: span, asked: r.asked, stirred: r.stirred})
+		over := window(model.Namespace)
+		if span := r.span(now, over, q.retention(model)); span > 0 {
+			all = append(all, idler{model: model, span: span, window: over, asked: r.asked, stirred: r.stirred})
 		}
 	}
 	slices.SortFunc(all, func(a, b idler) int { return cmp.Or(a.asked.Compare(b.asked), a.model.Compare(b.model)) })
@@ -168,7 +174,7 @@ func (q *Quiet) put(ctx context.Context, i inquiry, batch []idler, whole bool) [
 		return nil
 	}
 	request := i.request
-	request.Span, request.Whole = batch[0].span, whole
+	request.Span, request.Window, request.Whole = batch[0].span, batch[0].window, whole
 	for _, m := range batch {
 		request.Models, request.Namespaces = append(request.Models, m.model.ID), append(request.Namespaces, m.model.Namespace)
 	}
@@ -221,16 +227,18 @@ func (q *Quiet) size() float64 {
 }
 
 // look shows the Quiet what a fetch brought.
-func (c *Collector) look(fleet scaling.Fleet, pods podIndex, sheets map[scaling.ModelKey]*sheet) {
+func (c *Collector) look(e errand, pods podIndex, sheets map[scaling.ModelKey]*sheet) {
 	if c.opts.Quiet == nil {
 		return
 	}
 	now := c.clock.Now()
 	var snapshots []scaling.Snapshot
-	for _, model := range fleet.Models() {
-		snap := sheets[model.Model].snapshot(fleet.At, model, pods, now)
-		c.atGate(&snap)
-		snapshots = append(snapshots, snap)
+	for _, model := range e.fleet.Models() {
+		if s := sheets[model.Model]; s != nil {
+			snap := s.snapshot(e.fleet.At, model, pods, now)
+			c.atGate(&snap)
+			snapshots = append(snapshots, snap)
+		}
 	}
-	c.opts.Quiet.look(snapshots)
+	c.opts.Quiet.look(e.served, snapshots)
 }

@@ -30,7 +30,10 @@ type sheet struct {
 
 var _ cache.Value = (*sheet)(nil)
 
-// survey is what the sheets of one fetch have in common.
+// complete reports whether every question about the model was answered.
+func (s *sheet) complete() bool { return s.survey.failed == 0 }
+
+// survey is what the sheets of one fetch and namespace have in common.
 type survey struct {
 	at     time.Time // of the answers, on the source's clock
 	asked  time.Time // when the fetch began, on the manager's

@@ -57,6 +57,7 @@ type Operator struct {
 	Collector  Collector
 	Recording  Recording
 	Inventory  Inventory
+	Budget     Budget
 
 	// StoreLearned keeps what is learned in ConfigMaps of SystemNamespace.
 	StoreLearned bool
@@ -251,6 +252,9 @@ func (o *Operator) validate(required bool) error {
 		return err
 	}
 	if err := o.Inventory.validate(); err != nil {
+		return err
+	}
+	if err := o.Budget.validate(); err != nil {
 		return err
 	}
 	if err := o.Prometheus.validate(required); err != nil {

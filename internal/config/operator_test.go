@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
 const prometheusURL = "https://prometheus.example"
@@ -63,6 +65,8 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		"PROMETHEUS_BUDGET": "9s", "PROMETHEUS_PROXY_URL": "pu", "PROMETHEUS_MAX_RESPONSE_BYTES": "1000000",
 		"WVA_EXECUTOR": "reactive", "COLLECTOR_BACKEND": "pods", "SCRAPE_INTERVAL": "2s",
 		"RECORD_FILE": "rf", "RECORD_MAX_BYTES": "2000000", "WVA_STORE": "false",
+		"WVA_NAMESPACE_VARIANTS": "7", "WVA_NAMESPACE_OBJECT_BYTES": "70000", "WVA_NAMESPACE_BATCH_SIZES": "5000",
+		"WVA_NAMESPACE_PAGE_BYTES": "2000000", "WVA_NAMESPACE_SERIES": "1001", "WVA_NAMESPACE_FINDINGS": "3", "WVA_NAMESPACE_EVENTS": "11",
 		"EPP_SELECTOR": "app=epp", "EPP_PORT": "9091", "EPP_BEARER_TOKEN": "et", "EPP_TOKEN_PATH": "ep",
 		"SCRAPE_CA_CERT_PATH": "sa", "SCRAPE_CLIENT_CERT_PATH": "sc", "SCRAPE_CLIENT_KEY_PATH": "sk", "SCRAPE_SERVER_NAME": "ss", "SCRAPE_TLS_INSECURE_SKIP_VERIFY": "true",
 		"PROMETHEUS_METRICS_CACHE_ENABLED": "true", "PROMETHEUS_METRICS_CACHE_MODE": "adaptive", "PROMETHEUS_METRICS_CACHE_TTL": "20s",
@@ -96,6 +100,9 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 			},
 		},
 		Recording: Recording{File: "rf", MaxBytes: 2_000_000},
+		Budget: Budget{budget.Limits{
+			Variants: 7, ObjectBytes: 70_000, BatchSizes: 5000, PageBytes: 2_000_000, Series: 1001, Findings: 3, Events: 11,
+		}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Operator{}, "Explicit")); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

@@ -46,6 +46,7 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	o.Collector.define(d)
 	o.Recording.define(d)
 	o.Inventory.define(d)
+	o.Budget.define(d)
 
 	d.truth(&o.StoreLearned, "store", true, "keep what is learned, such as how long pods take to start, in ConfigMaps of the manager's namespace, so that a restart does not forget it")
 	d.twin("WVA_STORE")

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -45,7 +46,7 @@ type Informers interface {
 }
 
 // ConfigurationOptions are the parts of a Configuration, all of them required but
-// for Logged.
+// for Budget, Over and Logged.
 type ConfigurationOptions struct {
 	Log             logr.Logger
 	SystemNamespace string
@@ -69,6 +70,10 @@ type ConfigurationOptions struct {
 	// Cycle returns the id of the last cycle, "" before the first.
 	Cycle  func() scaling.CycleID
 	Events events.EventRecorder
+	// Budget is that of each namespace: how many findings are told. Over is told of how
+	// many are not, nil for nobody.
+	Budget budget.Limits
+	Over   *budget.Book
 	// Logged are the findings that the start has logged already.
 	Logged []config.Finding
 	// Leads is closed when this process begins to lead. Until then nothing is told
@@ -248,6 +253,9 @@ func (c *Configuration) look(ctx context.Context) (sight, error) {
 	if c.ServesAll {
 		seen.findings = append(seen.findings, c.Store.Snapshot().Unserved(seen.models)...)
 	}
+	told, left := config.Within(c.Budget.Of(budget.Findings), seen.findings)
+	seen.findings = told
+	c.Over.Note(budget.Findings, left)
 	if !slices.Equal(seen.findings, c.findings) || report.Changed {
 		c.notifyWatchers()
 	}

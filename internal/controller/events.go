@@ -25,6 +25,7 @@ const (
 	eventTargetConflict       = "TargetConflict"
 	eventInvalidConfiguration = "InvalidConfiguration"
 	eventStatusNotWritten     = "StatusNotWritten"
+	eventBudgetExceeded       = "BudgetExceeded"
 )
 
 // notice is an event to be. The action is part of what the event API takes two
@@ -62,6 +63,9 @@ func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID
 	var out []notice
 	if conflict := contested(is); conflict != "" && conflict != contested(was) {
 		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", explain.Noted(conflict, cycle)})
+	}
+	if left := leftOut(is); left != "" && left != leftOut(was) {
+		out = append(out, notice{corev1.EventTypeWarning, eventBudgetExceeded, "LeaveOut", explain.Noted(left, cycle)})
 	}
 	c, before := misconfigured(is), misconfigured(was)
 	if c != nil && (before == nil || before.Reason != c.Reason || before.Message != c.Message) {
@@ -146,6 +150,15 @@ func awaited(s v1alpha1.VariantAutoscalingStatus) bool {
 // when there are none.
 func contested(s v1alpha1.VariantAutoscalingStatus) string {
 	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict)); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// leftOut returns why a status says that the object is beyond the budget of its
+// namespace, "" where it does not.
+func leftOut(s v1alpha1.VariantAutoscalingStatus) string {
+	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionWithinBudget)); c != nil {
 		return c.Message
 	}
 	return ""

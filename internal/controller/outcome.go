@@ -21,6 +21,7 @@ type view struct {
 	cycle     scaling.CycleID
 	explained bool // whether the cycle saw the variant
 	explain.Explanation
+	leftOut    string               // why it is beyond the budget of its namespace, "" if it is not
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
 	scalers    scaling.Scalers      // who sets the replicas of its target
 	podFailure scaling.Trouble      // why pods of its target are not created
@@ -41,6 +42,14 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 	status := *va.Status.DeepCopy()
 	var conditions []metav1.Condition
 	switch key := keyOf(va); {
+	case v.leftOut != "":
+		conditions = []metav1.Condition{
+			condition(v1alpha1.ConditionWithinBudget, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut),
+			condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut),
+		}
+		if status.Actuation != nil {
+			status.Actuation.Applied = false
+		}
 	case v.suppressed(key):
 		conditions = suppress(va, v)
 		if status.Actuation != nil {
@@ -58,6 +67,9 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 		status.Actuation = actuation(va.Status, status.DesiredOptimizedAlloc, v)
 	default:
 		return status, false
+	}
+	if v.leftOut == "" {
+		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionWithinBudget))
 	}
 	if len(v.contenders) <= 1 {
 		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))

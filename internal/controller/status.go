@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -102,6 +103,11 @@ type Status struct {
 	refused    standing[bool]           // whether their status may not be written
 	sighted    sightings                // since when their scalers are in trouble
 	gauge      Gauge
+	allotted   Allotted
+	budget     budget.Limits
+	over       *budget.Book
+	left       standing[budget.What] // for what they are left out
+	overTold   map[budget.Key]bool   // that pages of a namespace are left out; of afterCycles
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -117,12 +123,17 @@ type StatusOptions struct {
 	Classes    Classes
 	Events     events.EventRecorder
 	Gauge      Gauge
+	Allotted   Allotted
+	// Budget is that of each namespace, and Over what of namespaces is left out.
+	Budget budget.Limits
+	Over   *budget.Book
 }
 
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
 	return &Status{
 		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, hand: o.Hand, configured: o.Configured, classes: o.Classes, events: o.Events, gauge: o.Gauge,
+		allotted: o.Allotted, budget: o.Budget, over: o.Over,
 	}
 }
 
@@ -169,7 +180,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	s.tellCosts(va, v)
 	s.tellGrace(va, v)
 	is, known := next(va, v)
-	s.export(keyOf(va), is, known && !v.suppressed(keyOf(va)))
+	s.export(keyOf(va), is, known && v.leftOut == "" && !v.suppressed(keyOf(va)))
 	if !known || !differs(was, is) {
 		return reconcile.Result{}, nil
 	}
@@ -218,7 +229,7 @@ func (s *Status) view(key scaling.VariantKey) view {
 		return view{}
 	}
 	v := view{
-		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key),
+		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key), leftOut: s.leftOutOf(key),
 		scalers: s.scalers.Scalers(key), podFailure: s.scalers.PodFailure(key),
 	}
 	v.hand.trouble, v.hand.acted = s.hand.Trouble(key)
@@ -266,7 +277,9 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.graces.forget(keys)
 	s.refused.forget(keys)
 	s.sighted.forget(keys)
-	for _, key := range keys {
+	s.left.forget(keys)
+	s.tellOver(ctx, keys)
+	for _, key := range s.order(keys) {
 		req := reconcile.Request{NamespacedName: key}
 		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle
 			q.Add(req)

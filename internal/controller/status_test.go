@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -122,6 +123,17 @@ type fixture struct {
 	found   *fixedFindings
 	hand    *fakeHand
 	gauge   *fakeGauge
+
+	allotted fixedAllotted
+	over     *budget.Book
+}
+
+// fixedAllotted is what objects are left out for.
+type fixedAllotted map[scaling.VariantKey]budget.What
+
+func (f fixedAllotted) LeftOut(key scaling.VariantKey) (budget.What, bool) {
+	w, out := f[key]
+	return w, out
 }
 
 // fakeGauge records what is exported.
@@ -137,9 +149,11 @@ func newFixture() fixture {
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
 		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
 		hand: &fakeHand{watchers: make(chan struct{}, 1)}, gauge: &fakeGauge{},
+		allotted: fixedAllotted{}, over: budget.NewBook(nil),
 	}
 	f.Status = NewStatus(StatusOptions{
 		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Hand: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events, Gauge: f.gauge,
+		Allotted: f.allotted, Over: f.over,
 	})
 	return f
 }

@@ -39,7 +39,10 @@ import (
 //
 // A target that is only scaled keeps its measurements: they are of pods, and
 // joined with those that live. Were they forgotten, every cycle that follows a
-// scaling would wait for the network.
+// scaling would wait for the network. What is forgotten is asked for again by the next
+// cycle, about its namespace alone and a few times a minute at most
+// (collector.Collector), so that whoever edits their objects all the time has nobody
+// else's asked for.
 //
 // What is there at the start asks for nothing: the first cycle sees it anyway.
 // Targets of other kinds are not watched. Who scales a target decides nothing, but it
@@ -57,7 +60,8 @@ var (
 )
 
 // NewTriggers returns Triggers that watch through c. For one change they call
-// forget first, for each model concerned, and then trigger. Both must not block,
+// forget first, once, with the model concerned, or with the ID "" for all models of a
+// namespace, and then trigger. Both must not block,
 // and may be called by several goroutines at once and often: it is the callee
 // that makes one cycle of many calls.
 func NewTriggers(c cache.Cache, trigger func(reason string), forget func(model scaling.ModelKey)) *Triggers {
@@ -154,10 +158,8 @@ func excluded(namespace *metav1.PartialObjectMetadata) bool {
 
 func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Object, what string, stale bool) {
 	of := t.variantsOf(ctx, o.GetNamespace(), kind, o.GetName())
-	for _, va := range of {
-		if stale {
-			t.forget(modelOf(va))
-		}
+	if stale && len(of) > 0 {
+		t.forget(commonModel(of))
 	}
 	if len(of) > 0 {
 		t.trigger(fmt.Sprintf("%s %s/%s %s", kind, o.GetNamespace(), o.GetName(), what))
@@ -179,6 +181,19 @@ func (t *Triggers) variantsOf(ctx context.Context, namespace, kind, name string)
 		}
 	}
 	return of
+}
+
+// commonModel returns the model that objects of one namespace serve; where they serve
+// several, the one without an ID, which stands for all of the namespace: one change is
+// one thing to forget, however many objects name the target.
+func commonModel(of []*v1alpha1.VariantAutoscaling) scaling.ModelKey {
+	model := modelOf(of[0])
+	for _, va := range of[1:] {
+		if modelOf(va) != model {
+			return scaling.ModelKey{Namespace: model.Namespace}
+		}
+	}
+	return model
 }
 
 // modelOf returns the model that va serves.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -22,6 +23,10 @@ type Cluster struct {
 	// UnitCost is the price list of accelerators, nil when there is none. Set it
 	// before the first use.
 	UnitCost UnitCost
+	// Limits is the budget of each namespace, and Left what is told of the objects beyond
+	// it, nil for nobody. Set both before the first use.
+	Limits budget.Limits
+	Left   *budget.Book
 	// Watches is the cache that tells who else scales the targets, nil where that
 	// stays unknown. Set it before the first use.
 	Watches Watches
@@ -36,6 +41,7 @@ type Cluster struct {
 	failures   atomic.Pointer[map[scaling.VariantKey]scaling.Trouble]
 	graces     atomic.Pointer[map[scaling.VariantKey]time.Duration]
 	startUps   startUps
+	left       atomic.Pointer[map[budget.Key]budget.What]
 }
 
 var _ cycle.Cluster = (*Cluster)(nil)
@@ -47,8 +53,8 @@ func New(reader client.Reader, scales Scales) *Cluster {
 	return &Cluster{reader: reader, scales: newScaleReads(scales)}
 }
 
-// Fleet returns every variant that is not being deleted and may scale its
-// target, and the live pods behind them. A variant whose target cannot be read
+// Fleet returns every variant that is not being deleted, is within the budget of its
+// namespace and may scale its target, and the live pods behind them. A variant whose target cannot be read
 // is in it, with Missing set, and Gone where it does not exist. What an object's
 // owner may want to know of it is logged once, by the logger of ctx. Targets without
 // an informer are waited for two seconds at most, all of them together. An error means
@@ -58,10 +64,11 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	if err := c.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return scaling.Fleet{}, fmt.Errorf("listing VariantAutoscalings: %w", err)
 	}
+	vas := c.admit(list.Items)
 	if log, err := logr.FromContext(ctx); err == nil {
-		c.remarks.say(log, list.Items)
+		c.remarks.say(log, vas)
 	}
-	winners, contenders := arbitrate(list.Items)
+	winners, contenders := arbitrate(vas)
 	scales := c.scales.read(ctx, winners, now)
 	workloads := map[string]workloads{}
 	for _, va := range winners {

@@ -75,6 +75,9 @@
 // out by resource claims are not seen, and slices of a device under the name of
 // the whole (MIG with one strategy, time slicing) count as whole.
 //
+// Objects beyond the budget of their namespace (internal/budget) are not in the Fleet and
+// claim no target; LeftOut tells which those are.
+//
 // Of several objects that name one target (namespace, kind, name) the oldest
 // scales it, ties by name. The others are not in the Fleet; Contenders tells
 // who they are.

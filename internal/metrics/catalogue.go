@@ -40,6 +40,7 @@ const (
 	CollectorCacheMisses   = "wva_collector_cache_misses_total"
 	BackgroundFetches      = "wva_collector_background_fetches_total"
 	ScaleUpdates           = "wva_scale_updates_total"
+	NamespaceLeftOut       = "wva_namespace_left_out"
 	Errors                 = "wva_errors_total"
 )
 
@@ -64,6 +65,7 @@ const (
 	LabelResolution         = "resolution"
 	LabelState              = "state"
 	LabelPercentile         = "percentile"
+	LabelWhat               = "what"
 )
 
 // Kind is how the values of an instrument behave.
@@ -254,6 +256,13 @@ func healthInstruments() []Instrument {
 			[]string{LabelOutcome},
 			"Attempts to set the replicas of a target by its scale subresource, which wva.llmd.ai/actuation asks for, by " +
 				"outcome (success, failure, conflict or forbidden).",
+		},
+		{
+			NamespaceLeftOut, Gauge, "",
+			[]string{LabelNamespace, LabelWhat},
+			"What is left out of a namespace because it is beyond its budget (WVA_NAMESPACE_*): VariantAutoscalings for what variants, " +
+				"object_bytes and batch_sizes, pods whose pages are not kept for page_bytes and series, findings, and events " +
+				"since it last was within its budget of them. No series for a namespace that is within its budget.",
 		},
 		{Errors, Counter, "", []string{LabelComponent}, "Errors, by the component that met them."},
 	}

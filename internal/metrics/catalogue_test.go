@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -62,6 +63,7 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	m.ObserveCycle(Success, 0)
 	m.ObserveQuery("q", Failure, 0)
 	m.CountError("c")
+	m.LeftOut(budget.Events, map[string]int{"n": 1})
 
 	families, err := reg.Gather()
 	if err != nil {

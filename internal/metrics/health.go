@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
 // Outcome says how something ended.
@@ -37,6 +39,7 @@ type health struct {
 	cacheMisses   prometheus.Counter
 	background    *prometheus.CounterVec
 	scaleUpdates  *prometheus.CounterVec
+	leftOut       *prometheus.GaugeVec
 	errors        *prometheus.CounterVec
 }
 
@@ -64,6 +67,8 @@ func newHealth() health {
 		background:    counter(BackgroundFetches),
 		scaleUpdates:  counter(ScaleUpdates),
 		errors:        counter(Errors),
+		leftOut: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: NamespaceLeftOut, Help: known[NamespaceLeftOut].Help},
+			known[NamespaceLeftOut].Labels),
 	}
 	// The outcomes are known beforehand, so their series begin at 0 and the
 	// first failure is an increase.
@@ -80,7 +85,7 @@ func newHealth() health {
 // collectors returns everything that must be registered.
 func (h *health) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.cacheHits, h.cacheMisses, h.background, h.scaleUpdates, h.errors,
+		h.cycleDuration, h.cycles, h.queries, h.queryDuration, h.cacheHits, h.cacheMisses, h.background, h.scaleUpdates, h.leftOut, h.errors,
 	}
 }
 
@@ -118,4 +123,15 @@ func (h *health) CountScaleUpdate(outcome Outcome) {
 // "collector" or "actuator": the label must be bounded.
 func (h *health) CountError(component string) {
 	h.errors.WithLabelValues(Label(component)).Inc()
+}
+
+// LeftOut exports how much of one kind is left out of each namespace now, in the place of
+// what was exported of it.
+func (h *health) LeftOut(what budget.What, counts map[string]int) {
+	h.leftOut.DeletePartialMatch(prometheus.Labels{LabelWhat: string(what)})
+	for namespace, n := range counts {
+		if n > 0 {
+			h.leftOut.WithLabelValues(Label(namespace), string(what)).Set(float64(n))
+		}
+	}
 }

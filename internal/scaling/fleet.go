@@ -26,6 +26,22 @@ type Fleet struct {
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
+// In returns the variants and pods of some namespaces, without conflicts.
+func (f Fleet) In(in func(namespace string) bool) Fleet {
+	out := Fleet{At: f.At}
+	for _, v := range f.Variants {
+		if in(v.Key.Namespace) {
+			out.Variants = append(out.Variants, v)
+		}
+	}
+	for _, p := range f.Pods {
+		if in(p.Variant.Namespace) {
+			out.Pods = append(out.Pods, p)
+		}
+	}
+	return out
+}
+
 // Conflict is several variants, all of one namespace, that name one target.
 type Conflict struct {
 	Target     TargetRef    `json:"target"`

@@ -98,6 +98,9 @@ PROMETHEUS_HEADERS: {{ $pairs | join "," | quote }}
 {{- with .Values.inventory.gpuVendors }}
 - --gpu-vendors={{ join "," . }}
 {{- end }}
+{{- range $name, $value := .Values.namespaceBudget }}
+- --namespace-{{ kebabcase $name }}={{ int64 $value }}
+{{- end }}
 {{- if .Values.legacyMetricNames }}
 - --legacy-metric-names
 {{- end }}

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -26,7 +27,7 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	return &book{t, newStore("pods", 15*time.Second)}
+	return &book{t, newStore("pods", 15*time.Second, budget.Limits{})}
 }
 
 // page records a page of a pod of namespace llm, scraped so many seconds before
@@ -45,6 +46,7 @@ func (b *book) page(k kind, pod string, before float64, text string) {
 	}
 	if _, ok := b.store.histories(k)[target]; !ok {
 		b.store.histories(k)[target] = &history{}
+		b.store.enter(target.Namespace)
 	}
 	b.store.add(task{k, target}, ago(before), points)
 }
@@ -318,4 +320,48 @@ func readPage(page string, wanted families, limit int64) ([]point, error) {
 		return nil, err
 	}
 	return parsePage(lines)
+}
+
+// fullPages returns what a store knows of one pod whose pages hold so many models, four
+// series each.
+func fullPages(t *testing.T, models int) view {
+	t.Helper()
+	s := newStore("pods", 5*time.Second, budget.Limits{})
+	target := Target{Namespace: "llm", Pod: "a"}
+	s.retain(servingPod, []Target{target})
+	for before := 4; before > 0; before-- {
+		var points []point
+		for i := range models {
+			for _, name := range []string{"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:generation_tokens_total"} {
+				points = append(points, point{name, []label{{"model_name", fmt.Sprintf("m%d", i)}}, 1})
+			}
+		}
+		s.add(task{servingPod, target}, ago(float64(before)*50), points)
+	}
+	v, err := s.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestQuestionsTakeTimeInProportionToTheSeries asks everything of a page with 8 times
+// the series: a tenant may put 16,384 on each page of theirs. In proportion that is 8
+// times as long; where each model looks at the series of all, 64 times.
+func TestQuestionsTakeTimeInProportionToTheSeries(t *testing.T) {
+	fastest := func(models int) time.Duration {
+		v, least := fullPages(t, models), time.Hour
+		for range 3 {
+			begin := time.Now()
+			for _, q := range query.Questions() {
+				v.answer(query.Request{Ask: q, Span: time.Hour}, moment{at: noon, window: time.Minute})
+			}
+			least = min(least, time.Since(begin))
+		}
+		return least
+	}
+	few, many := fastest(500), fastest(4000)
+	if ratio := many.Seconds() / few.Seconds(); ratio > 24 {
+		t.Errorf("2,000 series take %s, 16,000 take %s: %.0f times as long, want less than 24", few, many, ratio)
+	}
 }

@@ -46,7 +46,7 @@
 // ones, which the pods of one model do; of a page itself remain its numbers.
 //
 // What is on a page is for whoever deployed its pod to say, and a pod becomes an
-// endpoint picker by a label. So a page is bounded in bytes and in series, and all
-// that is kept is bounded together: a target that keeps too much loses its older
-// pages, and nobody else does.
+// endpoint picker by a label. So a page is bounded in bytes and in series, and the
+// pages of each namespace are bounded together (internal/budget): a namespace that
+// keeps too much loses the older pages of its heaviest targets, and no other does.
 package scrape

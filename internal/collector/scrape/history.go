@@ -8,6 +8,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -128,12 +129,19 @@ type history struct {
 	starting bool // see Target
 	underWay bool // it is being scraped
 	weight   int  // that the store counts for its pages
+	// beyond is the budget of the namespace that the last page, or those before it, did
+	// not fit, "" for none; halved is when older pages were dropped for that.
+	beyond budget.What
+	halved time.Time
 }
 
 // add appends a page and drops those that span does not reach back to, but for
 // the newest, which remains to age.
 func (h *history) add(p page, span time.Duration) {
 	h.failed, h.cause, h.failures = time.Time{}, nil, 0
+	if h.beyond == budget.Series {
+		h.beyond = ""
+	}
 	h.pages = append(h.pages, p)
 	from := p.at.Add(-span)
 	old := 0
@@ -141,6 +149,14 @@ func (h *history) add(p page, span time.Duration) {
 		old++
 	}
 	h.pages = slices.Delete(h.pages, 0, old)
+}
+
+// series returns how many series the latest page has.
+func (h *history) series() int {
+	if n := len(h.pages); n > 0 {
+		return len(h.pages[n-1].values)
+	}
+	return 0
 }
 
 // bytes returns roughly what the pages take. A layout counts once for pages that
@@ -166,7 +182,7 @@ func (h *history) fail(at time.Time, cause error) {
 	if text := cause.Error(); len(text) > maxCause {
 		cause = errors.New(strings.ToValidUTF8(strings.Clone(text[:maxCause]), "") + " ...")
 	}
-	h.failed, h.cause = at, cause
+	h.failed, h.cause, h.beyond = at, cause, ""
 	h.failures++
 }
 

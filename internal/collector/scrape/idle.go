@@ -10,9 +10,10 @@ import (
 // its value within the span of quiet.
 func (e evaluator) movingRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
 	inside := e.pages.within(e.moment.at.Add(-query.QuietSpan(e.moment.window)), e.moment.at)
+	moving := e.moving(inside, r.Of)
 	var rows []query.Row
 	for _, model := range e.modelsOf(inside) {
-		if e.stirs(inside, r.Of, model) {
+		if moving[model] {
 			rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Model: model, Value: 1})
 		}
 	}
@@ -31,9 +32,10 @@ func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.
 	last := query.Recipe{Over: query.Last}
 	held, values := e.totals(last, r.Holds, ""), e.totals(last, r.Of, "")
 	inside := e.pages.within(from, e.moment.at)
+	heldBefore, witnessed, moving := holding(before, r.Holds), e.witnessed(inside), e.moving(inside, r.Still)
 	var rows []query.Row
 	for k, value := range values {
-		if held[k] <= 0 || !holding(before, r.Holds, k.model) || e.witnessed(inside, k.model) < r.Scrapes || e.stirs(inside, r.Still, k.model) {
+		if held[k] <= 0 || !heldBefore[k.model] || witnessed[k.model] < r.Scrapes || moving[k.model] {
 			continue
 		}
 		rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Model: k.model, Value: value})
@@ -41,31 +43,30 @@ func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.
 	return rows
 }
 
-// holding reports whether one of metrics was above 0 for a model on a page.
-func holding(p page, metrics []query.Series, model string) bool {
+// holding returns the models of which one of metrics was above 0 on a page.
+func holding(p page, metrics []query.Series) map[string]bool {
+	models := map[string]bool{}
 	for _, metric := range metrics {
 		for _, name := range metric.Names {
 			for _, i := range p.layout.byName[name] {
-				if s := p.layout.series[i]; s.label(query.LabelModel) == model && passes(s, metric) && p.values[i] > 0 {
-					return true
+				if s := p.layout.series[i]; p.values[i] > 0 && passes(s, metric) {
+					models[s.label(query.LabelModel)] = true
 				}
 			}
 		}
 	}
-	return false
+	return models
 }
 
-// witnessed counts the pages that carry the engine's witness for a model.
-func (e evaluator) witnessed(pages []page, model string) int {
-	n := 0
+// witnessed counts the pages that carry the engine's witness, by model.
+func (e evaluator) witnessed(pages []page) map[string]int {
+	counts := map[string]int{}
 	for _, p := range pages {
-		if slices.ContainsFunc(p.layout.byName[e.engine.Witness()], func(i int) bool {
-			return p.layout.series[i].label(query.LabelModel) == model
-		}) {
-			n++
+		for _, model := range models(p, e.engine) {
+			counts[model]++
 		}
 	}
-	return n
+	return counts
 }
 
 // modelsOf returns the models that the engine's witness names on any of the pages.
@@ -81,16 +82,18 @@ func (e evaluator) modelsOf(pages []page) []string {
 	return slices.Compact(names)
 }
 
-// stirs reports whether a series of a model changed its value on pages.
-func (e evaluator) stirs(pages []page, metrics []query.Series, model string) bool {
+// moving returns the models of which a series changed its value on pages. It looks at
+// each series once: a page may hold thousands of models.
+func (e evaluator) moving(pages []page, metrics []query.Series) map[string]bool {
+	models := map[string]bool{}
 	for _, metric := range metrics {
 		for _, name := range metric.Names {
 			for _, s := range e.candidates(name) {
-				if s.label(query.LabelModel) == model && passes(s, metric) && moved(samplesOf(pages, s)) {
-					return true
+				if model := s.label(query.LabelModel); !models[model] && passes(s, metric) && moved(samplesOf(pages, s)) {
+					models[model] = true
 				}
 			}
 		}
 	}
-	return false
+	return models
 }

@@ -95,6 +95,7 @@ func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
 		})
 	}
 	s.store.forgetLayouts()
+	s.options.LeftOut(s.store.leftOut(s.clock.Now()))
 	ended := make(chan struct{})
 	s.underWay.Go(func() {
 		group.Wait()

@@ -14,6 +14,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -117,7 +118,7 @@ func TestOfAFailureAShortTextIsKept(t *testing.T) {
 // TestPagesOfNewSeriesEachTimeEndNobodyElse: whoever may label a pod as an endpoint
 // picker decides what is on its page, and it is read five times a second.
 func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
-	s := newStore("gate", 200*time.Millisecond)
+	s := newStore("gate", 200*time.Millisecond, budget.Limits{})
 	good := Target{Namespace: "llm", Pod: "good", URL: "a"}
 	bad := []Target{{Namespace: "evil", Pod: "bad-0", URL: "b"}, {Namespace: "evil", Pod: "bad-1", URL: "c"}}
 	s.retain(endpointPicker, append(bad, good))
@@ -128,7 +129,7 @@ func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
 		}
 		return points
 	}
-	most := mostKept + 3*keptForEach
+	most := budget.DefaultLimits().PageBytes + 3*keptForEach
 	for round := range 12 {
 		at := noon.Add(time.Duration(round) * 200 * time.Millisecond)
 		s.add(task{endpointPicker, good}, at, page(0, 4))
@@ -149,12 +150,12 @@ func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
 }
 
 func TestAPageThatAloneIsTooMuchFails(t *testing.T) {
-	s := newStore("pods", time.Second)
+	s := newStore("pods", time.Second, budget.Limits{})
 	target := Target{Namespace: "evil", Pod: "bad", URL: "a"}
 	s.retain(servingPod, []Target{target})
-	s.add(task{servingPod, target}, noon, []point{{"m", []label{{"l", strings.Repeat("x", mostKept)}}, 1}})
-	if _, err := s.view(); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), errTooLarge.Error()) {
-		t.Errorf("got %v, want that the page is too large", err)
+	s.add(task{servingPod, target}, noon, []point{{"m", []label{{"l", strings.Repeat("x", budget.DefaultLimits().PageBytes)}}, 1}})
+	if _, err := s.view(); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), errOverBudget.Error()) {
+		t.Errorf("got %v, want that the namespace is over its budget", err)
 	}
 }
 
@@ -343,7 +344,7 @@ func FuzzPage(f *testing.F) {
 				t.Errorf("%q was not asked for", p.name)
 			}
 		}
-		s := newStore("pods", time.Second)
+		s := newStore("pods", time.Second, budget.Limits{})
 		target := Target{Namespace: "llm", Pod: "a"}
 		s.retain(servingPod, []Target{target})
 		s.add(task{servingPod, target}, ago(15), points)

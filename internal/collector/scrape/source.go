@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
@@ -52,6 +53,11 @@ type Options struct {
 	Concurrency int
 	// MaxBytes bounds a page. 0 means 8 MiB.
 	MaxBytes int64
+	// Limits bound what is kept of each namespace: PageBytes and Series.
+	Limits budget.Limits
+	// LeftOut is told after every round of how many targets pages are left out for
+	// that, by what is exceeded and by namespace. Nil means nobody listens.
+	LeftOut func(map[budget.What]map[string]int)
 	// Client sends the requests. Nil means http.DefaultClient.
 	Client *http.Client
 	// Authorize adds credentials to a request to an endpoint picker, whose page
@@ -92,6 +98,9 @@ func (o Options) withDefaults() Options {
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}
 	}
+	if o.LeftOut == nil {
+		o.LeftOut = func(map[budget.What]map[string]int) {}
+	}
 	return o
 }
 
@@ -120,7 +129,7 @@ var _ collector.Source = (*Source)(nil)
 func New(clk clock.WithTicker, options Options) *Source {
 	options = options.withDefaults()
 	return &Source{
-		options: options, clock: clk, store: newStore(options.Name, options.Interval), first: make(chan struct{}),
+		options: options, clock: clk, store: newStore(options.Name, options.Interval, options.Limits), first: make(chan struct{}),
 		slots: make(chan struct{}, options.Concurrency), shares: map[string]chan struct{}{},
 		infos:  infos(),
 		wanted: map[kind]families{servingPod: wantedOfPods(), endpointPicker: wantedOfPickers()},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -26,13 +27,16 @@ type store struct {
 	gone    map[modelKey]time.Time
 	// unlisted says why the last round did not know what to scrape, nil if it did.
 	unlisted error
-	weight   int // roughly the bytes that all pages take
+	limits   budget.Limits
+	shares   map[string]*share // of namespaces with targets
+	weight   int               // roughly the bytes that all pages take
 }
 
-func newStore(job string, interval time.Duration) *store {
+func newStore(job string, interval time.Duration, limits budget.Limits) *store {
 	return &store{
 		job: job, interval: interval, pods: map[Target]*history{}, pickers: map[Target]*history{}, gone: map[modelKey]time.Time{},
-		signs: map[kind]signs{servingPod: podSigns(), endpointPicker: pickerSigns()},
+		signs:  map[kind]signs{servingPod: podSigns(), endpointPicker: pickerSigns()},
+		limits: limits.OrDefault(), shares: map[string]*share{},
 	}
 }
 
@@ -58,56 +62,25 @@ func (s *store) histories(k kind) map[Target]*history {
 	return s.pods
 }
 
-// add records a page of a target, if it is still one.
+// add records a page of a target, if it is still one and its namespace may have as many
+// series.
 func (s *store) add(t task, at time.Time, points []point) {
 	l, values := s.layouts.of(points)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
+		if sh := s.shares[t.target.Namespace]; sh.series-h.series()+len(values) > s.limits.Series {
+			h.fail(at, fmt.Errorf("%w: the pages of namespace %s hold more than %d series together (%s)",
+				errOverBudget, t.target.Namespace, s.limits.Series, budget.Series.Setting()))
+			h.beyond = budget.Series
+			return
+		}
 		p := page{at: at, layout: l, values: values}
 		if n := len(h.pages); n == 0 || at.Sub(h.pages[n-1].at) > s.longestGap() || s.signs[t.kind].on(p, h.pages[n-1]) {
 			h.quiet = at
 		}
-		h.add(p, s.span())
-		s.weigh(h)
-		s.lighten(at)
-	}
-}
-
-// What all pages may take together, in bytes: so much, and so much more for each
-// target. The pages of a pod with one rank of vLLM take less than that.
-const (
-	mostKept    = 64 << 20
-	keptForEach = 128 << 10
-)
-
-// weigh counts the pages of a target anew. The lock is held by the caller.
-func (s *store) weigh(h *history) {
-	now := h.bytes()
-	s.weight += now - h.weight
-	h.weight = now
-}
-
-// lighten drops pages until all that are left take no more than they may, the older
-// half of the heaviest target's at a time: what is on a page is for whoever deployed
-// its pod to say, and a page may hold other series each time. A target of which not
-// even one page is left has failed. The lock is held by the caller.
-func (s *store) lighten(at time.Time) {
-	for s.weight > mostKept+keptForEach*(len(s.pods)+len(s.pickers)) {
-		var heaviest *history
-		for _, held := range []map[Target]*history{s.pods, s.pickers} {
-			for _, h := range held {
-				if heaviest == nil || h.weight > heaviest.weight {
-					heaviest = h
-				}
-			}
-		}
-		n := len(heaviest.pages)
-		heaviest.pages = slices.Delete(heaviest.pages, 0, (n+1)/2)
-		if n == 1 {
-			heaviest.fail(at, fmt.Errorf("%w to be kept beside the others", errTooLarge))
-		}
-		s.weigh(heaviest)
+		s.change(t.target, h, func() { h.add(p, s.span()) })
+		s.lighten(t.target.Namespace, at)
 	}
 }
 
@@ -153,13 +126,14 @@ func (s *store) retain(k kind, targets []Target) {
 		now[t.key()] = true
 		if _, ok := held[t.key()]; !ok {
 			held[t.key()] = &history{}
+			s.enter(t.Namespace)
 		}
 		held[t.key()].starting = t.Starting
 	}
 	for t, h := range held {
 		if !now[t] {
 			s.part(t, h)
-			s.weight -= h.weight
+			s.leave(t, h)
 			delete(held, t)
 		}
 	}

@@ -1,0 +1,41 @@
+package budget
+
+import "time"
+
+// Allowance is how many events of a namespace may be sent at once. It begins full,
+// with the number of an hour, and fills at that rate. The zero value is full.
+type Allowance struct {
+	used float64 // of the number of an hour, >= 0
+	at   time.Time
+	left int
+}
+
+// Take returns the allowance after one more event at now, and whether that may be sent.
+// perHour is > 0. A clock that goes back fills nothing.
+func (a Allowance) Take(now time.Time, perHour int) (Allowance, bool) {
+	a = a.filled(now, perHour)
+	if a.used+1 > float64(perHour) {
+		a.left++
+		return a, false
+	}
+	a.used++
+	return a, true
+}
+
+// Full reports whether nothing of it is in use at now: it says no more than the zero
+// value.
+func (a Allowance) Full(now time.Time, perHour int) bool { return a.filled(now, perHour).used == 0 }
+
+// LeftOut returns how many events were not sent since it was full.
+func (a Allowance) LeftOut() int { return a.left }
+
+// filled returns the allowance at now.
+func (a Allowance) filled(now time.Time, perHour int) Allowance {
+	if since := now.Sub(a.at); since > 0 {
+		a.used, a.at = max(a.used-since.Hours()*float64(perHour), 0), now
+	}
+	if a.used == 0 {
+		a.left = 0
+	}
+	return a
+}

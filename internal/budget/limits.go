@@ -1,0 +1,111 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// What names one of the things that a namespace has a budget of.
+type What string
+
+// What a namespace has a budget of.
+const (
+	Variants    What = "variants"
+	ObjectBytes What = "object_bytes"
+	BatchSizes  What = "batch_sizes"
+	PageBytes   What = "page_bytes"
+	Series      What = "series"
+	Findings    What = "findings"
+	Events      What = "events"
+)
+
+// All returns what a namespace has a budget of, in the order in which it is told.
+func All() []What {
+	return []What{Variants, ObjectBytes, BatchSizes, PageBytes, Series, Findings, Events}
+}
+
+// Limits is the budget of each namespace. A limit that is 0 is its default, so that
+// nothing is without a limit.
+type Limits struct {
+	// Variants is how many VariantAutoscalings are served.
+	Variants int
+	// ObjectBytes is how long the text of these may be together.
+	ObjectBytes int
+	// BatchSizes is how many requests the batches of their profiles may hold together:
+	// the time to size a replica is in proportion to its batch.
+	BatchSizes int
+	// PageBytes is what the pages of its pods may take that are kept, beside what is
+	// kept for every pod.
+	PageBytes int
+	// Series is how many series the latest pages of its pods may hold together.
+	Series int
+	// Findings is how many findings about its ConfigMaps are told.
+	Findings int
+	// Events is how many events of its objects are sent within an hour.
+	Events int
+}
+
+// DefaultLimits returns what is in force where nothing else is said: several times what
+// the largest installation known needs in one namespace. Of variants that is 1,000, of
+// ten replicas each. Their objects take some 3 KiB each, their profiles mostly say
+// batches of 256, their pages hold 20 to 100 series, and in an hour in which all of
+// them change twice there are 4,000 events.
+func DefaultLimits() Limits {
+	return Limits{
+		Variants: 2000, ObjectBytes: 16 << 20, BatchSizes: 512 << 10, PageBytes: 16 << 20, Series: 256 << 10,
+		Findings: 50, Events: 5000,
+	}
+}
+
+// OrDefault returns l with the default in the place of each limit that is 0.
+func (l Limits) OrDefault() Limits {
+	d := DefaultLimits()
+	return Limits{
+		Variants: cmp.Or(l.Variants, d.Variants), ObjectBytes: cmp.Or(l.ObjectBytes, d.ObjectBytes),
+		BatchSizes: cmp.Or(l.BatchSizes, d.BatchSizes), PageBytes: cmp.Or(l.PageBytes, d.PageBytes),
+		Series: cmp.Or(l.Series, d.Series), Findings: cmp.Or(l.Findings, d.Findings), Events: cmp.Or(l.Events, d.Events),
+	}
+}
+
+// Of returns one of the limits. It panics where there is no such one.
+func (l Limits) Of(w What) int {
+	l = l.OrDefault()
+	switch w {
+	case Variants:
+		return l.Variants
+	case ObjectBytes:
+		return l.ObjectBytes
+	case BatchSizes:
+		return l.BatchSizes
+	case PageBytes:
+		return l.PageBytes
+	case Series:
+		return l.Series
+	case Findings:
+		return l.Findings
+	case Events:
+		return l.Events
+	}
+	panic("budget: there is no limit of " + string(w))
+}
+
+// Setting returns the name of the environment variable that sets the limit.
+func (w What) Setting() string {
+	return map[What]string{
+		Variants: "WVA_NAMESPACE_VARIANTS", ObjectBytes: "WVA_NAMESPACE_OBJECT_BYTES", BatchSizes: "WVA_NAMESPACE_BATCH_SIZES",
+		PageBytes: "WVA_NAMESPACE_PAGE_BYTES", Series: "WVA_NAMESPACE_SERIES", Findings: "WVA_NAMESPACE_FINDINGS",
+		Events: "WVA_NAMESPACE_EVENTS",
+	}[w]
+}
+
+// Left says in a sentence why an object is not served, what that means, and what to do,
+// given what was exceeded.
+func (l Limits) Left(w What) string {
+	reason := map[What]string{
+		Variants:    "the namespace has more than %d VariantAutoscalings",
+		ObjectBytes: "with it, the VariantAutoscalings of the namespace hold more than %d bytes of text",
+		BatchSizes:  "with it, the batches of the profiles of the namespace hold more than %d requests (maxBatchSize, 256 where it is not set)",
+	}[w]
+	return fmt.Sprintf("not served: "+reason+"; the older ones are served, and no replica count is decided for this one: "+
+		"delete or shrink VariantAutoscalings of the namespace, or ask who operates the manager to raise %s", l.Of(w), w.Setting())
+}

@@ -1,0 +1,127 @@
+package collector
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// panel is the part of a fleet that is asked about over one window.
+type panel struct {
+	window time.Duration
+	fleet  scaling.Fleet
+	// namespaces are those of the fleet, sorted; none where the panel is all of it, or
+	// there are too many to be named: the answer is then about others too.
+	namespaces []string
+	paces      map[string]pace // of its namespaces
+	seen       pagesSeen       // of its pods
+}
+
+// panels returns the parts of what a fetch is about, in the order of their windows. A namespace whose
+// scrape interval is not known now, because its pods are young, has the window that it
+// had while it was.
+//
+// rows are the pages, of which seen is what they say of the whole fleet.
+func (c *Collector) panels(e errand, paces map[string]pace, seen pagesSeen, rows []query.Row) []panel {
+	of := c.divided(e.fleet, paces)
+	all := make([]panel, 0, len(of))
+	for _, window := range slices.Sorted(maps.Keys(of)) {
+		p := of[window]
+		if len(of) > 1 {
+			p.fleet = e.fleet.In(func(namespace string) bool { _, in := p.paces[namespace]; return in })
+			p.seen = readPages(indexPods(p.fleet), rows)
+		} else {
+			p.fleet, p.seen = e.fleet, seen
+		}
+		if (len(of) > 1 || e.part) && len(p.paces) <= mostNamed {
+			p.namespaces = slices.Sorted(maps.Keys(p.paces))
+		}
+		all = append(all, *p)
+	}
+	return all
+}
+
+// divided returns a panel for each window, so far with the paces of its namespaces.
+func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time.Duration]*panel {
+	of := map[time.Duration]*panel{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := ""
+	for i, v := range fleet.Variants {
+		namespace := v.Model.Namespace
+		if i > 0 && namespace == last {
+			continue // as most are
+		}
+		last = namespace
+		p := paces[namespace]
+		window := p.window()
+		if p != (pace{}) {
+			c.windows[namespace] = window
+		} else if before, known := c.windows[namespace]; known {
+			window = before
+		}
+		if of[window] == nil {
+			of[window] = &panel{window: window, paces: map[string]pace{}}
+		}
+		of[window].paces[namespace] = p
+	}
+	return of
+}
+
+// surveying is what the panels of a fetch have in common.
+type surveying struct {
+	asked  time.Time // when the fetch began, on the manager's clock
+	limits limits
+	common answers // to the questions about all
+}
+
+// survey asks about a panel and adds what it makes of the answers to a measurement.
+func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all surveying) {
+	got, seen, pods := all.common, p.seen, p.seen.pods
+	request := query.Request{At: got.at(), Window: p.window, Namespaces: p.namespaces}
+	request.Aged = seen.aged(request.At.Add(-request.Window))
+	percentiles := c.percentiles(p.fleet)
+	request.Models = names(percentiles)
+	round := mainRound()
+	if seen.misses() {
+		round = append(round, query.AskEarlierPages)
+	}
+	if len(percentiles) > 0 {
+		round = slices.Insert(round, 0, query.AskObjective)
+	}
+	c.ask(ctx, &got, request, round...)
+	if fault := got.fault(round); fault != nil {
+		m.note(fault)
+		m.fault = sentence(fault.Error())
+		return
+	}
+	surveys := map[string]*survey{} // by namespace
+	for namespace, pace := range p.paces {
+		surveys[namespace] = &survey{at: got.at(), asked: all.asked, window: p.window, grace: all.limits.grace(pace.longest), failed: got.failed()}
+	}
+	sheets := newBuilders(surveys, p.fleet, pods)
+	sheets.read(&got, all.limits, percentiles)
+	if suspects := sheets.suspects(pods); len(suspects) > 0 {
+		if len(suspects) <= mostNamed {
+			request.Pods = suspects
+		}
+		c.ask(ctx, &got, request, query.AskStuck)
+		sheets.readStuck(got[query.AskStuck].Rows)
+		for _, s := range surveys {
+			s.failed = got.failed()
+		}
+	}
+	maps.Copy(m.sheets, sheets.finish(pods, &got))
+	m.note(got.err())
+}
+
+// note takes over why a panel is not complete. The first reason stays.
+func (m *measurement) note(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}

@@ -1,0 +1,121 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+)
+
+// errOverBudget is the error of a page that is not kept because those of its namespace
+// are too many or too large together.
+var errOverBudget = errors.New("the namespace is over its budget")
+
+const (
+	// keptForEach is what is kept for each target beside the budget of its namespace, in
+	// bytes: the pages of a pod with one rank of vLLM take less than that.
+	keptForEach = 128 << 10
+	// fullShares is how many namespaces may use their whole budget of bytes at once.
+	fullShares = 4
+)
+
+// share is what the targets of one namespace take.
+type share struct {
+	targets int
+	weight  int // bytes of their pages
+	series  int // of their latest pages
+}
+
+// excess is what they take beyond what is kept for each, in bytes; it may be negative.
+func (s *share) excess() int { return s.weight - keptForEach*s.targets }
+
+// enter counts a new target of a namespace. The lock is held by the caller, as it is
+// of all below.
+func (s *store) enter(namespace string) {
+	if s.shares[namespace] == nil {
+		s.shares[namespace] = &share{}
+	}
+	s.shares[namespace].targets++
+}
+
+// leave ends the count of a target.
+func (s *store) leave(t Target, h *history) {
+	s.change(t, h, func() { h.pages = nil })
+	if sh := s.shares[t.Namespace]; sh.targets > 1 {
+		sh.targets--
+	} else {
+		delete(s.shares, t.Namespace)
+	}
+}
+
+// change counts the pages of a target anew after what happens to them.
+func (s *store) change(t Target, h *history, happens func()) {
+	sh, series := s.shares[t.Namespace], h.series()
+	happens()
+	now := h.bytes()
+	sh.series += h.series() - series
+	sh.weight += now - h.weight
+	s.weight += now - h.weight
+	h.weight = now
+}
+
+// lighten drops pages after one of a namespace was added, the older half of the heaviest
+// target's at a time: what is on a page is for whoever deployed its pod to say, and a
+// page may hold other series each time. It drops those of the namespace while they are
+// over its budget; and while all pages take more than fullShares budgets, those of the
+// namespace that is furthest beyond what is kept for each target. A target of which not
+// even one page is left has failed.
+func (s *store) lighten(namespace string, at time.Time) {
+	for s.shares[namespace].excess() > s.limits.PageBytes {
+		s.halve(namespace, at)
+	}
+	for s.weight > fullShares*s.limits.PageBytes+keptForEach*(len(s.pods)+len(s.pickers)) {
+		furthest, most := "", 0
+		for name, sh := range s.shares {
+			if over := sh.excess(); over > most || over == most && name < furthest {
+				furthest, most = name, over
+			}
+		}
+		s.halve(furthest, at)
+	}
+}
+
+// halve drops the older half of the pages of the heaviest target of a namespace.
+func (s *store) halve(namespace string, at time.Time) {
+	var of Target
+	var heaviest *history
+	for _, held := range []map[Target]*history{s.pods, s.pickers} {
+		for t, h := range held {
+			if t.Namespace == namespace && (heaviest == nil || h.weight > heaviest.weight || h.weight == heaviest.weight && compareTargets(t, of) < 0) {
+				of, heaviest = t, h
+			}
+		}
+	}
+	n := len(heaviest.pages)
+	s.change(of, heaviest, func() { heaviest.pages = slices.Delete(heaviest.pages, 0, (n+1)/2) })
+	if n == 1 {
+		heaviest.fail(at, fmt.Errorf("%w: the pages of namespace %s take more than %d bytes together (%s)",
+			errOverBudget, namespace, s.limits.PageBytes, budget.PageBytes.Setting()))
+	}
+	heaviest.beyond, heaviest.halved = budget.PageBytes, at
+}
+
+// leftOut returns of how many targets pages are left out at an instant, by what is
+// exceeded and by namespace. Pages that were dropped are missed for as long as they would
+// have been kept.
+func (s *store) leftOut(at time.Time) map[budget.What]map[string]int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	counts := map[budget.What]map[string]int{budget.PageBytes: {}, budget.Series: {}}
+	for _, held := range []map[Target]*history{s.pods, s.pickers} {
+		for t, h := range held {
+			missed := !h.failed.IsZero() || !h.halved.IsZero() && at.Sub(h.halved) < s.span()
+			if h.beyond != "" && missed {
+				counts[h.beyond][t.Namespace]++
+			}
+		}
+	}
+	return counts
+}
