@@ -214,8 +214,9 @@ func (w *plant) latencies(now time.Duration, offered float64) (seen, ttft, itl f
 // tick sums up a cycle.
 func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict cycle.Verdict) Tick {
 	t := Tick{At: now, Offered: offered, Waiting: w.held, Case: in, Verdict: verdict}
-	fresh, mute := 0, 0
+	fresh, mute, hidden := 0, 0, false
 	for _, v := range w.variants {
+		before := fresh
 		can, ready := w.best(v)
 		one := VariantTick{Current: len(v.pods), Ready: ready, Deleted: v.deleted, Wanted: len(v.pods), Stands: len(v.pods)}
 		if past, ok := w.past[v.Spec.Key]; ok {
@@ -241,6 +242,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 			}
 		}
 		one.Lead, one.Grows = w.Lead(v.Variant, one.Current, now)
+		hidden = hidden || v.backlog >= 1 && fresh == before
 		t.Capacity += can
 		t.Waiting += v.backlog
 		for _, p := range v.pods {
@@ -248,6 +250,6 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 		}
 		t.Variants = append(t.Variants, one)
 	}
-	t.Known, t.Blind = fresh > 0 || w.Gateway, mute > fresh
+	t.Known, t.Blind = fresh > 0 && !hidden || w.Gateway, mute > fresh
 	return t
 }

@@ -126,6 +126,27 @@ func TestWhatReplicasCannotServeWaits(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsInASilentVariantIsNotKnown: requests are shared out by weights that
+// nobody sees, and all wait in a variant of which no pod has a page.
+func TestWhatWaitsInASilentVariantIsNotKnown(t *testing.T) {
+	for _, tt := range []struct {
+		weight  float64 // of the silent variant
+		gateway bool
+		want    bool
+	}{{1e6, false, false}, {1e6, true, true}, {0, false, true}} {
+		c := frozen(fault.Fault{Kind: fault.Silent})
+		silent := testVariant("b", 2, 5)
+		silent.Spec.Paused, silent.Weight, c.Faults[0].Variant = true, tt.weight, silent.Spec.Key
+		c.Variants = append(c.Variants, silent)
+		c.Variants[0].Weight, c.Spread, c.Gateway = 1, Weighted, tt.gateway
+		best := c.Best(c.Variants[0])
+		c.Load = func(time.Duration) float64 { return 6 * best }
+		if got := at(c, time.Hour).Known; got != tt.want {
+			t.Errorf("weight %g, gateway %t: known is %t", tt.weight, tt.gateway, got)
+		}
+	}
+}
+
 func TestAReplicaKeepsUpWithWhatItsBatchCompletes(t *testing.T) {
 	c := frozen()
 	v := c.Variants[0]

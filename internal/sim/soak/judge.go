@@ -57,6 +57,7 @@ type judging struct {
 	best    []float64 // of a replica of each variant, requests/s
 	ticks   []moment
 	hunger  int        // ticks that requests have waited for replicas, without a break
+	lack    float64    // the most of their rate that the Ready replicas did not complete meanwhile, requests/s
 	plenty  int        // ticks in which all is known and nothing waits, without a break
 	crowd   int        // the most replicas within these
 	changes [][]change // of the decision on each variant

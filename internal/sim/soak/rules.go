@@ -25,10 +25,11 @@ const overload = 1.02
 // hungry: no model starves while a variant can grow.
 func (j *judging) hungry(t plant.Tick) {
 	if t.Offered <= overload*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
-		j.hunger = 0
+		j.hunger, j.lack = 0, 0
 		return
 	}
 	j.hunger++
+	j.lack = max(j.lack, t.Offered-t.Capacity)
 	allowed := j.hungerAllowed(t)
 	past := j.last(j.spans(allowed))
 	if past == nil || j.hunger < len(past) {
@@ -68,7 +69,8 @@ func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
 		if j.grows(i, v) {
 			lead = max(lead, v.Lead)
-		} else {
+		}
+		if !j.grows(i, v) || v.Bad > 0 && v.Ready < v.Current { // an order of it may not arrive
 			futile++
 		}
 	}
@@ -77,7 +79,7 @@ func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
 		allowed += grace // one step is within it
 	}
 	if step := j.MaxScaleUpStep; step > 0 {
-		missing := (t.Offered - t.Capacity) / slices.Min(j.best)
+		missing := j.lack / slices.Min(j.best)
 		allowed += time.Duration(math.Ceil(missing/float64(step))) * j.Tick
 	}
 	if j.Engine == Spare && t.Capacity > 0 {
@@ -195,11 +197,16 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 	if step == 0 || j.Engine == Spare {
 		step = 1
 	}
-	slack := j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick)
-	if up := j.MaxScaleUpStep; up > 0 && len(j.Variants) > 1 { // a move to cheaper variants takes as many steps
-		slack += time.Duration(math.Ceil(float64(n)/float64(up))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
+	return j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick) + j.moving(n, lead)
+}
+
+// moving is how long pace may take to move n replicas to cheaper variants, one step of
+// growth after the other.
+func (j *judging) moving(n int, lead time.Duration) time.Duration {
+	if j.MaxScaleUpStep == 0 || len(j.Variants) == 1 {
+		return 0
 	}
-	return slack
+	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
 }
 
 // offers returns what each variant may have in a mix: within its bounds, and where it
@@ -233,13 +240,18 @@ type change struct {
 	by int
 }
 
-// calmFor is how long nothing must have changed before turns count, and the time in
-// which one is allowed.
+// calmFor is how long nothing must have changed before turns count, beyond what pace
+// explains, and the time in which one is allowed.
 const calmFor = 6 * time.Hour
 
 // restless: at constant load a fleet comes to rest.
 func (j *judging) restless(t plant.Tick) {
 	since, calm := j.calmSince(t.At)
+	replicas, lead := 0, time.Duration(0)
+	for _, v := range t.Variants {
+		replicas, lead = replicas+v.Current, max(lead, v.Lead)
+	}
+	since += j.moving(replicas, lead)
 	for i, v := range t.Variants {
 		if n := len(j.ticks); n > 1 {
 			if by := v.Wanted - j.ticks[n-2].variants[i].Wanted; by != 0 {
@@ -260,7 +272,7 @@ func (j *judging) restless(t plant.Tick) {
 			last = c.by
 		}
 		if turns > 1 {
-			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults; %d changes in all",
+			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults and a move at the given pace; %d changes in all",
 				j.Variants[i].Name, turns, calmFor, (t.At - since).Round(time.Minute), len(j.changes[i]))
 		}
 	}
