@@ -144,9 +144,14 @@ func TestDecide(t *testing.T) {
 			[]string{"only: 5 Saturated"},
 		},
 		{
-			"an image that never starts is not ordered without end",
-			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 3, ready: 1, reporting: -1, desired: 3, quiet: time.Hour}),
-			[]string{"only: 3 PodsNotReady"},
+			"an image that never starts is not ordered again soon",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 6, ready: 1, reporting: -1, desired: 6, quiet: time.Hour}),
+			[]string{"only: 6 PodsNotReady"},
+		},
+		{
+			"but after a while by one: what kept it from starting may have ended",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 6, ready: 1, reporting: -1, desired: 6, quiet: 161 * time.Minute}),
+			[]string{"only: 7 Saturated"},
 		},
 		{
 			"a surge is waited for while it is new",
@@ -252,6 +257,16 @@ func TestDecide(t *testing.T) {
 			"the same for a removal",
 			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: time.Hour, change: -1}),
 			[]string{"only: 8 Saturated"},
+		},
+		{
+			"and for one of pods that take long to start",
+			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: 7 * time.Minute, change: -1, startUp: 9 * time.Minute}),
+			[]string{"only: 8 Saturated"},
+		},
+		{
+			"but for the time that an HPA takes for it",
+			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: 5 * time.Minute, change: -1, startUp: 9 * time.Minute}),
+			[]string{"only: 9 Steady"},
 		},
 		{
 			"two pods that never start are not followed by a third",

@@ -85,7 +85,7 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 	case s.hold < s.Replicas.Current:
 		s.phase = leaving
 		s.detail = fmt.Sprintf("%d of %d replicas are to go", s.Replicas.Current-s.hold, s.Replicas.Current)
-		if s.decided && quiet > s.patience() {
+		if s.decided && quiet > min(s.patience(), patienceRemoval) {
 			s.fault = scaling.ReasonTargetNotMoving
 		}
 	default:
@@ -121,6 +121,9 @@ const (
 	// an HPA looks every 15 s, KEDA every 30 s, and an adapter lists its metrics
 	// every minute.
 	patienceScaler = 2 * time.Minute
+	// patienceRemoval is for how long a target may be asked for more than was decided:
+	// an HPA reduces it to the most that was wanted in 5 minutes.
+	patienceRemoval = 6 * time.Minute
 )
 
 // patience is how long a replica of the variant may take from the order to Ready.
@@ -261,17 +264,23 @@ const (
 )
 
 // Of the replicas that serve, so many of an order may be late for the variant to grow
-// like any other, and so many for it to grow at all, if any of the last order arrived.
-// A few bad nodes must not pin a model for ever, nor must a rollout, and an image that
-// never starts must not be ordered again and again.
+// like any other, and so many for it to grow by as many, if any of the last order
+// arrived. A few bad nodes must not pin a model for ever, nor must a rollout, and an
+// image that never starts must not be ordered again and again.
 const (
 	failedUsual  = 0.1
 	failedUtmost = 0.5
 )
 
-// retryLeast is how soon one replica more is tried after an order of which nothing
-// arrived: what kept it from starting may have ended.
-const retryLeast = 10 * time.Minute
+const (
+	// retryLeast is how soon one replica more is tried after an order of which nothing
+	// arrived: what kept it from starting may have ended.
+	retryLeast = 10 * time.Minute
+	// retryDoublings is how often that time doubles at most, once for each replica
+	// that failed beyond failedUtmost: an image that never starts is tried every ten
+	// hours in the end.
+	retryDoublings = 6
+)
 
 // room is how many replicas may be added.
 func (s variantState) room(e effort, now time.Time) int {
@@ -290,15 +299,19 @@ func (s variantState) room(e effort, now time.Time) int {
 		if s.late > s.unset || !s.withinTolerance(s.hold) {
 			return 0 // the target does not take what was decided on
 		}
-	case s.failed > some:
-		return 0
-	case s.past.Before > 0:
-		if now.Sub(s.past.DecidedAt) < max(retryLeast, 2*s.patience()) {
+	case s.past.Before > 0 || s.failed > some:
+		if now.Sub(s.past.DecidedAt) < s.repeats(s.failed-some) {
 			return 0
 		}
 		some = 1
 	}
 	return min(most, some)
+}
+
+// repeats is after how long an order of which nothing arrived is followed by one more
+// replica, where so many beyond what may fail did.
+func (s variantState) repeats(beyond int) time.Duration {
+	return max(retryLeast, s.patience()) << min(max(0, beyond), retryDoublings)
 }
 
 // grownBy is the decision with so many replicas more than are counted. What the
