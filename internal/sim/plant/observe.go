@@ -104,7 +104,7 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 	usage, queue := slices.Max(p.usage[:ticks]), slices.Max(p.queue[:ticks])
 	r.KVCacheUsage, r.KVCacheUsageNow = scaling.Measured(usage, state), scaling.Measured(p.usage[0], state)
 	r.QueueLength, r.QueueLengthNow = scaling.Measured(queue, state), scaling.Measured(p.queue[0], state)
-	r.Running = scaling.Measured(math.Round(p.usage[0]*v.KVTokens/w.Tokens()), state)
+	r.Running = scaling.Measured(math.Floor(p.usage[0]*v.KVTokens/w.Tokens()+p.phase), state)
 	r.KVCapacity = scaling.Measured(v.KVTokens, state)
 	return r, true
 }

@@ -126,6 +126,23 @@ func TestWhatReplicasCannotServeWaits(t *testing.T) {
 	}
 }
 
+// TestPodsTogetherShowWhatRuns: each shows a whole number of requests, and all together
+// as many as they compute.
+func TestPodsTogetherShowWhatRuns(t *testing.T) {
+	for _, part := range []float64{0.05, 0.1, 0.3, 0.8} {
+		c := frozen()
+		best := c.Best(c.Variants[0])
+		c.Load = func(time.Duration) float64 { return 10 * part * best }
+		shown, want := 0.0, 10*c.batchAt(c.Variants[0], part*best)
+		for _, r := range at(c, time.Hour).Case.Snapshots[0].Replicas {
+			shown += r.Running.Value
+		}
+		if math.Abs(shown-want) > 1.5 {
+			t.Errorf("at %g of the best the pods show %g requests, want %.1f", part, shown, want)
+		}
+	}
+}
+
 // TestWhatWaitsInASilentVariantIsNotKnown: requests are shared out by weights that
 // nobody sees, and all wait in a variant of which no pod has a page.
 func TestWhatWaitsInASilentVariantIsNotKnown(t *testing.T) {

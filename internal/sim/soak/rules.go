@@ -17,6 +17,8 @@ import (
 const (
 	orderStartUps = 2
 	orderUnknown  = 5 * time.Minute
+	// orderRepeated is for how long an order may wait for one that hit a bad replica.
+	orderRepeated = 15 * time.Minute
 )
 
 // overload is how much more must arrive than replicas complete for it to matter.
@@ -64,17 +66,17 @@ func (j *judging) able(past []moment) int {
 
 // hungerAllowed is for how long requests may wait while the fleet grows.
 func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
-	lead, grace, futile := time.Duration(0), time.Duration(0), 0
+	lead, grace, failing, futile := time.Duration(0), time.Duration(0), time.Duration(0), 0
 	for i, v := range t.Variants {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
 		if j.grows(i, v) {
 			lead = max(lead, v.Lead)
-		}
-		if !j.grows(i, v) || v.Bad > 0 && v.Ready < v.Current { // an order of it may not arrive
+			failing += time.Duration(min(v.Bad, v.Current-v.Ready)) * max(orderRepeated, orderStartUps*v.Lead)
+		} else {
 			futile++
 		}
 	}
-	allowed := 2*lead + grace*time.Duration(1+futile) + j.ScaleUpStabilization + 3*j.Tick
+	allowed := 2*lead + grace*time.Duration(1+futile) + failing + j.ScaleUpStabilization + 3*j.Tick
 	if j.Tolerance > 0 {
 		allowed += grace // one step is within it
 	}
@@ -130,7 +132,8 @@ func (j *judging) lavish(t plant.Tick) {
 	for _, v := range j.Variants {
 		extra += v.Cost
 	}
-	if limit := lavishPart*least + extra; cost > limit {
+	// A scaler takes no reduction for one that is within its tolerance.
+	if limit := (lavishPart*least + extra) / max(0, 1-j.Tolerance); cost > limit {
 		j.violate(Waste, t, "for %s the fleet has cost %.4g or more an hour without what is at fault, at most %.4g requests/s have arrived, and %.4g an hour carry them (limit %.4g)",
 			allowed, cost, need, least, limit)
 	}
@@ -155,13 +158,22 @@ func (j *judging) hoarding(t plant.Tick) {
 		most = max(most, m.offered)
 	}
 	limit := hoardTimes * (most + t.Waiting/workOff.Seconds())
-	if j.uneven() {
+	if j.Spread == string(plant.Weighted) && j.uneven() {
 		limit *= hoardTimes // some replicas are full before the others are
 	}
 	ordered, spare := 0.0, 0.0
+	slowest := math.Inf(1)
+	for i, v := range t.Variants {
+		if v.Current > 0 {
+			slowest = min(slowest, j.needs.PerReplica(j.Case, j.Variants[i]))
+		}
+	}
 	for i, v := range t.Variants {
 		one := j.Variants[i]
 		per := j.needs.PerReplica(j.Case, one)
+		if j.Spread == string(plant.RoundRobin) {
+			per = min(per, slowest) // all get as much as the slowest
+		}
 		if !v.Deleted {
 			ordered += float64(v.Wanted) * per
 		}
