@@ -144,14 +144,9 @@ func TestDecide(t *testing.T) {
 			[]string{"only: 5 Saturated"},
 		},
 		{
-			"an image that never starts is not ordered again soon",
-			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 6, ready: 1, reporting: -1, desired: 6, quiet: time.Hour}),
-			[]string{"only: 6 PodsNotReady"},
-		},
-		{
-			"but after a while by one: what kept it from starting may have ended",
-			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 6, ready: 1, reporting: -1, desired: 6, quiet: 161 * time.Minute}),
-			[]string{"only: 7 Saturated"},
+			"an image that never starts is not ordered without end",
+			input(scaling.Grow, 0, variant{name: "only", cost: 10, current: 3, ready: 1, reporting: -1, desired: 3, quiet: time.Hour}),
+			[]string{"only: 3 PodsNotReady"},
 		},
 		{
 			"a surge is waited for while it is new",

@@ -25,9 +25,8 @@
 //
 // A variant of whose orders a few are late, a tenth of what serves, grows like any
 // other: bad nodes must not pin a model. With up to half as many late it grows where
-// nothing else can, by half at most, if anything of its last order arrived. Else, and
-// with more late, it grows by one after a while that doubles for each beyond the half:
-// an image that never starts must not be ordered again and again.
+// nothing else can, by half at most, and if anything of its last order arrived, else by
+// one after a while: an image that never starts must not be ordered again and again.
 // Replicas that were lost, as in a rollout, keep nobody from growing. A target that does not take a step which
 // an HPA takes for no difference is asked for one that it does not.
 //

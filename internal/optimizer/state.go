@@ -264,23 +264,17 @@ const (
 )
 
 // Of the replicas that serve, so many of an order may be late for the variant to grow
-// like any other, and so many for it to grow by as many, if any of the last order
-// arrived. A few bad nodes must not pin a model for ever, nor must a rollout, and an
-// image that never starts must not be ordered again and again.
+// like any other, and so many for it to grow at all, if any of the last order arrived.
+// A few bad nodes must not pin a model for ever, nor must a rollout, and an image that
+// never starts must not be ordered again and again.
 const (
 	failedUsual  = 0.1
 	failedUtmost = 0.5
 )
 
-const (
-	// retryLeast is how soon one replica more is tried after an order of which nothing
-	// arrived: what kept it from starting may have ended.
-	retryLeast = 10 * time.Minute
-	// retryDoublings is how often that time doubles at most, once for each replica
-	// that failed beyond failedUtmost: an image that never starts is tried every ten
-	// hours in the end.
-	retryDoublings = 6
-)
+// retryLeast is how soon one replica more is tried after an order of which nothing
+// arrived: what kept it from starting may have ended.
+const retryLeast = 10 * time.Minute
 
 // room is how many replicas may be added.
 func (s variantState) room(e effort, now time.Time) int {
@@ -299,19 +293,15 @@ func (s variantState) room(e effort, now time.Time) int {
 		if s.late > s.unset || !s.withinTolerance(s.hold) {
 			return 0 // the target does not take what was decided on
 		}
-	case s.past.Before > 0 || s.failed > some:
-		if now.Sub(s.past.DecidedAt) < s.repeats(s.failed-some) {
+	case s.failed > some:
+		return 0
+	case s.past.Before > 0:
+		if now.Sub(s.past.DecidedAt) < max(retryLeast, 2*s.patience()) {
 			return 0
 		}
 		some = 1
 	}
 	return min(most, some)
-}
-
-// repeats is after how long an order of which nothing arrived is followed by one more
-// replica, where so many beyond what may fail did.
-func (s variantState) repeats(beyond int) time.Duration {
-	return max(retryLeast, s.patience()) << min(max(0, beyond), retryDoublings)
 }
 
 // grownBy is the decision with so many replicas more than are counted. What the

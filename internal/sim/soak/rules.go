@@ -66,17 +66,17 @@ func (j *judging) able(past []moment) int {
 
 // hungerAllowed is for how long requests may wait while the fleet grows.
 func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
-	lead, grace, failing, futile := time.Duration(0), time.Duration(0), time.Duration(0), 0
+	lead, grace, repeated, futile := time.Duration(0), time.Duration(0), time.Duration(0), 0
 	for i, v := range t.Variants {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
 		if j.grows(i, v) {
 			lead = max(lead, v.Lead)
-			failing += time.Duration(min(v.Bad, v.Current-v.Ready)) * max(orderRepeated, orderStartUps*v.Lead)
+			repeated += time.Duration(failing(v)) * max(orderRepeated, orderStartUps*v.Lead)
 		} else {
 			futile++
 		}
 	}
-	allowed := 2*lead + grace*time.Duration(1+futile) + failing + j.ScaleUpStabilization + 3*j.Tick
+	allowed := 2*lead + grace*time.Duration(1+futile) + repeated + j.ScaleUpStabilization + 3*j.Tick
 	if j.Tolerance > 0 {
 		allowed += grace // one step is within it
 	}
@@ -191,9 +191,15 @@ func (j *judging) uneven() bool {
 	return j.Spread != string(plant.Even) && len(j.Variants) > 1
 }
 
+// failing counts the replicas of v that are bad and not Ready.
+func failing(v plant.VariantTick) int { return max(0, min(v.Bad, v.Current-v.Ready)) }
+
 // grows reports whether a variant would get one more replica: not one that an HPA takes
-// for no difference up to its bound.
+// for no difference up to its bound, nor one of which half as many as serve fail.
 func (j *judging) grows(i int, v plant.VariantTick) bool {
+	if n := failing(v); n > 1 && 2*n > v.Ready {
+		return false // an image that never starts is not ordered again and again
+	}
 	left := float64(j.most(j.Variants[i]) - v.Current)
 	return v.Grows && left > j.Tolerance*float64(v.Current)
 }
@@ -233,7 +239,8 @@ func (j *judging) offers(past []moment) []offer {
 			grows = grows && m.variants[i].Grows
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
-		unknown := !j.seen[i] && (j.Engine == Tokens || j.Engine == HybridTokens)
+		// What runs since a while ago was not known before.
+		unknown := (j.seen[i] == 0 || j.seen[i] > len(j.ticks)-len(past)) && (j.Engine == Tokens || j.Engine == HybridTokens)
 		if !grows || unknown || j.Engine == Spare {
 			o.most = min(o.most, ready)
 		}
