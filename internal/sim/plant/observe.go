@@ -211,12 +211,26 @@ func (w *plant) latencies(now time.Duration, offered float64) (seen, ttft, itl f
 	return weight, ttft, itl
 }
 
+// pages counts the Ready pods that have a Fresh page, and those that have none.
+func (v *variant) pages(now time.Duration) (fresh, mute int) {
+	for _, p := range v.pods {
+		switch {
+		case p.ready && p.state(now) == scaling.Fresh:
+			fresh++
+		case p.ready:
+			mute++
+		}
+	}
+	return fresh, mute
+}
+
 // tick sums up a cycle.
 func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict cycle.Verdict) Tick {
 	t := Tick{At: now, Offered: offered, Waiting: w.held, Case: in, Verdict: verdict}
 	fresh, mute, hidden := 0, 0, false
 	for _, v := range w.variants {
-		before := fresh
+		shows, silent := v.pages(now)
+		fresh, mute = fresh+shows, mute+silent
 		can, ready := w.best(v)
 		one := VariantTick{Current: len(v.pods), Ready: ready, Deleted: v.deleted, Wanted: len(v.pods), Stands: len(v.pods)}
 		if past, ok := w.past[v.Spec.Key]; ok {
@@ -229,12 +243,6 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 			if w.bad(p, now) {
 				one.Bad++
 			}
-			switch {
-			case p.ready && p.state(now) == scaling.Fresh:
-				fresh++
-			case p.ready:
-				mute++
-			}
 		}
 		for _, d := range verdict.Plan.Decisions {
 			if d.Variant == v.Spec.Key {
@@ -242,7 +250,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 			}
 		}
 		one.Lead, one.Grows = w.Lead(v.Variant, one.Current, now)
-		hidden = hidden || v.backlog >= 1 && fresh == before
+		hidden = hidden || v.backlog >= 1 && shows == 0
 		t.Capacity += can
 		t.Waiting += v.backlog
 		for _, p := range v.pods {
