@@ -101,6 +101,37 @@ func TestAFleetIsFullWhenTheReplicasOfOneVariantAre(t *testing.T) {
 	}
 }
 
+// TestMoreOfWhatIsNotFullIsNoRemedy: slow is full with its share of the requests, and
+// fast is not. Where their replicas get unlike shares, requests are perhaps shared out
+// by variant, so that only more of slow helps.
+func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		weight float64 // of fast, beside that of slow
+		change func(slow *scaling.Variant)
+		fixed  bool
+	}{
+		{"unlike shares", 0.2, func(*scaling.Variant) {}, true},
+		{"like shares", 1, func(*scaling.Variant) {}, false},
+		{"more of slow are not allowed", 0.2, func(v *scaling.Variant) { v.Bounds.Max = 1 }, false},
+		{"slow is paused", 0.2, func(v *scaling.Variant) { v.Paused = true }, false},
+	} {
+		key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
+		one := func(name string, rate float64, n int) sizing {
+			return sizing{rate: rate, most: rate, usable: true, variant: scaling.Variant{
+				Key: key(name), Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: n, Ready: n},
+			}}
+		}
+		sized := []sizing{one("fast", 10, 5), one("slow", 2, 1)}
+		tt.change(&sized[1].variant)
+		shares := scaling.Shares{Of: []scaling.Share{{Variant: key("fast"), Weight: tt.weight}, {Variant: key("slow"), Weight: 1}}}
+		got := asShared(sized, shares)
+		if got[0].fixed != tt.fixed || got[1].fixed || got[0].rate != 2*tt.weight || got[1].rate != 2 {
+			t.Errorf("%s: fast is fixed %t, want %t; slow %t; they carry %g and %g", tt.name, got[0].fixed, tt.fixed, got[1].fixed, got[0].rate, got[1].rate)
+		}
+	}
+}
+
 func TestSharesAreRememberedAndFollowed(t *testing.T) {
 	s := uneven(t)
 	standing := scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}

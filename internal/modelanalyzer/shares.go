@@ -175,7 +175,10 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 //	carried = weight x min over the variants that run (rate / weight)
 //
 // A variant that does not run and would be the first to be full takes from what the
-// others carry: it is no candidate.
+// others carry: it is no candidate. Nor is one that carries no more than its share while
+// replicas of the full one can be added, unless all replicas get about as much: then
+// requests are shared out by variant, perhaps, and more of it take nothing off the
+// full one.
 func asShared(sized []sizing, shares scaling.Shares) []sizing {
 	if len(shares.Of) == 0 {
 		return sized
@@ -185,6 +188,7 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 		return sized
 	}
 	out := slices.Clone(sized)
+	helpless := relieved(sized, shares, least) && !alike(sized, shares)
 	for i, s := range out {
 		weight, seen := shares.Weight(s.variant.Key)
 		if !seen || s.rate <= 0 {
@@ -194,6 +198,7 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 		switch share := least * weight; {
 		case share < s.rate:
 			out[i].rate, out[i].most = share, s.most*share/s.rate
+			out[i].fixed = s.fixed || helpless
 			out[i].source += "; no more than its share of the requests, with which another variant is full"
 		case current == 0 && share > s.rate*(1+little):
 			out[i].fixed = true
@@ -217,4 +222,31 @@ func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool
 		}
 	}
 	return least, known
+}
+
+// relieved reports whether replicas can be added to a variant that is full first, at
+// least requests/s per weight.
+func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
+	return slices.ContainsFunc(sized, func(s sizing) bool {
+		_, current := s.replicas()
+		weight, seen := shares.Weight(s.variant.Key)
+		return current > 0 && seen && s.rate > 0 && s.rate <= least*weight*(1+little) &&
+			!s.fixed && !s.variant.Paused && s.variant.Bounds.Max > s.variant.Replicas.Current
+	})
+}
+
+// likeness is how many times as much as another a replica may get that is said to get
+// as much: shares are read off whole numbers of requests.
+const likeness = 1.5
+
+// alike reports whether the replicas of all variants that run get about as much.
+func alike(sized []sizing, shares scaling.Shares) bool {
+	var weights []float64
+	for _, s := range sized {
+		_, current := s.replicas()
+		if weight, seen := shares.Weight(s.variant.Key); seen && current > 0 {
+			weights = append(weights, weight)
+		}
+	}
+	return len(weights) == 0 || slices.Max(weights) <= likeness*slices.Min(weights)
 }

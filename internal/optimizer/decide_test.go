@@ -254,6 +254,16 @@ func TestDecide(t *testing.T) {
 			[]string{"only: 8 Saturated"},
 		},
 		{
+			"and for one of pods that take long to start",
+			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: 7 * time.Minute, change: -1, startUp: 9 * time.Minute}),
+			[]string{"only: 8 Saturated"},
+		},
+		{
+			"but for the time that an HPA takes for it",
+			input(scaling.Shrink, 1, variant{name: "only", cost: 10, current: 10, ready: -1, reporting: -1, desired: 9, quiet: 5 * time.Minute, change: -1, startUp: 9 * time.Minute}),
+			[]string{"only: 9 Steady"},
+		},
+		{
 			"two pods that never start are not followed by a third",
 			input(scaling.Grow, 99, variant{name: "only", cost: 10, current: 12, ready: 10, reporting: -1, desired: 12, quiet: 6 * time.Minute, before: 10}),
 			[]string{"only: 12 PodsNotReady"},

@@ -85,7 +85,7 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 	case s.hold < s.Replicas.Current:
 		s.phase = leaving
 		s.detail = fmt.Sprintf("%d of %d replicas are to go", s.Replicas.Current-s.hold, s.Replicas.Current)
-		if s.decided && quiet > s.patience() {
+		if s.decided && quiet > min(s.patience(), patienceRemoval) {
 			s.fault = scaling.ReasonTargetNotMoving
 		}
 	default:
@@ -121,6 +121,9 @@ const (
 	// an HPA looks every 15 s, KEDA every 30 s, and an adapter lists its metrics
 	// every minute.
 	patienceScaler = 2 * time.Minute
+	// patienceRemoval is for how long a target may be asked for more than was decided:
+	// an HPA reduces it to the most that was wanted in 5 minutes.
+	patienceRemoval = 6 * time.Minute
 )
 
 // patience is how long a replica of the variant may take from the order to Ready.

@@ -171,6 +171,7 @@ func (p Past) Decide(target int, now time.Time) Past {
 	case p.DecidedAt.IsZero():
 		if p.Counts.Observed {
 			p.Change = target - p.Counts.Current
+			p.Waits = Waits{There: p.Counts.Current} // what is missing of these was not ordered
 		}
 		p.Desired, p.DecidedAt = target, now
 	case target != p.Desired:

@@ -65,7 +65,56 @@ func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 		}
 	}
 	next.Runs = runs
+	for _, r := range runs {
+		if r.Lost && r.Back.Equal(now) {
+			next = next.exchange(r.Since, now)
+		}
+	}
 	return next
+}
+
+// exchange returns w after replicas that were lost at since are Ready at now. Those that
+// became Ready may as well be replicas that were ordered since then: these are taken
+// for the ones that arrived, and as many that are still missing for those that were lost.
+func (w Waits) exchange(since, now time.Time) Waits {
+	returned := func(r Wait) bool { return r.Lost && r.Since.Equal(since) && r.Back.Equal(now) }
+	ordered := func(r Wait) bool { return !r.Lost && r.Back.IsZero() && !r.Since.Before(since) }
+	n := min(w.count(returned), w.count(ordered))
+	toLost := w.turn(n, ordered) // first, since it turns none that the other would
+	return toLost.turn(n, returned)
+}
+
+// count returns how many replicas are in runs for which ok holds.
+func (w Waits) count(ok func(Wait) bool) int {
+	n, last := 0, w.There
+	for _, r := range w.Runs {
+		if ok(r) {
+			n += r.To - last
+		}
+		last = r.To
+	}
+	return n
+}
+
+// turn returns w with Lost the other way round for the first n replicas of the runs for
+// which ok holds.
+func (w Waits) turn(n int, ok func(Wait) bool) Waits {
+	var runs []Wait
+	last := w.There
+	for _, r := range w.Runs {
+		if some := min(n, r.To-last); some > 0 && ok(r) {
+			other := r
+			other.Lost, other.To = !r.Lost, last+some
+			runs, n = join(runs, other), n-some
+			last = other.To
+		}
+		if r.To > last {
+			runs = join(runs, r)
+		}
+		last = r.To
+	}
+	w.Runs = runs
+	return w
 }
 
 // upTo returns w with exactly so many replicas.

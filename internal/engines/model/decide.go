@@ -117,36 +117,73 @@ func (p *panel) saturated(live liveness) scaling.Analysis {
 	return spare
 }
 
-// sized returns the analysis of saturation with what replicas carry of variants
-// that show nothing of it, in proportion to what they serve within the objectives:
-// a replica that was never seen is no better than its profile.
+// sized returns the analysis of saturation with what replicas carry in proportion to
+// what they serve within the objectives: of variants that show nothing of it now, since
+// the load is measured by the speed of those that do; and by spare capacity of all,
+// since a replica that is twice as fast and as full as another carries twice as much.
 func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
-	reports, rate := map[scaling.VariantKey]float64{}, map[scaling.VariantKey]float64{}
+	if queueing.Signal == scaling.Unknown {
+		return saturated
+	}
+	s := served{reports: map[scaling.VariantKey]float64{}, rate: map[scaling.VariantKey]float64{}}
 	for _, r := range p.in.Snapshot.Replicas {
 		if r.Reports() {
-			reports[r.Variant]++
+			s.reports[r.Variant]++
 		}
 	}
 	for _, c := range queueing.Variants {
-		rate[c.Variant] = c.PerReplica
+		s.rate[c.Variant] = c.PerReplica
 	}
-	carried, served := 0.0, 0.0
-	for _, c := range saturated.Variants {
-		carried += reports[c.Variant] * c.PerReplica
-		served += reports[c.Variant] * rate[c.Variant]
-	}
-	if carried <= 0 || served <= 0 || queueing.Signal == scaling.Unknown {
-		return saturated
+	s.all = saturated.Analyzer == saturation.Name
+	for v := range s.reports {
+		s.all = s.all && s.rate[v] > 0
 	}
 	out := saturated
 	out.Variants = slices.Clone(saturated.Variants)
+	var carries []scaling.Limit
+	for _, c := range saturated.Variants {
+		carries = append(carries, scaling.Limit{Variant: c.Variant, PerReplica: c.PerReplica})
+	}
 	for i, c := range out.Variants {
-		if reports[c.Variant] == 0 && (saturated.Analyzer == saturation.Name || c.PerReplica == 0) {
-			out.Variants[i].PerReplica = rate[c.Variant] * carried / served
+		if rate, ok := s.inProportion(c.Variant, carries); ok {
+			out.Variants[i].PerReplica = rate
 			out.Variants[i].Source = "in proportion to what a replica serves within the objectives"
 		}
 	}
+	out.Ceilings = slices.Clone(saturated.Ceilings)
+	for i, c := range out.Ceilings {
+		out.Ceilings[i].Variants = slices.Clone(c.Variants)
+		for k, l := range c.Variants {
+			if rate, ok := s.inProportion(l.Variant, c.Variants); ok && l.PerReplica > 0 { // 0 is of no help
+				out.Ceilings[i].Variants[k].PerReplica = rate
+			}
+		}
+	}
 	return out
+}
+
+// served is what replicas serve within the objectives.
+type served struct {
+	reports map[scaling.VariantKey]float64 // replicas that say something of their load
+	rate    map[scaling.VariantKey]float64 // of a replica, requests/s
+	all     bool                           // it is the measure of the replicas that report, too
+}
+
+// inProportion returns what a replica of v carries in proportion to what it serves,
+// where the replicas that report carry together what limits say of them; and false
+// where that is not known, or what limits say of v counts.
+func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (float64, bool) {
+	carried, serve := 0.0, 0.0
+	for _, l := range limits {
+		if l.PerReplica > 0 {
+			carried += s.reports[l.Variant] * l.PerReplica
+			serve += s.reports[l.Variant] * s.rate[l.Variant]
+		}
+	}
+	if carried <= 0 || serve <= 0 || s.reports[v] > 0 && !s.all {
+		return 0, false
+	}
+	return s.rate[v] * carried / serve, true
 }
 
 // instead decides by saturation in the place of an analyzer that is not live.

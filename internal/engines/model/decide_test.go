@@ -266,6 +266,48 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 	}
 }
 
+// TestHybridCountsAFasterReplicaForMore: two variants have the same KV caches, and one
+// computes four times as fast at twice the cost. More is needed, and replicas of that
+// one are the cheapest that carry it, also of what saturation asks for.
+func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		fast   int // Ready replicas of the fast variant
+		method Method
+		known  float64 // tokens that were last seen of one
+	}{
+		{"both run", 1, Spare, 0},
+		{"the fast one never ran", 0, Spare, 0},
+		{"the fast one never ran, by tokens", 0, Tokens, 0},
+		{"the fast one ran before, by tokens", 0, Tokens, 32_000},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+			snap := snapshot(3 + tc.fast)
+			fast := snap.Variants[0]
+			fast.Key.Name, fast.Cost = "w", 20
+			fast.Profile.Alpha, fast.Profile.Beta, fast.Profile.Gamma, fast.Profile.Delta = 5.145, 0.1025, 1.3, 0.0025
+			fast.Replicas = scaling.ReplicaCounts{Observed: true, Current: tc.fast, Ready: tc.fast}
+			snap.Variants[0].Replicas.Current, snap.Variants[0].Replicas.Ready = 3, 3
+			snap.Variants = append(snap.Variants, fast)
+			for i := range snap.Replicas {
+				r := &snap.Replicas[i]
+				if i >= 3 {
+					r.Variant = fast.Key
+				}
+				r.KVCacheUsage, r.KVCacheUsageNow, r.QueueLength, r.QueueLengthNow, r.Running = fresh(0.8), fresh(0.8), fresh(200), fresh(200), fresh(64)
+			}
+			snap.Load.ArrivalRate, snap.Load.ITL = fresh(200), fresh(46.8)
+			history := scaling.History{fast.Key: {Capacity: scaling.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
+			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Hybrid, tc.method), Interval: time.Minute})
+			// A slow replica serves 8.6 requests/s within the objectives, a fast one 38: those for 200 are 6.
+			if slow, n := out.Decisions[0], out.Decisions[1]; slow.Target() != 3 || n.Target() < 5 || n.Target() > 8 {
+				t.Errorf("%d slow and %d fast replicas, want 3 and 5 to 8: %s", slow.Target(), n.Target(), n.Cause().Detail)
+			}
+		})
+	}
+}
+
 // TestABacklogIsKnownAlthoughOneReplicaIsSilent: what was remembered stands for two
 // windows, and not for as long as a replica is silent.
 func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {

@@ -104,7 +104,7 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 	usage, queue := slices.Max(p.usage[:ticks]), slices.Max(p.queue[:ticks])
 	r.KVCacheUsage, r.KVCacheUsageNow = scaling.Measured(usage, state), scaling.Measured(p.usage[0], state)
 	r.QueueLength, r.QueueLengthNow = scaling.Measured(queue, state), scaling.Measured(p.queue[0], state)
-	r.Running = scaling.Measured(math.Round(p.usage[0]*v.KVTokens/w.Tokens()), state)
+	r.Running = scaling.Measured(math.Floor(p.usage[0]*v.KVTokens/w.Tokens()+p.phase), state)
 	r.KVCapacity = scaling.Measured(v.KVTokens, state)
 	return r, true
 }
@@ -211,11 +211,26 @@ func (w *plant) latencies(now time.Duration, offered float64) (seen, ttft, itl f
 	return weight, ttft, itl
 }
 
+// pages counts the Ready pods that have a Fresh page, and those that have none.
+func (v *variant) pages(now time.Duration) (fresh, mute int) {
+	for _, p := range v.pods {
+		switch {
+		case p.ready && p.state(now) == scaling.Fresh:
+			fresh++
+		case p.ready:
+			mute++
+		}
+	}
+	return fresh, mute
+}
+
 // tick sums up a cycle.
 func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict cycle.Verdict) Tick {
 	t := Tick{At: now, Offered: offered, Waiting: w.held, Case: in, Verdict: verdict}
-	fresh, mute := 0, 0
+	fresh, mute, hidden := 0, 0, false
 	for _, v := range w.variants {
+		shows, silent := v.pages(now)
+		fresh, mute = fresh+shows, mute+silent
 		can, ready := w.best(v)
 		one := VariantTick{Current: len(v.pods), Ready: ready, Deleted: v.deleted, Wanted: len(v.pods), Stands: len(v.pods)}
 		if past, ok := w.past[v.Spec.Key]; ok {
@@ -228,12 +243,6 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 			if w.bad(p, now) {
 				one.Bad++
 			}
-			switch {
-			case p.ready && p.state(now) == scaling.Fresh:
-				fresh++
-			case p.ready:
-				mute++
-			}
 		}
 		for _, d := range verdict.Plan.Decisions {
 			if d.Variant == v.Spec.Key {
@@ -241,6 +250,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 			}
 		}
 		one.Lead, one.Grows = w.Lead(v.Variant, one.Current, now)
+		hidden = hidden || v.backlog >= 1 && shows == 0
 		t.Capacity += can
 		t.Waiting += v.backlog
 		for _, p := range v.pods {
@@ -248,6 +258,6 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 		}
 		t.Variants = append(t.Variants, one)
 	}
-	t.Known, t.Blind = fresh > 0 || w.Gateway, mute > fresh
+	t.Known, t.Blind = fresh > 0 && !hidden || w.Gateway, mute > fresh
 	return t
 }

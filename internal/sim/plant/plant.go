@@ -32,8 +32,8 @@ type Tick struct {
 	Offered  float64 // requests/s
 	Waiting  float64 // requests, in front of the replicas and in them
 	Capacity float64 // requests/s that the Ready replicas complete at their best
-	// Known says that the model shows what it does: a Ready pod has a Fresh page, or
-	// requests are counted at a gateway.
+	// Known says that the model shows what it does: a Ready pod has a Fresh page, one of
+	// each variant in which requests wait, or requests are counted at a gateway.
 	Known bool
 	// Blind says that more Ready pods have no Fresh page than have one.
 	Blind    bool

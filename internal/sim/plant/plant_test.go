@@ -126,6 +126,44 @@ func TestWhatReplicasCannotServeWaits(t *testing.T) {
 	}
 }
 
+// TestPodsTogetherShowWhatRuns: each shows a whole number of requests, and all together
+// as many as they compute.
+func TestPodsTogetherShowWhatRuns(t *testing.T) {
+	for _, part := range []float64{0.05, 0.1, 0.3, 0.8} {
+		c := frozen()
+		best := c.Best(c.Variants[0])
+		c.Load = func(time.Duration) float64 { return 10 * part * best }
+		shown, want := 0.0, 10*c.batchAt(c.Variants[0], part*best)
+		for _, r := range at(c, time.Hour).Case.Snapshots[0].Replicas {
+			shown += r.Running.Value
+		}
+		if math.Abs(shown-want) > 1.5 {
+			t.Errorf("at %g of the best the pods show %g requests, want %.1f", part, shown, want)
+		}
+	}
+}
+
+// TestWhatWaitsInASilentVariantIsNotKnown: requests are shared out by weights that
+// nobody sees, and all wait in a variant of which no pod has a page.
+func TestWhatWaitsInASilentVariantIsNotKnown(t *testing.T) {
+	for _, tt := range []struct {
+		weight  float64 // of the silent variant
+		gateway bool
+		want    bool
+	}{{1e6, false, false}, {1e6, true, true}, {0, false, true}} {
+		c := frozen(fault.Fault{Kind: fault.Silent})
+		silent := testVariant("b", 2, 5)
+		silent.Spec.Paused, silent.Weight, c.Faults[0].Variant = true, tt.weight, silent.Spec.Key
+		c.Variants = append(c.Variants, silent)
+		c.Variants[0].Weight, c.Spread, c.Gateway = 1, Weighted, tt.gateway
+		best := c.Best(c.Variants[0])
+		c.Load = func(time.Duration) float64 { return 6 * best }
+		if got := at(c, time.Hour).Known; got != tt.want {
+			t.Errorf("weight %g, gateway %t: known is %t", tt.weight, tt.gateway, got)
+		}
+	}
+}
+
 func TestAReplicaKeepsUpWithWhatItsBatchCompletes(t *testing.T) {
 	c := frozen()
 	v := c.Variants[0]

@@ -2,6 +2,7 @@ package plant
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 
 // longAgo is when the replicas of the start became Ready.
 const longAgo = -24 * time.Hour
+
+// goldenRatio spreads the phases of pods evenly, however many there are.
+const goldenRatio = 1.618033988749895
 
 // pod is one replica.
 type pod struct {
@@ -25,8 +29,11 @@ type pod struct {
 	scraped bool
 	usage   [kept]float64 // of the KV cache at the last ticks, the newest first
 	queue   [kept]float64 // waiting requests, likewise
-	stalls  bool
-	held    float64 // requests that wait because it stalls
+	// phase is the part of a request, in [0, 1), from which on a whole one is seen: pods
+	// that compute as many in the mean do not all show the same whole number.
+	phase  float64
+	stalls bool
+	held   float64 // requests that wait because it stalls
 }
 
 // hit is a fault that concerns a pod, by its index, and from when the pod goes round
@@ -54,6 +61,7 @@ type variant struct {
 func (w *plant) add(v *variant, created time.Duration) *pod {
 	v.made++
 	p := &pod{name: fmt.Sprintf("%s-%04d", v.Spec.Key.Name, v.made), created: created, placed: created, readyAt: longAgo}
+	_, p.phase = math.Modf(0.5 + float64(v.made-1)*goldenRatio)
 	for i, f := range w.Faults {
 		if f.Concerns(v.Spec.Key) && f.Kind.PerPod() && f.Active(created) && w.struck(v, i, created) < f.Most() {
 			p.hits = append(p.hits, hit{fault: i})

@@ -11,8 +11,9 @@
 //	           for three hours beyond what pace and bounds explain
 //	hoards     an order brings the fleet beyond three times what the load of three hours needs and
 //	           what works the backlog off in ten minutes
-//	turns      at constant load, six hours after anything changed, the replicas of a variant
-//	           change their direction more than once in six hours
+//	turns      at constant load, six hours after anything changed and a move to cheaper
+//	           variants is over at the given pace, the replicas of a variant change their
+//	           direction more than once in six hours
 //	blind      a decision goes below what stands while most Ready pods report nothing
 //	bounds     a decision is outside of the bounds of its variant
 //	numbers    a plan or a history cannot be written as JSON: NaN, an infinity

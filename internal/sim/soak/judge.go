@@ -57,10 +57,11 @@ type judging struct {
 	best    []float64 // of a replica of each variant, requests/s
 	ticks   []moment
 	hunger  int        // ticks that requests have waited for replicas, without a break
+	lack    float64    // the most of their rate that the Ready replicas did not complete meanwhile, requests/s
 	plenty  int        // ticks in which all is known and nothing waits, without a break
 	crowd   int        // the most replicas within these
 	changes [][]change // of the decision on each variant
-	seen    []bool     // whether a replica of each variant was ever Ready
+	seen    []int      // the tick at which a replica of each variant was first Ready, from 1; 0 before
 	found   map[Rule]bool
 
 	violations []Violation
@@ -68,7 +69,7 @@ type judging struct {
 
 func newJudging(c Case, needs *Needs) *judging {
 	n := len(c.Variants)
-	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, n), seen: make([]bool, n), found: map[Rule]bool{}}
+	j := &judging{Case: c, needs: needs, plant: c.Plant(), changes: make([][]change, n), seen: make([]int, n), found: map[Rule]bool{}}
 	for _, v := range j.plant.Variants {
 		j.best = append(j.best, j.plant.Best(v))
 	}
@@ -79,7 +80,9 @@ func newJudging(c Case, needs *Needs) *judging {
 func (j *judging) see(t plant.Tick) {
 	j.ticks = append(j.ticks, thin(t))
 	for i, v := range t.Variants {
-		j.seen[i] = j.seen[i] || v.Ready > 0
+		if v.Ready > 0 && j.seen[i] == 0 {
+			j.seen[i] = len(j.ticks)
+		}
 	}
 	for _, check := range []func(plant.Tick){j.hungry, j.lavish, j.hoarding, j.restless, j.rash, j.sound} {
 		check(t)

@@ -17,6 +17,8 @@ import (
 const (
 	orderStartUps = 2
 	orderUnknown  = 5 * time.Minute
+	// orderRepeated is for how long an order may wait for one that hit a bad replica.
+	orderRepeated = 15 * time.Minute
 )
 
 // overload is how much more must arrive than replicas complete for it to matter.
@@ -25,10 +27,11 @@ const overload = 1.02
 // hungry: no model starves while a variant can grow.
 func (j *judging) hungry(t plant.Tick) {
 	if t.Offered <= overload*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
-		j.hunger = 0
+		j.hunger, j.lack = 0, 0
 		return
 	}
 	j.hunger++
+	j.lack = max(j.lack, t.Offered-t.Capacity)
 	allowed := j.hungerAllowed(t)
 	past := j.last(j.spans(allowed))
 	if past == nil || j.hunger < len(past) {
@@ -63,21 +66,22 @@ func (j *judging) able(past []moment) int {
 
 // hungerAllowed is for how long requests may wait while the fleet grows.
 func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
-	lead, grace, futile := time.Duration(0), time.Duration(0), 0
+	lead, grace, repeated, futile := time.Duration(0), time.Duration(0), time.Duration(0), 0
 	for i, v := range t.Variants {
 		grace = max(grace, orderUnknown, orderStartUps*v.Lead)
 		if j.grows(i, v) {
 			lead = max(lead, v.Lead)
+			repeated += time.Duration(failing(v)) * max(orderRepeated, orderStartUps*v.Lead)
 		} else {
 			futile++
 		}
 	}
-	allowed := 2*lead + grace*time.Duration(1+futile) + j.ScaleUpStabilization + 3*j.Tick
+	allowed := 2*lead + grace*time.Duration(1+futile) + repeated + j.ScaleUpStabilization + 3*j.Tick
 	if j.Tolerance > 0 {
 		allowed += grace // one step is within it
 	}
 	if step := j.MaxScaleUpStep; step > 0 {
-		missing := (t.Offered - t.Capacity) / slices.Min(j.best)
+		missing := j.lack / slices.Min(j.best)
 		allowed += time.Duration(math.Ceil(missing/float64(step))) * j.Tick
 	}
 	if j.Engine == Spare && t.Capacity > 0 {
@@ -128,7 +132,8 @@ func (j *judging) lavish(t plant.Tick) {
 	for _, v := range j.Variants {
 		extra += v.Cost
 	}
-	if limit := lavishPart*least + extra; cost > limit {
+	// A scaler takes no reduction for one that is within its tolerance.
+	if limit := (lavishPart*least + extra) / max(0, 1-j.Tolerance); cost > limit {
 		j.violate(Waste, t, "for %s the fleet has cost %.4g or more an hour without what is at fault, at most %.4g requests/s have arrived, and %.4g an hour carry them (limit %.4g)",
 			allowed, cost, need, least, limit)
 	}
@@ -153,13 +158,22 @@ func (j *judging) hoarding(t plant.Tick) {
 		most = max(most, m.offered)
 	}
 	limit := hoardTimes * (most + t.Waiting/workOff.Seconds())
-	if j.uneven() {
+	if j.Spread == string(plant.Weighted) && j.uneven() {
 		limit *= hoardTimes // some replicas are full before the others are
 	}
 	ordered, spare := 0.0, 0.0
+	slowest := math.Inf(1)
+	for i, v := range t.Variants {
+		if v.Current > 0 {
+			slowest = min(slowest, j.needs.PerReplica(j.Case, j.Variants[i]))
+		}
+	}
 	for i, v := range t.Variants {
 		one := j.Variants[i]
 		per := j.needs.PerReplica(j.Case, one)
+		if j.Spread == string(plant.RoundRobin) {
+			per = min(per, slowest) // all get as much as the slowest
+		}
 		if !v.Deleted {
 			ordered += float64(v.Wanted) * per
 		}
@@ -177,9 +191,15 @@ func (j *judging) uneven() bool {
 	return j.Spread != string(plant.Even) && len(j.Variants) > 1
 }
 
+// failing counts the replicas of v that are bad and not Ready.
+func failing(v plant.VariantTick) int { return max(0, min(v.Bad, v.Current-v.Ready)) }
+
 // grows reports whether a variant would get one more replica: not one that an HPA takes
-// for no difference up to its bound.
+// for no difference up to its bound, nor one of which half as many as serve fail.
 func (j *judging) grows(i int, v plant.VariantTick) bool {
+	if n := failing(v); n > 1 && 2*n > v.Ready {
+		return false // an image that never starts is not ordered again and again
+	}
 	left := float64(j.most(j.Variants[i]) - v.Current)
 	return v.Grows && left > j.Tolerance*float64(v.Current)
 }
@@ -195,11 +215,16 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 	if step == 0 || j.Engine == Spare {
 		step = 1
 	}
-	slack := j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick)
-	if up := j.MaxScaleUpStep; up > 0 && len(j.Variants) > 1 { // a move to cheaper variants takes as many steps
-		slack += time.Duration(math.Ceil(float64(n)/float64(up))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
+	return j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick) + j.moving(n, lead)
+}
+
+// moving is how long pace may take to move n replicas to cheaper variants, one step of
+// growth after the other.
+func (j *judging) moving(n int, lead time.Duration) time.Duration {
+	if j.MaxScaleUpStep == 0 || len(j.Variants) == 1 {
+		return 0
 	}
-	return slack
+	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
 }
 
 // offers returns what each variant may have in a mix: within its bounds, and where it
@@ -214,7 +239,8 @@ func (j *judging) offers(past []moment) []offer {
 			grows = grows && m.variants[i].Grows
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
-		unknown := !j.seen[i] && (j.Engine == Tokens || j.Engine == HybridTokens)
+		// What runs since a while ago was not known before.
+		unknown := (j.seen[i] == 0 || j.seen[i] > len(j.ticks)-len(past)) && (j.Engine == Tokens || j.Engine == HybridTokens)
 		if !grows || unknown || j.Engine == Spare {
 			o.most = min(o.most, ready)
 		}
@@ -233,13 +259,18 @@ type change struct {
 	by int
 }
 
-// calmFor is how long nothing must have changed before turns count, and the time in
-// which one is allowed.
+// calmFor is how long nothing must have changed before turns count, beyond what pace
+// explains, and the time in which one is allowed.
 const calmFor = 6 * time.Hour
 
 // restless: at constant load a fleet comes to rest.
 func (j *judging) restless(t plant.Tick) {
 	since, calm := j.calmSince(t.At)
+	replicas, lead := 0, time.Duration(0)
+	for _, v := range t.Variants {
+		replicas, lead = replicas+v.Current, max(lead, v.Lead)
+	}
+	since += j.moving(replicas, lead)
 	for i, v := range t.Variants {
 		if n := len(j.ticks); n > 1 {
 			if by := v.Wanted - j.ticks[n-2].variants[i].Wanted; by != 0 {
@@ -260,7 +291,7 @@ func (j *judging) restless(t plant.Tick) {
 			last = c.by
 		}
 		if turns > 1 {
-			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults; %d changes in all",
+			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults and a move at the given pace; %d changes in all",
 				j.Variants[i].Name, turns, calmFor, (t.At - since).Round(time.Minute), len(j.changes[i]))
 		}
 	}
