@@ -88,19 +88,17 @@ func references(checkout fs.FS) ([]reference, error) {
 		switch {
 		case err != nil:
 			return err
+		case d.IsDir() && file != "." && slices.Contains([]string{".git", ".local", "node_modules", "testdata", "bin", "dist"}, base):
+			return fs.SkipDir
 		case d.IsDir():
-			if file != "." && (base == ".git" || base == ".local" || base == "node_modules" || base == "testdata" || base == "bin" || base == "dist") {
-				return fs.SkipDir
-			}
 			return nil
 		}
-		isYAML := strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".yaml")
 		switch {
-		case isYAML && (strings.HasPrefix(file, ".github/workflows/") || base == "action.yml" || base == "action.yaml"):
+		case isWorkflow(file):
 			names, err := ofWorkflow(checkout, file)
 			out = append(out, names...)
 			return err
-		case base == "Dockerfile", base == "Containerfile", strings.HasPrefix(base, "Dockerfile."), strings.HasSuffix(base, ".Dockerfile"):
+		case isDockerfile(base):
 			names, err := ofDockerfile(checkout, file)
 			out = append(out, names...)
 			return err
@@ -111,6 +109,15 @@ func references(checkout fs.FS) ([]reference, error) {
 		return nil, fmt.Errorf("looking for what is fetched: %w", err)
 	}
 	return out, nil
+}
+
+func isWorkflow(file string) bool {
+	base, ending := path.Base(file), path.Ext(file)
+	return (ending == ".yml" || ending == ".yaml") && (strings.HasPrefix(file, ".github/workflows/") || strings.TrimSuffix(base, ending) == "action")
+}
+
+func isDockerfile(base string) bool {
+	return base == "Dockerfile" || base == "Containerfile" || strings.HasPrefix(base, "Dockerfile.") || strings.HasSuffix(base, ".Dockerfile")
 }
 
 // ofWorkflow returns the actions, reusable workflows and images of a workflow, wherever

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,14 +121,8 @@ func unanswered(err error) bool {
 	if err == nil {
 		return false
 	}
-	var many utilerrors.Aggregate
-	if errors.As(err, &many) {
-		for _, one := range many.Errors() {
-			if unanswered(one) {
-				return true
-			}
-		}
-		return false
+	if many, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		return slices.ContainsFunc(many.Errors(), unanswered)
 	}
 	var status apierrors.APIStatus
 	var timeout interface{ Timeout() bool } // of a network, and of a context

@@ -11,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
 const prometheusURL = "https://prometheus.example"

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -33,7 +32,7 @@ func aged(namespace, name string, minutes int, change ...func(*v1alpha1.VariantA
 func TestObjectsBeyondTheBudgetOfTheirNamespaceAreLeftOut(t *testing.T) {
 	batch := func(n int32) func(*v1alpha1.VariantAutoscaling) {
 		return func(va *v1alpha1.VariantAutoscaling) {
-			va.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: ptr.To(n)}
+			va.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: new(n)}
 		}
 	}
 	deleted := func(va *v1alpha1.VariantAutoscaling) { va.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
@@ -95,7 +94,7 @@ func TestAThousandVariantsOfOneNamespaceAreServed(t *testing.T) {
 	var objects []client.Object
 	for i := range 1000 {
 		objects = append(objects, aged("n", fmt.Sprint("v", i), i, func(va *v1alpha1.VariantAutoscaling) {
-			va.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: ptr.To[int32](512)}
+			va.Spec.VariantProfile = &v1alpha1.VariantProfile{MaxBatchSize: new(int32(512))}
 			va.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 4096)}
 		}))
 	}

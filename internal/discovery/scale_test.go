@@ -60,7 +60,8 @@ func TestATargetThatMayNotBeReadNamesTheGroupAndTheSetting(t *testing.T) {
 		want     string
 	}{
 		{
-			schema.GroupResource{Group: "platform.example", Resource: "pools/scale"}, scaling.TargetRef{APIVersion: "platform.example/v1", Kind: "Pool", Name: "p"},
+			schema.GroupResource{Group: "platform.example", Resource: "pools/scale"},
+			scaling.TargetRef{APIVersion: "platform.example/v1", Kind: "Pool", Name: "p"},
 			`Pool "p" in namespace "team" cannot be read: the manager may not get pools/scale of API group "platform.example". ` +
 				"Add the group to rbac.targetGroups of the chart, or bind a ClusterRole that allows get of */scale in that group to its account",
 		},

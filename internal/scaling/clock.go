@@ -21,7 +21,7 @@ func (p Past) At(now time.Time) Past {
 	p.DecidedAt = before(p.DecidedAt, now)
 	p.ProgressAt, p.WholeAt = before(p.ProgressAt, now), before(p.WholeAt, now)
 	p.Waits = p.Waits.at(now)
-	p.Turns.Reduced, p.Turns.At = before(p.Turns.Reduced, now), before(p.Turns.At, now)
+	p.Turns.Reduced, p.Turns.At, p.Turns.Changed = before(p.Turns.Reduced, now), before(p.Turns.At, now), before(p.Turns.Changed, now)
 	p.Failures.At = before(p.Failures.At, now)
 	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
 	p.Unplaced.Since, p.Podless.Since = before(p.Unplaced.Since, now), before(p.Podless.Since, now)

@@ -7,8 +7,8 @@ const (
 	// before it was wrong. Later the requests are others.
 	turnWithin = 6 * time.Hour
 	// turnWait is for how long nothing is given up after the first such turn; each
-	// further one quadruples it, up to turnWaitMost: longer than six hours after the
-	// third, also when one has been forgotten since.
+	// further one doubles it, up to turnWaitMost. A fleet that had not changed for
+	// turnWithin before waits for as long at once: its load is the same for hours.
 	turnWait     = time.Hour
 	turnWaitMost = 8 * time.Hour
 	// turnForget is after how long one turn is forgotten.
@@ -29,6 +29,10 @@ type Turns struct {
 	// and Rate what arrived then, tokens/s, 0 while unknown.
 	Reduced time.Time `json:"reduced,omitzero"`
 	Rate    float64   `json:"rate,omitempty"`
+	// Changed is when it last grew or gave up a replica, and Rested says that it had not
+	// for turnWithin when it began to give up.
+	Changed time.Time `json:"changed,omitzero"`
+	Rested  bool      `json:"rested,omitempty"`
 	// Undone counts the turns, without those forgotten. At is when the last one was,
 	// and Wrong the rate at which that reduction was wrong, tokens/s.
 	Undone int       `json:"undone,omitempty"`
@@ -44,12 +48,20 @@ func (t Turns) Then(change int, load Load, now time.Time) Turns {
 	}
 	switch {
 	case change < 0:
+		continues := !t.Reduced.IsZero() && t.Rested
+		t.Rested = continues || !t.Changed.IsZero() && now.Sub(t.Changed) >= turnWithin
 		t.Reduced, t.Rate = now, load.tokenRate()
 	case change > 0 && !t.Reduced.IsZero():
 		if now.Sub(t.Reduced) <= turnWithin && t.same(load.tokenRate()) {
 			t.Undone, t.At, t.Wrong = min(t.Undone+1, turnsAtMost), now, t.Rate
+			if t.Rested {
+				t.Undone = turnsAtMost
+			}
 		}
 		t.Reduced = time.Time{}
+	}
+	if change != 0 {
+		t.Changed = now
 	}
 	return t
 }
@@ -78,7 +90,7 @@ func (t Turns) Wait(load Load, now time.Time) time.Duration {
 	if rate := load.tokenRate(); t.Undone == 0 || rate > 0 && rate < less*t.Wrong || load.ArrivalRate.Known() && load.ArrivalRate.Value == 0 {
 		return 0
 	}
-	wait := min(turnWaitMost, turnWait<<(2*(t.Undone-1)))
+	wait := min(turnWaitMost, turnWait<<(t.Undone-1))
 	return max(0, min(wait, t.At.Add(wait).Sub(now)))
 }
 

@@ -32,14 +32,14 @@ func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 	}
 }
 
-func TestEachTurnQuadruplesTheWaitUpToEightHours(t *testing.T) {
+func TestEachTurnDoublesTheWaitUpToEightHours(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	load := func(rate float64) Load {
 		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
 	}
 	same := load(20)
 	var turns Turns
-	for i, want := range []time.Duration{time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
+	for i, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
 		turns = turns.Then(-1, same, now).Then(1, same, now)
 		if got := turns.Wait(same, now); got != want {
 			t.Errorf("after %d turns: %s, want %s", i+1, got, want)
@@ -59,6 +59,25 @@ func TestEachTurnQuadruplesTheWaitUpToEightHours(t *testing.T) {
 		turns = turns.Then(0, same, now)
 		if want := max(0, 3-day); turns.Undone != want {
 			t.Errorf("after %d days: %d turns, want %d", day+1, turns.Undone, want)
+		}
+	}
+}
+
+// TestATurnAfterALongRestIsTheLast: nothing changed for hours, the load is constant, and
+// the fleet was no larger than it has to be.
+func TestATurnAfterALongRestIsTheLast(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	same := Load{ArrivalRate: Measured(20, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+	grown := Turns{}.Then(1, same, now)
+	for _, tc := range []struct {
+		name string
+		rest time.Duration
+		want time.Duration
+	}{{"five hours", 5 * time.Hour, time.Hour}, {"six hours", 6 * time.Hour, 8 * time.Hour}} {
+		at := now.Add(tc.rest)
+		turns := grown.Then(-1, same, at).Then(-1, same, at.Add(time.Minute)).Then(1, same, at.Add(2*time.Minute))
+		if got := turns.Wait(same, at.Add(2*time.Minute)); got != tc.want {
+			t.Errorf("after a rest of %s: waits for %s, want %s", tc.name, got, tc.want)
 		}
 	}
 }
