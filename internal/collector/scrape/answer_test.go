@@ -319,3 +319,13 @@ func readPage(page string, wanted families, limit int64) ([]point, error) {
 	}
 	return parsePage(lines)
 }
+
+// TestPercentilesWithoutNamesAreOfAllModels: a collection names no models where their
+// names are too long together, as one tenant's can be.
+func TestPercentilesWithoutNamesAreOfAllModels(t *testing.T) {
+	b := newBook(t)
+	b.busy("a")
+	if named, all := b.ask(query.AskObjective, "m"), b.ask(query.AskObjective); len(named) == 0 || len(all) != len(named) {
+		t.Errorf("got %d rows without names, want the %d of the only model", len(all), len(named))
+	}
+}
