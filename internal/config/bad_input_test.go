@@ -147,6 +147,23 @@ func TestLastGoodValuesAreKeptBeyondWhatFindingsList(t *testing.T) {
 	}
 }
 
+// TestFindingsThatAreLeftOutConcernTheNamespaceOfTheirConfigMap: one that counts them
+// told every variant of the cluster that its configuration is refused.
+func TestFindingsThatAreLeftOutConcernTheNamespaceOfTheirConfigMap(t *testing.T) {
+	of := Source{Namespace: "team", Name: system(zeroMap).Name, Data: map[string]string{}}
+	for i := range 2 * mostFindings {
+		of.Data[fmt.Sprintf("k%02d", i)] = "retentionPeriod: x"
+	}
+	s := newStore(t)
+	s.Apply([]Source{of})
+	if got := s.Snapshot().FindingsFor(scaling.ModelKey{Namespace: "team", ID: "m"}, ""); len(got) <= mostFindings {
+		t.Errorf("its own model: got %d findings, want more than %d", len(got), mostFindings)
+	}
+	if got := s.Snapshot().FindingsFor(scaling.ModelKey{Namespace: "other", ID: "m"}, ""); len(got) > 0 {
+		t.Errorf("a model of another namespace: got\n%s", lines(got))
+	}
+}
+
 func TestQuotasKeepWhatCannotBeRead(t *testing.T) {
 	s := newStore(t)
 	s.Apply([]Source{system(quotaMap, "quotas", "namespaceQuotas: {team: {A100: 1}}\ndefault: {A100: 2}\nexclude: [free]")})

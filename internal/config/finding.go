@@ -58,6 +58,17 @@ func (s Scope) Overlaps(o Scope) bool {
 	return same(s.Namespace, o.Namespace) && same(s.Model, o.Model) && same(s.Accelerator, o.Accelerator)
 }
 
+// and returns the smallest scope that holds all variants of both.
+func (s Scope) and(o Scope) Scope {
+	both := func(a, b string) string {
+		if a == b {
+			return a
+		}
+		return ""
+	}
+	return Scope{both(s.Namespace, o.Namespace), both(s.Model, o.Model), both(s.Accelerator, o.Accelerator)}
+}
+
 // String says in one sentence where, what, what is accepted and what holds.
 func (f Finding) String() string {
 	at := fmt.Sprintf("ConfigMap %s/%s", f.Namespace, f.ConfigMap)
@@ -131,10 +142,12 @@ type findings struct {
 	// key and concerns are put into what is added.
 	key      string
 	concerns Scope
+	// omitted is what those that are left out concern, by their severity.
+	omitted map[Severity]Scope
 }
 
 func newFindings(of Source) *findings {
-	return &findings{of: of, seen: map[Severity]int{}, concerns: Scope{}}
+	return &findings{of: of, seen: map[Severity]int{}, omitted: map[Severity]Scope{}}
 }
 
 // full reports whether another finding would only be counted, so that nothing
@@ -143,13 +156,17 @@ func (f *findings) full(s Severity) bool { return f.seen[s] >= mostFindings }
 
 func (f *findings) add(found Finding) {
 	f.seen[found.Severity]++
-	if f.seen[found.Severity] > mostFindings {
+	found.Concerns = cmp.Or(found.Concerns, f.concerns)
+	if over := f.seen[found.Severity] - mostFindings; over > 0 {
+		if over > 1 {
+			found.Concerns = found.Concerns.and(f.omitted[found.Severity])
+		}
+		f.omitted[found.Severity] = found.Concerns
 		return
 	}
 	found.Namespace, found.ConfigMap = f.of.Namespace, f.of.Name
 	found.Key = shorten(cmp.Or(found.Key, f.key))
 	found.Field, found.Value = shorten(found.Field), shorten(found.Value)
-	found.Concerns = cmp.Or(found.Concerns, f.concerns)
 	f.list = append(f.list, found)
 }
 
@@ -184,7 +201,7 @@ func (f *findings) all() []Finding {
 	for _, s := range []Severity{Refused, Doubtful} {
 		if more := f.seen[s] - mostFindings; more > 0 {
 			out = append(out, Finding{
-				Severity: s, Namespace: f.of.Namespace, ConfigMap: f.of.Name,
+				Severity: s, Namespace: f.of.Namespace, ConfigMap: f.of.Name, Concerns: f.omitted[s],
 				Problem: fmt.Sprintf("%d more of this kind are not listed", more),
 			})
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // actionCompareCosts is the action of the event that says that costs cannot be
@@ -18,23 +17,9 @@ const actionCompareCosts = "CompareCosts"
 func (s *Status) tellCosts(va *v1alpha1.VariantAutoscaling, v view) {
 	note := ""
 	if v.explained && !v.suppressed(keyOf(va)) {
-		if others := incomparable(v.Variant, v.Snapshot.Variants); len(others) > 0 {
-			note = explain.IncomparableCosts(v.Variant, others)
-		}
+		note = explain.IncomparableCosts(v.Variant, v.Snapshot.Variants)
 	}
 	if s.costs.begins(keyOf(va), note) && note != "" {
 		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventInvalidConfiguration, actionCompareCosts, "%s", explain.Noted(note, v.cycle))
 	}
-}
-
-// incomparable returns those of the variants of a model with whose cost that of
-// one of them cannot be compared.
-func incomparable(v scaling.Variant, all []scaling.Variant) []scaling.Variant {
-	var out []scaling.Variant
-	for _, other := range all {
-		if other.Key != v.Key && !v.CostSource.Comparable(other.CostSource) {
-			out = append(out, other)
-		}
-	}
-	return out
 }

@@ -8,14 +8,25 @@ import (
 )
 
 // IncomparableCosts says that the cost of a variant says nothing beside those of
-// others of its model, of which there is one at least.
-func IncomparableCosts(v scaling.Variant, others []scaling.Variant) string {
-	names := make([]string, 0, seenAtMost)
-	for _, other := range others[:min(len(others), seenAtMost)] {
-		names = append(names, costOf(other))
+// others of its model, "" where it does. It names the first of those.
+func IncomparableCosts(v scaling.Variant, ofModel []scaling.Variant) string {
+	var names []string
+	more := 0
+	for i := range ofModel {
+		other := &ofModel[i]
+		switch {
+		case other.Key == v.Key || v.CostSource.Comparable(other.CostSource):
+		case len(names) < seenAtMost:
+			names = append(names, costOf(*other))
+		default:
+			more++
+		}
+	}
+	if len(names) == 0 {
+		return ""
 	}
 	list := strings.Join(names, ", ")
-	if more := len(others) - seenAtMost; more > 0 {
+	if more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("the cost of %s cannot be compared with that of %s, so that the cheapest of them is not known. "+

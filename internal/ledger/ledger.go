@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Ledger struct {
 	heldSince  map[scaling.VariantKey]time.Time // of fallbacks without a known analysis
 	variants   map[scaling.VariantKey]int       // index into record.Fleet.Variants
 	decisions  map[scaling.VariantKey]int       // index into record.Plan.Decisions
+	ofModel    map[scaling.ModelKey][]scaling.Decision
 	changed    map[scaling.VariantKey]explain.Change
 	watchers   []chan struct{}
 }
@@ -44,8 +46,10 @@ func (l *Ledger) Record(r scaling.Record) {
 		l.variants[v.Key] = i
 	}
 	l.decisions = make(map[scaling.VariantKey]int, len(r.Plan.Decisions))
+	l.ofModel = map[scaling.ModelKey][]scaling.Decision{}
 	for i, d := range r.Plan.Decisions {
 		l.decisions[d.Variant] = i
+		l.ofModel[d.Model] = append(l.ofModel[d.Model], d)
 		if !d.Fallback {
 			l.analyzedAt[d.Variant] = r.Plan.At
 		} else if l.heldSince[d.Variant].IsZero() {
@@ -138,11 +142,7 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 	e.Snapshot, _ = l.record.Snapshot(v.Model)
 	e.Analysis, _ = l.record.Analysis(v.Model)
 	e.Sizing, _ = l.record.By(v.Model, modelanalyzer.Name)
-	for _, d := range l.record.Plan.Decisions {
-		if d.Model == v.Model {
-			e.Model = append(e.Model, d)
-		}
-	}
+	e.Model = slices.Clip(l.ofModel[v.Model])
 	return e, true
 }
 

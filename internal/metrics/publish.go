@@ -18,7 +18,7 @@ import (
 // agesFrom is the time from which the age of each decision counts; a variant
 // that is not in it has no age.
 //
-// The error names the variants that have no series or not all of them: those
+// The error names the first variants that have no series or not all of them: those
 // decided on and not in the fleet, so that their labels are unknown, and those
 // whose labels equal another's after both were cut; it names models of which the
 // latter is true, too. The others are published.
@@ -44,7 +44,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	}
 	m.page.Store(p.page)
 	m.following.keep(r.Fleet.Variants)
-	return errors.Join(p.faults...)
+	return first(p.faults)
 }
 
 // Restore exports the decisions that an earlier process made, until the first
@@ -61,7 +61,18 @@ func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	p := m.press()
 	p.plan(r, agesFrom)
 	m.page.Store(p.page)
-	return errors.Join(p.faults...)
+	return first(p.faults)
+}
+
+// mostFaults is how many faults an error names: one namespace could fill the log.
+const mostFaults = 10
+
+// first joins the first faults and counts the others.
+func first(faults []error) error {
+	if more := len(faults) - mostFaults; more > 0 {
+		faults = append(faults[:mostFaults:mostFaults], fmt.Errorf("%d more", more))
+	}
+	return errors.Join(faults...)
 }
 
 // press sets a page.

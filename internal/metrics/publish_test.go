@@ -199,3 +199,22 @@ func BenchmarkPublish(b *testing.B) {
 		}
 	})
 }
+
+// TestOfManyFaultsTheFirstAreNamed: names that are equal once they are cut for labels are
+// as many as a namespace may have.
+func TestOfManyFaultsTheFirstAreNamed(t *testing.T) {
+	var faults []error
+	for i := range 3 * mostFaults {
+		faults = append(faults, fmt.Errorf("fault %d", i))
+	}
+	got := strings.Split(first(faults).Error(), "\n")
+	if len(got) != mostFaults+1 || got[mostFaults] != "20 more" {
+		t.Errorf("got %q, want %d faults and a count of the others", got, mostFaults)
+	}
+	if len(faults) != 3*mostFaults || faults[mostFaults].Error() != "fault 10" {
+		t.Error("the faults were modified")
+	}
+	if err := first(nil); err != nil {
+		t.Errorf("without faults: got %v", err)
+	}
+}

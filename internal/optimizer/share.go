@@ -30,36 +30,77 @@ const shareWork = 20_000
 // rank, then of the next, and among all ways to do so takes the cheapest. stock is
 // the accelerators by type that the contenders have or may get. It returns the
 // decisions of each contender, which are as they were where all of them fit, and
-// the relative gap of their cost to the least that is possible, a ratio in [0, 1]:
+// the largest relative gap of a cost to the least that is possible, a ratio in [0, 1]:
 // NotApplicable where nothing had to be shared out.
+//
+// Contenders without an accelerator in common, directly or by others, are shared out
+// apart: what some ask for beyond their stock changes nothing for the others.
 //
 // Only growth is shared out: nobody gives up here what he has. Nodes and quotas
 // are for the stage that grants it, and so is everything where the numbers are
 // beyond the solver's: a step then says which.
 func Share(contenders []Contender, stock map[string]int) ([][]scaling.Decision, scaling.Reading) {
 	out := make([][]scaling.Decision, len(contenders))
-	order := make([]int, 0, len(contenders))
 	for i, c := range contenders {
 		out[i] = c.Decisions
-		if len(c.wanted()) > 0 {
-			order = append(order, i)
-		}
 	}
 	gap := scaling.Reading{State: scaling.NotApplicable}
-	if len(order) == 0 || fits(contenders, stock) {
-		return out, gap
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return contenders[a].Votes.Snapshot.Model.Compare(contenders[b].Votes.Snapshot.Model)
-	})
-	solved, err := solve(contenders, order, stock)
-	for _, i := range order {
-		out[i] = contenders[i].shared(solved, err)
-	}
-	if err == nil {
-		gap = scaling.Measured(solved.gap, scaling.Fresh)
+	for _, group := range connected(contenders) {
+		order := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return len(contenders[i].wanted()) == 0 })
+		if len(order) == 0 || fits(contenders, group, stock) {
+			continue
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			return contenders[a].Votes.Snapshot.Model.Compare(contenders[b].Votes.Snapshot.Model)
+		})
+		solved, err := solve(contenders, order, stock)
+		for _, i := range order {
+			out[i] = contenders[i].shared(solved, err)
+		}
+		if err == nil {
+			gap = scaling.Measured(max(gap.Or(0), solved.gap), scaling.Fresh)
+		}
 	}
 	return out, gap
+}
+
+// connected returns the indexes of contenders in groups, of which no two have a
+// variant on the same type of accelerator.
+func connected(contenders []Contender) [][]int {
+	linked := map[string]string{} // types to one that the same group has, itself for the last
+	last := func(on string) string {
+		for linked[on] != on {
+			on = linked[on]
+		}
+		return on
+	}
+	for _, c := range contenders {
+		first := ""
+		for i, v := range c.Votes.Snapshot.Variants {
+			if _, ok := linked[v.Accelerator]; !ok {
+				linked[v.Accelerator] = v.Accelerator
+			}
+			if i == 0 {
+				first = v.Accelerator
+			}
+			linked[last(v.Accelerator)] = last(first)
+		}
+	}
+	groups := map[string]int{} // index into out, by the last of the types
+	var out [][]int
+	for i, c := range contenders {
+		if len(c.Votes.Snapshot.Variants) == 0 {
+			continue // nothing of it can grow
+		}
+		on := last(c.Votes.Snapshot.Variants[0].Accelerator)
+		g, ok := groups[on]
+		if !ok {
+			g = len(out)
+			groups[on], out = g, append(out, nil)
+		}
+		out[g] = append(out[g], i)
+	}
+	return out
 }
 
 // shares is what each variant of the contenders gets, and why the solver refused
@@ -96,11 +137,12 @@ func solve(contenders []Contender, order []int, stock map[string]int) (shares, e
 	return out, nil
 }
 
-// fits reports whether every contender can have what it would have without a
-// limit.
-func fits(contenders []Contender, stock map[string]int) bool {
+// fits reports whether every contender of a group can have what it would have
+// without a limit.
+func fits(contenders []Contender, group []int, stock map[string]int) bool {
 	needs := map[string]int{}
-	for _, c := range contenders {
+	for _, i := range group {
+		c := contenders[i]
 		for _, d := range c.Decisions {
 			if v, ok := c.variant(d.Variant); ok {
 				needs[v.Accelerator] += v.GPUs(max(d.Target(), d.Current))

@@ -111,8 +111,8 @@ type Request struct {
 	// Namespaces restricts the answer. Empty means all.
 	Namespaces []string
 	// Models restricts the answers to AskObjective and AskRecent to these model
-	// names. It is ignored elsewhere. Any text is a name: a store is given it as a
-	// value.
+	// names. Empty means all. It is ignored elsewhere. Any text is a name: a store is
+	// given it as a value.
 	Models []string
 	// Span is how far back AskRecent looks, > 0. It is ignored elsewhere.
 	Span time.Duration

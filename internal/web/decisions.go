@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
@@ -70,16 +71,25 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
 			return
 		}
-		all := make([]json.RawMessage, 0, len(record.Fleet.Variants))
+		// One after the other: those of a model each hold all of it, so that together
+		// they may be large.
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "[") // of a client that has gone the loop learns
+		separator := ""
 		for _, v := range record.Fleet.Variants {
 			if namespace != "" && v.Key.Namespace != namespace {
 				continue
 			}
-			if e, ok := know(r, v.Key); ok {
-				all = append(all, encoded(e))
+			e, ok := know(r, v.Key)
+			if !ok {
+				continue
 			}
+			if _, err := w.Write(append([]byte(separator), encoded(e)...)); err != nil {
+				return
+			}
+			separator = ","
 		}
-		answer(w, http.StatusOK, all)
+		_, _ = io.WriteString(w, "]")
 	}
 	mux.HandleFunc("GET "+DecisionsPath, several)
 	mux.HandleFunc("GET "+DecisionsPath+"/{namespace}", several)

@@ -223,12 +223,13 @@ func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe
 	}
 }
 
-// ofModels returns the rows of quantities for the models asked for.
+// ofModels returns the rows of quantities for the models asked for, of all where none
+// is named.
 func (v view) ofModels(quantities []query.Quantity, names []string, m moment) []query.Row {
 	var rows []query.Row
 	for _, q := range quantities {
 		for _, row := range v.rows(q, m) {
-			if slices.Contains(names, row.Model) {
+			if len(names) == 0 || slices.Contains(names, row.Model) {
 				rows = append(rows, row)
 			}
 		}
