@@ -1,0 +1,307 @@
+package tenants
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
+)
+
+const (
+	// system is the namespace of the manager.
+	system = "wva-system"
+	// between is the time from one scrape of a page to the next.
+	between = 15 * time.Second
+)
+
+// leader is a manager that leads, wired as cmd/manager does over a cluster in memory.
+type leader struct {
+	cluster   *cluster
+	log       logr.Logger
+	store     *config.Store
+	configure *controller.Configuration
+	fleet     *discovery.Cluster
+	source    *scrape.Source
+	collector *collector.Collector
+	quiet     *collector.Quiet
+	stock     *discovery.Stock
+	book      *ledger.Ledger
+	cycle     *cycle.Cycle
+	watch     *watch.Watch
+	status    *controller.Status
+	registry  *prometheus.Registry
+	page      http.Handler
+	events    *recorder
+
+	refused []string // errors that no manager should have
+}
+
+// newLeader wires a leader. It runs nothing.
+func newLeader(c *cluster) (*leader, error) {
+	operator, err := config.Parse([]string{"--collector-backend=pods", "--pod-namespace=" + system, "--scrape-interval=" + between.String(), "--store=false"},
+		func(string) (string, bool) { return "", false }, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	level, err := logging.NewLevel("info")
+	if err != nil {
+		return nil, err
+	}
+	l := &leader{cluster: c, log: logging.New(io.Discard, level), book: ledger.New(), registry: prometheus.NewRegistry(), events: &recorder{}}
+	if l.store, err = operator.NewStore(); err != nil {
+		return nil, err
+	}
+	clk := clock.RealClock{}
+	served := discovery.Served{Reader: c}
+	l.fleet = discovery.New(served, c)
+	l.fleet.Watches = c
+	l.fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
+		unit, ok := l.store.Snapshot().UnitCost(namespace, accelerator)
+		return unit.Cost, ok
+	}
+	instruments := metrics.New(l.registry, clk, metrics.Options{})
+	l.measure(operator, instruments)
+	led := make(chan struct{})
+	close(led)
+	l.configure = controller.NewConfiguration(controller.ConfigurationOptions{
+		Log: l.log, SystemNamespace: system, Names: operator.Names(), Store: l.store, ConfigMaps: c, Variants: served, ServesAll: true, Informers: c,
+		Take: func(config.Settings) []config.Finding { return nil }, Wake: func(string) {}, Events: l.events, Leads: led,
+		Cycle: func() scaling.CycleID { last, _ := l.book.Latest(); return last.Cycle },
+	})
+	hand := subresource.New(subresource.Options{Objects: c, Scalers: l.fleet, Scales: c, Pods: c, Count: instruments.CountScaleUpdate})
+	l.stock = discovery.NewStock(discovery.StockOptions{Client: stock{cluster: c}, Clock: clk, Idle: func() time.Duration { return time.Hour }})
+	l.cycle = &cycle.Cycle{
+		Process: "tenants", Clock: clk, Cluster: l.fleet, Collector: l.collector, Recorder: l.book,
+		Actuator: actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: l.book, Hand: hand}),
+		Policy:   func(m scaling.ModelKey) cycle.Policy { return cycle.Configured(l.policy(m)) }, Stock: l.stock,
+		Quotas: func(variants []scaling.Variant) []scaling.Quota { return l.store.Snapshot().Quotas(variants) },
+	}
+	l.watch = &watch.Watch{
+		Clock: clk, Cluster: l.fleet, Collector: l.collector, Memory: l.book, Wake: func(string) {},
+		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return cycle.Configured(l.policy(m)).Settings }),
+	}
+	l.status = controller.NewStatus(controller.StatusOptions{
+		Objects: c, Ledger: l.book, Conflicts: l.fleet, Scalers: l.fleet, Hand: hand, Configured: l.configure, Classes: l.fleet, Events: l.events, Gauge: instruments,
+	})
+	l.page = web.Decisions(l.book, around{l})
+	return l, nil
+}
+
+// measure wires what reads the pages.
+func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics) {
+	clk := clock.RealClock{}
+	list := func(found []discovery.Page) []scrape.Target {
+		out := make([]scrape.Target, len(found))
+		for i, p := range found {
+			out[i] = scrape.Target(p)
+		}
+		return out
+	}
+	selector := labels.SelectorFromSet(nil)
+	if parsed, err := labels.Parse(operator.Collector.Scrape.PickerSelector); err == nil {
+		selector = parsed
+	}
+	l.source = scrape.New(unspread{clk}, scrape.Options{
+		Name: operator.Collector.Backend, Interval: operator.Collector.Scrape.Interval, Client: &http.Client{Transport: pages{l.cluster}},
+		Pods: func(ctx context.Context) ([]scrape.Target, error) {
+			fleet, err := l.fleet.Fleet(ctx, clk.Now())
+			return list(discovery.Pages(fleet)), err
+		},
+		Pickers: func(ctx context.Context) ([]scrape.Target, error) {
+			found, err := l.fleet.Pickers(ctx, selector)
+			return list(found), err
+		},
+		Observe: func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) },
+	})
+	l.quiet = collector.NewQuiet(func(m scaling.ModelKey) time.Duration { return l.policy(m).ScaleToZero.Retention })
+	kept := operator.Collector.Cache
+	l.collector = collector.New(l.source, clk, collector.Options{
+		Backend: scaling.Backend(operator.Collector.Backend), Limits: collector.Limits{Fresh: kept.FreshThreshold, Aging: kept.UnavailableThreshold},
+		Percentiles: l.hasObjective, Quiet: l.quiet, Cache: cache.New(clk, cache.Options{MaxEntries: kept.MaxEntries}), TTL: cache.Fixed(kept.TTL),
+		RefreshInterval: operator.FetchInterval(),
+	})
+}
+
+// unspread is a clock by which all pages of a round are read at one instant: by what part
+// of a second a page is read later for the pages of others is no harm, and would show in
+// the last digits of every rate.
+type unspread struct{ clock.RealClock }
+
+// NewTimer implements clock.WithTicker. Waits of less than the time between two rounds are
+// those that spread a round.
+func (c unspread) NewTimer(d time.Duration) clock.Timer {
+	if d < between {
+		d = 0
+	}
+	return c.RealClock.NewTimer(d)
+}
+
+// policy returns the policy of a model.
+func (l *leader) policy(m scaling.ModelKey) config.Policy {
+	return l.store.Snapshot().Policy(m, l.fleet.ClassRefs(m)...)
+}
+
+// hasObjective reports whether requests of a model should meet a latency.
+func (l *leader) hasObjective(m scaling.ModelKey) bool {
+	o, err := l.store.Snapshot().Objective(m, l.fleet.ClassRefs(m)...)
+	return err == nil && o.Known()
+}
+
+// begin starts what runs beside cycles, and returns what ends it.
+func (l *leader) begin(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(logr.NewContext(ctx, l.log))
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{l.configure.Start, l.source.Run, l.stock.Run, l.quiet.Run} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				l.refuse(err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// refuse notes an error that no manager should have.
+func (l *leader) refuse(err error) {
+	l.cluster.mu.Lock()
+	defer l.cluster.mu.Unlock()
+	l.refused = append(l.refused, err.Error())
+}
+
+// turn runs a cycle with all that follows it, and returns how long the cycle waited.
+func (l *leader) turn(ctx context.Context) (waited time.Duration) {
+	ctx = ctrllog.IntoContext(ctx, l.log)
+	began := time.Now()
+	if err := l.cycle.Run(ctx, untilNext); err != nil && !strings.Contains(err.Error(), "has these labels already") {
+		l.refuse(err) // names may be equal once they are cut for labels: the others are published
+	}
+	waited = time.Since(began)
+	keys, err := l.cluster.Variants(ctx)
+	if err != nil {
+		l.refuse(err)
+	}
+	for _, key := range keys {
+		if _, err := l.status.Reconcile(ctx, reconcile.Request{NamespacedName: key}); err != nil {
+			l.refuse(err)
+		}
+	}
+	if _, err := l.registry.Gather(); err != nil {
+		l.refuse(fmt.Errorf("gathering the metrics: %w", err))
+	}
+	return waited
+}
+
+// show asks for the decisions on all variants, as an operator may.
+func (l *leader) show(ctx context.Context) {
+	answer := &reader{header: http.Header{}, status: http.StatusOK}
+	l.page.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, web.DecisionsPath, http.NoBody))
+	if answer.status != http.StatusOK {
+		l.refuse(fmt.Errorf("%s answers %d", web.DecisionsPath, answer.status))
+	}
+}
+
+// reader reads an answer and keeps nothing of it.
+type reader struct {
+	header http.Header
+	status int
+}
+
+// around is what the web page shows beside decisions.
+type around struct{ *leader }
+
+// Objective implements web.Surroundings.
+func (a around) Objective(m scaling.ModelKey) explain.Objective {
+	p := a.policy(m)
+	return explain.Objective{
+		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
+	}
+}
+
+// Actuation implements web.Surroundings.
+func (a around) Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation {
+	out := explain.ActuationBy(a.fleet.Scalers(key))
+	va, err := a.cluster.Variant(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name})
+	if err != nil {
+		return out
+	}
+	for _, c := range va.Status.Conditions {
+		if c.Type == "ScalerFollowing" {
+			out.Reason, out.Message = c.Reason, c.Message
+		}
+	}
+	return out
+}
+
+// StartUps implements web.Surroundings.
+func (a around) StartUps(m scaling.ModelKey, variant string) explain.StartUps {
+	return explain.StartUpsOf(a.fleet.StartUps(m, variant))
+}
+
+// recorder counts events.
+type recorder struct {
+	mu    sync.Mutex
+	count map[string]int // by namespace
+	bytes map[string]int
+}
+
+var _ events.EventRecorder = (*recorder)(nil)
+
+// Eventf implements events.EventRecorder.
+func (r *recorder) Eventf(regarding, _ runtime.Object, _, _, _, note string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == nil {
+		r.count, r.bytes = map[string]int{}, map[string]int{}
+	}
+	if of, err := meta.Accessor(regarding); err == nil {
+		r.count[of.GetNamespace()]++
+		r.bytes[of.GetNamespace()] += len(fmt.Sprintf(note, args...))
+	}
+}
+
+// Header implements http.ResponseWriter.
+func (r *reader) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *reader) WriteHeader(status int) { r.status = status }
+
+// Write implements http.ResponseWriter.
+func (r *reader) Write(body []byte) (int, error) { return len(body), nil }

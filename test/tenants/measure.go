@@ -1,0 +1,127 @@
+package tenants
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// spent is what the process has used so far.
+type spent struct {
+	cpu       time.Duration
+	allocated uint64 // bytes
+}
+
+// spend returns what was used, and leaves no garbage to collect for what follows.
+func spend() spent {
+	runtime.GC()
+	return spentSoFar()
+}
+
+func spentSoFar() spent {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails for no process of its own
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return spent{cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocated: m.TotalAlloc}
+}
+
+// spendAfterGC returns the bytes of the heap that are in use.
+func spendAfterGC() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// sample keeps the largest heap in peak until it is stopped.
+func sample(peak *uint64) (stop func()) {
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		ticker := time.NewTicker(time.Millisecond)
+		defer ticker.Stop()
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				metrics.Read(heap)
+				*peak = max(*peak, heap[0].Value.Uint64())
+			}
+		}
+	})
+	return func() {
+		close(done)
+		running.Wait()
+	}
+}
+
+// expense judges processor time and memory. What is beyond its bound is measured again.
+func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
+	t.Helper()
+	base, crowded := honest.of(t, c), c
+	crowded.Honest = manyHonest
+	slow, held := "", ""
+	for try := range tries {
+		if try > 0 {
+			base, got = honest.again(t, c), play(t, c, false)
+		}
+		if slow, held = base.slower(honest.of(t, crowded), got), base.larger(got); slow == "" && held == "" {
+			break
+		}
+	}
+	var out []Violation
+	if slow != "" {
+		out = append(out, Violation{Time, slow})
+	}
+	if held == "" && base.allocates(got) {
+		// Garbage is counted twice so: whether it was held at a time is to be seen.
+		if a, b := play(t, Case{Honest: c.Honest, Stock: c.Stock, Trust: c.Trust}, true).peak, play(t, c, true).peak; b > a+mostHeld {
+			held = fmt.Sprintf("the heap has %d MB at its peak, without the hostile namespace %d MB: want at most %d MB more", b>>20, a>>20, mostHeld>>20)
+		}
+	}
+	if held != "" {
+		out = append(out, Violation{Memory, held})
+	}
+	return out
+}
+
+// slower says which interval takes too long. What a hostile namespace may add is stated
+// for many honest variants: half of what those take, and extra. Variants beyond
+// mostVariants may take what honest ones do.
+func (base outcome) slower(many, got outcome) string {
+	for n := range got.took {
+		each := many.took[n] / manyHonest
+		most := base.took[n] + time.Duration((factor-1)*float64(many.took[n])) + extra + each*time.Duration(max(0, got.variants-mostVariants))
+		if got.took[n] > most {
+			return fmt.Sprintf("interval %d takes %s of processor time, without the hostile namespace %s: want at most %s",
+				n, got.took[n].Round(time.Millisecond), base.took[n].Round(time.Millisecond), most.Round(time.Millisecond))
+		}
+	}
+	return ""
+}
+
+// larger says how much memory is held beyond the bound.
+func (base outcome) larger(got outcome) string {
+	if got.held > base.held+mostHeld {
+		return fmt.Sprintf("the manager holds %d MB, without the hostile namespace %d MB: want at most %d MB more", got.held>>20, base.held>>20, mostHeld>>20)
+	}
+	return ""
+}
+
+// allocates reports whether so much was allocated in an interval that it may have been
+// too much at a time.
+func (base outcome) allocates(got outcome) bool {
+	for n := range got.allocated {
+		if got.allocated[n] > base.allocated[n]+mostHeld {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package tenants
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// page is what a pod serves as its metrics.
+type page struct {
+	status int  // 0 for 200
+	hangs  bool // no answer comes
+	// lines returns the nth line with its end, "" after the last, at a time.
+	lines func(n int, at time.Time) string
+}
+
+// pages is a network with the pages of a cluster. No page is held as a whole: what it
+// takes is the manager's memory alone.
+type pages struct{ cluster *cluster }
+
+// RoundTrip implements http.RoundTripper.
+func (p pages) RoundTrip(req *http.Request) (*http.Response, error) {
+	served, ok := p.cluster.pages[req.URL.Hostname()]
+	if !ok {
+		return nil, errors.New("connection refused")
+	}
+	if served.hangs {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	status := served.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	now := time.Now()
+	body := &lineReader{next: func(n int) string { return served.lines(n, now) }}
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: io.NopCloser(body), Request: req, ContentLength: -1,
+	}, nil
+}
+
+// lineReader reads lines as they are made.
+type lineReader struct {
+	next func(n int) string
+	n    int
+	rest string
+}
+
+// Read implements io.Reader.
+func (r *lineReader) Read(into []byte) (int, error) {
+	if r.rest == "" {
+		if r.rest = r.next(r.n); r.rest == "" {
+			return 0, io.EOF
+		}
+		r.n++
+	}
+	n := copy(into, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// load is what a serving pod does, at a constant rate.
+type load struct {
+	running, waiting int
+	usage            float64 // ratio of the KV cache
+	rate             float64 // requests/s
+	unknownCache     bool    // the page does not say how many tokens the KV cache holds
+}
+
+// vllm returns the text of a vLLM page. Counters grow with time, so that a rate is the
+// same whenever two pages were read.
+func (l load) vllm(model string, at time.Time) string {
+	const epoch = 946684800 // 2000-01-01, when synctest begins
+	done := l.rate * float64(at.UnixMilli()-epoch*1000+3_600_000) / 1000
+	of := fmt.Sprintf(`{model_name=%q,engine="0"}`, model)
+	with := func(label, value string) string { return of[:len(of)-1] + fmt.Sprintf(",%s=%q}", label, value) }
+	var b strings.Builder
+	gauge := func(name, labels string, value float64) { fmt.Fprintf(&b, "%s%s %g\n", name, labels, value) }
+	gauge("vllm:num_requests_running", of, float64(l.running))
+	gauge("vllm:num_requests_waiting", of, float64(l.waiting))
+	gauge("vllm:kv_cache_usage_perc", of, l.usage)
+	if !l.unknownCache {
+		b.WriteString("vllm:cache_config_info{engine=\"0\",block_size=\"16\",num_gpu_blocks=\"2000\"} 1\n")
+	}
+	gauge("vllm:request_success_total", with("finished_reason", "stop"), done)
+	gauge("vllm:generation_tokens_total", of, 200*done)
+	gauge("vllm:prompt_tokens_total", of, 500*done)
+	gauge("vllm:prefix_cache_queries_total", of, 500*done)
+	gauge("vllm:prefix_cache_hits_total", of, 100*done)
+	gauge("vllm:request_prompt_tokens_sum", of, 500*done)
+	gauge("vllm:request_prompt_tokens_count", of, done)
+	gauge("vllm:request_generation_tokens_sum", of, 200*done)
+	gauge("vllm:request_generation_tokens_count", of, done)
+	for _, h := range []struct {
+		name  string
+		mean  float64
+		below string
+		each  float64
+	}{{"vllm:time_to_first_token_seconds", 0.25, "0.5", 1}, {"vllm:inter_token_latency_seconds", 0.02, "0.05", 200}} {
+		gauge(h.name+"_bucket", with("le", h.below), h.each*done)
+		gauge(h.name+"_bucket", with("le", "+Inf"), h.each*done)
+		gauge(h.name+"_sum", of, h.mean*h.each*done)
+		gauge(h.name+"_count", of, h.each*done)
+	}
+	return b.String()
+}
+
+// page returns the page of a pod with this load.
+func (l load) page(model string) page {
+	return page{lines: func(n int, at time.Time) string {
+		if n > 0 {
+			return ""
+		}
+		return l.vllm(model, at)
+	}}
+}
