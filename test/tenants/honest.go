@@ -48,20 +48,21 @@ type variantSpec struct {
 
 // addVariant adds a VariantAutoscaling, its Deployment, pods, pages and HPA.
 func (c *cluster) addVariant(s variantSpec) {
-	d := c.addDeployment(s)
 	va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name, UID: types.UID("va-" + s.namespace + "-" + s.name), Generation: 1, CreationTimestamp: born()}}
 	va.Spec = v1alpha1.VariantAutoscalingSpec{
-		ScaleTargetRef: &v1alpha1.ScaleTargetRef{APIVersion: "apps/v1", Kind: kindDeployment, Name: d.Name}, ModelID: s.model, VariantCost: "10", MinReplicas: 1,
+		ScaleTargetRef: &v1alpha1.ScaleTargetRef{APIVersion: "apps/v1", Kind: kindDeployment, Name: s.name}, ModelID: s.model, VariantCost: "10", MinReplicas: 1,
 	}
 	if s.change != nil {
 		s.change(va)
 	}
+	s.model = va.Spec.ModelID // which the pages name too
+	c.addDeployment(s)
 	c.add(va)
 	c.addHPA(s.namespace, s.name, 1, 100)
 }
 
 // addDeployment adds a Deployment of a vLLM engine with its ReplicaSet and pods.
-func (c *cluster) addDeployment(s variantSpec) *appsv1.Deployment {
+func (c *cluster) addDeployment(s variantSpec) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name, UID: types.UID("d-" + s.namespace + "-" + s.name), Generation: 1, CreationTimestamp: born()}}
 	d.Spec.Replicas = new(int32(s.replicas))
 	d.Spec.Template.Spec = podSpec(s)
@@ -73,7 +74,6 @@ func (c *cluster) addDeployment(s variantSpec) *appsv1.Deployment {
 	for i := range s.replicas {
 		c.addPod(s, fmt.Sprintf("%s-1-%d", s.name, i), ownedBy(kindReplicaSet, rs.Name, rs.UID), s.load.page(s.model))
 	}
-	return d
 }
 
 func ownedBy(kind, name string, uid types.UID) []metav1.OwnerReference {

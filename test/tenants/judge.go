@@ -37,12 +37,16 @@ type Violation struct {
 func (v Violation) String() string { return string(v.Rule) + ": " + v.What }
 
 const (
-	// turns is how many cycles a case has: the first decides without a history. An
-	// interval comes before them, in which objects and pages are read for the first time.
-	turns = 3
+	// turns is how many cycles a case has: the first decides without a history, the last
+	// after constrain has seen in three that pods are refused. An interval comes before
+	// them, in which objects and pages are read for the first time.
+	turns = 4
 	// warmUp is how long pages are read before the first cycle, which comes when no scrape
 	// is due: 4 s after the last round of them. Rates are over a minute.
 	warmUp = 79 * time.Second
+	// untilNext is the time between two cycles: between the first and the last more than a
+	// minute passes, after which replicas whose pods are refused reserve nothing.
+	untilNext = 3 * between
 	// factor and extra bound the processor time of an interval beside a hostile namespace.
 	factor = 1.5
 	extra  = 50 * time.Millisecond
@@ -159,7 +163,7 @@ func play(t *testing.T, c Case, sampled bool) outcome {
 		before = spend()
 		for n := range turns {
 			measure(n+1, func() {
-				time.Sleep(between)
+				time.Sleep(untilNext)
 				l.watch.Pass(ctx)
 				out.waited = max(out.waited, l.turn(ctx))
 			})
@@ -265,6 +269,9 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 			wants[d.Variant.Namespace] += d.Target()
 			gets[d.Variant.Namespace] += with.Target()
 			alone, total = alone+d.Target(), total+with.Target()
+		}
+		if n < turns-1 {
+			continue // replicas that have no pod yet reserve for a minute
 		}
 		for namespace, want := range wants {
 			if due := min(want, honestQuota); c.Stock == StockQuota && gets[namespace] < due {

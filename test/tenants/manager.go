@@ -45,8 +45,7 @@ import (
 const (
 	// system is the namespace of the manager.
 	system = "wva-system"
-	// between is the time from a cycle to the next, and from one scrape of a page to the
-	// next.
+	// between is the time from one scrape of a page to the next.
 	between = 15 * time.Second
 )
 
@@ -220,7 +219,7 @@ func (l *leader) refuse(err error) {
 func (l *leader) turn(ctx context.Context) (waited time.Duration) {
 	ctx = ctrllog.IntoContext(ctx, l.log)
 	began := time.Now()
-	if err := l.cycle.Run(ctx, between); err != nil && !strings.Contains(err.Error(), "has these labels already") {
+	if err := l.cycle.Run(ctx, untilNext); err != nil && !strings.Contains(err.Error(), "has these labels already") {
 		l.refuse(err) // names may be equal once they are cut for labels: the others are published
 	}
 	waited = time.Since(began)

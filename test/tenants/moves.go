@@ -154,7 +154,7 @@ func batches(h *hostile, size int) {
 // sized adds a variant with a profile of such a batch, which its engine does not bound.
 func (h *hostile) sized(model string, most int) {
 	h.rawVariant(variantSpec{
-		namespace: evil, name: h.name("sized"), model: model, product: h.product(), gpus: 1, replicas: 1, uncapped: true, load: load{running: 20, waiting: 5, usage: 0.5, rate: 2},
+		namespace: evil, name: h.name("sized"), model: model, product: h.product(), gpus: 1, replicas: 1, uncapped: true, load: load{running: 20, waiting: 5, usage: 0.5, rate: 2, unknownCache: true},
 		change: func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantProfile = profile(int32(most)) },
 	})
 }

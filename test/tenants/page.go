@@ -67,6 +67,7 @@ type load struct {
 	running, waiting int
 	usage            float64 // ratio of the KV cache
 	rate             float64 // requests/s
+	unknownCache     bool    // the page does not say how many tokens the KV cache holds
 }
 
 // vllm returns the text of a vLLM page. Counters grow with time, so that a rate is the
@@ -81,7 +82,9 @@ func (l load) vllm(model string, at time.Time) string {
 	gauge("vllm:num_requests_running", of, float64(l.running))
 	gauge("vllm:num_requests_waiting", of, float64(l.waiting))
 	gauge("vllm:kv_cache_usage_perc", of, l.usage)
-	b.WriteString("vllm:cache_config_info{engine=\"0\",block_size=\"16\",num_gpu_blocks=\"2000\"} 1\n")
+	if !l.unknownCache {
+		b.WriteString("vllm:cache_config_info{engine=\"0\",block_size=\"16\",num_gpu_blocks=\"2000\"} 1\n")
+	}
 	gauge("vllm:request_success_total", with("finished_reason", "stop"), done)
 	gauge("vllm:generation_tokens_total", of, 200*done)
 	gauge("vllm:prompt_tokens_total", of, 500*done)
