@@ -85,7 +85,7 @@ func reportPolicy(row lab.Row, model scaling.ModelKey) report.Policy {
 		return p
 	}
 	over := func(s lab.Spread) report.Spread {
-		return report.Spread{Mean: s.Mean, Low: s.Min, High: s.Max, Runs: len(row.Runs)}
+		return report.Spread{Mean: s.Mean, Error: s.Error, Low: s.Min, High: s.Max, Runs: len(row.Runs)}
 	}
 	p.Measures = report.Measures{
 		Attainment: over(m.Attainment), Cost: over(m.Cost), Goodput: over(m.Goodput), ReplicaHours: over(m.ReplicaHours),

@@ -40,6 +40,11 @@ type Config struct {
 	Duration time.Duration
 	// Tail is for how long requests are followed after that. Default 10m.
 	Tail time.Duration
+	// From begins what is judged: requests that arrive before it, and what replicas
+	// cost before it, are in no Report. Intervals have everything. Default 0.
+	From time.Duration
+	// Bin is the length of the Bins of a Report. Default 10m.
+	Bin time.Duration
 
 	// OnInterval is told of every interval of every model, OnDecision of every
 	// target that differs from the one before it. Nil means nobody listens.
@@ -125,6 +130,7 @@ func (c Config) withDefaults() Config {
 		{&c.ScrapeInterval, 15 * time.Second},
 		{&c.Interval, time.Minute},
 		{&c.Tail, 10 * time.Minute},
+		{&c.Bin, 10 * time.Minute},
 	} {
 		if *d.value == 0 {
 			*d.value = d.otherwise

@@ -50,15 +50,7 @@ func (w *world) carryOut() error {
 		if w.tolerated(had, t.Replicas) {
 			continue
 		}
-		switch {
-		case t.Replicas > had:
-			v.tally.Grown++
-			if len(w.readyPods(v.model)) == 0 {
-				v.tally.ColdStarts++
-			}
-		case t.Replicas < had:
-			v.tally.Shrunk++
-		}
+		w.count(v, t.Replicas-had)
 		if t.Replicas == had {
 			continue
 		}
@@ -68,6 +60,20 @@ func (w *world) carryOut() error {
 		w.changed()
 	}
 	return nil
+}
+
+// count books a change of the replicas of a variant.
+func (w *world) count(v *variant, change int) {
+	switch {
+	case !w.judges():
+	case change > 0:
+		v.tally.Grown++
+		if len(w.readyPods(v.model)) == 0 {
+			v.tally.ColdStarts++
+		}
+	case change < 0:
+		v.tally.Shrunk++
+	}
 }
 
 // tolerated reports whether whoever carries decisions out takes one for no difference

@@ -93,5 +93,7 @@
 // gateway, and its ITL, the mean over its own tokens, are within the SLO.
 // Whatever did not finish is a miss. Cost counts until the last arrival (or
 // Duration), the same for every policy; requests are then followed for Tail.
+// Config.From leaves a first part of the run out of the Report, for a policy that
+// was tuned on it.
 // Quantiles come from [Sketch], within 1 %.
 package sim

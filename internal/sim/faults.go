@@ -217,7 +217,7 @@ func (w *world) admit(p *pod) {
 			slot, m := uint32(req.ID), p.variant.model
 			p.unqueue(w.requests.at(slot))
 			p.live--
-			m.tally.rejected(refusal.String())
+			m.tally.rejected(w.requests.at(slot).arrived, refusal.String())
 			w.end(m, slot)
 		}
 	}

@@ -59,7 +59,7 @@ func (w *world) arrive(m *model, r workload.Request) {
 	if w.keptOut(m) {
 		return
 	}
-	m.tally.total.Arrived++
+	m.tally.arrived(w.now)
 	m.shapes.add(r.InputTokens, r.OutputTokens)
 	m.inputTokens += int64(r.InputTokens)
 	slot := w.requests.add(request{arrived: w.now, input: int32(r.InputTokens), output: int32(r.OutputTokens)})
@@ -67,11 +67,11 @@ func (w *world) arrive(m *model, r workload.Request) {
 		return
 	}
 	if m.Hold == 0 {
-		m.tally.rejected(noReplica)
+		m.tally.rejected(w.now, noReplica)
 		w.end(m, slot)
 		return
 	}
-	m.tally.total.Held++
+	m.tally.held(w.now)
 	m.held = append(m.held, slot)
 	w.watch(m)
 }
@@ -97,7 +97,7 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 			return true
 		}
 	}
-	m.tally.rejected(refusal.String())
+	m.tally.rejected(r.arrived, refusal.String())
 	w.end(m, slot)
 	return true
 }
@@ -198,7 +198,7 @@ func (w *world) release(m *model) {
 func (w *world) expire(m *model) {
 	n := 0
 	for n < len(m.held) && w.requests.at(m.held[n]).arrived+m.Hold <= w.now {
-		m.tally.expired()
+		m.tally.expired(w.requests.at(m.held[n]).arrived)
 		w.end(m, m.held[n])
 		n++
 	}

@@ -61,52 +61,95 @@ type VariantInterval struct {
 
 // tally is what is measured of a model.
 type tally struct {
-	total, before       Counts // of the run; at the start of the interval
-	ttft, itl, response Sketch // of the run
+	from, bin           time.Duration // Config.From and Config.Bin
+	total, before       Counts        // of the run; at the start of the interval
+	judged              Counts        // of the requests that arrived from From on
+	bins                []Bin         // of judged
+	ttft, itl, response Sketch        // of judged
 	lately              struct{ ttft, itl Sketch }
-	rejections          map[string]uint64
+	rejections          map[string]uint64 // of judged
 	violation           time.Duration
 }
 
+// book counts something that happened to a request which arrived at an offset.
+func (t *tally) book(arrived time.Duration, count func(*Counts)) {
+	count(&t.total)
+	if arrived >= t.from {
+		count(&t.judged)
+	}
+}
+
+// binOf returns the Bin of a request that is judged and arrived at an offset.
+func (t *tally) binOf(arrived time.Duration) *Bin {
+	i := int((arrived - t.from) / t.bin)
+	for len(t.bins) <= i {
+		t.bins = append(t.bins, Bin{})
+	}
+	return &t.bins[i]
+}
+
+func (t *tally) arrived(at time.Duration) {
+	t.book(at, func(c *Counts) { c.Arrived++ })
+	if at >= t.from {
+		t.binOf(at).Arrived++
+	}
+}
+
+func (t *tally) held(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Held++ }) }
+
 // outcome is a request that finished; times in ms.
 type outcome struct {
+	arrived             time.Duration
 	ttft, itl, response float64
 	output              int32 // tokens
 }
 
 func (t *tally) finished(slo SLO, o outcome) {
-	t.total.Finished++
-	t.total.OutputTokens += uint64(o.output)
-	t.ttft.Add(o.ttft)
+	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
+	t.book(o.arrived, func(c *Counts) {
+		c.Finished++
+		c.OutputTokens += uint64(o.output)
+		c.MetTTFT += one(ttft)
+		c.MetITL += one(itl)
+		c.Met += one(ttft && itl)
+	})
 	t.lately.ttft.Add(o.ttft)
+	if o.output > 1 {
+		t.lately.itl.Add(o.itl)
+	}
+	if o.arrived < t.from {
+		return
+	}
+	t.binOf(o.arrived).Met += one(ttft && itl)
+	t.ttft.Add(o.ttft)
 	t.response.Add(o.response)
 	if o.output > 1 {
 		t.itl.Add(o.itl)
-		t.lately.itl.Add(o.itl)
-	}
-	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
-	if ttft {
-		t.total.MetTTFT++
-	}
-	if itl {
-		t.total.MetITL++
-	}
-	if ttft && itl {
-		t.total.Met++
 	}
 }
 
-func (t *tally) rejected(why string) {
-	t.total.Rejected++
+// one is 1 for what is true.
+func one(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (t *tally) rejected(arrived time.Duration, why string) {
+	t.book(arrived, func(c *Counts) { c.Rejected++ })
+	if arrived < t.from {
+		return
+	}
 	if t.rejections == nil {
 		t.rejections = map[string]uint64{}
 	}
 	t.rejections[why]++
 }
 
-func (t *tally) expired() { t.total.Expired++ }
+func (t *tally) expired(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Expired++ }) }
 
-func (t *tally) lost() { t.total.Lost++ }
+func (t *tally) lost(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Lost++ }) }
 
 // endInterval closes a stretch of the measurements and begins the next.
 func (w *world) endInterval() error {
@@ -127,8 +170,8 @@ func (w *world) closeInterval() error {
 	}
 	for _, m := range w.models {
 		i := m.interval(w.now, length)
-		if i.Violated {
-			m.tally.violation += i.Length
+		if i.Violated && w.now > w.cfg.From {
+			m.tally.violation += min(i.Length, w.now-w.cfg.From)
 		}
 		if w.cfg.OnInterval != nil {
 			w.cfg.OnInterval(i)
@@ -181,11 +224,12 @@ func (v *variant) interval() VariantInterval {
 	return i
 }
 
-// Report is what came of a run. Durations are in ns.
+// Report is what came of a run, of what is judged: see Config.From. Durations are
+// in ns.
 type Report struct {
 	Policy   string        `json:"policy"`
 	Seed     uint64        `json:"seed"`
-	Horizon  time.Duration `json:"horizon"` // over which cost was counted
+	Horizon  time.Duration `json:"horizon"` // the length of the time over which cost was counted
 	Models   []ModelReport `json:"models"`  // sorted by Model
 	TTFT     Latency       `json:"ttft"`    // of all models
 	ITL      Latency       `json:"itl"`     // of all models
@@ -213,6 +257,15 @@ type ModelReport struct {
 	Violation      time.Duration   `json:"violation"` // intervals in violation
 	Cost           float64         `json:"cost"`      // cost units
 	Variants       []VariantReport `json:"variants"`  // sorted by Key
+	// Bins are the requests by when they arrived, in stretches of Config.Bin from
+	// Config.From on. They end with the last arrival.
+	Bins []Bin `json:"bins"`
+}
+
+// Bin is the requests that arrived within a stretch of time.
+type Bin struct {
+	Arrived uint64 `json:"arrived"`
+	Met     uint64 `json:"met"` // both objectives, whenever they finished
 }
 
 // Rejection is how many requests were rejected for a reason.
@@ -226,12 +279,12 @@ type VariantReport struct {
 	Key          scaling.VariantKey `json:"key"`
 	ReplicaHours float64            `json:"replicaHours"` // from a node taken to a node freed
 	Cost         float64            `json:"cost"`         // cost units
-	Peak         int                `json:"peak"`         // most replicas asked for
+	Peak         int                `json:"peak"`         // most replicas asked for, of the whole run
 	Grown        uint64             `json:"grown"`        // times that replicas were added
 	Shrunk       uint64             `json:"shrunk"`       // times that replicas were removed
 	Started      uint64             `json:"started"`      // replicas that took a node after the start of the run
 	ColdStarts   uint64             `json:"coldStarts"`   // times that it grew while no replica of the model was ready
-	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas
+	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas, of the whole run
 
 	occupied time.Duration
 }
@@ -239,18 +292,21 @@ type VariantReport struct {
 // ended books a replica that is gone, which cost for so long.
 func (v *VariantReport) ended(cost time.Duration) { v.occupied += cost }
 
-// costed returns the part of an offset until which cost counts.
+// costed returns an offset moved into the time in which cost counts.
 func (w *world) costed(at time.Duration) time.Duration {
 	if w.closed {
-		return min(at, w.horizon)
+		at = min(at, w.horizon)
 	}
-	return at
+	return max(at, w.cfg.From)
 }
+
+// judges reports whether what happens now is in the Report.
+func (w *world) judges() bool { return w.now >= w.cfg.From }
 
 // report sums up the run.
 func (w *world) report() Report {
 	w.settleAll()
-	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now), Decided: w.decided}
+	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now) - w.cfg.From, Decided: w.decided}
 	var ttft, itl Sketch
 	for _, m := range w.models {
 		r.Models = append(r.Models, w.reportModel(m, r.Horizon))
@@ -264,15 +320,15 @@ func (w *world) report() Report {
 func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 	t := &m.tally
 	r := ModelReport{
-		Model: m.Key, SLO: m.SLO, Counts: t.total, Unfinished: uint64(m.inFlight()), Rejections: []Rejection{},
-		Attainment:     part(t.total.Met, t.total.Arrived),
-		TTFTAttainment: part(t.total.MetTTFT, t.total.Arrived),
-		ITLAttainment:  part(t.total.MetITL, t.total.Arrived),
+		Model: m.Key, SLO: m.SLO, Counts: t.judged, Unfinished: t.judged.Arrived - t.judged.ended(), Rejections: []Rejection{},
+		Attainment:     part(t.judged.Met, t.judged.Arrived),
+		TTFTAttainment: part(t.judged.MetTTFT, t.judged.Arrived),
+		ITLAttainment:  part(t.judged.MetITL, t.judged.Arrived),
 		TTFT:           t.ttft.Summary(), ITL: t.itl.Summary(), Response: t.response.Summary(),
-		Violation: t.violation,
+		Violation: t.violation, Bins: append([]Bin{}, t.bins...),
 	}
 	if horizon > 0 {
-		r.Goodput = float64(t.total.Met) / horizon.Seconds()
+		r.Goodput = float64(t.judged.Met) / horizon.Seconds()
 	}
 	for _, why := range slices.Sorted(maps.Keys(t.rejections)) {
 		r.Rejections = append(r.Rejections, Rejection{why, t.rejections[why]})

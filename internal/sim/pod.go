@@ -131,7 +131,9 @@ func (w *world) place() error {
 			return err
 		}
 		p.phase = starting
-		p.variant.tally.Started++
+		if w.judges() {
+			p.variant.tally.Started++
+		}
 		w.start(p, w.now+p.startUp)
 	}
 	clear(w.waiting[len(left):])
@@ -216,7 +218,7 @@ func (w *world) kill(p *pod) {
 func (w *world) lose(p *pod) {
 	w.settle(p)
 	w.requests.of(p, func(slot uint32) {
-		p.variant.model.tally.lost()
+		p.variant.model.tally.lost(w.requests.at(slot).arrived)
 		w.end(p.variant.model, slot)
 	})
 	p.live = 0

@@ -40,6 +40,8 @@ func (c Config) Validate() error {
 		{"interval", c.Interval, time.Second},
 		{"duration", c.Duration, 0},
 		{"tail", c.Tail, 0},
+		{"from", c.From, 0},
+		{"bin", c.Bin, time.Second},
 	} {
 		if d.value < d.least {
 			return &FieldError{d.name, d.value.String(), d.least.String() + " or more"}

@@ -81,7 +81,7 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	}
 	for _, given := range c.Models {
 		given.Variants = slices.Clone(given.Variants) // runs side by side share a Config
-		m := &model{Model: &given, ttftBounds: ttftBounds(), itlBounds: itlBounds()}
+		m := &model{Model: &given, tally: tally{from: c.From, bin: c.Bin}, ttftBounds: ttftBounds(), itlBounds: itlBounds()}
 		for j := range m.Variants {
 			spec := &m.Variants[j]
 			spec.Spec.Model = m.Key
@@ -225,7 +225,7 @@ func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 		itl = milliseconds(at-r.first) / float64(r.output-1)
 	}
 	p.itl.add(itl, float64(r.output-1))
-	m.tally.finished(m.SLO, outcome{ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
+	m.tally.finished(m.SLO, outcome{arrived: r.arrived, ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
 	w.end(m, slot)
 }
 

@@ -37,6 +37,9 @@ type options struct {
 	dry                                 bool
 }
 
+// manySeeds is how many the matrix is run with.
+const manySeeds = 5
+
 func parse(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
@@ -45,7 +48,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.only, "only", "", "run only scenarios whose names match this regular expression")
 	flags.StringVar(&o.policies, "policies", "all", "policies, separated by spaces, or all")
 	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from, for the document")
-	flags.IntVar(&o.seeds, "seeds", 3, "number of seeds, from 1 on")
+	flags.IntVar(&o.seeds, "seeds", manySeeds, "number of seeds, from 1 on")
 	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -87,7 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var text strings.Builder
 	write(&text, document{
 		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit,
-		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != 3,
+		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds,
 	})
 	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {
 		return fmt.Errorf("writing the document: %w", err)

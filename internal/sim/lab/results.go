@@ -21,7 +21,7 @@ type ScenarioResults struct {
 	Scenario string  `json:"scenario"`
 	Workload string  `json:"workload"`
 	Target   float64 `json:"target"`   // attainment that is asked for, a ratio
-	Requests int     `json:"requests"` // that arrived in a complete run
+	Requests int     `json:"requests"` // that arrived in a complete run, with the first seed where that is complete
 	// TooLong counts those that every replica refused for their length, whatever the
 	// policy. They are misses of all.
 	TooLong int     `json:"tooLong"`

@@ -142,7 +142,9 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 		for _, o := range done {
 			if o.choice == i && o.err == nil {
 				row.add(o)
-				results.Requests, results.TooLong, results.Span = o.arrived(), o.tooLong(), o.report.Horizon.Seconds()
+				if results.Requests == 0 || o.seed == l.plan.Seeds[0] {
+					results.Requests, results.TooLong, results.Span = o.arrived(), o.tooLong(), o.report.Horizon.Seconds()
+				}
 			} else if o.choice == i {
 				row.Error = o.err.Error()
 				failed = append(failed, fmt.Errorf("scenario %s: %s with seed %d: %w", s.Name, c, o.seed, o.err))

@@ -155,3 +155,27 @@ func TestFilesAreToldApart(t *testing.T) {
 		t.Error("a folder is no workload")
 	}
 }
+
+// TestALogIsResampledForEverySeedButTheFirst: seed 1 is the record.
+func TestALogIsResampledForEverySeedButTheFirst(t *testing.T) {
+	log, err := File(testTrace(t, 2000, 4), FileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := collect(t, log.Open(1))
+	for i, r := range first {
+		if want := time.Duration(i) * 250 * time.Millisecond; r.At != want || r.InputTokens != 50+i%200 {
+			t.Fatalf("request %d with seed 1 is %+v, want that of the record at %s", i, r, want)
+		}
+	}
+	second := collect(t, log.Open(2))
+	if cmp.Equal(first, second) || cmp.Equal(second, collect(t, log.Open(3))) {
+		t.Error("two seeds have the same requests")
+	}
+	if diff := cmp.Diff(second, collect(t, log.Open(2))); diff != "" {
+		t.Errorf("two passes with seed 2 differ:\n%s", diff)
+	}
+	if n := len(second); n < 1950 || n > 2050 {
+		t.Errorf("%d requests, want about 2000", n)
+	}
+}

@@ -52,11 +52,3 @@ func keep(trials []Trial, target float64) *Trial {
 	best.Kept = true
 	return best
 }
-
-// beats reports whether r is at least as good as o in attainment and cost, by
-// their means, and better in one of them.
-func (r Row) beats(o Row) bool {
-	a, b := r.Measures, o.Measures
-	return a.Attainment.Mean >= b.Attainment.Mean && a.Cost.Mean <= b.Cost.Mean &&
-		(a.Attainment.Mean > b.Attainment.Mean || a.Cost.Mean < b.Cost.Mean)
-}

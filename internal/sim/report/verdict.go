@@ -62,7 +62,7 @@ func compared(own, peer Policy, o Objectives) string {
 	reached := [2]bool{o.standing(own) == meets, o.standing(peer) == meets}
 	switch reached {
 	case [2]bool{true, true}:
-		return difference(own.Measures.Cost.Mean, peer.Measures.Cost.Mean) + " " + peer.Name + ", the cheapest of the others that reach it"
+		return difference(own.Measures.Cost, peer.Measures.Cost) + " " + peer.Name + ", the cheapest of the others that reach it"
 	case [2]bool{true, false}:
 		return "and none of the others reaches it"
 	case [2]bool{false, true}:
@@ -73,12 +73,14 @@ func compared(own, peer Policy, o Objectives) string {
 }
 
 // difference compares two costs: "12 % less than", "as much as".
-func difference(cost, other float64) string {
-	if other <= 0 {
-		return "compared with " + number(other) + " for"
+func difference(cost, other Spread) string {
+	if other.Mean <= 0 {
+		return "compared with " + number(other.Mean) + " for"
 	}
-	change := math.Round(100 * (cost/other - 1))
+	change := math.Round(100 * (cost.Mean/other.Mean - 1))
 	switch {
+	case change != 0 && cost.same(other):
+		return "as much, within the error, as"
 	case change < 0:
 		return fmt.Sprintf("%.0f%s%% less than", -change, space)
 	case change > 0:

@@ -30,6 +30,14 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 			Clairvoyant{},
 			"ours reaches the target: 95 % of the requests within their objectives (90 % asked for) at a cost of 50, 25 % more than peer, the cheapest of the others that reach it.",
 		},
+		"ours is dearer within the error": {
+			[]Policy{
+				measured("ours", true, 0.95, 42),
+				{Name: "peer", Samples: []Sample{{}}, Measures: Measures{Attainment: SpreadOf(0.92, 0.92), Cost: SpreadOf(38, 42)}},
+			},
+			Clairvoyant{},
+			"ours reaches the target: 95 % of the requests within their objectives (90 % asked for) at a cost of 42, as much, within the error, as peer, the cheapest of the others that reach it.",
+		},
 		"only ours gets there": {
 			[]Policy{measured("ours", true, 0.95, 50), measured("peer", false, 0.8, 4)},
 			Clairvoyant{},
