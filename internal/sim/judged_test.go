@@ -48,6 +48,9 @@ func TestAReportIsOfWhatIsJudged(t *testing.T) {
 	if math.Abs(a.Cost-b.Cost-c.Cost) > 1e-9 || b.Cost == 0 {
 		t.Errorf("the parts cost %g and %g, the whole %g", c.Cost, b.Cost, a.Cost)
 	}
+	if before := b.Before; math.Abs(before.Cost-c.Cost) > 1e-9 || before.Arrived != c.Counts.Arrived || before.Met > c.Counts.Met || before.Met+b.Counts.Met != a.Counts.Met {
+		t.Errorf("before ten minutes %+v, want a cost of %g, %d requests and %d met", before, c.Cost, c.Counts.Arrived, a.Counts.Met-b.Counts.Met)
+	}
 	if b.Violation >= a.Violation || b.Violation == 0 {
 		t.Errorf("in violation for %s of the rest and %s of the whole, want less and some", b.Violation, a.Violation)
 	}

@@ -260,6 +260,15 @@ type ModelReport struct {
 	// Bins are the requests by when they arrived, in stretches of Config.Bin from
 	// Config.From on. They end with the last arrival.
 	Bins []Bin `json:"bins"`
+	// Before is what came before Config.From: of the requests that arrived until
+	// then, and what replicas cost until then, in cost units.
+	Before Before `json:"before"`
+}
+
+// Before is the part of a run that is not judged.
+type Before struct {
+	Bin
+	Cost float64 `json:"cost"` // cost units
 }
 
 // Bin is the requests that arrived within a stretch of time.
@@ -286,11 +295,14 @@ type VariantReport struct {
 	ColdStarts   uint64             `json:"coldStarts"`   // times that it grew while no replica of the model was ready
 	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas, of the whole run
 
-	occupied time.Duration
+	occupied, before time.Duration // from Config.From on, and before it
 }
 
-// ended books a replica that is gone, which cost for so long.
-func (v *VariantReport) ended(cost time.Duration) { v.occupied += cost }
+// occupied books the time from when a replica took its node until now.
+func (w *world) occupied(v *VariantReport, p *pod) {
+	v.occupied += w.costed(w.now) - w.costed(p.placed)
+	v.before += min(w.now, w.cfg.From) - min(p.placed, w.cfg.From)
+}
 
 // costed returns an offset moved into the time in which cost counts.
 func (w *world) costed(at time.Duration) time.Duration {
@@ -327,6 +339,7 @@ func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 		TTFT:           t.ttft.Summary(), ITL: t.itl.Summary(), Response: t.response.Summary(),
 		Violation: t.violation, Bins: append([]Bin{}, t.bins...),
 	}
+	r.Before.Bin = Bin{Arrived: t.total.Arrived - t.judged.Arrived, Met: t.total.Met - t.judged.Met}
 	if horizon > 0 {
 		r.Goodput = float64(t.judged.Met) / horizon.Seconds()
 	}
@@ -336,6 +349,8 @@ func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 	for _, v := range m.variants {
 		one := w.reportVariant(v)
 		r.Cost += one.Cost
+		r.Before.Cost += one.before.Hours() * v.Spec.Cost
+		one.occupied, one.before = 0, 0
 		r.Variants = append(r.Variants, one)
 	}
 	return r
@@ -347,7 +362,7 @@ func (w *world) reportVariant(v *variant) VariantReport {
 	for _, pods := range [][]*pod{v.pods, v.leaving} {
 		for _, p := range pods {
 			if p.phase != unplaced {
-				r.occupied += w.costed(w.now) - w.costed(p.placed)
+				w.occupied(&r, p)
 			}
 			if p.replica != nil {
 				r.Preemptions += p.replica.Stats().Preemptions
@@ -356,7 +371,6 @@ func (w *world) reportVariant(v *variant) VariantReport {
 	}
 	r.ReplicaHours = r.occupied.Hours()
 	r.Cost = r.ReplicaHours * v.Spec.Cost
-	r.occupied = 0
 	return r
 }
 

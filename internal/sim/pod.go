@@ -243,7 +243,7 @@ func (p *pod) unqueue(r *request) {
 // bury frees the node of a pod. Its pages stay until they have left the window.
 func (w *world) bury(p *pod) {
 	v := p.variant
-	v.tally.ended(w.costed(w.now) - w.costed(p.placed))
+	w.occupied(&v.tally, p)
 	if p.replica != nil {
 		v.tally.Preemptions += p.replica.Stats().Preemptions
 	}

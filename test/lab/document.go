@@ -52,13 +52,14 @@ lost or not finished is a miss. Cost is in USD at the prices below, counted unti
   tolerance and windows of its own. They are not tuned. `+"`interval=15s`"+` is a cycle every 15 s instead of 60 s. Where models
   share nodes they know the stock; no other policy does.
 - **Others.** Each baseline is the rule of its source with its documented defaults, and an HPA in series where it has one
-  (`+"`wva simulate --list-policies`"+`). Each is tuned over at most 8 points of at most 2 parameters and its defaults, on the
-  busiest hour of the trace with seed %d: the cheapest that reaches the target is kept, else the highest attainment. Of
-  traces that last an hour that is the trace itself: these baselines know their examination. What was tried, with what
-  was kept in bold, is at the end; the counts of `+"`static`"+` go from half of what the busiest ten minutes need to half as
-  much again. `+"`kpa`"+` and `+"`ray-serve`"+` count requests themselves, without the lag of a scrape, as those do. Rules that need a
-  benchmark of a replica are given one: a quarter of the highest rate at which four replicas attain the target with Poisson
-  arrivals and the lengths of the trace.
+  (`+"`wva simulate --list-policies`"+`). Each is tried with at most 10 settings of at most 2 parameters, its defaults among them, in a
+  run of the whole trace with seed %d. The setting is kept that was best in the **first part** of the trace, a third of it, at
+  least 20 minutes and at most a day or half of it: the cheapest that reaches the target there, else the highest attainment.
+  Counts of `+"`static`"+` are bisected. **All policies are judged on the rest**: attainment and cost count from the end of the first
+  part on. **In hindsight** is the same baseline with the setting that was best in the rest itself: it knows its examination.
+  What was tried is at the end. `+"`kpa`"+` and `+"`ray-serve`"+` count requests themselves, without the lag of a scrape, as those do.
+  Rules that need a benchmark of a replica are given one: its share of the highest rate at which a fleet as large as the first
+  part needs attains the target, with Poisson arrivals and the lengths of the first part.
 - **Clairvoyant.** A schedule found with all arrivals of seed %d known, start-up times included, and a bound that nobody
   undercuts who reaches the target. The best possible lies between the bound and the cheapest row that reaches it; the
   bound grants that every replica is full all the time and costs nothing else, so it is far below.
@@ -106,7 +107,7 @@ func (d document) summary(b *strings.Builder) {
 			times = fmt.Sprintf("%.2f", t.times/float64(t.reached))
 		}
 		if c.Own() {
-			ours = append(ours, fmt.Sprintf("Our %s reaches the target in %s of %d scenarios, in %d of them at the least cost.%s", name, t.reach(), t.ran, t.cheapest, t.losses()))
+			ours = append(ours, fmt.Sprintf("Our %s reaches the target in %s of %d scenarios, in %d of them at the least cost.%s%s", name, t.reach(), t.ran, t.cheapest, d.peers(c), t.losses()))
 			name = "**" + name + "**"
 		}
 		fmt.Fprintf(b, "| %s | %s of %d | %d | %s | %.1f | %.1f | %.1f |\n", name, t.reach(), t.ran, t.cheapest, times, 100*t.attained/float64(t.ran), 100*t.lowest, 100*t.worst)
@@ -162,6 +163,34 @@ func (d document) tally(c lab.Choice) tally {
 	return t
 }
 
+// peers says what one of our policies costs beside the cheapest of the others, in the
+// scenarios where both attain the target.
+func (d document) peers(c lab.Choice) string {
+	var said []string
+	for _, in := range []struct {
+		hindsight bool
+		words     string
+	}{{false, "tuned on the first part"}, {true, "in hindsight"}} {
+		sum, worst, n := 0.0, 0.0, 0
+		for _, s := range d.results.Scenarios {
+			i := slices.IndexFunc(s.Rows, func(r lab.Row) bool { return r.Policy.String() == c.String() })
+			peer, found := s.CheapestPeer(in.hindsight)
+			if i < 0 || !found || !s.Attains(s.Rows[i]) {
+				continue
+			}
+			times := s.Rows[i].Measures.Cost.Mean / max(peer, 1e-9)
+			sum, worst, n = sum+times, max(worst, times), n+1
+		}
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%.2f times that of the cheapest of the others %s (%.2f at worst, of %d)", sum/float64(n), in.words, worst, n))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return " Its cost is " + strings.Join(said, " and ") + "."
+}
+
 // losses says where another policy does better.
 func (t tally) losses() string {
 	if len(t.lost) == 0 {
@@ -173,8 +202,8 @@ func (t tally) losses() string {
 func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 	i := slices.IndexFunc(d.plan.Scenarios, func(o lab.Scenario) bool { return o.Name == s.Scenario })
 	one := d.plan.Scenarios[i]
-	fmt.Fprintf(b, "\n## %s\n\n%s\n`%s`: %d requests in %s, %.0f input and %.0f output tokens in the mean. ", s.Scenario, one.Description,
-		s.Workload, s.Requests, time.Duration(s.Span*float64(time.Second)).Round(time.Second), d.sizes[i].Survey.Lengths.InputTokens, d.sizes[i].Survey.Lengths.OutputTokens)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n`%s`: %d requests judged in %s, %s, %.0f input and %.0f output tokens in the mean. ", s.Scenario, one.Description,
+		s.Workload, s.Requests, seconds(s.Span), from(s), d.sizes[i].Survey.Lengths.InputTokens, d.sizes[i].Survey.Lengths.OutputTokens)
 	var variants []string
 	for _, m := range one.Models {
 		for _, v := range m.Spec.Variants {
@@ -182,22 +211,22 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 		}
 	}
 	fmt.Fprintf(b, "Profiles and USD per replica-hour: %s.\n\n", strings.Join(variants, ", "))
-	b.WriteString("| Policy | Attained % | Worst hour % | Cost | Replica-h | Goodput/s | TTFT ms P50 / P90 / P99 | ITL ms P50 / P90 / P99 | Scaled / cold | Lost / failed | Violated % |\n")
-	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| Policy | Attained % | Worst hour % | Cost | In hindsight % | Cost | Replica-h | Goodput/s | TTFT ms P50 / P90 / P99 | ITL ms P50 / P90 / P99 | Scaled / cold | Lost / failed | Violated % |\n")
+	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range s.Rows {
 		m := r.Measures
 		name := "`" + r.Policy.Name + "`" // what it was tuned to stands at the end
 		if r.Own {
 			name = "**`" + r.Policy.String() + "`**"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
-			name, spread(100, 1, m.Attainment), spread(100, 1, m.WorstHour), spread(1, 2, m.Cost), m.ReplicaHours.Mean, m.Goodput.Mean,
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
+			name, spread(100, 1, m.Attainment), spread(100, 1, m.WorstHour), spread(1, 2, m.Cost), hindsight(r), m.ReplicaHours.Mean, m.Goodput.Mean,
 			m.TTFTP50.Mean, m.TTFTP90.Mean, m.TTFTP99.Mean, m.ITLP50.Mean, m.ITLP90.Mean, m.ITLP99.Mean,
 			m.ScaleEvents.Mean, m.ColdStarts.Mean, m.Lost.Mean, m.Failed.Mean, 100*m.Violation.Mean)
 	}
 	if c := s.Clairvoyant; c != nil {
 		m := c.Measures
-		fmt.Fprintf(b, "| *clairvoyant* | %.1f | %.1f | %.2f | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
+		fmt.Fprintf(b, "| *clairvoyant* | %.1f | %.1f | %.2f | | | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
 			100*m.Attainment, 100*m.WorstHour, m.Cost, m.ReplicaHours, m.Goodput, m.TTFTP50, m.TTFTP90, m.TTFTP99, m.ITLP50, m.ITLP90, m.ITLP99,
 			m.ScaleEvents, m.ColdStarts, m.Lost, m.Failed, 100*m.Violation)
 	}
@@ -215,6 +244,27 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 	}
 }
 
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}
+
+// from says where what is judged begins.
+func from(s lab.ScenarioResults) string {
+	if s.From == 0 {
+		return "all of the trace"
+	}
+	return fmt.Sprintf("after the first %s", seconds(s.From))
+}
+
+// hindsight is two cells: what a baseline could have come to.
+func hindsight(r lab.Row) string {
+	if r.Hindsight == nil || len(r.Hindsight.Runs) == 0 {
+		return "– | –"
+	}
+	m := r.Hindsight.Measures
+	return spread(100, 1, m.Attainment) + " | " + spread(1, 2, m.Cost)
+}
+
 func spread(factor float64, decimals int, s lab.Spread) string {
 	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
 	if s.Error > 0 {
@@ -225,7 +275,7 @@ func spread(factor float64, decimals int, s lab.Spread) string {
 
 // tuning lists every point that was tried.
 func (d document) tuning(b *strings.Builder) {
-	b.WriteString("\n## What was tried\n\nOn the busiest hour: attainment and cost of every point, in bold what was kept.\n")
+	b.WriteString("\n## What was tried\n\nAttainment and cost of every setting with the first seed, in the first part / in the rest. In bold what was kept, in italics\nwhat would have been in hindsight.\n")
 	for _, s := range d.results.Scenarios {
 		fmt.Fprintf(b, "\n### %s\n\n", s.Scenario)
 		for _, r := range s.Rows {
@@ -234,15 +284,22 @@ func (d document) tuning(b *strings.Builder) {
 			}
 			var points []string
 			for _, t := range r.Tuning {
-				text := fmt.Sprintf("%s %.1f %%, %.2f", settings(t.Params), 100*t.Attainment, t.Cost)
-				if t.Kept {
-					text = "**" + text + "**"
-				}
-				points = append(points, text)
+				points = append(points, tried(t))
 			}
 			fmt.Fprintf(b, "- `%s`: %s\n", r.Policy.Name, strings.Join(points, "; "))
 		}
 	}
+}
+
+func tried(t lab.Trial) string {
+	text := fmt.Sprintf("%s %.1f %%, %.2f / %.1f %%, %.2f", settings(t.Params), 100*t.First.Attainment, t.First.Cost, 100*t.Rest.Attainment, t.Rest.Cost)
+	if t.Hindsight {
+		text = "*" + text + "*"
+	}
+	if t.Kept {
+		text = "**" + text + "**"
+	}
+	return text
 }
 
 func settings(params map[string]string) string {

@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -191,4 +192,21 @@ func (r Row) asCheapAs(o Row) bool {
 func (r Row) beats(o Row) bool {
 	attained, cost := r.attainedAgainst(o), r.costAgainst(o)
 	return attained.Mean >= 0 && cost.Mean <= 0 && (attained.sign() > 0 || cost.sign() < 0)
+}
+
+// CheapestPeer returns the least mean cost of a policy of others that attains the
+// target, as it was tuned on the first part or, in hindsight, with the settings that
+// were best in what is judged; false where none attains it.
+func (s ScenarioResults) CheapestPeer(hindsight bool) (float64, bool) {
+	least, found := math.Inf(1), false
+	for _, r := range s.Rows {
+		m := r.Measures
+		if hindsight && r.Hindsight != nil {
+			m = r.Hindsight.Measures
+		}
+		if !r.Own && m.Attainment.Mean >= s.Target {
+			least, found = min(least, m.Cost.Mean), true
+		}
+	}
+	return least, found
 }
