@@ -106,7 +106,7 @@ func (w *world) snapshots(s survey) []scaling.Snapshot {
 func (m *model) view(s survey) ModelView {
 	shapes := m.shapes
 	view := ModelView{
-		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived,
+		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived + m.tally.back.arrived,
 	}
 	for _, v := range m.variants {
 		for _, p := range v.pods {

@@ -15,21 +15,26 @@ type Counts struct {
 	Rejected uint64 `json:"rejected"` // by every replica, or by a gateway without one
 	Expired  uint64 `json:"expired"`  // waited at the gateway for too long
 	Lost     uint64 `json:"lost"`     // with the replica that held them
-	Held     uint64 `json:"held"`     // waited for a first replica, whatever became of them
-	Met      uint64 `json:"met"`      // finished within both objectives
-	MetTTFT  uint64 `json:"metTTFT"`
-	MetITL   uint64 `json:"metITL"`
+	// Abandoned were taken back by clients whose patience was over, and Retried is how
+	// many of those came back: see Patience.
+	Abandoned uint64 `json:"abandoned"`
+	Retried   uint64 `json:"retried"`
+	Held      uint64 `json:"held"` // waited for a first replica, whatever became of them
+	Met       uint64 `json:"met"`  // finished within both objectives
+	MetTTFT   uint64 `json:"metTTFT"`
+	MetITL    uint64 `json:"metITL"`
 
 	OutputTokens uint64 `json:"outputTokens"` // of finished requests
 }
 
 // ended counts the requests that are no longer in flight.
-func (c Counts) ended() uint64 { return c.Finished + c.Rejected + c.Expired + c.Lost }
+func (c Counts) ended() uint64 { return c.Finished + c.Rejected + c.Expired + c.Lost + c.Abandoned }
 
 func (c Counts) minus(o Counts) Counts {
 	return Counts{
 		Arrived: c.Arrived - o.Arrived, Finished: c.Finished - o.Finished, Rejected: c.Rejected - o.Rejected,
 		Expired: c.Expired - o.Expired, Lost: c.Lost - o.Lost, Held: c.Held - o.Held,
+		Abandoned: c.Abandoned - o.Abandoned, Retried: c.Retried - o.Retried,
 		Met: c.Met - o.Met, MetTTFT: c.MetTTFT - o.MetTTFT, MetITL: c.MetITL - o.MetITL,
 		OutputTokens: c.OutputTokens - o.OutputTokens,
 	}
@@ -69,15 +74,34 @@ type tally struct {
 	lately              struct{ ttft, itl Sketch }
 	rejections          map[string]uint64 // of judged
 	violation           time.Duration
+	// back are the requests that came back, and refused those that no replica took:
+	// rejected, expired or abandoned at the gateway, of the run.
+	back    struct{ arrived, ended uint64 }
+	refused uint64
 }
 
-// book counts something that happened to a request which arrived at an offset.
-func (t *tally) book(arrived time.Duration, count func(*Counts)) {
+// book counts something that happened to a request. Of one that came back only that is
+// counted, and that it ended.
+func (t *tally) book(r *request, count func(*Counts)) {
+	if r.retry {
+		return
+	}
 	count(&t.total)
-	if arrived >= t.from {
+	if r.arrived >= t.from {
 		count(&t.judged)
 	}
 }
+
+// end books a request that is no longer in flight.
+func (t *tally) end(r *request, count func(*Counts)) {
+	if r.retry {
+		t.back.ended++
+	}
+	t.book(r, count)
+}
+
+// judges reports whether what becomes of a request is in the Report.
+func (t *tally) judges(r *request) bool { return !r.retry && r.arrived >= t.from }
 
 // binOf returns the Bin of a request that is judged and arrived at an offset.
 func (t *tally) binOf(arrived time.Duration) *Bin {
@@ -88,39 +112,49 @@ func (t *tally) binOf(arrived time.Duration) *Bin {
 	return &t.bins[i]
 }
 
-func (t *tally) arrived(at time.Duration) {
-	t.book(at, func(c *Counts) { c.Arrived++ })
-	if at >= t.from {
-		t.binOf(at).Arrived++
+func (t *tally) arrived(r *request) {
+	if r.retry {
+		t.back.arrived++
+		t.total.Retried++
+		if r.arrived >= t.from {
+			t.judged.Retried++
+		}
+		return
+	}
+	t.book(r, func(c *Counts) { c.Arrived++ })
+	if t.judges(r) {
+		t.binOf(r.arrived).Arrived++
 	}
 }
 
-func (t *tally) held(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Held++ }) }
+func (t *tally) held(r *request) { t.book(r, func(c *Counts) { c.Held++ }) }
 
 // outcome is a request that finished; times in ms.
 type outcome struct {
-	arrived             time.Duration
+	request             *request
 	ttft, itl, response float64
 	output              int32 // tokens
 }
 
 func (t *tally) finished(slo SLO, o outcome) {
 	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
-	t.book(o.arrived, func(c *Counts) {
+	t.end(o.request, func(c *Counts) {
 		c.Finished++
 		c.OutputTokens += uint64(o.output)
 		c.MetTTFT += one(ttft)
 		c.MetITL += one(itl)
 		c.Met += one(ttft && itl)
 	})
-	t.lately.ttft.Add(o.ttft)
-	if o.output > 1 {
-		t.lately.itl.Add(o.itl)
+	if !o.request.retry {
+		t.lately.ttft.Add(o.ttft)
+		if o.output > 1 {
+			t.lately.itl.Add(o.itl)
+		}
 	}
-	if o.arrived < t.from {
+	if !t.judges(o.request) {
 		return
 	}
-	t.binOf(o.arrived).Met += one(ttft && itl)
+	t.binOf(o.request.arrived).Met += one(ttft && itl)
 	t.ttft.Add(o.ttft)
 	t.response.Add(o.response)
 	if o.output > 1 {
@@ -136,9 +170,10 @@ func one(is bool) uint64 {
 	return 0
 }
 
-func (t *tally) rejected(arrived time.Duration, why string) {
-	t.book(arrived, func(c *Counts) { c.Rejected++ })
-	if arrived < t.from {
+func (t *tally) rejected(r *request, why string) {
+	t.refused++
+	t.end(r, func(c *Counts) { c.Rejected++ })
+	if !t.judges(r) {
 		return
 	}
 	if t.rejections == nil {
@@ -147,9 +182,21 @@ func (t *tally) rejected(arrived time.Duration, why string) {
 	t.rejections[why]++
 }
 
-func (t *tally) expired(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Expired++ }) }
+func (t *tally) expired(r *request) {
+	t.refused++
+	t.end(r, func(c *Counts) { c.Expired++ })
+}
 
-func (t *tally) lost(arrived time.Duration) { t.book(arrived, func(c *Counts) { c.Lost++ }) }
+func (t *tally) lost(r *request) { t.end(r, func(c *Counts) { c.Lost++ }) }
+
+// abandoned books a request that its client takes back; atGateway is whether no replica
+// had it.
+func (t *tally) abandoned(r *request, atGateway bool) {
+	if atGateway {
+		t.refused++
+	}
+	t.end(r, func(c *Counts) { c.Abandoned++ })
+}
 
 // endInterval closes a stretch of the measurements and begins the next.
 func (w *world) endInterval() error {

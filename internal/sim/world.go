@@ -39,6 +39,7 @@ type model struct {
 	variants []*variant // sorted by key
 	tally    tally
 
+	crowd   crowd
 	held    []uint32 // slots of the requests that wait for a first replica, oldest first
 	watched bool     // an expireEvent is scheduled
 	turn    int      // where the gateway begins to look
@@ -87,6 +88,7 @@ func newWorld(c Config, policy Policy) (*world, error) {
 			spec.Spec.Model = m.Key
 			m.variants = append(m.variants, &variant{Variant: spec, model: m, draws: w.stream(spec.Spec.Key.String())})
 		}
+		m.crowd = w.newCrowd(m.Key.String())
 		slices.SortFunc(m.variants, func(a, b *variant) int { return a.Spec.Key.Compare(b.Spec.Key) })
 		w.models = append(w.models, m)
 		w.variants = append(w.variants, m.variants...)
@@ -161,6 +163,12 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
+	case leaveEvent:
+		w.abandon(e.model, e.slot)
+	case returnEvent:
+		if !w.keptOut(e.model) {
+			w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
+		}
 	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
 		return w.handleFault(e)
 	}
@@ -225,7 +233,7 @@ func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 		itl = milliseconds(at-r.first) / float64(r.output-1)
 	}
 	p.itl.add(itl, float64(r.output-1))
-	m.tally.finished(m.SLO, outcome{arrived: r.arrived, ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
+	m.tally.finished(m.SLO, outcome{request: r, ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
 	w.end(m, slot)
 }
 
@@ -251,16 +259,20 @@ func (w *world) conserved() error {
 				}
 			}
 		}
-		if sum := t.ended() + uint64(len(m.held)+inReplicas); t.Arrived != sum {
-			return fmt.Errorf("simulation: at %s %d requests of %s arrived, and %d finished + %d rejected + %d expired + %d lost + %d held + %d in replicas = %d",
-				w.now, t.Arrived, m.Key, t.Finished, t.Rejected, t.Expired, t.Lost, len(m.held), inReplicas, sum)
+		back := m.tally.back
+		if sum := t.ended() + back.ended + uint64(len(m.held)+inReplicas); t.Arrived+back.arrived != sum {
+			return fmt.Errorf("simulation: at %s %d requests of %s arrived and %d came back, and %d finished + %d rejected + %d expired + %d lost + %d abandoned + %d that came back and ended + %d held + %d in replicas = %d",
+				w.now, t.Arrived, m.Key, back.arrived, t.Finished, t.Rejected, t.Expired, t.Lost, t.Abandoned, back.ended, len(m.held), inReplicas, sum)
 		}
 	}
 	return nil
 }
 
-// inFlight counts the requests of a model that arrived and have not ended.
-func (m *model) inFlight() int { return int(m.tally.total.Arrived - m.tally.total.ended()) }
+// inFlight counts the requests of a model that arrived or came back and have not ended.
+func (m *model) inFlight() int {
+	t := &m.tally
+	return int(t.total.Arrived + t.back.arrived - t.total.ended() - t.back.ended)
+}
 
 // inFlight counts the requests in the pods of a variant that are not being
 // removed. The replicas must be settled.

@@ -67,10 +67,17 @@ lost or not finished is a miss. Cost is in USD at the prices below, counted unti
   prompts have 12,000 tokens in the mean, 10 s and 100 ms. A minute in which fewer of the requests that ended met both is
   in violation.
 - **Fleet.** Profiles measured on GPUs and published, as named below; %d replicas of a variant at most, a batch of 256
-  requests and 2048 tokens, no prefix cache. Start-up %s with a standard deviation of %s, lognormal (a 32B model on an
+  requests and 2048 tokens. Start-up %s with a standard deviation of %s, lognormal (a 32B model on an
   H100 took 91 to 139 s). 2.20 USD per hour for an A100, 4.75 for an H100 (an eighth of a machine with eight). A fleet
   begins with what the first ten minutes need. Scrapes every 15 s; the gateway is KV-aware and holds requests for 10 minutes
   while no replica is ready; a removed replica has 30 s to drain.
+- **Clients** lose their patience: while a request waits, at the gateway or in the queue of a replica, it is taken back after a
+  time that is lognormal, in the mean 30 times the TTFT objective (1 minute, 5 for `+"`mooncake`"+`) with as large a standard
+  deviation. That is a miss. Half of those clients come back after 30 s in the mean (exponential); their retries are load, and
+  the user's request stays one miss. Engines count no request that was taken back.
+- **Prefix caches.** In the scenarios `+"`two`"+` half of the prompts share a part with earlier ones (three quarters of their tokens in
+  `+"`mooncake`"+`, where 37 %% of all were found to be shared, half of them in `+"`azure`"+`). A warm replica has that part; one that is new
+  has it with probability 1 - exp(-n/200) after n prompts. Elsewhere prompts share nothing.
 - **Numbers** are means over the seeds; ± is the standard error of the mean. Every seed draws other requests: of a recorded
   trace, seed 1 has the record, and every other draws stretches of 10 s of it, each from within a minute of its place. So the
   curve, the bursts of seconds and the lengths stay, and the rest is chance. Two policies are compared seed by seed, with the
@@ -82,8 +89,8 @@ lost or not finished is a miss. Cost is in USD at the prices below, counted unti
 How far to believe it: with exponential service the simulator agrees with M/M/1/K and M/M/c, and books every request
 (tests of `+"`internal/sim`"+`). Where points measured on GPUs are published, decoding is reproduced within 5 %% in the median and
 15 %% at worst; prefill as the profiles give it, a line, misses short prompts by up to 60 %% (`+"`internal/serving`"+`). The HPA is held
-against the controller's own code, in random sequences and live. Not simulated: prefix caches, users who try again, nodes that
-start or fail, several engines in one pod. It is our simulator: who doubts a row may run it, `+"`make lab TRACES=folder ONLY=regexp`"+`.
+against the controller's own code, in random sequences and live. Not simulated: room that prefixes take from
+running requests, nodes that start or fail, several engines in one pod. It is our simulator: who doubts a row may run it, `+"`make lab TRACES=folder ONLY=regexp`"+`.
 
 Traces: Azure 2023 conversation (CC-BY 4.0; Splitwise, ISCA 24), Mooncake conversation (Apache-2.0), AIBrix up and down
 (Apache-2.0), two that are sampled from ServeGen (Apache-2.0; arXiv 2505.09999), and two of its curves of rates, cut to two

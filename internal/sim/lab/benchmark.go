@@ -24,6 +24,7 @@ const smallBench = 4
 type bench struct {
 	variant sim.Variant
 	slo     sim.SLO
+	prefix  sim.Prefix
 	sample  []workload.Request // lengths, one or more
 	mean    policy.Workload
 	// replicas are those of the fleet of which the share of one is measured. What a
@@ -161,7 +162,7 @@ func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	)
 	length := max(shortest, time.Duration(requests/(float64(b.replicas)*rate)*float64(time.Second)))
 	m := DefaultModel()
-	m.Spec.SLO, m.Spec.Requests = b.slo, b.arrivals(float64(b.replicas)*rate, length)
+	m.Spec.SLO, m.Spec.Prefix, m.Spec.Requests = b.slo, b.prefix, b.arrivals(float64(b.replicas)*rate, length)
 	v := b.variant
 	v.Replicas, v.Spec.Bounds = b.replicas, scaling.Unbounded()
 	m.Spec.Variants = []sim.Variant{v}

@@ -24,6 +24,7 @@ type Measures[T any] struct {
 	ColdStarts     T `json:"coldStarts"`     // times that a variant grew while none of its model was ready
 	Lost           T `json:"lost"`           // requests, with the replica that held them
 	Failed         T `json:"failed"`         // requests rejected, expired or not finished at the end
+	Abandoned      T `json:"abandoned"`      // requests taken back by clients whose patience was over
 	Violation      T `json:"violation"`      // part of the time
 }
 
@@ -32,7 +33,7 @@ func (m *Measures[T]) fields() []*T {
 	return []*T{
 		&m.Attainment, &m.WorstHour, &m.TTFTAttainment, &m.ITLAttainment, &m.Goodput,
 		&m.TTFTP50, &m.TTFTP90, &m.TTFTP99, &m.ITLP50, &m.ITLP90, &m.ITLP99,
-		&m.ReplicaHours, &m.Cost, &m.ScaleEvents, &m.ColdStarts, &m.Lost, &m.Failed, &m.Violation,
+		&m.ReplicaHours, &m.Cost, &m.ScaleEvents, &m.ColdStarts, &m.Lost, &m.Failed, &m.Abandoned, &m.Violation,
 	}
 }
 
@@ -42,7 +43,7 @@ func quantities() []string {
 	return []string{
 		"attainment_ratio", "worst_hour_attainment_ratio", "ttft_attainment_ratio", "itl_attainment_ratio", "goodput_requests_per_s",
 		"ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms", "itl_p50_ms", "itl_p90_ms", "itl_p99_ms",
-		"replica_hours", "cost", "scale_events", "cold_starts", "lost_requests", "failed_requests", "violation_ratio",
+		"replica_hours", "cost", "scale_events", "cold_starts", "lost_requests", "failed_requests", "abandoned_requests", "violation_ratio",
 	}
 }
 
@@ -59,6 +60,7 @@ func measure(r sim.Report) Measures[float64] {
 		m.Cost += one.Cost
 		m.Lost += float64(c.Lost)
 		m.Failed += float64(c.Rejected + c.Expired + one.Unfinished)
+		m.Abandoned += float64(c.Abandoned)
 		if r.Horizon > 0 {
 			// What happens after the horizon is counted, too: at most all of the time.
 			m.Violation += min(1, one.Violation.Seconds()/r.Horizon.Seconds()) / float64(len(r.Models))

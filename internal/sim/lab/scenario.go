@@ -87,7 +87,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 			if !l.bench && !m.Sized {
 				continue
 			}
-			b := bench{variant: *v, slo: m.Spec.SLO, sample: o.sample, mean: o.Lengths}
+			b := bench{variant: *v, slo: m.Spec.SLO, prefix: m.Spec.Prefix, sample: o.sample, mean: o.Lengths}
 			if f.measured[v.Spec.Key], err = b.ofFleet(ctx, o.Peak*m.Share/s.shares()); err != nil {
 				return fitted{}, fmt.Errorf("scenario %s: variant %s: %w", s.Name, v.Spec.Key, err)
 			}
