@@ -39,7 +39,6 @@ func reportScenario(plan lab.Plan, asked lab.Scenario, s lab.ScenarioResults, m 
 	if s.Clairvoyant != nil {
 		for _, c := range s.Clairvoyant.Models {
 			if c.Model == m.Spec.Key {
-				o.Clairvoyant.LowerBound = report.SpreadOf(c.LowerBound)
 				o.Clairvoyant.Cost, o.Clairvoyant.Attainment = report.SpreadOf(c.Measures.Cost), report.SpreadOf(c.Measures.Attainment)
 			}
 		}

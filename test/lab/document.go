@@ -60,9 +60,10 @@ lost or not finished is a miss. Cost is in USD at the prices below, counted unti
   What was tried is at the end. `+"`kpa`"+` and `+"`ray-serve`"+` count requests themselves, without the lag of a scrape, as those do.
   Rules that need a benchmark of a replica are given one: its share of the highest rate at which a fleet as large as the first
   part needs attains the target, with Poisson arrivals and the lengths of the first part.
-- **Clairvoyant.** A schedule found with all arrivals of seed %d known, start-up times included, and a bound that nobody
-  undercuts who reaches the target. The best possible lies between the bound and the cheapest row that reaches it; the
-  bound grants that every replica is full all the time and costs nothing else, so it is far below.
+- **Clairvoyant.** The best schedule that a search found with all arrivals of seed %d known, start-up times included. It keeps
+  what every policy has to: the bounds of the variants, and a replica while there are requests. It is judged on the same part, and
+  begins with what the best policy did with that seed, so that none that reaches the target with it is cheaper. It can be had; a
+  better one may exist.
 - **Target.** %g %% of the requests within both objectives: TTFT 2 s and ITL 50 ms (mean of a request); for `+"`mooncake`"+`, whose
   prompts have 12,000 tokens in the mean, 10 s and 100 ms. A minute in which fewer of the requests that ended met both is
   in violation.
@@ -156,7 +157,7 @@ func (d document) tally(c lab.Choice) tally {
 		t.worst = min(t.worst, r.Measures.WorstHour.Mean)
 		if s.Attains(r) {
 			t.reached++
-			if s.Standing(r) == lab.AtTarget {
+			if s.Status(r) == lab.AtTarget {
 				t.near++
 			}
 			t.times += r.Measures.Cost.Mean / max(best[0].Measures.Cost.Mean, 1e-9)

@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // foresight is how many runs the clairvoyant of a scenario may take.
-const foresight = 24
+const foresight = 60
 
 // plan is the matrix, or the part of it that was asked for.
 func (o options) plan() (lab.Plan, error) {

@@ -122,11 +122,9 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 	for i, c := range choices {
 		choices[i], hindsight[i] = c.settle(tried.trials[i], s.Target)
 	}
-	foresight := l.beside(ctx, f)
 	done := l.reuse(ctx, f, tried.runs, l.runs(choices, hindsight))
 	var failed []error
-	results.Clairvoyant, err = foresight()
-	if err != nil {
+	if results.Clairvoyant, err = l.foresee(ctx, f, done); err != nil {
 		failed = append(failed, err)
 	}
 	for i, c := range choices {
@@ -167,24 +165,6 @@ func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
 	view.from = firstPart(span)
 	view.until = view.from
 	return view, err
-}
-
-// beside begins the clairvoyant, if it is asked for, and returns what waits for
-// it.
-func (l *lab) beside(ctx context.Context, f fitted) func() (*Clairvoyant, error) {
-	if l.plan.Foresight == 0 {
-		return func() (*Clairvoyant, error) { return nil, nil }
-	}
-	var c *Clairvoyant
-	var group errgroup.Group
-	group.Go(func() (err error) {
-		c, err = l.foresee(ctx, f)
-		return err
-	})
-	return func() (*Clairvoyant, error) {
-		err := group.Wait()
-		return c, err
-	}
 }
 
 // failure returns the error that a user can act on: all fail alike when ctx ends,

@@ -109,8 +109,33 @@ func TestModelsAddUp(t *testing.T) {
 	if _, ok := r.Rows[0].Model(p.Scenarios[0].Models[2].Spec.Key); !ok {
 		t.Error("a model has no measures")
 	}
-	if c := r.Clairvoyant; c == nil || len(c.Models) != 3 || c.LowerBound <= 0 || c.FullBound < c.LowerBound || c.Reached && c.Measures.Cost < c.LowerBound {
+	if c := r.Clairvoyant; c == nil || len(c.Models) != 3 || c.Attainable < 0.5 || c.Reached != (c.Measures.Attainment >= r.Target) {
 		t.Errorf("clairvoyant %+v", c)
+	}
+}
+
+// TestForesightIsNoDearerThanAnyPolicy: with the seed of the schedule, and judged on the
+// same part.
+func TestForesightIsNoDearerThanAnyPolicy(t *testing.T) {
+	p := testPlan(t, "hybrid", "hpa-rate", "static", "ray-serve")
+	p.Scenarios[0].Workload = testGenerator(t, "sine(0.25->3,20m,1h)")
+	p.Tune, p.Foresight, p.Seeds = true, 30, []uint64{1}
+	s := execute(t, p, Options{}).Scenarios[0]
+	c, reach := s.Clairvoyant, 0
+	for _, row := range s.Rows {
+		if m := row.Runs[0].Measures; m.Attainment >= s.Target {
+			reach++
+			if c.Measures.Cost > m.Cost {
+				t.Errorf("%s reaches the target at %.4f, foresight at %.4f", row.Policy, m.Cost, c.Measures.Cost)
+			}
+		}
+	}
+	if reach == 0 || !c.Reached || c.Runs > 30 {
+		t.Errorf("%d policies reach the target; foresight %+v", reach, c)
+	}
+	// 40 minutes of one replica, the minimum, are 0.67.
+	if c.Measures.Cost < 0.66 {
+		t.Errorf("foresight costs %.3f, less than the minimum of replicas", c.Measures.Cost)
 	}
 }
 

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Standing is how the attainment of a policy stands to the target.
-type Standing int
+// TargetStatus is where the attainment of a policy is beside the target.
+type TargetStatus int
 
-// The standings. A policy is at the target where its attainment is within two standard
+// The statuses. A policy is at the target where its attainment is within two standard
 // errors of it, above or below. With one seed there is no error, and none is.
 const (
-	Misses Standing = iota
+	Misses TargetStatus = iota
 	AtTarget
 	Reaches
 )
 
-// Standing returns that of a row.
-func (s ScenarioResults) Standing(r Row) Standing {
+// Status returns that of a row.
+func (s ScenarioResults) Status(r Row) TargetStatus {
 	over := r.Measures.Attainment
 	over.Mean -= s.Target
 	switch {
@@ -53,7 +53,7 @@ func (s ScenarioResults) Verdict() []string {
 	}
 	for _, r := range s.Rows {
 		if r.Own {
-			sentences = append(sentences, s.standing(r))
+			sentences = append(sentences, s.own(r))
 		}
 	}
 	if !slices.ContainsFunc(s.Rows, func(r Row) bool { return len(r.Runs) != 1 }) {
@@ -78,7 +78,7 @@ func (s ScenarioResults) won(winners []Row) string {
 
 // doubts says whether the attainment of a row is within the error of the target.
 func (s ScenarioResults) doubts(r Row) string {
-	if s.Standing(r) == AtTarget {
+	if s.Status(r) == AtTarget {
 		return ", within the error of the target"
 	}
 	return ""
@@ -89,16 +89,14 @@ func (c *Clairvoyant) sentences(target float64) []string {
 	if c == nil {
 		return nil
 	}
-	if !c.Reachable {
-		return []string{fmt.Sprintf("No policy can reach %s here, whatever it knows: too many requests cannot meet their objectives even alone.", percent(target))}
+	if c.Attainable < target {
+		return []string{fmt.Sprintf("No policy can reach %s here, whatever it knows: only %s of the requests can meet their objectives, each alone.", percent(target), percent(c.Attainable))}
 	}
-	bound := fmt.Sprintf("Whoever reaches %s pays %s or more, whoever misses no objective that can be met %s (bounds by relaxation).",
-		percent(target), amount(c.LowerBound), amount(c.FullBound))
 	found := fmt.Sprintf("Knowing every arrival, %s are attained at a cost of %s (seed %d).", percent(c.Measures.Attainment), amount(c.Measures.Cost), c.Seed)
 	if !c.Reached {
 		found += " No schedule was found that reaches the target."
 	}
-	return []string{bound, found}
+	return []string{found}
 }
 
 // reaching returns the rows that attain the target, the cheapest first.
@@ -108,8 +106,8 @@ func (s ScenarioResults) reaching() []Row {
 	return reach
 }
 
-// standing says where one of our policies stands.
-func (s ScenarioResults) standing(r Row) string {
+// own says where one of our policies stands.
+func (s ScenarioResults) own(r Row) string {
 	attained, cost := r.Measures.Attainment.Mean, r.Measures.Cost.Mean
 	var better []string
 	for _, o := range s.Rows {

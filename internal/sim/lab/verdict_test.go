@@ -135,15 +135,14 @@ func TestVerdictSaysWhereWeLose(t *testing.T) {
 			"Our saturation misses the target: 50.0 % at a cost of 3.00. It loses to kpa and static, which attain no less at no higher cost.", chance,
 		}},
 		{"foresight", ScenarioResults{Target: 0.9, Rows: []Row{rowOf("kpa", 0.95, 2)}, Clairvoyant: &Clairvoyant{
-			Seed: 1, LowerBound: 0.5, FullBound: 0.8, Reachable: true, Reached: true, Measures: Measures[float64]{Attainment: 0.91, Cost: 1.5},
+			Seed: 1, Attainable: 0.99, Reached: true, Measures: Measures[float64]{Attainment: 0.91, Cost: 1.5},
 		}}, []string{
 			"kpa reaches 90.0 % at the least cost, 2.00.", chance,
-			"Whoever reaches 90.0 % pays 0.50 or more, whoever misses no objective that can be met 0.80 (bounds by relaxation).",
 			"Knowing every arrival, 91.0 % are attained at a cost of 1.50 (seed 1).",
 		}},
-		{"out of reach", ScenarioResults{Target: 0.9, Rows: []Row{rowOf("kpa", 0.1, 2)}, Clairvoyant: &Clairvoyant{}}, []string{
+		{"out of reach", ScenarioResults{Target: 0.9, Rows: []Row{rowOf("kpa", 0.1, 2)}, Clairvoyant: &Clairvoyant{Attainable: 0.805}}, []string{
 			"No policy reaches 90.0 %; kpa comes closest with 10.0 % at a cost of 2.00.", chance,
-			"No policy can reach 90.0 % here, whatever it knows: too many requests cannot meet their objectives even alone.",
+			"No policy can reach 90.0 % here, whatever it knows: only 80.5 % of the requests can meet their objectives, each alone.",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

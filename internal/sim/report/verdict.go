@@ -22,11 +22,16 @@ func verdict(ranked []Policy, o Objectives, c Clairvoyant) string {
 	default:
 		return ""
 	}
-	if subject := firstKnown(ownFound, own, peer); c.LowerBound.Known() && c.LowerBound.Mean > 0 && o.standing(subject) == meets {
-		said = append(said, fmt.Sprintf("That is %s times the cost below which no schedule reaches the target.",
-			number(subject.Measures.Cost.Mean/c.LowerBound.Mean)))
+	if subject := firstKnown(ownFound, own, peer); c.reaches(o) && o.standing(subject) == meets {
+		said = append(said, fmt.Sprintf("That is %s times the cost of the best schedule that was found by knowing every arrival.",
+			number(subject.Measures.Cost.Mean/c.Cost.Mean)))
 	}
 	return strings.Join(said, " ")
+}
+
+// reaches reports whether there is a schedule with a cost that meets the attainment.
+func (c Clairvoyant) reaches(o Objectives) bool {
+	return c.Cost.Known() && c.Cost.Mean > 0 && c.Attainment.Known() && c.Attainment.Mean >= o.Attainment
 }
 
 func firstKnown(ownFound bool, own, peer Policy) Policy {
