@@ -54,6 +54,18 @@ func (p *pod) finds(r *request) int {
 // back is a request whose client comes back.
 type back struct{ input, output int32 }
 
+// handleClient does what is due of a client or of a request that is held for one.
+func (w *world) handleClient(e event) {
+	switch {
+	case e.kind == expireEvent:
+		w.expire(e.model)
+	case e.kind == leaveEvent:
+		w.abandon(e.model, e.slot)
+	case !w.keptOut(e.model):
+		w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
+	}
+}
+
 // abandon takes back a request whose client has lost its patience, if it still waits.
 func (w *world) abandon(m *model, slot uint32) {
 	r := w.requests.at(slot)

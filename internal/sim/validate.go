@@ -144,6 +144,15 @@ func (m Model) validate(at string) error {
 		return &FieldError{at + ".routing", m.Routing.String(), Routings}
 	case m.Hold < 0:
 		return &FieldError{at + ".hold", m.Hold.String(), "0 or more"}
+	case len(m.Variants) == 0:
+		return &FieldError{at + ".variants", "empty", "one variant or more"}
+	}
+	return m.validateClients(at)
+}
+
+// validateClients returns nil, or what is first wrong with what the clients do.
+func (m Model) validateClients(at string) error {
+	switch {
 	case m.Patience.Mean < 0 || m.Patience.Deviation < 0 || m.Patience.After < 0:
 		return &FieldError{at + ".patience", fmt.Sprintf("%s with a deviation of %s, and back after %s", m.Patience.Mean, m.Patience.Deviation, m.Patience.After), "0 or more"}
 	case !(m.Patience.Retry >= 0 && m.Patience.Retry < 1):
@@ -154,8 +163,6 @@ func (m Model) validate(at string) error {
 		return &FieldError{at + ".prefix.part", fmt.Sprint(m.Prefix.Part), "a ratio in [0, 1)"}
 	case !(m.Prefix.Warm >= 0) || math.IsInf(m.Prefix.Warm, 1):
 		return &FieldError{at + ".prefix.warm", fmt.Sprint(m.Prefix.Warm), "0 or more prompts"}
-	case len(m.Variants) == 0:
-		return &FieldError{at + ".variants", "empty", "one variant or more"}
 	}
 	return nil
 }

@@ -147,8 +147,6 @@ func (w *world) handle(e event) error {
 		return w.leave(e.pod, w.drain)
 	case killEvent:
 		return w.leave(e.pod, w.kill)
-	case expireEvent:
-		w.expire(e.model)
 	case podScrape:
 		w.scrapePod(e.pod)
 	case gatewayScrape:
@@ -163,12 +161,8 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
-	case leaveEvent:
-		w.abandon(e.model, e.slot)
-	case returnEvent:
-		if !w.keptOut(e.model) {
-			w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
-		}
+	case expireEvent, leaveEvent, returnEvent:
+		w.handleClient(e)
 	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
 		return w.handleFault(e)
 	}

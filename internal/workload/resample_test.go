@@ -150,7 +150,7 @@ func TestResamplingEndsWithTheErrorOfTheRecord(t *testing.T) {
 	if !errors.Is(got, broken) {
 		t.Errorf("got %v, want the error of the record", got)
 	}
-	for range DefaultResample().Of(WithoutError(slices.Values[[]Request](nil)), rand.New(rand.NewPCG(1, 1))) {
-		t.Error("a draw from nothing has a request")
+	for r, err := range DefaultResample().Of(WithoutError(slices.Values[[]Request](nil)), rand.New(rand.NewPCG(1, 1))) {
+		t.Errorf("a draw from nothing has %+v, %v", r, err)
 	}
 }

@@ -310,10 +310,14 @@ func TestSearchingSideBySideFindsTheSame(t *testing.T) {
 // TestChoosingSpendsTheMissesWhereTheySaveMost compares with every choice there is.
 func TestChoosingSpendsTheMissesWhereTheySaveMost(t *testing.T) {
 	moves := []move{
-		{from: 0, to: 1, by: -1, cost: -4, misses: 2}, {from: 0, to: 1, by: 1, cost: 4, misses: -1},
-		{from: 1, to: 2, by: -1, cost: -4, misses: 9}, {from: 1, to: 2, by: 1, cost: 4, misses: -8},
-		{from: 2, to: 3, by: -1, cost: -4, misses: 0}, {from: 2, to: 3, by: 1, cost: 4, misses: 0},
-		{from: 3, to: 4, by: -1, cost: -4, misses: 3}, {from: 3, to: 4, by: 1, cost: 4, misses: -1},
+		{from: 0, to: 1, by: -1, cost: -4, misses: 2},
+		{from: 0, to: 1, by: 1, cost: 4, misses: -1},
+		{from: 1, to: 2, by: -1, cost: -4, misses: 9},
+		{from: 1, to: 2, by: 1, cost: 4, misses: -8},
+		{from: 2, to: 3, by: -1, cost: -4, misses: 0},
+		{from: 2, to: 3, by: 1, cost: 4, misses: 0},
+		{from: 3, to: 4, by: -1, cost: -4, misses: 3},
+		{from: 3, to: 4, by: 1, cost: 4, misses: -1},
 	}
 	for _, tt := range []struct{ misses, cost float64 }{{0, -4}, {2, -8}, {5, -12}, {14, -16}, {-3, -8}} {
 		cost, misses := 0.0, 0.0

@@ -58,14 +58,11 @@ func (b bench) ofFleet(ctx context.Context, peak float64) (measured, error) {
 			return m, err
 		}
 		need := min(most, max(1, int(math.Ceil(peak/m.Rate))))
-		switch {
-		case need == b.replicas:
+		if need == b.replicas || need == best.replicas && need < m.replicas {
 			return m, nil
-		case need == best.replicas: // where it came from
-			if need > m.replicas {
-				return best, nil
-			}
-			return m, nil
+		}
+		if need == best.replicas { // where it came from
+			return best, nil
 		}
 		best, b.replicas = m, need
 	}

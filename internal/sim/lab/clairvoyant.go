@@ -34,9 +34,6 @@ const tick = 15 * time.Second
 // foresee looks for a schedule with the first seed and as many runs as the plan allows,
 // beginning with what the best policy did with that seed.
 func (l *lab) foresee(ctx context.Context, f fitted, done []outcome) (*Clairvoyant, error) {
-	if l.plan.Foresight == 0 {
-		return nil, nil
-	}
 	seed := l.plan.Seeds[0]
 	o := clairvoyant.Options{Tick: tick, Runs: l.plan.Foresight, Workers: l.options.Workers}
 	best, some := bestOf(done, seed, f.Target)

@@ -124,8 +124,10 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 	}
 	done := l.reuse(ctx, f, tried.runs, l.runs(choices, hindsight))
 	var failed []error
-	if results.Clairvoyant, err = l.foresee(ctx, f, done); err != nil {
-		failed = append(failed, err)
+	if l.plan.Foresight > 0 {
+		if results.Clairvoyant, err = l.foresee(ctx, f, done); err != nil {
+			failed = append(failed, err)
+		}
 	}
 	for i, c := range choices {
 		row := Row{Policy: c, Own: c.Own(), Tuning: tried.trials[i]}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func (l *lab) tune(ctx context.Context, f fitted) (tuned, error) {
 			grid = append(grid, job{choice: i, seed: seed, policy: Choice{c.Name, point}, tuning: true})
 		}
 	}
-	for next := append(grid, l.searches(f, t)...); len(next) > 0; next = l.searches(f, t) {
+	for next := slices.Concat(grid, l.searches(f, t)); len(next) > 0; next = l.searches(f, t) {
 		for _, o := range l.all(ctx, f, next) {
 			if o.err != nil {
 				return t, fmt.Errorf("scenario %s: tuning %s: %w", f.Name, o.policy, o.err)
