@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 )
