@@ -113,9 +113,9 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.routing, "routing", "kv-aware", "of the gateway: "+sim.Routings)
 
 	flags.StringArrayVar(&f.policies, "policy", []string{lab.Saturation}, "`NAME[:param=value,...]`, or all; may be repeated")
-	flags.BoolVar(&f.tune, "tune", false, "tune policies of others without parameters on the busiest hour first")
-	flags.BoolVar(&f.foresee, "clairvoyant", false, "also bound the cost, and look for the best schedule knowing every arrival (default: with --report)")
-	flags.UintSliceVar(&f.seeds, "seed", []uint{1, 2, 3}, "of arrivals, lengths and start-up times; may be repeated")
+	flags.BoolVar(&f.tune, "tune", false, "tune policies of others without parameters on a first part of the workload, and judge all on the rest")
+	flags.BoolVar(&f.foresee, "clairvoyant", false, "also look for the best schedule knowing every arrival (default: with --report)")
+	flags.UintSliceVar(&f.seeds, "seed", []uint{1, 2, 3, 4, 5}, "of arrivals, lengths and start-up times; 1 reads a log as recorded; may be repeated")
 	flags.BoolVar(&f.list, "list-policies", false, "list the policies with their parameters, and end")
 	flags.StringVarP(&f.output, "output", "o", "table", "format: table, json or csv")
 	flags.StringVar(&f.report, "report", "", "also write an HTML report that opens offline to this `file`")

@@ -35,7 +35,7 @@ func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	}
 	p := lab.Plan{Scenarios: []lab.Scenario{scenario}, Choices: choices, Tune: f.tune, Series: f.report != ""}
 	if f.foresee || f.report != "" && !changed("clairvoyant") {
-		p.Foresight = 24
+		p.Foresight = 40
 	}
 	for _, seed := range f.seeds {
 		p.Seeds = append(p.Seeds, uint64(seed))

@@ -39,7 +39,6 @@ func reportScenario(plan lab.Plan, asked lab.Scenario, s lab.ScenarioResults, m 
 	if s.Clairvoyant != nil {
 		for _, c := range s.Clairvoyant.Models {
 			if c.Model == m.Spec.Key {
-				o.Clairvoyant.LowerBound = report.SpreadOf(c.LowerBound)
 				o.Clairvoyant.Cost, o.Clairvoyant.Attainment = report.SpreadOf(c.Measures.Cost), report.SpreadOf(c.Measures.Attainment)
 			}
 		}
@@ -85,7 +84,7 @@ func reportPolicy(row lab.Row, model scaling.ModelKey) report.Policy {
 		return p
 	}
 	over := func(s lab.Spread) report.Spread {
-		return report.Spread{Mean: s.Mean, Low: s.Min, High: s.Max, Runs: len(row.Runs)}
+		return report.Spread{Mean: s.Mean, Error: s.Error, Low: s.Min, High: s.Max, Runs: len(row.Runs)}
 	}
 	p.Measures = report.Measures{
 		Attainment: over(m.Attainment), Cost: over(m.Cost), Goodput: over(m.Goodput), ReplicaHours: over(m.ReplicaHours),

@@ -110,7 +110,7 @@ func simulateTable(w io.Writer, r lab.Results) error {
 		fmt.Fprintf(w, "%s: %d requests in %s; target %g %% within both objectives; mean over seeds %s\n\n",
 			s.Workload, s.Requests, time.Duration(s.Span*float64(time.Second)).Round(time.Second), 100*s.Target, simulateSeeds(r.Seeds))
 		t := console.Table{Columns: []console.Column{
-			console.Left("POLICY"), console.Right("ATTAINED"), console.Right("COST"), console.Right("REPLICA-H"),
+			console.Left("POLICY"), console.Right("ATTAINED"), console.Right("WORST HOUR"), console.Right("COST"), console.Right("REPLICA-H"),
 			console.Right("GOODPUT/s"), console.Right("TTFT ms P50"), console.Right("P90"), console.Right("P99"),
 			console.Right("ITL ms P50"), console.Right("P90"), console.Right("P99"),
 			console.Right("SCALED"), console.Right("COLD"), console.Right("LOST"), console.Right("FAILED"), console.Right("VIOLATED"),
@@ -134,7 +134,7 @@ func simulateRow(row lab.Row, target float64, paint console.Paint) []string {
 	} else {
 		attained = paint.Bad(attained)
 	}
-	cells := []string{row.Policy.String(), attained, simulateSpread(1, 2, m.Cost)}
+	cells := []string{row.Policy.String(), attained, fmt.Sprintf("%.1f %%", 100*m.WorstHour.Mean), simulateSpread(1, 2, m.Cost)}
 	for _, c := range []struct {
 		of       lab.Spread
 		decimals int
@@ -157,11 +157,11 @@ func simulateRow(row lab.Row, target float64, paint console.Paint) []string {
 	return append(cells, fmt.Sprintf("%.1f %%", 100*m.Violation.Mean))
 }
 
-// simulateSpread is the mean with half of the range over the seeds.
+// simulateSpread is the mean with its standard error over the seeds.
 func simulateSpread(factor float64, decimals int, s lab.Spread) string {
 	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
-	if s.Max > s.Min {
-		text += fmt.Sprintf(" ±%.*f", decimals, factor*(s.Max-s.Min)/2)
+	if s.Error > 0 {
+		text += fmt.Sprintf(" ±%.*f", decimals, factor*s.Error)
 	}
 	return text
 }

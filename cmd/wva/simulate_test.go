@@ -83,7 +83,7 @@ models:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(stdout, "Whoever reaches 95.0 %") && !strings.Contains(stdout, "No policy can reach") {
+	if !strings.Contains(stdout, "Knowing every arrival") && !strings.Contains(stdout, "No policy can reach") {
 		t.Errorf("no clairvoyant in\n%s", stdout)
 	}
 	page, err := os.ReadFile(report)

@@ -66,7 +66,8 @@ func TestATargetThatMayNotBeReadNamesTheGroupAndTheSetting(t *testing.T) {
 				"Add the group to rbac.targetGroups of the chart, or bind a ClusterRole that allows get of */scale in that group to its account",
 		},
 		{
-			schema.GroupResource{Group: "apps", Resource: "replicasets/scale"}, scaling.TargetRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "p"},
+			schema.GroupResource{Group: "apps", Resource: "replicasets/scale"},
+			scaling.TargetRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "p"},
 			`ReplicaSet "p" in namespace "team" cannot be read: the manager may not get replicasets/scale of API group "apps". ` +
 				"Bind the ClusterRole workload-variant-autoscaler-manager-role to its account",
 		},

@@ -40,6 +40,11 @@ type Config struct {
 	Duration time.Duration
 	// Tail is for how long requests are followed after that. Default 10m.
 	Tail time.Duration
+	// From begins what is judged: requests that arrive before it, and what replicas
+	// cost before it, are in no Report. Intervals have everything. Default 0.
+	From time.Duration
+	// Bin is the length of the Bins of a Report. Default 10m.
+	Bin time.Duration
 
 	// OnInterval is told of every interval of every model, OnDecision of every
 	// target that differs from the one before it. Nil means nobody listens.
@@ -60,7 +65,38 @@ type Model struct {
 	// Hold is for how long the gateway keeps a request while no replica is ready;
 	// 0 rejects it at once. A gateway that holds requests exports its queue.
 	Hold     time.Duration
+	Patience Patience
+	Prefix   Prefix
 	Variants []Variant // one or more
+}
+
+// Patience is for how long clients wait for their requests. A client whose request
+// still waits when its patience is over, at the gateway or in the queue of a replica
+// and without a token, takes it back: it is a miss, and counts as abandoned. What is
+// in a batch by then goes on. The zero value is patience without end.
+type Patience struct {
+	// Mean and Deviation are those of a lognormal, drawn for each request; >= 0. Mean 0
+	// is without end.
+	Mean, Deviation time.Duration
+	// Retry is the part of the clients that leave and come back, a ratio in [0, 1).
+	// They come back after a time that is exponential with the mean After, >= 0, with
+	// a request of the same lengths and patience drawn anew. The user's request stays
+	// one, and a miss: what came back is load for the fleet, and in no count but
+	// Retried.
+	Retry float64
+	After time.Duration
+}
+
+// Prefix is what prompts share with earlier ones. The zero value shares nothing.
+type Prefix struct {
+	// Share is the part of the prompts that begin like an earlier one, and Part what
+	// of such a prompt is in the cache of a replica that has seen it, ratios in [0, 1]
+	// and [0, 1).
+	Share, Part float64
+	// Warm is how many prompts fill the cache of a new replica to 1 - 1/e: after n of
+	// them a prompt that begins like an earlier one is found with probability
+	// 1 - exp(-n/Warm). 0 fills it at once. Replicas of the start are warm.
+	Warm float64
 }
 
 // SLO is what each request of a model should meet. 0 asks for nothing.
@@ -125,6 +161,7 @@ func (c Config) withDefaults() Config {
 		{&c.ScrapeInterval, 15 * time.Second},
 		{&c.Interval, time.Minute},
 		{&c.Tail, 10 * time.Minute},
+		{&c.Bin, 10 * time.Minute},
 	} {
 		if *d.value == 0 {
 			*d.value = d.otherwise

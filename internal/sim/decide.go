@@ -50,15 +50,7 @@ func (w *world) carryOut() error {
 		if w.tolerated(had, t.Replicas) {
 			continue
 		}
-		switch {
-		case t.Replicas > had:
-			v.tally.Grown++
-			if len(w.readyPods(v.model)) == 0 {
-				v.tally.ColdStarts++
-			}
-		case t.Replicas < had:
-			v.tally.Shrunk++
-		}
+		w.count(v, t.Replicas-had)
 		if t.Replicas == had {
 			continue
 		}
@@ -68,6 +60,20 @@ func (w *world) carryOut() error {
 		w.changed()
 	}
 	return nil
+}
+
+// count books a change of the replicas of a variant.
+func (w *world) count(v *variant, change int) {
+	switch {
+	case !w.judges():
+	case change > 0:
+		v.tally.Grown++
+		if len(w.readyPods(v.model)) == 0 {
+			v.tally.ColdStarts++
+		}
+	case change < 0:
+		v.tally.Shrunk++
+	}
 }
 
 // tolerated reports whether whoever carries decisions out takes one for no difference
@@ -100,7 +106,7 @@ func (w *world) snapshots(s survey) []scaling.Snapshot {
 func (m *model) view(s survey) ModelView {
 	shapes := m.shapes
 	view := ModelView{
-		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived,
+		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived + m.tally.back.arrived,
 	}
 	for _, v := range m.variants {
 		for _, p := range v.pods {

@@ -29,6 +29,8 @@
 //	interval  a stretch of the measurements ends
 //	begin     a fault begins, and with end it is over
 //	wave      a rollout replaces some replicas
+//	leave     a client has lost its patience
+//	return    a client that left comes back
 //	turn      a fault has a pod crash, lose its readiness or get it back
 //	node      a node comes for a pod that a fault kept without
 //
@@ -42,16 +44,27 @@
 //	arrives ── no replica is ready ──> held ── one becomes ready ──> submitted
 //	   │                                 └── waits longer than Hold ──> expired
 //	   ├── routed ──> submitted ── last token ──> finished
-//	   │                  └── its replica is killed ──> lost
+//	   │                  ├── its replica is killed ──> lost
+//	   │                  └── patience over before a batch takes it ──> abandoned
 //	   └── no replica takes it ──> rejected
 //
-// Arrivals are open loop and nothing is tried again. At every end of an
-// interval, and in tests after every event,
+// What is held is abandoned when the patience of its client is over, too. A client that
+// abandoned a request may come back with another (see Patience). That is one more
+// attempt of the same user: the request of the user was counted and is a miss, and the
+// attempt is load for the fleet and no request in any share or latency. An engine
+// forgets what is taken back: it leaves running and waiting, and no counter of
+// requests that ended has it (vLLM issue 31503).
 //
-//	arrived = finished + rejected + expired + lost + held + submitted
+// At every end of an interval, and in tests after every event,
+//
+//	arrived + came back = finished + rejected + expired + lost + abandoned + held + submitted
 //
 // must hold, with the last term counted by the replicas. Run returns an error
 // if it does not.
+//
+// A part of the prompts may begin like earlier ones (see Prefix): the cache of a
+// replica then has a part of them, if it has seen enough prompts since it became Ready.
+// What caches hold takes no room from running requests, and no gateway routes by it.
 //
 // # A replica
 //
@@ -93,5 +106,7 @@
 // gateway, and its ITL, the mean over its own tokens, are within the SLO.
 // Whatever did not finish is a miss. Cost counts until the last arrival (or
 // Duration), the same for every policy; requests are then followed for Tail.
+// Config.From leaves a first part of the run out of the Report, for a policy that
+// was tuned on it.
 // Quantiles come from [Sketch], within 1 %.
 package sim

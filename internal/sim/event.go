@@ -21,6 +21,8 @@ const (
 	waveEvent
 	turnEvent
 	nodeEvent
+	leaveEvent
+	returnEvent
 )
 
 // event is something that is due. One that no longer applies is ignored when its
@@ -30,7 +32,9 @@ type event struct {
 	seq   uint64 // order of scheduling
 	kind  kind
 	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape, turnEvent
-	model *model // of expireEvent, gatewayScrape
+	model *model // of expireEvent, gatewayScrape, leaveEvent, returnEvent
+	slot  uint32 // of leaveEvent
+	back  *back  // of returnEvent
 
 	trouble *trouble // of beginEvent, endEvent, waveEvent, turnEvent
 	wave    int      // of waveEvent

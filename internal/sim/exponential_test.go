@@ -76,3 +76,6 @@ func (e *exponential) Load() int { return len(e.busy) + len(e.queue) }
 func (e *exponential) Stats() serving.Stats {
 	return serving.Stats{Running: len(e.busy), Waiting: len(e.queue), Finished: e.finished}
 }
+
+// Abort does nothing: no client here leaves.
+func (e *exponential) Abort(time.Duration, uint64) bool { return false }

@@ -195,6 +195,13 @@ func (s *stalling) Submit(now time.Duration, req serving.Request) serving.Refusa
 	return serving.Accepted
 }
 
+// Abort implements Replica.
+func (s *stalling) Abort(now time.Duration, id uint64) bool {
+	before := len(s.held)
+	s.held = slices.DeleteFunc(s.held, func(r serving.Request) bool { return r.ID == id })
+	return len(s.held) < before || s.Replica.Abort(now, id)
+}
+
 // Load implements Replica.
 func (s *stalling) Load() int { return s.Replica.Load() + len(s.held) }
 
@@ -217,7 +224,7 @@ func (w *world) admit(p *pod) {
 			slot, m := uint32(req.ID), p.variant.model
 			p.unqueue(w.requests.at(slot))
 			p.live--
-			m.tally.rejected(refusal.String())
+			m.tally.rejected(w.requests.at(slot), refusal.String())
 			w.end(m, slot)
 		}
 	}
@@ -313,6 +320,7 @@ func (w *world) crash(p *pod, t *trouble) {
 		v.gone = append(v.gone, &pod{variant: v, name: p.name, phase: gone, node: -1, pages: p.pages})
 	}
 	p.phase, p.replica, p.pages, p.queued, p.due = starting, nil, nil, 0, again
+	p.prompts = 0
 	p.ttft, p.itl = distribution{bounds: v.model.ttftBounds}, distribution{bounds: v.model.itlBounds}
 	if again < never {
 		w.start(p, again)

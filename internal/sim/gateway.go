@@ -59,19 +59,29 @@ func (w *world) arrive(m *model, r workload.Request) {
 	if w.keptOut(m) {
 		return
 	}
-	m.tally.total.Arrived++
-	m.shapes.add(r.InputTokens, r.OutputTokens)
-	m.inputTokens += int64(r.InputTokens)
-	slot := w.requests.add(request{arrived: w.now, input: int32(r.InputTokens), output: int32(r.OutputTokens)})
+	w.admitted(m, request{input: int32(r.InputTokens), output: int32(r.OutputTokens)})
+}
+
+// admitted takes in an attempt of a client, its first or one more.
+func (w *world) admitted(m *model, r request) {
+	r.arrived = w.now
+	m.tally.arrived(&r)
+	m.shapes.add(int(r.input), int(r.output))
+	m.inputTokens += int64(r.input)
+	m.crowd.draw(w.now, m.Patience, m.Prefix, &r)
+	slot := w.requests.add(r)
+	if r.leaves > 0 {
+		w.agenda.push(event{at: r.leaves, kind: leaveEvent, model: m, slot: slot})
+	}
 	if len(m.held) == 0 && w.dispatch(m, slot) {
 		return
 	}
 	if m.Hold == 0 {
-		m.tally.rejected(noReplica)
+		m.tally.rejected(w.requests.at(slot), noReplica)
 		w.end(m, slot)
 		return
 	}
-	m.tally.total.Held++
+	m.tally.held(w.requests.at(slot))
 	m.held = append(m.held, slot)
 	w.watch(m)
 }
@@ -89,15 +99,17 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 	var refusal serving.Refusal
 	for i := range ready {
 		p := ready[(first+i)%len(ready)]
+		req.CachedTokens = p.finds(r)
 		if refusal = p.replica.Submit(w.now, req); refusal == serving.Accepted {
 			r.pod, r.submitted = p, w.now
 			p.live++
+			p.prompts++
 			p.enqueue(r)
 			m.sent++
 			return true
 		}
 	}
-	m.tally.rejected(refusal.String())
+	m.tally.rejected(r, refusal.String())
 	w.end(m, slot)
 	return true
 }
@@ -198,7 +210,7 @@ func (w *world) release(m *model) {
 func (w *world) expire(m *model) {
 	n := 0
 	for n < len(m.held) && w.requests.at(m.held[n]).arrived+m.Hold <= w.now {
-		m.tally.expired()
+		m.tally.expired(w.requests.at(m.held[n]))
 		w.end(m, m.held[n])
 		n++
 	}

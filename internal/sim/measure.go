@@ -15,21 +15,26 @@ type Counts struct {
 	Rejected uint64 `json:"rejected"` // by every replica, or by a gateway without one
 	Expired  uint64 `json:"expired"`  // waited at the gateway for too long
 	Lost     uint64 `json:"lost"`     // with the replica that held them
-	Held     uint64 `json:"held"`     // waited for a first replica, whatever became of them
-	Met      uint64 `json:"met"`      // finished within both objectives
-	MetTTFT  uint64 `json:"metTTFT"`
-	MetITL   uint64 `json:"metITL"`
+	// Abandoned were taken back by clients whose patience was over, and Retried is how
+	// many of those came back: see Patience.
+	Abandoned uint64 `json:"abandoned"`
+	Retried   uint64 `json:"retried"`
+	Held      uint64 `json:"held"` // waited for a first replica, whatever became of them
+	Met       uint64 `json:"met"`  // finished within both objectives
+	MetTTFT   uint64 `json:"metTTFT"`
+	MetITL    uint64 `json:"metITL"`
 
 	OutputTokens uint64 `json:"outputTokens"` // of finished requests
 }
 
 // ended counts the requests that are no longer in flight.
-func (c Counts) ended() uint64 { return c.Finished + c.Rejected + c.Expired + c.Lost }
+func (c Counts) ended() uint64 { return c.Finished + c.Rejected + c.Expired + c.Lost + c.Abandoned }
 
 func (c Counts) minus(o Counts) Counts {
 	return Counts{
 		Arrived: c.Arrived - o.Arrived, Finished: c.Finished - o.Finished, Rejected: c.Rejected - o.Rejected,
 		Expired: c.Expired - o.Expired, Lost: c.Lost - o.Lost, Held: c.Held - o.Held,
+		Abandoned: c.Abandoned - o.Abandoned, Retried: c.Retried - o.Retried,
 		Met: c.Met - o.Met, MetTTFT: c.MetTTFT - o.MetTTFT, MetITL: c.MetITL - o.MetITL,
 		OutputTokens: c.OutputTokens - o.OutputTokens,
 	}
@@ -61,52 +66,137 @@ type VariantInterval struct {
 
 // tally is what is measured of a model.
 type tally struct {
-	total, before       Counts // of the run; at the start of the interval
-	ttft, itl, response Sketch // of the run
+	from, bin           time.Duration // Config.From and Config.Bin
+	total, before       Counts        // of the run; at the start of the interval
+	judged              Counts        // of the requests that arrived from From on
+	bins                []Bin         // of judged
+	ttft, itl, response Sketch        // of judged
 	lately              struct{ ttft, itl Sketch }
-	rejections          map[string]uint64
+	rejections          map[string]uint64 // of judged
 	violation           time.Duration
+	// back are the requests that came back, and refused those that no replica took:
+	// rejected, expired or abandoned at the gateway, of the run.
+	back    struct{ arrived, ended uint64 }
+	refused uint64
 }
+
+// book counts something that happened to a request. Of one that came back only that is
+// counted, and that it ended.
+func (t *tally) book(r *request, count func(*Counts)) {
+	if r.retry {
+		return
+	}
+	count(&t.total)
+	if r.arrived >= t.from {
+		count(&t.judged)
+	}
+}
+
+// end books a request that is no longer in flight.
+func (t *tally) end(r *request, count func(*Counts)) {
+	if r.retry {
+		t.back.ended++
+	}
+	t.book(r, count)
+}
+
+// judges reports whether what becomes of a request is in the Report.
+func (t *tally) judges(r *request) bool { return !r.retry && r.arrived >= t.from }
+
+// binOf returns the Bin of a request that is judged and arrived at an offset.
+func (t *tally) binOf(arrived time.Duration) *Bin {
+	i := int((arrived - t.from) / t.bin)
+	for len(t.bins) <= i {
+		t.bins = append(t.bins, Bin{})
+	}
+	return &t.bins[i]
+}
+
+func (t *tally) arrived(r *request) {
+	if r.retry {
+		t.back.arrived++
+		t.total.Retried++
+		if r.arrived >= t.from {
+			t.judged.Retried++
+		}
+		return
+	}
+	t.book(r, func(c *Counts) { c.Arrived++ })
+	if t.judges(r) {
+		t.binOf(r.arrived).Arrived++
+	}
+}
+
+func (t *tally) held(r *request) { t.book(r, func(c *Counts) { c.Held++ }) }
 
 // outcome is a request that finished; times in ms.
 type outcome struct {
+	request             *request
 	ttft, itl, response float64
 	output              int32 // tokens
 }
 
 func (t *tally) finished(slo SLO, o outcome) {
-	t.total.Finished++
-	t.total.OutputTokens += uint64(o.output)
+	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
+	t.end(o.request, func(c *Counts) {
+		c.Finished++
+		c.OutputTokens += uint64(o.output)
+		c.MetTTFT += one(ttft)
+		c.MetITL += one(itl)
+		c.Met += one(ttft && itl)
+	})
+	if !o.request.retry {
+		t.lately.ttft.Add(o.ttft)
+		if o.output > 1 {
+			t.lately.itl.Add(o.itl)
+		}
+	}
+	if !t.judges(o.request) {
+		return
+	}
+	t.binOf(o.request.arrived).Met += one(ttft && itl)
 	t.ttft.Add(o.ttft)
-	t.lately.ttft.Add(o.ttft)
 	t.response.Add(o.response)
 	if o.output > 1 {
 		t.itl.Add(o.itl)
-		t.lately.itl.Add(o.itl)
-	}
-	ttft, itl := slo.TTFT == 0 || o.ttft <= slo.TTFT, slo.ITL == 0 || o.itl <= slo.ITL
-	if ttft {
-		t.total.MetTTFT++
-	}
-	if itl {
-		t.total.MetITL++
-	}
-	if ttft && itl {
-		t.total.Met++
 	}
 }
 
-func (t *tally) rejected(why string) {
-	t.total.Rejected++
+// one is 1 for what is true.
+func one(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (t *tally) rejected(r *request, why string) {
+	t.refused++
+	t.end(r, func(c *Counts) { c.Rejected++ })
+	if !t.judges(r) {
+		return
+	}
 	if t.rejections == nil {
 		t.rejections = map[string]uint64{}
 	}
 	t.rejections[why]++
 }
 
-func (t *tally) expired() { t.total.Expired++ }
+func (t *tally) expired(r *request) {
+	t.refused++
+	t.end(r, func(c *Counts) { c.Expired++ })
+}
 
-func (t *tally) lost() { t.total.Lost++ }
+func (t *tally) lost(r *request) { t.end(r, func(c *Counts) { c.Lost++ }) }
+
+// abandoned books a request that its client takes back; atGateway is whether no replica
+// had it.
+func (t *tally) abandoned(r *request, atGateway bool) {
+	if atGateway {
+		t.refused++
+	}
+	t.end(r, func(c *Counts) { c.Abandoned++ })
+}
 
 // endInterval closes a stretch of the measurements and begins the next.
 func (w *world) endInterval() error {
@@ -127,8 +217,8 @@ func (w *world) closeInterval() error {
 	}
 	for _, m := range w.models {
 		i := m.interval(w.now, length)
-		if i.Violated {
-			m.tally.violation += i.Length
+		if i.Violated && w.now > w.cfg.From {
+			m.tally.violation += min(i.Length, w.now-w.cfg.From)
 		}
 		if w.cfg.OnInterval != nil {
 			w.cfg.OnInterval(i)
@@ -181,11 +271,12 @@ func (v *variant) interval() VariantInterval {
 	return i
 }
 
-// Report is what came of a run. Durations are in ns.
+// Report is what came of a run, of what is judged: see Config.From. Durations are
+// in ns.
 type Report struct {
 	Policy   string        `json:"policy"`
 	Seed     uint64        `json:"seed"`
-	Horizon  time.Duration `json:"horizon"` // over which cost was counted
+	Horizon  time.Duration `json:"horizon"` // the length of the time over which cost was counted
 	Models   []ModelReport `json:"models"`  // sorted by Model
 	TTFT     Latency       `json:"ttft"`    // of all models
 	ITL      Latency       `json:"itl"`     // of all models
@@ -213,6 +304,24 @@ type ModelReport struct {
 	Violation      time.Duration   `json:"violation"` // intervals in violation
 	Cost           float64         `json:"cost"`      // cost units
 	Variants       []VariantReport `json:"variants"`  // sorted by Key
+	// Bins are the requests by when they arrived, in stretches of Config.Bin from
+	// Config.From on. They end with the last arrival.
+	Bins []Bin `json:"bins"`
+	// Before is what came before Config.From: of the requests that arrived until
+	// then, and what replicas cost until then, in cost units.
+	Before Before `json:"before"`
+}
+
+// Before is the part of a run that is not judged.
+type Before struct {
+	Bin
+	Cost float64 `json:"cost"` // cost units
+}
+
+// Bin is the requests that arrived within a stretch of time.
+type Bin struct {
+	Arrived uint64 `json:"arrived"`
+	Met     uint64 `json:"met"` // both objectives, whenever they finished
 }
 
 // Rejection is how many requests were rejected for a reason.
@@ -226,31 +335,37 @@ type VariantReport struct {
 	Key          scaling.VariantKey `json:"key"`
 	ReplicaHours float64            `json:"replicaHours"` // from a node taken to a node freed
 	Cost         float64            `json:"cost"`         // cost units
-	Peak         int                `json:"peak"`         // most replicas asked for
+	Peak         int                `json:"peak"`         // most replicas asked for, of the whole run
 	Grown        uint64             `json:"grown"`        // times that replicas were added
 	Shrunk       uint64             `json:"shrunk"`       // times that replicas were removed
 	Started      uint64             `json:"started"`      // replicas that took a node after the start of the run
 	ColdStarts   uint64             `json:"coldStarts"`   // times that it grew while no replica of the model was ready
-	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas
+	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas, of the whole run
 
-	occupied time.Duration
+	occupied, before time.Duration // from Config.From on, and before it
 }
 
-// ended books a replica that is gone, which cost for so long.
-func (v *VariantReport) ended(cost time.Duration) { v.occupied += cost }
+// occupied books the time from when a replica took its node until now.
+func (w *world) occupied(v *VariantReport, p *pod) {
+	v.occupied += w.costed(w.now) - w.costed(p.placed)
+	v.before += min(w.now, w.cfg.From) - min(p.placed, w.cfg.From)
+}
 
-// costed returns the part of an offset until which cost counts.
+// costed returns an offset moved into the time in which cost counts.
 func (w *world) costed(at time.Duration) time.Duration {
 	if w.closed {
-		return min(at, w.horizon)
+		at = min(at, w.horizon)
 	}
-	return at
+	return max(at, w.cfg.From)
 }
+
+// judges reports whether what happens now is in the Report.
+func (w *world) judges() bool { return w.now >= w.cfg.From }
 
 // report sums up the run.
 func (w *world) report() Report {
 	w.settleAll()
-	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now), Decided: w.decided}
+	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now) - w.cfg.From, Decided: w.decided}
 	var ttft, itl Sketch
 	for _, m := range w.models {
 		r.Models = append(r.Models, w.reportModel(m, r.Horizon))
@@ -264,15 +379,16 @@ func (w *world) report() Report {
 func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 	t := &m.tally
 	r := ModelReport{
-		Model: m.Key, SLO: m.SLO, Counts: t.total, Unfinished: uint64(m.inFlight()), Rejections: []Rejection{},
-		Attainment:     part(t.total.Met, t.total.Arrived),
-		TTFTAttainment: part(t.total.MetTTFT, t.total.Arrived),
-		ITLAttainment:  part(t.total.MetITL, t.total.Arrived),
+		Model: m.Key, SLO: m.SLO, Counts: t.judged, Unfinished: t.judged.Arrived - t.judged.ended(), Rejections: []Rejection{},
+		Attainment:     part(t.judged.Met, t.judged.Arrived),
+		TTFTAttainment: part(t.judged.MetTTFT, t.judged.Arrived),
+		ITLAttainment:  part(t.judged.MetITL, t.judged.Arrived),
 		TTFT:           t.ttft.Summary(), ITL: t.itl.Summary(), Response: t.response.Summary(),
-		Violation: t.violation,
+		Violation: t.violation, Bins: append([]Bin{}, t.bins...),
 	}
+	r.Before.Bin = Bin{Arrived: t.total.Arrived - t.judged.Arrived, Met: t.total.Met - t.judged.Met}
 	if horizon > 0 {
-		r.Goodput = float64(t.total.Met) / horizon.Seconds()
+		r.Goodput = float64(t.judged.Met) / horizon.Seconds()
 	}
 	for _, why := range slices.Sorted(maps.Keys(t.rejections)) {
 		r.Rejections = append(r.Rejections, Rejection{why, t.rejections[why]})
@@ -280,6 +396,8 @@ func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 	for _, v := range m.variants {
 		one := w.reportVariant(v)
 		r.Cost += one.Cost
+		r.Before.Cost += one.before.Hours() * v.Spec.Cost
+		one.occupied, one.before = 0, 0
 		r.Variants = append(r.Variants, one)
 	}
 	return r
@@ -291,7 +409,7 @@ func (w *world) reportVariant(v *variant) VariantReport {
 	for _, pods := range [][]*pod{v.pods, v.leaving} {
 		for _, p := range pods {
 			if p.phase != unplaced {
-				r.occupied += w.costed(w.now) - w.costed(p.placed)
+				w.occupied(&r, p)
 			}
 			if p.replica != nil {
 				r.Preemptions += p.replica.Stats().Preemptions
@@ -300,7 +418,6 @@ func (w *world) reportVariant(v *variant) VariantReport {
 	}
 	r.ReplicaHours = r.occupied.Hours()
 	r.Cost = r.ReplicaHours * v.Spec.Cost
-	r.occupied = 0
 	return r
 }
 

@@ -76,8 +76,7 @@ func (w *world) scrapeGateway(m *model) {
 	if w.misses() {
 		return
 	}
-	t := &m.tally.total
-	one := gatewayPage{at: w.now, held: float64(len(m.held)), arrivals: float64(uint64(m.sent) + t.Expired + t.Rejected)}
+	one := gatewayPage{at: w.now, held: float64(len(m.held)), arrivals: float64(uint64(m.sent) + m.tally.refused)}
 	m.pages = append(forget(m.pages, func(o gatewayPage) bool { return o.at <= w.now-remembered }), one)
 }
 

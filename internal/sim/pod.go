@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -35,6 +36,7 @@ type pod struct {
 	due      time.Duration // when its start is over; one of another time was cut short
 	settled  time.Duration // up to when the replica was advanced
 	live     int           // requests in the replica
+	prompts  float64       // that its cache has seen
 	queued   int64         // input tokens of those that wait in it
 	capacity float64       // of the KV cache, tokens; 0 where it is not known
 	ttft     distribution  // of what it has observed
@@ -72,7 +74,7 @@ func (w *world) found(v *variant) error {
 	if err := w.prepare(p); err != nil {
 		return err
 	}
-	p.phase = starting
+	p.phase, p.prompts = starting, math.Inf(1)
 	w.ready(p)
 	return nil
 }
@@ -131,7 +133,9 @@ func (w *world) place() error {
 			return err
 		}
 		p.phase = starting
-		p.variant.tally.Started++
+		if w.judges() {
+			p.variant.tally.Started++
+		}
 		w.start(p, w.now+p.startUp)
 	}
 	clear(w.waiting[len(left):])
@@ -216,7 +220,7 @@ func (w *world) kill(p *pod) {
 func (w *world) lose(p *pod) {
 	w.settle(p)
 	w.requests.of(p, func(slot uint32) {
-		p.variant.model.tally.lost()
+		p.variant.model.tally.lost(w.requests.at(slot))
 		w.end(p.variant.model, slot)
 	})
 	p.live = 0
@@ -241,7 +245,7 @@ func (p *pod) unqueue(r *request) {
 // bury frees the node of a pod. Its pages stay until they have left the window.
 func (w *world) bury(p *pod) {
 	v := p.variant
-	v.tally.ended(w.costed(w.now) - w.costed(p.placed))
+	w.occupied(&v.tally, p)
 	if p.replica != nil {
 		v.tally.Preemptions += p.replica.Stats().Preemptions
 	}

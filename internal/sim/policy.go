@@ -62,7 +62,7 @@ type ModelView struct {
 	Held        int           // requests that wait for a first replica
 	InFlight    int           // requests that arrived and have not ended, Held included
 	InputTokens int64         // of the requests in flight
-	Arrived     uint64        // requests since the start of the run
+	Arrived     uint64        // requests since the start of the run, those that came back included
 	Shapes      *Shapes       // of Arrived
 	Variants    []VariantView // sorted by Key
 	Pods        []PodView     // that exist and are not being removed, sorted by Variant, Name

@@ -16,6 +16,7 @@ type Replica interface {
 	Advance(now time.Duration, buf []serving.Event) []serving.Event
 	Load() int
 	Stats() serving.Stats
+	Abort(now time.Duration, id uint64) bool
 }
 
 var _ Replica = (*serving.Replica)(nil)

@@ -12,6 +12,9 @@ type request struct {
 	queued    bool          // in a replica, and not in its batch
 	pod       *pod          // nil while it is held
 	live      bool
+	retry     bool          // its client came back
+	leaves    time.Duration // when its client loses patience, 0 for never
+	alike     float64       // it begins like an earlier one that this part of the caches has
 }
 
 // slab keeps requests by slot. Slots are used again, so its size is the largest

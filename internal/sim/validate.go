@@ -40,6 +40,8 @@ func (c Config) Validate() error {
 		{"interval", c.Interval, time.Second},
 		{"duration", c.Duration, 0},
 		{"tail", c.Tail, 0},
+		{"from", c.From, 0},
+		{"bin", c.Bin, time.Second},
 	} {
 		if d.value < d.least {
 			return &FieldError{d.name, d.value.String(), d.least.String() + " or more"}
@@ -144,6 +146,23 @@ func (m Model) validate(at string) error {
 		return &FieldError{at + ".hold", m.Hold.String(), "0 or more"}
 	case len(m.Variants) == 0:
 		return &FieldError{at + ".variants", "empty", "one variant or more"}
+	}
+	return m.validateClients(at)
+}
+
+// validateClients returns nil, or what is first wrong with what the clients do.
+func (m Model) validateClients(at string) error {
+	switch {
+	case m.Patience.Mean < 0 || m.Patience.Deviation < 0 || m.Patience.After < 0:
+		return &FieldError{at + ".patience", fmt.Sprintf("%s with a deviation of %s, and back after %s", m.Patience.Mean, m.Patience.Deviation, m.Patience.After), "0 or more"}
+	case !(m.Patience.Retry >= 0 && m.Patience.Retry < 1):
+		return &FieldError{at + ".patience.retry", fmt.Sprint(m.Patience.Retry), "a ratio in [0, 1)"}
+	case !(m.Prefix.Share >= 0 && m.Prefix.Share <= 1):
+		return &FieldError{at + ".prefix.share", fmt.Sprint(m.Prefix.Share), "a ratio in [0, 1]"}
+	case !(m.Prefix.Part >= 0 && m.Prefix.Part < 1):
+		return &FieldError{at + ".prefix.part", fmt.Sprint(m.Prefix.Part), "a ratio in [0, 1)"}
+	case !(m.Prefix.Warm >= 0) || math.IsInf(m.Prefix.Warm, 1):
+		return &FieldError{at + ".prefix.warm", fmt.Sprint(m.Prefix.Warm), "0 or more prompts"}
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ type model struct {
 	variants []*variant // sorted by key
 	tally    tally
 
+	crowd   crowd
 	held    []uint32 // slots of the requests that wait for a first replica, oldest first
 	watched bool     // an expireEvent is scheduled
 	turn    int      // where the gateway begins to look
@@ -81,12 +82,13 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	}
 	for _, given := range c.Models {
 		given.Variants = slices.Clone(given.Variants) // runs side by side share a Config
-		m := &model{Model: &given, ttftBounds: ttftBounds(), itlBounds: itlBounds()}
+		m := &model{Model: &given, tally: tally{from: c.From, bin: c.Bin}, ttftBounds: ttftBounds(), itlBounds: itlBounds()}
 		for j := range m.Variants {
 			spec := &m.Variants[j]
 			spec.Spec.Model = m.Key
 			m.variants = append(m.variants, &variant{Variant: spec, model: m, draws: w.stream(spec.Spec.Key.String())})
 		}
+		m.crowd = w.newCrowd(m.Key.String())
 		slices.SortFunc(m.variants, func(a, b *variant) int { return a.Spec.Key.Compare(b.Spec.Key) })
 		w.models = append(w.models, m)
 		w.variants = append(w.variants, m.variants...)
@@ -145,8 +147,6 @@ func (w *world) handle(e event) error {
 		return w.leave(e.pod, w.drain)
 	case killEvent:
 		return w.leave(e.pod, w.kill)
-	case expireEvent:
-		w.expire(e.model)
 	case podScrape:
 		w.scrapePod(e.pod)
 	case gatewayScrape:
@@ -161,6 +161,8 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
+	case expireEvent, leaveEvent, returnEvent:
+		w.handleClient(e)
 	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
 		return w.handleFault(e)
 	}
@@ -225,7 +227,7 @@ func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 		itl = milliseconds(at-r.first) / float64(r.output-1)
 	}
 	p.itl.add(itl, float64(r.output-1))
-	m.tally.finished(m.SLO, outcome{ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
+	m.tally.finished(m.SLO, outcome{request: r, ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
 	w.end(m, slot)
 }
 
@@ -251,16 +253,20 @@ func (w *world) conserved() error {
 				}
 			}
 		}
-		if sum := t.ended() + uint64(len(m.held)+inReplicas); t.Arrived != sum {
-			return fmt.Errorf("simulation: at %s %d requests of %s arrived, and %d finished + %d rejected + %d expired + %d lost + %d held + %d in replicas = %d",
-				w.now, t.Arrived, m.Key, t.Finished, t.Rejected, t.Expired, t.Lost, len(m.held), inReplicas, sum)
+		back := m.tally.back
+		if sum := t.ended() + back.ended + uint64(len(m.held)+inReplicas); t.Arrived+back.arrived != sum {
+			return fmt.Errorf("simulation: at %s %d requests of %s arrived and %d came back, and %d finished + %d rejected + %d expired + %d lost + %d abandoned + %d that came back and ended + %d held + %d in replicas = %d",
+				w.now, t.Arrived, m.Key, back.arrived, t.Finished, t.Rejected, t.Expired, t.Lost, t.Abandoned, back.ended, len(m.held), inReplicas, sum)
 		}
 	}
 	return nil
 }
 
-// inFlight counts the requests of a model that arrived and have not ended.
-func (m *model) inFlight() int { return int(m.tally.total.Arrived - m.tally.total.ended()) }
+// inFlight counts the requests of a model that arrived or came back and have not ended.
+func (m *model) inFlight() int {
+	t := &m.tally
+	return int(t.total.Arrived + t.back.arrived - t.total.ended() - t.back.ended)
+}
 
 // inFlight counts the requests in the pods of a variant that are not being
 // removed. The replicas must be settled.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,32 +52,46 @@ lost or not finished is a miss. Cost is in USD at the prices below, counted unti
   tolerance and windows of its own. They are not tuned. `+"`interval=15s`"+` is a cycle every 15 s instead of 60 s. Where models
   share nodes they know the stock; no other policy does.
 - **Others.** Each baseline is the rule of its source with its documented defaults, and an HPA in series where it has one
-  (`+"`wva simulate --list-policies`"+`). Each is tuned over at most 8 points of at most 2 parameters and its defaults, on the
-  busiest hour of the trace with seed %d: the cheapest that reaches the target is kept, else the highest attainment. Of
-  traces that last an hour that is the trace itself: these baselines know their examination. What was tried, with what
-  was kept in bold, is at the end; the counts of `+"`static`"+` go from half of what the busiest ten minutes need to half as
-  much again. `+"`kpa`"+` and `+"`ray-serve`"+` count requests themselves, without the lag of a scrape, as those do. Rules that need a
-  benchmark of a replica are given one: a quarter of the highest rate at which four replicas attain the target with Poisson
-  arrivals and the lengths of the trace.
-- **Clairvoyant.** A schedule found with all arrivals of seed %d known, start-up times included, and a bound that nobody
-  undercuts who reaches the target. The best possible lies between the bound and the cheapest row that reaches it; the
-  bound grants that every replica is full all the time and costs nothing else, so it is far below.
+  (`+"`wva simulate --list-policies`"+`). Each is tried with at most 10 settings of at most 2 parameters, its defaults among them, in a
+  run of the whole trace with seed %d. The setting is kept that was best in the **first part** of the trace, a third of it, at
+  least 20 minutes and at most a day or half of it: the cheapest that reaches the target there, else the highest attainment.
+  Counts of `+"`static`"+` are bisected. **All policies are judged on the rest**: attainment and cost count from the end of the first
+  part on. **In hindsight** is the same baseline with the setting that was best in the rest itself: it knows its examination.
+  What was tried is at the end. `+"`kpa`"+` and `+"`ray-serve`"+` count requests themselves, without the lag of a scrape, as those do.
+  Rules that need a benchmark of a replica are given one: its share of the highest rate at which a fleet as large as the first
+  part needs attains the target, with Poisson arrivals and the lengths of the first part.
+- **Clairvoyant.** The best schedule that a search found with all arrivals of seed %d known, start-up times included. It keeps
+  what every policy has to: the bounds of the variants, and a replica while there are requests. It is judged on the same part, and
+  begins with what the best policy did with that seed, so that none that reaches the target with it is cheaper. It can be had; a
+  better one may exist.
 - **Target.** %g %% of the requests within both objectives: TTFT 2 s and ITL 50 ms (mean of a request); for `+"`mooncake`"+`, whose
   prompts have 12,000 tokens in the mean, 10 s and 100 ms. A minute in which fewer of the requests that ended met both is
   in violation.
 - **Fleet.** Profiles measured on GPUs and published, as named below; %d replicas of a variant at most, a batch of 256
-  requests and 2048 tokens, no prefix cache. Start-up %s with a standard deviation of %s, lognormal (a 32B model on an
+  requests and 2048 tokens. Start-up %s with a standard deviation of %s, lognormal (a 32B model on an
   H100 took 91 to 139 s). 2.20 USD per hour for an A100, 4.75 for an H100 (an eighth of a machine with eight). A fleet
   begins with what the first ten minutes need. Scrapes every 15 s; the gateway is KV-aware and holds requests for 10 minutes
   while no replica is ready; a removed replica has 30 s to drain.
-- **Numbers** are means over the seeds; ± is half of their range. Of a recorded trace, seeds change start-up times and the
-  phases of scrapes, not the requests. Differences within ± are none.
+- **Clients** lose their patience: while a request waits, at the gateway or in the queue of a replica, it is taken back after a
+  time that is lognormal, in the mean 30 times the TTFT objective (1 minute, 5 for `+"`mooncake`"+`) with as large a standard
+  deviation. That is a miss. Half of those clients come back after 30 s in the mean (exponential); their retries are load, and
+  the user's request stays one miss. Engines count no request that was taken back.
+- **Prefix caches.** In the scenarios `+"`two`"+` half of the prompts share a part with earlier ones (three quarters of their tokens in
+  `+"`mooncake`"+`, where 37 %% of all were found to be shared, half of them in `+"`azure`"+`). A warm replica has that part; one that is new
+  has it with probability 1 - exp(-n/200) after n prompts. Elsewhere prompts share nothing.
+- **Numbers** are means over the seeds; ± is the standard error of the mean. Every seed draws other requests: of a recorded
+  trace, seed 1 has the record, and every other draws stretches of 10 s of it, each from within a minute of its place. So the
+  curve, the bursts of seconds and the lengths stay, and the rest is chance. Two policies are compared seed by seed, with the
+  same requests. A difference within two standard errors is a tie, and an attainment within two of the target neither reaches
+  it nor misses it.
+- **Worst hour** is the least attainment of the requests that arrived within an hour, of hours that slide by ten minutes and
+  have 200 requests or more. Where less than an hour is judged it is the attainment.
 
 How far to believe it: with exponential service the simulator agrees with M/M/1/K and M/M/c, and books every request
 (tests of `+"`internal/sim`"+`). Where points measured on GPUs are published, decoding is reproduced within 5 %% in the median and
 15 %% at worst; prefill as the profiles give it, a line, misses short prompts by up to 60 %% (`+"`internal/serving`"+`). The HPA is held
-against the controller's own code, in random sequences and live. Not simulated: prefix caches, users who try again, nodes that
-start or fail, several engines in one pod. It is our simulator: who doubts a row may run it, `+"`make lab TRACES=folder ONLY=regexp`"+`.
+against the controller's own code, in random sequences and live. Not simulated: room that prefixes take from
+running requests, nodes that start or fail, several engines in one pod. It is our simulator: who doubts a row may run it, `+"`make lab TRACES=folder ONLY=regexp`"+`.
 
 Traces: Azure 2023 conversation (CC-BY 4.0; Splitwise, ISCA 24), Mooncake conversation (Apache-2.0), AIBrix up and down
 (Apache-2.0), two that are sampled from ServeGen (Apache-2.0; arXiv 2505.09999), and two of its curves of rates, cut to two
@@ -87,8 +102,8 @@ the first sample.
 
 // summary says how each policy did over all scenarios.
 func (d document) summary(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## In short\n\nOver the %d scenarios below. \"Times the least\" is the mean of its cost over the least cost of those that reach the\ntarget, where it reaches the target itself.\n\n", len(d.results.Scenarios))
-	b.WriteString("| Policy | Target reached | At the least cost | Times the least | Mean attainment % | Lowest % |\n|---|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintf(b, "\n## In short\n\nOver the %d scenarios below. \"Reached\" counts those in which its\nmean attainment is the target or more, and in brackets how many of these are within the error. \"At the least cost\" counts ties.\n\"Times the least\" is the mean of its cost over the least cost of those that reach the target, where it does itself.\n\n", len(d.results.Scenarios))
+	b.WriteString("| Policy | Target reached | At the least cost | Times the least | Mean attainment % | Lowest % | Worst hour % |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	var ours []string
 	for _, c := range d.plan.Choices {
 		t := d.tally(c)
@@ -100,23 +115,31 @@ func (d document) summary(b *strings.Builder) {
 			times = fmt.Sprintf("%.2f", t.times/float64(t.reached))
 		}
 		if c.Own() {
-			ours = append(ours, fmt.Sprintf("Our %s reaches the target in %d of %d scenarios, in %d of them at the least cost.%s", name, t.reached, t.ran, t.cheapest, t.losses()))
+			ours = append(ours, fmt.Sprintf("Our %s reaches the target in %s of %d scenarios, in %d of them at the least cost.%s%s", name, t.reach(), t.ran, t.cheapest, d.peers(c), t.losses()))
 			name = "**" + name + "**"
 		}
-		fmt.Fprintf(b, "| %s | %d of %d | %d | %s | %.1f | %.1f |\n", name, t.reached, t.ran, t.cheapest, times, 100*t.attained/float64(t.ran), 100*t.lowest)
+		fmt.Fprintf(b, "| %s | %s of %d | %d | %s | %.1f | %.1f | %.1f |\n", name, t.reach(), t.ran, t.cheapest, times, 100*t.attained/float64(t.ran), 100*t.lowest, 100*t.worst)
 	}
 	fmt.Fprintf(b, "\n- %s\n", strings.Join(ours, "\n- "))
 }
 
 // tally is how a policy did over the scenarios.
 type tally struct {
-	ran, reached, cheapest  int
-	times, attained, lowest float64  // sums, and the least
-	lost                    []string // scenarios where it is not the cheapest that reaches the target
+	ran, reached, near, cheapest   int      // near of reached are within the error
+	times, attained, lowest, worst float64  // sums, the least, and the least of an hour
+	lost                           []string // scenarios where it is not the cheapest that reaches the target
+}
+
+// reach is how often it reaches the target.
+func (t tally) reach() string {
+	if t.near == 0 {
+		return strconv.Itoa(t.reached)
+	}
+	return fmt.Sprintf("%d (%d)", t.reached, t.near)
 }
 
 func (d document) tally(c lab.Choice) tally {
-	t := tally{lowest: 1}
+	t := tally{lowest: 1, worst: 1}
 	for _, s := range d.results.Scenarios {
 		i := slices.IndexFunc(s.Rows, func(r lab.Row) bool {
 			return r.Policy.String() == c.String() || !r.Own && r.Policy.Name == c.Name
@@ -131,8 +154,12 @@ func (d document) tally(c lab.Choice) tally {
 		t.ran++
 		t.attained += attained
 		t.lowest = min(t.lowest, attained)
-		if attained >= s.Target {
+		t.worst = min(t.worst, r.Measures.WorstHour.Mean)
+		if s.Attains(r) {
 			t.reached++
+			if s.Status(r) == lab.AtTarget {
+				t.near++
+			}
 			t.times += r.Measures.Cost.Mean / max(best[0].Measures.Cost.Mean, 1e-9)
 		}
 		if wins {
@@ -142,6 +169,34 @@ func (d document) tally(c lab.Choice) tally {
 		}
 	}
 	return t
+}
+
+// peers says what one of our policies costs beside the cheapest of the others, in the
+// scenarios where both attain the target.
+func (d document) peers(c lab.Choice) string {
+	var said []string
+	for _, in := range []struct {
+		hindsight bool
+		words     string
+	}{{false, "tuned on the first part"}, {true, "in hindsight"}} {
+		sum, worst, n := 0.0, 0.0, 0
+		for _, s := range d.results.Scenarios {
+			i := slices.IndexFunc(s.Rows, func(r lab.Row) bool { return r.Policy.String() == c.String() })
+			peer, found := s.CheapestPeer(in.hindsight)
+			if i < 0 || !found || !s.Attains(s.Rows[i]) {
+				continue
+			}
+			times := s.Rows[i].Measures.Cost.Mean / max(peer, 1e-9)
+			sum, worst, n = sum+times, max(worst, times), n+1
+		}
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%.2f times that of the cheapest of the others %s (%.2f at worst, of %d)", sum/float64(n), in.words, worst, n))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return " Its cost is " + strings.Join(said, " and ") + "."
 }
 
 // losses says where another policy does better.
@@ -155,8 +210,8 @@ func (t tally) losses() string {
 func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 	i := slices.IndexFunc(d.plan.Scenarios, func(o lab.Scenario) bool { return o.Name == s.Scenario })
 	one := d.plan.Scenarios[i]
-	fmt.Fprintf(b, "\n## %s\n\n%s\n`%s`: %d requests in %s, %.0f input and %.0f output tokens in the mean. ", s.Scenario, one.Description,
-		s.Workload, s.Requests, time.Duration(s.Span*float64(time.Second)).Round(time.Second), d.sizes[i].Survey.Lengths.InputTokens, d.sizes[i].Survey.Lengths.OutputTokens)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n`%s`: %d requests judged in %s, %s, %.0f input and %.0f output tokens in the mean. ", s.Scenario, one.Description,
+		s.Workload, s.Requests, seconds(s.Span), from(s), d.sizes[i].Survey.Lengths.InputTokens, d.sizes[i].Survey.Lengths.OutputTokens)
 	var variants []string
 	for _, m := range one.Models {
 		for _, v := range m.Spec.Variants {
@@ -164,23 +219,23 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 		}
 	}
 	fmt.Fprintf(b, "Profiles and USD per replica-hour: %s.\n\n", strings.Join(variants, ", "))
-	b.WriteString("| Policy | Attained % | Cost | Replica-h | Goodput/s | TTFT ms P50 / P90 / P99 | ITL ms P50 / P90 / P99 | Scaled / cold | Lost / failed | Violated % |\n")
-	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| Policy | Attained % | Worst hour % | Cost | In hindsight % | Cost | Replica-h | Goodput/s | TTFT ms P50 / P90 / P99 | ITL ms P50 / P90 / P99 | Scaled / cold | Lost / failed | Violated % |\n")
+	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range s.Rows {
 		m := r.Measures
 		name := "`" + r.Policy.Name + "`" // what it was tuned to stands at the end
 		if r.Own {
 			name = "**`" + r.Policy.String() + "`**"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
-			name, spread(100, 1, m.Attainment), spread(1, 2, m.Cost), m.ReplicaHours.Mean, m.Goodput.Mean,
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
+			name, spread(100, 1, m.Attainment), spread(100, 1, m.WorstHour), spread(1, 2, m.Cost), hindsight(r), m.ReplicaHours.Mean, m.Goodput.Mean,
 			m.TTFTP50.Mean, m.TTFTP90.Mean, m.TTFTP99.Mean, m.ITLP50.Mean, m.ITLP90.Mean, m.ITLP99.Mean,
 			m.ScaleEvents.Mean, m.ColdStarts.Mean, m.Lost.Mean, m.Failed.Mean, 100*m.Violation.Mean)
 	}
 	if c := s.Clairvoyant; c != nil {
 		m := c.Measures
-		fmt.Fprintf(b, "| *clairvoyant* | %.1f | %.2f | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
-			100*m.Attainment, m.Cost, m.ReplicaHours, m.Goodput, m.TTFTP50, m.TTFTP90, m.TTFTP99, m.ITLP50, m.ITLP90, m.ITLP99,
+		fmt.Fprintf(b, "| *clairvoyant* | %.1f | %.1f | %.2f | | | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
+			100*m.Attainment, 100*m.WorstHour, m.Cost, m.ReplicaHours, m.Goodput, m.TTFTP50, m.TTFTP90, m.TTFTP99, m.ITLP50, m.ITLP90, m.ITLP99,
 			m.ScaleEvents, m.ColdStarts, m.Lost, m.Failed, 100*m.Violation)
 	}
 	b.WriteString("\n")
@@ -197,17 +252,38 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 	}
 }
 
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}
+
+// from says where what is judged begins.
+func from(s lab.ScenarioResults) string {
+	if s.From == 0 {
+		return "all of the trace"
+	}
+	return fmt.Sprintf("after the first %s", seconds(s.From))
+}
+
+// hindsight is two cells: what a baseline could have come to.
+func hindsight(r lab.Row) string {
+	if r.Hindsight == nil || len(r.Hindsight.Runs) == 0 {
+		return "– | –"
+	}
+	m := r.Hindsight.Measures
+	return spread(100, 1, m.Attainment) + " | " + spread(1, 2, m.Cost)
+}
+
 func spread(factor float64, decimals int, s lab.Spread) string {
 	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
-	if s.Max > s.Min {
-		text += fmt.Sprintf(" ±%.*f", decimals, factor*(s.Max-s.Min)/2)
+	if s.Error > 0 {
+		text += fmt.Sprintf(" ±%.*f", decimals, factor*s.Error)
 	}
 	return text
 }
 
 // tuning lists every point that was tried.
 func (d document) tuning(b *strings.Builder) {
-	b.WriteString("\n## What was tried\n\nOn the busiest hour: attainment and cost of every point, in bold what was kept.\n")
+	b.WriteString("\n## What was tried\n\nAttainment and cost of every setting with the first seed, in the first part / in the rest. In bold what was kept, in italics\nwhat would have been in hindsight.\n")
 	for _, s := range d.results.Scenarios {
 		fmt.Fprintf(b, "\n### %s\n\n", s.Scenario)
 		for _, r := range s.Rows {
@@ -216,15 +292,22 @@ func (d document) tuning(b *strings.Builder) {
 			}
 			var points []string
 			for _, t := range r.Tuning {
-				text := fmt.Sprintf("%s %.1f %%, %.2f", settings(t.Params), 100*t.Attainment, t.Cost)
-				if t.Kept {
-					text = "**" + text + "**"
-				}
-				points = append(points, text)
+				points = append(points, tried(t))
 			}
 			fmt.Fprintf(b, "- `%s`: %s\n", r.Policy.Name, strings.Join(points, "; "))
 		}
 	}
+}
+
+func tried(t lab.Trial) string {
+	text := fmt.Sprintf("%s %.1f %%, %.2f / %.1f %%, %.2f", settings(t.Params), 100*t.First.Attainment, t.First.Cost, 100*t.Rest.Attainment, t.Rest.Cost)
+	if t.Hindsight {
+		text = "*" + text + "*"
+	}
+	if t.Kept {
+		text = "**" + text + "**"
+	}
+	return text
 }
 
 func settings(params map[string]string) string {

@@ -37,6 +37,9 @@ type options struct {
 	dry                                 bool
 }
 
+// manySeeds is how many the matrix is run with.
+const manySeeds = 5
+
 func parse(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
@@ -45,7 +48,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.only, "only", "", "run only scenarios whose names match this regular expression")
 	flags.StringVar(&o.policies, "policies", "all", "policies, separated by spaces, or all")
 	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from, for the document")
-	flags.IntVar(&o.seeds, "seeds", 3, "number of seeds, from 1 on")
+	flags.IntVar(&o.seeds, "seeds", manySeeds, "number of seeds, from 1 on")
 	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -87,7 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var text strings.Builder
 	write(&text, document{
 		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit,
-		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != 3,
+		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds,
 	})
 	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {
 		return fmt.Errorf("writing the document: %w", err)
@@ -97,7 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // foresight is how many runs the clairvoyant of a scenario may take.
-const foresight = 24
+const foresight = 60
 
 // plan is the matrix, or the part of it that was asked for.
 func (o options) plan() (lab.Plan, error) {
@@ -162,10 +165,9 @@ func estimate(s lab.Size) time.Duration {
 		perRequest = 4 * time.Microsecond
 		perHour    = 25 * time.Millisecond // of virtual time: decisions and scrapes
 	)
-	hours := s.Survey.Span.Hours()
-	one := time.Duration(s.Survey.Requests)*perRequest + time.Duration(hours*float64(perHour))
-	tuning := time.Duration(float64(one) / max(1, hours))
-	return (time.Duration(s.Runs+foresight)*one + time.Duration(s.Tuning)*tuning) / time.Duration(runtime.GOMAXPROCS(0))
+	one := time.Duration(s.Survey.Requests)*perRequest + time.Duration(s.Survey.Span.Hours()*float64(perHour))
+	// Settings of hindsight are run again where they are others: about half of the time.
+	return time.Duration(s.Runs+s.Runs/2+s.Tuning+foresight) * one / time.Duration(runtime.GOMAXPROCS(0))
 }
 
 // progress prints a line for every tenth of a scenario.

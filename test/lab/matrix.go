@@ -33,7 +33,21 @@ type trace struct {
 	// fleets are what it is run on.
 	fleets []string
 	nodes  int // of eight A100 that the three models share
+	// prefix is what prompts share in the fleet of two variants.
+	prefix sim.Prefix
 }
+
+// patience is that of the clients: far above the objective, of which it is 30 times in
+// the mean, so that fewer than one of a thousand leaves before it has missed its TTFT. Half of
+// those that leave come back.
+func patience(slo sim.SLO) sim.Patience {
+	const times, retry, after = 30, 0.5, 30 * time.Second
+	mean := times * time.Duration(slo.TTFT*float64(time.Millisecond))
+	return sim.Patience{Mean: mean, Deviation: mean, Retry: retry, After: after}
+}
+
+// shared are prompts of which half begin like an earlier one, with so much of them.
+func shared(part float64) sim.Prefix { return sim.Prefix{Share: 0.5, Part: part, Warm: 200} }
 
 func chat() sim.SLO { return sim.SLO{TTFT: 2000, ITL: 50, Attainment: lab.DefaultTarget} }
 
@@ -43,8 +57,8 @@ func documents() sim.SLO { return sim.SLO{TTFT: 10_000, ITL: 100, Attainment: la
 func traces() []trace {
 	return []trace{
 		{name: "aibrix", file: "aibrix_8min_up_and_down.csv", slo: chat(), fleets: []string{"one", "full"}},
-		{name: "azure", file: "azure2023_conv.csv", slo: chat(), fleets: []string{"one", "full", "two", "three"}, nodes: 1},
-		{name: "mooncake", file: "mooncake_conversation.csv", slo: documents(), fleets: []string{"one", "two", "three"}, nodes: 2},
+		{name: "azure", file: "azure2023_conv.csv", slo: chat(), fleets: []string{"one", "full", "two", "three"}, nodes: 1, prefix: shared(0.5)},
+		{name: "mooncake", file: "mooncake_conversation.csv", slo: documents(), fleets: []string{"one", "two", "three"}, nodes: 2, prefix: shared(0.75)},
 		{name: "servegen-day", file: "servegen_m-large_24h.csv", slo: chat(), fleets: []string{"one", "full"}},
 		{name: "servegen-bursty", file: "servegen_m-large_bursty_2d.csv", slo: chat(), fleets: []string{"one"}},
 		{name: "rates-small", file: "servegen_m-small_rate.csv", slo: chat(), fleets: []string{"one"}},
@@ -96,6 +110,10 @@ func fleet(m measurements, name string, t trace) (lab.Scenario, error) {
 	add := func(id string, share float64, variants ...serves) {
 		model := lab.DefaultModel()
 		model.Spec.Key, model.Share, model.Spec.SLO = scaling.ModelKey{Namespace: "lab", ID: id}, share, t.slo
+		model.Spec.Patience = patience(t.slo)
+		if name == "two" {
+			model.Spec.Prefix = t.prefix
+		}
 		for _, one := range variants {
 			v, wrong := m.variant(one)
 			err = errors.Join(err, wrong)
@@ -111,7 +129,8 @@ func fleet(m measurements, name string, t trace) (lab.Scenario, error) {
 		s.Description = "One model, one variant: codellama-34b on one H100, whose KV cache is full before the ITL is at its limit."
 		add("codellama-34b", 1, serves{"codellama-34b-h100", codellamaH100, h100(), 1})
 	case "two":
-		s.Description = "One model on two accelerators: phi-4 on one A100 or one H100; the H100 may go to zero."
+		s.Description = "One model on two accelerators: phi-4 on one A100 or one H100; the H100 may go to zero." +
+			fmt.Sprintf(" %g %% of the prompts share %g %% of their tokens with earlier ones.", 100*t.prefix.Share, 100*t.prefix.Part)
 		add("phi-4", 1, serves{"phi-4-a100", phi4A100, a100(), 1}, serves{"phi-4-h100", phi4H100, h100(), 0})
 	case "three":
 		s.Description = fmt.Sprintf("Three models share %d A100 in nodes of eight: llama-3.1-8b (50 %% of the requests), phi-4 (30 %%), mistral-small-24b on two (20 %%).", 8*t.nodes)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
@@ -17,35 +19,44 @@ type Options struct {
 	// 15s.
 	Tick time.Duration
 	// Runs is how many runs of the simulator the search may take, 1 or more.
-	// Default 48. For a model with one variant, 16 find a schedule; the others
+	// Default 60. For a model with one variant, 12 find a schedule; the others
 	// refine it.
 	Runs int
+	// Workers is how many runs go on at the same time, 0 means 1. The answer does not
+	// depend on it.
+	Workers int
+	// Start are schedules to begin with, such as those of policies.
+	Start []Script
 }
 
 // Found is the best schedule that a search came upon.
 type Found struct {
-	// Reached is whether every model reaches the attainment asked for. Where it is
-	// false, the schedule is the one that misses the fewest requests.
+	// Reached is whether the attainment asked for is reached, over all models. Where it
+	// is false, the schedule is the one that misses the fewest requests.
 	Reached bool
-	Script  Script
-	Report  sim.Report // of the run of Script
-	Runs    int        // of the simulator
+	// Attainable is the part of the requests that meet their objectives on a replica of
+	// their own, over all models. Where it is below what is asked for, no schedule
+	// reaches that.
+	Attainable float64
+	Script     Script
+	Report     sim.Report // of the run of Script
+	Runs       int        // of the simulator, but for that of Report
 }
 
-// Find looks for a schedule that costs little and reaches the attainment of
-// every model in a run of c, start-up times, draining and stock included. It
-// begins with the replicas that c begins with; Config.Sync, the hooks and
-// Model.Requests are not used. When ctx ends it returns the best up to there, if
-// any, with the error.
+// Find looks for a schedule that costs little and reaches the attainment in a run of c,
+// start-up times, draining and stock included. It keeps the bounds of the variants, and
+// a replica while there are requests. It begins with the replicas that c begins with;
+// Config.Sync, the hooks and Model.Requests are not used. When ctx ends it returns the
+// best up to there, if any, with the error.
 func Find(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (Found, error) {
 	if o.Tick == 0 {
 		o.Tick = 15 * time.Second
 	}
 	if o.Runs == 0 {
-		o.Runs = 48
+		o.Runs = 60
 	}
-	if o.Tick < 100*time.Millisecond || o.Runs < 1 {
-		return Found{}, fmt.Errorf("clairvoyant: a tick of %s and %d runs: want 100ms or more, and 1 run or more", o.Tick, o.Runs)
+	if o.Tick < 100*time.Millisecond || o.Runs < 1 || o.Workers < 0 {
+		return Found{}, fmt.Errorf("clairvoyant: a tick of %s, %d runs and %d workers: want 100ms or more, 1 run or more, 0 or more workers", o.Tick, o.Runs, o.Workers)
 	}
 	c = withArrivals(c, fresh)
 	c.Sync, c.OnDecision, c.OnInterval = 0, nil, nil
@@ -56,18 +67,19 @@ func Find(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (Found, 
 	if err != nil {
 		return Found{}, err
 	}
-	err = s.families(ctx)
-	if err == nil {
-		err = s.joinBest(ctx)
-	}
-	if err == nil {
-		err = s.trim(ctx)
+	for _, step := range []func(context.Context) error{s.starts, s.families, s.joinBest, s.refine} {
+		if err = step(ctx); err != nil {
+			break
+		}
 	}
 	if errors.Is(err, errNoRuns) {
 		err = nil
 	}
-	s.best.Runs = s.runs
-	return s.best, err
+	if err == nil { // with the Bins that c asks for
+		s.best.Report, err = sim.Run(ctx, withArrivals(c, fresh), s.best.Script.Policy())
+	}
+	s.best.Runs, s.best.Attainable = s.runs, s.attainable()
+	return s.best.Found, err
 }
 
 // errNoRuns ends a search: it has used the runs it was given.
@@ -75,43 +87,52 @@ var errNoRuns = errors.New("clairvoyant: no runs are left")
 
 // search is the state of Find.
 type search struct {
-	config sim.Config
-	fresh  Arrivals
-	runsOf int // that may be used
-	runs   int // used
-	tick   time.Duration
-	ticks  int
-	block  int // ticks
-	blocks int
-	models []*modelSearch
-	best   Found
-	missed uint64 // requests of best
+	config  sim.Config
+	fresh   Arrivals
+	options Options
+	runs    int // used
+	tick    time.Duration
+	ticks   int
+	from    int // the first tick that is judged
+	block   int // ticks
+	models  []*modelSearch
+	best    candidate
+	missed  uint64 // requests of best
+}
+
+// candidate is a schedule with what came of it.
+type candidate struct {
+	Found
+	misses [][]float64 // by model and block from the first that is judged: requests that arrived there and missed
 }
 
 // modelSearch is what a search knows of one model.
 type modelSearch struct {
-	demand *demand
-	prices []float64 // of a replica, by variant
-	lead   []int     // ticks from an order to a replica, by variant
-	usable []bool    // by variant: it serves as many requests in time as are asked for
-	allow  float64   // requests that may miss
-	best   []Line    // the cheapest that reaches its attainment; nil for none
-	cost   float64   // of best
+	demand      *demand
+	prices      []float64 // of a replica, by variant
+	lead        []int     // ticks from an order to a replica, by variant
+	least, most []int32   // bounds, by variant
+	busy        []bool    // by tick: what is ordered then serves requests
+	usable      []bool    // by variant: it serves as many requests in time as are asked for
+	best        []Line    // the cheapest that reaches its attainment; nil for none
+	cost        float64   // of best
 }
 
 func newSearch(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (*search, error) {
-	s := &search{config: c, fresh: fresh, runsOf: o.Runs, tick: o.Tick, missed: math.MaxUint64}
+	s := &search{config: c, fresh: fresh, options: o, tick: o.Tick, missed: math.MaxUint64, from: int(c.From / o.Tick)}
 	for _, m := range c.Models {
 		d, err := demandOf(ctx, c, m, o.Tick, fresh)
 		if err != nil {
 			return nil, err
 		}
-		one := &modelSearch{demand: d, allow: float64(d.total) * (1 - m.SLO.Attainment), cost: math.Inf(1)}
+		one := &modelSearch{demand: d, cost: math.Inf(1)}
 		for i, v := range m.Variants {
 			one.prices = append(one.prices, v.Spec.Cost)
 			startUp := v.StartUp.Mean + v.StartUp.Deviation
 			one.lead = append(one.lead, int((startUp+o.Tick-1)/o.Tick))
-			one.usable = append(one.usable, float64(d.servable[i]) >= m.SLO.Attainment*float64(d.total))
+			one.least = append(one.least, int32(min(v.Spec.Bounds.Min, math.MaxInt32)))
+			one.most = append(one.most, int32(min(v.Spec.Bounds.Max, math.MaxInt32)))
+			one.usable = append(one.usable, float64(d.servable[i]) >= m.SLO.Attainment*float64(d.judged))
 			s.ticks = max(s.ticks, len(d.replicas[i]))
 		}
 		if !slices.Contains(one.usable, true) {
@@ -120,72 +141,113 @@ func newSearch(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (*s
 		s.models = append(s.models, one)
 	}
 	s.ticks = max(s.ticks, int(c.Duration/o.Tick)) + 1
+	for _, m := range s.models {
+		m.busy = m.serves(s.ticks)
+	}
 	s.block = max(4, min(s.ticks/96, int(15*time.Minute/o.Tick)))
-	s.blocks = (s.ticks + s.block - 1) / s.block
-	s.config.Interval = max(time.Second, time.Duration(s.block)*o.Tick)
+	s.config.Bin = max(time.Second, time.Duration(s.block)*o.Tick)
 	return s, nil
 }
 
-// outcome is what came of one run.
-type outcome struct {
-	report sim.Report
-	misses [][]float64 // by model and block: requests that ended there without meeting their objectives
+// serves returns of every tick whether a replica that is ordered then, or kept, serves
+// requests: some are due until a start-up later.
+func (m *modelSearch) serves(ticks int) []bool {
+	busy := make([]bool, ticks)
+	for t := range ticks {
+		for ahead := t; ahead <= min(t+1+slices.Max(m.lead), ticks-1) && !busy[t]; ahead++ {
+			for v := range m.prices {
+				busy[t] = busy[t] || m.demand.at(v, ahead) > 0
+			}
+		}
+	}
+	return busy
+}
+
+// attainable returns the part of all requests that some variant serves in time alone.
+func (s *search) attainable() float64 {
+	served, judged := 0.0, 0.0
+	for _, m := range s.models {
+		served, judged = served+float64(m.demand.served), judged+float64(m.demand.judged)
+	}
+	if judged == 0 {
+		return 1
+	}
+	return served / judged
 }
 
 // reached reports whether a model reached its attainment.
 func reached(m sim.ModelReport) bool { return m.Attainment >= m.SLO.Attainment }
 
-// run runs a script and keeps it if it is the best so far.
-func (s *search) run(ctx context.Context, script Script) (outcome, error) {
-	if s.runs == s.runsOf {
-		return outcome{}, errNoRuns
+// slack returns how many more requests could be missed over all models.
+func slack(r sim.Report) float64 {
+	left := 0.0
+	for _, m := range r.Models {
+		left += float64(m.Counts.Met) - m.SLO.Attainment*float64(m.Counts.Arrived)
 	}
-	s.runs++
-	c := withArrivals(s.config, s.fresh)
-	out := outcome{misses: make([][]float64, len(c.Models))}
-	for i := range out.misses {
-		out.misses[i] = make([]float64, s.blocks)
+	return left
+}
+
+// run runs scripts side by side, and keeps what is best of them. When runs are short it
+// runs the first of them, and returns errNoRuns with what came of these.
+func (s *search) run(ctx context.Context, scripts ...Script) ([]candidate, error) {
+	all := len(scripts)
+	scripts = scripts[:min(all, s.options.Runs-s.runs)]
+	s.runs += len(scripts)
+	out := make([]candidate, len(scripts))
+	var group errgroup.Group
+	group.SetLimit(max(1, s.options.Workers))
+	for i, script := range scripts {
+		group.Go(func() error {
+			report, err := sim.Run(ctx, withArrivals(s.config, s.fresh), script.Policy())
+			out[i] = candidate{Found: Found{Script: script, Report: report, Reached: slack(report) > -1e-6}, misses: s.misses(report)}
+			return err
+		})
 	}
-	c.OnInterval = func(i sim.Interval) {
-		m := slices.IndexFunc(c.Models, func(m sim.Model) bool { return m.Key == i.Model })
-		block := min(int((i.End-1)/c.Interval), s.blocks-1)
-		k := i.Counts
-		out.misses[m][block] += float64(k.Finished + k.Rejected + k.Expired + k.Lost - k.Met)
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
-	report, err := sim.Run(ctx, c, script.Policy())
-	if err != nil {
-		return outcome{}, err
+	for _, one := range out {
+		s.keep(one)
 	}
-	out.report = report
-	s.keep(script, out)
+	if len(scripts) < all {
+		return out, errNoRuns
+	}
 	return out, nil
 }
 
-// keep remembers a script that is better than the best: it reaches what it does
-// not, costs less, or, where neither reaches it, misses fewer.
-func (s *search) keep(script Script, out outcome) {
-	all, cost, missed := true, 0.0, uint64(0)
-	for i, m := range s.models {
-		r := s.reportOf(out, i)
-		all = all && reached(r)
-		cost += r.Cost
-		missed += r.Counts.Arrived - r.Counts.Met
-		if reached(r) && r.Cost < m.cost {
-			m.cost, m.best = r.Cost, s.linesOf(script, i)
+// misses counts those of a report by model and block.
+func (s *search) misses(r sim.Report) [][]float64 {
+	out := make([][]float64, len(s.models))
+	for i := range s.models {
+		for _, b := range s.reportOf(r, i).Bins {
+			out[i] = append(out[i], float64(b.Arrived-b.Met))
 		}
 	}
-	better := all && (!s.best.Reached || cost < costOf(s.best.Report)) || !all && !s.best.Reached && missed < s.missed
-	if better {
-		s.best = Found{Reached: all, Script: script.clone(), Report: out.report}
-		s.missed = missed
+	return out
+}
+
+// keep remembers a candidate that is better than the best: it reaches what it does
+// not, costs less, or, where neither reaches it, misses fewer.
+func (s *search) keep(c candidate) {
+	missed := uint64(0)
+	for i, m := range s.models {
+		r := s.reportOf(c.Report, i)
+		missed += r.Counts.Arrived - r.Counts.Met
+		if reached(r) && r.Cost < m.cost {
+			m.cost, m.best = r.Cost, s.linesOf(c.Script, i)
+		}
+	}
+	cheaper := s.best.Script.Lines == nil || costOf(c.Report) < costOf(s.best.Report)
+	if c.Reached && (!s.best.Reached || cheaper) || !c.Reached && !s.best.Reached && missed < s.missed {
+		s.best, s.missed = c, missed
+		s.best.Script = c.Script.clone()
 	}
 }
 
 // reportOf returns what came of a model; reports are sorted, models need not be.
-func (s *search) reportOf(out outcome, model int) sim.ModelReport {
+func (s *search) reportOf(r sim.Report, model int) sim.ModelReport {
 	key := s.config.Models[model].Key
-	i := slices.IndexFunc(out.report.Models, func(r sim.ModelReport) bool { return r.Model == key })
-	return out.report.Models[i]
+	return r.Models[slices.IndexFunc(r.Models, func(r sim.ModelReport) bool { return r.Model == key })]
 }
 
 // linesOf returns a copy of the lines of one model.

@@ -41,6 +41,17 @@ func (l Line) Changes() int {
 	return n
 }
 
+// at returns what a script asks for of a variant at a tick, otherwise where it says
+// nothing of the variant.
+func (s Script) at(v scaling.VariantKey, tick int, otherwise int32) int32 {
+	for _, l := range s.Lines {
+		if l.Variant == v && len(l.Replicas) > 0 {
+			return l.Replicas[min(tick, len(l.Replicas)-1)]
+		}
+	}
+	return otherwise
+}
+
 // clone returns a copy that shares nothing.
 func (s Script) clone() Script {
 	s.Lines = slices.Clone(s.Lines)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -13,10 +14,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// benched is the number of replicas of which a benchmark measures the share of
-// one. One alone, with nobody beside it to take what a long request keeps from
-// the others, would attain its objectives at far lower rates only.
-const benched = 4
+// smallBench is the number of replicas that a benchmark begins with.
+const smallBench = 4
 
 // bench measures what a replica can do as an operator does before setting up an
 // autoscaler: a small fleet behind its gateway, Poisson arrivals of requests like
@@ -25,8 +24,13 @@ const benched = 4
 type bench struct {
 	variant sim.Variant
 	slo     sim.SLO
+	prefix  sim.Prefix
 	sample  []workload.Request // lengths, one or more
 	mean    policy.Workload
+	// replicas are those of the fleet of which the share of one is measured. What a
+	// replica carries grows with their number: the more there are, the less one long
+	// request keeps from the others, and the less arrivals scatter.
+	replicas int
 }
 
 // measured is what a benchmark found out about a variant.
@@ -35,6 +39,34 @@ type measured struct {
 	// profile is the published one, fitted to what was measured with next to no
 	// load and at the highest rate.
 	profile scaling.Profile
+	// replicas are those that it was measured with.
+	replicas int
+}
+
+// ofFleet measures a replica in a fleet as large as a rate in requests/s needs, within
+// the bounds of the variant and 64 replicas: it begins with four and goes on with as
+// many as the last measurement calls for. Where two sizes call for each other, it is
+// the larger.
+func (b bench) ofFleet(ctx context.Context, peak float64) (measured, error) {
+	const rounds, largest = 4, 64
+	most := max(1, min(b.variant.Spec.Bounds.Max, largest))
+	b.replicas = min(smallBench, most)
+	var best measured
+	for range rounds {
+		m, err := b.measure(ctx)
+		if err != nil || m.Rate == 0 {
+			return m, err
+		}
+		need := min(most, max(1, int(math.Ceil(peak/m.Rate))))
+		if need == b.replicas || need == best.replicas && need < m.replicas {
+			return m, nil
+		}
+		if need == best.replicas { // where it came from
+			return best, nil
+		}
+		best, b.replicas = m, need
+	}
+	return best, nil
 }
 
 // measure returns what came of it. Where replicas that are almost idle attain less
@@ -69,7 +101,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 		case before > 0 && got.attained <= before+same && goal == b.slo.Attainment:
 			rate, goal = first, goal*got.attained
 		case rate < slowest:
-			return measured{profile: speed(b.variant)}, nil
+			return measured{profile: speed(b.variant), replicas: b.replicas}, nil
 		default:
 			rate, before = rate/2, got.attained
 		}
@@ -88,7 +120,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 	}
 	low.InputTokens, low.OutputTokens = b.mean.InputTokens, b.mean.OutputTokens
 	low.PrefillSpeed = 1000 * b.mean.InputTokens / max(alone, 1e-9)
-	return measured{Benchmark: low.Benchmark, profile: b.fit(light, low)}, nil
+	return measured{Benchmark: low.Benchmark, profile: b.fit(light, low), replicas: b.replicas}, nil
 }
 
 // point is what was measured at one rate.
@@ -125,11 +157,11 @@ func (b bench) at(ctx context.Context, rate float64) (point, error) {
 		requests = 3000
 		rarely   = 150 * time.Second // the rarest scrapes that there are: nobody reads them
 	)
-	length := max(shortest, time.Duration(requests/(benched*rate)*float64(time.Second)))
+	length := max(shortest, time.Duration(requests/(float64(b.replicas)*rate)*float64(time.Second)))
 	m := DefaultModel()
-	m.Spec.SLO, m.Spec.Requests = b.slo, b.arrivals(benched*rate, length)
+	m.Spec.SLO, m.Spec.Prefix, m.Spec.Requests = b.slo, b.prefix, b.arrivals(float64(b.replicas)*rate, length)
 	v := b.variant
-	v.Replicas, v.Spec.Bounds = benched, scaling.Unbounded()
+	v.Replicas, v.Spec.Bounds = b.replicas, scaling.Unbounded()
 	m.Spec.Variants = []sim.Variant{v}
 	r, err := sim.Run(ctx, sim.Config{Models: []sim.Model{m.Spec}, Duration: length, Tail: time.Minute, ScrapeInterval: rarely, Interval: time.Hour}, still{})
 	if err != nil {

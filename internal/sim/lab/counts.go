@@ -4,52 +4,74 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
-// fixed is the policy whose grid depends on the workload: no list of counts suits
-// a trace that needs two replicas and one that needs thirty.
+// fixed is the policy without a grid: no list of counts suits a trace that needs two
+// replicas and one that needs thirty, so the least that does is searched.
 const fixed = "static"
 
-// points returns what a choice is tuned over in a scenario, its defaults among
-// them.
-func (c Choice) points(f fitted) []map[string]string {
-	grid := c.grid()
-	if c.Name != fixed || len(grid) == 0 {
-		return grid
-	}
-	counts := f.counts()
-	grid = nil
-	for _, n := range counts {
-		grid = append(grid, map[string]string{"replicas": strconv.Itoa(n)})
-	}
-	if !slices.Contains(counts, policy.DefaultStaticParams().Replicas) {
-		grid = append(grid, nil)
-	}
-	return grid
-}
+// searched reports whether a choice is tuned by searching counts.
+func (c Choice) searched() bool { return c.Name == fixed && len(c.Params) == 0 }
 
-// counts returns up to eight growing numbers of replicas around what the busiest
-// ten minutes need of the cheapest variant of the model that needs most: from half
-// of that to half as much again, and every number where that is less than eight.
-func (f fitted) counts() []int {
-	most, need := 1, 0.0
+// most returns the largest number of replicas of a model that a search tries: twice
+// what the busiest ten minutes of the first part need of the cheapest variant of the
+// model that needs most, 16 at least, within the bounds.
+func (f fitted) most() int {
+	const least, twice = 16, 2
+	bound, need := 1, 0.0
 	for _, m := range f.Models {
 		v := m.cheapest()
-		most = max(most, v.Spec.Bounds.Max)
+		bound = max(bound, v.Spec.Bounds.Max)
 		if can := f.measured[v.Spec.Key].Rate; can > 0 {
 			need = max(need, f.survey.Peak*m.Share/f.shares()/can)
 		}
 	}
-	var counts []int
-	last := 0
-	for eighths := 4; eighths <= 12 && last < most; eighths++ {
-		if eighths == 11 {
-			continue // eight in all
-		}
-		last = min(most, max(last+1, int(math.Ceil(need*float64(eighths)/8))))
-		counts = append(counts, last)
+	return min(bound, max(least, int(math.Ceil(twice*need))))
+}
+
+// bisection looks for the least count that attains a target, of 1 to most.
+type bisection struct {
+	low, high int // low does not attain it, or is 0; high does, or is above most
+	most      int
+}
+
+// next returns the count to try next, false if none is left that matters.
+func (b bisection) next() (int, bool) {
+	if b.high > b.most && b.low < b.most && b.low >= b.most/2 {
+		return b.most, true // perhaps none attains it
 	}
-	return counts // last < most: all are distinct
+	n := (b.low + b.high) / 2
+	return n, n > b.low && n < b.high && n <= b.most
+}
+
+// learn notes whether a count attains the target.
+func (b *bisection) learn(n int, attains bool) {
+	if attains {
+		b.high = min(b.high, n)
+	} else {
+		b.low = max(b.low, n)
+	}
+}
+
+// count is the parameter of a number of replicas.
+func count(n int) map[string]string { return map[string]string{"replicas": strconv.Itoa(n)} }
+
+// counts returns the next numbers of replicas to try after some trials: those that
+// halve what is left for the first part, and for the rest; none when both are found.
+func counts(trials []Trial, target float64, most int) []int {
+	first, rest := bisection{high: most + 1, most: most}, bisection{high: most + 1, most: most}
+	tried := map[int]bool{}
+	for _, t := range trials {
+		n, _ := strconv.Atoi(t.Params["replicas"])
+		tried[n] = true
+		first.learn(n, t.First.Attainment >= target)
+		rest.learn(n, t.Rest.Attainment >= target)
+	}
+	var out []int
+	for _, b := range []bisection{first, rest} {
+		if n, ok := b.next(); ok && !tried[n] && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }

@@ -7,20 +7,20 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes one line for each scenario and policy: the mean, the least and
-// the largest of every measure over the seeds.
+// WriteCSV writes one line for each scenario and policy: the mean of every measure
+// over the seeds, its standard error, the least and the largest.
 func (r Results) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	header := []string{"scenario", "workload", "policy", "own", "target_ratio", "seeds"}
 	for _, q := range quantities() {
-		header = append(header, q, q+"_min", q+"_max")
+		header = append(header, q, q+"_error", q+"_min", q+"_max")
 	}
 	lines := [][]string{header}
 	for _, s := range r.Scenarios {
 		for _, row := range s.Rows {
 			line := []string{s.Scenario, s.Workload, row.Policy.String(), strconv.FormatBool(row.Own), decimal(s.Target), strconv.Itoa(len(row.Runs))}
 			for _, m := range row.Measures.fields() {
-				line = append(line, decimal(m.Mean), decimal(m.Min), decimal(m.Max))
+				line = append(line, decimal(m.Mean), decimal(m.Error), decimal(m.Min), decimal(m.Max))
 			}
 			lines = append(lines, line)
 		}

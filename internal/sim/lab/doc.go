@@ -11,7 +11,11 @@
 // come one after the other and the runs of one side by side, as many as there
 // are processors. What has finished when a run is interrupted is in the Results.
 //
-//	scenario ── survey ── tune each baseline ── run each choice with each seed ── rows
+//	scenario ── survey ── try settings ── run each choice with each seed ── rows
+//
+// Each seed draws other requests: see Source. Numbers are means over the seeds with
+// their standard errors. Two policies are compared seed by seed, with the same
+// requests, and a difference within two standard errors is a tie.
 //
 // # What is the same for all
 //
@@ -20,24 +24,30 @@
 // replicas begins with as many of its cheapest variant as the first ten minutes
 // of its load need, so that what is measured is scaling and not the start.
 //
-// Rules that read a benchmark of a replica are given one: a quarter of the
-// highest rate at which four replicas attain the objectives with Poisson arrivals
-// and the lengths of the workload, found in the simulator, and the concurrency at
-// that rate.
+// Rules that read a benchmark of a replica are given one: its share of the highest
+// rate at which a fleet attains the objectives with Poisson arrivals and the lengths
+// of the workload, found in the simulator, and the concurrency at that rate. The fleet
+// is as large as the busiest ten minutes of the first part need.
 //
 // # Tuning
 //
-// A baseline is tried on the busiest hour of the workload with the first seed,
-// at every point of its grid (policy.Definition.Grid, at most 8 points over at
-// most 2 parameters) and with its defaults; static at up to 8 counts around what the
-// busiest ten minutes need. The best is kept: the cheapest of those
-// that reach the attainment target of the scenario; if none does, the one with
-// the highest attainment, then the cheapest. This project's own policies are not
-// tuned: they run with the defaults of the manager. They get what an operator
-// writes down before: the objective of the scenario, its attainment as the
-// percentile that both latencies are held to, the published profile fitted to two
-// points of the benchmark, the limits in the arguments of the serving engine, and
-// limited mode where there are nodes or quotas to keep to.
+// There is one regime. The first part of a workload is a third of it, at least 20
+// minutes, and at most a day or half of it. A baseline is run over the whole workload
+// with the first seed, with every setting of its grid (policy.Definition.Grid, at most
+// 10 points over at most 2 parameters, its defaults among them); the counts of static
+// are bisected. The setting is kept that was best in the first part: the cheapest that
+// reaches the attainment target of the scenario; if none does, the one with the highest
+// attainment, then the cheapest. Every policy is judged on the rest: attainment, cost
+// and all else count from the end of the first part on (sim.Config.From). Hindsight is
+// the same baseline with the setting that was best in the rest itself.
+//
+// Without tuning all of the workload is judged, with the defaults.
+//
+// This project's own policies are not tuned: they run with the defaults of the manager,
+// from the start. They get what an operator writes down before: the objective of the
+// scenario, its attainment as the percentile that both latencies are held to, the
+// published profile fitted to two points of the benchmark, the limits in the arguments
+// of the serving engine, and limited mode where there are nodes or quotas to keep to.
 //
 // # Several models
 //

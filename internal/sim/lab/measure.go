@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"math"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
@@ -10,6 +8,7 @@ import (
 // Spread over the seeds.
 type Measures[T any] struct {
 	Attainment     T `json:"attainment"`     // part of the requests that met both objectives
+	WorstHour      T `json:"worstHour"`      // the same of the hour with the least, see worstHour
 	TTFTAttainment T `json:"ttftAttainment"` // and the one for TTFT
 	ITLAttainment  T `json:"itlAttainment"`  // and the one for ITL
 	Goodput        T `json:"goodput"`        // requests/s that met both
@@ -25,15 +24,16 @@ type Measures[T any] struct {
 	ColdStarts     T `json:"coldStarts"`     // times that a variant grew while none of its model was ready
 	Lost           T `json:"lost"`           // requests, with the replica that held them
 	Failed         T `json:"failed"`         // requests rejected, expired or not finished at the end
+	Abandoned      T `json:"abandoned"`      // requests taken back by clients whose patience was over
 	Violation      T `json:"violation"`      // part of the time
 }
 
 // fields returns a pointer to every measure in the order of Quantities.
 func (m *Measures[T]) fields() []*T {
 	return []*T{
-		&m.Attainment, &m.TTFTAttainment, &m.ITLAttainment, &m.Goodput,
+		&m.Attainment, &m.WorstHour, &m.TTFTAttainment, &m.ITLAttainment, &m.Goodput,
 		&m.TTFTP50, &m.TTFTP90, &m.TTFTP99, &m.ITLP50, &m.ITLP90, &m.ITLP99,
-		&m.ReplicaHours, &m.Cost, &m.ScaleEvents, &m.ColdStarts, &m.Lost, &m.Failed, &m.Violation,
+		&m.ReplicaHours, &m.Cost, &m.ScaleEvents, &m.ColdStarts, &m.Lost, &m.Failed, &m.Abandoned, &m.Violation,
 	}
 }
 
@@ -41,17 +41,10 @@ func (m *Measures[T]) fields() []*T {
 // Measures.fields.
 func quantities() []string {
 	return []string{
-		"attainment_ratio", "ttft_attainment_ratio", "itl_attainment_ratio", "goodput_requests_per_s",
+		"attainment_ratio", "worst_hour_attainment_ratio", "ttft_attainment_ratio", "itl_attainment_ratio", "goodput_requests_per_s",
 		"ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms", "itl_p50_ms", "itl_p90_ms", "itl_p99_ms",
-		"replica_hours", "cost", "scale_events", "cold_starts", "lost_requests", "failed_requests", "violation_ratio",
+		"replica_hours", "cost", "scale_events", "cold_starts", "lost_requests", "failed_requests", "abandoned_requests", "violation_ratio",
 	}
-}
-
-// Spread is a number over the seeds.
-type Spread struct {
-	Mean float64 `json:"mean"`
-	Min  float64 `json:"min"`
-	Max  float64 `json:"max"`
 }
 
 // measure reads the measures of a run.
@@ -67,6 +60,7 @@ func measure(r sim.Report) Measures[float64] {
 		m.Cost += one.Cost
 		m.Lost += float64(c.Lost)
 		m.Failed += float64(c.Rejected + c.Expired + one.Unfinished)
+		m.Abandoned += float64(c.Abandoned)
 		if r.Horizon > 0 {
 			// What happens after the horizon is counted, too: at most all of the time.
 			m.Violation += min(1, one.Violation.Seconds()/r.Horizon.Seconds()) / float64(len(r.Models))
@@ -82,6 +76,7 @@ func measure(r sim.Report) Measures[float64] {
 		of := float64(arrived)
 		m.Attainment, m.TTFTAttainment, m.ITLAttainment = float64(met)/of, float64(ttft)/of, float64(itl)/of
 	}
+	m.WorstHour = worstHour(r.Models)
 	m.TTFTP50, m.TTFTP90, m.TTFTP99 = r.TTFT.P50, r.TTFT.P90, r.TTFT.P99
 	m.ITLP50, m.ITLP90, m.ITLP99 = r.ITL.P50, r.ITL.P90, r.ITL.P99
 	return m
@@ -96,20 +91,4 @@ func measureModels(r sim.Report) []ModelMeasures {
 		all[i] = ModelMeasures{m.Model, measure(alone)}
 	}
 	return all
-}
-
-// spread sums up runs of one policy, one or more.
-func spread(runs []Measures[float64]) Measures[Spread] {
-	var m Measures[Spread]
-	for i, out := range m.fields() {
-		*out = Spread{Min: math.Inf(1), Max: math.Inf(-1)}
-		for _, run := range runs {
-			value := *run.fields()[i]
-			out.Mean += value / float64(len(runs))
-			out.Min = min(out.Min, value)
-			out.Max = max(out.Max, value)
-		}
-		out.Mean = min(max(out.Mean, out.Min), out.Max) // rounding
-	}
-	return m
 }

@@ -12,7 +12,8 @@ type Plan struct {
 	Scenarios []Scenario // one or more, by distinct names
 	Choices   []Choice   // one or more, distinct
 	Seeds     []uint64   // one or more, distinct
-	// Tune tries baselines without parameters on the busiest hour first.
+	// Tune tries settings for baselines without parameters, keeps those that are best
+	// in the first part of each workload, and judges all policies on the rest.
 	Tune bool
 	// Foresight is how many runs the search for a clairvoyant schedule may take in
 	// each scenario; 0 leaves the clairvoyant out.
@@ -75,7 +76,7 @@ type Size struct {
 	Scenario string
 	Survey   Survey
 	Runs     int // of the whole workload
-	Tuning   int // runs of at most one hour
+	Tuning   int // runs that try settings, of the whole workload
 }
 
 // Sizes surveys every workload and returns how much there is to do.
@@ -89,13 +90,23 @@ func (p Plan) Sizes(ctx context.Context) ([]Size, error) {
 		if err != nil {
 			return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 		}
-		size := Size{Scenario: s.Name, Survey: o, Runs: len(p.Choices) * len(p.Seeds)}
-		for _, c := range p.Choices {
-			if p.Tune {
-				size.Tuning += len(c.grid())
-			}
-		}
-		sizes = append(sizes, size)
+		sizes = append(sizes, Size{Scenario: s.Name, Survey: o, Runs: len(p.Choices) * len(p.Seeds), Tuning: p.tuning()})
 	}
 	return sizes, nil
+}
+
+// tuning returns how many runs tuning takes in a scenario, about.
+func (p Plan) tuning() int {
+	const search = 10 // of counts up to 32, of two parts
+	n := 0
+	for _, c := range p.Choices {
+		switch {
+		case !p.Tune:
+		case c.searched():
+			n += search
+		default:
+			n += len(c.grid())
+		}
+	}
+	return n
 }

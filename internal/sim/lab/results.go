@@ -21,25 +21,29 @@ type ScenarioResults struct {
 	Scenario string  `json:"scenario"`
 	Workload string  `json:"workload"`
 	Target   float64 `json:"target"`   // attainment that is asked for, a ratio
-	Requests int     `json:"requests"` // that arrived in a complete run
+	Requests int     `json:"requests"` // that arrived in a complete run, with the first seed where that is complete
 	// TooLong counts those that every replica refused for their length, whatever the
 	// policy. They are misses of all.
-	TooLong int     `json:"tooLong"`
-	Span    float64 `json:"span"` // seconds over which cost was counted
-	Rows    []Row   `json:"rows"` // of the policies that finished a run, in the order of the plan
+	TooLong int `json:"tooLong"`
+	// From is where the part begins that policies are judged on, in seconds; 0 is all.
+	From float64 `json:"from"`
+	Span float64 `json:"span"` // seconds over which cost was counted
+	Rows []Row   `json:"rows"` // of the policies that finished a run, in the order of the plan
 	// Clairvoyant is nil where it was not asked for or did not finish.
 	Clairvoyant *Clairvoyant `json:"clairvoyant,omitempty"`
 }
 
 // Row is what came of one policy in one scenario.
 type Row struct {
-	Policy   Choice           `json:"policy"`          // as it was run
-	Own      bool             `json:"own"`             // this project's manager
-	Tuning   []Trial          `json:"tuning"`          // what was tried before
-	Runs     []Run            `json:"runs"`            // complete ones, by seed
-	Measures Measures[Spread] `json:"measures"`        // over Runs
-	Course   *Course          `json:"-"`               // of the first seed
-	Error    string           `json:"error,omitempty"` // of the runs that did not finish
+	Policy Choice  `json:"policy"` // as it was run
+	Own    bool    `json:"own"`    // this project's manager
+	Tuning []Trial `json:"tuning"` // what was tried
+	// Hindsight is nil for what is not tuned.
+	Hindsight *Hindsight       `json:"hindsight,omitempty"`
+	Runs      []Run            `json:"runs"`            // complete ones, by seed
+	Measures  Measures[Spread] `json:"measures"`        // over Runs
+	Course    *Course          `json:"-"`               // of the first seed
+	Error     string           `json:"error,omitempty"` // of the runs that did not finish
 }
 
 // Run is one complete run.
@@ -73,12 +77,28 @@ func (r Row) Model(key scaling.ModelKey) (Measures[Spread], bool) {
 	return spread(all), true
 }
 
-// Trial is one point of a grid, on the busiest hour.
+// Trial is one setting of a baseline, run with the first seed.
 type Trial struct {
-	Params     map[string]string `json:"params"` // empty for the defaults
-	Attainment float64           `json:"attainment"`
-	Cost       float64           `json:"cost"`
-	Kept       bool              `json:"kept"`
+	Params map[string]string `json:"params"` // empty for the defaults
+	First  Point             `json:"first"`  // in the first part of the workload
+	Rest   Point             `json:"rest"`   // in the part that is judged
+	// Kept is whether it is the best of the first part, Hindsight of the rest.
+	Kept      bool `json:"kept"`
+	Hindsight bool `json:"hindsight"`
+}
+
+// Point is what a part of a run came to.
+type Point struct {
+	Attainment float64 `json:"attainment"`
+	Cost       float64 `json:"cost"`
+}
+
+// Hindsight is a policy with the settings that were best in the part that is judged:
+// what it could have come to, had it been tuned on its own examination.
+type Hindsight struct {
+	Policy   Choice           `json:"policy"`
+	Runs     []Run            `json:"runs"`
+	Measures Measures[Spread] `json:"measures"`
 }
 
 // Course is how a run went.

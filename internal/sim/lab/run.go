@@ -29,7 +29,7 @@ type Progress struct {
 	Scenario string
 	Policy   Choice
 	Seed     uint64
-	Tuning   bool // on the busiest hour
+	Tuning   bool // tries settings
 	// At is how far the run is in virtual time, of Of; Of is 0 where that is not
 	// known.
 	At, Of time.Duration
@@ -37,7 +37,7 @@ type Progress struct {
 	Result Measures[float64] // of a run that is Done without Err
 	Err    error
 	// Finished of Total runs of the scenario have ended, and the scenario is the
-	// Number-th of Scenarios.
+	// Number-th of Scenarios. Total is an estimate until the settings are known.
 	Finished, Total   int
 	Number, Scenarios int
 }
@@ -47,7 +47,9 @@ type job struct {
 	choice int // index in the plan
 	seed   uint64
 	policy Choice
-	tuning bool
+	tuning bool // tries settings
+	// hindsight is whether the settings are those of hindsight alone.
+	hindsight bool
 }
 
 // outcome is what came of a job.
@@ -101,51 +103,48 @@ func Execute(ctx context.Context, p Plan, o Options) (Results, error) {
 
 // scenario runs everything of one scenario.
 func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error) {
-	view := look{seed: l.plan.Seeds[0], until: hour}
-	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
-	if l.plan.Tune {
-		view.until = 0 // which hour is the busiest, only all of it tells
-	}
 	results := ScenarioResults{Scenario: s.Name, Workload: s.Workload.Name, Target: s.Target}
+	view, err := l.look(ctx, s)
+	if err != nil {
+		return results, err
+	}
 	f, err := fit(ctx, s, view)
 	if err != nil {
 		return results, err
 	}
-	busiest, err := l.rehearsal(ctx, f)
+	results.From = f.from.Seconds()
+	choices, hindsight := slices.Clone(l.plan.Choices), slices.Clone(l.plan.Choices)
+	l.count.Finished, l.count.Total = 0, l.plan.tuning()+len(choices)*len(l.plan.Seeds)
+	tried, err := l.tune(ctx, f)
 	if err != nil {
 		return results, err
 	}
-	choices := slices.Clone(l.plan.Choices)
-	trials := make([][]Trial, len(choices))
-	tuning, runs := l.trials(f), len(choices)*len(l.plan.Seeds)
-	l.count.Finished, l.count.Total = 0, len(tuning)+runs
-	for _, o := range l.all(ctx, busiest, tuning) {
-		if o.err != nil {
-			return results, fmt.Errorf("scenario %s: tuning %s: %w", s.Name, o.policy, o.err)
-		}
-		trials[o.choice] = append(trials[o.choice], Trial{Params: o.policy.Params, Attainment: o.measures.Attainment, Cost: o.measures.Cost})
+	for i, c := range choices {
+		choices[i], hindsight[i] = c.settle(tried.trials[i], s.Target)
 	}
-	for i := range choices {
-		if best := keep(trials[i], s.Target); best != nil {
-			choices[i].Params = best.Params
-		}
-	}
-	foresight := l.beside(ctx, f)
-	done := l.all(ctx, f, l.runs(choices))
+	done := l.reuse(ctx, f, tried.runs, l.runs(choices, hindsight))
 	var failed []error
-	results.Clairvoyant, err = foresight()
-	if err != nil {
-		failed = append(failed, err)
+	if l.plan.Foresight > 0 {
+		if results.Clairvoyant, err = l.foresee(ctx, f, done); err != nil {
+			failed = append(failed, err)
+		}
 	}
 	for i, c := range choices {
-		row := Row{Policy: c, Own: c.Own(), Tuning: trials[i]}
+		row := Row{Policy: c, Own: c.Own(), Tuning: tried.trials[i]}
+		if len(row.Tuning) > 0 {
+			row.Hindsight = &Hindsight{Policy: hindsight[i]}
+		}
 		for _, o := range done {
-			if o.choice == i && o.err == nil {
-				row.add(o)
-				results.Requests, results.TooLong, results.Span = o.arrived(), o.tooLong(), o.report.Horizon.Seconds()
-			} else if o.choice == i {
+			switch {
+			case o.choice != i:
+			case o.err != nil:
 				row.Error = o.err.Error()
-				failed = append(failed, fmt.Errorf("scenario %s: %s with seed %d: %w", s.Name, c, o.seed, o.err))
+				failed = append(failed, fmt.Errorf("scenario %s: %s with seed %d: %w", s.Name, o.policy, o.seed, o.err))
+			default:
+				row.add(o)
+				if results.Requests == 0 || o.seed == l.plan.Seeds[0] {
+					results.Requests, results.TooLong, results.Span = o.arrived(), o.tooLong(), o.report.Horizon.Seconds()
+				}
 			}
 		}
 		if len(row.Runs) > 0 {
@@ -156,22 +155,18 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 	return results, failure(ctx, failed)
 }
 
-// beside begins the clairvoyant, if it is asked for, and returns what waits for
-// it.
-func (l *lab) beside(ctx context.Context, f fitted) func() (*Clairvoyant, error) {
-	if l.plan.Foresight == 0 {
-		return func() (*Clairvoyant, error) { return nil, nil }
+// look returns how closely a scenario is looked at: the first part, where policies are
+// tuned on it, of a workload whose end only reading tells.
+func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
+	view := look{seed: l.plan.Seeds[0], until: hour}
+	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
+	if !l.plan.Tune {
+		return view, nil
 	}
-	var c *Clairvoyant
-	var group errgroup.Group
-	group.Go(func() (err error) {
-		c, err = l.foresee(ctx, f)
-		return err
-	})
-	return func() (*Clairvoyant, error) {
-		err := group.Wait()
-		return c, err
-	}
+	span, err := s.span(ctx, view.seed)
+	view.from = firstPart(span)
+	view.until = view.from
+	return view, err
 }
 
 // failure returns the error that a user can act on: all fail alike when ctx ends,
@@ -186,31 +181,70 @@ func failure(ctx context.Context, errs []error) error {
 	return errors.Join(errs...)
 }
 
+// add books a run with the settings of the row, with those of hindsight, or both.
 func (r *Row) add(o outcome) {
-	r.Runs = append(r.Runs, Run{Seed: o.seed, Measures: o.measures, Models: measureModels(o.report)})
+	run := Run{Seed: o.seed, Measures: o.measures, Models: measureModels(o.report)}
+	if r.Hindsight != nil && o.policy.String() == r.Hindsight.Policy.String() {
+		r.Hindsight.Runs = append(r.Hindsight.Runs, run)
+	}
+	if o.policy.String() != r.Policy.String() {
+		return
+	}
+	r.Runs = append(r.Runs, run)
 	if o.course != nil {
 		r.Course = o.course
 	}
 }
 
 func (r *Row) sum() {
-	all := make([]Measures[float64], len(r.Runs))
-	for i, run := range r.Runs {
+	r.Measures = spreadRuns(r.Runs)
+	if r.Hindsight != nil && len(r.Hindsight.Runs) > 0 {
+		r.Hindsight.Measures = spreadRuns(r.Hindsight.Runs)
+	}
+}
+
+func spreadRuns(runs []Run) Measures[Spread] {
+	all := make([]Measures[float64], len(runs))
+	for i, run := range runs {
 		all[i] = run.Measures
 	}
-	r.Measures = spread(all)
+	return spread(all)
 }
 
 // runs returns the runs of the choices, seed by seed, so that an interrupted lab
-// has something on every policy.
-func (l *lab) runs(choices []Choice) []job {
+// has something on every policy; with the settings of hindsight where they are others.
+func (l *lab) runs(choices, hindsight []Choice) []job {
 	var jobs []job
 	for _, seed := range l.plan.Seeds {
 		for i, c := range choices {
 			jobs = append(jobs, job{choice: i, seed: seed, policy: c})
+			if h := hindsight[i]; h.String() != c.String() {
+				jobs = append(jobs, job{choice: i, seed: seed, policy: h, hindsight: true})
+			}
 		}
 	}
 	return jobs
+}
+
+// reuse runs jobs but for those that tuning has run, and returns all outcomes in the
+// order of the jobs.
+func (l *lab) reuse(ctx context.Context, f fitted, known map[string]outcome, jobs []job) []outcome {
+	outcomes := make([]outcome, len(jobs))
+	var left []job
+	var places []int
+	for i, j := range jobs {
+		if o, ok := known[j.policy.String()]; ok && j.seed == l.plan.Seeds[0] && (!l.plan.Series || j.hindsight) {
+			o.job = j
+			outcomes[i] = o
+			continue
+		}
+		left, places = append(left, j), append(places, i)
+	}
+	l.count.Total = l.count.Finished + len(left)
+	for i, o := range l.all(ctx, f, left) {
+		outcomes[places[i]] = o
+	}
+	return outcomes
 }
 
 // all runs jobs side by side and returns their outcomes in the same order.
@@ -242,7 +276,7 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	if c.Sync = after; after == 0 {
 		c.Tolerance = 0 // the policy has a scaler of its own
 	}
-	keep := l.plan.Series && !j.tuning && j.seed == l.plan.Seeds[0]
+	keep := l.plan.Series && !j.tuning && !j.hindsight && j.seed == l.plan.Seeds[0]
 	if keep {
 		o.course = &Course{}
 		wanted := first(c)

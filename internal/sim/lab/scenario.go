@@ -51,7 +51,9 @@ type Model struct {
 // fitted is a scenario after a look at its workload.
 type fitted struct {
 	Scenario
-	survey   Survey
+	survey Survey
+	// from is where the part begins that policies are judged on.
+	from     time.Duration
 	measured map[scaling.VariantKey]measured
 }
 
@@ -59,6 +61,7 @@ type fitted struct {
 type look struct {
 	seed  uint64
 	until time.Duration // of the workload that is surveyed, 0 for all of it
+	from  time.Duration // where the part begins that policies are judged on
 	bench bool          // measure every variant; those of a model that is Sized in any case
 }
 
@@ -70,7 +73,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 	if err != nil {
 		return f, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	f = fitted{Scenario: s, survey: o, measured: map[scaling.VariantKey]measured{}}
+	f = fitted{Scenario: s, survey: o, from: l.from, measured: map[scaling.VariantKey]measured{}}
 	f.Models = slices.Clone(s.Models)
 	for i := range f.Models {
 		m := &f.Models[i]
@@ -84,8 +87,8 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 			if !l.bench && !m.Sized {
 				continue
 			}
-			b := bench{variant: *v, slo: m.Spec.SLO, sample: o.sample, mean: o.Lengths}
-			if f.measured[v.Spec.Key], err = b.measure(ctx); err != nil {
+			b := bench{variant: *v, slo: m.Spec.SLO, prefix: m.Spec.Prefix, sample: o.sample, mean: o.Lengths}
+			if f.measured[v.Spec.Key], err = b.ofFleet(ctx, o.Peak*m.Share/s.shares()); err != nil {
 				return fitted{}, fmt.Errorf("scenario %s: variant %s: %w", s.Name, v.Spec.Key, err)
 			}
 		}
@@ -218,10 +221,22 @@ func (s Scenario) shares() float64 {
 	return sum
 }
 
+// span returns how long requests arrive in a run.
+func (s Scenario) span(ctx context.Context, seed uint64) (time.Duration, error) {
+	if asked := cmp.Or(s.Fleet.Duration, s.Workload.Length); asked > 0 {
+		return asked, nil
+	}
+	o, err := survey(ctx, s.Workload, seed, 0)
+	if err != nil {
+		return 0, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return o.Span, nil
+}
+
 // config returns the run of f with a seed.
 func (f fitted) config(seed uint64) sim.Config {
 	c, w := f.Fleet, f.Workload
-	c.Seed = seed
+	c.Seed, c.From, c.Bin = seed, f.from, stride
 	c.Models = nil
 	if w.Length > 0 && c.Duration == 0 {
 		c.Duration = w.Length

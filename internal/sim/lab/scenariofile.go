@@ -138,6 +138,7 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 	err := v.mapping(map[string]reader{
 		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6), "priority": whole(&m.Priority, 1, 100),
 		"ttft": milliseconds(&m.Spec.SLO.TTFT), "itl": milliseconds(&m.Spec.SLO.ITL), "hold": span(&m.Spec.Hold, 0),
+		"patience": r.patience(&m.Spec.Patience), "prefix": r.prefix(&m.Spec.Prefix),
 		"routing": func(v value) error {
 			var err error
 			if m.Spec.Routing, err = sim.ParseRouting(v.node.Value); err != nil {
@@ -158,6 +159,26 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 	err = variants.list(func(v value) error { return r.variant(v, &m) })
 	s.Models = append(s.Models, m)
 	return err
+}
+
+// patience reads for how long clients wait.
+func (scenarioReader) patience(p *sim.Patience) reader {
+	return func(v value) error {
+		err := v.mapping(map[string]reader{
+			"mean": span(&p.Mean, time.Millisecond), "deviation": span(&p.Deviation, 0), "retry": number(&p.Retry, 0, 0.99), "after": span(&p.After, 0),
+		})
+		if err == nil && p.Mean == 0 {
+			err = v.wrong("the field mean, for how long clients wait")
+		}
+		return err
+	}
+}
+
+// prefix reads what prompts share.
+func (scenarioReader) prefix(x *sim.Prefix) reader {
+	return func(v value) error {
+		return v.mapping(map[string]reader{"share": number(&x.Share, 0, 1), "part": number(&x.Part, 0, 0.999), "warm": number(&x.Warm, 0, 1e9)})
+	}
 }
 
 func (r scenarioReader) variant(v value, m *Model) error {

@@ -30,6 +30,8 @@ models:
     ttft: 1500ms
     itl: 40ms
     routing: least-loaded
+    patience: {mean: 1m, deviation: 30s, retry: 0.5, after: 20s}
+    prefix: {share: 0.5, part: 0.75, warm: 200}
     variants:
       - profile: 8b
         cost: 1.5
@@ -69,6 +71,15 @@ func TestScenarioFileIsRead(t *testing.T) {
 	if diff := cmp.Diff(faults, s.Fleet.Faults); diff != "" || s.Fleet.Tolerance != 0.1 || batch.Spec.Variants[0].Weight != 2 {
 		t.Errorf("faults, tolerance %g, weight %g: %s", s.Fleet.Tolerance, batch.Spec.Variants[0].Weight, diff)
 	}
+	if got, want := chat.Spec.Patience, (sim.Patience{Mean: time.Minute, Deviation: 30 * time.Second, Retry: 0.5, After: 20 * time.Second}); got != want {
+		t.Errorf("patience %+v, want %+v", got, want)
+	}
+	if got, want := chat.Spec.Prefix, (sim.Prefix{Share: 0.5, Part: 0.75, Warm: 200}); got != want {
+		t.Errorf("prefix %+v, want %+v", got, want)
+	}
+	if batch.Spec.Patience != (sim.Patience{}) || batch.Spec.Prefix != (sim.Prefix{}) {
+		t.Errorf("patience %+v and prefix %+v of a model that says nothing of them", batch.Spec.Patience, batch.Spec.Prefix)
+	}
 	if s.Name != "two" || s.Target != 0.9 || s.Fleet.ScrapeInterval != 30*time.Second || len(s.Models) != 2 {
 		t.Errorf("got %+v", s)
 	}
@@ -97,7 +108,7 @@ func TestScenarioFileIsRead(t *testing.T) {
 func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"unknown field", "share: 3", "shares: 3", "fleet.yaml, line 12: models[0]: found \"shares\", want one of hold, id"},
-		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 19: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
+		{"not a number", "cost: 1.5", "cost: cheap", `fleet.yaml, line 21: models[0].variants[0].cost: found "cheap", want a number from 0 upwards`},
 		{"out of range", "attainment: 0.9", "attainment: 90", `fleet.yaml, line 2: attainment: found "90", want a number from 0.001 to 1`},
 		{"no unit", "ttft: 1500ms", "ttft: 1500", `fleet.yaml, line 14: models[0].ttft: found "1500", want a duration such as 90s`},
 		{"priority", "priority: 10", "priority: 0", `fleet.yaml, line 13: models[0].priority: found "0", want a whole number from 1 to 100`},
@@ -105,11 +116,13 @@ func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 		{"negative quota", "gpus: 6}", "gpus: -6}", `fleet.yaml, line 8: quotas[0].gpus: found "-6", want a whole number from 0`},
 		{"quota twice", "{namespace: jobs, accelerator", "{accelerator", "fleet.yaml: quotas[1]: found default/L40S, want a namespace and an accelerator not used before"},
 		{"quota of a stranger", "namespace: jobs, a", "namespace: ops, a", "fleet.yaml: quotas[1]: found ops/L40S, want namespace and accelerator of a variant: default/H100, default/L40S, jobs/L40S"},
-		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 18: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
-		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 23: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
+		{"unknown profile", "- profile: 8b\n        cost", "- profile: 9b\n        cost", `fleet.yaml, line 20: models[0].variants[0].profile: found "9b", want a profile, or the name of one: 8b`},
+		{"profile out of range", "alphaMS: 9", "alphaMS: 0", `fleet.yaml, line 25: models[0].variants[1].profile.alphaMS: found 0, want ms in (0, 1e6]`},
 		{"routing", "least-loaded", "fastest", `fleet.yaml, line 16: models[0].routing: found "fastest", want round-robin`},
 		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
-		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 37: faults[2]: found a mapping, want kind to be one of [crash`},
+		{"patience without end", "{mean: 1m, deviation: 30s, retry: 0.5, after: 20s}", "{retry: 0.5}", "fleet.yaml, line 17: models[0].patience: found a mapping, want the field mean, for how long clients wait"},
+		{"prefix of all", "part: 0.75", "part: 1", `fleet.yaml, line 18: models[0].prefix.part: found "1", want a number from 0 to 0.999`},
+		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 39: faults[2]: found a mapping, want kind to be one of [crash`},
 		{"fault of a stranger", "variant: inline", "variant: stranger", "fleet.yaml: faults[0].variant: found default/stranger, want a variant of the run"},
 		{"fault without its step", ", step: -30m", "", "want step to be what a clock is off by, and nothing of other kinds, it is 0s"},
 		{"tolerance", "tolerance: 0.1", "tolerance: 1", `fleet.yaml, line 3: tolerance: found "1", want a number from 0 to 0.99`},
@@ -118,7 +131,7 @@ func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 		{"no models", "models:", "modules:", `fleet.yaml, line 10: found "modules", want one of attainment`},
 		{"empty", fleetFile, "", "fleet.yaml: found nothing, want YAML or JSON"},
 		{"no YAML", fleetFile, "a: [", "fleet.yaml: yaml: line 1"},
-		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 22: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
+		{"max below min", "min: 0", "min: 3\n        max: 2", "fleet.yaml, line 24: models[0].variants[1]: found a mapping, want max, 2, to be no less than min, 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !strings.Contains(fleetFile, tt.from) {

@@ -21,7 +21,9 @@ type Source struct {
 	// Length is how long requests may arrive, 0 where only reading tells.
 	Length time.Duration
 	Curve  bool // a curve of rates, for which FileOptions have a meaning
-	// Open begins a pass. One seed gives the same requests every time.
+	// Open begins a pass. One seed gives the same requests every time, and another
+	// seed others: of a log, seed 1 has what was recorded and every other a draw of
+	// workload.Resample.
 	Open func(seed uint64) iter.Seq2[workload.Request, error]
 }
 
@@ -54,21 +56,32 @@ func File(path string, o FileOptions) (Source, error) {
 	if isRates {
 		return rates(path, o)
 	}
-	return Source{Name: path, Open: func(uint64) iter.Seq2[workload.Request, error] {
-		return func(yield func(workload.Request, error) bool) {
-			file, err := os.Open(path)
-			if err != nil {
-				yield(workload.Request{}, err)
+	return Source{Name: path, Open: func(seed uint64) iter.Seq2[workload.Request, error] {
+		if seed == asRecorded {
+			return record(path)
+		}
+		return workload.DefaultResample().Of(record(path), rand.New(rand.NewPCG(seed, 0)))
+	}}, nil
+}
+
+// asRecorded is the seed with which a log is read as it is.
+const asRecorded = 1
+
+// record reads a request log.
+func record(path string) iter.Seq2[workload.Request, error] {
+	return func(yield func(workload.Request, error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(workload.Request{}, err)
+			return
+		}
+		defer file.Close()
+		for request, err := range workload.ReadLog(file, workload.LogOptions{File: path}) {
+			if !yield(request, err) {
 				return
 			}
-			defer file.Close()
-			for request, err := range workload.ReadLog(file, workload.LogOptions{File: path}) {
-				if !yield(request, err) {
-					return
-				}
-			}
 		}
-	}}, nil
+	}
 }
 
 // hasRates reports whether a file is a curve of rates, by its header.

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -54,53 +53,6 @@ func TestWindowBeginsAtZero(t *testing.T) {
 	}
 }
 
-// busiest finds the busiest hour among whole tens of minutes, slowly.
-func busiest(all []workload.Request) time.Duration {
-	most, at := 0, time.Duration(0)
-	for from := time.Duration(0); from <= all[len(all)-1].At; from += opening {
-		n := 0
-		for _, r := range all {
-			if r.At >= from && r.At < from+hour {
-				n++
-			}
-		}
-		if n > most {
-			most, at = n, from
-		}
-	}
-	return at
-}
-
-func TestSurveyFindsTheBusiestHour(t *testing.T) {
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		var all []workload.Request
-		at := time.Duration(0)
-		for range 200 {
-			at += time.Duration(rng.ExpFloat64() * float64(2*time.Minute))
-			if rng.IntN(40) == 0 { // silence of up to five hours
-				at += time.Duration(rng.Int64N(int64(5 * hour)))
-			}
-			all = append(all, workload.Request{At: at, InputTokens: 1, OutputTokens: 1})
-		}
-		o, err := survey(t.Context(), listed(all), 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		count := func(from time.Duration) (n int) {
-			for _, r := range all {
-				if r.At >= from && r.At < from+hour {
-					n++
-				}
-			}
-			return n
-		}
-		if got, want := count(o.Busiest), count(busiest(all)); got != want {
-			t.Errorf("seed %d: the hour from %s has %d requests, want the one from %s with %d", seed, o.Busiest, got, busiest(all), want)
-		}
-	}
-}
-
 // listed is a workload of known requests.
 func listed(all []workload.Request) Source {
 	return Source{Name: "listed", Open: func(uint64) iter.Seq2[workload.Request, error] {
@@ -122,6 +74,9 @@ func TestSurveyReadsAMeanAndASample(t *testing.T) {
 	}
 	if o.Opening < 9.9 || o.Opening > 10.1 {
 		t.Errorf("opening with %g requests/s, want 10", o.Opening)
+	}
+	if o.Peak < 9.9 || o.Peak > 10.1 {
+		t.Errorf("a peak of %g requests/s, want 10", o.Peak)
 	}
 	if n := len(o.sample); n < 2000 || n >= 4096 || o.sample[n-1].At < o.Span*9/10 {
 		t.Errorf("a sample of %d, the last from %s: want 2000 or more from all over %s", n, o.sample[n-1].At, o.Span)
@@ -153,5 +108,29 @@ func TestFilesAreToldApart(t *testing.T) {
 	}
 	if _, err := File(t.TempDir(), FileOptions{}); err == nil {
 		t.Error("a folder is no workload")
+	}
+}
+
+// TestALogIsResampledForEverySeedButTheFirst: seed 1 is the record.
+func TestALogIsResampledForEverySeedButTheFirst(t *testing.T) {
+	log, err := File(testTrace(t, 2000, 4), FileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := collect(t, log.Open(1))
+	for i, r := range first {
+		if want := time.Duration(i) * 250 * time.Millisecond; r.At != want || r.InputTokens != 50+i%200 {
+			t.Fatalf("request %d with seed 1 is %+v, want that of the record at %s", i, r, want)
+		}
+	}
+	second := collect(t, log.Open(2))
+	if cmp.Equal(first, second) || cmp.Equal(second, collect(t, log.Open(3))) {
+		t.Error("two seeds have the same requests")
+	}
+	if diff := cmp.Diff(second, collect(t, log.Open(2))); diff != "" {
+		t.Errorf("two passes with seed 2 differ:\n%s", diff)
+	}
+	if n := len(second); n < 1950 || n > 2050 {
+		t.Errorf("%d requests, want about 2000", n)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// hour is the length of the workload on which policies are tuned.
+// hour is how much of a workload is surveyed where nothing is tuned.
 const hour = time.Hour
 
 // opening is how much of a workload the first replicas are sized for.
@@ -19,9 +19,6 @@ const opening = 10 * time.Minute
 type Survey struct {
 	Requests int           // that were read
 	Span     time.Duration // from the start to the last of them
-	// Busiest is when the hour with the most requests begins, in steps of ten
-	// minutes.
-	Busiest time.Duration
 	// Lengths are the mean lengths in tokens.
 	Lengths policy.Workload
 	Opening float64 // requests/s of the first ten minutes, or of Span if that is shorter
@@ -35,10 +32,11 @@ type Survey struct {
 func survey(ctx context.Context, s Source, seed uint64, until time.Duration) (Survey, error) {
 	const largest = 4096 // of a sample: twice what is kept at least
 	var (
-		o      Survey
-		recent tally
-		first  int // requests within opening
-		every  = 1
+		o     Survey
+		bin   = -1 // of ten minutes, the last that had a request
+		inBin int
+		first int // requests within opening
+		every = 1
 	)
 	for request, err := range s.Open(seed) {
 		if err == nil && o.Requests%1024 == 0 && ctx.Err() != nil {
@@ -50,7 +48,11 @@ func survey(ctx context.Context, s Source, seed uint64, until time.Duration) (Su
 		if until > 0 && request.At >= until && o.Requests > 0 {
 			break
 		}
-		recent.add(request.At)
+		if now := int(request.At / opening); now != bin {
+			bin, inBin = now, 0
+		}
+		inBin++
+		o.Peak = max(o.Peak, float64(inBin)/opening.Seconds())
 		if request.At < opening {
 			first++
 		}
@@ -69,45 +71,13 @@ func survey(ctx context.Context, s Source, seed uint64, until time.Duration) (Su
 	if o.Requests == 0 {
 		return Survey{}, fmt.Errorf("the workload %s has no requests", s.Name)
 	}
-	o.Busiest = recent.busiest
 	o.Lengths.InputTokens /= float64(o.Requests)
 	o.Lengths.OutputTokens /= float64(o.Requests)
 	if seconds := min(opening, o.Span).Seconds(); seconds > 0 {
 		o.Opening = float64(first) / seconds
 	}
-	o.Peak = max(o.Opening, float64(recent.fullest)/opening.Seconds())
+	o.Peak = max(o.Peak, o.Opening)
 	return o, nil
-}
-
-// perHour is the number of bins of a tally, of ten minutes each.
-const perHour = int(hour / opening)
-
-// tally counts the requests of the last hour as it slides along.
-type tally struct {
-	bins    [perHour]int  // one after the other, as a ring
-	last    int           // the bin of the last request, from the start of the workload
-	inHour  int           // requests in all bins
-	fullest int           // requests that any bin ever had
-	most    int           // that inHour ever was
-	busiest time.Duration // the start of the hour that had them
-}
-
-// add counts a request that arrives no earlier than those before it.
-func (t *tally) add(at time.Duration) {
-	bin := int(at / opening)
-	if bin-t.last >= perHour { // nothing arrived for an hour
-		*t = tally{last: bin, fullest: t.fullest, most: t.most, busiest: t.busiest}
-	}
-	for t.last < bin {
-		t.last++
-		t.inHour -= t.bins[t.last%perHour]
-		t.bins[t.last%perHour] = 0
-	}
-	t.bins[bin%perHour]++
-	t.fullest = max(t.fullest, t.bins[bin%perHour])
-	if t.inHour++; t.inHour > t.most {
-		t.most, t.busiest = t.inHour, time.Duration(max(0, bin-perHour+1))*opening
-	}
 }
 
 // everyOther keeps the first, the third and so on, in place.

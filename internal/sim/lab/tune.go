@@ -3,60 +3,106 @@ package lab
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"time"
 )
 
-// rehearsal returns the busiest hour of f as a scenario of its own, for tuning.
-// What is known of a replica is known from all of f.
-func (l *lab) rehearsal(ctx context.Context, f fitted) (fitted, error) {
-	if !l.plan.Tune || f.survey.Span <= hour {
-		return f, nil
-	}
-	s := f.Scenario
-	s.Workload = f.Workload.Window(f.survey.Busiest, hour)
-	s.Fleet.Faults = nil // they are at times of the whole
-	busiest, err := fit(ctx, s, look{seed: l.plan.Seeds[0]})
-	busiest.measured = f.measured
-	return busiest, err
+// firstPart returns how much of a workload baselines are tuned on: a third, at least
+// 20 minutes, and at most a day or half of it. All policies are judged on the rest.
+func firstPart(span time.Duration) time.Duration {
+	const least, most = 20 * time.Minute, 24 * time.Hour
+	return min(max(span/3, least), most, span/2)
 }
 
-// trials returns the runs that tune the baselines, with the first seed: every
-// point of the grid and, where they are none of them, the defaults.
-func (l *lab) trials(f fitted) []job {
+// tuned is what came of trying the settings of the choices, by choice.
+type tuned struct {
+	trials [][]Trial
+	runs   map[string]outcome // of the first seed, by policy
+}
+
+// tune tries the settings of every baseline with the first seed. A run goes through all
+// of the workload: what it came to in the first part is what a baseline is tuned by,
+// and what it came to in the rest what it could have been tuned by in hindsight.
+func (l *lab) tune(ctx context.Context, f fitted) (tuned, error) {
+	t := tuned{trials: make([][]Trial, len(l.plan.Choices)), runs: map[string]outcome{}}
 	if !l.plan.Tune {
-		return nil
+		return t, nil
 	}
+	seed := l.plan.Seeds[0]
+	var grid []job
+	for i, c := range l.plan.Choices {
+		for _, point := range c.grid() {
+			grid = append(grid, job{choice: i, seed: seed, policy: Choice{c.Name, point}, tuning: true})
+		}
+	}
+	for next := slices.Concat(grid, l.searches(f, t)); len(next) > 0; next = l.searches(f, t) {
+		for _, o := range l.all(ctx, f, next) {
+			if o.err != nil {
+				return t, fmt.Errorf("scenario %s: tuning %s: %w", f.Name, o.policy, o.err)
+			}
+			t.trials[o.choice] = append(t.trials[o.choice], o.trial())
+			t.runs[o.policy.String()] = o
+		}
+	}
+	return t, nil
+}
+
+// searches returns the next runs of the choices that are tuned by a search.
+func (l *lab) searches(f fitted, t tuned) []job {
 	var jobs []job
 	for i, c := range l.plan.Choices {
-		for _, point := range c.points(f) {
-			jobs = append(jobs, job{choice: i, seed: l.plan.Seeds[0], policy: Choice{c.Name, point}, tuning: true})
+		if !c.searched() {
+			continue
+		}
+		for _, n := range counts(t.trials[i], f.Target, f.most()) {
+			jobs = append(jobs, job{choice: i, seed: l.plan.Seeds[0], policy: Choice{c.Name, count(n)}, tuning: true})
 		}
 	}
 	return jobs
 }
 
-// keep marks the best of some trials and returns it, nil if there are none: the
-// cheapest of those that reach the target, else the highest attainment, then the
-// cheapest, then the first.
-func keep(trials []Trial, target float64) *Trial {
+// trial is what a run says of its settings.
+func (o outcome) trial() Trial {
+	t := Trial{Params: o.policy.Params, Rest: Point{o.measures.Attainment, o.measures.Cost}}
+	arrived, met := 0.0, 0.0
+	for _, m := range o.report.Models {
+		arrived, met = arrived+float64(m.Before.Arrived), met+float64(m.Before.Met)
+		t.First.Cost += m.Before.Cost
+	}
+	t.First.Attainment = 1
+	if arrived > 0 {
+		t.First.Attainment = met / arrived
+	}
+	return t
+}
+
+// keep returns the best of some trials by one part of the workload, nil if there are
+// none: the cheapest of those that reach the target, else the highest attainment, then
+// the cheapest, then the first.
+func keep(trials []Trial, target float64, part func(*Trial) Point) *Trial {
 	if len(trials) == 0 {
 		return nil
 	}
-	rank := func(t *Trial) float64 { return min(t.Attainment, target) }
+	rank := func(p Point) float64 { return min(p.Attainment, target) }
 	best := &trials[0]
 	for i := range trials[1:] {
 		t := &trials[i+1]
-		if cmp.Or(cmp.Compare(rank(best), rank(t)), cmp.Compare(t.Cost, best.Cost)) < 0 {
+		if a, b := part(best), part(t); cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Cost, a.Cost)) < 0 {
 			best = t
 		}
 	}
-	best.Kept = true
 	return best
 }
 
-// beats reports whether r is at least as good as o in attainment and cost, by
-// their means, and better in one of them.
-func (r Row) beats(o Row) bool {
-	a, b := r.Measures, o.Measures
-	return a.Attainment.Mean >= b.Attainment.Mean && a.Cost.Mean <= b.Cost.Mean &&
-		(a.Attainment.Mean > b.Attainment.Mean || a.Cost.Mean < b.Cost.Mean)
+// settle marks the trials that are kept and returns the choice with its settings, and
+// the one with those of hindsight. A choice without trials is both.
+func (c Choice) settle(trials []Trial, target float64) (first, hindsight Choice) {
+	if len(trials) == 0 {
+		return c, c
+	}
+	a := keep(trials, target, func(t *Trial) Point { return t.First })
+	b := keep(trials, target, func(t *Trial) Point { return t.Rest })
+	a.Kept, b.Hindsight = true, true
+	return Choice{c.Name, a.Params}, Choice{c.Name, b.Params}
 }

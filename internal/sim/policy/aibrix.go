@@ -31,7 +31,7 @@ func DefaultAPAParams() APAParams {
 
 func (p *APAParams) fields() []field {
 	return []field{
-		number("target", "KV cache usage of a replica", &p.Target, 0.01, 1, "0.5", "0.6", "0.7", "0.8"),
+		number("target", "KV cache usage of a replica", &p.Target, 0.01, 1, "0.5", "0.6", "0.7", "0.8", "0.9"),
 		span("window", "window of the average", &p.Window, 10*time.Second, "60s", "180s"),
 		number("tolerance", "ratio by which the target may be missed", &p.Tolerance, 0, 0.99),
 		number("max-up", "most growth at once, a factor", &p.MaxUp, 1.1, unlimited),

@@ -31,7 +31,7 @@ func DefaultILPParams() ILPParams {
 
 func (p *ILPParams) fields() []field {
 	return []field{
-		span("window", "window of the arrivals that count", &p.Window, 10*time.Second, "60s", "240s", "600s", "1200s"),
+		span("window", "window of the arrivals that count", &p.Window, 10*time.Second, "60s", "120s", "240s", "600s", "1200s"),
 		count("slices", "pieces of a bucket of lengths", &p.Slices, 1),
 		number("max-up", "most growth at once, a factor", &p.MaxUp, 1.1, unlimited),
 		number("max-down", "most reduction at once, a factor", &p.MaxDown, 1.1, unlimited, "1.1", "2"),

@@ -15,8 +15,9 @@ type Definition struct {
 	Reads    string // what of an Observation it looks at, separated by commas
 	Interval time.Duration
 	Params   []Param
-	// Grid lists the settings to try when the policy is tuned: at most 8 points
-	// over at most 2 parameters. The others keep their defaults.
+	// Grid lists the settings to try when the policy is tuned: at most 10 points
+	// over at most 2 parameters. The others keep their defaults. Empty where whoever
+	// tunes it searches a whole range.
 	Grid []map[string]string
 }
 

@@ -22,7 +22,7 @@ func DefaultDynamoLoadParams() DynamoLoadParams {
 
 func (p *DynamoLoadParams) fields() []field {
 	return []field{
-		number("up", "KV cache needed above which one replica is added", &p.Up, 0.01, 10, "0.7", "0.8", "0.9", "1"),
+		number("up", "KV cache needed above which one replica is added", &p.Up, 0.01, 10, "0.65", "0.7", "0.8", "0.9", "1"),
 		number("down", "KV cache needed below which one is removed", &p.Down, 0, 10, "0.3", "0.6"),
 		span("interval", "time between decisions", &p.Interval, time.Second),
 		count("max-gpus", "accelerators of one variant, 0 for no limit", &p.MaxGPUs, 0),

@@ -15,7 +15,9 @@ type HPAParams struct {
 	// Type is the type of the target of an External metric, TypeAverageValue or
 	// TypeValue.
 	Type string
-	// Share multiplies a target that comes from the Benchmark, in [0.01, 1].
+	// Share multiplies a target that comes from the Benchmark, in [0.01, 2]. The
+	// tolerance and the window down keep more replicas than the target says, so that
+	// the cheapest that does may be above 1.
 	Share float64
 	// Tolerance is a ratio in [0, 1), for both directions.
 	Tolerance float64
@@ -46,14 +48,14 @@ func (p *HPAParams) fixedFields(unit string, targets ...string) []field {
 
 // queueFields are those of hpa-queue.
 func (p *HPAParams) queueFields() []field {
-	return append(p.fixedFields("waiting requests", "1", "2", "5", "10"),
+	return append(p.fixedFields("waiting requests", "1", "2", "5", "10", "20"),
 		choice("type", "type of the target; Value multiplies by the ready replicas", &p.Type, []string{TypeAverageValue, TypeValue}))
 }
 
 // sharedFields are those of an HPA whose target is a share of the Benchmark.
 func (p *HPAParams) sharedFields(what string) []field {
-	return append([]field{number("share", "part of the benchmark's "+what+" that is the target", &p.Share, 0.01, 1,
-		"0.6", "0.7", "0.85", "1")}, p.common()...)
+	return append([]field{number("share", "part of the benchmark's "+what+" that is the target", &p.Share, 0.01, 2,
+		"0.7", "0.85", "1", "1.15", "1.3")}, p.common()...)
 }
 
 func (p *HPAParams) common() []field {

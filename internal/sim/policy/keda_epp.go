@@ -24,7 +24,7 @@ func DefaultEPPParams() EPPParams {
 
 func (p *EPPParams) fields() []field {
 	return []field{
-		number("running", "running requests per replica", &p.Running, milli, unlimited, "8", "16", "32", "64"),
+		number("running", "running requests per replica", &p.Running, milli, unlimited, "8", "16", "24", "40", "64"),
 		span("stabilize-down", "stabilization window down of the HPA", &p.StabilizeDown, 0, "60s", "300s"),
 		number("queue", "requests in the gateway queue per replica", &p.Queue, milli, unlimited),
 	}
@@ -95,7 +95,7 @@ func DefaultTokenParams() TokenParams {
 
 func (p *TokenParams) fields() []field {
 	return []field{
-		number("share", "part of the time budget that is used", &p.Share, 0.1, 1, "0.6", "0.7", "0.85", "1"),
+		number("share", "part of the time budget that is used", &p.Share, 0.1, 1, "0.5", "0.6", "0.7", "0.85", "1"),
 		number("kv", "KV cache usage per replica", &p.KV, 0.01, 1, "0.7", "0.8"),
 		span("stabilize-down", "stabilization window down of the HPA", &p.StabilizeDown, 0),
 	}

@@ -33,7 +33,7 @@ func DefaultKPAParams() KPAParams {
 
 func (p *KPAParams) fields() []field {
 	return []field{
-		number("utilization", "part of the target that is aimed at", &p.Utilization, 0.01, 1, "0.5", "0.6", "0.7", "0.85"),
+		number("utilization", "part of the target that is aimed at", &p.Utilization, 0.01, 1, "0.5", "0.6", "0.7", "0.85", "1"),
 		span("stable-window", "window of the stable average", &p.Stable, 6*time.Second, "60s", "300s"),
 		number("target", "requests in flight per replica, 0 for the benchmark's", &p.Target, 0, unlimited),
 		number("panic-window", "panic window as a share of the stable one", &p.PanicShare, 0.01, 1),

@@ -48,9 +48,9 @@ func number(name, doc string, p *float64, lo, hi float64, tune ...string) field 
 }
 
 // count is a whole number of at least lo.
-func count(name, doc string, p *int, lo int, tune ...string) field {
+func count(name, doc string, p *int, lo int) field {
 	return field{
-		name: name, doc: doc, tune: tune,
+		name: name, doc: doc,
 		parse: func(s string) error {
 			v, err := strconv.Atoi(s)
 			if err != nil {

@@ -15,7 +15,7 @@ func kubernetesPeers() []peer {
 		define("hpa-queue", kubernetes, "queue length", DefaultHPAParams(5),
 			(*HPAParams).queueFields, NewHPAQueue),
 		define("hpa-kv", kubernetes, "KV cache usage", DefaultHPAParams(0.7),
-			func(p *HPAParams) []field { return p.fixedFields("KV cache usage", "0.5", "0.6", "0.7", "0.8") }, NewHPAKV),
+			func(p *HPAParams) []field { return p.fixedFields("KV cache usage", "0.5", "0.6", "0.7", "0.8", "0.9") }, NewHPAKV),
 		define("hpa-rate", kubernetes, "arrival rate, benchmark", DefaultHPAParams(1),
 			func(p *HPAParams) []field { return p.sharedFields("request rate") }, NewHPARate),
 		define("hpa-inflight", kubernetes, "running, queue length, benchmark", DefaultHPAParams(1),
@@ -27,7 +27,7 @@ func kedaPeers() []peer {
 	const guides = "llm-d guides/workload-autoscaling"
 	return []peer{
 		define("keda", "KEDA pkg/scaling/executor, apis/keda/v1alpha1", "gateway queue, queue length", DefaultKEDAParams(5),
-			func(p *KEDAParams) []field { return p.fields("1", "2", "5", "10") }, NewKEDA),
+			func(p *KEDAParams) []field { return p.fields("1", "2", "5", "10", "20") }, NewKEDA),
 		define("keda-epp", guides, "gateway queue, running", DefaultEPPParams(), (*EPPParams).fields, NewKEDAEPP),
 		define("keda-queue-guard", guides, "gateway queue, running, pending", DefaultEPPParams(), (*EPPParams).fields, NewKEDAQueueGuard),
 		define("keda-token", guides+"; TokenScale, arXiv 2512.03416", "uncached tokens, KV cache usage, benchmark, TTFT objective",

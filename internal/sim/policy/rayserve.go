@@ -32,7 +32,7 @@ func DefaultRayParams() RayParams {
 
 func (p *RayParams) fields() []field {
 	return []field{
-		number("target", "ongoing requests per replica", &p.Target, milli, unlimited, "2", "8", "16", "32"),
+		number("target", "ongoing requests per replica", &p.Target, milli, unlimited, "2", "8", "16", "24", "40"),
 		span("downscale-delay", "for how long fewer must be wanted", &p.Down, 0, "300s", "600s"),
 		span("upscale-delay", "for how long more must be wanted", &p.Up, 0),
 		span("look-back", "window of the average", &p.LookBack, time.Second),

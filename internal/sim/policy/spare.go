@@ -26,7 +26,7 @@ func DefaultSpareParams() SpareParams {
 
 func (p *SpareParams) fields() []field {
 	return []field{
-		number("kv-spare", "mean spare KV cache below which it grows", &p.KVSpare, 0, 1, "0.1", "0.2", "0.3", "0.4"),
+		number("kv-spare", "mean spare KV cache below which it grows", &p.KVSpare, 0, 1, "0.1", "0.2", "0.3", "0.4", "0.5"),
 		number("queue-spare", "mean spare queue below which it grows", &p.QueueSpare, 0, unlimited, "2", "3"),
 		number("kv", "KV cache usage at which a replica is saturated", &p.KV, 0.01, 1),
 		number("queue", "queue length at which a replica is saturated", &p.Queue, milli, unlimited),

@@ -30,7 +30,7 @@ func DefaultTokenSpareParams() TokenSpareParams {
 
 func (p *TokenSpareParams) fields() []field {
 	return []field{
-		number("up", "utilization above which it grows", &p.Up, 0.01, 1, "0.7", "0.8", "0.85"),
+		number("up", "utilization above which it grows", &p.Up, 0.01, 1, "0.7", "0.75", "0.8", "0.85", "0.9"),
 		number("down", "utilization below which it shrinks", &p.Down, 0.01, 1, "0.5", "0.7"),
 		number("kv", "usable part of the KV cache", &p.KV, 0.01, 1),
 		number("queue", "queue length that shows a replica at its limit", &p.Queue, milli, unlimited),

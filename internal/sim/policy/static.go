@@ -16,7 +16,7 @@ type StaticParams struct {
 func DefaultStaticParams() StaticParams { return StaticParams{Replicas: 2} }
 
 func (p *StaticParams) fields() []field {
-	return []field{count("replicas", "replicas of the model", &p.Replicas, 0, "1", "2", "3", "4", "6", "8", "12", "16")}
+	return []field{count("replicas", "replicas of the model", &p.Replicas, 0)}
 }
 
 type static struct{ p StaticParams }

@@ -20,7 +20,6 @@ type scenarioData struct {
 	Attainment float64      `json:"attainment"`
 	End        float64      `json:"end"` // s, of the last point
 	Offered    series       `json:"offered"`
-	Bound      *mark        `json:"bound"`    // cost
 	Feasible   *place       `json:"feasible"` // of the clairvoyant
 	Policies   []policyData `json:"policies"` // ranked
 }
@@ -98,9 +97,6 @@ func newScenarioData(s Scenario, known *phrases) scenarioData {
 	d := scenarioData{
 		Name: s.Name, TTFT: s.Objectives.TTFT, ITL: s.Objectives.ITL, Attainment: s.Objectives.Attainment,
 		Feasible: newPlace(s.Clairvoyant.Cost, s.Clairvoyant.Attainment),
-	}
-	if s.Clairvoyant.LowerBound.Known() {
-		d.Bound = newMark(s.Clairvoyant.LowerBound)
 	}
 	var times []time.Duration
 	var values []float64

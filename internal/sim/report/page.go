@@ -39,9 +39,6 @@ type Point struct {
 
 // Clairvoyant is what could be had by knowing every arrival in advance.
 type Clairvoyant struct {
-	// LowerBound is what no schedule that reaches the attainment can fall below,
-	// by relaxation, in cost units.
-	LowerBound Spread
 	// Cost, in cost units, and Attainment, a ratio, are those of a schedule that
 	// can be carried out, start-up times included.
 	Cost, Attainment Spread

@@ -6,7 +6,9 @@ import "math"
 // is a measure that is not known.
 type Spread struct {
 	Mean, Low, High float64 // Low and High are the least and the greatest
-	Runs            int     // that went into it, >= 0
+	// Error is the standard error of Mean, 0 where there is one run.
+	Error float64
+	Runs  int // that went into it, >= 0
 }
 
 // SpreadOf sums up values, one for each run. Those that are NaN or infinite are
@@ -26,11 +28,26 @@ func SpreadOf(values ...float64) Spread {
 		return Spread{}
 	}
 	s.Mean = sum / float64(s.Runs)
+	if s.Runs > 1 && s.Low < s.High {
+		squares := 0.0
+		for _, v := range values {
+			if finite(v) {
+				squares += (v - s.Mean) * (v - s.Mean)
+			}
+		}
+		s.Error = math.Sqrt(squares / float64(s.Runs-1) / float64(s.Runs))
+	}
 	return s
 }
 
 // Known reports whether there is anything to show.
 func (s Spread) Known() bool { return s.Runs > 0 && finite(s.Mean) }
+
+// same reports whether two measures differ by no more than two standard errors of
+// their difference, which is none where one run of each is all that is known.
+func (s Spread) same(o Spread) bool {
+	return math.Abs(s.Mean-o.Mean) <= 2*math.Hypot(s.Error, o.Error)
+}
 
 // wide reports whether the runs differ.
 func (s Spread) wide() bool { return s.Runs > 1 && finite(s.Low) && finite(s.High) && s.Low < s.High }

@@ -22,11 +22,16 @@ func verdict(ranked []Policy, o Objectives, c Clairvoyant) string {
 	default:
 		return ""
 	}
-	if subject := firstKnown(ownFound, own, peer); c.LowerBound.Known() && c.LowerBound.Mean > 0 && o.standing(subject) == meets {
-		said = append(said, fmt.Sprintf("That is %s times the cost below which no schedule reaches the target.",
-			number(subject.Measures.Cost.Mean/c.LowerBound.Mean)))
+	if subject := firstKnown(ownFound, own, peer); c.reaches(o) && o.standing(subject) == meets {
+		said = append(said, fmt.Sprintf("That is %s times the cost of the best schedule that was found by knowing every arrival.",
+			number(subject.Measures.Cost.Mean/c.Cost.Mean)))
 	}
 	return strings.Join(said, " ")
+}
+
+// reaches reports whether there is a schedule with a cost that meets the attainment.
+func (c Clairvoyant) reaches(o Objectives) bool {
+	return c.Cost.Known() && c.Cost.Mean > 0 && c.Attainment.Known() && c.Attainment.Mean >= o.Attainment
 }
 
 func firstKnown(ownFound bool, own, peer Policy) Policy {
@@ -62,7 +67,7 @@ func compared(own, peer Policy, o Objectives) string {
 	reached := [2]bool{o.standing(own) == meets, o.standing(peer) == meets}
 	switch reached {
 	case [2]bool{true, true}:
-		return difference(own.Measures.Cost.Mean, peer.Measures.Cost.Mean) + " " + peer.Name + ", the cheapest of the others that reach it"
+		return difference(own.Measures.Cost, peer.Measures.Cost) + " " + peer.Name + ", the cheapest of the others that reach it"
 	case [2]bool{true, false}:
 		return "and none of the others reaches it"
 	case [2]bool{false, true}:
@@ -73,12 +78,14 @@ func compared(own, peer Policy, o Objectives) string {
 }
 
 // difference compares two costs: "12 % less than", "as much as".
-func difference(cost, other float64) string {
-	if other <= 0 {
-		return "compared with " + number(other) + " for"
+func difference(cost, other Spread) string {
+	if other.Mean <= 0 {
+		return "compared with " + number(other.Mean) + " for"
 	}
-	change := math.Round(100 * (cost/other - 1))
+	change := math.Round(100 * (cost.Mean/other.Mean - 1))
 	switch {
+	case change != 0 && cost.same(other):
+		return "as much, within the error, as"
 	case change < 0:
 		return fmt.Sprintf("%.0f%s%% less than", -change, space)
 	case change > 0:

@@ -14,7 +14,7 @@ func measured(name string, isOwn bool, attainment, cost float64) Policy {
 
 func TestVerdictSaysWhoWins(t *testing.T) {
 	target := Objectives{TTFT: 500, Attainment: 0.9}
-	bound := Clairvoyant{LowerBound: SpreadOf(20)}
+	foresight := Clairvoyant{Cost: SpreadOf(20), Attainment: SpreadOf(0.91)}
 	tests := map[string]struct {
 		policies []Policy
 		bound    Clairvoyant
@@ -22,13 +22,21 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 	}{
 		"ours is cheaper": {
 			[]Policy{measured("ours", true, 0.943, 30), measured("dear", false, 0.99, 60), measured("peer", false, 0.92, 40), measured("bad", false, 0.5, 1)},
-			bound,
-			"ours reaches the target: 94.3 % of the requests within their objectives (90 % asked for) at a cost of 30, 25 % less than peer, the cheapest of the others that reach it. That is 1.5 times the cost below which no schedule reaches the target.",
+			foresight,
+			"ours reaches the target: 94.3 % of the requests within their objectives (90 % asked for) at a cost of 30, 25 % less than peer, the cheapest of the others that reach it. That is 1.5 times the cost of the best schedule that was found by knowing every arrival.",
 		},
 		"ours is dearer": {
 			[]Policy{measured("ours", true, 0.95, 50), measured("peer", false, 0.92, 40)},
 			Clairvoyant{},
 			"ours reaches the target: 95 % of the requests within their objectives (90 % asked for) at a cost of 50, 25 % more than peer, the cheapest of the others that reach it.",
+		},
+		"ours is dearer within the error": {
+			[]Policy{
+				measured("ours", true, 0.95, 42),
+				{Name: "peer", Samples: []Sample{{}}, Measures: Measures{Attainment: SpreadOf(0.92, 0.92), Cost: SpreadOf(38, 42)}},
+			},
+			Clairvoyant{},
+			"ours reaches the target: 95 % of the requests within their objectives (90 % asked for) at a cost of 42, as much, within the error, as peer, the cheapest of the others that reach it.",
 		},
 		"only ours gets there": {
 			[]Policy{measured("ours", true, 0.95, 50), measured("peer", false, 0.8, 4)},
@@ -37,12 +45,12 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 		},
 		"only a peer gets there": {
 			[]Policy{measured("ours", true, 0.8999, 50), measured("peer", false, 0.92, 40)},
-			bound,
+			foresight,
 			"ours misses the target: 89.9 % of the requests within their objectives (90 % asked for) at a cost of 50, while peer reaches it at 40.",
 		},
 		"nobody gets there": {
 			[]Policy{measured("ours", true, 0.6, 50), measured("peer", false, 0.7, 40)},
-			bound,
+			foresight,
 			"ours misses the target: 60 % of the requests within their objectives (90 % asked for) at a cost of 50, as do all others; peer comes to 70 % at 40.",
 		},
 		"ours did not finish": {
@@ -50,7 +58,7 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 			Clairvoyant{},
 			"peer reaches the target: 92 % of the requests within their objectives (90 % asked for) at a cost of 40.",
 		},
-		"nothing was measured": {[]Policy{{Name: "ours", Own: true}}, bound, ""},
+		"nothing was measured": {[]Policy{{Name: "ours", Own: true}}, foresight, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -108,9 +108,6 @@ func (o Objectives) String() string {
 // known.
 func (c Clairvoyant) facts() []fact {
 	var facts []fact
-	if c.LowerBound.Known() {
-		facts = append(facts, fact{"lower bound", "no schedule that reaches the target costs less than " + number(c.LowerBound.Mean)})
-	}
 	if c.Cost.Known() && c.Attainment.Known() {
 		facts = append(facts, fact{"feasible", fmt.Sprintf("a schedule that knows every arrival reaches %s at a cost of %s",
 			percent(c.Attainment.Mean), number(c.Cost.Mean))})

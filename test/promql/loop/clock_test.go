@@ -59,8 +59,8 @@ func TestAClockThatIsSetForwardMakesNothingOld(t *testing.T) {
 // up to 20s back or forward, as one does that is set again and again.
 func TestAClockThatJumpsToAndFroDecidesTheSame(t *testing.T) {
 	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
-		for n, by := range []time.Duration{20, -20, 13, -7, -20, 18, -4, 20} {
-			l.manager.SetTime(l.manager.Now().Add(by * time.Second))
+		for n, seconds := range []float64{20, -20, 13, -7, -20, 18, -4, 20} {
+			l.manager.SetTime(l.manager.Now().Add(time.Duration(seconds * float64(time.Second))))
 			l.pass(cycles)
 			l.decide().want(t, "jump "+string(rune('1'+n)), right)
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 )

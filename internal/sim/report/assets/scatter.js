@@ -3,7 +3,7 @@ function scatter(scenario, width, toggle) {
   const places = scenario.policies.filter((p) => p.place);
   const all = places.map((p) => p.place).concat(scenario.feasible ? [scenario.feasible] : []);
   if (all.length === 0) return null;
-  const costs = all.flatMap((p) => p.cost).concat(scenario.bound ? scenario.bound : []);
+  const costs = all.flatMap((p) => p.cost);
   const parts = all.flatMap((p) => p.attainment).concat(scenario.attainment > 0 ? [scenario.attainment] : []);
   const height = width < 420 ? 270 : Math.min(440, Math.max(300, 23 * scenario.policies.length - 20)), left = 52, top = 14, inner = width - left - 14;
   const { x, marks, log } = across(costs, inner);
@@ -55,19 +55,13 @@ function grid(plot, x, y, { marks, log, low, inner, height }) {
   plot.append(svg("text", { x: inner, y: height + 35, "text-anchor": "end" }, "cost, cost units" + (log ? "; log scale" : "")));
 }
 
-// rules draws the attainment asked for and the cost below which nothing gets there.
+// rules draws the attainment asked for.
 function rules(plot, scenario, x, y, { inner, height, taken }) {
   if (scenario.attainment > 0) {
     const at = y(scenario.attainment);
     plot.append(svg("line", { class: "goal", x1: 0, x2: inner, y1: at, y2: at }),
       svg("text", { class: "goalname halo", x: inner, y: at + 15, "text-anchor": "end" }, "target " + percent(scenario.attainment)));
     taken.push([inner - 90, at + 2, inner, at + 18]);
-  }
-  if (scenario.bound) {
-    const at = x(scenario.bound[0]), right = at > inner - 90;
-    plot.append(svg("line", { class: "goal", x1: at, x2: at, y1: 0, y2: height }),
-      svg("text", { class: "goalname halo", x: at + (right ? -5 : 5), y: height - 7, "text-anchor": right ? "end" : "start" }, "lower bound"));
-    taken.push(right ? [at - 80, height - 20, at, height] : [at, height - 20, at + 80, height]);
   }
 }
 

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// crowd is the clients of a model: what they draw, each in a random stream of its own,
+// so that what one part draws leaves the others as they are. Those who come back draw
+// from streams of their own too: every policy has the same first attempts.
+type crowd struct{ patience, again, prefix, prefixAgain *rand.Rand }
+
+func (w *world) newCrowd(key string) crowd {
+	return crowd{
+		patience: w.stream("patience " + key), again: w.stream("retries " + key),
+		prefix: w.stream("prefixes " + key), prefixAgain: w.stream("prefixes of retries " + key),
+	}
+}
+
+// draw decides for how long a client waits, and whether its prompt begins like an
+// earlier one.
+func (c crowd) draw(now time.Duration, p Patience, x Prefix, r *request) {
+	patience, prefix := c.patience, c.prefix
+	if r.retry {
+		patience, prefix = c.again, c.prefixAgain
+	}
+	if p.Mean > 0 {
+		r.leaves = now + max(1, StartUp{Mean: p.Mean, Deviation: p.Deviation}.Draw(patience))
+	}
+	if x.Share == 0 || x.Part == 0 {
+		return
+	}
+	if prefix.Float64() < x.Share {
+		r.alike = 1 - prefix.Float64() // in (0, 1]
+	} else {
+		prefix.Float64()
+	}
+}
+
+// finds returns the tokens of a prompt that the cache of a pod has: whole blocks of the
+// shared part, if the pod has seen enough prompts to know it. All but one token at most.
+func (p *pod) finds(r *request) int {
+	x := p.variant.model.Prefix
+	if r.alike == 0 || x.Warm > 0 && r.alike <= math.Exp(-p.prompts/x.Warm) {
+		return 0
+	}
+	block := max(1, p.variant.Profile.BlockSize)
+	found := int(x.Part*float64(r.input)) / block * block
+	return min(found, int(r.input)-1)
+}
+
+// back is a request whose client comes back.
+type back struct{ input, output int32 }
+
+// handleClient does what is due of a client or of a request that is held for one.
+func (w *world) handleClient(e event) {
+	switch {
+	case e.kind == expireEvent:
+		w.expire(e.model)
+	case e.kind == leaveEvent:
+		w.abandon(e.model, e.slot)
+	case !w.keptOut(e.model):
+		w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
+	}
+}
+
+// abandon takes back a request whose client has lost its patience, if it still waits.
+func (w *world) abandon(m *model, slot uint32) {
+	r := w.requests.at(slot)
+	if !r.live || r.leaves != w.now {
+		return // it has ended, and another has its slot
+	}
+	if r.pod == nil {
+		i := slices.Index(m.held, slot)
+		if i < 0 {
+			return // of another model
+		}
+		m.held = slices.Delete(m.held, i, i+1)
+		w.giveUp(m, slot, true)
+		return
+	}
+	p := r.pod
+	w.settle(p)
+	if !r.live || r.leaves != w.now || !r.queued || r.first > 0 || !p.replica.Abort(w.now, uint64(slot)) {
+		return
+	}
+	p.unqueue(r)
+	p.live--
+	w.giveUp(m, slot, false)
+}
+
+// giveUp books a request that was taken back, and has its client come back at times.
+func (w *world) giveUp(m *model, slot uint32, atGateway bool) {
+	r := w.requests.at(slot)
+	m.tally.abandoned(r, atGateway)
+	p := m.Patience
+	// Drawn for all alike, so that who comes back depends on nobody else.
+	returns, after := m.crowd.again.Float64() < p.Retry, m.crowd.again.ExpFloat64()
+	if returns {
+		w.agenda.push(event{
+			at: w.now + time.Duration(after*float64(p.After)), kind: returnEvent, model: m, back: &back{r.input, r.output},
+		})
+	}
+	w.end(m, slot)
+}
