@@ -88,7 +88,7 @@ func installChart(t *testing.T) *chartCluster {
 		t.Fatal(err)
 	}
 	bed, err := testbed.Up(t.Context(), testbed.Options{
-		Root: root, Dir: filepath.Join(root, ".local", "e2e-attack"), Images: map[string]string{hostilePages: program}, Out: os.Stderr,
+		Root: root, Dir: filepath.Join(root, ".local", "e2e-attack"), Images: map[string]string{hostile: program}, Out: os.Stderr,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,18 +3,10 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,13 +45,37 @@ var attacks = []attack{
 	}},
 	{"pages with a status line of 10 MB", serveEndlessStatusLines, func(t *testing.T, c *chartCluster) {
 		c.says(t, tenant, hostilePages, v1alpha1.ConditionMetricsAvailable, metav1.ConditionFalse, "No vLLM metrics found")
-		c.pagesWereRead(t)
+		c.logged(t, hostilePages, 10, hostilePagesSent)
 	}},
 	{name: "600 connections with 1 MB of headers to each port", begin: holdConnections},
 	{"a target that belongs to no namespace", targetTheCluster, func(t *testing.T, c *chartCluster) {
 		c.says(t, tenant, "cluster", v1alpha1.ConditionTargetResolved, metav1.ConditionFalse, "it belongs to no namespace")
 		c.poolHas(t, 40)
 	}},
+}
+
+// logged waits until each of so many pods of a Deployment of the tenant has logged a text.
+func (c *chartCluster) logged(t *testing.T, name string, pods int, text string) {
+	t.Helper()
+	eventually(t, 90*time.Second, func(ctx context.Context) string {
+		var list corev1.PodList
+		if err := c.bed.Client.List(ctx, &list, client.InNamespace(tenant), client.MatchingLabels{"app": name}); err != nil {
+			return err.Error()
+		}
+		if len(list.Items) != pods {
+			return fmt.Sprintf("%s has %d pods, want %d", name, len(list.Items), pods)
+		}
+		for _, p := range list.Items {
+			log, err := c.logs.CoreV1().Pods(tenant).GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+			if err != nil {
+				return err.Error()
+			}
+			if !strings.Contains(string(log), text) {
+				return fmt.Sprintf("the log of %s does not say %q: %.500s", p.Name, text, log)
+			}
+		}
+		return ""
+	})
 }
 
 // create creates objects as the tenant, in its namespace.
@@ -134,8 +150,7 @@ func multiplyAliases(t *testing.T, c *chartCluster) {
 }
 
 // lengthenNames creates a ConfigMap with an entry for a model of a very long name and
-// 5,000 for others, and variants of models with names that are like them. Only these
-// variants go with the attack: what the next ones meet is not to be their number.
+// 5,000 for others, and variants of models with names that are like them.
 func lengthenNames(t *testing.T, c *chartCluster) {
 	const models, entries, long = 1000, 5000, 250_000
 	data := map[string]string{"long": "modelID: " + strings.Repeat("a", long) + "\nenableScaleToZero: true\n"}
@@ -158,24 +173,14 @@ func lengthenNames(t *testing.T, c *chartCluster) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := c.bed.Client.DeleteAllOf(ctx, &v1alpha1.VariantAutoscaling{}, client.InNamespace(tenant)); err != nil {
-			t.Error(err)
-		}
-	})
 }
-
-// hostilePages is the image and the command whose pages have a status line without end.
-const hostilePages = "hostile-pages"
 
 // serveEndlessStatusLines deploys ten pods of a variant that answer with 10 MB before
 // anything else.
 func serveEndlessStatusLines(t *testing.T, c *chartCluster) {
 	const pods = 10
 	c.create(t, deploymentOf(hostilePages, pods, corev1.Container{
-		Image: "localhost/" + hostilePages + ":dev", Args: []string{hostilePages, "--listen=:8000"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8000}},
+		Image: "localhost/" + hostile + ":dev", Args: []string{hostilePages, "--listen=:8000"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8000}},
 	}), variantOf(hostilePages, "apps/v1", "Deployment", hostilePages))
 	eventually(t, time.Minute, func(ctx context.Context) string {
 		d := &appsv1.Deployment{}
@@ -189,119 +194,26 @@ func serveEndlessStatusLines(t *testing.T, c *chartCluster) {
 	})
 }
 
-// serveHostilePages answers each request with a status line of 10 MB, in which each byte
-// takes four where it is quoted.
-func serveHostilePages(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("got the arguments %q, want --listen=ADDRESS", args)
-	}
-	l, err := net.Listen("tcp", strings.TrimPrefix(args[0], "--listen="))
-	if err != nil {
-		return err
-	}
-	answer := append(bytes.Repeat([]byte{1}, 10<<20-1024), "\r\n\r\n"...)
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return err
-		}
-		go func() {
-			defer conn.Close()
-			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-				n, err := conn.Write(answer)
-				fmt.Println(hostilePagesSent, n, err) // who asked may not want all
-			}
-		}()
-	}
-}
-
-// hostilePagesSent begins the line that a hostile pod logs for each page.
-const hostilePagesSent = "bytes sent:"
-
-// pagesWereRead waits until a page of each hostile pod was read as far as it was wanted.
-func (c *chartCluster) pagesWereRead(t *testing.T) {
-	t.Helper()
-	eventually(t, time.Minute, func(ctx context.Context) string {
-		var list corev1.PodList
-		if err := c.bed.Client.List(ctx, &list, client.InNamespace(tenant), client.MatchingLabels{"app": hostilePages}); err != nil {
-			return err.Error()
-		}
-		for _, p := range list.Items {
-			log, err := c.logs.CoreV1().Pods(tenant).GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
-			if err != nil {
-				return err.Error()
-			}
-			if !strings.Contains(string(log), hostilePagesSent) {
-				return "no page of " + p.Name + " was read"
-			}
-		}
-		return ""
-	})
-}
-
-// holdConnections opens 600 connections to the probes and to the metrics of each manager
-// from 20 addresses, as of pods, sends 1 MB of headers without their end on each, and
-// does so again whenever one is closed, until the test ends.
+// holdConnections deploys ten pods that hold 600 connections to each port of each manager.
 func holdConnections(t *testing.T, c *chartCluster) {
-	const each, addresses = 600, 20
-	pods, err := c.managers(t.Context())
+	managers, err := c.managers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	var opened, closed atomic.Int64
-	t.Cleanup(func() {
-		cancel()
-		group.Wait()
-		t.Logf("%d connections were opened, of which %d were closed by the managers", opened.Load(), closed.Load())
-	})
-	headers := []byte("GET /readyz HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 1<<20))
-	for _, p := range pods {
+	args := []string{hostileConnections, "--from=:0"}
+	for _, p := range managers {
 		for _, port := range []string{"8081", "8443"} {
-			address := net.JoinHostPort(p.Status.PodIP, port)
-			for i := range each {
-				dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 99, 0, byte(1+i%addresses))}, Timeout: 5 * time.Second}
-				group.Go(func() {
-					for ctx.Err() == nil {
-						if holdConnection(ctx, dialer, address, port == "8443", headers, &opened) {
-							closed.Add(1)
-						}
-						select {
-						case <-ctx.Done():
-						case <-time.After(time.Second):
-						}
-					}
-				})
-			}
+			args = append(args, net.JoinHostPort(p.Status.PodIP, port))
 		}
 	}
-	eventually(t, time.Minute, func(context.Context) string {
-		if n := opened.Load(); n < int64(4*each) {
-			return fmt.Sprintf("%d connections were opened, want %d", n, 4*each)
+	d := deploymentOf(hostileConnections, connectingPods, corev1.Container{Image: "localhost/" + hostile + ":dev", Args: args})
+	c.create(t, d)
+	c.logged(t, hostileConnections, connectingPods, connectionsHeld)
+	t.Cleanup(func() { // what the next attack meets is not to be the work of this machine
+		if err := client.IgnoreNotFound(c.tenant.Delete(context.WithoutCancel(t.Context()), d)); err != nil {
+			t.Error(err)
 		}
-		return ""
 	})
-}
-
-// holdConnection opens a connection, sends headers and waits until ctx ends or the other
-// side closes it, which it reports.
-func holdConnection(ctx context.Context, dialer *net.Dialer, address string, secure bool, headers []byte, opened *atomic.Int64) (closed bool) {
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false
-	}
-	opened.Add(1)
-	if secure {
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the certificate of the attacked does not matter
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	if _, err := conn.Write(headers); err != nil {
-		return ctx.Err() == nil
-	}
-	_, err = io.Copy(io.Discard, conn)
-	return ctx.Err() == nil && !errors.Is(err, context.Canceled)
 }
 
 // nodePoolGroup is the API group of a kind that belongs to no namespace and has a scale.
@@ -317,7 +229,7 @@ func nodePools() *apiextensionsv1.CustomResourceDefinition {
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{
-					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas",
+					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: ptr.To(".status.selector"),
 				}},
 			}},
 		},
@@ -326,7 +238,7 @@ func nodePools() *apiextensionsv1.CustomResourceDefinition {
 
 func nodePool() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": nodePoolGroup + "/v1", "kind": "NodePool", "metadata": map[string]any{"name": "shared"}, "spec": map[string]any{"replicas": int64(40)},
+		"apiVersion": nodePoolGroup + "/v1", "kind": "NodePool", "metadata": map[string]any{"name": "shared"}, "spec": map[string]any{"replicas": int64(40)}, "status": map[string]any{"replicas": int64(40), "selector": "app=shared"},
 	}}
 }
 
