@@ -16,12 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
@@ -49,6 +51,10 @@ const (
 const interval = 2 * time.Second
 
 func TestMain(m *testing.M) {
+	if err, ran := runHostile(os.Args[1:]); ran { // in a pod of TestNoTenantStopsTheManagerOfTheChart
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -58,6 +64,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
+	log.SetLogger(logr.Discard()) // that of clients, which else print a stack once they have none for long
 	// The scenarios that run together wait most of the time, so how many they are at
 	// once is no matter of processors. -parallel on the command line comes later.
 	if err := flag.Set("test.parallel", "16"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,6 +39,9 @@ type Options struct {
 	// FeatureGates are those of Kubernetes, Name=true,..., "" for the defaults. A
 	// cluster that was up before keeps its own.
 	FeatureGates string
+	// Images are programs that further images run, by the last part of the image's
+	// repository. A cluster that was up before keeps its own.
+	Images map[string]string
 	// Out gets progress, a line at a time. Required.
 	Out io.Writer
 }
@@ -87,9 +91,12 @@ func Up(ctx context.Context, o Options) (*Bed, error) {
 }
 
 // flags returns those of the local cluster: which program pods of this project's
-// image are, and its feature gates.
+// image are, and of other images, and its feature gates.
 func (o Options) flags() []string {
 	flags := []string{"--image", "workload-variant-autoscaler=" + filepath.Join(o.Root, "bin", "manager")}
+	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
+		flags = append(flags, "--image", name+"="+o.Images[name])
+	}
 	if o.FeatureGates != "" {
 		flags = append(flags, "--feature-gates", o.FeatureGates)
 	}

@@ -90,7 +90,7 @@ func (r *Runtime) StartContainer(ctx context.Context, id string) error {
 	case c.process != nil:
 		return fmt.Errorf("container %s: it was started before", id)
 	}
-	p, err := r.starter.start(context.WithoutCancel(ctx), c.command, c.log)
+	p, err := r.starter.start(context.WithoutCancel(ctx), c.command, c.log, c.config.GetLinux().GetResources().GetMemoryLimitInBytes())
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,10 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string, _ bool) (*runtim
 	if s.State == runtimeapi.ContainerState_CONTAINER_EXITED {
 		end := c.process.result()
 		s.FinishedAt, s.ExitCode, s.Reason = end.at.UnixNano(), int32(end.code), "Completed"
-		if end.code != 0 {
+		switch {
+		case end.beyondMemory:
+			s.Reason = "OOMKilled"
+		case end.code != 0:
 			s.Reason = "Error"
 		}
 	}

@@ -16,8 +16,13 @@
 //     KUBECONFIG names: what client libraries look for first, as the usual place of a
 //     token cannot be a pod's own.
 //
-// Users, limits of resources, capabilities and read-only root file systems are not
-// enforced. A container ends with its first process, and all that it has started end
+// A process that has more memory resident than the limit of its container is killed, on
+// Linux, and its container is OOMKilled. The most that it ever had counts, with the pages
+// of its files, which a kernel would rather give back; what it has started and what the
+// kernel holds for it, such as the buffers of its connections, do not count. The limit of
+// CPU, users, capabilities and read-only root file systems are not enforced.
+//
+// A container ends with its first process, and all that it has started end
 // then. On Linux no first process outlives the one that the runtime is part of: the
 // kernel kills it. Elsewhere, and for what others have started, Close has to be called.
 package container

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -39,6 +40,9 @@ func newStarter(runAs []string) *starter {
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed at its end
+	// asRunAs: it began as RunAs, with the arguments of cmd, and becomes its program.
+	asRunAs      bool
+	beyondMemory atomic.Bool // confine has killed it
 	ended
 }
 
@@ -46,16 +50,20 @@ type process struct {
 type ended struct {
 	at   time.Time
 	code int // 128 and the signal's number for one that a signal ended
+	// beyondMemory: it was killed because it had more memory than its limit.
+	beyondMemory bool
 }
 
-// start starts a process that writes to a log and is killed when ctx ends.
-func (s *starter) start(ctx context.Context, c command, l *log) (*process, error) {
+// start starts a process that writes to a log and is killed when ctx ends, or when it
+// has more memory than memory bytes; 0 is no limit.
+func (s *starter) start(ctx context.Context, c command, l *log, memory int64) (*process, error) {
 	cmd, err := s.run(ctx, c, func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = l.stream("stdout"), l.stream("stderr") })
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &process{cmd: cmd, done: make(chan struct{}), asRunAs: cmd.Path != c.path}
 	go p.wait()
+	go p.confine(memory)
 	return p, nil
 }
 
@@ -103,7 +111,7 @@ func prepare(ctx context.Context, path string, args []string, c command, connect
 func (p *process) wait() {
 	_ = p.cmd.Wait() // what it returns is in the state, or says that output was left
 	_ = killGroup(p.cmd)
-	p.ended = ended{at: time.Now(), code: exitCode(p.cmd)}
+	p.ended = ended{at: time.Now(), code: exitCode(p.cmd), beyondMemory: p.beyondMemory.Load()}
 	close(p.done)
 }
 

@@ -112,7 +112,8 @@ func (r *Runtime) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigRespo
 	return &runtimeapi.RuntimeConfigResponse{}, nil
 }
 
-// UpdateContainerResources does nothing: no limit is enforced.
+// UpdateContainerResources does nothing: the limit of memory is that with which a
+// container started, and no other is enforced.
 func (r *Runtime) UpdateContainerResources(context.Context, string, *runtimeapi.ContainerResources) error {
 	return nil
 }

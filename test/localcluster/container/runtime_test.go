@@ -67,6 +67,23 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println(child.Process.Pid)
+	case "grow": // to 200 MiB, which are given back at once; then until it is asked to end
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		much, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		for i := 0; i < len(much); i += os.Getpagesize() {
+			much[i] = 1
+		}
+		if err := syscall.Munmap(much); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("grown")
+		<-asked
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		never := make(chan os.Signal, 1)
@@ -132,11 +149,18 @@ func (b *bench) podConfig(name string) *runtimeapi.PodSandboxConfig {
 // start creates and starts a container of the pod.
 func (b *bench) start(program string, args ...string) (id string) {
 	b.t.Helper()
+	return b.startWithin(0, program, args...)
+}
+
+// startWithin is start with a limit of memory [bytes].
+func (b *bench) startWithin(limit int64, program string, args ...string) (id string) {
+	b.t.Helper()
 	id, err := b.CreateContainer(b.t.Context(), b.pod, &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: program}, Image: &runtimeapi.ImageSpec{Image: "registry.example/x/tested:v1"},
 		Args: args, LogPath: program + ".log",
 		Envs:   []*runtimeapi.KeyValue{{Key: programVariable, Value: []byte(program)}},
 		Mounts: []*runtimeapi.Mount{{ContainerPath: accountPath, HostPath: b.dir}},
+		Linux:  &runtimeapi.LinuxContainerConfig{Resources: &runtimeapi.LinuxContainerResources{MemoryLimitInBytes: limit}},
 	}, b.podConfig("a"))
 	if err != nil {
 		b.t.Fatal(err)
@@ -238,6 +262,27 @@ func TestStopAsksAndThenKills(t *testing.T) {
 	}
 	if got := b.exited(killed); got.ExitCode != 128+int32(syscall.SIGKILL) {
 		t.Errorf("who does not end: got exit code %d, want 137", got.ExitCode)
+	}
+}
+
+// TestAContainerIsKilledBeyondItsLimitOfMemory: a peak counts that is over before it
+// is looked for.
+func TestAContainerIsKilledBeyondItsLimitOfMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("limits of memory are enforced on Linux")
+	}
+	b := newBench(t)
+	if got := b.exited(b.startWithin(150<<20, "grow")); got.Reason != "OOMKilled" || got.ExitCode != 128+int32(syscall.SIGKILL) {
+		t.Errorf("200 MiB with a limit of 150: got exit code %d and reason %s, want 137 and OOMKilled", got.ExitCode, got.Reason)
+	}
+	b = newBench(t)
+	within := b.startWithin(400<<20, "grow")
+	b.says("grow", " stdout F grown")
+	if err := b.StopContainer(t.Context(), within, 30); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.exited(within); got.Reason != "Completed" {
+		t.Errorf("200 MiB with a limit of 400: got exit code %d and reason %s, want it to end when it is asked to", got.ExitCode, got.Reason)
 	}
 }
 
