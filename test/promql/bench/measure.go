@@ -20,27 +20,33 @@ const patience = 2 * time.Minute
 // client is the manager's side: a collector with a cache that does not expire,
 // because its clock stands.
 type client struct {
-	fleet     scaling.Fleet
-	cache     *cache.TTL
-	collector *collector.Collector
-	source    *prometheus.Source
-	queries   int
-	failed    error // the last query that failed
+	fleet       scaling.Fleet
+	percentiles bool
+	collector   *collector.Collector
+	source      *prometheus.Source
+	queries     int
+	failed      error // the last query that failed
 }
 
 // newClient returns a client of a server. With percentiles, every model has a
 // latency objective, so that its histograms are asked for.
 func newClient(url string, models int, percentiles bool) (*client, error) {
-	clk := testingclock.NewFakeClock(now())
-	c := &client{fleet: fleet(models), cache: cache.New(clk, cache.Options{})}
+	c := &client{fleet: fleet(models), percentiles: percentiles}
 	var err error
 	if c.source, err = prometheus.New(prometheus.Config{URL: url, AllowInsecure: true, Timeout: patience}); err != nil {
 		return nil, fmt.Errorf("making the source: %w", err)
 	}
+	c.begin()
+	return c, nil
+}
+
+// begin makes a collector that knows nothing yet. The connections stay.
+func (c *client) begin() {
+	clk := testingclock.NewFakeClock(now())
 	c.collector = collector.New(c.source, clk, collector.Options{
-		Cache:        c.cache,
+		Cache:        cache.New(clk, cache.Options{}),
 		QueryTimeout: patience, Budget: patience,
-		Percentiles: func(scaling.ModelKey) bool { return percentiles },
+		Percentiles: func(scaling.ModelKey) bool { return c.percentiles },
 		Observe: func(_ string, _ time.Duration, err error) {
 			c.queries++
 			if err != nil {
@@ -48,12 +54,11 @@ func newClient(url string, models int, percentiles bool) (*client, error) {
 			}
 		},
 	})
-	return c, nil
 }
 
-// cold collects with an empty cache. The connections are there.
+// cold collects with an empty cache.
 func (c *client) cold(ctx context.Context) error {
-	c.cache.Invalidate("")
+	c.begin()
 	return c.collect(ctx)
 }
 
