@@ -127,7 +127,7 @@ func play(t *testing.T, c Case, sampled bool) outcome {
 	t.Helper()
 	var out outcome
 	if sampled {
-		defer debug.SetGCPercent(debug.SetGCPercent(10))
+		defer debug.SetGCPercent(debug.SetGCPercent(50))
 		stop := sample(&out.peak)
 		defer stop()
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 var (
 	report = flag.String("report", "", "write the rules that -case violates to this file, and fail for none of it")
 	only   = flag.String("case", "", "the file of the case for -report")
+	costs  = flag.Bool("costs", false, "judge time and memory for -report")
 )
 
 // TestOldRulesAreFound puts each old rule back into a copy of its source, builds this
@@ -26,7 +28,7 @@ func TestOldRulesAreFound(t *testing.T) {
 	var honest Honest
 	for _, m := range readMutants(t) {
 		t.Run(m.name, func(t *testing.T) {
-			for _, v := range Judge(t, m.violates, &honest, measured) {
+			for _, v := range Judge(t, m.violates, &honest, m.costs()) {
 				t.Errorf("without the old rule: %s", v)
 			}
 			found := m.violations(t)
@@ -35,6 +37,11 @@ func TestOldRulesAreFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// costs reports whether m is about time or memory, which take long to judge.
+func (m mutant) costs() bool {
+	return measured && (slices.Contains(m.rules, string(Time)) || slices.Contains(m.rules, string(Memory)))
 }
 
 // violations returns the rules that the case violates with the old rule back.
@@ -56,7 +63,7 @@ func (m mutant) violations(t *testing.T) []string {
 		}
 	}
 	run(t, "go", "test", "-c", "-tags", "soak", "-overlay", path("overlay.json"), "-o", path("tenants.test"), ".")
-	run(t, path("tenants.test"), "-test.run", "^TestReport$", "-report", path("report"), "-case", path("case.txt"))
+	run(t, path("tenants.test"), "-test.run", "^TestReport$", "-report", path("report"), "-case", path("case.txt"), fmt.Sprintf("-costs=%t", m.costs()))
 	content, err := os.ReadFile(path("report"))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +85,7 @@ func TestReport(t *testing.T) {
 	}
 	var honest Honest
 	var out strings.Builder
-	for _, v := range Judge(t, read(t, *only), &honest, measured) {
+	for _, v := range Judge(t, read(t, *only), &honest, *costs) {
 		t.Log(v)
 		out.WriteString(string(v.Rule) + "\n")
 	}
