@@ -45,11 +45,20 @@ func (c *Collector) panels(e errand, paces map[string]pace, seen pagesSeen, rows
 	return all
 }
 
-// divided returns a panel for each window, so far with the paces of its namespaces.
+// divided returns a panel for each window, so far with the paces of its namespaces. One
+// of which no pace is known yet has the window that it had, else the shortest of the
+// others, so that a namespace that begins costs no questions of its own: until its pace
+// is known its pages are Aging at best.
 func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time.Duration]*panel {
 	of := map[time.Duration]*panel{}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	begins := time.Duration(0)
+	for _, p := range paces {
+		if w := p.window(); begins == 0 || w < begins {
+			begins = w
+		}
+	}
 	last := ""
 	for i, v := range fleet.Variants {
 		namespace := v.Model.Namespace
@@ -63,6 +72,8 @@ func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time
 			c.windows[namespace] = window
 		} else if before, known := c.windows[namespace]; known {
 			window = before
+		} else if begins > 0 {
+			window = begins
 		}
 		if of[window] == nil {
 			of[window] = &panel{window: window, paces: map[string]pace{}}
