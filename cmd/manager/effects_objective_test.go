@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,6 +58,8 @@ var objectiveEffects = []struct {
 		func(o explain.Objective) any { return o.ITL }, 0.0, 20.0,
 	},
 	{config.KindSaturation, "ttftPercentile", "", "ttftPercentile: 0.5", func(o explain.Objective) any { return o.TTFTPercentile }, 0.9, 0.5},
+	{config.KindSaturation, "attainment", "", "attainment: 0.9", func(o explain.Objective) any { return o.Share() }, 0.95, 0.9},
+	{config.KindSaturation, "attainmentWindow", "", "attainmentWindow: 1h", func(o explain.Objective) any { return o.Window() }, 8 * time.Hour, time.Hour},
 	{config.KindSaturation, "itlPercentile", "", "itlPercentile: 0.5", func(o explain.Objective) any { return o.ITLPercentile }, 0.0, 0.5},
 }
 

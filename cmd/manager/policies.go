@@ -60,7 +60,7 @@ var _ web.Surroundings = (*explaining)(nil)
 func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
 	p := e.policies.of(m)
 	o := explain.Objective{
-		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Objective: cycle.Objective(p),
 		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
 	}
 	if o.Set() {

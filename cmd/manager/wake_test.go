@@ -72,7 +72,11 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 		for _, pod := range []string{"m000-0", "m000-1"} {
 			rows = append(rows, collectortest.PodRow(query.KVCacheUsagePeak, collectortest.Namespace, pod, "m000", usage))
 		}
-		b.source.Replace(query.AskKVCacheUsagePeak, append(rows, othersOf(b)...)...)
+		b.source.Replace(query.AskKVCacheUsagePeak, append(rows, othersOf(b, query.AskKVCacheUsagePeak)...)...)
+		for i := range rows {
+			rows[i].Quantity = query.KVCacheUsage
+		}
+		b.source.Replace(query.AskKVCacheUsage, append(rows, othersOf(b, query.AskKVCacheUsage)...)...)
 	}
 	go func() {
 		time.Sleep(100 * time.Second)
@@ -93,10 +97,10 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 	return starts
 }
 
-// othersOf returns what the pods of the other models show.
-func othersOf(b *bench) []query.Row {
+// othersOf returns what the pods of the other models answer.
+func othersOf(b *bench, ask query.Question) []query.Row {
 	var rows []query.Row
-	for _, row := range b.source.Rows(query.AskKVCacheUsagePeak) {
+	for _, row := range b.source.Rows(ask) {
 		if row.Model != "m000" {
 			rows = append(rows, row)
 		}

@@ -2,11 +2,12 @@
 // edit objects of one namespace cannot slow or end what the manager does for others.
 //
 //	what            default    counted                                     beyond it
-//	variants        2,000      VariantAutoscalings                         the object is left out
-//	object_bytes    16 MiB     text of VariantAutoscalings                 the object is left out
+//	variants        1,000      VariantAutoscalings                         the object is left out
+//	object_bytes    5 MiB      text of VariantAutoscalings                 the object is left out
 //	batch_sizes     524,288    requests of a batch, over all profiles      the object is left out
 //	page_bytes      16 MiB     pages kept, beside 128 KiB for each pod     older pages are dropped
-//	series          262,144    series of the latest pages                  the page is not kept
+//	series          8,192      series of the latest pages, beside 256 for  the page is not kept
+//	                           each pod
 //	findings        50         findings about ConfigMaps                   they are counted, not told
 //	events          5,000      events within an hour                       they are not sent
 //

@@ -37,7 +37,8 @@ type Limits struct {
 	// PageBytes is what the pages of its pods may take that are kept, beside what is
 	// kept for every pod.
 	PageBytes int
-	// Series is how many series the latest pages of its pods may hold together.
+	// Series is how many series the latest pages of its pods may hold together, beside 256
+	// for each pod.
 	Series int
 	// Findings is how many findings about its ConfigMaps are told.
 	Findings int
@@ -45,14 +46,15 @@ type Limits struct {
 	Events int
 }
 
-// DefaultLimits returns what is in force where nothing else is said: several times what
-// the largest installation known needs in one namespace. Of variants that is 1,000, of
-// ten replicas each. Their objects take some 3 KiB each, their profiles mostly say
-// batches of 256, their pages hold 20 to 100 series, and in an hour in which all of
-// them change twice there are 4,000 events.
+// DefaultLimits returns what is in force where nothing else is said: what the largest
+// installation known needs in one namespace. That is 1,000 variants, of ten replicas each.
+// Their objects take up to 5 KiB each, their profiles say batches of up to 512, and in
+// an hour in which all of them change twice there are 4,000 events. Their pages hold 20 to 100
+// series for each rank of the engine; where replicas have many ranks, or an endpoint picker
+// many flows, the budget has room for the 8,192 series beyond those that each pod may have.
 func DefaultLimits() Limits {
 	return Limits{
-		Variants: 2000, ObjectBytes: 16 << 20, BatchSizes: 512 << 10, PageBytes: 16 << 20, Series: 256 << 10,
+		Variants: 1000, ObjectBytes: 5 << 20, BatchSizes: 512 << 10, PageBytes: 16 << 20, Series: 8 << 10,
 		Findings: 50, Events: 5000,
 	}
 }

@@ -253,6 +253,8 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 			h = &model.sheet.ttft
 		case query.ITLBuckets:
 			h = &model.sheet.itl
+		case query.RequestITLBuckets:
+			h = &model.sheet.requestITL
 		default:
 			continue
 		}
@@ -268,6 +270,7 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 	for _, model := range models {
 		b[model].sheet.ttft = folded(b[model].sheet.ttft)
 		b[model].sheet.itl = folded(b[model].sheet.itl)
+		b[model].sheet.requestITL = folded(b[model].sheet.requestITL)
 	}
 }
 

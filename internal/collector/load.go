@@ -75,6 +75,7 @@ func (s *sheet) load(pages *standing, now int64) scaling.Load {
 	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
 	load.ITL = s.flow(query.ITL).mean(page, single)
 	load.ITLBuckets = s.buckets(s.itl, page, single)
+	load.RequestITLBuckets = s.buckets(s.requestITL, page, single)
 	return load
 }
 

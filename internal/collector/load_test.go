@@ -109,7 +109,7 @@ func TestMissingReadingsOfAModel(t *testing.T) {
 	every := func(r scaling.Reading) scaling.Load {
 		return scaling.Load{
 			ArrivalRate: r, InputTokens: r, OutputTokens: r, TTFT: r, ITL: r, PrefixHits: none, GatewayQueue: none,
-			TTFTBuckets: unasked, ITLBuckets: unasked,
+			TTFTBuckets: unasked, ITLBuckets: unasked, RequestITLBuckets: unasked,
 		}
 	}
 	idle := every(none)

@@ -85,7 +85,7 @@ func TestNumbersAreLaidOutInCatalogueOrder(t *testing.T) {
 			t.Errorf("%s: kept as a number of a pod is %v, want %v", q, gauge, want)
 		}
 		flow := q >= firstFlow && q < firstFlow+flowCount
-		if want := q.Scope() == query.PerModel && q != query.TTFTBuckets && q != query.ITLBuckets && q != query.QuietSince; flow != want {
+		if want := q.Scope() == query.PerModel && q != query.TTFTBuckets && q != query.ITLBuckets && q != query.RequestITLBuckets && q != query.QuietSince; flow != want {
 			t.Errorf("%s: kept as a number of a model is %v, want %v", q, flow, want)
 		}
 	}

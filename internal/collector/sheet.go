@@ -19,13 +19,13 @@ type sheet struct {
 	ranked bool     // some names carry the rank of an engine
 	flows  flows
 	picker picker
-	// ttft and itl have no State: that is the page's, when they are read.
-	ttft, itl   scaling.Histogram
-	percentiles bool     // they were asked for
-	seen        []string // the models that have pages, where this one has none
-	elsewhere   bool     // those are of other namespaces
-	unjoined    string   // why pages that name the model belong to none of its pods
-	twofold     string   // a pod whose rates count twice, "" for none: see builders.readNames
+	// The histograms have no State: that is the page's, when they are read.
+	ttft, itl, requestITL scaling.Histogram
+	percentiles           bool     // they were asked for
+	seen                  []string // the models that have pages, where this one has none
+	elsewhere             bool     // those are of other namespaces
+	unjoined              string   // why pages that name the model belong to none of its pods
+	twofold               string   // a pod whose rates count twice, "" for none: see builders.readNames
 }
 
 var _ cache.Value = (*sheet)(nil)
@@ -142,7 +142,7 @@ func (s *sheet) Size() int {
 	for i := range s.pods {
 		size += len(s.pods[i].name)
 	}
-	size += (len(s.ttft.Buckets) + len(s.itl.Buckets)) * int(unsafe.Sizeof(scaling.Bucket{}))
+	size += (len(s.ttft.Buckets) + len(s.itl.Buckets) + len(s.requestITL.Buckets)) * int(unsafe.Sizeof(scaling.Bucket{}))
 	for _, name := range s.seen {
 		size += int(unsafe.Sizeof(name)) + len(name)
 	}

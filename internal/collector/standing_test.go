@@ -146,7 +146,7 @@ func TestAYoungPodWithoutAPageHasNotCountedNothing(t *testing.T) {
 	want := scaling.Load{
 		PrefixHits: scaling.Reading{State: scaling.NotApplicable}, InputTokens: fresh(page.Input), OutputTokens: fresh(page.Output),
 		TTFT: fresh(page.TTFT), ITL: fresh(page.ITL), GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
-		TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable},
+		TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable}, RequestITLBuckets: scaling.Histogram{State: scaling.NotApplicable},
 	}
 	if diff := cmp.Diff(want, only(t, source, fleet).Load); diff != "" {
 		t.Errorf("load (-want +got):\n%s", diff)

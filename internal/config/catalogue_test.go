@@ -70,6 +70,8 @@ var policyCases = []struct {
 	{"maxScaleUpStep", "4", func(p Policy) any { return p.MaxScaleUpStep }, 4},
 	{"maxScaleDownStep", "0", func(p Policy) any { return p.MaxScaleDownStep }, 0},
 	{"ttftPercentile", "0.99", func(p Policy) any { return p.TTFTPercentile }, 0.99},
+	{"attainment", "0.99", func(p Policy) any { return p.Attainment }, 0.99},
+	{"attainmentWindow", "24h", func(p Policy) any { return p.AttainmentWindow }, 24 * time.Hour},
 	{"itlPercentile", "0.5", func(p Policy) any { return p.ITLPercentile }, 0.5},
 }
 

@@ -31,6 +31,10 @@ type Policy struct {
 	// TTFTPercentile and ITLPercentile are the percentiles that objectives are
 	// held to, ratios in [0, 1); 0 is the mean.
 	TTFTPercentile, ITLPercentile float64
+	// Attainment is the part of the requests that are to meet the objective, a ratio
+	// in [0.5, 0.999], and AttainmentWindow the time over which they are counted, 1h to 7d.
+	Attainment       float64
+	AttainmentWindow time.Duration
 	// Objective is what requests of the model should meet.
 	Objective   Objective
 	ScaleToZero ScaleToZero
@@ -129,6 +133,10 @@ func policyFields() []field[Policy] {
 		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *Policy) *float64 { return &p.TTFTPercentile }),
 		percentile("itlPercentile", "0", "percentile that ITL is held to", func(p *Policy) *float64 { return &p.ITLPercentile }),
 	}
+	fields = append(fields,
+		numberField(Key{Name: "attainment", Default: "0.95", Accepts: "a ratio from 0.5 to 0.999", Meaning: "part of the requests that are to meet the objectives"}, 0.5, 0.999, func(p *Policy) *float64 { return &p.Attainment }),
+		durationField(Key{Name: "attainmentWindow", Default: "8h", Meaning: "time over which those are counted"}, time.Hour, 7*24*time.Hour, func(p *Policy) *time.Duration { return &p.AttainmentWindow }),
+	)
 	for i := range fields {
 		fields[i].In, fields[i].PerNamespace = KindSaturation, true
 	}

@@ -33,6 +33,10 @@ import (
 // had no pod for as long reserves nothing, and its variant grows no further: something
 // refuses its pods, such as a ResourceQuota.
 //
+// A replica whose pod template requests no device is granted as one of 1, so that
+// it does not grow without bound, and holds none: it counts against the quota of its own
+// namespace alone, and its return helps no other.
+//
 // While the stock is not known, nothing that is limited grows.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
@@ -93,10 +97,11 @@ type contest struct {
 	stock  *stock
 	quotas *quotas
 	models map[scaling.ModelKey]int // replicas that each has got
+	coming map[holder]int           // accelerators of replicas for which others make room
 }
 
 func newContest(in Input, plan scaling.Plan) *contest {
-	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]int{}}
+	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]int{}, coming: map[holder]int{}}
 	for i, d := range plan.Decisions {
 		v, ok := in.Variants[d.Variant]
 		if !ok {
@@ -108,7 +113,7 @@ func newContest(in Input, plan scaling.Plan) *contest {
 			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), goes: in.History.Standing(v) < d.Current, want: d.Target(),
 		}
 		c.claims = append(c.claims, x)
-		if in.Now.Sub(in.History[v.Key].ProgressAt) <= surplusFor {
+		if !v.Unaccelerated && in.Now.Sub(in.History[v.Key].ProgressAt) <= surplusFor {
 			c.stock.leave(v.Accelerator, x.gpus(), v.Replicas.Surplus)
 		}
 	}
@@ -145,10 +150,10 @@ func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
 	x.got = min(x.want, x.have-x.lost)
 	x.podless = min(x.variant.Replicas.Podless, x.have)
 	x.stopped = x.podless > 0 && past.Podless.Cycles >= lostCycles && now.Sub(past.Podless.Since) >= lostAfter
-	for !x.stopped && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
+	for !x.stopped && !x.variant.Unaccelerated && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
 		x.podless--
 	}
-	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.GPUs(x.have-x.podless))
+	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.Holds(x.have-x.podless))
 	c.models[x.decision.Model] += x.got
 }
 
@@ -190,8 +195,8 @@ func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(hol
 // add gives a claim so many replicas more. Those that it has and that were lost are
 // in the quotas already.
 func (c *contest) add(x *claim, replicas int) {
-	if gpus := x.variant.GPUs(x.got + replicas - max(x.got, x.have)); gpus > 0 {
-		c.quotas.use(x.holder(), gpus, gpus)
+	if more := x.got + replicas - max(x.got, x.have); more > 0 {
+		c.quotas.use(x.holder(), x.variant.GPUs(more), x.variant.Holds(more))
 	}
 	x.got += replicas
 	c.models[x.decision.Model] += replicas

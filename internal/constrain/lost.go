@@ -32,6 +32,9 @@ func (c *contest) lost(x *claim, past scaling.Unplaced, now time.Time) int {
 // placed is how many replicas of x hold accelerators, or will: those that no node
 // has taken, and those without a pod, go first when it shrinks.
 func (x *claim) placed() int {
+	if x.variant.Unaccelerated {
+		return 0
+	}
 	return max(0, x.have-x.variant.Replicas.Unschedulable-x.podless)
 }
 

@@ -59,9 +59,3 @@ func (q *quotas) left(h holder, gpus int) bool {
 	_, limited := q.own[h]
 	return !limited || q.out[h.accelerator]+gpus <= q.pool[h.accelerator]
 }
-
-// borrows reports whether the namespace uses more than it owns.
-func (q *quotas) borrows(h holder) bool {
-	own, limited := q.own[h]
-	return limited && q.used[h] > own
-}

@@ -25,17 +25,18 @@ func (c *contest) reclaim() {
 
 func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 	for _, x := range c.claims {
-		for ; x.limited && x.got+x.coming < upTo(x) && c.entitled(x); x.coming++ {
-			if c.leaving(x, credit) {
-				continue
+		for x.limited && x.got+x.coming < upTo(x) && c.entitled(x) {
+			if !c.leaving(x, credit) {
+				victim := c.victim(x, x.got+x.coming)
+				if victim == nil {
+					break
+				}
+				left := min(victim.got, victim.placed()) - 1
+				c.models[victim.decision.Model] -= victim.got - left
+				victim.got, victim.taker = left, x.variant.Key.String()
 			}
-			victim := c.victim(x, x.got+x.coming)
-			if victim == nil {
-				break
-			}
-			left := min(victim.got, victim.placed()) - 1
-			c.models[victim.decision.Model] -= victim.got - left
-			victim.got, victim.taker = left, x.variant.Key.String()
+			x.coming++
+			c.coming[x.holder()] += x.gpus()
 		}
 	}
 }
@@ -43,7 +44,13 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 // entitled reports whether x may have more at all: more than its own is nobody's
 // right where the quotas are used up, nor more than it can start.
 func (c *contest) entitled(x *claim) bool {
-	return !x.stopped && (x.refused != scaling.ReasonOverQuota || c.quotas.owned(x.holder(), x.gpus()))
+	return !x.stopped && (x.refused != scaling.ReasonOverQuota || c.owns(x))
+}
+
+// owns reports whether one more of x is within what its namespace owns, with those that
+// are coming, or nothing limits it.
+func (c *contest) owns(x *claim) bool {
+	return c.quotas.owned(x.holder(), c.coming[x.holder()]+x.gpus())
 }
 
 // leaving uses room for one of x that pods leave which are ending, or a replica
@@ -97,7 +104,7 @@ func (c *contest) mustYield(y, x *claim, have int) bool {
 	switch {
 	case have < x.variant.Bounds.Min && y.rank >= x.rank:
 		return true
-	case c.returns(y) && !c.quotas.borrows(x.holder()):
+	case c.returns(y) && c.owns(x):
 		return true
 	}
 	return x.refused == scaling.ReasonNoStock && y.rank > x.rank

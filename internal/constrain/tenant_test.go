@@ -13,7 +13,7 @@ import (
 // TestOneNamespaceTakesNothingFromOthersByWhatItSays has a namespace evil that says
 // what it likes in its objects, and asks for pods that are never created.
 func TestOneNamespaceTakesNothingFromOthersByWhatItSays(t *testing.T) {
-	quotas := []scaling.Quota{{Namespace: "evil", Accelerator: "H100", GPUs: 1}, {Namespace: "good", Accelerator: "H100", GPUs: 16}}
+	quotas := []scaling.Quota{{Namespace: "evil", Accelerator: "H100", GPUs: 1}, {Namespace: "good", Accelerator: "H100", GPUs: 16}, {Namespace: "poor", Accelerator: "H100"}}
 	good := bid{name: "good/v", on: "H100", have: 2, want: 6, min: 1, rank: 1}
 	const huge = math.MaxInt32
 	for _, tc := range []struct {
@@ -28,6 +28,26 @@ func TestOneNamespaceTakesNothingFromOthersByWhatItSays(t *testing.T) {
 			[]bid{{name: "evil/v", on: "H100", gpus: 100_000, asks: 1, have: 1, want: 1, rank: 1}, good},
 			map[string]int{"evil/v": 1, "good/v": 6},
 		},
+		{
+			"pods that request no accelerators", nodes("H100", 8, 8), quotas,
+			[]bid{{name: "evil/v", on: "H100", asksNone: true, have: 32, want: 32, rank: 1}, good},
+			map[string]int{"evil/v": 32, "good/v": 6},
+		},
+		{
+			"pods that request no accelerators, in the place of those who borrow", nodes("H100", 0), quotas,
+			[]bid{{name: "evil/v", on: "H100", asksNone: true, have: 8, want: 8, rank: 1}, {name: "poor/v", on: "H100", have: 16, want: 16, load: 0.5, rank: 1}, good},
+			map[string]int{"evil/v": 8, "poor/v": 12, "good/v": 2},
+		}, // 4 of those that poor borrows go to good in a later cycle
+		{
+			"pods that request no accelerators and are not there yet", nodes("H100", 8), nil,
+			[]bid{{name: "evil/v", on: "H100", asksNone: true, have: 8, want: 8, podless: 8, rank: 1}, good},
+			map[string]int{"evil/v": 8, "good/v": 6},
+		},
+		{
+			"a replica beyond what its namespace owns, when no node is free", nodes("H100", 0), quotas,
+			[]bid{{name: "evil/v", on: "H100", have: 1, want: 3, rank: 1}, {name: "poor/v", on: "H100", have: 4, want: 4, rank: 1}, {name: "good/v", on: "H100", have: 2, want: 2, rank: 1}},
+			map[string]int{"evil/v": 1, "poor/v": 4, "good/v": 2},
+		}, // good lends what poor borrows, and evil has no better right to it
 		{
 			"a target that shows no template", nodes("H100", 8, 8), quotas,
 			[]bid{{name: "evil/v", on: "H100", gpus: 100_000, have: 1, want: 1, podless: 1, rank: 1}, good},

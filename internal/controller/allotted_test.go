@@ -34,7 +34,7 @@ func TestAnObjectThatIsLeftOutSaysSoUntilItIsServed(t *testing.T) {
 	for _, kind := range []v1alpha1.ConditionType{v1alpha1.ConditionWithinBudget, v1alpha1.ConditionReady} {
 		c := of(kind)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != string(v1alpha1.ReasonBudgetExceeded) ||
-			!strings.Contains(c.Message, "more than 2000 VariantAutoscalings") || !strings.Contains(c.Message, "WVA_NAMESPACE_VARIANTS") {
+			!strings.Contains(c.Message, "more than 1000 VariantAutoscalings") || !strings.Contains(c.Message, "WVA_NAMESPACE_VARIANTS") {
 			t.Errorf("%s is %+v, want False with the limit and its setting", kind, c)
 		}
 	}
@@ -86,7 +86,7 @@ func TestPagesThatAreLeftOutAreToldOnceOfANamespace(t *testing.T) {
 			slices.Reverse(keys)
 		}
 	}
-	if len(f.events.told) != 2 || !strings.Contains(f.events.told[0], "more than 262144 series together") || !strings.Contains(f.events.told[0], "WVA_NAMESPACE_SERIES") {
+	if len(f.events.told) != 2 || !strings.Contains(f.events.told[0], "more than 8192 series together") || !strings.Contains(f.events.told[0], "WVA_NAMESPACE_SERIES") {
 		t.Errorf("told %q, want one event each time that it begins, with the limit", f.events.told)
 	}
 }

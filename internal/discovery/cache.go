@@ -174,6 +174,10 @@ func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 		c := &t.Spec.Containers[i]
 		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
 	}
+	for i := range t.Spec.InitContainers {
+		c := &t.Spec.InitContainers[i]
+		out.Spec.InitContainers = append(out.Spec.InitContainers, corev1.Container{Name: c.Name, Resources: c.Resources})
+	}
 	stripEngine(t.Spec.Containers, out.Spec.Containers)
 	return out
 }

@@ -57,7 +57,8 @@ func New(reader client.Reader, scales Scales) *Cluster {
 // namespace and may scale its target, and the live pods behind them. A variant whose target cannot be read
 // is in it, with Missing set, and Gone where it does not exist. What an object's
 // owner may want to know of it is logged once, by the logger of ctx. Targets without
-// an informer are waited for two seconds at most, all of them together. An error means
+// an informer are waited for two seconds at most, all of them together, and those of a
+// namespace one of which did not answer not at all in the ten minutes after. An error means
 // that nothing is known.
 func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
 	var list v1alpha1.VariantAutoscalingList

@@ -1,6 +1,9 @@
 package discovery
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -36,7 +39,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, va.Namespace, v.Accelerator, v.GPUsPerReplica)
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.pod != nil {
-		v.GPUsRequested = max(1, gpusRequested(t.pod))
+		v.GPUsRequested, v.Unaccelerated = max(1, gpusRequested(t.pod)), unaccelerated(t.pod)
 	}
 	v.Limits = engineLimits(t.pod)
 	if t.missing == "" {
@@ -94,6 +97,25 @@ func gpusRequested(pod *corev1.PodSpec) int {
 		}
 	}
 	return int(total)
+}
+
+// unaccelerated reports whether a pod asks for no device at all: for none of an extended
+// resource, whose names have a domain, and by no resource claim. Devices of a vendor that
+// is not known may be accelerators.
+func unaccelerated(pod *corev1.PodSpec) bool {
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		if len(c.Resources.Claims) > 0 {
+			return false
+		}
+		for _, asked := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+			for name, q := range asked {
+				if strings.Contains(string(name), "/") && q.Sign() > 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // requested returns how much of a resource a container asks for. Extended

@@ -46,3 +46,32 @@ func TestTheStockCountsWhatPodsRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestReplicasOfATemplateThatRequestsNoDeviceHoldNoAccelerators goes through the cache,
+// which keeps a part of templates.
+func TestReplicasOfATemplateThatRequestsNoDeviceHoldNoAccelerators(t *testing.T) {
+	list := func(name corev1.ResourceName, quantity string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
+	}
+	for name, tt := range map[string]struct {
+		init, main corev1.ResourceRequirements
+		want       int // held by 2 replicas
+	}{
+		"CPU alone":                     {main: list("cpu", "4")},
+		"none of a device":              {main: list("nvidia.com/gpu", "0")},
+		"accelerators":                  {main: list("nvidia.com/gpu", "4"), want: 8},
+		"a device of an unknown vendor": {main: list("example.com/npu", "1"), want: 2},
+		"accelerators of a sidecar":     {init: list("nvidia.com/gpu", "1"), want: 2},
+		"a device of a resource claim":  {main: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu"}}}, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				InitContainers: []corev1.Container{{Name: "sidecar", Resources: tt.init}}, Containers: []corev1.Container{{Name: "vllm", Resources: tt.main}},
+			}}
+			kept := stripTemplate(template)
+			if got := resolve(variant("v"), target{pod: &kept.Spec}, nil).Holds(2); got != tt.want {
+				t.Errorf("2 replicas hold %d accelerators, want %d", got, tt.want)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	// missFor is for how long a target is not read again that did not answer, or
 	// whose kind the cluster does not have: to look for a kind takes several requests.
 	missFor = 30 * time.Second
+	// distrustFor is for how long no look waits for the targets of a namespace after one
+	// of them did not answer: a look then takes what they said last.
+	distrustFor = 10 * time.Minute
 	// readsAtOnce limits how many scales are read at the same time, readsOfOne how
 	// many of one namespace.
 	readsAtOnce, readsOfOne = 64, 8
@@ -40,6 +44,7 @@ type scaleReads struct {
 	mu     sync.Mutex
 	shares map[string]chan struct{} // of slots, by namespace
 	known  map[scaleTarget]*scaleRead
+	missed map[string]time.Time // when a target last did not answer in time, by namespace
 }
 
 // scaleRead is the latest read of a target.
@@ -47,31 +52,36 @@ type scaleRead struct {
 	waited <-chan struct{} // closed when nobody waits for it any more
 	ended  chan struct{}   // closed when answer and again are set
 	answer scaleAnswer
-	again  time.Time // not to be read before; zero for a read that did not miss
+	again  time.Time   // not to be read before; zero for a read that did not miss
+	before scaleAnswer // of the read before it, or that there is none
 }
 
 func newScaleReads(scales Scales) *scaleReads {
 	return &scaleReads{
-		scales: scales, slots: make(chan struct{}, readsAtOnce), shares: map[string]chan struct{}{}, known: map[scaleTarget]*scaleRead{},
+		scales: scales, slots: make(chan struct{}, readsAtOnce), shares: map[string]chan struct{}{}, known: map[scaleTarget]*scaleRead{}, missed: map[string]time.Time{},
 	}
 }
 
 // read returns what the scale of every target says whose kind has no informer, within
-// scalesWithin.
+// scalesWithin. Where a target of a namespace did not answer within distrustFor, it waits
+// for none of that namespace.
 func (r *scaleReads) read(ctx context.Context, vas []*v1alpha1.VariantAutoscaling, now time.Time) map[scaleTarget]scaleAnswer {
-	reads := r.begin(ctx, vas, now)
+	reads, waits := r.begin(ctx, vas, now)
 	answers := make(map[scaleTarget]scaleAnswer, len(reads))
 	for t, read := range reads {
-		select {
-		case <-read.ended:
+		if read.done() {
 			answers[t] = read.answer
 			continue
-		default:
+		}
+		if !waits[t.namespace] {
+			answers[t] = read.before
+			continue
 		}
 		select {
 		case <-read.ended:
 			answers[t] = read.answer
 		case <-read.waited:
+			r.miss(t.namespace, now)
 			answers[t] = silent(t.ref, t.namespace)
 		case <-ctx.Done():
 			answers[t] = scaleAnswer{missing: ctx.Err().Error()}
@@ -80,12 +90,23 @@ func (r *scaleReads) read(ctx context.Context, vas []*v1alpha1.VariantAutoscalin
 	return answers
 }
 
-// begin returns the latest read of each target: one that is under way, or missed a
-// short while ago, else a new one. What is no target any more is forgotten.
-func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscaling, now time.Time) map[scaleTarget]*scaleRead {
+// miss notes that a target of a namespace did not answer in time.
+func (r *scaleReads) miss(namespace string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reads := map[scaleTarget]*scaleRead{}
+	if now.After(r.missed[namespace]) {
+		r.missed[namespace] = now
+	}
+}
+
+// begin returns the latest read of each target: one that is under way, or missed a
+// short while ago, else a new one; and the namespaces whose targets are waited for. What
+// is no target any more is forgotten.
+func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscaling, now time.Time) (reads map[scaleTarget]*scaleRead, waits map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.missed, func(_ string, at time.Time) bool { return now.Sub(at) >= distrustFor })
+	reads, waits = map[scaleTarget]*scaleRead{}, map[string]bool{}
 	// Those that wait may end before the read does.
 	background := context.WithoutCancel(ctx)
 	waited, cancel := context.WithTimeout(background, scalesWithin)
@@ -95,11 +116,17 @@ func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscali
 		if hasInformer(t.ref) || reads[t] != nil {
 			continue
 		}
-		if read := r.known[t]; read != nil && (!read.done() || now.Before(read.again)) {
-			reads[t] = read
+		_, missed := r.missed[t.namespace]
+		waits[t.namespace] = !missed
+		last := r.known[t]
+		if last != nil && (!last.done() || now.Before(last.again)) {
+			reads[t] = last
 			continue
 		}
-		reads[t] = &scaleRead{waited: waited.Done(), ended: make(chan struct{})}
+		reads[t] = &scaleRead{waited: waited.Done(), ended: make(chan struct{}), before: silent(t.ref, t.namespace)}
+		if last != nil {
+			reads[t].before = last.answer
+		}
 		go r.run(background, t, reads[t], now)
 	}
 	shares := map[string]chan struct{}{}
@@ -107,7 +134,7 @@ func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscali
 		shares[t.namespace] = r.share(t.namespace)
 	}
 	r.known, r.shares = reads, shares
-	return reads
+	return reads, waits
 }
 
 // run reads a scale once it has its slots.
@@ -133,6 +160,9 @@ func (r *scaleReads) run(ctx context.Context, t scaleTarget, read *scaleRead, no
 	read.answer = answerOf(scale, err, t.ref, t.namespace)
 	if within.Err() != nil || meta.IsNoMatchError(err) {
 		read.again = now.Add(missFor)
+	}
+	if within.Err() != nil {
+		r.miss(t.namespace, now)
 	}
 }
 

@@ -92,10 +92,57 @@ func TestTargetsThatHangHoldUpALookForTwoSecondsOnce(t *testing.T) {
 		if n := api.reads("evil"); n != 40 {
 			t.Errorf("targets that hang were read %d times within %s, want once each", n, missFor)
 		}
-		reads.read(t.Context(), fleet, time.Now())
+		began := time.Now()
+		reads.read(t.Context(), fleet, began)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a look waits for %s again within %s", took, distrustFor)
+		}
 		time.Sleep(missFor)
 		if n := api.reads("evil"); n != 80 {
 			t.Errorf("targets that hang were read %d times, want again after %s", n, missFor)
+		}
+	})
+}
+
+// halfHanging hangs for target x0 while hangs is true, and answers for all others how many
+// looks there were before.
+type halfHanging struct {
+	hangs bool
+	looks int32
+}
+
+func (h *halfHanging) Scale(ctx context.Context, _ string, ref scaling.TargetRef) (*autoscalingv1.Scale, error) {
+	if ref.Name == "x0" && h.hangs {
+		<-ctx.Done()
+		return nil, fmt.Errorf("reading: %w", ctx.Err())
+	}
+	return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: h.looks}}, nil
+}
+
+func TestALookTakesTheLastAnswersOfANamespaceWhoseTargetsHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &halfHanging{hangs: true}
+		reads, vas, began := newScaleReads(api), things("ns", 2), time.Now()
+		for _, each := range []struct {
+			at       time.Duration // since the first look
+			hangs    bool
+			waits    time.Duration
+			replicas int // that x1 has
+		}{
+			{0, true, scalesWithin, 0},
+			{time.Minute, true, 0, 0},
+			{2 * time.Minute, false, 0, 1},             // what the look before it began to read
+			{2*time.Minute + distrustFor, false, 0, 3}, // asked in time again
+		} {
+			time.Sleep(each.at - time.Since(began))
+			api.hangs = each.hangs
+			before := time.Now()
+			answer := reads.read(t.Context(), vas, before)[scaleTarget{"ns", refOf(vas[1])}]
+			synctest.Wait()
+			if took := time.Since(before); took != each.waits || answer.replicas != each.replicas || answer.missing != "" {
+				t.Errorf("after %s: waits for %s, %+v, want %s and %d replicas", each.at, took, answer, each.waits, each.replicas)
+			}
+			api.looks++
 		}
 	})
 }

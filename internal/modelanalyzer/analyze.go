@@ -27,9 +27,10 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 		return a
 	}
 	load.forecast = Look(snap, past)
+	load = load.smoothed(snap, past)
 	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
 	variants = inMemory(variants, snap, past.Traffic.Footprint)
-	sized, fault := sizeAll(correct(variants, snap, load), load, objective, options)
+	sized, fault := sizeAll(correct(variants, past.Traffic.Means), load, objective, options)
 	if fault.reason != "" {
 		a.Reason, a.Detail = fault.reason, fault.detail
 		return a
@@ -37,6 +38,8 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	if load.none() && (load.inBatches > 0 || len(load.unsure) > 0) {
 		return concurrent(a, sized, load)
 	}
+	allowance, spent := allowance(past.Traffic.Budget, objective)
+	allow(sized, allowance)
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
 	if a.Demand > a.Anticipated {
@@ -48,7 +51,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	keep := kept(a, shared, load)
 	a.Signal, a.Reason, a.Detail = direction(a, load, keep)
-	a.Detail += contradicted
+	a.Detail += contradicted + spent
 	if a.Signal == scaling.Shrink {
 		a.Demand = keep
 	}

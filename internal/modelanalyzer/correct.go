@@ -20,43 +20,31 @@ const doubted = 8
 //	beta'  = beta + w d / n,           d = ITL - (alpha + beta n)
 //	delta' = delta + w d / (input n),  d = min(0, TTFT - (gamma + delta input n)),  w = n / (n + doubted)
 //
-// where n is the concurrency of a replica by Little's law, or what runs while requests
-// wait. A TTFT above what is
-// promised is no correction: waiting lengthens it, which the queueing model knows.
-// A twentieth of difference is noise, and taken off. A beta keeps half of its value at
-// least, a delta is 0 at least. While requests wait a beta is doubled at most: a
-// replica with a full KV cache computes requests twice, so that their ITL tells of
-// that and not of the batch, and a capacity read off it would order a fleet that
-// nobody needs once the queue is gone.
-func correct(variants []scaling.Variant, snap scaling.Snapshot, load load) []scaling.Variant {
-	itl, ttft := snap.Load.ITL, snap.Load.TTFT
-	if itl.State != scaling.Fresh || load.rate <= 0 || load.output <= 1 || itl.Value <= 0 {
+// where n is the concurrency of a replica by Little's law, and all are means of the last
+// minutes without those in which requests waited or replicas were new: what is measured
+// then tells of that, and a capacity read off it would order a fleet that is not needed
+// once it is over. A TTFT above what is promised is no correction: waiting lengthens it,
+// which the queueing model knows. A twentieth of difference is noise, and taken off. A
+// beta is halved at least and doubled at most, a delta is 0 at least.
+func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
+	p, replicas := mean(variants, time.Time{})
+	if !(m.Timed > 0) || m.Together <= 0 || replicas == 0 {
 		return variants
 	}
-	p, replicas := mean(variants, snap.At.Add(-snap.Window))
-	if replicas == 0 {
-		return variants
-	}
-	n, known := concurrency(snap, load, replicas)
-	n = min(n, float64(p.MaxBatchSize))
-	if !known {
-		return variants
-	}
+	itl, ttft, input := m.ITL/m.Timed, m.TTFT/m.Timed, m.Input/m.Requests
+	n := min(m.Together/m.Timed, float64(p.MaxBatchSize))
 	weight := n / (n + doubted)
-	steeper := weight * beyond(itl.Value, p.Alpha+p.Beta*n) / n
+	steeper := weight * beyond(itl, p.Alpha+p.Beta*n) / n
 	flatter := 0.0
-	if tokens := load.input * n; ttft.State == scaling.Fresh && tokens > 0 {
-		flatter = weight * min(0, beyond(ttft.Value, p.Gamma+p.Delta*tokens)) / tokens
+	if tokens := input * n; tokens > 0 {
+		flatter = weight * min(0, beyond(ttft, p.Gamma+p.Delta*tokens)) / tokens
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
 		if v.Profile.Usable() && p.Alpha > 0 {
 			speed := v.Profile.Alpha / p.Alpha // a slower variant is slowed down by more
 			stated := v.Profile.Beta
-			v.Profile.Beta = max(stated/2, stated+steeper*speed)
-			if load.backlog > replicas {
-				v.Profile.Beta = min(v.Profile.Beta, 2*stated)
-			}
+			v.Profile.Beta = min(2*stated, max(stated/2, stated+steeper*speed))
 			v.Profile.Delta = max(0, v.Profile.Delta+flatter*speed)
 		}
 		out[i] = v
@@ -72,27 +60,9 @@ func beyond(measured, promised float64) float64 {
 	return math.Copysign(max(0, math.Abs(off)-noise*promised), off)
 }
 
-// concurrency is how many requests a replica computes together in the mean, > 0,
-// and whether that is known. While requests wait, fewer leave than arrive or more,
-// and what runs now says it better than Little's law.
-func concurrency(snap scaling.Snapshot, load load, replicas float64) (float64, bool) {
-	if load.backlog <= replicas {
-		n := load.rate / replicas * (snap.Load.TTFT.Or(0) + (load.output-1)*snap.Load.ITL.Value) / 1000
-		return n, n > 0
-	}
-	running := 0.0
-	for _, r := range snap.Sorted() {
-		if !r.Running.Known() {
-			return 0, false
-		}
-		running += r.Running.Value
-	}
-	return running / replicas, running > 0
-}
-
 // mean is the profile of the replicas that serve, and how many they are. They are
-// none where one has no profile, or became Ready after since: latencies are those
-// of the fleet before it.
+// none where one has no profile, or became Ready after since, if that is given:
+// latencies are those of the fleet before it.
 func mean(variants []scaling.Variant, since time.Time) (scaling.Profile, float64) {
 	var p scaling.Profile
 	replicas := 0.0
@@ -101,7 +71,7 @@ func mean(variants []scaling.Variant, since time.Time) (scaling.Profile, float64
 		if !r.Observed || r.Ready <= 0 {
 			continue
 		}
-		if !v.Profile.Usable() || r.NewestReady.After(since) {
+		if !v.Profile.Usable() || !since.IsZero() && r.NewestReady.After(since) {
 			return scaling.Profile{}, 0
 		}
 		ready := float64(r.Ready)

@@ -25,13 +25,11 @@ func served(n, beta, ttft float64) scaling.Snapshot {
 // promised is the TTFT that a100 promises with n requests together.
 func promised(n float64) float64 { return a100.Gamma + a100.Delta*256*n }
 
-func corrected(t *testing.T, s scaling.Snapshot) scaling.Profile {
-	t.Helper()
-	l, why := measure(s)
-	if why != "" {
-		t.Fatal(why)
-	}
-	return correct(s.Variants, s, l)[0].Profile
+// means are those of one look at s.
+func means(s scaling.Snapshot) scaling.Means { return scaling.Means{}.Then(s, settled(s)) }
+
+func corrected(s scaling.Snapshot) scaling.Profile {
+	return correct(s.Variants, means(s))[0].Profile
 }
 
 func TestAProfileIsCorrectedTowardsWhatIsMeasured(t *testing.T) {
@@ -49,7 +47,7 @@ func TestAProfileIsCorrectedTowardsWhatIsMeasured(t *testing.T) {
 		{"prefills that do not wait for each other", served(24, a100.Beta, promised(1)), a100.Beta, a100.Delta + 0.75*(promised(1)-0.95*promised(24))/(256*24)},
 		{"a longer wait is none of the profile's", served(24, a100.Beta, 10*promised(24)), a100.Beta, a100.Delta},
 	} {
-		if got := corrected(t, tt.s); math.Abs(got.Beta-tt.beta) > 1e-3 || math.Abs(got.Delta-tt.delta) > 1e-5 {
+		if got := corrected(tt.s); math.Abs(got.Beta-tt.beta) > 1e-3 || math.Abs(got.Delta-tt.delta) > 1e-5 {
 			t.Errorf("%s: beta %.4f and delta %.5f, want %.4f and %.5f", tt.name, got.Beta, got.Delta, tt.beta, tt.delta)
 		}
 	}
@@ -61,7 +59,7 @@ func TestAProfileStandsWhereALatencySaysNothingOfIt(t *testing.T) {
 		"no requests":   func(s *scaling.Snapshot) { s.Load.ArrivalRate = fresh(0) },
 		"a new replica": func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = at.Add(-time.Second) },
 		"no replica":    func(s *scaling.Snapshot) { s.Variants[0].Replicas.Ready = 0 },
-		"a queue, and nobody says what runs": func(s *scaling.Snapshot) {
+		"a queue, and no replica says what runs": func(s *scaling.Snapshot) {
 			for i := range s.Replicas {
 				s.Replicas[i].QueueLengthNow, s.Replicas[i].Running = fresh(20), scaling.Reading{}
 			}
@@ -69,29 +67,55 @@ func TestAProfileStandsWhereALatencySaysNothingOfIt(t *testing.T) {
 	} {
 		s := served(24, 3*a100.Beta, promised(24))
 		change(&s)
-		if got := corrected(t, s); got != a100 {
+		if got := corrected(s); got != a100 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-// TestAQueueDoesNotPassForConcurrency: ten times what the replicas serve arrives,
-// and they compute full batches at the speed that was promised.
+// TestAQueueDoesNotPassForConcurrency: ten times what the replicas serve arrives, and
+// they compute full batches more slowly than was promised. A capacity that was read off
+// them would order a fleet that is not needed once the queue is gone.
 func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
-	s := served(64, a100.Beta, promised(64))
+	s := served(64, 2*a100.Beta, promised(64))
 	s.Load.ArrivalRate = fresh(10 * s.Load.ArrivalRate.Value)
 	for i := range s.Replicas {
 		s.Replicas[i].QueueLengthNow = fresh(200)
 	}
-	if got := corrected(t, s); got != a100 {
+	if got := corrected(s); got != a100 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestACorrectionStaysWhileLatenciesSayNothing(t *testing.T) {
+	before := served(24, 2*a100.Beta, promised(24))
+	learned := means(before)
+	queue := before
+	queue.At = at.Add(time.Minute)
+	queue.Load.ITL, queue.Load.TTFT, queue.Load.GatewayQueue = fresh(500), fresh(5000), fresh(300)
+	want, got := correct(before.Variants, learned)[0].Profile, correct(before.Variants, learned.Then(queue, settled(queue)))[0].Profile
+	if want == a100 || math.Abs(got.Beta-want.Beta) > 1e-9 || math.Abs(got.Delta-want.Delta) > 1e-9 {
+		t.Errorf("while requests wait: %+v, want %+v as before", got, want)
+	}
+}
+
+func TestAReplicaThatIsReadyForTwoWindowsIsNotNew(t *testing.T) {
+	s := served(24, 2*a100.Beta, promised(24))
+	s.Variants[0].Replicas.NewestReady = at.Add(-2*time.Minute + time.Second)
+	if got := corrected(s); got != a100 {
+		t.Errorf("Ready for less than two windows: %+v, want the profile as stated", got)
+	}
+	s.Variants[0].Replicas.NewestReady = at.Add(-2 * time.Minute)
+	if got := corrected(s); got == a100 {
+		t.Error("Ready for two windows: the profile is not corrected")
 	}
 }
 
 func TestSlowerTokensLeaveFewerRequestsToAReplica(t *testing.T) {
 	last := math.Inf(1)
 	for _, slope := range []float64{1, 1.5, 2, 3} {
-		per := Analyze(served(24, slope*a100.Beta, promised(24)), objective, Default(), Memory{}).Variants[0].PerReplica
+		s := served(24, slope*a100.Beta, promised(24))
+		per := Analyze(s, objective, Default(), Memory{Traffic: scaling.Traffic{Means: means(s)}}).Variants[0].PerReplica
 		if per > last || slope > 1 && per == last {
 			t.Errorf("%g times the slope: %g requests/s a replica after %g", slope, per, last)
 		}
@@ -148,16 +172,17 @@ func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
 }
 
 // TestAFullCacheDoesNotPassForASlowBatch: while requests wait and are computed twice,
-// tokens come five times as slowly as the batch explains.
+// tokens come five times as slowly as the batch explains. Where nothing waits, a slope is
+// doubled at most.
 func TestAFullCacheDoesNotPassForASlowBatch(t *testing.T) {
 	s := served(24, 5*a100.Beta, promised(24))
-	if got := corrected(t, s); got.Beta <= 3*a100.Beta {
-		t.Errorf("nothing waits: beta %.3f, want more than %.3f", got.Beta, 3*a100.Beta)
+	if got := corrected(s); got.Beta != 2*a100.Beta {
+		t.Errorf("nothing waits: beta %.3f, want %.3f", got.Beta, 2*a100.Beta)
 	}
 	for i := range s.Replicas {
 		s.Replicas[i].QueueLengthNow = fresh(10)
 	}
-	if got := corrected(t, s); got.Beta != 2*a100.Beta {
-		t.Errorf("requests wait: beta %.3f, want %.3f", got.Beta, 2*a100.Beta)
+	if got := corrected(s); got != a100 {
+		t.Errorf("requests wait: %+v, want the profile as stated", got)
 	}
 }

@@ -86,7 +86,7 @@ func uneven(t *testing.T) scaling.Snapshot {
 
 func TestAFleetIsFullWhenTheReplicasOfOneVariantAre(t *testing.T) {
 	s := uneven(t)
-	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute)
+	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
 	want := []scaling.Share{{Variant: s.Variants[0].Key, Weight: 1}, {Variant: s.Variants[1].Key, Weight: 1}}
 	if diff := cmp.Diff(want, m.Traffic.Shares.Of, cmpopts.EquateApprox(0.05, 0)); diff != "" {
 		t.Fatalf("shares (-want +got):\n%s", diff)
@@ -113,8 +113,9 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 	}{
 		{"unlike shares", 0.2, func(*scaling.Variant) {}, true},
 		{"like shares", 1, func(*scaling.Variant) {}, false},
-		{"more of slow are not allowed", 0.2, func(v *scaling.Variant) { v.Bounds.Max = 1 }, false},
-		{"slow is paused", 0.2, func(v *scaling.Variant) { v.Paused = true }, false},
+		{"more of slow are not allowed", 0.6, func(v *scaling.Variant) { v.Bounds.Max = 1 }, false},
+		{"slow is paused", 0.6, func(v *scaling.Variant) { v.Paused = true }, false},
+		{"more of slow are not allowed, and fast idles", 0.4, func(v *scaling.Variant) { v.Bounds.Max = 1 }, true},
 	} {
 		key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 		one := func(name string, rate float64, n int) sizing {
@@ -128,6 +129,26 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 		got := asShared(sized, shares)
 		if got[0].fixed != tt.fixed || got[1].fixed || got[0].rate != 2*tt.weight || got[1].rate != 2 {
 			t.Errorf("%s: fast is fixed %t, want %t; slow %t; they carry %g and %g", tt.name, got[0].fixed, tt.fixed, got[1].fixed, got[0].rate, got[1].rate)
+		}
+	}
+}
+
+// TestTheVariantThatIsFullIsARemedyWhateverItsShare: a share times its inverse may be
+// less than one by rounding.
+func TestTheVariantThatIsFullIsARemedyWhateverItsShare(t *testing.T) {
+	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
+	for i := range 100 {
+		weight := 1 + float64(i)/300
+		var sized []sizing
+		for name, rate := range map[string]float64{"fast": 10, "slow": 2} {
+			sized = append(sized, sizing{rate: rate, most: rate, usable: true, variant: scaling.Variant{
+				Key: key(name), Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1},
+			}})
+		}
+		for _, s := range asShared(sized, scaling.Shares{Of: []scaling.Share{{Variant: key("fast"), Weight: 0.6}, {Variant: key("slow"), Weight: weight}}}) {
+			if slow := s.variant.Key == key("slow"); slow && (s.fixed || s.rate != 2) {
+				t.Fatalf("slow gets %g: no more of it are allowed, or it carries %g and not 2", weight, s.rate)
+			}
 		}
 	}
 }

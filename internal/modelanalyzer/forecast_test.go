@@ -30,7 +30,7 @@ func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 		v.StartUp = startUp
 		snap = snapshot(rate, v)
 		snap.At = at.Add(time.Duration(i-len(rates)+1) * time.Minute)
-		past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
+		past = Remember(past, snap, scaling.Backlog{}, time.Minute, objective).Traffic
 	}
 	return snap, Memory{Traffic: past, Interval: time.Minute}
 }
@@ -77,7 +77,7 @@ func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
 		v.StartUp = 10 * time.Minute
 		snap := snapshot(100+slope*max(0, float64(minute)-20), v)
 		snap.At = at.Add(time.Duration(minute) * time.Minute)
-		m := Remember(past, snap, scaling.Backlog{}, time.Minute)
+		m := Remember(past, snap, scaling.Backlog{}, time.Minute, objective)
 		past, last = m.Traffic, Look(snap, m)
 		if most := snap.Load.ArrivalRate.Value + slope*(last.Lead+30*time.Second).Minutes(); last.Rate > most {
 			t.Fatalf("minute %d: %g requests/s are expected, growth continued is %g", minute, last.Rate, most)
@@ -162,7 +162,7 @@ func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 			v.StartUp = startUp
 			snap = snapshot(from+(to-from)*min(1, max(0, (end-step).Minutes())), v)
 			snap.At = snap.At.Add(end)
-			past = Remember(past, snap, scaling.Backlog{}, time.Minute).Traffic
+			past = Remember(past, snap, scaling.Backlog{}, time.Minute, objective).Traffic
 		}
 		if f := Look(snap, Memory{Traffic: past, Interval: time.Minute}); f.Rate > to {
 			trends++

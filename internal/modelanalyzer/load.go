@@ -2,6 +2,7 @@ package modelanalyzer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -104,3 +105,37 @@ func (l load) unsurePods() string {
 	}
 	return strings.Join(pods, ", ")
 }
+
+// smoothed returns the load with the lengths of the last minutes, and with the mean rate
+// of the last three windows unless that of the last differs from it by more than noise
+// does: a sum that moves by a tenth from look to look orders a replica too many of ten.
+func (l load) smoothed(snap scaling.Snapshot, past Memory) load {
+	if input, output, known := past.Traffic.Means.Lengths(); known && !l.none() && l.prompt > 0 {
+		missed := l.input / l.prompt // not found in prefix caches
+		l.prompt, l.input, l.output = input, input*missed, max(1, output)
+	}
+	points := past.Traffic.Arrivals.Apart(windowsInMean, past.Interval)
+	if l.none() {
+		return l
+	}
+	if points == nil || !points[0].At.Equal(snap.At) {
+		return l
+	}
+	sum := 0.0
+	for _, p := range points {
+		sum += p.Rate
+	}
+	rate := sum / windowsInMean
+	if math.Abs(l.rate-rate) <= deviations*math.Sqrt(rate/points[0].Over.Seconds()) {
+		l.rate = rate
+	}
+	return l
+}
+
+const (
+	// windowsInMean is how many windows a rate is the mean of.
+	windowsInMean = 3
+	// deviations is by how many standard deviations of Poisson arrivals a window must
+	// differ from the mean to be no noise.
+	deviations = 2
+)

@@ -17,13 +17,29 @@ type Memory struct {
 
 // Remember returns what is to be remembered after snap, of which backlog waits. A
 // Snapshot that is not newer than what is remembered changes nothing.
-func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration) Memory {
+func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration, objective scaling.Objective) Memory {
 	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
 		Arrivals:  past.Arrivals.Then(snap, interval, farApart(snap, interval)),
 		Lengths:   past.Lengths.Then(snap),
 		Footprint: past.Footprint.Then(snap),
 		Shares:    learn(past.Shares, snap, backlog),
+		Means:     past.Means.Then(snap, settled(snap)),
+		Budget:    past.Budget.Then(snap, objective),
 	}}
+}
+
+// settled is how many replicas serve, 0 where their latencies tell nothing of the next
+// minutes: while more requests wait than there are replicas, or while a replica is new.
+func settled(snap scaling.Snapshot) float64 {
+	_, replicas := mean(snap.Variants, snap.At.Add(-2*snap.Window))
+	waiting := snap.Load.GatewayQueue.Or(0)
+	for _, s := range snap.Sorted() {
+		waiting += s.Waiting().Or(0)
+	}
+	if waiting > replicas {
+		return 0
+	}
+	return replicas
 }
 
 // inMemory returns the variants with no larger batch than the KV cache of a replica

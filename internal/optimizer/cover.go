@@ -20,6 +20,9 @@ type Votes struct {
 	// Draining says that fewer requests wait than did before: what the replicas
 	// show of those is being worked off, and orders nothing more.
 	Draining bool
+	// Attained says that one of the analyses goes by what requests attain, and corrects
+	// what replicas are taken to carry by that: then a reduction may leave less to spare.
+	Attained bool
 }
 
 // Cover returns the decisions for the variants of one model, sorted by key,
@@ -39,6 +42,22 @@ func Cover(in Votes) []scaling.Decision {
 		return holdInTransition(cover.vote, variants)
 	}
 	return cover.reduce()
+}
+
+// Need is the cost per hour of that part of what stands that the load fills, by the
+// analysis that asks for most; 0 where that is not known.
+func (v Votes) Need() float64 {
+	variants := candidates(v.Analyses, states(Input{Snapshot: v.Snapshot, History: v.History}))
+	fills, cost := 0.0, 0.0
+	for _, d := range demands(v.Analyses, variants) {
+		if carried := d.carried(variants, variantState.counted); carried > 0 {
+			fills = max(fills, 1/carried)
+		}
+	}
+	for _, s := range variants {
+		cost += s.Cost * float64(s.counted())
+	}
+	return fills * cost
 }
 
 // cover is a decision about one model in the making.

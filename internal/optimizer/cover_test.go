@@ -95,6 +95,20 @@ func unread(v *scaling.Variant, p *scaling.Past) {
 	v.Replicas, v.Missing, p.UnseenSince = scaling.ReplicaCounts{}, "timed out", coverNow.Add(-time.Second)
 }
 
+// movedTo makes the last change of a variant a move to so many replicas, from a model
+// that cost 170 an hour.
+func movedTo(replicas int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(_ *scaling.Variant, p *scaling.Past) {
+		p.Change, p.MoveTo, p.DecidedAt, p.ProgressAt = 1, replicas, coverNow.Add(-since), coverNow.Add(-since)
+		p.MoveCost = 170
+	}
+}
+
+// gaveUp makes a reduction the last change of a variant.
+func gaveUp(since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) { begun(since)(v, p); p.Change = -1 }
+}
+
 // failed is a variant of which an order was cancelled, undone a model that grew
 // again at the load at which it was reduced, so long ago.
 func failed(_ *scaling.Variant, p *scaling.Past) {
@@ -103,9 +117,21 @@ func failed(_ *scaling.Variant, p *scaling.Past) {
 
 func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(_ *scaling.Variant, p *scaling.Past) {
-		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since)}
+		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since), Wrong: 1000, Load: 1000, Seen: coverNow}
 	}
 }
+
+// tooSmall is a model at a load of now, tokens/s, of which a fleet that cost so much an
+// hour was too small for 1000 tokens/s an hour ago.
+func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) {
+		undone(time.Hour)(v, p)
+		p.Turns.Few, p.Turns.Load = few, load
+	}
+}
+
+// attained makes what requests attain correct what replicas are taken to carry.
+func attained(v *Votes) { v.Attained = true }
 
 func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 	max2 := func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Max = 2 }
@@ -139,6 +165,11 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		}, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
 		{"one more is tried after a while", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0}), nil, "a:51", scaling.ReasonDemand},
 		{"what an HPA takes for no difference is asked for again by one that it does not", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand},
+		{"nor where others of it were lost", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, func(v *scaling.Variant, p *scaling.Past) {
+			ordered(104, 3*time.Minute)(v, p)
+			p.Before, v.Replicas.Ready = 0, 80
+			p.Waits = scaling.Waits{}.Then(100, 100, coverNow.Add(-2*time.Hour), coverNow.Add(-2*time.Hour)).Then(104, 80, coverNow.Add(-time.Hour), coverNow.Add(-time.Hour))
+		}, 0}), nil, "a:124", scaling.ReasonDemand},
 		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
 		{"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0", scaling.ReasonTargetUnreadable},
 		{"nobody grows of whom it is not known what they carry", votes(20, scaling.Grow, fleet{"a", 1, 5, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}), func(v *Votes) { v.Analyses[0].Variants[0].Fixed = true }, "a:0 b:4", scaling.ReasonDemand},
@@ -148,8 +179,27 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"a pod that no node takes keeps nobody from moving", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(1, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:3", scaling.ReasonCheaperMix},
 		{"what more of it waits goes", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:0", scaling.ReasonOrderCancelled},
 		{"what growth undid at the same load waits", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(time.Minute), 0}), nil, "a:9", scaling.ReasonSteady},
-		{"and is done with more to spare", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:3", scaling.ReasonSpareCapacity},
+		{"and is done with more to spare", votes(12.5, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:4", scaling.ReasonSpareCapacity},                                                                                // 12.5 is more than 0.8 x 15
+		{"after growth with more to spare, too", votes(7.5, scaling.Shrink, fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3", scaling.ReasonSteady}, // 7.5 is more than 0.7 x 10
 		{"much more after the second time", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0}), nil, "a:4", scaling.ReasonSpareCapacity},
+		{"by what is attained, the replicas that stay are filled to 0.95", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), attained, "a:2", scaling.ReasonSpareCapacity},
+		{"and not to 0.9", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady},
+		{"nor to more than 0.95", votes(9.6, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), attained, "a:3", scaling.ReasonSteady},
+		{"by what is attained, they are filled to 0.9 after growth", votes(8.9, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), attained, "a:2", scaling.ReasonSpareCapacity},
+		{"and to 0.8 otherwise", votes(8.9, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
+		{"nor to more than 0.9 after growth", votes(9.1, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), attained, "a:3", scaling.ReasonSteady},
+		{"by what is attained, a turn holds nothing and asks for a margin", votes(8.4, scaling.Shrink, fleet{"a", 10, 5, 3, undone(time.Minute), 0}), attained, "a:2", scaling.ReasonSpareCapacity},
+		{"a fleet that was too small is not gone back to, one replica more is", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSpareCapacity},
+		{"and stays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 4, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSteady},
+		{"nor is it gone back to by a move", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1000), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1000), 0}), attained, "a:4 b:3", scaling.ReasonCheaperMix},
+		{"a fleet of two variants rests after a turn", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:9 b:1", scaling.ReasonSteady},
+		{"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1", scaling.ReasonSpareCapacity},
+		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *scaling.Past) {
+			failed(v, p)
+			p.Failures.At = coverNow.Add(-5 * time.Hour)
+		}, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"nothing is barred while the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}), attained, "a:3", scaling.ReasonSpareCapacity},
+		{"nor by a fleet that is smaller than the load needs", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(10, 1000), 0}), attained, "a:3", scaling.ReasonSpareCapacity},
 		{"a removal is taken back first", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0}), nil, "a:4", scaling.ReasonRemovalCancelled},
 		{"much too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:3", scaling.ReasonSpareCapacity},
 		{"just too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady}, // 10 is more than 0.9 x 10
@@ -157,6 +207,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2", scaling.ReasonSpareCapacity},
 		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
 		{"a silent replica is full", votes(10+5, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:4", scaling.ReasonSpareCapacity},
+		{"most are silent", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 5}), nil, "a:9", scaling.ReasonPodsNotReady},
 		{"just after growth", votes(11, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
 		{"the readings are older than the last change", votes(5, scaling.Shrink, fleet{"a", 10, 5, 9, ordered(9, time.Second), 0}), nil, "a:9", scaling.ReasonSteady},
 		{"nothing known", votes(5, scaling.Unknown, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:9", scaling.ReasonNoData},
@@ -164,6 +215,21 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"a move pays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"a move does not pay", votes(10, scaling.Shrink, fleet{"a", 45, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
 		{"a move right after a change", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, ordered(3, 9*time.Minute), 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"a move that did not pay is not made again", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonSteady},
+		{"for some hours", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, 7*time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:8 b:3", scaling.ReasonCheaperMix},
+		{"nor where one of the dear has gone, and not enough", votes(42, scaling.Shrink, fleet{"a", 10, 5, 8, movedTo(8, time.Hour), 0}, fleet{"b", 50, 4, 2, gaveUp(30 * time.Minute), 0}), nil, "a:8 b:2", scaling.ReasonSteady},
+		{"until the model is cheaper", votes(19, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 2, gaveUp(30 * time.Minute), 0}), nil, "a:5 b:2", scaling.ReasonCheaperMix},
+		{"or another has grown", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, ordered(3, 30*time.Minute), 0}), nil, "a:8 b:3", scaling.ReasonCheaperMix},
+		{"nor after what it brought went", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { movedTo(5, time.Hour)(v, p); p.Change = -2 }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonSteady},
+		{"a move in steps goes on", votes(12, scaling.Shrink, fleet{"a", 10, 5, 1, movedTo(3, 2*time.Minute), 0}, fleet{"b", 50, 5, 2, nil, 0}), nil, "a:3 b:2", scaling.ReasonCheaperMix},
+		{"and takes nothing back meanwhile", votes(14, scaling.Shrink, fleet{"a", 1, 5, 2, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 13, 1, nil, 0}), nil, "a:4 b:1", scaling.ReasonCheaperMix},
+		{"where it goes on", votes(0.1, scaling.Shrink, fleet{"a", 1, 5, 4, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 1, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 1 }, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
+		{"and no further than it was to", votes(22, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:5 b:3", scaling.ReasonCheaperMix},
+		{"a move where no replica can go", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:1 b:2", scaling.ReasonCheaperMix},
+		{"but not where one is silent", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 1}), fromReplicas, "a:0 b:2", scaling.ReasonSteady},
+		{"nor where they are full", votes(14, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:0 b:2", scaling.ReasonSteady},
+		{"nor while a queue drains", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), func(v *Votes) { fromReplicas(v); v.Draining = true }, "a:0 b:2", scaling.ReasonSteady},
+		{"nor where objectives stand against a reduction", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), nil, "a:0 b:2", scaling.ReasonSteady},
 		{"costs that say nothing", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
 		{"a ceiling binds", votes(10, scaling.Grow, fleet{"a", 10, 5, 2, nil, 0}), func(v *Votes) {
 			v.Analyses[0].Ceilings = []scaling.Ceiling{{Name: "batch", Demand: 100, Variants: []scaling.Limit{{Variant: v.Snapshot.Variants[0].Key, PerReplica: 20}}}}

@@ -76,7 +76,7 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	if slices.ContainsFunc(variants, variantState.cancellable) && !fitsWithoutLeaving(a, variants) {
 		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit those that would stay", a.Demand))
 	}
-	if why := notYet(in, variants); why != "" {
+	if why := notYet(in.Snapshot, variants); a.Signal != scaling.Shrink || why != "" {
 		detail := a.Detail
 		if a.Signal == scaling.Shrink {
 			detail += "; not reduced: " + why
@@ -88,13 +88,11 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	return giveUp(a, variants)
 }
 
-// notYet says why no replica is given up now, or returns "" where one may be.
-func notYet(in Input, variants []variantState) string {
-	if in.Analysis.Signal != scaling.Shrink {
-		return "nothing calls for it"
-	}
-	if wait := turns(variants).Wait(in.Snapshot.Load, in.Snapshot.At); wait > 0 {
-		return fmt.Sprintf("the last reduction at this load was too much, the next waits for %s", wait.Round(time.Minute))
+// notYet says why no replica is given up now where there is too much, or returns ""
+// where one may be.
+func notYet(snap scaling.Snapshot, variants []variantState) string {
+	if silent, serving := silentOf(snap, variants); 2*silent > serving {
+		return fmt.Sprintf("%d of %d Ready replicas report nothing fresh", silent, serving)
 	}
 	for _, s := range variants {
 		switch {
@@ -103,13 +101,28 @@ func notYet(in Input, variants []variantState) string {
 		case s.phase == settled && s.reporting > s.Replicas.Current:
 			// They go by themselves; with them the supply is not what will be left.
 			return s.Key.Name + " has replicas beyond those asked for"
-		case s.decided && in.Snapshot.At.Sub(s.past.ProgressAt) < in.Snapshot.Window:
+		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window:
 			// What was removed has taken its load out of sight, and the others do not
 			// show it yet.
 			return "the readings still show the fleet before its last change"
 		}
 	}
 	return ""
+}
+
+// silentOf counts the replicas that are Ready, and those of them that report nothing
+// fresh.
+func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving int) {
+	for _, s := range variants {
+		serving += s.serving
+	}
+	silent = serving
+	for _, r := range snap.Replicas {
+		if r.KVCacheUsage.State == scaling.Fresh || r.QueueLength.State == scaling.Fresh {
+			silent--
+		}
+	}
+	return max(0, silent), serving
 }
 
 // fitsWithoutLeaving reports whether the load fits the replicas that stay once
@@ -140,16 +153,6 @@ func lastGrew(variants []variantState) bool {
 	return last.Change > 0
 }
 
-// turns is what is remembered of the reductions of the model that growth undid: a
-// variant that was added later knows less of it.
-func turns(variants []variantState) scaling.Turns {
-	var last scaling.Turns
-	for _, s := range variants {
-		last = last.Latest(s.past.Turns)
-	}
-	return last
-}
-
 // giveUp cancels an order that never arrived, else removes one replica of the
 // most expensive variant that can spare it.
 func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
@@ -161,7 +164,6 @@ func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if lastGrew(variants) {
 		fill = margin
 	}
-	fill -= turns(variants).Margin()
 	left := remaining(a, variants)
 	fitting := keep(able, func(s variantState) bool { return a.Demand <= fill*(left-s.perReplica)+rounding })
 	switch {

@@ -21,7 +21,8 @@
 //	           too much
 //
 // A replica that is Ready and reports nothing serves. It is idle for growth and full
-// for a reduction.
+// for a reduction. While most of the Ready replicas of a model report nothing fresh, none
+// is given up.
 //
 // A variant of whose orders a few are late, a tenth of what serves, grows like any
 // other: bad nodes must not pin a model. With up to half as many late it grows where
@@ -37,9 +38,13 @@
 // minutes). A paused variant is frozen: it keeps its decision, is no candidate for
 // anything, and the others of the model do not wait for it.
 //
-// A reduction that growth undid at the same load was wrong: the next one waits for an
-// hour, twice as long after each such turn, and leaves a margin that doubles too
-// (scaling.Turns).
+// A reduction that growth undid at the same load was wrong (scaling.Turns). What is known
+// then is that the fleet it left is too small for that load: where what requests attain
+// corrects what replicas carry, and all are of one variant, the model keeps a replica more
+// than that for eight hours, unless the load falls. Elsewhere a fleet does not tell of
+// another one, and nothing is given up for as long; by saturation alone for an hour, and
+// twice as long after each such turn. The next reduction leaves a margin that grows with
+// the turns.
 //
 // That is Decide, for spare capacity: it knows a direction, and goes a step at a
 // time. Where analyzers know the demand of a model, and what a replica of each
@@ -61,8 +66,13 @@
 //	shrink  the cheapest part of the fleet would be filled to 90 % at most, or to
 //	        80 % where the last change was growth: a tenth of noise up and a tenth
 //	        down are 0.9/1.1 = 82 % of what was too little
+//	        (95 % and 90 % where what requests attain corrects what replicas carry)
 //	move    10 minutes after the last change, to a fleet that saves more than a
-//	        tenth of what comes and goes; the old replicas go once the new report
+//	        tenth of what comes and goes; the old replicas go once the new report.
+//	        Until the model is cheaper for it, there is no other move for six hours.
+//	        Analyses that are read off the replicas need not call for a reduction, if
+//	        there is as much room as after growth: where no replica of two can go, one
+//	        of another variant may carry the same
 //
 // Share lets models that are limited by the stock of accelerators use their other
 // variants where the cheapest are short, by the exact solver of pkg/solver.

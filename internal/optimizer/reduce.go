@@ -18,68 +18,129 @@ const (
 	// is at 0.9/1.1 = 0.82 of what was too little: noise of that size does not make
 	// the fleet go up and down.
 	fillGrown = 0.8
+	// The same where what is attained corrects what replicas are taken to carry: the
+	// lengths and rates behind that are means of minutes, of which half the noise is left.
+	fillSettledAttained, fillGrownAttained = 0.95, 0.9
 	// restBeforeMove is for how long nothing of the model must have changed before
 	// replicas move to cheaper variants: a move costs a start-up, and is for
 	// savings that last. One that is made in steps goes on when a step has arrived.
 	restBeforeMove = 10 * time.Minute
+	// restAfterFutileMove is for how long no replicas move after a move that did not pay:
+	// requests are shared out so that the dearer replicas stay as full as they were. For
+	// as long as internal/modelanalyzer remembers how they are shared out. And for how
+	// long none move to a variant whose last order did not arrive.
+	restAfterFutileMove = 6 * time.Hour
 )
 
 // reduce gives up what is not needed, or moves to cheaper variants.
 func (c cover) reduce() []scaling.Decision {
-	in := Input{Snapshot: c.Snapshot, Analysis: c.vote, History: c.History}
-	if why := notYet(in, c.variants); why != "" {
-		detail := c.vote.Detail
-		if c.vote.Signal == scaling.Shrink {
-			detail += "; not reduced: " + why
-		}
-		return withheld(c.vote, c.stay(scaling.ReasonSteady, detail))
+	why := notYet(c.Snapshot, c.variants)
+	switch shrinks := c.vote.Signal == scaling.Shrink; {
+	case shrinks && why != "":
+		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: "+why))
+	case shrinks:
+		return c.fewerOrMoved()
+	case why == "" && c.roomy():
+		return c.moved(c.vote.Detail)
 	}
+	return c.stay(c.vote.Detail)
+}
+
+// fewerOrMoved gives replicas up, where there are none to be given up moves to cheaper
+// variants.
+func (c cover) fewerOrMoved() []scaling.Decision {
 	if decisions, cancelled := cancelOrder(c.variants, c.vote.Detail); cancelled {
 		return decisions
 	}
-	fill := fillSettled
-	if lastGrew(c.variants) {
-		fill = fillGrown
+	_, known := c.tooFew()
+	if c.rest() {
+		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: the last reduction at this load was too much"))
 	}
-	if fewer := c.fewer(fill); len(fewer) > 0 {
-		return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
-			if to, ok := fewer[s.Key]; ok {
-				return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.hold-to), 100*fill)
-			}
-			return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
-		})
+	// What a move in steps has brought goes only once the move does not go on.
+	fewer := c.fewer(variantState.moving)
+	if len(fewer) == 0 {
+		if more, _ := c.move(); len(more) == 0 {
+			fewer = c.fewer(func(variantState) bool { return false })
+		}
 	}
-	if more, saving := c.move(); len(more) > 0 {
-		return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
-			if to, ok := more[s.Key]; ok {
-				return to, scaling.ReasonCheaperMix, fmt.Sprintf("%s; once these replicas are Ready dearer ones can go, which saves %.3g an hour", c.vote.Detail, saving)
-			}
-			return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
-		})
+	if len(fewer) == 0 {
+		return c.moved(fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%%s", c.vote.Detail, 100*c.fill(lastGrew(c.variants)), known))
 	}
-	return c.stay(scaling.ReasonSteady, fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%", c.vote.Detail, 100*fill))
+	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+		if to, ok := fewer[s.Key]; ok {
+			return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.hold-to), 100*c.fill(lastGrew(c.variants)))
+		}
+		return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+	})
+}
+
+// moved orders replicas of cheaper variants where that pays, else leaves every variant
+// as it is and says otherwise.
+func (c cover) moved(otherwise string) []scaling.Decision {
+	more, saving := c.move()
+	if len(more) == 0 {
+		return c.stay(otherwise)
+	}
+	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+		if to, ok := more[s.Key]; ok {
+			return to, scaling.ReasonCheaperMix, fmt.Sprintf("%s; once these replicas are Ready dearer ones can go, which saves %.3g an hour", c.vote.Detail, saving)
+		}
+		return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
+	})
+}
+
+// roomy reports whether replicas may move although not all analyses call for a
+// reduction: those that do not were read off the replicas, all of which report, and
+// there is a demand, which leaves as much room as after growth. Where two replicas are
+// half full none can go, and yet one of another variant may carry the same for less.
+func (c cover) roomy() bool {
+	unsure := slices.ContainsFunc(c.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
+		return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
+	}) || slices.ContainsFunc(c.variants, func(s variantState) bool { return s.reporting < s.serving })
+	objects := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool {
+		return a.Signal != scaling.Shrink && (a.Signal != scaling.Steady || !a.FromReplicas)
+	})
+	full := slices.ContainsFunc(c.wanted, func(d demand) bool { return d.carried(c.variants, variantState.sure)*d.fill(c.fill(true)) < 1 })
+	return len(c.wanted) > 0 && !unsure && !objects && !full && !c.Draining
+}
+
+// fill is how full the replicas that stay may be after a reduction.
+func (c cover) fill(grown bool) float64 {
+	switch {
+	case c.Attained && grown:
+		return fillGrownAttained
+	case c.Attained:
+		return fillSettledAttained - c.turns().Margin()
+	case grown:
+		return fillGrown - c.turns().Margin()
+	}
+	return fillSettled - c.turns().Margin()
 }
 
 // stay leaves every variant as it is.
-func (c cover) stay(reason scaling.Reason, detail string) []scaling.Decision {
-	return each(c.variants, func(s variantState) (int, scaling.Reason, string) { return s.hold, s.because(reason), detail })
+func (c cover) stay(detail string) []scaling.Decision {
+	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+		return s.hold, s.because(scaling.ReasonSteady), detail
+	})
 }
 
 // fewer returns the variants that give replicas up, with what they keep: the
 // cheapest part of the fleet that carries every demand filled as far as given. The
 // demand of an analysis that calls for a reduction counts replicas that report
-// nothing as full.
-func (c cover) fewer(fill float64) map[scaling.VariantKey]int {
+// nothing as full. Those for which stays is true give none up.
+func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
 		least, most := s.sure(), s.sure()
-		if s.mayRelease() {
+		if s.mayRelease() && !stays(s) {
 			least = max(0, min(s.Bounds.Min, most))
 		}
 		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
 	}
-	p.rows(c.wanted, sorted, fill, turns(c.variants).Margin())
+	p.rows(c.wanted, sorted, c.fill(lastGrew(c.variants)))
+	few, _ := c.tooFew()
+	p.dearer(few)
 	n, ok := p.solve()
 	if !ok {
 		return nil
@@ -100,17 +161,15 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
-		changed := s.decided && !s.past.Moved && c.Snapshot.At.Sub(s.past.DecidedAt) < restBeforeMove
-		if s.phase == leaving && s.fault == "" || changed {
+		if s.phase == leaving && s.fault == "" || c.rests(s) {
 			return nil, 0
 		}
-		least, most := s.sure(), s.sure()
-		if s.movable() {
-			least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)
-		}
+		least, most := c.movesWithin(s)
 		p.cost, p.least, p.most = append(p.cost, s.Cost), append(p.least, least), append(p.most, most)
 	}
-	p.rows(c.wanted, sorted, fillGrown, turns(c.variants).Margin())
+	p.rows(c.wanted, sorted, fillGrown-c.turns().Margin())
+	few, _ := c.tooFew()
+	p.dearer(few)
 	n, ok := p.solve()
 	if !ok {
 		return nil, 0
@@ -137,18 +196,109 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	return nil, 0
 }
 
+// movesWithin returns the fewest and the most replicas of a variant that a move may end
+// with.
+func (c cover) movesWithin(s variantState) (least, most int) {
+	least, most = s.sure(), s.sure()
+	if s.movable() {
+		least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)
+	}
+	switch failed := s.past.Failures; {
+	case s.moving():
+		most = min(most, s.past.MoveTo)
+	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < restAfterFutileMove:
+		most = min(most, s.hold)
+	}
+	return least, most
+}
+
+// moving reports whether a move goes on in which the variant grows in steps.
+func (s variantState) moving() bool { return s.past.Change > 0 && s.hold < s.past.MoveTo }
+
+// rests reports whether the last change of a variant was too lately for a move of the
+// model, or was a whole move that has not made the model cheaper, while no other variant
+// grew since.
+func (c cover) rests(s variantState) bool {
+	age := c.Snapshot.At.Sub(s.past.DecidedAt)
+	switch {
+	case !s.decided || s.moving():
+		return false
+	case s.past.MoveTo == 0 || c.History.Cost(c.Snapshot.Variants) < s.past.MoveCost*(1-rounding):
+		return age < restBeforeMove
+	}
+	grew := slices.ContainsFunc(c.variants, func(o variantState) bool {
+		return o.past.Change > 0 && o.past.MoveTo == 0 && o.past.DecidedAt.After(s.past.DecidedAt)
+	})
+	return !grew && age < restAfterFutileMove
+}
+
 // movable reports whether a move may count on the variant: what is late of another
 // one keeps nobody from moving.
 func (s variantState) movable() bool { return s.phase == settled && s.late == 0 }
 
-// rows fills in the demands, to be carried by replicas that are filled so far, less a
-// margin.
-func (p *program) rows(wanted []demand, sorted []variantState, fill, margin float64) {
+// rows fills in the demands, to be carried by replicas that are filled so far.
+func (p *program) rows(wanted []demand, sorted []variantState, fill float64) {
 	for _, d := range wanted {
 		row := make([]float64, 0, len(sorted))
 		for _, s := range sorted {
-			row = append(row, max(0, d.fill(fill)-margin)*d.part[s.Key])
+			row = append(row, d.fill(fill)*d.part[s.Key])
 		}
 		p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
 	}
+}
+
+// dearer asks for a fleet that costs more per hour than one of cost, by a replica of the
+// cheapest variant at least; 0 asks for nothing.
+func (p *program) dearer(cost float64) {
+	cheapest := 0.0
+	for _, one := range p.cost {
+		if one > 0 && (cheapest == 0 || one < cheapest) {
+			cheapest = one
+		}
+	}
+	if cost > 0 && cheapest > 0 {
+		row := make([]float64, 0, len(p.cost))
+		for _, one := range p.cost {
+			row = append(row, one/(cost+cheapest))
+		}
+		p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
+	}
+}
+
+// tooFew is the cost per hour of a fleet that was lately too small for the load of now, 0
+// for none, and in words when.
+func (c cover) tooFew() (cost float64, why string) {
+	if !c.comparable() {
+		return 0, ""
+	}
+	cost, since := c.turns().TooFew(c.Snapshot.Load, c.Snapshot.At)
+	if cost > 0 {
+		why = fmt.Sprintf("; a fleet of %g an hour was too small for this load at %s", cost, since.UTC().Format(time.TimeOnly))
+	}
+	return cost, why
+}
+
+// rest reports whether the model gives nothing up after a turn. Where what is attained
+// corrects what replicas carry, and all are of one variant, it need not: it is known which
+// fleet is too small.
+func (c cover) rest() bool {
+	few, _ := c.turns().TooFew(c.Snapshot.Load, c.Snapshot.At)
+	return c.Attained && !c.comparable() && few > 0 || !c.Attained && c.turns().Rests(c.Snapshot.Load, c.Snapshot.At)
+}
+
+// comparable reports whether one fleet of the model is larger than another if it costs
+// more: what is attained corrects what replicas carry, and all are of one variant.
+func (c cover) comparable() bool {
+	run := keep(c.variants, func(s variantState) bool { return max(s.hold, s.Replicas.Current) > 0 })
+	return c.Attained && len(run) <= 1
+}
+
+// turns is what is remembered of the reductions of the model that growth undid: a
+// variant that was added later knows less of it.
+func (c cover) turns() scaling.Turns {
+	var last scaling.Turns
+	for _, s := range c.variants {
+		last = last.Latest(s.past.Turns)
+	}
+	return last
 }

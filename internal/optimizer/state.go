@@ -290,8 +290,8 @@ func (s variantState) room(e effort, now time.Time) int {
 	case e == usual:
 		return 0
 	case s.unset > 0:
-		if s.late > s.unset || !s.withinTolerance(s.hold) {
-			return 0 // the target does not take what was decided on
+		if s.failed > some || !s.withinTolerance(s.hold) {
+			return 0 // the target does not take what was decided on, or its pods do not start
 		}
 	case s.failed > some:
 		return 0

@@ -52,6 +52,9 @@ const (
 	// bound [ms], over the window.
 	TTFTBuckets
 	ITLBuckets
+	// RequestITLBuckets are the same of the mean ITL of each finished request: 0 for an
+	// answer of one token.
+	RequestITLBuckets
 	// GatewaySeen is when an endpoint picker with flow control was scraped last.
 	GatewaySeen
 	// GatewayQueue is the number of requests that the endpoint picker holds back.
@@ -108,29 +111,30 @@ type line struct {
 // be changed.
 func lines() [Count]line {
 	return [Count]line{
-		PageTime:         {"page_time", UnixSeconds, PerPod},
-		ScrapeInterval:   {"scrape_interval", Seconds, PerJob},
-		KVCacheUsagePeak: {"kv_cache_usage_peak", Ratio, PerPod},
-		KVCacheUsage:     {"kv_cache_usage", Ratio, PerPod},
-		QueueLengthPeak:  {"queue_length_peak", Requests, PerPod},
-		QueueLength:      {"queue_length", Requests, PerPod},
-		Running:          {"running", Requests, PerPod},
-		KVCapacity:       {"kv_capacity", Tokens, PerPod},
-		Generating:       {"generating", Flag, PerPod},
-		Stuck:            {"stuck", Requests, PerPod},
-		Completions:      {"completions", RequestsPerSecond, PerModel},
-		InFlightGrowth:   {"in_flight_growth", RequestsPerSecond, PerModel},
-		InputTokens:      {"input_tokens", Tokens, PerModel},
-		OutputTokens:     {"output_tokens", Tokens, PerModel},
-		TTFT:             {"ttft", Milliseconds, PerModel},
-		ITL:              {"itl", Milliseconds, PerModel},
-		PrefixHits:       {"prefix_hits", Ratio, PerModel},
-		TTFTBuckets:      {"ttft_buckets", PerSecond, PerModel},
-		ITLBuckets:       {"itl_buckets", PerSecond, PerModel},
-		GatewaySeen:      {"gateway_seen", UnixSeconds, PerGateway},
-		GatewayQueue:     {"gateway_queue", Requests, PerGateway},
-		GatewayArrivals:  {"gateway_arrivals", RequestsPerSecond, PerGateway},
-		QuietSince:       {"quiet_since", UnixSeconds, PerModel},
+		PageTime:          {"page_time", UnixSeconds, PerPod},
+		ScrapeInterval:    {"scrape_interval", Seconds, PerJob},
+		KVCacheUsagePeak:  {"kv_cache_usage_peak", Ratio, PerPod},
+		KVCacheUsage:      {"kv_cache_usage", Ratio, PerPod},
+		QueueLengthPeak:   {"queue_length_peak", Requests, PerPod},
+		QueueLength:       {"queue_length", Requests, PerPod},
+		Running:           {"running", Requests, PerPod},
+		KVCapacity:        {"kv_capacity", Tokens, PerPod},
+		Generating:        {"generating", Flag, PerPod},
+		Stuck:             {"stuck", Requests, PerPod},
+		Completions:       {"completions", RequestsPerSecond, PerModel},
+		InFlightGrowth:    {"in_flight_growth", RequestsPerSecond, PerModel},
+		InputTokens:       {"input_tokens", Tokens, PerModel},
+		OutputTokens:      {"output_tokens", Tokens, PerModel},
+		TTFT:              {"ttft", Milliseconds, PerModel},
+		ITL:               {"itl", Milliseconds, PerModel},
+		PrefixHits:        {"prefix_hits", Ratio, PerModel},
+		TTFTBuckets:       {"ttft_buckets", PerSecond, PerModel},
+		ITLBuckets:        {"itl_buckets", PerSecond, PerModel},
+		RequestITLBuckets: {"request_itl_buckets", PerSecond, PerModel},
+		GatewaySeen:       {"gateway_seen", UnixSeconds, PerGateway},
+		GatewayQueue:      {"gateway_queue", Requests, PerGateway},
+		GatewayArrivals:   {"gateway_arrivals", RequestsPerSecond, PerGateway},
+		QuietSince:        {"quiet_since", UnixSeconds, PerModel},
 	}
 }
 

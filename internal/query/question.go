@@ -64,7 +64,7 @@ func topics() [QuestionCount]topic {
 		AskFlow:             {"flow", Completions, InFlightGrowth},
 		AskMeans:            {"means", InputTokens, ITL},
 		AskGateway:          {"gateway", GatewaySeen, GatewayArrivals},
-		AskObjective:        {"objective", PrefixHits, ITLBuckets},
+		AskObjective:        {"objective", PrefixHits, RequestITLBuckets},
 		AskRecent:           {"recent", QuietSince, QuietSince},
 	}
 }
@@ -151,6 +151,6 @@ type Row struct {
 	Engine    Engine  // of PageTime: whose witness it is; "" where the source does not say
 	Model     string  // as the serving engine names it; "" where the source does not say
 	Job       string  // what scraped the page: of PageTime and ScrapeInterval
-	Bound     float64 // upper bound of a bucket [ms], of TTFTBuckets and ITLBuckets
+	Bound     float64 // upper bound of a bucket [ms], of the histograms
 	Value     float64 // in the Unit of Quantity; NaN and infinities as the source has them
 }

@@ -39,7 +39,7 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 		if row.Engine = Engine(label(LabelEngine)); row.Engine == "" {
 			row.Engine = Engines()[0]
 		}
-	case TTFTBuckets, ITLBuckets:
+	case TTFTBuckets, ITLBuckets, RequestITLBuckets:
 		row.Bound, ok = bound(label(LabelBound))
 	case KVCapacity:
 		row.Value, ok = cacheTokens(label, value)

@@ -74,7 +74,9 @@ func vllm() map[Quantity]Recipe {
 		// Without the latency per request: buckets of 0 for a request of one
 		// token would hide the others.
 		ITLBuckets: {Over: Buckets, Of: []Series{named(itl...)}},
-		QuietSince: {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
+		// 0.12.0 on.
+		RequestITLBuckets: {Over: Buckets, Of: []Series{named("vllm:request_time_per_output_token_seconds")}},
+		QuietSince:        {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
 	}
 }
 

@@ -28,7 +28,7 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"unknown field far from any": {
 			`"desired": 2,`, `"x": 2,`,
-			`history[0]: there is no field "x"; known are variant, target, model, desired, change, moved, decidedAt, progressAt, gap, wholeAt, before, waits, counts, unplaced, podless, wants`,
+			`history[0]: there is no field "x"; known are variant, target, model, desired, change, moveTo, moveCost, decidedAt, progressAt, gap, wholeAt, before, waits, counts, unplaced, podless, wants`,
 		},
 		"another case": {`"kvCacheUsage"`, `"KVCacheUsage"`, `snapshots[0].replicas[0]: there is no field "KVCacheUsage"; the nearest is "kvCacheUsage"`},
 		"twice":        {`"now":`, `"now": "2026-11-20T11:00:00Z", "now":`, `field "now" is there twice`},

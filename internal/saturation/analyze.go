@@ -22,18 +22,19 @@ func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.An
 		return a
 	}
 	g := newGauge(snap, p)
+	a.Variants = g.fastCarryMore(a.Variants)
 	drowning := g.drowning()
 	need, why := g.need(drowning)
 	keep := max(g.sum(1, true), g.fullest(certain))
 	for i, c := range a.Variants {
 		a.Variants[i].Utilization = g.mean(c.Variant)
 	}
-	a.Ceilings = append(g.overload(g.sum(0, false), interval), g.relief(drowning, interval)...)
+	a.Ceilings = append(g.overload(interval), g.relief(drowning, interval)...)
 	grows := a.Signal == scaling.Grow || (need > a.Anticipated || len(drowning) > 0) && doubtGrowth(snap, g.samples, p) == ""
 	switch {
 	case grows && g.passed():
 		a.Signal, a.Reason, a.Demand = scaling.Steady, scaling.ReasonSteady, a.Supply
-		a.Detail += "; not grown: at the last scrape the replicas are less than half as full as where growth begins"
+		a.Detail += fmt.Sprintf("; not grown: at the last scrape no replica is as full as %.0f %% of where growth begins", 100*over)
 	case grows:
 		a.Demand = need
 		if len(drowning) == 0 {
@@ -54,9 +55,18 @@ func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.An
 		a.Signal, a.Reason, a.Demand = scaling.Steady, scaling.ReasonSteady, a.Supply
 		a.Detail += "; not reduced: the fullest variant leaves no room"
 	default:
-		a.Demand = min(need, a.Supply)
+		a.Demand, a.Variants = g.steady(a, need, keep)
 	}
 	return a
+}
+
+// steady returns the demand and the capacities of a model that neither grows nor
+// shrinks: where all replicas are sure, those by which it may move to cheaper variants.
+func (g gauge) steady(a scaling.Analysis, need, keep float64) (float64, []scaling.Capacity) {
+	if len(doubtful(g.samples)) > 0 {
+		return min(need, a.Supply), a.Variants
+	}
+	return min(max(need, keep), a.Supply), g.measured(a.Variants)
 }
 
 // least is so little that one replica of any size carries it.
@@ -108,14 +118,21 @@ func (g gauge) sum(unsureAt float64, peaks bool) float64 {
 	return total
 }
 
+// over is the part of the load at which growth begins below which a peak is over: noise
+// of a quarter does not bring it back.
+const over = 0.8
+
 // passed says that what filled the replicas in the window is over: each reports at
-// the last scrape less than half of the load at which growth begins, and nothing
-// waits at the gateway. The greatest values of a window still tell of a peak or a
-// backlog after both are gone.
+// the last scrape less than the part over of the load at which growth begins, and
+// nothing waits at the gateway. The greatest values of a window still tell of a peak or a
+// backlog after both are gone. Where growth would begin at the last scrape too, nothing is.
 func (g gauge) passed() bool {
+	if short, _ := measure(loads(g.samples, latest), g.policy).short(g.policy); short {
+		return false
+	}
 	return g.snap.Load.GatewayQueue.Or(0) == 0 && !slices.ContainsFunc(g.samples, func(s scaling.ReplicaSample) bool {
 		kv, queue, ok := latest(s)
-		return !ok || unsure(s) || g.load(kv, queue) >= 0.5
+		return !ok || unsure(s) || g.load(kv, queue) >= over
 	})
 }
 
@@ -171,10 +188,33 @@ func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string
 		kv, queue, ok = g.queued(s)
 		return kv, queue, ok && !room[s.Variant]
 	})
-	if stands > replicas {
+	if stands > replicas && !g.idles(room) {
 		return stands, ", shared out as it is now"
 	}
 	return replicas, ""
+}
+
+// idle is the part of the KV cache usage of full replicas up to which others do
+// nothing beside them. Of the requests that slow replicas are full with, even ones that
+// are many times as fast hold more if they get as many.
+const idle = 0.05
+
+// idles reports whether the replicas of the variants with room have nothing to do
+// beside those in which a queue stands: requests are shared out by variant, so that
+// more of them take nothing off the full ones.
+func (g gauge) idles(room map[scaling.VariantKey]bool) bool {
+	var usage, replicas [2]float64 // without and with room
+	for _, s := range g.samples {
+		if kv, _, ok := latest(s); ok {
+			i := 0
+			if room[s.Variant] {
+				i = 1
+			}
+			usage[i] += kv.Or(0)
+			replicas[i]++
+		}
+	}
+	return usage[1]/max(1, replicas[1]) < idle*usage[0]/max(1, replicas[0])
 }
 
 // takes is how long a request is computed in s, 0 where that is not known.
@@ -205,15 +245,21 @@ func (g gauge) completed() float64 {
 }
 
 // overload is what arrives and waits beside what a replica completes, while the
-// replicas are full and requests wait: how full they are tells nothing of how many
-// are missing then. filled is how many replicas the load fills as it is measured on
-// each: where it is shared out so that some of them idle, what they complete is not
-// what full ones do. There is none where it is not known.
-func (g gauge) overload(filled float64, interval time.Duration) []scaling.Ceiling {
-	waiting, supply, ordered := g.snap.Load.GatewayQueue.Or(0), 0.0, 0.0
+// replicas that serve are full and requests wait: how full they are tells nothing of how
+// many are missing then. Those that are not Ready get no requests, and of silent ones
+// nothing is known: neither excuses the others. Where requests are shared out so that
+// some replicas idle, what they complete is not what full ones do. There is none where
+// it is not known.
+func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
+	waiting, supply, filled, ordered := g.snap.Load.GatewayQueue.Or(0), 0.0, 0.0, 0.0
 	for _, s := range g.samples {
-		waiting += s.Waiting().Or(0)
-		supply += g.weights[s.Variant].perReplica
+		if s.Ready && s.Reports() {
+			w := g.weights[s.Variant].perReplica
+			kv, queue, _ := g.read(s)
+			waiting += s.Waiting().Or(0)
+			supply += w
+			filled += g.load(kv, queue) * w
+		}
 	}
 	variants := sorted(g.snap.Variants)
 	for _, v := range variants {
@@ -228,10 +274,39 @@ func (g gauge) overload(filled float64, interval time.Duration) []scaling.Ceilin
 		Waiting: waiting, Arrive: g.snap.Load.ArrivalRate.Value, Served: completed * max(1, ordered/supply), Fill: fill,
 		Lead: scaling.Lead(g.snap.Variants, interval),
 	}.Rate()}
-	for _, v := range variants {
-		c.Variants = append(c.Variants, scaling.Limit{Variant: v.Key, PerReplica: fill * completed / supply * g.weights[v.Key].perReplica})
+	for i, weight := range g.inProportion(variants, func(i int) float64 { return g.weights[variants[i].Key].perReplica }) {
+		c.Variants = append(c.Variants, scaling.Limit{Variant: variants[i].Key, PerReplica: fill * completed / supply * weight})
 	}
 	return []scaling.Ceiling{c}
+}
+
+// fastCarryMore returns the capacities in proportion to what replicas complete at the
+// point at which growth begins.
+func (g gauge) fastCarryMore(capacities []scaling.Capacity) []scaling.Capacity {
+	variants := sorted(g.snap.Variants)
+	out := slices.Clone(capacities)
+	for i, weight := range g.inProportion(variants, func(i int) float64 { return capacities[i].PerReplica }) {
+		if weight != out[i].PerReplica {
+			out[i].PerReplica = weight
+			out[i].Source += ", in proportion to what a replica completes"
+		}
+	}
+	return out
+}
+
+// inProportion is what replicas of the variants carry, in proportion to what they
+// complete at the point at which growth begins.
+func (g gauge) inProportion(variants []scaling.Variant, carries func(int) float64) []float64 {
+	sizes := map[scaling.VariantKey]float64{}
+	for _, s := range g.samples {
+		sizes[s.Variant] = max(sizes[s.Variant], size(s))
+	}
+	holds, rates := make([]float64, len(variants)), make([]float64, len(variants))
+	for i, v := range variants {
+		holds[i] = carries(i)
+		rates[i] = completes(v, g.snap.Load, (g.policy.KVCacheThreshold-g.policy.KVSpareTrigger)*sizes[v.Key])
+	}
+	return inProportion(variants, g.samples, holds, rates)
 }
 
 // measured returns the capacities with 0 for variants of which no replica reports:

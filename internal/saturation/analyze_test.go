@@ -114,9 +114,9 @@ func TestAPeakThatIsOverOrdersNothing(t *testing.T) {
 		gateway float64 // requests that wait
 		want    scaling.Signal
 	}{
-		{"all are less than half full", 0.3, 0, scaling.Steady},
-		{"one is not", 0.4, 0, scaling.Grow},
-		{"requests wait at the gateway", 0.3, 1, scaling.Grow},
+		{"all are below 80 % of 0.7", 0.55, 0, scaling.Steady},
+		{"one is not", 0.57, 0, scaling.Grow},
+		{"requests wait at the gateway", 0.55, 1, scaling.Grow},
 	} {
 		snap := tokenSnapshot(0.95, 20, 3)
 		snap.Load.GatewayQueue = scaling.Measured(tc.gateway, scaling.Fresh)
@@ -156,6 +156,14 @@ func TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow(t *testing.T) {
 	if a := fleet(func(s *scaling.Snapshot) { s.Variants[1].Bounds.Max = 2 }); a.Signal != scaling.Grow || a.Demand <= a.Supply || !strings.Contains(a.Detail, "shared out as it is now") {
 		t.Errorf("the slow one has no room: %s to %g of %g: %s", a.Signal, a.Demand, a.Supply, a.Detail)
 	}
+	if a := fleet(func(s *scaling.Snapshot) {
+		s.Variants[1].Bounds.Max = 2
+		for i := range 2 {
+			s.Replicas[i].KVCacheUsage, s.Replicas[i].KVCacheUsageNow = scaling.Measured(0.03, scaling.Fresh), scaling.Measured(0.03, scaling.Fresh)
+		}
+	}); a.Signal != scaling.Steady || a.Demand > a.Supply {
+		t.Errorf("the slow one has no room, and the others idle: %s to %g of %g: %s", a.Signal, a.Demand, a.Supply, a.Detail)
+	}
 	for name, change := range map[string]func(*scaling.Snapshot){
 		"the queue is gone":             func(s *scaling.Snapshot) { s.Replicas[2].QueueLengthNow = scaling.Measured(0, scaling.Fresh) },
 		"one of the variant has no one": func(s *scaling.Snapshot) { s.Replicas[3].QueueLength = scaling.Measured(0, scaling.Fresh) },
@@ -188,8 +196,10 @@ func TestAVariantThatWasNeverSeenIsNoReasonToMove(t *testing.T) {
 	if got := carries(0.9); got != 1 {
 		t.Errorf("growing: carries %g, want 1", got)
 	}
-	if got := carries(0.1); got != 0 {
-		t.Errorf("shrinking: carries %g, want 0", got)
+	for _, usage := range []float64{0.1, 0.55} {
+		if got := carries(usage); got != 0 {
+			t.Errorf("KV cache usage %g: carries %g, want 0", usage, got)
+		}
 	}
 }
 

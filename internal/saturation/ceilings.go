@@ -10,9 +10,9 @@ func (m meter) ceilings() []scaling.Ceiling {
 	var out []scaling.Ceiling
 	if running, known := m.running(m.snap.Load.ArrivalRate.Or(0)); known {
 		c := scaling.Ceiling{Name: "batch", Unit: scaling.UnitRequests, Demand: running / m.policy.ScaleUpThreshold}
-		for _, v := range m.variants {
-			if n := batch(v); n > 0 {
-				c.Variants = append(c.Variants, scaling.Limit{Variant: v.Key, PerReplica: n})
+		for i, n := range m.batches() {
+			if n > 0 {
+				c.Variants = append(c.Variants, scaling.Limit{Variant: m.variants[i].Key, PerReplica: n})
 			}
 		}
 		if len(c.Variants) > 0 {
@@ -35,6 +35,18 @@ func (m meter) ceilings() []scaling.Ceiling {
 	return out
 }
 
+// batches are how many requests a replica of each variant computes together, in
+// proportion to what a full batch completes: the requests that are to be computed are
+// counted by how long they take now. 0 where it is not known.
+func (m meter) batches() []float64 {
+	var batches, rates []float64
+	for _, v := range m.variants {
+		batches = append(batches, batch(v))
+		rates = append(rates, throughput(v, m.snap.Load.InputTokens.Or(0)*(1-min(1, m.snap.Load.PrefixHits.Or(0))), m.snap.Load.OutputTokens.Or(0)))
+	}
+	return inProportion(m.variants, m.samples, batches, rates)
+}
+
 // batch is how many requests a replica computes together, 0 where that is not
 // known.
 func batch(v scaling.Variant) float64 {
@@ -47,10 +59,16 @@ func batch(v scaling.Variant) float64 {
 // throughput is how many requests/s a full batch completes, by the profile; 0
 // where that is not known.
 func throughput(v scaling.Variant, input, output float64) float64 {
-	n, p := batch(v), v.Profile
-	if !p.Usable() || n <= 0 {
+	n := batch(v)
+	if !v.Profile.Usable() || n <= 0 {
 		return 0
 	}
+	return rate(v.Profile, n, input, output)
+}
+
+// rate is how many requests/s a replica completes that computes n together; 0 where the
+// profile says that they take no time.
+func rate(p scaling.Profile, n, input, output float64) float64 {
 	total := p.Gamma + p.Delta*input*n + max(0, output-1)*(p.Alpha+p.Beta*n)
 	if total <= 0 {
 		return 0

@@ -42,13 +42,13 @@
 // replica full, and says no more, since its length tells how long that has lasted.
 // The demand is the sum of that, at least one replica more than there are. Where a
 // queue stands in every replica of a variant, requests are shared out by another
-// measure than room, and all count as full as those. While replicas are full and
+// measure than room, and all count as full as those, unless the others do nothing. While replicas are full and
 // requests wait, how full they are does not tell how many are missing: then
 //
 //	arrivals and what clears the backlog / what a replica completes
 //
 // is a ceiling, by Little's law. A peak that is over orders nothing: it grows only
-// while at the last scrape some replica is at least half as full as where growth
+// while at the last scrape some replica is filled to 80 % or more of where growth
 // begins, or requests wait at the gateway. A variant that shows no load is taken for as large as
 // the largest where the model grows, and is no reason to move a fleet to it.
 //
@@ -58,7 +58,8 @@
 // as it was seen to hold with a full queue, or as its engine's arguments imply:
 // whichever is least; a variant the median of that over its replicas, or what was
 // last seen of it. A queue counts where a full cache or a full batch explains it, and
-// for four hours. The demand is what is held and what waits, see meter.demand.
+// for four hours. Of variants that compute a request faster by their profiles, a replica
+// counts for more. The demand is what is held and what waits, see meter.demand.
 // Memory is a stock and computing a rate, so that the analysis has further
 // ceilings, of what arrives: the requests of a batch, and the time that prefill
 // and decode take. What is to be remembered is returned, and given back with the

@@ -155,6 +155,23 @@ func (m meter) borrowed(i int, capacities []scaling.Capacity) scaling.Capacity {
 	return c
 }
 
+// fastHoldMore returns the capacities in proportion to what full replicas complete.
+func (m meter) fastHoldMore(capacities []scaling.Capacity) []scaling.Capacity {
+	var holds, rates []float64
+	for i, c := range capacities {
+		holds = append(holds, c.PerReplica)
+		rates = append(rates, completes(m.variants[i], m.snap.Load, c.PerReplica))
+	}
+	out := slices.Clone(capacities)
+	for i, hold := range inProportion(m.variants, m.samples, holds, rates) {
+		if hold != holds[i] {
+			out[i].PerReplica = hold
+			out[i].Source += ", in proportion to what a full replica completes"
+		}
+	}
+	return out
+}
+
 // length is the class of the output lengths, as published.
 func (m meter) length() string {
 	switch output := m.snap.Load.OutputTokens.Or(0); {

@@ -52,6 +52,7 @@ func (m meter) analyze(capacities []scaling.Capacity) scaling.Analysis {
 		return a
 	}
 	need := m.demand(capacities)
+	capacities = m.fastHoldMore(capacities)
 	a.Demand, a.FromReplicas, a.Fill = need/p.ScaleUpThreshold, true, p.ScaleDownBoundary/p.ScaleUpThreshold
 	used := map[scaling.VariantKey]float64{}
 	for _, s := range m.samples {

@@ -160,6 +160,41 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 	}
 }
 
+// TestAFasterReplicaCarriesMoreOfTheTokens: w computes a request in half the time, so
+// that with caches as large and as full it carries twice as much.
+func TestAFasterReplicaCarriesMoreOfTheTokens(t *testing.T) {
+	per := func(change func(*scaling.Snapshot)) []float64 {
+		s, fast := tokenSnapshot(0.4, 0, 3), tokenSnapshot(0.4, 0, 1)
+		s.Variants[0].Profile = scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}
+		fast.Variants[0].Key, fast.Replicas[0].Variant, fast.Replicas[0].Pod = variantKey("w"), variantKey("w"), "w0"
+		fast.Variants[0].Profile = scaling.Profile{Source: "test", Alpha: 10, Beta: 0.2, Gamma: 3, Delta: 0.005, MaxBatchSize: 64}
+		s.Variants, s.Replicas = append(s.Variants, fast.Variants...), append(s.Replicas, fast.Replicas...)
+		change(&s)
+		view := Tokens(s, DefaultTokens(), nil, time.Minute)
+		var out []float64
+		for _, c := range view.Analysis.Variants {
+			out = append(out, math.Round(c.PerReplica))
+			if kept := view.Capacity[c.Variant].PerReplica; kept != 8000 {
+				t.Errorf("%s: remembers %g, want what a replica holds, 8000", c.Variant.Name, kept)
+			}
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*scaling.Snapshot)
+		want   []float64
+	}{
+		{"twice as fast", func(*scaling.Snapshot) {}, []float64{6400, 12_800}}, // 3 x 6400 + 12,800 = 4 x 8000
+		{"of one the speed is not known", func(s *scaling.Snapshot) { s.Variants[1].Profile = scaling.Profile{} }, []float64{8000, 8000}},
+		{"nor the length of answers", func(s *scaling.Snapshot) { s.Load.OutputTokens = scaling.Reading{} }, []float64{8000, 8000}},
+	} {
+		if diff := cmp.Diff(tc.want, per(tc.change)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
 func TestVariantAtZeroIsKnownFromItsPastOrItsLike(t *testing.T) {
 	snap := tokenSnapshot(0.9, 0, 1)
 	like := scaling.Variant{Key: variantKey("w"), Accelerator: "A100", GPUsPerReplica: 1, Replicas: scaling.ReplicaCounts{Observed: true}}

@@ -21,7 +21,9 @@ func (p Past) At(now time.Time) Past {
 	p.DecidedAt = before(p.DecidedAt, now)
 	p.ProgressAt, p.WholeAt = before(p.ProgressAt, now), before(p.WholeAt, now)
 	p.Waits = p.Waits.at(now)
-	p.Turns.Reduced, p.Turns.At, p.Turns.Changed = before(p.Turns.Reduced, now), before(p.Turns.At, now), before(p.Turns.Changed, now)
+	p.Turns.Reduced, p.Turns.Grown = before(p.Turns.Reduced, now), before(p.Turns.Grown, now)
+	p.Turns.At, p.Turns.Seen = before(p.Turns.At, now), before(p.Turns.Seen, now)
+	p.Turns.Forgot = before(p.Turns.Forgot, now)
 	p.Failures.At = before(p.Failures.At, now)
 	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
 	p.Unplaced.Since, p.Podless.Since = before(p.Unplaced.Since, now), before(p.Podless.Since, now)
@@ -42,6 +44,7 @@ func (p Past) At(now time.Time) Past {
 	p.Traffic.Lengths.At = before(p.Traffic.Lengths.At, now)
 	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
 	p.Traffic.Shares.At = before(p.Traffic.Shares.At, now)
+	p.Traffic.Means.At, p.Traffic.Budget.At = before(p.Traffic.Means.At, now), before(p.Traffic.Budget.At, now)
 	p.Capacity = p.Capacity.at(now)
 	return p
 }

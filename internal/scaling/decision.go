@@ -136,8 +136,16 @@ func (d Decision) Target() int {
 }
 
 // Moves reports whether d grows to move the model to cheaper variants.
-func (d Decision) Moves() bool {
-	return slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Reason == ReasonCheaperMix && s.To > s.From })
+func (d Decision) Moves() bool { return d.MoveTo() > 0 }
+
+// MoveTo returns how many replicas d asks for to move the model to cheaper variants,
+// before any constraint; 0 if it does not.
+func (d Decision) MoveTo() int {
+	i := slices.IndexFunc(d.Steps, func(s Step) bool { return s.Reason == ReasonCheaperMix && s.To > s.From })
+	if i < 0 {
+		return 0
+	}
+	return d.Steps[i].To
 }
 
 // Then returns a copy of d with one more step, from Target to to.

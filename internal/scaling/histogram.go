@@ -65,3 +65,33 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	}
 	return Estimate{Value: h.Buckets[n-1].Bound, Side: AtLeast}, true
 }
+
+// Above returns the part of the observations above a bound [ms], 0 without a bound, and
+// false where there is nothing to say. Within a bucket what is above falls by the same
+// part per ms, as the tail of a distribution does; where none is above its end, by the
+// same number.
+func (h Histogram) Above(ms float64) (float64, bool) {
+	if ms <= 0 {
+		return 0, true
+	}
+	total := h.Total
+	for _, b := range h.Buckets {
+		total = max(total, b.Rate)
+	}
+	if h.State < Aging || len(h.Buckets) == 0 || !(total > 0) || math.IsInf(total, 0) {
+		return 0, false
+	}
+	start, above := 0.0, 1.0
+	for _, b := range h.Buckets {
+		end := min(above, 1-b.Rate/total)
+		if ms <= b.Bound {
+			part := (ms - start) / (b.Bound - start)
+			if end > 0 {
+				return above * math.Pow(end/above, part), true
+			}
+			return above * (1 - part), true
+		}
+		start, above = b.Bound, max(0, end)
+	}
+	return above, true
+}

@@ -49,16 +49,21 @@ func TestQuantileInterpolatesAsPromQLDoes(t *testing.T) {
 	}
 }
 
+// drawnHistogram returns a histogram and its last bound; its buckets are not even ascending.
+func drawnHistogram(random *rand.Rand) (h Histogram, bound float64) {
+	h.State = Fresh
+	for range 1 + random.IntN(10) {
+		bound += 1 + 100*random.Float64()
+		h.Buckets = append(h.Buckets, Bucket{Bound: bound, Rate: 10 * random.Float64()})
+	}
+	h.Total = 10 * random.Float64()
+	return h, bound
+}
+
 func TestQuantileGrowsWithItsPart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
-		h := Histogram{State: Fresh}
-		bound := 0.0
-		for range 1 + random.IntN(10) {
-			bound += 1 + 100*random.Float64()
-			h.Buckets = append(h.Buckets, Bucket{Bound: bound, Rate: 10 * random.Float64()}) // not even ascending
-		}
-		h.Total = 10 * random.Float64()
+		h, bound := drawnHistogram(random)
 		last := 0.0
 		for q := 0.01; q < 1; q += 0.01 {
 			got, ok := h.Quantile(q)
@@ -82,5 +87,55 @@ func TestHistogramSurvivesJSON(t *testing.T) {
 	}
 	if len(got.Buckets) != 2 || got.Buckets[1] != want.Buckets[1] || got.Total != 10 || got.State != Fresh {
 		t.Errorf("got %+v from %s", got, text)
+	}
+}
+
+func TestAboveIsExactAtTheBoundsAndGeometricBetweenThem(t *testing.T) {
+	three := histogram(10, 100, 4, 200, 8, 400, 10) // 0.6 are above 100, 0.2 above 200, none above 400
+	for _, tc := range []struct {
+		name string
+		h    Histogram
+		ms   float64
+		want float64
+		ok   bool
+	}{
+		{"the first bound", three, 100, 0.6, true},
+		{"the second bound", three, 200, 0.2, true},
+		{"the last bound", three, 400, 0, true},
+		{"beyond the last bound", three, 500, 0, true},
+		{"beyond the last bound, which some exceed", histogram(10, 100, 4, 200, 8), 500, 0.2, true},
+		{"the middle of the first bucket", three, 50, math.Sqrt(0.6), true},
+		{"the middle of a bucket", three, 150, math.Sqrt(0.6 * 0.2), true},
+		{"a quarter of a bucket", three, 125, 0.6 * math.Pow(0.2/0.6, 0.25), true},
+		{"the middle of a bucket that nothing exceeds", three, 300, 0.1, true},
+		{"an empty bucket", histogram(10, 100, 5, 200, 5, 400, 10), 150, 0.5, true},
+		{"a bucket that decreases is raised", histogram(10, 100, 6, 200, 3, 400, 10), 200, 0.4, true},
+		{"a total below a bucket is raised", histogram(5, 100, 4, 200, 8), 100, 0.5, true},
+		{"late", Histogram{State: Aging, Total: 10, Buckets: []Bucket{{100, 5}}}, 100, 0.5, true},
+		{"no objective", three, 0, 0, true},
+		{"no objective, and nothing known", Histogram{}, 0, 0, true},
+		{"no observations", histogram(0, 100, 0), 50, 0, false},
+		{"no bounds", histogram(10), 50, 0, false},
+		{"infinitely many", histogram(math.Inf(1), 100, 10), 50, 0, false},
+		{"not known", Histogram{State: Stale, Total: 10, Buckets: []Bucket{{100, 10}}}, 50, 0, false},
+	} {
+		if got, ok := tc.h.Above(tc.ms); ok != tc.ok || math.Abs(got-tc.want) > 1e-12 {
+			t.Errorf("%s: got %g, %v, want %g, %v", tc.name, got, ok, tc.want, tc.ok)
+		}
+	}
+}
+
+func TestAboveFallsWithItsBound(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		h, bound := drawnHistogram(random)
+		last := 1.0
+		for ms := 0.5; ms < bound+10; ms += 0.5 {
+			got, ok := h.Above(ms)
+			if !ok || got < 0 || got > last {
+				t.Fatalf("%+v: %g are above %g ms after %g above less", h, got, ms, last)
+			}
+			last = got
+		}
 	}
 }

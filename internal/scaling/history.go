@@ -15,8 +15,13 @@ type Past struct {
 	// Change is by how many replicas Desired last changed, of the first decision
 	// from what there was; 0 if it never did.
 	Change int `json:"change"`
-	// Moved says that the last change was growth of a move to cheaper variants.
-	Moved bool `json:"moved,omitempty"`
+	// MoveTo is how many replicas the move to cheaper variants asked for by which the
+	// variant last grew; 0 if that was no move, or one that was cancelled. It is more
+	// than Desired while the pace lets the move go on in steps, and after a reduction.
+	MoveTo int `json:"moveTo,omitempty"`
+	// MoveCost is what the replicas of the model cost an hour before that move, >= 0; 0
+	// if there was none.
+	MoveCost float64 `json:"moveCost,omitempty"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
 	// ProgressAt is when the wait for Desired began, or when the target last came
@@ -115,6 +120,15 @@ func (h History) Standing(v Variant) int {
 		return past.Desired
 	}
 	return v.Replicas.Current
+}
+
+// Cost returns what the replicas cost an hour that stand for variants.
+func (h History) Cost(variants []Variant) float64 {
+	sum := 0.0
+	for _, v := range variants {
+		sum += v.Cost * float64(h.Standing(v))
+	}
+	return sum
 }
 
 // Serving returns p of a variant that serves model at now. Of another model than

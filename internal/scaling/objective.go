@@ -1,5 +1,7 @@
 package scaling
 
+import "time"
+
 // Objective is what requests of a model should meet. The zero value is that of
 // a model without one.
 type Objective struct {
@@ -9,6 +11,33 @@ type Objective struct {
 	Priority int     `json:"priority,omitempty"`
 	TTFT     float64 `json:"ttft,omitempty"` // ms, waiting included; 0 is no objective
 	ITL      float64 `json:"itl,omitempty"`  // ms; 0 is no objective
+	// Attainment is the part of the requests that are to meet both, a ratio in (0, 1);
+	// 0 is the default, 0.95.
+	Attainment float64 `json:"attainment,omitempty"`
+	// AttainmentWindow is the time over which they are counted; 0 is the default, 8 hours.
+	AttainmentWindow time.Duration `json:"attainmentWindow,omitempty"`
+}
+
+// The defaults of Attainment and AttainmentWindow.
+const (
+	DefaultAttainment       = 0.95
+	DefaultAttainmentWindow = 8 * time.Hour
+)
+
+// Share is the part of the requests that are to meet the objective, in (0, 1).
+func (o Objective) Share() float64 {
+	if o.Attainment > 0 && o.Attainment < 1 {
+		return o.Attainment
+	}
+	return DefaultAttainment
+}
+
+// Window is the time over which they are counted, > 0.
+func (o Objective) Window() time.Duration {
+	if o.AttainmentWindow > 0 {
+		return o.AttainmentWindow
+	}
+	return DefaultAttainmentWindow
 }
 
 // Set reports whether there is anything to meet.

@@ -77,6 +77,9 @@ type Load struct {
 	// NotApplicable for a model without a latency objective.
 	TTFTBuckets Histogram `json:"ttftBuckets,omitzero"`
 	ITLBuckets  Histogram `json:"itlBuckets,omitzero"`
+	// RequestITLBuckets is the distribution of the mean ITL of each request, where the
+	// engine tells it: ITLBuckets is of tokens.
+	RequestITLBuckets Histogram `json:"requestITLBuckets,omitzero"`
 }
 
 // Backend is where readings come from, by its name in COLLECTOR_BACKEND. The zero

@@ -6,12 +6,14 @@ import (
 )
 
 // Traffic is what is remembered of the requests of a model: how many arrived, how long
-// they were, and what they held. The zero value remembers nothing.
+// they were, what they held, and how fast they were served. The zero value remembers nothing.
 type Traffic struct {
 	Arrivals  Arrivals  `json:"arrivals,omitempty"`
 	Lengths   Lengths   `json:"lengths,omitzero"`
 	Footprint Footprint `json:"footprint,omitzero"`
 	Shares    Shares    `json:"shares,omitzero"`
+	Means     Means     `json:"means,omitzero"`
+	Budget    Budget    `json:"budget,omitzero"`
 }
 
 // Lengths are the mean lengths of the requests of a model when both were last known:

@@ -5,79 +5,219 @@ import (
 	"time"
 )
 
-func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
-	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	known := func(rate float64) Load {
-		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+// requests is a load of so many requests/s of 500 and 100 tokens.
+func requests(rate float64) Load {
+	return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+}
+
+// unchanged looks at t each minute after from, up to to, at a load that fills a cost per
+// hour of 5 for each request/s, and changes nothing.
+func unchanged(t Turns, from, to time.Time, rate float64) Turns {
+	for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
+		t = t.Then(0, 100, 5*rate, requests(rate), at)
 	}
-	tests := []struct {
+	return t
+}
+
+// undone is t 30 minutes after the model was reduced to a cost of 90 an hour, and 29 after
+// it grew again, at 20 requests/s all the time.
+func undone(t Turns, at time.Time) Turns {
+	t = t.Then(-1, 90, 100, requests(20), at)
+	t = t.Then(1, 100, 100, requests(20), at.Add(time.Minute))
+	return unchanged(t, at.Add(time.Minute), at.Add(30*time.Minute), 20)
+}
+
+func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
+	const never = -1.0 // a rate that is not known
+	for _, tt := range []struct {
 		name  string
-		after time.Duration // from the reduction at 20 requests/s to growth
-		load  Load
+		rates [3]float64    // requests/s before the reduction, until growth, and after it
+		after time.Duration // from the reduction to growth
 		want  int
 	}{
-		{"at the same load", 20 * time.Minute, known(20), 1},
-		{"at hardly more", 20 * time.Minute, known(20.5), 1},
-		{"at more", 20 * time.Minute, known(26), 0},
-		{"a day later", 24 * time.Hour, known(20), 0},
-		{"at a load that is not known", 20 * time.Minute, Load{}, 0},
-	}
-	for _, tt := range tests {
+		{"at the same load", [3]float64{20, 20, 20}, 20 * time.Minute, 1},
+		{"at hardly more", [3]float64{20, 21, 21}, 20 * time.Minute, 1},
+		{"at more", [3]float64{20, 26, 26}, 20 * time.Minute, 0},
+		{"at a load that is seen to have grown when it is judged", [3]float64{20, 20, 26}, 20 * time.Minute, 0},
+		{"at the same load within six hours", [3]float64{20, 20, 20}, 6 * time.Hour, 1},
+		{"at the same load after more than six hours", [3]float64{20, 20, 20}, 6*time.Hour + time.Minute, 0},
+		{"after a dip below 0.9 of the load", [3]float64{20, 16, 20}, 20 * time.Minute, 0},
+		{"after a dip that stays above 0.9 of the load", [3]float64{20, 18.5, 20}, 20 * time.Minute, 1},
+		{"at a load that is never known", [3]float64{never, never, never}, 20 * time.Minute, 0},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Turns{}.Then(-1, known(20), start).Then(1, tt.load, start.Add(tt.after))
-			if got.Undone != tt.want {
-				t.Errorf("%d turns, want %d", got.Undone, tt.want)
+			reduced, grown := noon.Add(time.Hour), noon.Add(time.Hour+tt.after)
+			turns := unchanged(Turns{}, noon, reduced, tt.rates[0])
+			turns = turns.Then(-1, 90, 100, requests(tt.rates[0]), reduced)
+			turns = unchanged(turns, reduced, grown, tt.rates[1])
+			turns = turns.Then(1, 100, 100, requests(tt.rates[2]), grown)
+			if turns = unchanged(turns, grown, grown.Add(time.Hour), tt.rates[2]); turns.Undone != tt.want {
+				t.Errorf("%d turns, want %d: %+v", turns.Undone, tt.want, turns)
 			}
 		})
 	}
 }
 
-func TestEachTurnDoublesTheWaitUpToEightHours(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	load := func(rate float64) Load {
-		return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
+func TestGrowthIsJudgedTwentyMinutesLaterOrAtTheNextReduction(t *testing.T) {
+	grown := noon.Add(5 * time.Minute)
+	before := unchanged(Turns{}.Then(-1, 90, 100, requests(20), noon), noon, grown.Add(-time.Minute), 20)
+	turns := unchanged(before.Then(1, 100, 100, requests(20), grown), grown, grown.Add(19*time.Minute), 20)
+	if turns.Undone != 0 || turns.Grown != grown {
+		t.Errorf("19 minutes after growth: %d turns of growth at %s, want 0 and %s", turns.Undone, turns.Grown, grown)
 	}
-	same := load(20)
+	at := grown.Add(20 * time.Minute)
+	later := turns.Then(0, 100, 100, requests(20), at)
+	if later.Undone != 1 || later.At != grown || !later.Grown.IsZero() || !later.Reduced.IsZero() {
+		t.Errorf("20 minutes after growth: %+v, want one turn at %s and no growth to be judged", later, grown)
+	}
+	soon := before.Then(1, 100, 100, requests(20), grown).Then(-1, 80, 100, requests(20), grown.Add(time.Minute))
+	if soon.Undone != 1 || soon.Few != 90 || soon.Left != 80 || soon.Reduced != grown.Add(time.Minute) {
+		t.Errorf("at the next reduction: %+v, want one turn of a fleet of 90, and the fleet of 80 that is left", soon)
+	}
+	if more := turns.Then(1, 110, 100, requests(20), at.Add(-30*time.Second)); more.Grown != grown {
+		t.Errorf("the second growth is judged at %s, want the first, %s", more.Grown, grown)
+	}
+	if alone := unchanged(Turns{}.Then(1, 100, 100, requests(20), noon), noon, noon.Add(time.Hour), 20); alone.Undone != 0 {
+		t.Errorf("growth without a reduction before it: %d turns, want 0", alone.Undone)
+	}
+}
+
+func TestEachTurnDoublesTheRestUpToEightHours(t *testing.T) {
+	at := noon
 	var turns Turns
 	for i, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
-		turns = turns.Then(-1, same, now).Then(1, same, now)
-		if got := turns.Wait(same, now); got != want {
-			t.Errorf("after %d turns: %s, want %s", i+1, got, want)
+		turns = undone(turns, at)
+		grown := at.Add(time.Minute)
+		if turns.At != grown {
+			t.Fatalf("turn %d is of %s, want %s", i+1, turns.At, grown)
 		}
-		if got := turns.Wait(same, now.Add(want)); got != 0 {
-			t.Errorf("after %d turns, %s later: %s", i+1, want, got)
+		if !turns.Rests(requests(20), grown.Add(want-time.Second)) || turns.Rests(requests(20), grown.Add(want)) {
+			t.Errorf("after %d turns the fleet does not rest for exactly %s", i+1, want)
 		}
+		at = at.Add(31 * time.Minute)
 	}
-	if got := turns.Wait(same, now.Add(-time.Hour)); got > 8*time.Hour {
-		t.Errorf("with a clock that was set back: %s", got)
-	}
-	if got := turns.Wait(load(10), now); got != 0 {
-		t.Errorf("at half of the load: %s", got)
-	}
-	for day := range 5 {
-		now = now.Add(24 * time.Hour)
-		turns = turns.Then(0, same, now)
-		if want := max(0, 3-day); turns.Undone != want {
-			t.Errorf("after %d days: %d turns, want %d", day+1, turns.Undone, want)
+	for day, want := range []int{3, 2, 1, 0, 0} {
+		turns = turns.Then(0, 100, 100, requests(20), turns.Seen.Add(24*time.Hour))
+		if turns.Undone != want {
+			t.Errorf("%d days later: %d turns, want %d", day+1, turns.Undone, want)
 		}
 	}
 }
 
-// TestATurnAfterALongRestIsTheLast: nothing changed for hours, the load is constant, and
-// the fleet was no larger than it has to be.
-func TestATurnAfterALongRestIsTheLast(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	same := Load{ArrivalRate: Measured(20, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
-	grown := Turns{}.Then(1, same, now)
-	for _, tc := range []struct {
-		name string
-		rest time.Duration
-		want time.Duration
-	}{{"five hours", 5 * time.Hour, time.Hour}, {"six hours", 6 * time.Hour, 8 * time.Hour}} {
-		at := now.Add(tc.rest)
-		turns := grown.Then(-1, same, at).Then(-1, same, at.Add(time.Minute)).Then(1, same, at.Add(2*time.Minute))
-		if got := turns.Wait(same, at.Add(2*time.Minute)); got != tc.want {
-			t.Errorf("after a rest of %s: waits for %s, want %s", tc.name, got, tc.want)
+func TestAFleetRestsWhileItsGrowthIsNotJudgedAndNotAtLessLoad(t *testing.T) {
+	reduced := Turns{}.Then(-1, 90, 100, requests(20), noon)
+	grown := reduced.Then(1, 100, 100, requests(20), noon.Add(time.Minute))
+	judged := undone(Turns{}, noon)
+	end := noon.Add(30 * time.Minute)
+	for _, tt := range []struct {
+		name  string
+		turns Turns
+		load  Load // of now
+		at    time.Time
+		want  bool
+	}{
+		{"nothing is remembered", Turns{}, requests(20), noon, false},
+		{"a reduction that stays", reduced, requests(20), noon.Add(time.Minute), false},
+		{"growth that is not judged yet", grown, requests(20), noon.Add(2 * time.Minute), true},
+		{"growth that is not judged yet, and no requests arrive", grown, requests(0), noon.Add(2 * time.Minute), false},
+		{"growth that is not judged yet, at less load", unchanged(grown, noon.Add(time.Minute), noon.Add(15*time.Minute), 15), requests(15), noon.Add(15 * time.Minute), false},
+		{"a turn", judged, requests(20), end, true},
+		{"a turn, and no requests arrive", judged, requests(0), end, false},
+		{"a turn, at a little less load", unchanged(judged, end, end.Add(20*time.Minute), 18.5), requests(18.5), end.Add(20 * time.Minute), true},
+		{"a turn, at less load", unchanged(judged, end, end.Add(20*time.Minute), 15), requests(15), end.Add(20 * time.Minute), false},
+	} {
+		if got := tt.turns.Rests(tt.load, tt.at); got != tt.want {
+			t.Errorf("%s: rests %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestTheMarginGrowsWithTheTurns(t *testing.T) {
+	for undone, want := range []float64{0, 0.1, 0.3, 0.3, 0.3} {
+		if got := (Turns{Undone: undone}).Margin(); got != want {
+			t.Errorf("after %d turns: %g, want %g", undone, got, want)
+		}
+	}
+}
+
+func TestAFleetThatWasTooSmallIsKnownForItsLoad(t *testing.T) {
+	judged, end := undone(Turns{}, noon), noon.Add(30*time.Minute)
+	grown := noon.Add(time.Minute)
+	// lessNeed is at the same load when it fills a part of what it filled before.
+	lessNeed := func(part float64) Turns {
+		turns := judged
+		for minute := range 60 {
+			turns = turns.Then(0, 100, 100*part, requests(20), end.Add(time.Duration(minute+1)*time.Minute))
+		}
+		return turns
+	}
+	hour := end.Add(time.Hour)
+	for _, tt := range []struct {
+		name  string
+		turns Turns
+		load  Load
+		at    time.Time
+		want  float64
+	}{
+		{"nothing is remembered", Turns{}, requests(20), end, 0},
+		{"growth that is not judged yet", Turns{}.Then(-1, 90, 100, requests(20), noon).Then(1, 100, 100, requests(20), grown), requests(20), grown, 90},
+		{"growth of the load, not judged yet", Turns{}.Then(-1, 90, 100, requests(20), noon).Then(1, 100, 100, requests(60), grown), requests(60), grown, 0},
+		{"the load of before", judged, requests(20), end, 90},
+		{"the load of before, just within eight hours", judged, requests(20), grown.Add(8*time.Hour - time.Second), 90},
+		{"the load of before, after eight hours", judged, requests(20), grown.Add(8 * time.Hour), 0},
+		{"no requests", judged, requests(0), end, 0},
+		{"more load", unchanged(judged, end, hour, 40), requests(40), hour, 90},
+		{"a little less load", unchanged(judged, end, hour, 18.5), requests(18.5), hour, 90},
+		{"less load", unchanged(judged, end, hour, 17), requests(17), hour, 0},
+		{"load that fills a little less", lessNeed(0.8), requests(20), hour, 90},
+		{"load that fills less", lessNeed(0.7), requests(20), hour, 0},
+	} {
+		got, since := tt.turns.TooFew(tt.load, tt.at)
+		want := grown
+		if tt.want == 0 {
+			want = time.Time{}
+		}
+		if got != tt.want || !since.Equal(want) {
+			t.Errorf("%s: a fleet of %g was too small since %s, want %g since %s", tt.name, got, since, tt.want, want)
+		}
+	}
+}
+
+func TestALoadThatIsNotKnownDoesNotCountInTheMean(t *testing.T) {
+	turns := unchanged(Turns{}, noon, noon.Add(time.Hour), 20)
+	load, need := turns.Load, turns.Need
+	if load != 20*600 || need != 100 {
+		t.Fatalf("a mean of %g tokens/s that fill %g an hour, want 12000 and 100", load, need)
+	}
+	if turns = turns.Then(0, 100, 0, Load{}, noon.Add(2*time.Hour)); turns.Load != load || turns.Need != need {
+		t.Errorf("an hour without a known load: %g tokens/s that fill %g, want %g and %g", turns.Load, turns.Need, load, need)
+	}
+}
+
+func TestTheLatestTurnsCount(t *testing.T) {
+	early, late := Turns{Undone: 1, Seen: noon}, Turns{Undone: 2, Seen: noon.Add(time.Minute)}
+	if a, b := early.Latest(late), late.Latest(early); a != late || b != late {
+		t.Errorf("got %+v and %+v, want %+v", a, b, late)
+	}
+}
+
+// TestATurnThatIsForgottenHoldsNothingAgain: the load is the same for days.
+func TestATurnThatIsForgottenHoldsNothingAgain(t *testing.T) {
+	turns, at := undone(undone(Turns{}, noon), noon.Add(time.Hour)), noon.Add(90*time.Minute)
+	if turns.Undone != 2 {
+		t.Fatalf("%d turns, want 2", turns.Undone)
+	}
+	for later := 9 * time.Hour; later < 80*time.Hour; later += time.Minute {
+		now := at.Add(later)
+		turns = turns.Then(0, 100, 100, requests(20), now)
+		if few, since := turns.TooFew(requests(20), now); few != 0 {
+			t.Fatalf("%s after the second turn a fleet of %g was too small since %s, want none after 8 hours", later, few, since)
+		}
+		if turns.Rests(requests(20), now) {
+			t.Fatalf("%s after the second turn the fleet rests, want for 2 hours", later)
+		}
+	}
+	if turns.Undone != 0 {
+		t.Errorf("%d turns three days later, want 0", turns.Undone)
 	}
 }

@@ -34,6 +34,9 @@ type Variant struct {
 	// at least 1: what the stock and the quotas count for a replica. 0 where the
 	// target shows no template: GPUsPerReplica counts.
 	GPUsRequested int `json:"gpusRequested,omitempty"`
+	// Unaccelerated is true where that template requests no device of any kind: the
+	// replicas that run hold no accelerators, whatever the object says of them.
+	Unaccelerated bool `json:"unaccelerated,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
 	// Gone is true where it cannot be read because it does not exist: it has no
@@ -54,6 +57,15 @@ func (v Variant) GPUs(replicas int) int {
 		each = v.GPUsPerReplica
 	}
 	return min(max(0, replicas), mostCounted) * min(max(1, each), mostCounted)
+}
+
+// Holds returns how many of the accelerators that GPUs counts for so many replicas are
+// not there for others while those run.
+func (v Variant) Holds(replicas int) int {
+	if v.Unaccelerated {
+		return 0
+	}
+	return v.GPUs(replicas)
 }
 
 // EngineLimits are what the arguments of a serving engine bound. The zero value

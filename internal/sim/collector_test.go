@@ -90,7 +90,7 @@ func (s store) model(r query.Request, m *model) []query.Row {
 	}
 	var sums [counters]float64
 	var growth float64
-	var ttft, itl buckets
+	var ttft, itl, each buckets
 	found := false
 	for _, v := range m.variants {
 		for _, p := range slices.Concat(v.pods, v.leaving, v.gone) {
@@ -110,6 +110,7 @@ func (s store) model(r query.Request, m *model) []query.Row {
 			for i := range ttft {
 				ttft[i] += grown(func(p *page) float64 { return p.ttft[i] }, true)
 				itl[i] += grown(func(p *page) float64 { return p.itl[i] }, true)
+				each[i] += grown(func(p *page) float64 { return p.each[i] }, true)
 			}
 		}
 	}
@@ -140,6 +141,7 @@ func (s store) model(r query.Request, m *model) []query.Row {
 		mean(query.PrefixHits, prefixHits, prefixQueries)
 		rows = append(rows, bucketRows(m, query.TTFTBuckets, distribution{m.ttftBounds, ttft})...)
 		rows = append(rows, bucketRows(m, query.ITLBuckets, distribution{m.itlBounds, itl})...)
+		rows = append(rows, bucketRows(m, query.RequestITLBuckets, distribution{m.itlBounds, each})...)
 	}
 	return rows
 }

@@ -321,7 +321,7 @@ func (w *world) crash(p *pod, t *trouble) {
 	}
 	p.phase, p.replica, p.pages, p.queued, p.due = starting, nil, nil, 0, again
 	p.prompts = 0
-	p.ttft, p.itl = distribution{bounds: v.model.ttftBounds}, distribution{bounds: v.model.itlBounds}
+	p.ttft, p.itl, p.each = distribution{bounds: v.model.ttftBounds}, distribution{bounds: v.model.itlBounds}, distribution{bounds: v.model.itlBounds}
 	if again < never {
 		w.start(p, again)
 	}

@@ -8,10 +8,10 @@ import (
 
 // flows adds up what the series of pods grew by over a window.
 type flows struct {
-	found     bool              // a pod was scraped twice
-	rates     [counters]float64 // per second
-	growth    float64           // of what is in flight, requests/s
-	ttft, itl buckets           // per second
+	found           bool              // a pod was scraped twice
+	rates           [counters]float64 // per second
+	growth          float64           // of what is in flight, requests/s
+	ttft, itl, each buckets           // per second
 }
 
 // flows returns what the pods of a variant did, those included that have gone.
@@ -47,6 +47,7 @@ func (f *flows) add(pages []page, s survey, histograms bool) {
 	for i := range f.ttft {
 		f.ttft[i] += rate(func(p *page) float64 { return p.ttft[i] }, true)
 		f.itl[i] += rate(func(p *page) float64 { return p.itl[i] }, true)
+		f.each[i] += rate(func(p *page) float64 { return p.each[i] }, true)
 	}
 }
 
@@ -60,6 +61,7 @@ func (f flows) plus(o flows) flows {
 	for i := range f.ttft {
 		f.ttft[i] += o.ttft[i]
 		f.itl[i] += o.itl[i]
+		f.each[i] += o.each[i]
 	}
 	return f
 }
@@ -84,13 +86,14 @@ func (w *world) load(m *model, s survey) scaling.Load {
 	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
 	load.ITL = f.mean(itlSum, interTokens, state, single)
 	if !m.hasObjective() {
-		load.TTFTBuckets.State, load.ITLBuckets.State = scaling.NotApplicable, scaling.NotApplicable
+		load.TTFTBuckets.State, load.ITLBuckets.State, load.RequestITLBuckets.State = scaling.NotApplicable, scaling.NotApplicable, scaling.NotApplicable
 		return load
 	}
 	load.PrefixHits = f.mean(prefixHits, prefixQueries, state, true)
-	ttft, itl := distribution{m.ttftBounds, f.ttft}, distribution{m.itlBounds, f.itl}
+	ttft, itl, each := distribution{m.ttftBounds, f.ttft}, distribution{m.itlBounds, f.itl}, distribution{m.itlBounds, f.each}
 	load.TTFTBuckets = ttft.histogram(f.known(state, none))
 	load.ITLBuckets = itl.histogram(f.known(state, single))
+	load.RequestITLBuckets = each.histogram(f.known(state, single))
 	return load
 }
 

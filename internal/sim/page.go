@@ -34,6 +34,7 @@ type page struct {
 	counters [counters]float64
 	ttft     buckets // zero for a model without an objective
 	itl      buckets
+	each     buckets
 }
 
 // gatewayPage is what a gateway's page said at one scrape.
@@ -65,7 +66,7 @@ func (w *world) scrapePod(p *pod) {
 		prefixQueries: float64(s.PrefixQueries), prefixHits: float64(s.PrefixHits),
 	}
 	if p.variant.model.hasObjective() {
-		one.ttft, one.itl = p.ttft.counts, p.itl.counts
+		one.ttft, one.itl, one.each = p.ttft.counts, p.itl.counts, p.each.counts
 	}
 	p.pages = append(forget(p.pages, func(o page) bool { return o.at <= w.now-remembered }), one)
 }

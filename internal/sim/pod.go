@@ -41,6 +41,7 @@ type pod struct {
 	capacity float64       // of the KV cache, tokens; 0 where it is not known
 	ttft     distribution  // of what it has observed
 	itl      distribution
+	each     distribution  // ITL of requests, each counted once
 	pages    []page        // oldest first
 	scraped  bool          // a podScrape is scheduled
 	free     time.Duration // before it no node takes the pod
@@ -53,7 +54,7 @@ func (w *world) newPod(v *variant) *pod {
 	p := &pod{
 		variant: v, number: v.created, name: fmt.Sprintf("%s-%05d", v.Spec.Key.Name, v.created),
 		node: -1, created: w.now, startUp: v.StartUp.Draw(v.draws), settled: -1,
-		ttft: distribution{bounds: v.model.ttftBounds}, itl: distribution{bounds: v.model.itlBounds},
+		ttft: distribution{bounds: v.model.ttftBounds}, itl: distribution{bounds: v.model.itlBounds}, each: distribution{bounds: v.model.itlBounds},
 	}
 	for _, t := range w.troubles {
 		w.strike(t, p)

@@ -227,6 +227,7 @@ func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 		itl = milliseconds(at-r.first) / float64(r.output-1)
 	}
 	p.itl.add(itl, float64(r.output-1))
+	p.each.add(itl, 1)
 	m.tally.finished(m.SLO, outcome{request: r, ttft: ttft, itl: itl, response: milliseconds(at - r.arrived), output: r.output})
 	w.end(m, slot)
 }

@@ -39,7 +39,7 @@ var attacks = []attack{
 	{"10,000 aliases of one text", multiplyAliases, func(t *testing.T, c *chartCluster) {
 		c.says(t, tenant, "aliases", v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, "aliases")
 	}},
-	{"names of 250 kB, and 5,000 entries for 1,000 models", lengthenNames, func(t *testing.T, c *chartCluster) {
+	{"names of 250 kB, and 5,000 entries for 900 models", lengthenNames, func(t *testing.T, c *chartCluster) {
 		c.event(t, "model-scale-to-zero-config")
 	}},
 	{"pages with a status line of 10 MB", serveEndlessStatusLines, func(t *testing.T, c *chartCluster) {
@@ -151,7 +151,7 @@ func multiplyAliases(t *testing.T, c *chartCluster) {
 // lengthenNames creates a ConfigMap with an entry for a model of a very long name and
 // 5,000 for others, and variants of models with names that are like them.
 func lengthenNames(t *testing.T, c *chartCluster) {
-	const models, entries, long = 1000, 5000, 250_000
+	const models, entries, long = 900, 5000, 250_000
 	data := map[string]string{"long": "modelID: " + strings.Repeat("a", long) + "\nenableScaleToZero: true\n"}
 	for i := range entries {
 		data[fmt.Sprint("e", i)] = fmt.Sprintf("modelID: org/model-with-an-ordinary-name-%05d\n", i)

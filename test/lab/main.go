@@ -33,7 +33,7 @@ func main() {
 // options are the flags.
 type options struct {
 	traces, out, only, policies, commit string
-	seeds                               int
+	seeds, foresight                    int
 	dry                                 bool
 }
 
@@ -49,6 +49,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.policies, "policies", "all", "policies, separated by spaces, or all")
 	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from, for the document")
 	flags.IntVar(&o.seeds, "seeds", manySeeds, "number of seeds, from 1 on")
+	flags.IntVar(&o.foresight, "foresight", foresight, "runs that the clairvoyant of a scenario may take, 0 leaves it out")
 	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -58,6 +59,8 @@ func parse(args []string) (options, error) {
 		return o, errors.New("no folder of traces: make lab TRACES=folder")
 	case o.seeds < 1:
 		return o, fmt.Errorf("-seeds %d, want 1 or more", o.seeds)
+	case o.foresight < 0:
+		return o, fmt.Errorf("-foresight %d, want 0 or more", o.foresight)
 	}
 	return o, nil
 }
@@ -90,7 +93,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var text strings.Builder
 	write(&text, document{
 		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit,
-		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds,
+		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds || o.foresight != foresight,
 	})
 	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {
 		return fmt.Errorf("writing the document: %w", err)
@@ -99,12 +102,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return failure
 }
 
-// foresight is how many runs the clairvoyant of a scenario may take.
+// foresight is how many runs the clairvoyant of a scenario may take, unless -foresight says it.
 const foresight = 60
 
 // plan is the matrix, or the part of it that was asked for.
 func (o options) plan() (lab.Plan, error) {
-	p := lab.Plan{Tune: true, Foresight: foresight}
+	p := lab.Plan{Tune: true, Foresight: o.foresight}
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return p, fmt.Errorf("-only: %w", err)
@@ -149,7 +152,7 @@ func printPlan(out io.Writer, p lab.Plan, sizes []lab.Size) {
 	var total time.Duration
 	fmt.Fprintf(out, "%d policies, seeds %s:\n", len(p.Choices), seeds(p.Seeds))
 	for _, s := range sizes {
-		took := estimate(s)
+		took := estimate(s, p.Foresight)
 		total += took
 		fmt.Fprintf(out, "  %-22s %8d requests in %-8s  %3d runs, %3d to tune   about %s\n",
 			s.Scenario, s.Survey.Requests, s.Survey.Span.Round(time.Minute), s.Runs, s.Tuning, took.Round(time.Second))
@@ -160,7 +163,7 @@ func printPlan(out io.Writer, p lab.Plan, sizes []lab.Size) {
 // estimate is how long a scenario takes: what requests and decisions took, in the
 // mean over the policies, when the constants were measured on one core of a
 // server of 2024.
-func estimate(s lab.Size) time.Duration {
+func estimate(s lab.Size, foresight int) time.Duration {
 	const (
 		perRequest = 4 * time.Microsecond
 		perHour    = 25 * time.Millisecond // of virtual time: decisions and scrapes

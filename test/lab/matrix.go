@@ -58,9 +58,11 @@ func traces() []trace {
 	return []trace{
 		{name: "aibrix", file: "aibrix_8min_up_and_down.csv", slo: chat(), fleets: []string{"one", "full"}},
 		{name: "azure", file: "azure2023_conv.csv", slo: chat(), fleets: []string{"one", "full", "two", "three"}, nodes: 1, prefix: shared(0.5)},
+		{name: "azure-code", file: "azure2023_code.csv", slo: chat(), fleets: []string{"one", "full"}},
 		{name: "mooncake", file: "mooncake_conversation.csv", slo: documents(), fleets: []string{"one", "two", "three"}, nodes: 2, prefix: shared(0.75)},
 		{name: "servegen-day", file: "servegen_m-large_24h.csv", slo: chat(), fleets: []string{"one", "full"}},
 		{name: "servegen-bursty", file: "servegen_m-large_bursty_2d.csv", slo: chat(), fleets: []string{"one"}},
+		{name: "deepseek-r1", file: "servegen_deepseek-r1_24h.csv", slo: chat(), fleets: []string{"one", "full"}},
 		{name: "rates-small", file: "servegen_m-small_rate.csv", slo: chat(), fleets: []string{"one"}},
 		{name: "rates-mid", file: "servegen_m-mid_rate.csv", slo: chat(), fleets: []string{"one"}},
 	}

@@ -46,6 +46,7 @@ type Case struct {
 	Stock  Stock
 	Trust  bool // the setting WVA_TRUST_NAMESPACES
 	Moves  []Move
+	Full   string // a key of the table of fills, "" for none
 }
 
 // Move is something that the hostile namespace holds.
@@ -88,6 +89,9 @@ func (c Case) Validate() error {
 	case c.Trust && c.shares():
 		return fmt.Errorf("trust is true and the stock %s: a namespace that is trusted may take from others", c.Stock)
 	}
+	if _, ok := fills()[c.Full]; c.Full != "" && !ok {
+		return fmt.Errorf("full is %q: want one of %v", c.Full, slices.Sorted(maps.Keys(fills())))
+	}
 	for _, m := range c.Moves {
 		of, ok := moves()[m.Kind]
 		switch {
@@ -104,6 +108,9 @@ func (c Case) Validate() error {
 func (c Case) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "honest %d\nstock %s\ntrust %t\n", c.Honest, c.Stock, c.Trust)
+	if c.Full != "" {
+		fmt.Fprintf(&b, "full %s\n", c.Full)
+	}
 	for _, m := range c.Moves {
 		fmt.Fprintf(&b, "move %s %d %d\n", m.Kind, m.Size, m.Seed)
 	}
@@ -127,12 +134,14 @@ func Parse(text string) (Case, error) {
 			c.Stock = Stock(rest)
 		case "trust":
 			_, err = fmt.Sscanf(rest, "%t", &c.Trust)
+		case "full":
+			c.Full = rest
 		case "move":
 			var m Move
 			_, err = fmt.Sscanf(rest, "%s %d %d", &m.Kind, &m.Size, &m.Seed)
 			c.Moves = append(c.Moves, m)
 		default:
-			err = errors.New("want honest, stock, trust or move")
+			err = errors.New("want honest, stock, trust, full or move")
 		}
 		if err != nil {
 			return Case{}, fmt.Errorf("line %q: %w", line, err)

@@ -43,6 +43,7 @@ type cluster struct {
 	nodes   []corev1.Node
 	pods    []corev1.Pod // as the API server has them; empty where nothing is limited
 	limited bool
+	full    bool            // the bytes of objects have no bound
 	pages   map[string]page // by host
 	bytes   map[string]int  // of objects, by namespace
 	scaled  []string        // namespaces of scales that were set
@@ -97,7 +98,7 @@ func (c *cluster) add(object client.Object) bool {
 	kind, namespace := kindOf(object), object.GetNamespace()
 	if sized, ok := object.(interface{ Size() int }); ok {
 		size := sized.Size()
-		if c.bytes[namespace]+size > mostBytes {
+		if c.bytes[namespace]+size > mostBytes && !c.full {
 			return false
 		}
 		c.bytes[namespace] += size

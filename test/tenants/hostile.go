@@ -25,22 +25,27 @@ type hostile struct {
 	made      int        // objects, for names that differ
 	variants  int
 	pods      int
-	requested int // accelerators that pods request
+	requested int  // accelerators that pods request
+	full      bool // its bounds are those of the manager alone
 }
 
 // addHostile makes the moves of a case, and returns how many accelerators the pods of the
 // hostile namespace request and how many VariantAutoscalings it has. Where there is a move
 // there is an ordinary variant too: ConfigMaps count in namespaces that have one.
 func (c *cluster) addHostile(of Case) (requested, variants int) {
-	if len(of.Moves) == 0 {
+	if len(of.Moves) == 0 && of.Full == "" {
 		return 0, 0
 	}
-	h := &hostile{cluster: c, of: of, random: rand.New(rand.NewPCG(0, 0))}
+	h := &hostile{cluster: c, of: of, full: of.Full != "", random: rand.New(rand.NewPCG(0, 0))}
+	c.full = h.full
 	h.addNamespace(evil, nil)
 	h.variant("ordinary", 1, nil)
 	for _, m := range of.Moves {
 		h.random = rand.New(rand.NewPCG(m.Seed, uint64(m.Size)))
 		moves()[m.Kind].make(h, m.Size)
+	}
+	if of.Full != "" {
+		fills()[of.Full](h)
 	}
 	return h.requested, h.variants
 }
@@ -70,11 +75,14 @@ func (h *hostile) variant(prefix string, replicas int, change func(*v1alpha1.Var
 }
 
 func (h *hostile) rawVariant(s variantSpec) {
-	if h.variants >= mostVariants {
+	if h.variants >= mostVariants && !h.full {
 		return
 	}
 	h.variants++
-	pods := min(s.replicas, mostPods-h.pods)
+	pods := s.replicas
+	if !h.full {
+		pods = min(pods, mostPods-h.pods)
+	}
 	if s.gpus > 0 && h.of.shares() {
 		pods = min(pods, (evilQuota-h.requested)/s.gpus)
 	}

@@ -260,7 +260,7 @@ type around struct{ *leader }
 func (a around) Objective(m scaling.ModelKey) explain.Objective {
 	p := a.policy(m)
 	return explain.Objective{
-		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Objective: cycle.Objective(p),
 		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
 	}
 }

@@ -14,7 +14,7 @@ import (
 var (
 	duration = flag.Duration("soak", 0, "judge random cases for so long; 0 judges -cases fixed ones")
 	seed     = flag.Uint64("seed", 0, "the first seed of -soak; 0 draws one")
-	cases    = flag.Int("cases", 0, "how many fixed cases to judge")
+	cases    = flag.Int("cases", 9, "how many fixed cases to judge")
 )
 
 const (

@@ -16,6 +16,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -160,9 +161,15 @@ func (b *Bed) Define(ctx context.Context, def *apiextensionsv1.CustomResourceDef
 		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(def), def); err != nil {
 			return false, nil //nolint:nilerr // not readable yet: asked again until ctx ends
 		}
-		return slices.ContainsFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		if !slices.ContainsFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-		}), nil
+		}) {
+			return false, nil
+		}
+		// What is established is listed a moment later.
+		kind := schema.GroupKind{Group: def.Spec.Group, Kind: def.Spec.Names.Kind}
+		_, err := b.Client.RESTMapper().RESTMapping(kind, def.Spec.Versions[0].Name)
+		return err == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for %s to be served: %w", def.Name, err)

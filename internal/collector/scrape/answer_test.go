@@ -315,7 +315,7 @@ func TestPickersSpeakForThePodsOfTheirPool(t *testing.T) {
 
 // readPage returns the points of the wanted families on a page.
 func readPage(page string, wanted families, limit int64) ([]point, error) {
-	lines, err := wantedLines(strings.NewReader(page), wanted, limit)
+	lines, _, err := wantedLines(strings.NewReader(page), wanted, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ func readPage(page string, wanted families, limit int64) ([]point, error) {
 // series each.
 func fullPages(t *testing.T, models int) view {
 	t.Helper()
-	s := newStore("pods", 5*time.Second, budget.Limits{})
+	s := newStore("pods", 5*time.Second, budget.Limits{Series: 2 * maxSeries})
 	target := Target{Namespace: "llm", Pod: "a"}
 	s.retain(servingPod, []Target{target})
 	for before := 4; before > 0; before-- {

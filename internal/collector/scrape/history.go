@@ -138,7 +138,10 @@ type history struct {
 // add appends a page and drops those that span does not reach back to, but for
 // the newest, which remains to age.
 func (h *history) add(p page, span time.Duration) {
-	h.failed, h.cause, h.failures = time.Time{}, nil, 0
+	if h.beyond != budget.PageBytes || p.at.Sub(h.halved) >= span {
+		h.failures = 0 // else this page may be dropped as the last was
+	}
+	h.failed, h.cause = time.Time{}, nil
 	if h.beyond == budget.Series {
 		h.beyond = ""
 	}
@@ -187,9 +190,13 @@ func (h *history) fail(at time.Time, cause error) {
 }
 
 // due reports whether a target is to be scraped in a round: in each, but while it
-// fails in every second, then in every fourth.
+// fails in every second, then in every fourth; while its page is beyond a budget, in the
+// end in every 32nd.
 func (h *history) due(round int) bool {
-	const rarest = 2
+	rarest := 2
+	if h.beyond != "" {
+		rarest = 5
+	}
 	return round%(1<<min(h.failures/2, rarest)) == 0
 }
 

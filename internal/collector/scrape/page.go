@@ -50,30 +50,34 @@ func parsePage(page io.Reader) ([]point, error) {
 }
 
 // wantedLines returns the lines of a page that speak of wanted families, which few
-// do. A page longer than limit is an error, and so is too much that is wanted.
-func wantedLines(r io.Reader, wanted families, limit int64) (*bytes.Buffer, error) {
-	kept := &bytes.Buffer{}
+// do, and how many of them are series. A page longer than limit is an error, and so is too
+// much that is wanted.
+func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer, series int, err error) {
+	kept = &bytes.Buffer{}
 	lines := bufio.NewScanner(io.LimitReader(r, limit+1))
 	lines.Buffer(nil, 1<<20)
 	read := int64(0)
 	for lines.Scan() {
 		line := lines.Bytes()
 		if read += int64(len(line)) + 1; read > limit {
-			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
+			return nil, 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
 		}
 		if !wanted.has(subject(line)) {
 			continue
 		}
 		if kept.Len()+len(line) >= maxWanted {
-			return nil, fmt.Errorf("%w: more than %d bytes of it are about what is read", errTooLarge, maxWanted)
+			return nil, 0, fmt.Errorf("%w: more than %d bytes of it are about what is read", errTooLarge, maxWanted)
+		}
+		if line[0] != '#' {
+			series++
 		}
 		kept.Write(line)
 		kept.WriteByte('\n')
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading the page: %w", err)
+		return nil, 0, fmt.Errorf("reading the page: %w", err)
 	}
-	return kept, nil
+	return kept, series, nil
 }
 
 // subject returns the metric that a line is about, nil for none.

@@ -176,6 +176,10 @@ func (s *Source) scrape(ctx context.Context, t task) {
 	start := s.clock.Now().Truncate(time.Millisecond) // as a store counts
 	points, err := s.read(ctx, t)
 	s.options.Observe(s.clock.Since(start), err)
+	if errors.Is(err, errOverBudget) {
+		s.store.refuse(t, start)
+		return
+	}
 	if err != nil {
 		s.store.fail(t, start, fmt.Errorf("scraping %s/%s: %w", t.target.Namespace, t.target.Pod, err))
 		return
@@ -203,9 +207,14 @@ func (s *Source) read(ctx context.Context, t task) ([]point, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered HTTP %d", t.target.URL, resp.StatusCode)
 	}
-	body, err := wantedLines(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
-	if err != nil {
+	body, series, err := wantedLines(resp.Body, s.wanted[t.kind], s.options.MaxBytes)
+	switch {
+	case err != nil:
 		return nil, err
+	case series > maxSeries: // before it is parsed, which takes a hundred times as long as to count
+		return nil, fmt.Errorf("%w: %d series, and at most %d are kept", errTooLarge, series, maxSeries)
+	case series > s.store.room(t):
+		return nil, errOverBudget
 	}
 	if body.Len() > largePage {
 		s.large.Lock()

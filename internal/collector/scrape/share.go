@@ -17,6 +17,9 @@ const (
 	// keptForEach is what is kept for each target beside the budget of its namespace, in
 	// bytes: the pages of a pod with one rank of vLLM take less than that.
 	keptForEach = 128 << 10
+	// seriesForEach is how many series each target may have beside the budget of its
+	// namespace: one rank of vLLM has less than a hundred that are read.
+	seriesForEach = 256
 	// fullShares is how many namespaces may use their whole budget of bytes at once.
 	fullShares = 4
 )
@@ -66,12 +69,12 @@ func (s *store) change(t Target, h *history, happens func()) {
 // page may hold other series each time. It drops those of the namespace while they are
 // over its budget; and while all pages take more than fullShares budgets, those of the
 // namespace that is furthest beyond what is kept for each target. A target of which not
-// even one page is left has failed.
-func (s *store) lighten(namespace string, at time.Time) {
-	for s.shares[namespace].excess() > s.limits.PageBytes {
+// even one page is left has failed. It reports whether it dropped any.
+func (s *store) lighten(namespace string, at time.Time) (dropped bool) {
+	for ; s.shares[namespace].excess() > s.limits.PageBytes; dropped = true {
 		s.halve(namespace, at)
 	}
-	for s.weight > fullShares*s.limits.PageBytes+keptForEach*(len(s.pods)+len(s.pickers)) {
+	for ; s.weight > fullShares*s.limits.PageBytes+keptForEach*(len(s.pods)+len(s.pickers)); dropped = true {
 		furthest, most := "", 0
 		for name, sh := range s.shares {
 			if over := sh.excess(); over > most || over == most && name < furthest {
@@ -80,6 +83,7 @@ func (s *store) lighten(namespace string, at time.Time) {
 		}
 		s.halve(furthest, at)
 	}
+	return dropped
 }
 
 // halve drops the older half of the pages of the heaviest target of a namespace.

@@ -34,7 +34,7 @@ func podsOf(namespace string, n int) []Target {
 // TestManyPodsOfOneNamespaceTakeNoPagesFromAnother: each of them keeps less than the pod
 // of the other namespace, all together three times what may be kept.
 func TestManyPodsOfOneNamespaceTakeNoPagesFromAnother(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{})
+	s := newStore("pods", 5*time.Second, budget.Limits{Series: 1 << 20})
 	good, many := podsOf("good", 1), podsOf("many", 500)
 	s.retain(servingPod, append(good, many...))
 	s.add(task{servingPod, good[0]}, ago(10), seriesOf(1100))
@@ -79,7 +79,7 @@ func TestANamespaceKeepsSoManySeriesAndThoseThatWereThere(t *testing.T) {
 	s.retain(servingPod, append(pods, other...))
 	for round := range 3 {
 		for _, target := range append(pods, other...) {
-			s.add(task{servingPod, target}, ago(float64(30-5*round)), seriesOf(100))
+			s.add(task{servingPod, target}, ago(float64(30-5*round)), seriesOf(seriesForEach+100))
 		}
 	}
 	var kept []int
@@ -96,9 +96,42 @@ func TestANamespaceKeepsSoManySeriesAndThoseThatWereThere(t *testing.T) {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	s.retain(servingPod, append(podsOf("many", 3)[1:], other...)) // the first is gone
-	s.add(task{servingPod, pods[2]}, noon, seriesOf(100))
+	s.add(task{servingPod, pods[2]}, noon, seriesOf(seriesForEach+100))
 	if h := s.pods[pods[2]]; len(h.pages) != 1 || len(s.leftOut(noon)[budget.Series]) != 0 {
 		t.Errorf("with room again %d pages are kept and %v are left out", len(h.pages), s.leftOut(noon))
+	}
+}
+
+// TestPagesBeyondABudgetAreNotHeldAndAreReadMoreRarely: each of them has series of its own,
+// and takes the whole budget.
+func TestPagesBeyondABudgetAreNotHeldAndAreReadMoreRarely(t *testing.T) {
+	for what, limits := range map[budget.What]budget.Limits{budget.PageBytes: {PageBytes: 1 << 20}, budget.Series: {Series: 1}} {
+		t.Run(string(what), func(t *testing.T) {
+			s := newStore("pods", 5*time.Second, limits)
+			many := podsOf("many", 40)
+			s.retain(servingPod, many)
+			reads := 0
+			for round := range 40 {
+				for _, target := range many {
+					if !s.take(task{servingPod, target}, round) {
+						continue
+					}
+					reads++
+					page := seriesOf(4000)
+					for i := range page {
+						page[i].labels[0].value += target.Pod
+					}
+					s.add(task{servingPod, target}, ago(float64(5*(40-round))), page)
+					s.release(task{servingPod, target})
+					if held := len(s.layouts.known); held > 8 {
+						t.Fatalf("round %d: %d layouts are held, want those of the pages that are kept, at most 8", round, held)
+					}
+				}
+			}
+			if most := 40 * 40 / 3; reads > most {
+				t.Errorf("pages were read %d times in 40 rounds, want at most %d", reads, most)
+			}
+		})
 	}
 }
 

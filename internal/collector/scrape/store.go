@@ -65,22 +65,46 @@ func (s *store) histories(k kind) map[Target]*history {
 // add records a page of a target, if it is still one and its namespace may have as many
 // series.
 func (s *store) add(t task, at time.Time, points []point) {
+	if len(points) > s.room(t) {
+		s.refuse(t, at)
+		return
+	}
 	l, values := s.layouts.of(points)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
-		if sh := s.shares[t.target.Namespace]; sh.series-h.series()+len(values) > s.limits.Series {
-			h.fail(at, fmt.Errorf("%w: the pages of namespace %s hold more than %d series together (%s)",
-				errOverBudget, t.target.Namespace, s.limits.Series, budget.Series.Setting()))
-			h.beyond = budget.Series
-			return
-		}
 		p := page{at: at, layout: l, values: values}
 		if n := len(h.pages); n == 0 || at.Sub(h.pages[n-1].at) > s.longestGap() || s.signs[t.kind].on(p, h.pages[n-1]) {
 			h.quiet = at
 		}
 		s.change(t.target, h, func() { h.add(p, s.span()) })
-		s.lighten(t.target.Namespace, at)
+		if s.lighten(t.target.Namespace, at) {
+			s.forgetUnused()
+		}
+	}
+}
+
+// room is how many series the page of a target may have, beside the latest of the others
+// of its namespace.
+func (s *store) room(t task) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h, ok := s.histories(t.kind)[t.target.key()]
+	if !ok {
+		return maxSeries
+	}
+	sh := s.shares[t.target.Namespace]
+	return s.limits.Series + seriesForEach*sh.targets - (sh.series - h.series())
+}
+
+// refuse records that the page of a target has more series than there is room for.
+func (s *store) refuse(t task, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
+		h.fail(at, fmt.Errorf("%w: the pages of namespace %s hold more than %d series together, and %d for each pod (%s)",
+			errOverBudget, t.target.Namespace, s.limits.Series, seriesForEach, budget.Series.Setting()))
+		h.beyond = budget.Series
 	}
 }
 
@@ -209,6 +233,12 @@ func (s *store) speakFor(pods []Target) {
 func (s *store) forgetLayouts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgetUnused()
+}
+
+// forgetUnused is forgetLayouts for a caller that holds the lock: pages that a budget
+// refuses must not be held by their layouts until the round ends.
+func (s *store) forgetUnused() {
 	used := map[*layout]bool{}
 	for _, held := range []map[Target]*history{s.pods, s.pickers} {
 		for _, h := range held {

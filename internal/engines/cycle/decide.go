@@ -76,7 +76,10 @@ func (e Setup) Decide(c Case) Verdict {
 	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Resumed: resumed, Limits: e.limits(outcomes)}
 	verdict.Plan = constrain.Apply(in, verdict.Plan)
 
-	turns := turns(snapshots, past, verdict.Plan)
+	turns, costs := turns(snapshots, past, verdict.Plan, outcomes), map[scaling.ModelKey]float64{}
+	for _, s := range snapshots {
+		costs[s.Model] = past.Cost(s.Variants)
+	}
 	for _, d := range verdict.Plan.Decisions {
 		p, v := verdict.History[d.Variant], variants[d.Variant]
 		p.Target, p.Model = v.Target, v.Model
@@ -95,7 +98,12 @@ func (e Setup) Decide(c Case) Verdict {
 			p.Capacity = capacity
 		}
 		if d.Target() != p.Desired {
-			p.Moved = d.Moves()
+			switch {
+			case d.Moves():
+				p.MoveTo, p.MoveCost = d.MoveTo(), costs[d.Model]
+			case d.Target() > p.Desired || d.Cause().Reason == scaling.ReasonOrderCancelled:
+				p.MoveTo, p.MoveCost = 0, 0
+			}
 		}
 		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
 	}
@@ -124,7 +132,7 @@ func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Tim
 // turns returns what is to be remembered of each model's reductions after the plan. A
 // model in which one variant grows, grew; one that moves to cheaper variants did not:
 // it has what it needs.
-func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
+func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan, outcomes map[scaling.ModelKey]model.Outcome) map[scaling.ModelKey]scaling.Turns {
 	decided := make(map[scaling.VariantKey]int, len(plan.Decisions))
 	for _, d := range plan.Decisions {
 		if !d.Moves() {
@@ -134,10 +142,15 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 	out := make(map[scaling.ModelKey]scaling.Turns, len(snapshots))
 	for _, s := range snapshots {
 		var last scaling.Turns
-		change := 0
+		change, cost := 0, 0.0
 		for _, v := range s.Variants {
 			last = last.Latest(past[v.Key].Turns)
 			to, known := decided[v.Key]
+			stays := to
+			if !known {
+				stays = past.Standing(v)
+			}
+			cost += v.Cost * float64(stays)
 			switch before := past.Standing(v); {
 			case known && to > before:
 				change = 1
@@ -145,7 +158,11 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 				change = -1
 			}
 		}
-		out[s.Model] = last.Then(change, s.Load, s.At)
+		need := 0.0
+		if votes := outcomes[s.Model].Votes; votes != nil {
+			need = votes.Need()
+		}
+		out[s.Model] = last.Then(change, cost, need, s.Load, s.At)
 	}
 	return out
 }

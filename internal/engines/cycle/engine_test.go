@@ -135,7 +135,8 @@ func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
 }
 
 // TestNoiseOfATenthMovesNoFleetForEver runs for twelve hours at constant load
-// with a tenth of noise on every reading of the rate.
+// with a tenth of noise on every reading of the rate, far more than that of arrivals. Twice
+// it may be taken for less load and for more.
 func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 	forEngines(t, func(t *testing.T, settings model.Settings) {
 		for seed := range uint64(2) {
@@ -153,7 +154,7 @@ func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 					moves++
 				}
 			}
-			if moves > 2 {
+			if moves > 4 {
 				t.Errorf("seed %d: %d changes in 10 hours, from %v to %v, most %d", seed, moves, settled[0], settled[len(settled)-1], slices.Max(sums))
 			}
 		}

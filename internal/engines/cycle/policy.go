@@ -25,7 +25,7 @@ func Configured(p config.Policy) Policy {
 			KVCacheThreshold: p.Saturation.KVCacheThreshold, QueueLengthThreshold: p.Saturation.QueueLengthThreshold,
 			ScaleUpThreshold: p.ScaleUpThreshold, ScaleDownBoundary: p.ScaleDownBoundary,
 		},
-		Objective: scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL},
+		Objective: Objective(p),
 		Sizing:    modelanalyzer.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
 		Limited:   p.Limited,
 	}
@@ -37,4 +37,14 @@ func Configured(p config.Policy) Policy {
 		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
 		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
 	}}
+}
+
+// Objective is what requests of a model should meet, the zero value where no service
+// class holds it.
+func Objective(p config.Policy) scaling.Objective {
+	o := scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL}
+	if o.Set() {
+		o.Attainment, o.AttainmentWindow = p.Attainment, p.AttainmentWindow
+	}
+	return o
 }

@@ -60,6 +60,8 @@ maxScaleUpStep: 5
 maxScaleDownStep: 6
 ttftPercentile: 0.95
 itlPercentile: 0.5
+attainment: 0.9
+attainmentWindow: 2h
 `},
 		config.KindScaleToZero:    {"default": "enable_scale_to_zero: true", "model.m": "modelID: m\nretentionPeriod: 7m"},
 		config.KindServiceClasses: {"premium": "name: premium\npriority: 3\ndata:\n  - model: m\n    slo-ttft: 700\n    slo-tpot: 30\n"},
@@ -69,7 +71,7 @@ itlPercentile: 0.5
 			Engine: model.Hybrid, Method: model.Tokens, Limited: true,
 			Spare:     saturation.Policy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, KVSpareTrigger: 0.2, QueueSpareTrigger: 4},
 			Tokens:    saturation.TokenPolicy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, ScaleUpThreshold: 0.8, ScaleDownBoundary: 0.6},
-			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30},
+			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30, Attainment: 0.9, AttainmentWindow: 2 * time.Hour},
 			Sizing:    modelanalyzer.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
 		},
 		Pacing: constrain.Policy{

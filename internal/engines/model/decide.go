@@ -72,7 +72,27 @@ func (p *panel) addSaturation() {
 		p.add(view.Analysis)
 		p.capacity = view.Capacity
 	}
-	p.add(saturation.Analyze(p.in.Snapshot, p.in.Settings.Spare, p.in.Interval))
+	snap := p.in.Snapshot
+	if p.in.Settings.Engine == Hybrid && p.memory.Traffic.Budget.Left(p.in.Settings.Objective) > 0 {
+		snap = now(snap)
+	}
+	p.add(saturation.Analyze(snap, p.in.Settings.Spare, p.in.Interval))
+}
+
+// now returns a Snapshot in which replicas are as full as they were at the last scrape,
+// and not as at the fullest moment of the window. A moment costs few requests their
+// objective, and as long as more meet it than have to, it orders nothing.
+func now(snap scaling.Snapshot) scaling.Snapshot {
+	snap.Replicas = slices.Clone(snap.Replicas)
+	for i, r := range snap.Replicas {
+		if r.KVCacheUsageNow.Known() {
+			snap.Replicas[i].KVCacheUsage = r.KVCacheUsageNow
+		}
+		if r.QueueLengthNow.Known() {
+			snap.Replicas[i].QueueLength = r.QueueLengthNow
+		}
+	}
+	return snap
 }
 
 // decide asks the analyzers that the engine names. Engine hybrid asks all that
@@ -193,7 +213,7 @@ func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
 
 // cover decides by the cheapest replicas that carry every demand.
 func (p *panel) cover(votes []scaling.Analysis) Outcome {
-	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling}
+	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling, Attained: votes[0].Analyzer == modelanalyzer.Name}
 	return Outcome{Analyses: p.order(votes...), Decisions: optimizer.Cover(by), Votes: &by}
 }
 

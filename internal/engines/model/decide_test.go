@@ -300,9 +300,12 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 			snap.Load.ArrivalRate, snap.Load.ITL = fresh(200), fresh(46.8)
 			history := scaling.History{fast.Key: {Capacity: scaling.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
 			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Hybrid, tc.method), Interval: time.Minute})
-			// A slow replica serves 8.6 requests/s within the objectives, a fast one 38: those for 200 are 6.
-			if slow, n := out.Decisions[0], out.Decisions[1]; slow.Target() != 3 || n.Target() < 5 || n.Target() > 8 {
-				t.Errorf("%d slow and %d fast replicas, want 3 and 5 to 8: %s", slow.Target(), n.Target(), n.Cause().Detail)
+			// A slow replica serves 8.9 requests/s within the objectives, a fast one 39.7: those for
+			// what arrives and waits are 5. Where both run, the overload asks for 9: it is measured by
+			// the mean ITL, of which a fast replica completes 22. The latencies of replicas in which
+			// requests wait correct no profile.
+			if slow, n := out.Decisions[0], out.Decisions[1]; slow.Target() != 3 || n.Target() < 5 || n.Target() > 9 {
+				t.Errorf("%d slow and %d fast replicas, want 3 and 5 to 9: %s", slow.Target(), n.Target(), n.Cause().Detail)
 			}
 		})
 	}

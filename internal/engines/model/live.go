@@ -108,5 +108,5 @@ func memory(in Input, backlog scaling.Backlog) modelanalyzer.Memory {
 			past = t
 		}
 	}
-	return modelanalyzer.Remember(past, in.Snapshot, backlog, in.Interval)
+	return modelanalyzer.Remember(past, in.Snapshot, backlog, in.Interval, in.Settings.Objective)
 }

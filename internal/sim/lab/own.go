@@ -233,6 +233,7 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 		p := cycle.Configured(o.policy)
 		p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL}
 		asked := min(m.Spec.SLO.Attainment, highest)
+		p.Settings.Objective.Attainment = asked
 		if c.ofScenario("ttftPercentile") {
 			p.Settings.Sizing.TTFTPercentile = asked
 		}

@@ -80,8 +80,9 @@ func (w *plant) describe(v *variant, now time.Duration) scaling.Variant {
 	}
 	if len(starts) > 0 {
 		slices.Sort(starts)
-		spec.StartUp = starts[(len(starts)-1)/2]
+		v.usual = starts[(len(starts)-1)/2]
 	}
+	spec.StartUp = v.usual
 	spec.Replicas = r
 	return spec
 }
@@ -150,7 +151,7 @@ func (w *plant) standing(now time.Duration) scaling.Freshness {
 func (w *plant) load(now time.Duration, offered float64) scaling.Load {
 	state := w.standing(now)
 	absent, none := scaling.Reading{}, scaling.Reading{State: scaling.NotApplicable}
-	l := scaling.Load{GatewayQueue: none, PrefixHits: none, TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable}}
+	l := scaling.Load{GatewayQueue: none, PrefixHits: none, TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable}, RequestITLBuckets: scaling.Histogram{State: scaling.NotApplicable}}
 	ticks := max(1, int(window/w.Tick))
 	rate := 0.0
 	for _, r := range w.rates[:ticks] {

@@ -207,6 +207,15 @@ func TestAStalledReplicaHasAQueueAndAnEmptyCache(t *testing.T) {
 	}
 }
 
+// TestTheStartUpOfAVariantIsRemembered: as internal/discovery does.
+func TestTheStartUpOfAVariantIsRemembered(t *testing.T) {
+	c := frozen(fault.Fault{Kind: fault.Crash, At: time.Hour, Replicas: 100})
+	v := at(c, 2*time.Hour).Case.Snapshots[0].Variants[0]
+	if v.Replicas.Ready != 0 || v.StartUp != c.Variants[0].StartUp {
+		t.Errorf("%d replicas are Ready, and the usual start-up is %s, want none and %s", v.Replicas.Ready, v.StartUp, c.Variants[0].StartUp)
+	}
+}
+
 func TestASmallDifferenceIsLeftToAToleranceOfATenth(t *testing.T) {
 	w := &plant{Config: Config{Tolerance: 0.1}}
 	for _, tt := range []struct {

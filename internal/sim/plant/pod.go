@@ -54,7 +54,8 @@ type variant struct {
 	pods    []*pod // in the order of their creation
 	made    int
 	deleted bool
-	backlog float64 // requests that wait in its replicas
+	backlog float64       // requests that wait in its replicas
+	usual   time.Duration // start-up, as last seen; 0 while none was
 }
 
 // add creates a pod.

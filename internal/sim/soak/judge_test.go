@@ -137,8 +137,8 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 				t.Capacity, t.Waiting = 250, 1000
 			}
 		}, nil},
-		{"overload, and one is ordered an hour", func(t *plant.Tick) {
-			t.Capacity, t.Waiting, t.Variants[0].Wanted = 250, 1000, 30+int(t.At/(10*time.Minute))
+		{"overload, and five are ordered an hour", func(t *plant.Tick) {
+			t.Capacity, t.Waiting, t.Variants[0].Wanted = 250, 1000, 30+int(t.At/(12*time.Minute))
 		}, []Rule{Slow}},
 		{"twice as many as are needed", func(t *plant.Tick) { t.Variants[0].Placed = 70 }, []Rule{Waste}},
 		{"as many of which half crash", func(t *plant.Tick) { t.Variants[0].Placed, t.Variants[0].Bad = 70, 35 }, nil},

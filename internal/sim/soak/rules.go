@@ -150,7 +150,7 @@ const (
 // hoarding: no order is far beyond what arrives and waits.
 func (j *judging) hoarding(t plant.Tick) {
 	n := len(j.ticks)
-	if n < 2 || j.ticks[n-1].wanted <= j.ticks[n-2].wanted {
+	if n < 2 || j.ticks[n-1].wanted <= j.ticks[n-2].wanted || !ordering(t) {
 		return
 	}
 	most := 0.0
@@ -183,6 +183,12 @@ func (j *judging) hoarding(t plant.Tick) {
 		j.violate(Hoards, t, "%d replicas are decided on, %d before, that carry %.4g requests/s; at most %.4g have arrived in %s and %.0f wait (limit %.4g)",
 			j.ticks[n-1].wanted, j.ticks[n-2].wanted, ordered, most, lavishFor, t.Waiting, limit+spare)
 	}
+}
+
+// ordering reports whether more replicas of a variant are decided on than its target has:
+// one that comes back has as many as it was created with.
+func ordering(t plant.Tick) bool {
+	return slices.ContainsFunc(t.Variants, func(v plant.VariantTick) bool { return v.Wanted > v.Current })
 }
 
 // uneven reports whether requests are shared out so that the fleet needs more replicas
@@ -227,8 +233,12 @@ func (j *judging) moving(n int, lead time.Duration) time.Duration {
 	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
 }
 
+// likelyPart is the part of the Ready replicas of a variant up to which others may fail
+// for it to be grown like any other: with more, a fleet does not move to it.
+const likelyPart = 0.1
+
 // offers returns what each variant may have in a mix: within its bounds, and where it
-// could not grow all the time what was Ready of it. By spare capacity replicas are not
+// could not grow all the time, or many of it failed, what was Ready of it. By spare capacity replicas are not
 // moved, and one of each stays; by tokens nothing is known of what never ran.
 func (j *judging) offers(past []moment) []offer {
 	out := make([]offer, len(j.Variants))
@@ -236,7 +246,7 @@ func (j *judging) offers(past []moment) []offer {
 		ready, grows := math.MaxInt, true
 		for _, m := range past {
 			ready = min(ready, m.variants[i].Ready)
-			grows = grows && m.variants[i].Grows
+			grows = grows && m.variants[i].Grows && float64(failing(m.variants[i])) <= likelyPart*float64(m.variants[i].Ready)
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
 		// What runs since a while ago was not known before.

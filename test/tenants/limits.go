@@ -1,0 +1,61 @@
+package tenants
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+)
+
+// fills returns, by name, what fills a default budget of the namespace. That of batch sizes
+// is not among them: 1,000 ordinary profiles take more than the bounds.
+func fills() map[string]func(h *hostile) {
+	return map[string]func(h *hostile){
+		"variants-of-one-model": func(h *hostile) { fillVariants(h, func(int) string { return "evil/one" }) },
+		"variants":              func(h *hostile) { fillVariants(h, func(n int) string { return fmt.Sprint("evil/m", n) }) },
+		"object-bytes":          fillObjectBytes,
+		"page-bytes":            fillPageBytes,
+		"series":                fillSeries,
+	}
+}
+
+// fillVariants adds as many variants as are served, each without a replica.
+func fillVariants(h *hostile, model func(n int) string) {
+	for n := h.variants; n < budget.DefaultLimits().Variants; n++ {
+		h.rawVariant(variantSpec{namespace: evil, name: h.name("full"), model: model(n), product: h.product(), gpus: 1})
+	}
+}
+
+// fillObjectBytes adds objects with the longest texts that the API server takes.
+func fillObjectBytes(h *hostile) {
+	const each = 1 << 20
+	for range budget.DefaultLimits().ObjectBytes / each {
+		h.variant("full", 0, func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = va.Name + strings.Repeat("m", each-4<<10) })
+	}
+}
+
+// fillPageBytes adds pods with as many series as each may have, with long labels that are
+// others each time, so that their pages are beyond what is kept.
+func fillPageBytes(h *hostile) {
+	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return fmt.Sprintf("%0250d", at.Unix()) })
+}
+
+// fillSeries adds two pods that have as many series together as are kept.
+func fillSeries(h *hostile) {
+	h.fillPages(2, budget.DefaultLimits().Series/2, func(time.Time) string { return "" })
+}
+
+// fillPages adds variants with a pod each, with a page of so many series.
+func (h *hostile) fillPages(pods, series int, label func(at time.Time) string) {
+	names := wantedNames()
+	for pod := range pods {
+		h.serve(page{lines: func(n int, at time.Time) string {
+			if n >= series {
+				return ""
+			}
+			return fmt.Sprintf("%s{model_name=\"evil/served-%d\",engine=\"%d%s\"} %d\n", names[n%len(names)], pod, n/len(names), label(at), n)
+		}})
+	}
+}
