@@ -77,7 +77,7 @@ var engineEffects = []struct {
 }{
 	{config.KindSettings, "WVA_LIMITED_MODE", "", "false", "true", decided(full, shelf{0}, ""), "3 Saturated", "2 NoStock"},
 	{config.KindSaturation, "enableLimiter", "", "", "enableLimiter: true", decided(full, shelf{-1}, ""), "3 Saturated", "2 InventoryUnknown"},
-	{config.KindSaturation, "analyzerName", "", "", "analyzerName: saturation", decided(half, shelf{}, "tokens"), "2 Steady", "2 Steady tokens"},
+	{config.KindSaturation, "analyzerName", "", "engine: saturation", "engine: saturation\nanalyzerName: saturation", decided(half, shelf{}, "tokens"), "2 Steady", "2 Steady tokens"},
 	{config.KindSaturation, "scaleUpThreshold", "", "analyzerName: saturation", "analyzerName: saturation\nscaleUpThreshold: 0.5\nscaleDownBoundary: 0.4", decided(half, shelf{}, ""), "2 Steady", "3 Saturated"},
 	{config.KindSaturation, "scaleDownBoundary", "", "analyzerName: saturation\nscaleDownStabilization: 0s", "analyzerName: saturation\nscaleDownStabilization: 0s\nscaleDownBoundary: 0.3", decided(low, shelf{}, ""), "1 SpareCapacity", "2 Steady"},
 	{config.KindSaturation, "engine", "", "", "engine: model", decided(half, shelf{}, "ServiceClassMissing"), "2 Steady", "2 Steady ServiceClassMissing"},

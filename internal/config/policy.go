@@ -14,6 +14,9 @@ type Policy struct {
 	Saturation saturation.Policy
 	// Analyzer is what measures saturation, one of Analyzers.
 	Analyzer string
+	// NamesSpare says that an entry sets a threshold that spare capacity alone has:
+	// kvSpareTrigger or queueSpareTrigger.
+	NamesSpare bool
 	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
 	// token capacity analysis (AnalyzerTokens) grows and below which it shrinks,
 	// ratios in (0, 1], the first the larger.
@@ -49,41 +52,59 @@ type ScaleToZero struct {
 
 // The analyzers of saturation.
 const (
-	AnalyzerSpare  = ""           // spare capacity of KV cache and queue
+	AnalyzerUnset  = ""           // what the engine measures by itself
 	AnalyzerTokens = "saturation" // capacity and demand in tokens
 )
 
 // Analyzers returns the analyzers of saturation, the default first.
-func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
+func Analyzers() []string { return []string{AnalyzerUnset, AnalyzerTokens} }
 
 // SizesToObjectives reports whether the engine needs objectives, and profiles to
 // meet them by.
 func (p Policy) SizesToObjectives() bool { return p.Engine == EngineModel || p.Engine == EngineHybrid }
 
+// CountsTokens reports whether saturation is measured in tokens, and not by the spare
+// capacity of replicas: where that is said, and where nothing says otherwise.
+func (p Policy) CountsTokens() bool {
+	switch {
+	case p.Engine == EnginePublished:
+		return false
+	case p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens:
+		return true
+	}
+	return p.Engine != EngineSaturation && !p.NamesSpare
+}
+
 // The engines.
 const (
-	EngineSaturation = "saturation" // from what replicas report of themselves
+	EngineTokens     = "tokens"     // from the tokens that replicas hold and can hold
+	EngineSaturation = "saturation" // from the spare capacity that replicas report
 	EngineModel      = "model"      // from a queueing model and objectives
-	EngineHybrid     = "hybrid"     // both; either may grow, both must agree to shrink
+	EngineHybrid     = "hybrid"     // model and tokens; either may grow, both must agree to shrink
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
 // Engines returns the engines.
 func Engines() []string {
-	return []string{EngineSaturation, EngineModel, EngineHybrid, EnginePublished}
+	return []string{EngineTokens, EngineSaturation, EngineModel, EngineHybrid, EnginePublished}
 }
 
 // engineDefault says which engine decides where none is named: where nobody said
 // how fast a model should answer there is nothing to size to, and nothing to
-// complain about. docs/user-guide/objectives.md says why it is these.
-const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineSaturation
+// complain about; and who tuned spare capacity keeps it. docs/user-guide/objectives.md
+// says why it is these.
+const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineTokens +
+	", or " + EngineSaturation + " where kvSpareTrigger or queueSpareTrigger is set"
 
 // defaultEngine returns the engine where none is named.
-func defaultEngine(o Objective) string {
-	if o.Class == "" {
+func (p Policy) defaultEngine() string {
+	switch {
+	case p.Objective.Class != "":
+		return EngineHybrid
+	case p.NamesSpare:
 		return EngineSaturation
 	}
-	return EngineHybrid
+	return EngineTokens
 }
 
 // limiterKey is the field that Policy.Limited comes from; unset, it is
@@ -122,7 +143,7 @@ func policyFields() []field[Policy] {
 		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVSpareTrigger }),
 		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueSpareTrigger }),
 		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *Policy) *bool { return &p.Limited }),
-		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
+		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: saturation for token capacity; empty for spare capacity with engine saturation and where kvSpareTrigger or queueSpareTrigger is set, else token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
 		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
 		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
 		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),
@@ -160,7 +181,7 @@ func (p Policy) contradiction() (want string, found bool) {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold < t.KVSpareTrigger:
 		return "kvCacheThreshold (" + plainNumber(t.KVCacheThreshold) + ") at least kvSpareTrigger (" + plainNumber(t.KVSpareTrigger) + ")", true
-	case p.Analyzer == AnalyzerTokens && p.ScaleUpThreshold <= p.ScaleDownBoundary:
+	case p.CountsTokens() && p.ScaleUpThreshold <= p.ScaleDownBoundary:
 		return "scaleUpThreshold (" + plainNumber(p.ScaleUpThreshold) + ") above scaleDownBoundary (" + plainNumber(p.ScaleDownBoundary) + ")", true
 	}
 	return "", false

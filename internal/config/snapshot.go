@@ -68,7 +68,7 @@ func (s *Snapshot) Settings() Settings { return s.reader.settings(s.system.setti
 func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) Policy {
 	p, _ := s.resolvePolicy(m)
 	p.Objective, _ = s.Objective(m, refs...) // the zero Objective says the same as the error
-	p.Engine = cmp.Or(p.Engine, defaultEngine(p.Objective))
+	p.Engine = cmp.Or(p.Engine, p.defaultEngine())
 	return p
 }
 

@@ -91,7 +91,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
-		if d.Cause().Reason == scaling.ReasonOrderCancelled {
+		if gaveUp(d) {
 			p.Failures = p.Failures.Then(c.Now)
 		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
@@ -174,6 +174,12 @@ func needed(w scaling.Wants, d scaling.Decision) int {
 		return min(n, d.Target())
 	}
 	return d.Target()
+}
+
+// gaveUp reports whether d takes back replicas that did not become Ready in time.
+func gaveUp(d scaling.Decision) bool {
+	reason := d.Cause().Reason
+	return reason == scaling.ReasonOrderCancelled || reason == scaling.ReasonPodsNotReady && d.Target() < d.Current
 }
 
 // refused returns when a constraint last left the variant of d none of what it is

@@ -29,8 +29,11 @@ func Configured(p config.Policy) Policy {
 		Sizing:    modelanalyzer.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
 		Limited:   p.Limited,
 	}
-	if p.Analyzer == config.AnalyzerTokens {
+	if p.CountsTokens() {
 		s.Method = model.Tokens
+	}
+	if p.Engine == config.EngineTokens {
+		s.Engine = model.Saturation
 	}
 	return Policy{Settings: s, Pacing: constrain.Policy{
 		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,

@@ -16,7 +16,7 @@ import (
 
 // The names of what a case is decided by.
 const (
-	Spare        = "saturation" // spare capacity, the default
+	Spare        = "saturation" // spare capacity
 	Tokens       = "tokens"
 	Queueing     = "model"
 	Hybrid       = "hybrid"
