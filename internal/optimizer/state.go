@@ -319,6 +319,13 @@ func (s variantState) grownBy(added int) int {
 // yet the one decided on.
 func (s variantState) changing() bool { return s.phase == settled && s.unsettled }
 
+// goesOn reports whether the last change was a step of a larger reduction: fewer
+// replicas were wanted by the readings of before it.
+func (s variantState) goesOn() bool {
+	wanted, known := s.past.Wants.Now()
+	return known && s.past.Change < 0 && wanted < s.hold
+}
+
 // cancellable reports whether the variant has a removal under way that can be
 // taken back: down to its upper bound it cannot.
 func (s variantState) cancellable() bool {
