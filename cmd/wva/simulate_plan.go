@@ -19,6 +19,9 @@ import (
 // defaultProfile is the built-in profile of a simulation.
 const defaultProfile = "llama-8b-l40s"
 
+// noWorkload says what is missing.
+const noWorkload = "--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL"
+
 // plan returns what the flags ask for, but for the workload; changed tells which
 // were given.
 func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
@@ -64,8 +67,8 @@ func (f *simulateFlags) check(changed func(name string) bool) error {
 		return err
 	}
 	switch {
-	case f.workload == "" && f.store.url == "":
-		return errors.New("--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL")
+	case f.workload == "" && f.store.url == "" && f.scenario == "":
+		return errors.New(noWorkload)
 	case f.workload == "-":
 		return errors.New("--workload -: standard input can be read only once, and every policy reads the workload again; want a file")
 	case !slices.Contains([]string{"table", "json", "csv"}, f.output):
@@ -107,8 +110,14 @@ func (f *simulateFlags) checkFleet() error {
 }
 
 // source returns the workload: a file if there is one of this name, else a
-// generator.
-func (f *simulateFlags) source(changed func(name string) bool) (lab.Source, error) {
+// generator. Without --workload it is that of the scenario.
+func (f *simulateFlags) source(ofScenario lab.Source, changed func(name string) bool) (lab.Source, error) {
+	if f.workload == "" {
+		if ofScenario.Open == nil {
+			return ofScenario, errors.New(noWorkload + "; or the field workload in " + f.scenario)
+		}
+		return ofScenario, nil
+	}
 	lengths, err := workload.ChatLengths(float64(f.inputTokens), float64(f.outputTokens))
 	if f.lengths == "constant" {
 		lengths, err = workload.ConstantLengths(f.inputTokens, f.outputTokens)
