@@ -20,10 +20,10 @@ import (
 
 // zooOptions are the flags of "lab zoo".
 type zooOptions struct {
-	traces, extra, out, policies, run, commit string
-	seed                                      uint64
-	n, points, foresight, workers             int
-	dry, text                                 bool
+	traces, extra, out, policies, run, commit, against string
+	seed                                               uint64
+	n, points, foresight, workers, requests            int
+	dry, text                                          bool
 }
 
 // ownPolicies are ours in the zoo, the one that is judged first.
@@ -38,9 +38,11 @@ func parseZoo(args []string) (zooOptions, error) {
 	flags.StringVar(&o.policies, "policies", "all", "policies, separated by spaces; own for ours, all for ours and the others")
 	flags.StringVar(&o.run, "run", "", "only the scenarios with these numbers, separated by commas")
 	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from: results of ours are kept for each")
+	flags.StringVar(&o.against, "against", "", "another commit of which results are kept, to show beside the first policy")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
 	flags.IntVar(&o.n, "n", 100, "scenarios")
 	flags.IntVar(&o.points, "points", 4, "settings that a policy of others is tried with at most, its defaults among them")
+	flags.IntVar(&o.requests, "requests", zoo.MaxRequests, "requests of a scenario at most, about; another number draws other scenarios")
 	flags.IntVar(&o.foresight, "clairvoyant", 0, "runs that the clairvoyant of a scenario may take, 0 leaves it out")
 	flags.IntVar(&o.workers, "parallel", 0, "scenarios at the same time, 0 for one on each processor")
 	flags.BoolVar(&o.dry, "dry", false, "print what is drawn and the estimate, and end")
@@ -53,12 +55,32 @@ func parseZoo(args []string) (zooOptions, error) {
 		return o, errors.New("no folder of traces: make lab-zoo TRACES=folder")
 	case o.n < 1:
 		return o, fmt.Errorf("-n %d, want 1 or more", o.n)
-	case o.points < 1:
-		return o, fmt.Errorf("-points %d, want 1 or more", o.points)
+	case o.points < 1 || o.requests < 1:
+		return o, fmt.Errorf("-points %d and -requests %d, want 1 or more", o.points, o.requests)
 	case o.foresight < 0 || o.workers < 0:
 		return o, fmt.Errorf("-clairvoyant %d and -parallel %d, want 0 or more", o.foresight, o.workers)
 	}
+	if o.commit == "unknown" || strings.HasSuffix(o.commit, "-dirty") {
+		build, err := executable()
+		if err != nil {
+			return o, err
+		}
+		o.commit += " " + build
+	}
 	return o, nil
+}
+
+// executable returns a digest of this program: what a build without a commit is told by.
+func executable() (string, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w", err)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("reading this program: %w", err)
+	}
+	return hash(string(content))[:8], nil
 }
 
 // choices returns the policies that are asked for.
@@ -220,6 +242,7 @@ func runZoo(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	c.Requests = o.requests
 	var animals []animal
 	for _, n := range numbers {
 		a, err := c.draw(o.seed, n)
@@ -238,5 +261,5 @@ func runZoo(ctx context.Context, args []string, out io.Writer) error {
 	if o.text {
 		return nil
 	}
-	return o.visit(ctx, out, animals, choices)
+	return o.visit(ctx, out, c, animals, choices)
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
 // zooSeed is the seed of every run: logs that are not scaled are as recorded.
@@ -25,15 +30,15 @@ const zooSeed = 1
 const settled = 6 * time.Hour
 
 // visit runs what is not known of the scenarios, and writes the document.
-func (o zooOptions) visit(ctx context.Context, out io.Writer, animals []animal, choices []lab.Choice) error {
+func (o zooOptions) visit(ctx context.Context, out io.Writer, c cage, animals []animal, choices []lab.Choice) error {
 	known, err := openShelf(o.out)
 	if err != nil {
 		return err
 	}
-	v := &visitor{zooOptions: o, shelf: known, out: out, choices: choices, watch: clock.RealClock{}}
+	v := &visitor{zooOptions: o, shelf: known, show: out, choices: choices, watch: clock.RealClock{}}
 	for _, a := range animals {
-		for _, c := range choices {
-			if _, ok := known.find(v.key(a, c)); !ok {
+		for _, one := range choices {
+			if _, ok := known.find(v.key(a, one)); !ok {
 				v.left++
 			}
 		}
@@ -43,15 +48,20 @@ func (o zooOptions) visit(ctx context.Context, out io.Writer, animals []animal, 
 		return known.close()
 	}
 	failure := v.all(ctx, animals)
-	report := v.report(animals)
+	var text strings.Builder
+	v.page(animals).write(&text)
+	if o.run != "" {
+		for _, a := range animals {
+			failure = errors.Join(failure, v.details(&text, c, a))
+		}
+	}
 	failure = errors.Join(failure, known.close())
-	text := report.String()
-	fmt.Fprint(out, text)
+	fmt.Fprint(out, "\n", text.String())
 	name := filepath.Join(o.out, fmt.Sprintf("zoo-%d.md", o.seed))
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(text.String()), 0o644); err != nil {
 		return errors.Join(failure, fmt.Errorf("writing the document: %w", err))
 	}
-	fmt.Fprintf(out, "\n%s written\n", name)
+	fmt.Fprintf(out, "\n%s written after %s\n", name, v.watch.Since(v.began).Round(time.Second))
 	return failure
 }
 
@@ -62,8 +72,8 @@ type visitor struct {
 	choices []lab.Choice
 	watch   clock.PassiveClock
 
-	show  sync.Mutex
-	out   io.Writer
+	mu    sync.Mutex // of what follows
+	show  io.Writer
 	began time.Time
 	done  int
 	left  int // runs of a policy that are to do
@@ -105,32 +115,73 @@ func (v *visitor) all(ctx context.Context, animals []animal) error {
 	return errors.Join(errs...)
 }
 
-// scenario runs the policies of one scenario that are not known.
+// scenario runs the policies of one scenario that are not known, and the clairvoyant.
+// What failed is not kept: the next time it is tried again.
 func (v *visitor) scenario(ctx context.Context, a animal) error {
+	var errs []error
 	for _, c := range v.choices {
-		if _, ok := v.find(v.key(a, c)); ok {
+		key := v.key(a, c)
+		if _, ok := v.find(key); ok {
 			continue
 		}
 		r, err := v.run(ctx, a, c)
-		if ctx.Err() != nil {
-			return nil // all says so
-		}
 		if err != nil {
-			r.Error = err.Error()
+			errs = append(errs, fmt.Errorf("%s: %w", c, err))
+			continue
 		}
-		v.put(kept{Key: v.key(a, c), Scenario: a.Name, Policy: c.String(), Version: v.version(c), Result: &r})
-		v.tell(a, c, r)
+		v.put(kept{Key: key, Scenario: a.Name, Policy: c.String(), Version: v.version(c), Result: &r})
+		v.tell()
 	}
+	return errors.Join(append(errs, v.foresee(ctx, a))...)
+}
+
+// foresee looks for a clairvoyant schedule, beginning with what the best policy does.
+func (v *visitor) foresee(ctx context.Context, a animal) error {
+	key := v.clairvoyantKey(a)
+	if _, ok := v.find(key); ok || v.foresight == 0 || len(a.Faults) > 0 || ctx.Err() != nil {
+		return nil
+	}
+	s := v.score(a)
+	all := slices.Clone(s.tuned)
+	for name, r := range s.own {
+		all = append(all, named{r.point(), name})
+	}
+	best, ok := s.best(all)
+	if !ok {
+		best, ok = s.ahead(all, lab.Point{Cost: math.Inf(1)})
+	}
+	if !ok {
+		return nil
+	}
+	c, err := lab.ParseChoice(best.policy)
+	if err != nil {
+		return err
+	}
+	plan := v.lab(a, c)
+	plan.Foresight = v.foresight
+	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
+	if err != nil {
+		return err
+	}
+	m := results.Scenarios[0].Clairvoyant.Measures
+	v.put(kept{Key: key, Scenario: a.Name, Policy: "clairvoyant", Version: simulatorVersion, Result: &result{Attainment: m.Attainment, Cost: m.Cost, WorstHour: m.WorstHour}})
 	return nil
+}
+
+func (v *visitor) clairvoyantKey(a animal) string {
+	return hash(a.key, "clairvoyant", strconv.Itoa(v.foresight), simulatorVersion)
+}
+
+// lab is a plan for one policy in one scenario.
+func (v *visitor) lab(a animal, c lab.Choice) lab.Plan {
+	return lab.Plan{Scenarios: []lab.Scenario{a.scenario}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points}
 }
 
 // run runs one policy in one scenario.
 func (v *visitor) run(ctx context.Context, a animal, c lab.Choice) (result, error) {
 	began := v.watch.Now()
-	plan := lab.Plan{
-		Scenarios: []lab.Scenario{a.scenario}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points,
-		Series: c.Own() && a.Drawn.Constant,
-	}
+	plan := v.lab(a, c)
+	plan.Series = c.Own() && a.Drawn.Constant
 	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
 	r := result{Seconds: v.watch.Since(began).Seconds()}
 	if len(results.Scenarios) == 0 || len(results.Scenarios[0].Rows) == 0 {
@@ -175,23 +226,67 @@ func turns(all []lab.Decision) int {
 
 // plan says what is going to happen.
 func (v *visitor) plan(animals []animal) {
-	fmt.Fprintf(v.out, "%d scenarios of seed %d, %d policies, %d of %d runs are left\n", len(animals), v.seed, len(v.choices), v.left, len(animals)*len(v.choices))
+	fmt.Fprintf(v.show, "%d scenarios of seed %d, %d policies, %d of %d runs are left\n", len(animals), v.seed, len(v.choices), v.left, len(animals)*len(v.choices))
 	if v.dry {
 		for _, a := range animals {
-			fmt.Fprintf(v.out, "%4d  %s\n", a.number, a.Description)
+			fmt.Fprintf(v.show, "%4d  %s\n", a.number, a.Description)
 		}
 	}
 }
 
-// tell prints a line for what has ended.
-func (v *visitor) tell(a animal, c lab.Choice, r result) {
-	v.show.Lock()
-	defer v.show.Unlock()
+// tell prints a line now and then.
+func (v *visitor) tell() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.done++
-	if r.Error != "" {
-		fmt.Fprintf(v.out, "%s, %s: %s\n", a.Name, c, r.Error)
-	}
 	if step := max(1, v.left/50); v.done%step == 0 || v.done == v.left {
-		fmt.Fprintf(v.out, "%8s  %d of %d\n", v.watch.Since(v.began).Round(time.Second), v.done, v.left)
+		fmt.Fprintf(v.show, "%8s  %d of %d\n", v.watch.Since(v.began).Round(time.Second), v.done, v.left)
 	}
+}
+
+// score gathers what is known of a scenario: of ours what is asked for, of the others all.
+func (v *visitor) score(a animal) score {
+	s := score{number: a.number, text: a.Description, target: a.Attainment, constant: a.Drawn.Constant, own: map[string]result{}}
+	for _, c := range v.choices {
+		if one, ok := v.find(v.key(a, c)); ok && c.Own() {
+			s.own[c.String()] = *one.Result
+		}
+	}
+	if one, ok := v.find(hash(a.key, v.choices[0].String(), v.against)); ok && v.against != "" {
+		before := one.Result.point()
+		s.before = &before
+	}
+	for _, d := range policy.Catalogue() {
+		one, ok := v.find(v.key(a, lab.Choice{Name: d.Name}))
+		if !ok {
+			continue
+		}
+		s.tuned = append(s.tuned, named{one.Result.point(), one.Result.Settings})
+		if u := one.Result.Untuned; u != nil {
+			s.untuned = append(s.untuned, named{*u, d.Name})
+		}
+	}
+	if one, ok := v.find(v.clairvoyantKey(a)); ok {
+		found := one.Result.point()
+		s.clairvoyant = &found
+	}
+	return s
+}
+
+// page gathers what is known of all scenarios.
+func (v *visitor) page(animals []animal) page {
+	p := page{
+		title:   fmt.Sprintf("%d scenarios of seed %d, commit %s, %d settings of the others at most.", len(animals), v.seed, v.commit, v.points),
+		peers:   policy.Names(),
+		command: func(n int) string { return fmt.Sprintf("make lab-zoo TRACES=%s SEED=%d RUN=%d", v.traces, v.seed, n) },
+	}
+	for _, c := range v.choices {
+		if c.Own() {
+			p.own = append(p.own, c.String())
+		}
+	}
+	for _, a := range animals {
+		p.scores = append(p.scores, v.score(a))
+	}
+	return p
 }

@@ -42,6 +42,9 @@ type result struct {
 	Error      string     `json:"error,omitempty"`
 }
 
+// point is what a result is judged by.
+func (r result) point() lab.Point { return lab.Point{Attainment: r.Attainment, Cost: r.Cost} }
+
 // shelf keeps results in a file, by their keys. It may be used by several goroutines.
 type shelf struct {
 	mu    sync.Mutex

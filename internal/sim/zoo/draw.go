@@ -1,29 +1,31 @@
 package zoo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// MaxRequests is how many requests a case has at most, about. A case of constant load,
-// which has to be watched for long, has three times as many.
-const MaxRequests = 60_000
+// MaxRequests is how many requests a case has at most, about, where a Stock says nothing
+// else. A case of constant load, which has to be watched for long, has twice as many.
+const MaxRequests = 100_000
 
 // attempts is how many fleets and kinds of traffic are drawn to find one that has no more
 // requests, before fewer replicas are.
-const attempts = 12
+const attempts = 40
 
 // Draw returns the case of a seed and an index. Equal arguments give equal cases.
 func Draw(seed uint64, index int, s Stock) Case {
 	d := dice.New(seed, uint64(index))
 	size := d.Around(1, 200)
-	kind := s.kind(d)
+	kind, goal := s.kind(d), drawGoal(d)
 	var best draft
 	for i := range attempts {
-		one := s.draft(d, kind, size)
+		one := s.draft(d, kind, size, goal)
 		if i == 0 || one.over() < best.over() {
 			best = one
 		}
@@ -41,21 +43,41 @@ func Draw(seed uint64, index int, s Stock) Case {
 
 // draft is a fleet with its traffic, without what does not change the work.
 type draft struct {
+	goal
+	most    float64 // requests
 	size    float64 // replicas that the peak needs
 	traffic traffic
 	models  []served
 }
 
+// goal is what is asked of a case.
+type goal struct {
+	target     float64 // part of the requests that should meet their objectives
+	percentile bool    // ours are told of it
+}
+
+// drawGoal draws a target. One of four users says nothing of percentiles.
+func drawGoal(d dice.Dice) goal {
+	if d.IntN(4) == 0 {
+		return goal{target: lab.DefaultTarget}
+	}
+	return goal{dice.Pick(d, lab.DefaultTarget, lab.DefaultTarget, lab.DefaultTarget, 0.9, 0.99), true}
+}
+
 // draft draws traffic of a kind and a fleet for it, and as long a window as a bounded
 // number of requests allows.
-func (s Stock) draft(d dice.Dice, kind string, size float64) draft {
+func (s Stock) draft(d dice.Dice, kind string, size float64, g goal) draft {
 	form := s.form(d, kind)
-	out := draft{size: size, models: s.fleet(d, form.lengths)}
-	window := form.window(d.Span(time.Hour, 24*time.Hour, 10*time.Minute))
+	out := draft{goal: g, most: cmp.Or(float64(s.Requests), MaxRequests), size: size, models: s.fleet(d, form.lengths, g.target)}
+	least := 2 * time.Hour
+	if size > 30 {
+		least = time.Hour
+	}
+	window := form.window(d.Span(least, 24*time.Hour, 10*time.Minute), least)
 	out.traffic = form.over(window)
 	for range 3 { // another window has another peak
 		if over := out.over(); over > 1 {
-			window = form.window(time.Duration(float64(window) / over).Truncate(10 * time.Minute))
+			window = form.window(time.Duration(float64(window)/over).Truncate(10*time.Minute), least)
 			out.traffic = form.over(window)
 		}
 	}
@@ -63,12 +85,12 @@ func (s Stock) draft(d dice.Dice, kind string, size float64) draft {
 }
 
 // fleet draws one model or two with 1 to 4 variants together.
-func (s Stock) fleet(d dice.Dice, l Lengths) []served {
+func (s Stock) fleet(d dice.Dice, l Lengths, target float64) []served {
 	variants := dice.Pick(d, 1, 1, 1, 2, 2, 3, 4)
 	if variants == 1 || d.IntN(4) > 0 {
-		return []served{s.served(d, l, 1, variants)}
+		return []served{s.served(d, l, 1, variants, target)}
 	}
-	return []served{s.served(d, l, 2, variants-variants/2), s.served(d, l, dice.Pick(d, 1.0, 2), variants/2)}
+	return []served{s.served(d, l, 2, variants-variants/2, target), s.served(d, l, dice.Pick(d, 1.0, 2), variants/2, target)}
 }
 
 // peak returns the requests/s of the busiest ten minutes that need as many replicas of
@@ -90,9 +112,9 @@ func (f draft) requests() float64 {
 // over returns how many times too many requests there are.
 func (f draft) over() float64 {
 	if f.traffic.kind == constant {
-		return f.requests() / (3 * MaxRequests)
+		return f.requests() / (2 * f.most)
 	}
-	return f.requests() / MaxRequests
+	return f.requests() / f.most
 }
 
 // need returns the replicas of the first variant of a model that the peak needs.

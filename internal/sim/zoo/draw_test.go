@@ -76,7 +76,7 @@ func TestEveryCaseIsAScenario(t *testing.T) {
 		if off := math.Abs(got - want); off > 0.1*want+6*8*math.Sqrt(want) { // bursts of cv 8 scatter 8 times as much
 			t.Errorf("case %d, %s: %g requests, %g were drawn", i, c.Description, got, want)
 		}
-		if most := MaxRequests * 1.01; want > most && !(c.Drawn.Constant && want < 3*most) {
+		if most := MaxRequests * 1.01; want > most && !(c.Drawn.Constant && want < 2*most) {
 			t.Errorf("case %d, %s: %g requests, want %g at most", i, c.Description, want, most)
 		}
 	}

@@ -15,19 +15,15 @@ import (
 // finish draws all that is left.
 func (f draft) finish(d dice.Dice) Case {
 	c := Case{
-		Attainment: 0.95, ScrapeInterval: dice.Pick[time.Duration](d, 15, 15, 15, 30, 60) * time.Second,
+		Attainment: f.target, ScrapeInterval: dice.Pick[time.Duration](d, 15, 15, 15, 30, 60) * time.Second,
 		MissedScrapes: dice.Pick(d, 0, 0, 0, 0, 0.02, 0.1), Tolerance: dice.Pick(d, 0, 0, 0, 0.1),
 		Drawn: Drawn{
 			Traffic: f.traffic.kind, Constant: f.traffic.kind == constant, Replicas: f.size, Requests: int(f.requests()), Window: f.traffic.window,
 		},
 	}
-	percentile := d.IntN(4) > 0
-	if percentile {
-		c.Attainment = dice.Pick(d, 0.95, 0.95, 0.95, 0.9, 0.99)
-	}
 	c.Workload = f.traffic.parts(f.peak() / f.traffic.peak)
 	for i, m := range f.models {
-		c.Models = append(c.Models, f.model(d, m, i, percentile))
+		c.Models = append(c.Models, f.model(d, m, i))
 	}
 	if d.IntN(7) == 0 {
 		c.Nodes = f.nodes(d, c)
@@ -41,9 +37,9 @@ func (f draft) finish(d dice.Dice) Case {
 }
 
 // model draws what a model has beside its objectives.
-func (f draft) model(d dice.Dice, m served, i int, percentile bool) Model {
+func (f draft) model(d dice.Dice, m served, i int) Model {
 	out := Model{
-		ID: fmt.Sprintf("m%d", i+1), Share: m.share, TTFT: milliseconds(m.ttft), ITL: milliseconds(m.itl), Percentile: percentile,
+		ID: fmt.Sprintf("m%d", i+1), Share: m.share, TTFT: milliseconds(m.ttft), ITL: milliseconds(m.itl), Percentile: f.percentile,
 		Hold: dice.Pick(d, 10*time.Minute, 10*time.Minute, 2*time.Minute, 0), Routing: f.routing(d, m),
 	}
 	if d.IntN(3) > 0 {
@@ -77,7 +73,7 @@ func (f draft) routing(d dice.Dice, m served) string {
 
 // variant draws a variant. The first one can carry the peak.
 func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool) Variant {
-	need, spare := f.need(m), dice.Pick(d, 1.2, 1.5, 2, 4)
+	need, spare := f.need(m), dice.Pick(d, 1.5, 2, 3, 4)
 	least := dice.Pick(d, 1, 1, 1, 0, 2)
 	if !first {
 		need *= m.speed / max(m.rate(r.Profile), 0.1*m.speed)

@@ -16,11 +16,12 @@ type served struct {
 	speed     float64   // requests/s of a replica of the first variant, about
 	variants  []Replica // the first carries the load
 	lengths   Lengths
+	z         float64 // standard deviations of a normal distribution within which the asked part is
 }
 
 // served draws a model with so many variants.
-func (s Stock) served(d dice.Dice, l Lengths, share float64, variants int) served {
-	m := served{share: share, lengths: l}
+func (s Stock) served(d dice.Dice, l Lengths, share float64, variants int, target float64) served {
+	m := served{share: share, lengths: l, z: math.Sqrt2 * math.Erfinv(2*target-1)}
 	first := s.replica(d, l, func(Replica) bool { return true })
 	m.variants = []Replica{first}
 	alike := func(r Replica) bool { return r.family() == first.family() }
@@ -61,8 +62,7 @@ func (s Stock) replica(d dice.Dice, l Lengths, alike func(Replica) bool) Replica
 // of three models the others can meet them, too, with next to no load.
 func (m *served) ask(d dice.Dice) {
 	first, l := m.variants[0].Profile, m.lengths
-	u := d.Between(0.05, 0.5) // of the time for prefills
-	m.itl = (first.AlphaMS + first.BetaMS*d.Between(0.15, 1)*Batch(first, l)) / (1 - u)
+	m.itl = At(first, l, d.Between(0.3, 0.95)*Speed(first, l, math.Inf(1), 0), m.z).ITL
 	m.ttft = max(100, alone(first, l.LongInput)) * d.Around(1.5, 30)
 	if d.IntN(3) > 0 {
 		for _, v := range m.variants[1:] {
@@ -86,5 +86,5 @@ func (m *served) rate(p serving.Profile) float64 {
 	if itl == 0 {
 		itl = math.Inf(1)
 	}
-	return Speed(p, m.lengths, itl)
+	return Speed(p, m.lengths, itl, m.z)
 }

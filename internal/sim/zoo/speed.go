@@ -17,32 +17,42 @@ type Lengths struct {
 // filled to without queues and preemptions to speak of.
 const full = 0.8
 
-// Speed estimates the highest rate that a replica carries with a mean ITL within a bound
-// in ms, in requests/s; 0 if none does. With n requests in the batch and a part u of the
-// time spent on prefills, by Little's law
+// Load is what a replica does at an arrival rate, estimated.
+type Load struct {
+	Batch float64 // requests that it decodes at the same time
+	ITL   float64 // ms, which all but a part of the requests keep
+	Fits  bool    // it carries the rate
+}
+
+// At estimates what a replica does at a rate in requests/s. With n requests in the batch
+// and a part u of the time spent on prefills, by Little's law
 //
 //	n = rate * (output * ITL + prefill),   ITL = (alpha + beta * n) / (1 - u),   u = rate * prefill
 //
-// which holds up to the batch, the KV cache and u = 0.8.
-func Speed(p serving.Profile, l Lengths, itl float64) float64 {
+// which holds up to the batch, the KV cache and u = 0.8. An answer meets rate * output * ITL
+// prefills of others in the mean. How many it meets has a Poisson distribution, and half
+// of the answers are half as long or shorter: so much more is added for z standard
+// deviations.
+func At(p serving.Profile, l Lengths, rate, z float64) Load {
 	prefill := p.Prefill(l.Input) / 1000
-	most := Batch(p, l)
-	fits := func(rate float64) bool {
-		u := rate * prefill
-		if u >= full {
-			return false
-		}
-		turn := rate * l.Output / 1000 / (1 - u) // requests for each ms of a step
-		if turn*p.BetaMS >= 1 {
-			return false
-		}
-		n := (turn*p.AlphaMS + rate*prefill) / (1 - turn*p.BetaMS)
-		return n <= most && (p.AlphaMS+p.BetaMS*n)/(1-u) <= itl
+	u := rate * prefill
+	turn := rate * l.Output / 1000 / max(1-u, 1e-9) // requests for each ms of a step
+	if u >= full || turn*p.BetaMS >= 1 {
+		return Load{}
 	}
+	n := (turn*p.AlphaMS + rate*prefill) / (1 - turn*p.BetaMS)
+	itl := (p.AlphaMS + p.BetaMS*n) / (1 - u)
+	met := rate * l.Output * itl / 1000
+	return Load{Batch: n, ITL: itl + z*math.Sqrt(met)*1000*prefill/(l.Output/2), Fits: n <= Batch(p, l)}
+}
+
+// Speed estimates the highest rate that a replica carries within a bound of the ITL in ms,
+// in requests/s; 0 if it carries none.
+func Speed(p serving.Profile, l Lengths, itl, z float64) float64 {
 	low, high := 0.0, 1e4
 	for range 60 {
 		middle := (low + high) / 2
-		if fits(middle) {
+		if at := At(p, l, middle, z); at.Fits && at.ITL <= itl {
 			low = middle
 		} else {
 			high = middle

@@ -16,6 +16,8 @@ import (
 type Stock struct {
 	Replicas []Replica // one or more
 	Traces   []lab.Record
+	// Requests is how many a case has at most, about; 0 is MaxRequests.
+	Requests int
 }
 
 // Replica is one way to serve a model that was measured.

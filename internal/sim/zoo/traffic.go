@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
@@ -86,37 +87,38 @@ func (s Stock) form(d dice.Dice, kind string) form {
 	return form{kind, l, []part{generated{draw(d, kind), l}}}
 }
 
+// logs returns the logs, those of half an hour or more three times: they are drawn so
+// much more often.
 func (s Stock) logs() []lab.Record {
 	var out []lab.Record
 	for _, r := range s.Traces {
-		if r.Requests != nil {
-			out = append(out, r)
+		if r.Requests == nil {
+			continue
+		}
+		if out = append(out, r); r.Span() > 30*time.Minute {
+			out = append(out, r, r)
 		}
 	}
 	return out
 }
 
+// curves returns the curves of rates.
 func (s Stock) curves() []lab.Record {
-	var out []lab.Record
-	for _, r := range s.Traces {
-		if r.Requests == nil {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.Traces), func(r lab.Record) bool { return r.Requests != nil })
 }
 
 // someLengths draws the mean lengths of requests.
 func someLengths(d dice.Dice) Lengths {
-	return chat(dice.Digits(d.Around(100, 6000), 2), dice.Digits(d.Around(20, 1000), 2))
+	return chat(dice.Digits(d.Around(80, 3000), 2), dice.Digits(d.Around(40, 1500), 2))
 }
 
-// window returns the window that is nearest to one that is asked for.
-func (f form) window(asked time.Duration) time.Duration {
+// window returns the window that is nearest to one that is asked for, and no shorter than
+// least unless there is no more of a record.
+func (f form) window(asked, least time.Duration) time.Duration {
 	if f.kind == constant {
 		return 12 * time.Hour // six to settle, six to be watched
 	}
-	asked = max(asked, time.Hour)
+	asked = max(asked, least)
 	for _, p := range f.parts {
 		asked = min(asked, p.most())
 	}
