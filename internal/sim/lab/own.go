@@ -243,14 +243,7 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	}
 	policies := map[scaling.ModelKey]cycle.Policy{}
 	for _, m := range f.Models {
-		p := cycle.Configured(o.policy)
-		if c.ofScenario(objectives) {
-			c.ask(m, &p)
-		}
-		if c.ofScenario(limiter) {
-			p.Settings.Limited = f.limits(m)
-		}
-		policies[m.Spec.Key] = p
+		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
@@ -259,8 +252,15 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	}), hpaSync, nil
 }
 
-// ask writes down the objectives of a model, and the percentiles that go with them.
-func (c Choice) ask(m Model, p *cycle.Policy) {
+// decides returns how a model is decided.
+func (c Choice) decides(o own, f fitted, m Model) cycle.Policy {
+	p := cycle.Configured(o.policy)
+	if c.ofScenario(limiter) {
+		p.Settings.Limited = f.limits(m)
+	}
+	if !c.ofScenario(objectives) {
+		return p
+	}
 	asked := min(m.Spec.SLO.Attainment, highest)
 	p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL, Attainment: asked}
 	if m.Percentile && c.ofScenario("ttftPercentile") {
@@ -269,4 +269,5 @@ func (c Choice) ask(m Model, p *cycle.Policy) {
 	if m.Percentile && c.ofScenario("itlPercentile") {
 		p.Settings.Sizing.ITLPercentile = asked
 	}
+	return p
 }

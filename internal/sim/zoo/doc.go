@@ -15,19 +15,19 @@
 //	            magnitude alike; the rate is scaled to it
 //	traffic     stretches of logs and of curves of rates, mixes of two, and generators:
 //	            constant, day, steps, ramps, flash, on and off, bursts
-//	objectives  ITL of a batch between little and full, TTFT of 1.5 to 30 times the prefill
-//	            of a long prompt; both or one of them; 90, 95 or 99 % of the requests
+//	objectives  the ITL of a replica at 30 to 95 % of its highest rate, 1.5 to 30 times the
+//	            prefill of a long prompt as TTFT; both or one of them; for 90, 95 or 99 %
 //	start-up    20 s to 10 min, each order of magnitude alike
 //	gateway     every way of routing, prefix caches, patience of clients, an HPA's tolerance
 //	faults      in one of seven, of every kind
 //	stock       limited in one of seven, to 0.8 to 2 times what the peak needs
 //
 // Work is bounded: large fleets get shorter windows, and slower replicas, so that a run
-// has no more than [MaxRequests].
+// has no more than [MaxRequests] requests.
 //
 // # What a replica can do
 //
 // The size and the objectives need an estimate of the rate that a replica carries:
-// [Speed], a closed form of the profile alone. It is off by a third where the lab's
-// benchmark is the truth, which makes fleets a little larger or smaller than drawn.
+// [Speed], a closed form of the profile alone. It is mostly within a factor of two of
+// what the lab measures, so that fleets are larger or smaller than drawn by that.
 package zoo

@@ -49,7 +49,7 @@ func stock(t *testing.T) Stock {
 func TestEveryCaseIsAScenario(t *testing.T) {
 	s := stock(t)
 	kinds, small, large := map[string]int{}, 0, 0
-	for i := range 300 {
+	for i := range 200 {
 		c := Draw(7, i, s)
 		scenario, err := c.Scenario(s)
 		if err != nil {
@@ -63,7 +63,7 @@ func TestEveryCaseIsAScenario(t *testing.T) {
 		if c.Drawn.Replicas > 60 {
 			large++
 		}
-		if i > 40 {
+		if i > 20 {
 			continue // to count requests takes time
 		}
 		plan := lab.Plan{Scenarios: []lab.Scenario{scenario}, Choices: []lab.Choice{{Name: lab.Hybrid}}, Seeds: []uint64{1}}
