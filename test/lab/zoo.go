@@ -29,6 +29,9 @@ type zooOptions struct {
 // ownPolicies are ours in the zoo, the one that is judged first.
 const ownPolicies = "hybrid tokens saturation saturation:objectives=none"
 
+// defaultPoints is how many settings a policy of others is tried with.
+const defaultPoints = 4
+
 func parseZoo(args []string) (zooOptions, error) {
 	var o zooOptions
 	flags := flag.NewFlagSet("lab zoo", flag.ContinueOnError)
@@ -41,7 +44,7 @@ func parseZoo(args []string) (zooOptions, error) {
 	flags.StringVar(&o.against, "against", "", "another commit of which results are kept, to show beside the first policy")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
 	flags.IntVar(&o.n, "n", 100, "scenarios")
-	flags.IntVar(&o.points, "points", 4, "settings that a policy of others is tried with at most, its defaults among them")
+	flags.IntVar(&o.points, "points", defaultPoints, "settings that a policy of others is tried with at most, its defaults among them")
 	flags.IntVar(&o.requests, "requests", zoo.MaxRequests, "requests of a scenario at most, about; another number draws other scenarios")
 	flags.IntVar(&o.foresight, "clairvoyant", 0, "runs that the clairvoyant of a scenario may take, 0 leaves it out")
 	flags.IntVar(&o.workers, "parallel", 0, "scenarios at the same time, 0 for one on each processor")
@@ -178,8 +181,7 @@ func (c *cage) read(file string) error {
 type animal struct {
 	number int
 	zoo.Case
-	scenario lab.Scenario
-	key      string // a hash of all that the scenario is made of
+	key string // a hash of all that the scenario is made of
 }
 
 // draw draws a scenario.
@@ -187,9 +189,6 @@ func (c cage) draw(seed uint64, number int) (animal, error) {
 	a := animal{number: number, Case: zoo.Draw(seed, number, c.Stock)}
 	text, err := a.Text()
 	if err != nil {
-		return a, err
-	}
-	if a.scenario, err = a.Scenario(c.Stock); err != nil {
 		return a, err
 	}
 	for _, part := range a.Workload {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
 // zooSeed is the seed of every run: logs that are not scaled are as recorded.
@@ -35,7 +35,7 @@ func (o zooOptions) visit(ctx context.Context, out io.Writer, c cage, animals []
 	if err != nil {
 		return err
 	}
-	v := &visitor{zooOptions: o, shelf: known, show: out, choices: choices, watch: clock.RealClock{}}
+	v := &visitor{zooOptions: o, cage: c, shelf: known, show: out, choices: choices, watch: clock.RealClock{}}
 	for _, a := range animals {
 		for _, one := range choices {
 			if _, ok := known.find(v.key(a, one)); !ok {
@@ -68,6 +68,7 @@ func (o zooOptions) visit(ctx context.Context, out io.Writer, c cage, animals []
 // visitor runs policies on scenarios.
 type visitor struct {
 	zooOptions
+	cage
 	*shelf
 	choices []lab.Choice
 	watch   clock.PassiveClock
@@ -95,13 +96,9 @@ func (v *visitor) version(c lab.Choice) string {
 // all runs what is left, some scenarios at a time.
 func (v *visitor) all(ctx context.Context, animals []animal) error {
 	v.began = v.watch.Now()
-	workers := v.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	errs := make([]error, len(animals))
 	var group errgroup.Group
-	group.SetLimit(workers)
+	group.SetLimit(v.atOnce())
 	for i, a := range animals {
 		group.Go(func() error {
 			errs[i] = v.scenario(ctx, a)
@@ -118,13 +115,17 @@ func (v *visitor) all(ctx context.Context, animals []animal) error {
 // scenario runs the policies of one scenario that are not known, and the clairvoyant.
 // What failed is not kept: the next time it is tried again.
 func (v *visitor) scenario(ctx context.Context, a animal) error {
+	scenario, err := a.Scenario(v.Stock)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, c := range v.choices {
 		key := v.key(a, c)
-		if _, ok := v.find(key); ok {
+		if _, ok := v.find(key); ok || ctx.Err() != nil {
 			continue
 		}
-		r, err := v.run(ctx, a, c)
+		r, err := v.run(ctx, a, scenario, c)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", c, err))
 			continue
@@ -132,11 +133,11 @@ func (v *visitor) scenario(ctx context.Context, a animal) error {
 		v.put(kept{Key: key, Scenario: a.Name, Policy: c.String(), Version: v.version(c), Result: &r})
 		v.tell()
 	}
-	return errors.Join(append(errs, v.foresee(ctx, a))...)
+	return errors.Join(append(errs, v.foresee(ctx, a, scenario))...)
 }
 
 // foresee looks for a clairvoyant schedule, beginning with what the best policy does.
-func (v *visitor) foresee(ctx context.Context, a animal) error {
+func (v *visitor) foresee(ctx context.Context, a animal, scenario lab.Scenario) error {
 	key := v.clairvoyantKey(a)
 	if _, ok := v.find(key); ok || v.foresight == 0 || len(a.Faults) > 0 || ctx.Err() != nil {
 		return nil
@@ -157,7 +158,7 @@ func (v *visitor) foresee(ctx context.Context, a animal) error {
 	if err != nil {
 		return err
 	}
-	plan := v.lab(a, c)
+	plan := v.lab(scenario, c)
 	plan.Foresight = v.foresight
 	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
 	if err != nil {
@@ -173,14 +174,14 @@ func (v *visitor) clairvoyantKey(a animal) string {
 }
 
 // lab is a plan for one policy in one scenario.
-func (v *visitor) lab(a animal, c lab.Choice) lab.Plan {
-	return lab.Plan{Scenarios: []lab.Scenario{a.scenario}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points}
+func (v *visitor) lab(s lab.Scenario, c lab.Choice) lab.Plan {
+	return lab.Plan{Scenarios: []lab.Scenario{s}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points}
 }
 
 // run runs one policy in one scenario.
-func (v *visitor) run(ctx context.Context, a animal, c lab.Choice) (result, error) {
+func (v *visitor) run(ctx context.Context, a animal, scenario lab.Scenario, c lab.Choice) (result, error) {
 	began := v.watch.Now()
-	plan := v.lab(a, c)
+	plan := v.lab(scenario, c)
 	plan.Series = c.Own() && a.Drawn.Constant
 	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
 	r := result{Seconds: v.watch.Since(began).Seconds()}
@@ -224,15 +225,47 @@ func turns(all []lab.Decision) int {
 	return most
 }
 
-// plan says what is going to happen.
+// plan says what is going to happen, and how long it may take.
 func (v *visitor) plan(animals []animal) {
-	fmt.Fprintf(v.show, "%d scenarios of seed %d, %d policies, %d of %d runs are left\n", len(animals), v.seed, len(v.choices), v.left, len(animals)*len(v.choices))
-	if v.dry {
-		for _, a := range animals {
-			fmt.Fprintf(v.show, "%4d  %s\n", a.number, a.Description)
+	var total time.Duration
+	for _, a := range animals {
+		took := v.estimate(a)
+		total += took
+		if v.dry {
+			fmt.Fprintf(v.show, "%4d  about %6s  %s\n", a.number, took.Round(time.Second), a.Description)
 		}
 	}
+	fmt.Fprintf(v.show, "%d scenarios of seed %d, %d policies, %d of %d runs are left: about %s with %d at a time\n", len(animals), v.seed, len(v.choices),
+		v.left, len(animals)*len(v.choices), (total / time.Duration(v.atOnce())).Round(time.Minute), v.atOnce())
 }
+
+// estimate is how long what is left of a scenario takes one processor, by what runs took
+// in the mean when the constants were measured on one core of a server of 2024.
+func (v *visitor) estimate(a animal) time.Duration {
+	const (
+		perRequest     = 4 * time.Microsecond
+		perReplicaHour = 8 * time.Millisecond // steps, scrapes and looks of the policy
+	)
+	hours := a.Drawn.Replicas * a.Drawn.Window.Hours()
+	one := time.Duration(a.Drawn.Requests)*perRequest + time.Duration(hours*float64(perReplicaHour))
+	runs := 0
+	for _, c := range v.choices {
+		switch _, known := v.find(v.key(a, c)); {
+		case known:
+		case c.Own():
+			runs++
+		default:
+			runs += v.points
+		}
+	}
+	if v.foresight > 0 && len(a.Faults) == 0 {
+		runs += v.foresight
+	}
+	return time.Duration(runs) * one
+}
+
+// atOnce is how many scenarios run at the same time.
+func (v *visitor) atOnce() int { return cmp.Or(v.workers, runtime.GOMAXPROCS(0)) }
 
 // tell prints a line now and then.
 func (v *visitor) tell() {
@@ -242,51 +275,4 @@ func (v *visitor) tell() {
 	if step := max(1, v.left/50); v.done%step == 0 || v.done == v.left {
 		fmt.Fprintf(v.show, "%8s  %d of %d\n", v.watch.Since(v.began).Round(time.Second), v.done, v.left)
 	}
-}
-
-// score gathers what is known of a scenario: of ours what is asked for, of the others all.
-func (v *visitor) score(a animal) score {
-	s := score{number: a.number, text: a.Description, target: a.Attainment, constant: a.Drawn.Constant, own: map[string]result{}}
-	for _, c := range v.choices {
-		if one, ok := v.find(v.key(a, c)); ok && c.Own() {
-			s.own[c.String()] = *one.Result
-		}
-	}
-	if one, ok := v.find(hash(a.key, v.choices[0].String(), v.against)); ok && v.against != "" {
-		before := one.Result.point()
-		s.before = &before
-	}
-	for _, d := range policy.Catalogue() {
-		one, ok := v.find(v.key(a, lab.Choice{Name: d.Name}))
-		if !ok {
-			continue
-		}
-		s.tuned = append(s.tuned, named{one.Result.point(), one.Result.Settings})
-		if u := one.Result.Untuned; u != nil {
-			s.untuned = append(s.untuned, named{*u, d.Name})
-		}
-	}
-	if one, ok := v.find(v.clairvoyantKey(a)); ok {
-		found := one.Result.point()
-		s.clairvoyant = &found
-	}
-	return s
-}
-
-// page gathers what is known of all scenarios.
-func (v *visitor) page(animals []animal) page {
-	p := page{
-		title:   fmt.Sprintf("%d scenarios of seed %d, commit %s, %d settings of the others at most.", len(animals), v.seed, v.commit, v.points),
-		peers:   policy.Names(),
-		command: func(n int) string { return fmt.Sprintf("make lab-zoo TRACES=%s SEED=%d RUN=%d", v.traces, v.seed, n) },
-	}
-	for _, c := range v.choices {
-		if c.Own() {
-			p.own = append(p.own, c.String())
-		}
-	}
-	for _, a := range animals {
-		p.scores = append(p.scores, v.score(a))
-	}
-	return p
 }

@@ -130,9 +130,13 @@ func TestSimulatorVersionIsRaised(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &visitor{zooOptions: zooOptions{points: 1, commit: "a"}, shelf: known, watch: clock.RealClock{}}
+	scenario, err := a.Scenario(c.Stock)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var got []string
 	for _, name := range []string{"hpa-rate", "kpa"} {
-		r, err := v.run(t.Context(), a, lab.Choice{Name: name})
+		r, err := v.run(t.Context(), a, scenario, lab.Choice{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}

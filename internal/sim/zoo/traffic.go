@@ -113,7 +113,7 @@ func someLengths(d dice.Dice) Lengths {
 }
 
 // window returns the window that is nearest to one that is asked for, and no shorter than
-// least unless there is no more of a record.
+// least unless no part has as much to say.
 func (f form) window(asked, least time.Duration) time.Duration {
 	if f.kind == constant {
 		return 12 * time.Hour // six to settle, six to be watched
@@ -174,8 +174,8 @@ func (s stretch) text(window time.Duration, times float64) Part {
 	return Part{File: s.Name, From: s.from, For: window, Times: times, InputTokens: s.lengths.Input, OutputTokens: s.lengths.Output}
 }
 
-// most is three times the record, which begins again where it ends.
-func (s stretch) most() time.Duration { return 3 * s.Span() }
+// most is three times the record, which begins again where it ends, or two hours.
+func (s stretch) most() time.Duration { return max(3*s.Span(), 2*time.Hour) }
 
 // generated is a part of a generator.
 type generated struct {
