@@ -124,16 +124,16 @@ func (o zooOptions) numbers() ([]int, error) {
 	return out, nil
 }
 
-// cage is the zoo with what identifies the traces that it is drawn from.
-type cage struct {
+// zooStock is what scenarios are drawn from, with what identifies the traces.
+type zooStock struct {
 	zoo.Stock
 	digests map[string]string // by the name of the trace
 	folders map[string]string
 }
 
 // readStock reads the profiles and the traces of the folders.
-func readStock(folders ...string) (cage, error) {
-	c := cage{digests: map[string]string{}, folders: map[string]string{}}
+func readStock(folders ...string) (zooStock, error) {
+	c := zooStock{digests: map[string]string{}, folders: map[string]string{}}
 	m, err := readMeasurements(folders[0])
 	if err != nil {
 		return c, err
@@ -157,7 +157,7 @@ func readStock(folders ...string) (cage, error) {
 }
 
 // read adds a trace.
-func (c *cage) read(file string) error {
+func (c *zooStock) read(file string) error {
 	name := filepath.Base(file)
 	if c.digests[name] != "" {
 		return fmt.Errorf("%s: there is a trace of that name in another folder, want another name", file)
@@ -177,16 +177,16 @@ func (c *cage) read(file string) error {
 	return nil
 }
 
-// animal is a drawn scenario.
-type animal struct {
+// zooCase is a drawn scenario.
+type zooCase struct {
 	number int
 	zoo.Case
 	key string // a hash of all that the scenario is made of
 }
 
 // draw draws a scenario.
-func (c cage) draw(seed uint64, number int) (animal, error) {
-	a := animal{number: number, Case: zoo.Draw(seed, number, c.Stock)}
+func (c zooStock) draw(seed uint64, number int) (zooCase, error) {
+	a := zooCase{number: number, Case: zoo.Draw(seed, number, c.Stock)}
 	text, err := a.Text()
 	if err != nil {
 		return a, err
@@ -204,8 +204,8 @@ func hash(texts ...string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// file returns the scenario file of an animal, with the traces where they are.
-func (c cage) file(a animal) (string, error) {
+// file returns the scenario file of an zooCase, with the traces where they are.
+func (c zooStock) file(a zooCase) (string, error) {
 	a.Workload = slices.Clone(a.Workload)
 	for i, part := range a.Workload {
 		if part.File != "" {
@@ -242,7 +242,7 @@ func runZoo(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	c.Requests = o.requests
-	var animals []animal
+	var cases []zooCase
 	for _, n := range numbers {
 		a, err := c.draw(o.seed, n)
 		if err != nil {
@@ -255,10 +255,10 @@ func runZoo(ctx context.Context, args []string, out io.Writer) error {
 			}
 			fmt.Fprintln(out, text)
 		}
-		animals = append(animals, a)
+		cases = append(cases, a)
 	}
 	if o.text {
 		return nil
 	}
-	return o.visit(ctx, out, c, animals, choices)
+	return o.execute(ctx, out, c, cases, choices)
 }

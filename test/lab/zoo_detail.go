@@ -10,7 +10,7 @@ import (
 )
 
 // details prints what every policy came to in one scenario, and writes its file.
-func (v *visitor) details(b *strings.Builder, c cage, a animal) error {
+func (v *zooRun) details(b *strings.Builder, c zooStock, a zooCase) error {
 	text, err := c.file(a)
 	if err != nil {
 		return err

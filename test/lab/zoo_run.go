@@ -29,29 +29,29 @@ const zooSeed = 1
 // settled is when a fleet at constant load has to be at rest.
 const settled = 6 * time.Hour
 
-// visit runs what is not known of the scenarios, and writes the document.
-func (o zooOptions) visit(ctx context.Context, out io.Writer, c cage, animals []animal, choices []lab.Choice) error {
-	known, err := openShelf(o.out)
+// execute runs what is not known of the scenarios, and writes the document.
+func (o zooOptions) execute(ctx context.Context, out io.Writer, c zooStock, cases []zooCase, choices []lab.Choice) error {
+	known, err := openResults(o.out)
 	if err != nil {
 		return err
 	}
-	v := &visitor{zooOptions: o, cage: c, shelf: known, show: out, choices: choices, watch: clock.RealClock{}}
-	for _, a := range animals {
+	v := &zooRun{zooOptions: o, zooStock: c, resultFile: known, show: out, choices: choices, watch: clock.RealClock{}}
+	for _, a := range cases {
 		for _, one := range choices {
 			if _, ok := known.find(v.key(a, one)); !ok {
 				v.left++
 			}
 		}
 	}
-	v.plan(animals)
+	v.plan(cases)
 	if o.dry {
 		return known.close()
 	}
-	failure := v.all(ctx, animals)
+	failure := v.all(ctx, cases)
 	var text strings.Builder
-	v.page(animals).write(&text)
+	v.page(cases).write(&text)
 	if o.run != "" {
-		for _, a := range animals {
+		for _, a := range cases {
 			failure = errors.Join(failure, v.details(&text, c, a))
 		}
 	}
@@ -65,11 +65,11 @@ func (o zooOptions) visit(ctx context.Context, out io.Writer, c cage, animals []
 	return failure
 }
 
-// visitor runs policies on scenarios.
-type visitor struct {
+// zooRun runs policies on scenarios.
+type zooRun struct {
 	zooOptions
-	cage
-	*shelf
+	zooStock
+	*resultFile
 	choices []lab.Choice
 	watch   clock.PassiveClock
 
@@ -82,11 +82,11 @@ type visitor struct {
 
 // key identifies what came of a policy in a scenario: of ours, with this build; of the
 // others, with this simulator and these settings.
-func (v *visitor) key(a animal, c lab.Choice) string {
+func (v *zooRun) key(a zooCase, c lab.Choice) string {
 	return hash(a.key, c.String(), v.version(c))
 }
 
-func (v *visitor) version(c lab.Choice) string {
+func (v *zooRun) version(c lab.Choice) string {
 	if c.Own() {
 		return v.commit
 	}
@@ -94,12 +94,12 @@ func (v *visitor) version(c lab.Choice) string {
 }
 
 // all runs what is left, some scenarios at a time.
-func (v *visitor) all(ctx context.Context, animals []animal) error {
+func (v *zooRun) all(ctx context.Context, cases []zooCase) error {
 	v.began = v.watch.Now()
-	errs := make([]error, len(animals))
+	errs := make([]error, len(cases))
 	var group errgroup.Group
 	group.SetLimit(v.atOnce())
-	for i, a := range animals {
+	for i, a := range cases {
 		group.Go(func() error {
 			errs[i] = v.scenario(ctx, a)
 			return nil
@@ -114,7 +114,7 @@ func (v *visitor) all(ctx context.Context, animals []animal) error {
 
 // scenario runs the policies of one scenario that are not known, and the clairvoyant.
 // What failed is not kept: the next time it is tried again.
-func (v *visitor) scenario(ctx context.Context, a animal) error {
+func (v *zooRun) scenario(ctx context.Context, a zooCase) error {
 	scenario, err := a.Scenario(v.Stock)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (v *visitor) scenario(ctx context.Context, a animal) error {
 }
 
 // foresee looks for a clairvoyant schedule, beginning with what the best policy does.
-func (v *visitor) foresee(ctx context.Context, a animal, scenario lab.Scenario) error {
+func (v *zooRun) foresee(ctx context.Context, a zooCase, scenario lab.Scenario) error {
 	key := v.clairvoyantKey(a)
 	if _, ok := v.find(key); ok || v.foresight == 0 || len(a.Faults) > 0 || ctx.Err() != nil {
 		return nil
@@ -160,7 +160,7 @@ func (v *visitor) foresee(ctx context.Context, a animal, scenario lab.Scenario) 
 	}
 	plan := v.lab(scenario, c)
 	plan.Foresight = v.foresight
-	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
+	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, a}})
 	if err != nil {
 		return err
 	}
@@ -169,21 +169,21 @@ func (v *visitor) foresee(ctx context.Context, a animal, scenario lab.Scenario) 
 	return nil
 }
 
-func (v *visitor) clairvoyantKey(a animal) string {
+func (v *zooRun) clairvoyantKey(a zooCase) string {
 	return hash(a.key, "clairvoyant", strconv.Itoa(v.foresight), simulatorVersion)
 }
 
 // lab is a plan for one policy in one scenario.
-func (v *visitor) lab(s lab.Scenario, c lab.Choice) lab.Plan {
+func (v *zooRun) lab(s lab.Scenario, c lab.Choice) lab.Plan {
 	return lab.Plan{Scenarios: []lab.Scenario{s}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points}
 }
 
 // run runs one policy in one scenario.
-func (v *visitor) run(ctx context.Context, a animal, scenario lab.Scenario, c lab.Choice) (result, error) {
+func (v *zooRun) run(ctx context.Context, a zooCase, scenario lab.Scenario, c lab.Choice) (result, error) {
 	began := v.watch.Now()
 	plan := v.lab(scenario, c)
 	plan.Series = c.Own() && a.Drawn.Constant
-	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.shelf, a}})
+	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, a}})
 	r := result{Seconds: v.watch.Since(began).Seconds()}
 	if len(results.Scenarios) == 0 || len(results.Scenarios[0].Rows) == 0 {
 		return r, err
@@ -226,22 +226,22 @@ func turns(all []lab.Decision) int {
 }
 
 // plan says what is going to happen, and how long it may take.
-func (v *visitor) plan(animals []animal) {
+func (v *zooRun) plan(cases []zooCase) {
 	var total time.Duration
-	for _, a := range animals {
+	for _, a := range cases {
 		took := v.estimate(a)
 		total += took
 		if v.dry {
 			fmt.Fprintf(v.show, "%4d  about %6s  %s\n", a.number, took.Round(time.Second), a.Description)
 		}
 	}
-	fmt.Fprintf(v.show, "%d scenarios of seed %d, %d policies, %d of %d runs are left: about %s with %d at a time\n", len(animals), v.seed, len(v.choices),
-		v.left, len(animals)*len(v.choices), (total / time.Duration(v.atOnce())).Round(time.Minute), v.atOnce())
+	fmt.Fprintf(v.show, "%d scenarios of seed %d, %d policies, %d of %d runs are left: about %s with %d at a time\n", len(cases), v.seed, len(v.choices),
+		v.left, len(cases)*len(v.choices), (total / time.Duration(v.atOnce())).Round(time.Minute), v.atOnce())
 }
 
 // estimate is how long what is left of a scenario takes one processor, by what runs took
 // in the mean when the constants were measured on one core of a server of 2024.
-func (v *visitor) estimate(a animal) time.Duration {
+func (v *zooRun) estimate(a zooCase) time.Duration {
 	const (
 		perRequest     = 4 * time.Microsecond
 		perReplicaHour = 8 * time.Millisecond // steps, scrapes and looks of the policy
@@ -265,10 +265,10 @@ func (v *visitor) estimate(a animal) time.Duration {
 }
 
 // atOnce is how many scenarios run at the same time.
-func (v *visitor) atOnce() int { return cmp.Or(v.workers, runtime.GOMAXPROCS(0)) }
+func (v *zooRun) atOnce() int { return cmp.Or(v.workers, runtime.GOMAXPROCS(0)) }
 
 // tell prints a line now and then.
-func (v *visitor) tell() {
+func (v *zooRun) tell() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.done++

@@ -11,7 +11,7 @@ import (
 )
 
 // score gathers what is known of a scenario: of ours what is asked for, of the others all.
-func (v *visitor) score(a animal) score {
+func (v *zooRun) score(a zooCase) score {
 	s := score{number: a.number, text: a.Description, target: a.Attainment, constant: a.Drawn.Constant, own: map[string]result{}}
 	for _, c := range v.choices {
 		if one, ok := v.find(v.key(a, c)); ok && c.Own() {
@@ -40,7 +40,7 @@ func (v *visitor) score(a animal) score {
 }
 
 // command runs a scenario alone.
-func (v *visitor) command(number int) string {
+func (v *zooRun) command(number int) string {
 	var flags []string
 	for _, f := range []struct {
 		flag, value, otherwise string
@@ -57,9 +57,9 @@ func (v *visitor) command(number int) string {
 }
 
 // page gathers what is known of all scenarios.
-func (v *visitor) page(animals []animal) page {
+func (v *zooRun) page(cases []zooCase) page {
 	p := page{
-		title:   fmt.Sprintf("%d scenarios of seed %d, commit %s, %d settings of the others at most.", len(animals), v.seed, v.commit, v.points),
+		title:   fmt.Sprintf("%d scenarios of seed %d, commit %s, %d settings of the others at most.", len(cases), v.seed, v.commit, v.points),
 		peers:   policy.Names(),
 		command: v.command,
 	}
@@ -68,7 +68,7 @@ func (v *visitor) page(animals []animal) page {
 			p.own = append(p.own, c.String())
 		}
 	}
-	for _, a := range animals {
+	for _, a := range cases {
 		p.scores = append(p.scores, v.score(a))
 	}
 	return p

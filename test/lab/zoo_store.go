@@ -45,21 +45,21 @@ type result struct {
 // point is what a result is judged by.
 func (r result) point() lab.Point { return lab.Point{Attainment: r.Attainment, Cost: r.Cost} }
 
-// shelf keeps results in a file, by their keys. It may be used by several goroutines.
-type shelf struct {
+// resultFile keeps results in a file, by their keys. It may be used by several goroutines.
+type resultFile struct {
 	mu    sync.Mutex
 	known map[string]kept
 	file  *os.File
 	err   error // of the last write
 }
 
-// openShelf reads what was kept in a folder. A last line that was cut off is left out.
-func openShelf(folder string) (*shelf, error) {
+// openResults reads what was kept in a folder. A last line that was cut off is left out.
+func openResults(folder string) (*resultFile, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("opening the results: %w", err)
 	}
 	name := filepath.Join(folder, "results.jsonl")
-	s := &shelf{known: map[string]kept{}}
+	s := &resultFile{known: map[string]kept{}}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the results: %w", err)
@@ -88,16 +88,16 @@ func seek(file *os.File, at int64) error {
 }
 
 // close ends writing, and returns what went wrong with it.
-func (s *shelf) close() error { return errors.Join(s.err, s.file.Close()) }
+func (s *resultFile) close() error { return errors.Join(s.err, s.file.Close()) }
 
-func (s *shelf) find(key string) (kept, bool) {
+func (s *resultFile) find(key string) (kept, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.known[key]
 	return one, ok
 }
 
-func (s *shelf) put(one kept) {
+func (s *resultFile) put(one kept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[one.Key] = one
@@ -110,14 +110,14 @@ func (s *shelf) put(one kept) {
 
 // benchmarks keeps what was measured of the replicas of a scenario.
 type benchmarks struct {
-	*shelf
-	animal animal
+	*resultFile
+	of zooCase
 }
 
 var _ lab.Benchmarks = benchmarks{}
 
 func (b benchmarks) key(v scaling.VariantKey) string {
-	return hash(b.animal.key, "measured", v.String(), simulatorVersion)
+	return hash(b.of.key, "measured", v.String(), simulatorVersion)
 }
 
 // Known implements lab.Benchmarks.
@@ -131,5 +131,5 @@ func (b benchmarks) Known(_ string, v scaling.VariantKey) (lab.Measured, bool) {
 
 // Keep implements lab.Benchmarks.
 func (b benchmarks) Keep(_ string, v scaling.VariantKey, m lab.Measured) {
-	b.put(kept{Key: b.key(v), Scenario: b.animal.Name, Version: simulatorVersion, Measured: &m})
+	b.put(kept{Key: b.key(v), Scenario: b.of.Name, Version: simulatorVersion, Measured: &m})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// visitZoo runs "lab zoo" on small scenarios and returns what it prints.
-func visitZoo(t *testing.T, dir, out string, args ...string) string {
+// runSmallZoo runs "lab zoo" on small scenarios and returns what it prints.
+func runSmallZoo(t *testing.T, dir, out string, args ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	all := append([]string{"-traces", dir, "-o", out, "-requests", "1500", "-points", "2", "-policies", "hybrid hpa-queue"}, args...)
@@ -37,7 +37,7 @@ func TestZooGoesOnWhereItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := visitZoo(t, dir, out, "-n", "2", "-commit", "a")
+	first := runSmallZoo(t, dir, out, "-n", "2", "-commit", "a")
 	cut()
 	for _, step := range []struct {
 		what, left string
@@ -49,11 +49,11 @@ func TestZooGoesOnWhereItWas(t *testing.T) {
 		{"other settings of the others", "3 of 6 runs are left", []string{"-n", "3", "-commit", "b", "-points", "3"}},
 		{"another seed", "4 of 4 runs are left", []string{"-n", "2", "-commit", "a", "-seed", "2", "-dry"}},
 	} {
-		if got := visitZoo(t, dir, out, step.args...); !strings.Contains(got, step.left) {
+		if got := runSmallZoo(t, dir, out, step.args...); !strings.Contains(got, step.left) {
 			t.Errorf("%s: no %q in\n%s", step.what, step.left, got)
 		}
 	}
-	again := visitZoo(t, dir, out, "-n", "2", "-commit", "a", "-against", "b")
+	again := runSmallZoo(t, dir, out, "-n", "2", "-commit", "a", "-against", "b")
 	row := func(text string) []string {
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(line, "| 2 | ") {
@@ -71,7 +71,7 @@ func TestZooGoesOnWhereItWas(t *testing.T) {
 
 func TestZooWritesTheDocument(t *testing.T) {
 	dir, out := folder(t), t.TempDir()
-	text := visitZoo(t, dir, out, "-run", "2", "-commit", "a", "-clairvoyant", "3")
+	text := runSmallZoo(t, dir, out, "-run", "2", "-commit", "a", "-clairvoyant", "3")
 	written, err := os.ReadFile(filepath.Join(out, "zoo-1.md"))
 	if err != nil || !strings.Contains(text, string(written)) {
 		t.Errorf("%v: what is written is not what is printed", err)
@@ -125,11 +125,11 @@ func TestSimulatorVersionIsRaised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := openShelf(t.TempDir())
+	known, err := openResults(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visitor{zooOptions: zooOptions{points: 1, commit: "a"}, shelf: known, watch: clock.RealClock{}}
+	v := &zooRun{zooOptions: zooOptions{points: 1, commit: "a"}, resultFile: known, watch: clock.RealClock{}}
 	scenario, err := a.Scenario(c.Stock)
 	if err != nil {
 		t.Fatal(err)
