@@ -204,7 +204,7 @@ func hash(texts ...string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// file returns the scenario file of an zooCase, with the traces where they are.
+// file returns the scenario file of a case, with the traces where they are.
 func (c zooStock) file(a zooCase) (string, error) {
 	a.Workload = slices.Clone(a.Workload)
 	for i, part := range a.Workload {

@@ -138,13 +138,8 @@ func judge(all []score, own string) verdict {
 		if !ok {
 			continue
 		}
-		ours := r.point()
 		v.ran++
 		v.attained.add(r.Attainment)
-		reached := s.reaches(ours)
-		if reached {
-			v.reached++
-		}
 		if s.constant {
 			v.constant++
 			v.turns = max(v.turns, r.Turns)
@@ -152,26 +147,35 @@ func judge(all []score, own string) verdict {
 				v.turned++
 			}
 		}
-		best, some := s.best(s.untuned)
-		if some {
-			v.winnable++
-		}
-		if some && reached {
-			v.won++
-			v.untuned.add(ours.Cost / max(best.Cost, 1e-9))
-		}
-		if best, some := s.best(s.tuned); some && reached {
-			v.tuned.add(ours.Cost / max(best.Cost, 1e-9))
-		}
-		if c := s.clairvoyant; c != nil && reached && s.reaches(*c) {
-			v.clairvoyant.add(ours.Cost / max(c.Cost, 1e-9))
-		}
-		if near, some := s.ahead(s.untuned, ours); some {
-			v.behind.add(near.Attainment - ours.Attainment)
-			if near.Attainment-ours.Attainment >= far {
+		if near, some := s.ahead(s.untuned, r.point()); some {
+			v.behind.add(near.Attainment - r.Attainment)
+			if near.Attainment-r.Attainment >= far {
 				v.farBehind++
 			}
 		}
+		v.compare(s, r.point())
 	}
 	return v
+}
+
+// compare books what ours costs beside the others, where both reach the target.
+func (v *verdict) compare(s score, ours lab.Point) {
+	best, winnable := s.best(s.untuned)
+	if winnable {
+		v.winnable++
+	}
+	if !s.reaches(ours) {
+		return
+	}
+	v.reached++
+	if winnable {
+		v.won++
+		v.untuned.add(ours.Cost / max(best.Cost, 1e-9))
+	}
+	if best, some := s.best(s.tuned); some {
+		v.tuned.add(ours.Cost / max(best.Cost, 1e-9))
+	}
+	if c := s.clairvoyant; c != nil && s.reaches(*c) {
+		v.clairvoyant.add(ours.Cost / max(c.Cost, 1e-9))
+	}
 }

@@ -60,7 +60,11 @@ func (p page) aims(b *strings.Builder) {
 		if r.met {
 			met = "yes"
 		}
-		fmt.Fprintf(b, "| %s | %s | "+r.format+" | %s |\n", r.what, r.want, r.got, met)
+		got := fmt.Sprintf(r.format, r.got)
+		if math.IsNaN(r.got) {
+			got, met = "–", "–"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", r.what, r.want, got, met)
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
 // runSmallZoo runs "lab zoo" on small scenarios and returns what it prints.
@@ -88,6 +92,60 @@ func TestZooWritesTheDocument(t *testing.T) {
 	if err != nil || s.Workload.Open == nil || s.Name != "zoo-1-2" {
 		t.Errorf("the scenario file that is written: %v, %s", err, s.Name)
 	}
+}
+
+// TestAScenarioFileIsTheScenario writes the files of scenarios and reads them back: fleet
+// and requests are those of the zoo.
+func TestAScenarioFileIsTheScenario(t *testing.T) {
+	c, err := readStock(folder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Requests = 500
+	for n := range 12 {
+		a, err := c.draw(5, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.file(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(t.TempDir(), "scenario.yaml")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := lab.ReadScenario(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := a.Scenario(c.Stock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seed := range []uint64{1, 2} {
+			if diff := cmp.Diff(requests(t, want, seed), requests(t, got, seed)); diff != "" {
+				t.Errorf("scenario %d, seed %d: %s", n, seed, diff)
+			}
+		}
+		got.Workload, want.Workload = lab.Source{}, lab.Source{}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(sim.Config{})); diff != "" {
+			t.Errorf("scenario %d: %s", n, diff)
+		}
+	}
+}
+
+// requests returns what arrives in a scenario.
+func requests(t *testing.T, s lab.Scenario, seed uint64) []workload.Request {
+	t.Helper()
+	var all []workload.Request
+	for r, err := range s.Workload.Open(seed) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 func TestZooSaysWhatIsWrong(t *testing.T) {
