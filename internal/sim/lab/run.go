@@ -166,7 +166,7 @@ func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
 		return view, nil
 	}
 	span, err := s.span(ctx, view.seed)
-	view.from = firstPart(span)
+	view.from = FirstPart(span)
 	view.until = view.from
 	return view, err
 }

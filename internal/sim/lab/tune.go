@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// firstPart returns how much of a workload baselines are tuned on: a third, at least
+// FirstPart returns how much of a workload baselines are tuned on: a third, at least
 // 20 minutes, and at most a day or half of it. All policies are judged on the rest.
-func firstPart(span time.Duration) time.Duration {
+func FirstPart(span time.Duration) time.Duration {
 	const least, most = 20 * time.Minute, 24 * time.Hour
 	return min(max(span/3, least), most, span/2)
 }

@@ -26,10 +26,10 @@ func Draw(seed uint64, index int, s Stock) Case {
 	var best draft
 	for i := range attempts {
 		one := s.draft(d, kind, size, goal)
-		if i == 0 || one.over() < best.over() {
+		if i == 0 || one.rank() < best.rank() {
 			best = one
 		}
-		if best.over() <= 1 {
+		if best.rank() <= 1 {
 			break
 		}
 	}
@@ -115,6 +115,16 @@ func (f draft) over() float64 {
 		return f.requests() / (2 * f.most)
 	}
 	return f.requests() / f.most
+}
+
+// rank orders drafts, the best first: a draft whose part that is judged has less than a
+// third of the mean load is worse than one with too many requests.
+func (f draft) rank() float64 {
+	const third, worse = 1. / 3, 1e6
+	if f.traffic.judged < third {
+		return worse + f.over()
+	}
+	return f.over()
 }
 
 // need returns the replicas of the first variant of a model that the peak needs.

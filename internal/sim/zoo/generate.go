@@ -24,9 +24,9 @@ func draw(d dice.Dice, kind string) func(window time.Duration, times float64) wo
 			return workload.Flash{Low: rate(low * x), High: rate(x), At: fraction(w, at), Decay: decay, Duration: w}
 		})
 	case onOff:
-		on, off := d.Span(5*time.Minute, 2*time.Hour, time.Minute), d.Span(5*time.Minute, time.Hour, time.Minute)
+		on, times := d.Between(0.3, 0.8), math.Floor(d.Between(3, 9))
 		return one(func(w time.Duration, x float64) workload.Segment {
-			return workload.OnOff{Rate: rate(x), On: on, Off: off, Duration: w}
+			return workload.OnOff{Rate: rate(x), On: fraction(w, on/times), Off: fraction(w, (1-on)/times), Duration: w}
 		})
 	case bursts:
 		return levels(d, 8, func(x float64, w time.Duration, cv float64, _ float64) workload.Segment {

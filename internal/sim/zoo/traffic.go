@@ -47,6 +47,7 @@ type traffic struct {
 	kind       string
 	window     time.Duration
 	peak, mean float64 // requests/s of the busiest ten minutes, and of all
+	judged     float64 // requests/s of the part that policies are judged on, over mean
 	parts      func(times float64) []Part
 }
 
@@ -143,10 +144,15 @@ func (f form) over(window time.Duration) traffic {
 			sum[i] += rate * scale[len(scale)-1]
 		}
 	}
-	for _, rate := range sum {
+	first := len(sum) * int(lab.FirstPart(window).Seconds()) / int(window.Seconds())
+	for i, rate := range sum {
 		t.mean += rate / float64(len(sum))
 		t.peak = max(t.peak, rate)
+		if i >= first {
+			t.judged += rate / float64(len(sum)-first)
+		}
 	}
+	t.judged /= max(t.mean, 1e-9)
 	t.parts = func(times float64) []Part {
 		var out []Part
 		for i, p := range f.parts {
