@@ -132,7 +132,7 @@ func (f *simulateFlags) run(command *cobra.Command) error {
 	}
 	plan, err := f.plan(command.Flags().Changed)
 	if err == nil && f.store.url == "" {
-		plan.Scenarios[0].Workload, err = f.source(plan.Scenarios[0].Workload, command.Flags().Changed)
+		plan.Scenarios[0].Workload, err = f.workloadOf(plan.Scenarios[0], command.Flags().Changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)

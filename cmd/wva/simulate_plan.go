@@ -109,15 +109,20 @@ func (f *simulateFlags) checkFleet() error {
 	return nil
 }
 
-// source returns the workload: a file if there is one of this name, else a
-// generator. Without --workload it is that of the scenario.
-func (f *simulateFlags) source(ofScenario lab.Source, changed func(name string) bool) (lab.Source, error) {
-	if f.workload == "" {
-		if ofScenario.Open == nil {
-			return ofScenario, errors.New(noWorkload + "; or the field workload in " + f.scenario)
-		}
-		return ofScenario, nil
+// workloadOf returns what --workload says, and without it the workload of the scenario.
+func (f *simulateFlags) workloadOf(s lab.Scenario, changed func(name string) bool) (lab.Source, error) {
+	switch {
+	case f.workload != "":
+		return f.source(changed)
+	case s.Workload.Open == nil:
+		return lab.Source{}, errors.New(noWorkload + "; or the field workload in " + f.scenario)
 	}
+	return s.Workload, nil
+}
+
+// source returns the workload: a file if there is one of this name, else a
+// generator.
+func (f *simulateFlags) source(changed func(name string) bool) (lab.Source, error) {
 	lengths, err := workload.ChatLengths(float64(f.inputTokens), float64(f.outputTokens))
 	if f.lengths == "constant" {
 		lengths, err = workload.ConstantLengths(f.inputTokens, f.outputTokens)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -144,8 +145,8 @@ func (v *zooRun) foresee(ctx context.Context, a zooCase, scenario lab.Scenario) 
 	}
 	s := v.score(a)
 	all := slices.Clone(s.tuned)
-	for name, r := range s.own {
-		all = append(all, named{r.point(), name})
+	for _, name := range slices.Sorted(maps.Keys(s.own)) {
+		all = append(all, named{s.own[name].point(), name})
 	}
 	best, ok := s.best(all)
 	if !ok {

@@ -22,10 +22,16 @@ func Draw(d dice.Dice, among []Subject, length time.Duration) Fault {
 	if d.IntN(2) == 0 {
 		f.For = d.Span(5*time.Minute, 12*time.Hour, 5*time.Minute)
 	}
-	few := 1 + d.IntN(max(1, min(4, v.Replicas/4)))
 	if f.Kind.ofVariant() {
 		f.Variant = v.Variant
 	}
+	f.draw(d, v)
+	return f
+}
+
+// draw draws how far a fault of a kind goes.
+func (f *Fault) draw(d dice.Dice, v Subject) {
+	few := 1 + d.IntN(max(1, min(4, v.Replicas/4)))
 	switch f.Kind {
 	case Crash:
 		f.Replicas = few
@@ -58,5 +64,4 @@ func Draw(d dice.Dice, among []Subject, length time.Duration) Fault {
 		f.For = d.Span(2*time.Minute, time.Hour, time.Minute)
 	case Stall: // not drawn
 	}
-	return f
 }

@@ -15,7 +15,7 @@ import (
 // finish draws all that is left.
 func (f draft) finish(d dice.Dice) Case {
 	c := Case{
-		Attainment: f.target, ScrapeInterval: dice.Pick[time.Duration](d, 15, 15, 15, 30, 60) * time.Second,
+		Attainment: f.target, ScrapeInterval: dice.Pick(d, 15*time.Second, 15*time.Second, 15*time.Second, 30*time.Second, time.Minute),
 		MissedScrapes: dice.Pick(d, 0, 0, 0, 0, 0.02, 0.1), Tolerance: dice.Pick(d, 0, 0, 0, 0.1),
 		Drawn: Drawn{
 			Traffic: f.traffic.kind, Constant: f.traffic.kind == constant, Replicas: f.size, Requests: int(f.requests()), Window: f.traffic.window,
@@ -84,7 +84,7 @@ func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool
 		Name: name + "-" + strings.ToLower(r.Profile.Accelerator), Cost: dice.Digits(r.Cost*dice.Pick(d, 1, 1, 1, 0.6), 3), GPUs: r.GPUs,
 		Min: least, Max: max(least, int(math.Ceil(need*spare))+1),
 		StartUp: lead, StartUpDeviation: time.Duration(lead.Seconds()*dice.Pick(d, 0.05, 0.15, 0.3)) * time.Second,
-		Grace: dice.Pick[time.Duration](d, 30, 30, 120) * time.Second, Profile: profileOf(r.Profile),
+		Grace: dice.Pick(d, 30*time.Second, 30*time.Second, 2*time.Minute), Profile: profileOf(r.Profile),
 	}
 	return v
 }
