@@ -26,8 +26,11 @@ type zooOptions struct {
 	dry, text                                          bool
 }
 
+// unasked is what the manager runs for a user who has said nothing.
+const unasked = lab.Saturation + ":objectives=none"
+
 // ownPolicies are ours in the zoo, the one that is judged first.
-const ownPolicies = "hybrid tokens saturation saturation:objectives=none"
+const ownPolicies = lab.Hybrid + " " + lab.Tokens + " " + lab.Saturation + " " + unasked
 
 // defaultPoints is how many settings a policy of others is tried with.
 const defaultPoints = 4

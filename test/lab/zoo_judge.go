@@ -179,3 +179,18 @@ func (v *verdict) compare(s score, ours lab.Point) {
 		v.clairvoyant.add(ours.Cost / max(c.Cost, 1e-9))
 	}
 }
+
+// beside returns what a policy of ours attains more than another in the mean, and the mean
+// of its cost over that of the other, in the scenarios of both.
+func beside(all []score, own, other string) (points, cost float64) {
+	var more, times distribution
+	for _, s := range all {
+		a, ok := s.own[own]
+		b, also := s.own[other]
+		if ok && also {
+			more.add(a.Attainment - b.Attainment)
+			times.add(a.Cost / max(b.Cost, 1e-9))
+		}
+	}
+	return more.mean(), times.mean()
+}

@@ -236,6 +236,10 @@ func TestJudge(t *testing.T) {
 	if got, want := strings.Join(worst, ", "), "1 0.00 , 2 2.50 b, 3 0.50 a, 4 0.00 "; got != want {
 		t.Errorf("worst %s, want %s", got, want)
 	}
+	pair := []score{{own: map[string]result{"a": {Attainment: 0.9, Cost: 3}, "b": {Attainment: 0.8, Cost: 2}}}, {own: map[string]result{"a": {Attainment: 1, Cost: 9}}}}
+	if points, cost := beside(pair, "a", "b"); math.Abs(points-0.1) > 1e-9 || cost != 1.5 {
+		t.Errorf("a is %g points and %g times the cost beside b, want 0.1 and 1.5", points, cost)
+	}
 	if !math.IsNaN(distribution(nil).at(0.5)) {
 		t.Error("a quantile of nothing is a number")
 	}
