@@ -163,6 +163,11 @@ lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=reg
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
+.PHONY: lab-zoo
+lab-zoo: ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
+	@$(BIN)/lab zoo -traces "$(TRACES)" -seed $(or $(SEED),1) -n $(or $(N),100) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(RUN),-run '$(RUN)') $(LABFLAGS)
+
 .PHONY: pictures
 pictures: ## Draw the dashboards of the documentation anew
 	CGO_ENABLED=0 $(GO) -C test/promql test ./monitoring -run Pictures -update

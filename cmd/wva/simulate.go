@@ -67,7 +67,8 @@ With --from-prometheus it is what your Prometheus recorded of a model; secrets a
 taken from PROMETHEUS_BEARER_TOKEN or PROMETHEUS_PASSWORD.
 
 Without further flags, this project's default policy runs one variant of an 8B
-model. A scenario file describes several models, variants and a stock of nodes.
+model. A scenario file describes several models, variants and a stock of nodes,
+and may hold the workload as well.
 
 The exit status is 0 when everything ran, 1 when it did not, with what had
 finished, 2 for bad usage.`,
@@ -131,7 +132,7 @@ func (f *simulateFlags) run(command *cobra.Command) error {
 	}
 	plan, err := f.plan(command.Flags().Changed)
 	if err == nil && f.store.url == "" {
-		plan.Scenarios[0].Workload, err = f.source(command.Flags().Changed)
+		plan.Scenarios[0].Workload, err = f.workloadOf(plan.Scenarios[0], command.Flags().Changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)

@@ -19,6 +19,9 @@ import (
 // defaultProfile is the built-in profile of a simulation.
 const defaultProfile = "llama-8b-l40s"
 
+// noWorkload says what is missing.
+const noWorkload = "--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL"
+
 // plan returns what the flags ask for, but for the workload; changed tells which
 // were given.
 func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
@@ -64,8 +67,8 @@ func (f *simulateFlags) check(changed func(name string) bool) error {
 		return err
 	}
 	switch {
-	case f.workload == "" && f.store.url == "":
-		return errors.New("--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL")
+	case f.workload == "" && f.store.url == "" && f.scenario == "":
+		return errors.New(noWorkload)
 	case f.workload == "-":
 		return errors.New("--workload -: standard input can be read only once, and every policy reads the workload again; want a file")
 	case !slices.Contains([]string{"table", "json", "csv"}, f.output):
@@ -104,6 +107,17 @@ func (f *simulateFlags) checkFleet() error {
 			f.sloTTFT, f.sloITL, f.startUp, f.deviation, f.cost)
 	}
 	return nil
+}
+
+// workloadOf returns what --workload says, and without it the workload of the scenario.
+func (f *simulateFlags) workloadOf(s lab.Scenario, changed func(name string) bool) (lab.Source, error) {
+	switch {
+	case f.workload != "":
+		return f.source(changed)
+	case s.Workload.Open == nil:
+		return lab.Source{}, errors.New(noWorkload + "; or the field workload in " + f.scenario)
+	}
+	return s.Workload, nil
 }
 
 // source returns the workload: a file if there is one of this name, else a

@@ -97,6 +97,23 @@ models:
 	}
 }
 
+func TestSimulateTakesTheWorkloadOfAScenario(t *testing.T) {
+	const fleet = "name: own\nmodels: [{id: chat, variants: [{profile: llama-8b-l40s}]}]\n"
+	own := simulateFile(t, "own.yaml", fleet+"workload: [{generator: 'constant(4,10m)'}, {generator: 'constant(2,5m)'}]\n")
+	stdout, _, err := simulate(t, "--scenario", own, "--seed", "1", "--quiet")
+	if err != nil || !strings.Contains(stdout, "own: ") || !strings.Contains(stdout, " requests in 10m0s") {
+		t.Errorf("%v, %s", err, stdout)
+	}
+	stdout, _, err = simulate(t, "--scenario", own, "--workload", "constant(1,20m)", "--seed", "1", "--quiet")
+	if err != nil || !strings.Contains(stdout, "constant(1,20m): ") {
+		t.Errorf("--workload beside it: %v, %s", err, stdout)
+	}
+	_, _, err = simulate(t, "--scenario", simulateFile(t, "none.yaml", fleet), "--quiet")
+	if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "--workload is missing") {
+		t.Errorf("no workload: %v", err)
+	}
+}
+
 func TestSimulateBeginsWithWhatTheStockHasRoomFor(t *testing.T) {
 	_, _, err := simulate(t, "--workload", "constant(20,10m)", "--stock", "2", "--seed", "1", "--quiet")
 	if err != nil {

@@ -7,4 +7,8 @@
 // measured elsewhere; see docs/benchmarks.md for their sources.
 //
 // An interrupted run writes what had finished, and says so.
+//
+// lab zoo draws scenarios instead (internal/sim/zoo) and says how ours do beside the
+// policies of others over all of them. It is what make lab-zoo calls. Results are kept as
+// they come, by what they depend on: a run that is interrupted goes on where it was.
 package main

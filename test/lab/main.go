@@ -22,7 +22,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	begin, args := run, os.Args[1:]
+	if len(args) > 0 && args[0] == "zoo" {
+		begin, args = runZoo, args[1:]
+	}
+	err := begin(ctx, args, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)

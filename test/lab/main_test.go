@@ -21,7 +21,7 @@ func folder(t *testing.T) string {
 	}
 	var profiles, ids []string
 	for _, id := range []string{phi4A100, phi4H100, llama8A100, mistral24A100, codellamaH100} {
-		profiles = append(profiles, fmt.Sprintf(`{"id": %q, "tensor_parallel": 1, "alpha_ms": 18, "beta_ms": 0.1, "gamma_ms": 20, "delta_ms_per_input_token": 0.1, "kv_cache_tokens": 40000}`, id))
+		profiles = append(profiles, fmt.Sprintf(`{"id": %q, "model": "m", "accelerator": "A100-80", "quality": "good", "tensor_parallel": 1, "alpha_ms": 18, "beta_ms": 0.1, "gamma_ms": 20, "delta_ms_per_input_token": 0.1, "kv_cache_tokens": 40000}`, id))
 		ids = append(ids, fmt.Sprintf("%q", id))
 	}
 	for name, content := range map[string]string{

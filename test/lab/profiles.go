@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/zoo"
 )
 
 // measurements are what profiles.json holds, as far as it is used here.
@@ -26,13 +28,16 @@ type measurements struct {
 
 // measurement is the speed of one replica, measured elsewhere.
 type measurement struct {
-	ID       string  `json:"id"`
-	GPUs     int     `json:"tensor_parallel"`
-	Alpha    float64 `json:"alpha_ms"`
-	Beta     float64 `json:"beta_ms"`
-	Gamma    float64 `json:"gamma_ms"`
-	Delta    float64 `json:"delta_ms_per_input_token"`
-	KVTokens int     `json:"kv_cache_tokens"`
+	ID          string  `json:"id"`
+	Model       string  `json:"model"`
+	Accelerator string  `json:"accelerator"`
+	Quality     string  `json:"quality"` // good or suspect
+	GPUs        int     `json:"tensor_parallel"`
+	Alpha       float64 `json:"alpha_ms"`
+	Beta        float64 `json:"beta_ms"`
+	Gamma       float64 `json:"gamma_ms"`
+	Delta       float64 `json:"delta_ms_per_input_token"`
+	KVTokens    int     `json:"kv_cache_tokens"`
 }
 
 func readMeasurements(dir string) (measurements, error) {
@@ -66,12 +71,49 @@ func (m measurements) profile(id, accelerator string) (serving.Profile, int, err
 		return serving.Profile{}, 0, fmt.Errorf("%s: %q is not among recommended_ids", m.file, id)
 	}
 	one := m.Profiles[i]
-	p := serving.Profile{
-		Name: id, Accelerator: accelerator, AlphaMS: one.Alpha, BetaMS: one.Beta, GammaMS: one.Gamma, DeltaMS: one.Delta,
-		MaxBatchSize: 256, MaxBatchedTokens: 2048, KVCacheTokens: one.KVTokens, BlockSize: 16, MaxModelLen: one.KVTokens,
-	}
+	p := one.profile(accelerator)
 	if err := p.Validate(); err != nil {
 		return p, 0, fmt.Errorf("%s: profile %s: %w", m.file, id, err)
 	}
 	return p, one.GPUs, nil
+}
+
+func (m measurement) profile(accelerator string) serving.Profile {
+	return serving.Profile{
+		Name: m.ID, Accelerator: accelerator, AlphaMS: m.Alpha, BetaMS: m.Beta, GammaMS: m.Gamma, DeltaMS: m.Delta,
+		MaxBatchSize: 256, MaxBatchedTokens: 2048, KVCacheTokens: m.KVTokens, BlockSize: 16, MaxModelLen: m.KVTokens,
+	}
+}
+
+// replicas returns every profile of good quality that says its KV cache and on which
+// machine it was measured, for the zoo. What is there twice counts once.
+func (m measurements) replicas() ([]zoo.Replica, error) {
+	var out []zoo.Replica
+	for _, one := range m.Profiles {
+		on, known := machineOf(one.Accelerator)
+		p := one.profile(on.name)
+		if !known || one.Quality != "good" || one.KVTokens == 0 || p.Validate() != nil || strings.Contains(one.ID, "#") {
+			continue
+		}
+		price, err := m.price(on.priced)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, zoo.Replica{Profile: p, Model: one.Model, GPUs: one.GPUs, Cost: price * float64(one.GPUs)})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no profile of good quality with kv_cache_tokens", m.file)
+	}
+	return out, nil
+}
+
+// machineOf returns the machine of an accelerator as profiles name it, false if it has
+// no price.
+func machineOf(accelerator string) (machine, bool) {
+	for _, m := range []machine{a100(), h100()} {
+		if strings.HasPrefix(accelerator, m.name) {
+			return m, true
+		}
+	}
+	return machine{}, false
 }

@@ -33,35 +33,59 @@ type bench struct {
 	replicas int
 }
 
-// measured is what a benchmark found out about a variant.
-type measured struct {
+// Measured is what a benchmark found out about a variant.
+type Measured struct {
 	policy.Benchmark
-	// profile is the published one, fitted to what was measured with next to no
+	// Profile is the published one, fitted to what was measured with next to no
 	// load and at the highest rate.
-	profile scaling.Profile
-	// replicas are those that it was measured with.
-	replicas int
+	Profile scaling.Profile
+	// Replicas are those that it was measured with.
+	Replicas int
+}
+
+// Benchmarks keep what was measured, so that a scenario that is run again need not be
+// measured again.
+type Benchmarks interface {
+	// Known returns what was measured of a variant in a scenario, false if nothing was.
+	Known(scenario string, v scaling.VariantKey) (Measured, bool)
+	// Keep notes what was measured.
+	Keep(scenario string, v scaling.VariantKey, m Measured)
+}
+
+// knownOr returns what is known, or else measures it and has it kept.
+func knownOr(b Benchmarks, scenario string, v scaling.VariantKey, measure func() (Measured, error)) (Measured, error) {
+	if b == nil {
+		return measure()
+	}
+	if m, ok := b.Known(scenario, v); ok {
+		return m, nil
+	}
+	m, err := measure()
+	if err == nil {
+		b.Keep(scenario, v, m)
+	}
+	return m, err
 }
 
 // ofFleet measures a replica in a fleet as large as a rate in requests/s needs, within
 // the bounds of the variant and 64 replicas: it begins with four and goes on with as
 // many as the last measurement calls for. Where two sizes call for each other, it is
 // the larger.
-func (b bench) ofFleet(ctx context.Context, peak float64) (measured, error) {
+func (b bench) ofFleet(ctx context.Context, peak float64) (Measured, error) {
 	const rounds, largest = 4, 64
 	most := max(1, min(b.variant.Spec.Bounds.Max, largest))
 	b.replicas = min(smallBench, most)
-	var best measured
+	var best Measured
 	for range rounds {
 		m, err := b.measure(ctx)
 		if err != nil || m.Rate == 0 {
 			return m, err
 		}
 		need := min(most, max(1, int(math.Ceil(peak/m.Rate))))
-		if need == b.replicas || need == best.replicas && need < m.replicas {
+		if need == b.replicas || need == best.Replicas && need < m.Replicas {
 			return m, nil
 		}
-		if need == best.replicas { // where it came from
+		if need == best.Replicas { // where it came from
 			return best, nil
 		}
 		best, b.replicas = m, need
@@ -73,7 +97,7 @@ func (b bench) ofFleet(ctx context.Context, peak float64) (measured, error) {
 // than is asked for, because some requests meet no objective even alone, that part
 // of what these attain is asked for instead. A zero Benchmark means that they
 // attain nothing: rules that need one hold.
-func (b bench) measure(ctx context.Context) (measured, error) {
+func (b bench) measure(ctx context.Context) (Measured, error) {
 	const (
 		slowest = 1e-3 // requests/s: below that a replica is idle
 		steps   = 6    // of bisection: within 2 %
@@ -89,7 +113,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 		got, err := b.at(ctx, rate)
 		switch {
 		case err != nil:
-			return measured{}, err
+			return Measured{}, err
 		case got.attained >= goal:
 			if light.Rate == 0 {
 				light = got
@@ -101,7 +125,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 		case before > 0 && got.attained <= before+same && goal == b.slo.Attainment:
 			rate, goal = first, goal*got.attained
 		case rate < slowest:
-			return measured{profile: speed(b.variant), replicas: b.replicas}, nil
+			return Measured{Profile: speed(b.variant), Replicas: b.replicas}, nil
 		default:
 			rate, before = rate/2, got.attained
 		}
@@ -111,7 +135,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 		got, err := b.at(ctx, middle)
 		switch {
 		case err != nil:
-			return measured{}, err
+			return Measured{}, err
 		case got.attained >= goal:
 			low = got
 		default:
@@ -120,7 +144,7 @@ func (b bench) measure(ctx context.Context) (measured, error) {
 	}
 	low.InputTokens, low.OutputTokens = b.mean.InputTokens, b.mean.OutputTokens
 	low.PrefillSpeed = 1000 * b.mean.InputTokens / max(alone, 1e-9)
-	return measured{Benchmark: low.Benchmark, profile: b.fit(light, low), replicas: b.replicas}, nil
+	return Measured{Benchmark: low.Benchmark, Profile: b.fit(light, low), Replicas: b.replicas}, nil
 }
 
 // point is what was measured at one rate.

@@ -55,12 +55,12 @@ func TestBenchmarkIsOfTheFleetThatTheWorkloadNeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		need := min(16, math.Ceil(peak/m.Rate)) // 16 is the maximum of the variant
-		if math.Abs(need-float64(m.replicas)) > 1 || m.Rate < last {
-			t.Errorf("%g requests/s: measured %g requests/s of each of %d replicas, %g are needed and fewer carry %g each", peak, m.Rate, m.replicas, need, last)
+		if math.Abs(need-float64(m.Replicas)) > 1 || m.Rate < last {
+			t.Errorf("%g requests/s: measured %g requests/s of each of %d replicas, %g are needed and fewer carry %g each", peak, m.Rate, m.Replicas, need, last)
 		}
 		last = m.Rate
 	}
-	if one, err := b.ofFleet(t.Context(), 1); err != nil || one.replicas > 2 || one.Rate > 0.9*last {
-		t.Errorf("%d replicas carry %g each, %v: want one or two, and less than 0.9 of %g", one.replicas, one.Rate, err, last)
+	if one, err := b.ofFleet(t.Context(), 1); err != nil || one.Replicas > 2 || one.Rate > 0.9*last {
+		t.Errorf("%d replicas carry %g each, %v: want one or two, and less than 0.9 of %g", one.Replicas, one.Rate, err, last)
 	}
 }

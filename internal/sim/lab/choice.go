@@ -100,9 +100,10 @@ func Catalogue() []policy.Definition {
 	return append(all, policy.Catalogue()...)
 }
 
-// grid returns the settings that a choice is tuned over, its defaults among them:
-// none for our own policies, and where parameters were chosen already.
-func (c Choice) grid() []map[string]string {
+// grid returns the settings that a choice is tuned over, its defaults among them, most
+// at most where that is above 0: none for our own policies, and where parameters were
+// chosen already.
+func (c Choice) grid(most int) []map[string]string {
 	if c.Own() || len(c.Params) > 0 {
 		return nil
 	}
@@ -115,7 +116,43 @@ func (c Choice) grid() []map[string]string {
 	if len(points) > 0 && !slices.ContainsFunc(points, func(point map[string]string) bool { return isDefault(all[i], point) }) {
 		points = append(points, nil)
 	}
-	return points
+	return fewer(all[i], points, most)
+}
+
+// fewer returns the defaults of a policy and others of its points, evenly over their
+// list, most together; all of them for 0.
+func fewer(d policy.Definition, points []map[string]string, most int) []map[string]string {
+	if most == 0 || len(points) <= most {
+		return points
+	}
+	var out, others []map[string]string
+	for _, point := range points {
+		if isDefault(d, point) {
+			out = append(out, point)
+		} else {
+			others = append(others, point)
+		}
+	}
+	more := most - len(out)
+	for i := range more {
+		out = append(out, others[(2*i+1)*len(others)/(2*more)])
+	}
+	return out
+}
+
+// Untuned returns what a policy of others came to with its defaults in the part that is
+// judged, false if these were not tried. No count of static is a default of anything.
+func (r Row) Untuned() (Point, bool) {
+	if r.Policy.Name == fixed {
+		return Point{}, false
+	}
+	all := policy.Catalogue()
+	d := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == r.Policy.Name })
+	i := slices.IndexFunc(r.Tuning, func(t Trial) bool { return d >= 0 && isDefault(all[d], t.Params) })
+	if i < 0 {
+		return Point{}, false
+	}
+	return r.Tuning[i].Rest, true
 }
 
 // isDefault reports whether a point sets every parameter to its default.

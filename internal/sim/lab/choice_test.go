@@ -38,7 +38,7 @@ func TestEveryPolicyAcceptsItsOwnDefaults(t *testing.T) {
 // TestGridsHoldTheDefaults checks that tuning can only make a baseline better.
 func TestGridsHoldTheDefaults(t *testing.T) {
 	for _, d := range policy.Catalogue() {
-		points := Choice{Name: d.Name}.grid()
+		points := Choice{Name: d.Name}.grid(0)
 		defaults := 0
 		for _, point := range points {
 			if isDefault(d, point) {
@@ -49,7 +49,7 @@ func TestGridsHoldTheDefaults(t *testing.T) {
 			t.Errorf("%s: %d points, %d of them the defaults: %v", d.Name, len(points), defaults, points)
 		}
 	}
-	if (Choice{Name: Saturation}).grid() != nil {
+	if (Choice{Name: Saturation}).grid(0) != nil {
 		t.Error("our own policy is tuned")
 	}
 }
@@ -145,13 +145,13 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 	}
 	key := s.Models[0].Spec.Variants[0].Spec.Key
 	b := f.measured[key]
-	if p := b.profile; p.Alpha < 8*18 || p.Beta <= 8*0.35 || p.Alpha+p.Beta*b.Concurrency > s.Models[0].Spec.SLO.ITL {
+	if p := b.Profile; p.Alpha < 8*18 || p.Beta <= 8*0.35 || p.Alpha+p.Beta*b.Concurrency > s.Models[0].Spec.SLO.ITL {
 		t.Errorf("profile %+v: want an ITL above that of a step without prefills, and within the objective at %g requests", p, b.Concurrency)
 	}
 	if b.Rate < 1 || b.Rate > 12 || b.Concurrency < 5 || b.Concurrency > 64 || b.PrefillSpeed <= 0 {
 		t.Fatalf("measured %+v", b)
 	}
-	again := bench{variant: s.Models[0].Spec.Variants[0], slo: s.Models[0].Spec.SLO, sample: f.survey.sample, mean: f.survey.Lengths, replicas: b.replicas}
+	again := bench{variant: s.Models[0].Spec.Variants[0], slo: s.Models[0].Spec.SLO, sample: f.survey.sample, mean: f.survey.Lengths, replicas: b.Replicas}
 	for factor, want := range map[float64]bool{0.9: true, 1.3: false} {
 		got, err := again.at(t.Context(), factor*b.Rate)
 		if err != nil || (got.attained >= again.slo.Attainment) != want {

@@ -48,7 +48,7 @@ func TestCountsAreWithinBoundsAndTwiceTheNeed(t *testing.T) {
 		v := DefaultVariant("ns", testProfile())
 		v.Spec.Bounds = scaling.Bounds{Min: 1, Max: c.bound}
 		m.Share, m.Spec.Variants = 1, append(m.Spec.Variants, v)
-		f := fitted{survey: Survey{Peak: c.peak}, measured: map[scaling.VariantKey]measured{v.Spec.Key: {Benchmark: policy.Benchmark{Rate: 3}}}}
+		f := fitted{survey: Survey{Peak: c.peak}, measured: map[scaling.VariantKey]Measured{v.Spec.Key: {Benchmark: policy.Benchmark{Rate: 3}}}}
 		f.Models = []Model{m}
 		if got := f.most(); got != c.want {
 			t.Errorf("%g requests/s within %d: up to %d, want %d", c.peak, c.bound, got, c.want)

@@ -143,6 +143,17 @@ func whole(p *int, lo, hi int) reader {
 	}
 }
 
+// truth reads true or false.
+func truth(p *bool) reader {
+	return func(v value) error {
+		if v.node.Kind != yaml.ScalarNode || v.node.Value != "true" && v.node.Value != "false" {
+			return v.wrong("true or false")
+		}
+		*p = v.node.Value == "true"
+		return nil
+	}
+}
+
 // longest is the largest duration that a file may ask for.
 const longest = 10 * 365 * 24 * hour
 

@@ -86,12 +86,21 @@ const (
 // limiter is the parameter that bounds a model by stock and quotas.
 const limiter = "enableLimiter"
 
+// objectives is the parameter that says whether the user has written objectives down:
+// none is how the manager runs without any.
+const (
+	objectives   = "objectives"
+	noObjectives = "none"
+)
+
 // scenarioSays returns what of a scenario a parameter may be taken from, "" if it
 // may not be.
 func scenarioSays(param string) string {
 	switch param {
 	case "ttftPercentile", "itlPercentile":
 		return "the attainment that it asks for"
+	case objectives:
+		return "those of the models"
 	case limiter:
 		return "true where it lists nodes or quotas of a model's accelerators"
 	}
@@ -148,7 +157,7 @@ func parseOwn(c Choice) (own, error) {
 // configure returns the entry of the ConfigMap that makes the engine and holds the
 // parameters of c, and the settings of the manager beside it.
 func (e ownEngine) configure(c Choice) (entry string, settings map[string]string, err error) {
-	known := e.params()
+	known := append(e.params(), objectives)
 	keys := map[string]string{}
 	for _, t := range timings() {
 		known = append(known, t.param)
@@ -164,6 +173,9 @@ func (e ownEngine) configure(c Choice) (entry string, settings map[string]string
 		case !slices.Contains(known, name):
 			return "", nil, &policy.UnknownParamError{Policy: c.Name, Name: name, Known: known}
 		case scenarioSays(name) != "" && value == ofScenario:
+		case name == objectives && value == noObjectives:
+		case name == objectives:
+			return "", nil, fmt.Errorf("policy %s: parameter %s: found %q, want %s or %s", c.Name, name, value, ofScenario, noObjectives)
 		case keys[name] != "":
 			settings[keys[name]] = value
 		default:
@@ -209,6 +221,7 @@ func describeOwn(e ownEngine) policy.Definition {
 		}
 		d.Params = append(d.Params, p)
 	}
+	d.Params = append(d.Params, policy.Param{Name: objectives, Default: ofScenario, Doc: "objectives that the user has written down: " + ofScenario + ", " + scenarioSays(objectives) + ", or " + noObjectives})
 	for _, t := range timings() {
 		k := setting(t.key)
 		d.Params = append(d.Params, policy.Param{Name: t.param, Default: k.Default, Doc: k.Meaning})
@@ -230,24 +243,31 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	}
 	policies := map[scaling.ModelKey]cycle.Policy{}
 	for _, m := range f.Models {
-		p := cycle.Configured(o.policy)
-		p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL}
-		asked := min(m.Spec.SLO.Attainment, highest)
-		p.Settings.Objective.Attainment = asked
-		if c.ofScenario("ttftPercentile") {
-			p.Settings.Sizing.TTFTPercentile = asked
-		}
-		if c.ofScenario("itlPercentile") {
-			p.Settings.Sizing.ITLPercentile = asked
-		}
-		if c.ofScenario(limiter) {
-			p.Settings.Limited = f.limits(m)
-		}
-		policies[m.Spec.Key] = p
+		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
 		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
-		Profile: func(v scaling.VariantKey) scaling.Profile { return f.measured[v].profile },
+		Profile: func(v scaling.VariantKey) scaling.Profile { return f.measured[v].Profile },
 	}), hpaSync, nil
+}
+
+// decides returns how a model is decided.
+func (c Choice) decides(o own, f fitted, m Model) cycle.Policy {
+	p := cycle.Configured(o.policy)
+	if c.ofScenario(limiter) {
+		p.Settings.Limited = f.limits(m)
+	}
+	if !c.ofScenario(objectives) {
+		return p
+	}
+	asked := min(m.Spec.SLO.Attainment, highest)
+	p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL, Attainment: asked}
+	if m.Percentile && c.ofScenario("ttftPercentile") {
+		p.Settings.Sizing.TTFTPercentile = asked
+	}
+	if m.Percentile && c.ofScenario("itlPercentile") {
+		p.Settings.Sizing.ITLPercentile = asked
+	}
+	return p
 }

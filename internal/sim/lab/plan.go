@@ -15,6 +15,9 @@ type Plan struct {
 	// Tune tries settings for baselines without parameters, keeps those that are best
 	// in the first part of each workload, and judges all policies on the rest.
 	Tune bool
+	// Points bounds how many settings of a policy are tried, its defaults among them; 0
+	// tries the whole grid.
+	Points int
 	// Foresight is how many runs the search for a clairvoyant schedule may take in
 	// each scenario; 0 leaves the clairvoyant out.
 	Foresight int
@@ -102,10 +105,12 @@ func (p Plan) tuning() int {
 	for _, c := range p.Choices {
 		switch {
 		case !p.Tune:
+		case c.searched() && p.Points > 0:
+			n += p.Points
 		case c.searched():
 			n += search
 		default:
-			n += len(c.grid())
+			n += len(c.grid(p.Points))
 		}
 	}
 	return n

@@ -22,6 +22,8 @@ type Options struct {
 	Workers int // runs at the same time; 0 means GOMAXPROCS
 	// OnProgress is told of what goes on, by one goroutine at a time.
 	OnProgress func(Progress)
+	// Benchmarks keep what was measured of replicas; nil keeps nothing.
+	Benchmarks Benchmarks
 }
 
 // Progress is something that happened to a run.
@@ -158,13 +160,13 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 // look returns how closely a scenario is looked at: the first part, where policies are
 // tuned on it, of a workload whose end only reading tells.
 func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
-	view := look{seed: l.plan.Seeds[0], until: hour}
+	view := look{seed: l.plan.Seeds[0], until: hour, known: l.options.Benchmarks}
 	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
 	if !l.plan.Tune {
 		return view, nil
 	}
 	span, err := s.span(ctx, view.seed)
-	view.from = firstPart(span)
+	view.from = FirstPart(span)
 	view.until = view.from
 	return view, err
 }

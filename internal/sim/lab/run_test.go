@@ -199,7 +199,7 @@ func TestFirstPartIsAThirdWithinBounds(t *testing.T) {
 	for span, want := range map[time.Duration]time.Duration{
 		8 * time.Minute: 4 * time.Minute, 50 * time.Minute: 20 * time.Minute, 3 * time.Hour: time.Hour, 24 * time.Hour: 8 * time.Hour, 14 * 24 * time.Hour: 24 * time.Hour,
 	} {
-		if got := firstPart(span); got != want {
+		if got := FirstPart(span); got != want {
 			t.Errorf("of %s it is %s, want %s", span, got, want)
 		}
 	}

@@ -44,6 +44,9 @@ type Model struct {
 	// Sized has the cheapest variant begin with as many replicas as the first ten
 	// minutes of load need, whatever the variants say.
 	Sized bool
+	// Percentile has this project's policies hold the objectives of the attainment's
+	// percentile; without it, of those that the manager has by default.
+	Percentile bool
 	// Spec is the model without its Requests.
 	Spec sim.Model
 }
@@ -54,7 +57,7 @@ type fitted struct {
 	survey Survey
 	// from is where the part begins that policies are judged on.
 	from     time.Duration
-	measured map[scaling.VariantKey]measured
+	measured map[scaling.VariantKey]Measured
 }
 
 // look says how closely a scenario is looked at before it is run.
@@ -63,6 +66,7 @@ type look struct {
 	until time.Duration // of the workload that is surveyed, 0 for all of it
 	from  time.Duration // where the part begins that policies are judged on
 	bench bool          // measure every variant; those of a model that is Sized in any case
+	known Benchmarks    // that need not be measured again; nil knows none
 }
 
 // fit surveys the workload of s and works out what follows from it. An error says
@@ -73,7 +77,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 	if err != nil {
 		return f, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	f = fitted{Scenario: s, survey: o, from: l.from, measured: map[scaling.VariantKey]measured{}}
+	f = fitted{Scenario: s, survey: o, from: l.from, measured: map[scaling.VariantKey]Measured{}}
 	f.Models = slices.Clone(s.Models)
 	for i := range f.Models {
 		m := &f.Models[i]
@@ -88,7 +92,8 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 				continue
 			}
 			b := bench{variant: *v, slo: m.Spec.SLO, prefix: m.Spec.Prefix, sample: o.sample, mean: o.Lengths}
-			if f.measured[v.Spec.Key], err = b.ofFleet(ctx, o.Peak*m.Share/s.shares()); err != nil {
+			f.measured[v.Spec.Key], err = knownOr(l.known, s.Name, v.Spec.Key, func() (Measured, error) { return b.ofFleet(ctx, o.Peak*m.Share/s.shares()) })
+			if err != nil {
 				return fitted{}, fmt.Errorf("scenario %s: variant %s: %w", s.Name, v.Spec.Key, err)
 			}
 		}
@@ -131,7 +136,7 @@ func limitsOf(v sim.Variant) scaling.EngineLimits {
 }
 
 // size sets the first replicas for an arrival rate in requests/s.
-func (m *Model) size(rate float64, found map[scaling.VariantKey]measured) {
+func (m *Model) size(rate float64, found map[scaling.VariantKey]Measured) {
 	cheapest := m.cheapest()
 	for i := range m.Spec.Variants {
 		v := &m.Spec.Variants[i]

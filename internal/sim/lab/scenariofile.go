@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ const (
 
 // DefaultModel returns a model with the defaults and no variants.
 func DefaultModel() Model {
-	return Model{Share: 1, Sized: true, Spec: sim.Model{
+	return Model{Share: 1, Sized: true, Percentile: true, Spec: sim.Model{
 		Key:     scaling.ModelKey{Namespace: "default", ID: "model"},
 		SLO:     sim.SLO{TTFT: DefaultTTFT, ITL: DefaultITL, Attainment: DefaultTarget},
 		Routing: sim.KVAware, Hold: DefaultHold,
@@ -55,36 +56,53 @@ func DefaultVariant(namespace string, p serving.Profile) sim.Variant {
 	}
 }
 
-// ReadScenario reads a scenario, YAML or JSON, without its workload; see
-// docs/user-guide/simulate.md. Profiles are those that variants may name.
+// ReadScenario reads a scenario, YAML or JSON; see docs/user-guide/simulate.md.
+// Profiles are those that variants may name. Files of workloads are found beside it.
 // What is wrong is a *FileError, or several joined.
 func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return Scenario{}, fmt.Errorf("reading the scenario: %w", err)
 	}
-	return readScenario(file, content, profiles)
+	beside := func(name string) (Record, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		return ReadRecord(name)
+	}
+	return ParseScenario(content, ScenarioOptions{File: file, Profiles: profiles, Open: beside})
 }
 
-// readScenario reads the content of a file.
-func readScenario(file string, content []byte, profiles []serving.Profile) (Scenario, error) {
-	v, err := parse(file, content)
+// ScenarioOptions say how a scenario is read.
+type ScenarioOptions struct {
+	File     string                            // that the content is of, for errors, and the name of a scenario without one
+	Profiles []serving.Profile                 // that variants may name
+	Open     func(name string) (Record, error) // reads a file that the workload names
+}
+
+// ParseScenario reads the content of a file; see ReadScenario. Its workload is empty
+// where the content says nothing of it.
+func ParseScenario(content []byte, o ScenarioOptions) (Scenario, error) {
+	v, err := parse(o.File, content)
 	if err != nil {
 		return Scenario{}, err
 	}
-	r := scenarioReader{profiles: map[string]serving.Profile{}}
-	for _, p := range profiles {
+	r := scenarioReader{profiles: map[string]serving.Profile{}, open: o.Open}
+	for _, p := range o.Profiles {
 		r.profiles[p.Name] = p
 	}
+	var parts []Source
+	file := o.File
 	s := Scenario{Name: file, Target: DefaultTarget}
 	err = v.mapping(map[string]reader{
 		"name": text(&s.Name), "description": text(&s.Description), "attainment": number(&s.Target, 0.001, 1),
 		"scrapeInterval": span(&s.Fleet.ScrapeInterval, time.Second), "missedScrapes": number(&s.Fleet.MissedScrapes, 0, 0.99),
 		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second), "tolerance": number(&s.Fleet.Tolerance, 0, 0.99),
-		"nodes":  func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
-		"quotas": func(v value) error { return v.list(func(v value) error { return r.quota(v, &s) }) },
-		"models": func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
-		"faults": func(v value) error { return v.list(func(v value) error { return r.fault(v, &s) }) },
+		"nodes":    func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
+		"quotas":   func(v value) error { return v.list(func(v value) error { return r.quota(v, &s) }) },
+		"models":   func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
+		"faults":   func(v value) error { return v.list(func(v value) error { return r.fault(v, &s) }) },
+		"workload": func(v value) error { return v.list(func(v value) error { return r.workload(v, &parts) }) },
 	})
 	if err != nil {
 		return Scenario{}, err
@@ -95,6 +113,9 @@ func readScenario(file string, content []byte, profiles []serving.Profile) (Scen
 	for i := range s.Models {
 		s.Models[i].Spec.SLO.Attainment = s.Target
 	}
+	if len(parts) > 0 {
+		s.Workload = Mix(s.Name, parts...).Remembered()
+	}
 	if wrong, ok := errors.AsType[*sim.FieldError](s.validate()); ok {
 		return Scenario{}, &FileError{File: file, Field: wrong.Field, Found: wrong.Value, Want: wrong.Want}
 	}
@@ -102,7 +123,10 @@ func readScenario(file string, content []byte, profiles []serving.Profile) (Scen
 }
 
 // scenarioReader reads the parts of a scenario.
-type scenarioReader struct{ profiles map[string]serving.Profile }
+type scenarioReader struct {
+	profiles map[string]serving.Profile
+	open     func(name string) (Record, error)
+}
 
 func (scenarioReader) node(v value, s *Scenario) error {
 	n := sim.Nodes{GPUs: 8}
@@ -138,7 +162,8 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 	err := v.mapping(map[string]reader{
 		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6), "priority": whole(&m.Priority, 1, 100),
 		"ttft": milliseconds(&m.Spec.SLO.TTFT), "itl": milliseconds(&m.Spec.SLO.ITL), "hold": span(&m.Spec.Hold, 0),
-		"patience": r.patience(&m.Spec.Patience), "prefix": r.prefix(&m.Spec.Prefix),
+		"percentile": truth(&m.Percentile),
+		"patience":   r.patience(&m.Spec.Patience), "prefix": r.prefix(&m.Spec.Prefix),
 		"routing": func(v value) error {
 			var err error
 			if m.Spec.Routing, err = sim.ParseRouting(v.node.Value); err != nil {

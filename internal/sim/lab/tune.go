@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// firstPart returns how much of a workload baselines are tuned on: a third, at least
+// FirstPart returns how much of a workload baselines are tuned on: a third, at least
 // 20 minutes, and at most a day or half of it. All policies are judged on the rest.
-func firstPart(span time.Duration) time.Duration {
+func FirstPart(span time.Duration) time.Duration {
 	const least, most = 20 * time.Minute, 24 * time.Hour
 	return min(max(span/3, least), most, span/2)
 }
@@ -32,7 +32,7 @@ func (l *lab) tune(ctx context.Context, f fitted) (tuned, error) {
 	seed := l.plan.Seeds[0]
 	var grid []job
 	for i, c := range l.plan.Choices {
-		for _, point := range c.grid() {
+		for _, point := range c.grid(l.plan.Points) {
 			grid = append(grid, job{choice: i, seed: seed, policy: Choice{c.Name, point}, tuning: true})
 		}
 	}
@@ -55,7 +55,11 @@ func (l *lab) searches(f fitted, t tuned) []job {
 		if !c.searched() {
 			continue
 		}
-		for _, n := range counts(t.trials[i], f.Target, f.most()) {
+		next := counts(t.trials[i], f.Target, f.most())
+		if left := l.plan.Points - len(t.trials[i]); l.plan.Points > 0 {
+			next = next[:min(max(0, left), len(next))]
+		}
+		for _, n := range next {
 			jobs = append(jobs, job{choice: i, seed: l.plan.Seeds[0], policy: Choice{c.Name, count(n)}, tuning: true})
 		}
 	}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
+)
+
+// simulatorVersion is raised when a change of the simulator or of a policy of others
+// changes what these come to: what was kept of them is then run again. A test holds a
+// small run against it.
+const simulatorVersion = "1"
+
+// kept is what came of a policy in a scenario, one line of the file of results.
+type kept struct {
+	Key      string        `json:"key"`
+	Scenario string        `json:"scenario"`
+	Policy   string        `json:"policy,omitempty"`
+	Version  string        `json:"version"` // commit of ours, simulatorVersion of the others
+	Result   *result       `json:"result,omitempty"`
+	Measured *lab.Measured `json:"measured,omitempty"` // of a variant
+}
+
+// result is what came of a policy. Attainment and cost are those of the part that is
+// judged.
+type result struct {
+	Attainment float64    `json:"attainment"`
+	Cost       float64    `json:"cost"`
+	WorstHour  float64    `json:"worstHour"`
+	Settings   string     `json:"settings,omitempty"` // that it was tuned to
+	Untuned    *lab.Point `json:"untuned,omitempty"`
+	Hindsight  *lab.Point `json:"hindsight,omitempty"`
+	Turns      int        `json:"turns"` // of a variant at most, at constant load once settled
+	Seconds    float64    `json:"seconds"`
+	Error      string     `json:"error,omitempty"`
+}
+
+// point is what a result is judged by.
+func (r result) point() lab.Point { return lab.Point{Attainment: r.Attainment, Cost: r.Cost} }
+
+// resultFile keeps results in a file, by their keys. It may be used by several goroutines.
+type resultFile struct {
+	mu    sync.Mutex
+	known map[string]kept
+	file  *os.File
+	err   error // of the last write
+}
+
+// openResults reads what was kept in a folder. A last line that was cut off is left out.
+func openResults(folder string) (*resultFile, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("opening the results: %w", err)
+	}
+	name := filepath.Join(folder, "results.jsonl")
+	s := &resultFile{known: map[string]kept{}}
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the results: %w", err)
+	}
+	s.file = file
+	good := int64(0)
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var one kept
+		if err != nil || json.Unmarshal(line, &one) != nil {
+			break
+		}
+		good += int64(len(line))
+		s.known[one.Key] = one
+	}
+	if err := errors.Join(file.Truncate(good), seek(file, good)); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the results %s: %w", name, err), file.Close())
+	}
+	return s, nil
+}
+
+func seek(file *os.File, at int64) error {
+	_, err := file.Seek(at, 0)
+	return err
+}
+
+// close ends writing, and returns what went wrong with it.
+func (s *resultFile) close() error { return errors.Join(s.err, s.file.Close()) }
+
+func (s *resultFile) find(key string) (kept, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.known[key]
+	return one, ok
+}
+
+func (s *resultFile) put(one kept) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[one.Key] = one
+	line, err := json.Marshal(one)
+	if err == nil {
+		_, err = s.file.Write(append(line, '\n'))
+	}
+	s.err = errors.Join(s.err, err)
+}
+
+// benchmarks keeps what was measured of the replicas of a scenario.
+type benchmarks struct {
+	*resultFile
+	of zooCase
+}
+
+var _ lab.Benchmarks = benchmarks{}
+
+func (b benchmarks) key(v scaling.VariantKey) string {
+	return hash(b.of.key, "measured", v.String(), simulatorVersion)
+}
+
+// Known implements lab.Benchmarks.
+func (b benchmarks) Known(_ string, v scaling.VariantKey) (lab.Measured, bool) {
+	one, ok := b.find(b.key(v))
+	if !ok || one.Measured == nil {
+		return lab.Measured{}, false
+	}
+	return *one.Measured, true
+}
+
+// Keep implements lab.Benchmarks.
+func (b benchmarks) Keep(_ string, v scaling.VariantKey, m lab.Measured) {
+	b.put(kept{Key: b.key(v), Scenario: b.of.Name, Version: simulatorVersion, Measured: &m})
+}
