@@ -91,7 +91,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	}
 	quiet := collector.NewQuiet(policies.retention)
 	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, quiet: quiet, waiting: gate.Waiting,
+		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, objective: policies.objective, quiet: quiet, waiting: gate.Waiting,
 		surroundings: surroundings{log: log, cluster: fleet, observe: observe, over: over},
 	}); err != nil {
 		return nil, err

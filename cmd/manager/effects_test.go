@@ -68,7 +68,7 @@ func newLab(t *testing.T, with start, args ...string) *lab {
 	l.quiet = collector.NewQuiet(l.policies().retention)
 	if err := l.start(operators, tools{
 		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.policies().hasObjective,
-		quiet: l.quiet,
+		objective: l.policies().objective, quiet: l.quiet,
 	}); err != nil {
 		t.Fatal(err)
 	}

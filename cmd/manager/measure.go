@@ -60,6 +60,7 @@ type measuring struct {
 	store        cache.Cache
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
+	objective    func(scaling.ModelKey) scaling.Objective
 	// quiet knows for how long models have been without a request.
 	quiet *collector.Quiet
 	// waiting returns how many requests were seen to wait at the gateway for a model.
@@ -75,6 +76,7 @@ func newCollector(m measuring) *collector.Collector {
 		Budget:          m.operator.Prometheus.Budget,
 		Limits:          collector.Limits{Fresh: c.FreshThreshold, Aging: c.UnavailableThreshold},
 		Percentiles:     m.hasObjective,
+		Objective:       m.objective,
 		Quiet:           m.quiet,
 		Waiting:         m.waiting,
 		Cache:           m.store,

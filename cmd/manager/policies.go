@@ -45,6 +45,9 @@ func (p policies) hasObjective(m scaling.ModelKey) bool {
 	return err == nil && o.Known()
 }
 
+// objective is what requests of a model should meet.
+func (p policies) objective(m scaling.ModelKey) scaling.Objective { return cycle.Objective(p.of(m)) }
+
 // explaining is what stands beside the decisions of the ledger. It answers once
 // its fields are set, which is before anything is served.
 type explaining struct {

@@ -29,8 +29,10 @@ type Collector struct {
 	flight  *flight                  // under way, nil if none
 	windows map[string]time.Duration // of namespaces, at the last fetch or while they were known
 	last    map[scaling.ModelKey]last
-	early   map[string][]time.Time // when a namespace was asked about early
-	crowded bool                   // at the last complete fetch the cache had not enough room
+	early   map[string][]time.Time       // when a namespace was asked about early
+	layouts map[scaling.ModelKey]*layout // of the histograms of models, at the last answer with all buckets
+	whole   time.Time                    // when all buckets were last asked for
+	crowded bool                         // at the last complete fetch the cache had not enough room
 
 	observing sync.Mutex // a call of Options.Observe is under way
 }
@@ -44,6 +46,7 @@ func New(source Source, clk clock.PassiveClock, opts Options) *Collector {
 	return &Collector{
 		source: source, clock: clk, opts: opts.withDefaults(),
 		windows: map[string]time.Duration{}, last: map[scaling.ModelKey]last{}, early: map[string][]time.Time{},
+		layouts: map[scaling.ModelKey]*layout{},
 	}
 }
 

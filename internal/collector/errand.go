@@ -132,6 +132,11 @@ func (c *Collector) forgetOthers(served []scaling.ModelVariants) {
 			delete(c.last, m)
 		}
 	}
+	for m := range c.layouts {
+		if !models[m] {
+			delete(c.layouts, m)
+		}
+	}
 	for namespace := range c.early {
 		if !namespaces[namespace] {
 			delete(c.early, namespace)

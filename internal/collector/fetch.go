@@ -155,6 +155,9 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	if ask != query.AskObjective && ask != query.AskRecent {
 		request.Models = nil
 	}
+	if ask != query.AskObjective {
+		request.Bounds = nil
+	}
 	request.Aged = request.Aged && (ask == query.AskKVCacheUsagePeak || ask == query.AskQueueLengthPeak)
 	began := c.clock.Now()
 	got, err := c.source.Ask(ctx, request)

@@ -27,6 +27,10 @@ type Options struct {
 	// Percentiles says which models have a latency objective: only their
 	// histograms are asked for. Nil means none.
 	Percentiles func(scaling.ModelKey) bool
+	// Objective returns the objective of such a model: of its histograms only the
+	// buckets around it are asked for, once it is known which there are. Nil means that
+	// all are.
+	Objective func(scaling.ModelKey) scaling.Objective
 	// Quiet is told of every fetch, and tells since when models show no request. Nil
 	// means that snapshots do not say it.
 	Quiet *Quiet

@@ -96,7 +96,7 @@ func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all sur
 	request := query.Request{At: got.at(), Window: p.window, Namespaces: p.namespaces}
 	request.Aged = seen.aged(request.At.Add(-request.Window))
 	percentiles := c.percentiles(p.fleet)
-	request.Models = names(percentiles)
+	request.Models, request.Bounds = names(percentiles), c.edges(percentiles)
 	round := mainRound()
 	if seen.misses() {
 		round = append(round, query.AskEarlierPages)
@@ -116,6 +116,9 @@ func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all sur
 	}
 	sheets := newBuilders(surveys, p.fleet, pods)
 	sheets.read(&got, all.limits, percentiles)
+	if one := got[query.AskObjective]; one.asked && one.err == nil {
+		c.learn(percentiles, sheets, one.Rows, request.Bounds)
+	}
 	if suspects := sheets.suspects(pods); len(suspects) > 0 {
 		if len(suspects) <= mostNamed {
 			request.Pods = suspects

@@ -28,8 +28,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	load.forecast = Look(snap, past)
 	load = load.smoothed(snap, past)
-	variants := slices.SortedFunc(slices.Values(snap.Variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
-	variants = inMemory(variants, snap, past.Traffic.Footprint)
+	variants := inMemory(scaling.ByKey(snap.Variants), snap, past.Traffic.Footprint)
 	sized, fault := sizeAll(correct(variants, past.Traffic.Means), load, objective, options)
 	if fault.reason != "" {
 		a.Reason, a.Detail = fault.reason, fault.detail

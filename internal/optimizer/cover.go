@@ -29,7 +29,7 @@ type Votes struct {
 // before any constraint: the cheapest replicas that carry the demand of every
 // analysis.
 func Cover(in Votes) []scaling.Decision {
-	variants := candidates(in.Analyses, states(Input{Snapshot: in.Snapshot, History: in.History}))
+	variants := in.candidates()
 	wanted := demands(in.Analyses, variants)
 	if !slices.ContainsFunc(in.Analyses, func(a scaling.Analysis) bool { return a.Signal != scaling.Unknown }) {
 		return holdWithoutData(nothingKnown(in), variants)
@@ -47,7 +47,7 @@ func Cover(in Votes) []scaling.Decision {
 // Need is the cost per hour of that part of what stands that the load fills, by the
 // analysis that asks for most; 0 where that is not known.
 func (v Votes) Need() float64 {
-	variants := candidates(v.Analyses, states(Input{Snapshot: v.Snapshot, History: v.History}))
+	variants := v.candidates()
 	fills, cost := 0.0, 0.0
 	for _, d := range demands(v.Analyses, variants) {
 		if carried := d.carried(variants, variantState.counted); carried > 0 {
@@ -140,14 +140,15 @@ func (c cover) grow(open []demand) []scaling.Decision {
 // those that there are. No row asks for more than the variants can carry.
 func (c cover) program(variants []variantState, open []demand, e effort) program {
 	var p program
-	for _, s := range byCost(variants) {
+	variants = byCost(variants)
+	for _, s := range variants {
 		p.cost = append(p.cost, s.Cost)
 		p.least = append(p.least, s.counted())
 		p.most = append(p.most, s.counted()+c.roomOf(s, e))
 	}
 	for _, d := range open {
 		row, reach := make([]float64, 0, len(p.cost)), 0.0
-		for i, s := range byCost(variants) {
+		for i, s := range variants {
 			row = append(row, d.part[s.Key])
 			reach += d.part[s.Key] * float64(p.most[i])
 		}
@@ -201,5 +202,7 @@ func (c cover) grown(back []variantState, added map[scaling.VariantKey]int, open
 
 // byCost returns the variants in the order in which ties are broken.
 func byCost(variants []variantState) []variantState {
-	return slices.SortedFunc(slices.Values(variants), byCostThenName)
+	sorted := slices.Clone(variants)
+	slices.SortFunc(sorted, byCostThenName)
+	return sorted
 }

@@ -1,8 +1,6 @@
 package optimizer
 
 import (
-	"slices"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -44,12 +42,12 @@ func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	return out
 }
 
-// candidates returns the variants with no more room than what runs or was ordered
+// candidates returns the variants, sorted by key, with no more room than what runs or was ordered
 // where an informative analysis says that more of them carry nothing: no other
 // analysis makes candidates of them.
-func candidates(analyses []scaling.Analysis, variants []variantState) []variantState {
-	out := slices.Clone(variants)
-	for _, a := range analyses {
+func (v Votes) candidates() []variantState {
+	out := states(Input{Snapshot: v.Snapshot, History: v.History})
+	for _, a := range v.Analyses {
 		if a.Signal == scaling.Unknown {
 			continue
 		}

@@ -188,6 +188,9 @@ func (r renderer) fold(e Engine, over Over, s Series) string {
 	suffix := ""
 	if over == Buckets {
 		labels, suffix = append(labels, LabelBound), "_bucket"
+		if len(r.bounds) > 0 {
+			r.matchers = append(slices.Clone(r.matchers), LabelBound+oneOf(r.bounds))
+		}
 	}
 	identity := strings.Join(labels, ", ")
 	terms := make([]string, len(s.Names))

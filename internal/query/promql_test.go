@@ -158,6 +158,25 @@ func TestNamespacesRestrictEverySelector(t *testing.T) {
 	}
 }
 
+func TestBoundsRestrictBucketsAlone(t *testing.T) {
+	for _, ask := range Questions() {
+		all := Request{Ask: ask, Window: time.Minute, Namespaces: []string{"a"}}
+		some := all
+		some.Bounds = []string{"0.05", "1.0"}
+		const matcher = `,le=~"0\\.05|1\\.0|\\+Inf"`
+		got := some.PromQL()
+		if without := strings.ReplaceAll(got, matcher, ""); without != all.PromQL() {
+			t.Errorf("%s: without the matcher got %s, want %s", ask, without, all.PromQL())
+		}
+		if buckets := strings.Count(got, "_bucket{"); buckets != strings.Count(got, matcher) {
+			t.Errorf("%s: not %d buckets restricted: %s", ask, buckets, got)
+		}
+		if restricted := strings.Contains(got, matcher); restricted != (ask == AskObjective) {
+			t.Errorf("%s: has buckets: %v", ask, restricted)
+		}
+	}
+}
+
 func TestModelsRestrictOnlyWhatIsAskedOfSome(t *testing.T) {
 	for _, ask := range Questions() {
 		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()

@@ -114,6 +114,10 @@ type Request struct {
 	// names. Empty means all. It is ignored elsewhere. Any text is a name: a store is
 	// given it as a value.
 	Models []string
+	// Bounds restricts the buckets in an answer to AskObjective to those with these
+	// upper bounds, as Row.Edge has them, and the bucket of everything. Empty means all.
+	// It spares a store most of the work; a source may ignore it, as it is elsewhere.
+	Bounds []string
 	// Span is how far back AskRecent looks, > 0. It is ignored elsewhere.
 	Span time.Duration
 	// Whole lets the answer to AskRecent leave out the models that were not, or not
@@ -152,5 +156,6 @@ type Row struct {
 	Model     string  // as the serving engine names it; "" where the source does not say
 	Job       string  // what scraped the page: of PageTime and ScrapeInterval
 	Bound     float64 // upper bound of a bucket [ms], of the histograms
+	Edge      string  // the same as the source has it, "" where it does not say
 	Value     float64 // in the Unit of Quantity; NaN and infinities as the source has them
 }

@@ -40,7 +40,8 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 			row.Engine = Engines()[0]
 		}
 	case TTFTBuckets, ITLBuckets, RequestITLBuckets:
-		row.Bound, ok = bound(label(LabelBound))
+		row.Edge = label(LabelBound)
+		row.Bound, ok = bound(row.Edge)
 	case KVCapacity:
 		row.Value, ok = cacheTokens(label, value)
 	default:

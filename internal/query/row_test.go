@@ -84,13 +84,13 @@ func TestRowOf(t *testing.T) {
 			query.AskObjective,
 			labels{"namespace": "a", "model_name": "m", "le": "0.25", "stat": "ttft_buckets"},
 			2,
-			query.Row{Quantity: query.TTFTBuckets, Namespace: "a", Model: "m", Bound: 250, Value: 2},
+			query.Row{Quantity: query.TTFTBuckets, Namespace: "a", Model: "m", Bound: 250, Edge: "0.25", Value: 2},
 		},
 		"bucket of everything": {
 			query.AskObjective,
 			labels{"namespace": "a", "model_name": "m", "le": "+Inf", "stat": "itl_buckets"},
 			2,
-			query.Row{Quantity: query.ITLBuckets, Namespace: "a", Model: "m", Bound: math.Inf(1), Value: 2},
+			query.Row{Quantity: query.ITLBuckets, Namespace: "a", Model: "m", Bound: math.Inf(1), Edge: "+Inf", Value: 2},
 		},
 		"an infinite value": {
 			query.AskKVCacheUsage,

@@ -15,6 +15,7 @@ type renderer struct {
 	aged     bool
 	whole    bool
 	matchers []string // of every selector
+	bounds   []string // of the buckets, none for all
 }
 
 func newRenderer(r Request) renderer {
@@ -25,8 +26,14 @@ func newRenderer(r Request) renderer {
 	if (r.Ask == AskObjective || r.Ask == AskRecent) && len(r.Models) > 0 {
 		of.matchers = append(of.matchers, LabelModel+oneOf(r.Models))
 	}
+	if len(r.Bounds) > 0 {
+		of.bounds = append(slices.Clone(r.Bounds), everything)
+	}
 	return of
 }
+
+// everything is the bound of the bucket of everything.
+const everything = "+Inf"
 
 // selector renders a selector of name with the restrictions of the request and
 // more matchers.

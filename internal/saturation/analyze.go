@@ -261,7 +261,7 @@ func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
 			filled += g.load(kv, queue) * w
 		}
 	}
-	variants := sorted(g.snap.Variants)
+	variants := scaling.ByKey(g.snap.Variants)
 	for _, v := range variants {
 		ordered += g.weights[v.Key].perReplica * float64(max(v.Replicas.Current, v.Replicas.Ready))
 	}
@@ -283,7 +283,7 @@ func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
 // fastCarryMore returns the capacities in proportion to what replicas complete at the
 // point at which growth begins.
 func (g gauge) fastCarryMore(capacities []scaling.Capacity) []scaling.Capacity {
-	variants := sorted(g.snap.Variants)
+	variants := scaling.ByKey(g.snap.Variants)
 	out := slices.Clone(capacities)
 	for i, weight := range g.inProportion(variants, func(i int) float64 { return capacities[i].PerReplica }) {
 		if weight != out[i].PerReplica {

@@ -2,7 +2,6 @@ package saturation
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -29,7 +28,7 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 		v := sums[s.Variant]
 		sums[s.Variant] = sum{v.utilization + max(kv, queue), v.replicas + 1}
 	}
-	for _, v := range sorted(variants) {
+	for _, v := range scaling.ByKey(variants) {
 		w := weights[v.Key]
 		c := scaling.Capacity{Variant: v.Key, PerReplica: w.perReplica, Source: w.source}
 		if s := sums[v.Key]; s.replicas > 0 {
@@ -38,11 +37,6 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 		a.Anticipated += w.perReplica * float64(v.Replicas.Current)
 		a.Variants = append(a.Variants, c)
 	}
-}
-
-// sorted returns the variants by key, so that sums over them round alike.
-func sorted(variants []scaling.Variant) []scaling.Variant {
-	return slices.SortedFunc(slices.Values(variants), func(x, y scaling.Variant) int { return x.Key.Compare(y.Key) })
 }
 
 // utilization is the load of a replica over the point at which growth begins, of

@@ -24,7 +24,7 @@ func (g gauge) room() map[scaling.VariantKey]bool {
 // measure than room, and perhaps by variant, so that more of the others would not help.
 func (g gauge) drowning() (out []scaling.VariantKey) {
 	room := g.room()
-	for _, v := range sorted(g.snap.Variants) {
+	for _, v := range scaling.ByKey(g.snap.Variants) {
 		serves := slices.ContainsFunc(g.samples, func(s scaling.ReplicaSample) bool { return s.Variant == v.Key && s.Reports() })
 		if serves && !room[v.Key] && len(room) > 0 && !v.Paused && v.Bounds.Max > v.Replicas.Current {
 			out = append(out, v.Key)
@@ -52,7 +52,7 @@ func (g gauge) relief(drowning []scaling.VariantKey, interval time.Duration) (ou
 				Waiting: waiting, Arrive: one * replicas, Served: one * replicas, Fill: g.fill(), Lead: scaling.Lead(g.snap.Variants, interval),
 			}.Rate())
 		}
-		for _, v := range sorted(g.snap.Variants) {
+		for _, v := range scaling.ByKey(g.snap.Variants) {
 			l := scaling.Limit{Variant: v.Key}
 			if v.Key == key {
 				l.PerReplica = one

@@ -24,7 +24,7 @@ type TokenView struct {
 // variants, interval the time until the next cycle. The Signal is Unknown where no
 // replica reports the size of its cache, and nothing of that is remembered.
 func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval time.Duration) TokenView {
-	m := meter{snap: snap, policy: p, interval: interval, variants: sorted(snap.Variants), samples: snap.Sorted()}
+	m := meter{snap: snap, policy: p, interval: interval, variants: scaling.ByKey(snap.Variants), samples: snap.Sorted()}
 	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
 	capacities := m.capacities(past, view.Capacity)
 	view.Analysis = m.analyze(capacities)

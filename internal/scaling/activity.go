@@ -2,7 +2,6 @@ package scaling
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -57,7 +56,7 @@ type Activity struct {
 // latest of what is kept with each.
 func (h History) Activity(variants []Variant) Activity {
 	var latest Activity
-	for _, v := range byKey(variants) {
+	for _, v := range ByKey(variants) {
 		if a := h[v.Key].Activity; a.At.After(latest.At) {
 			latest = a
 		}
@@ -225,7 +224,7 @@ func (s Snapshot) gap() string {
 			return fmt.Sprintf("%s does not say what it runs and what waits: %s, %s", r.Pod, r.Running, r.Waiting())
 		}
 	}
-	for _, v := range byKey(s.Variants) {
+	for _, v := range ByKey(s.Variants) {
 		// What never had a node holds no request.
 		switch want := v.Replicas.Current - v.Replicas.Unschedulable; {
 		case v.Gone:
@@ -297,11 +296,6 @@ func readySince(s Snapshot) time.Time {
 		}
 	}
 	return since
-}
-
-// byKey returns the variants in the order of their keys.
-func byKey(variants []Variant) []Variant {
-	return slices.SortedFunc(slices.Values(variants), func(a, b Variant) int { return a.Key.Compare(b.Key) })
 }
 
 // latest returns the last of the times.

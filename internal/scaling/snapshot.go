@@ -127,5 +127,7 @@ func (s Snapshot) Sorted() []ReplicaSample {
 	if slices.IsSortedFunc(s.Replicas, byKey) {
 		return s.Replicas
 	}
-	return slices.SortedFunc(slices.Values(s.Replicas), byKey)
+	sorted := slices.Clone(s.Replicas)
+	slices.SortFunc(sorted, byKey)
+	return sorted
 }

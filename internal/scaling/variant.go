@@ -3,6 +3,7 @@ package scaling
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -42,6 +43,18 @@ type Variant struct {
 	// Gone is true where it cannot be read because it does not exist: it has no
 	// replica. It is false of one that could not be asked for.
 	Gone bool `json:"gone,omitempty"`
+}
+
+// ByKey returns the variants in the order of their keys, so that sums over them round
+// alike: those that are given where they are in it, which stay as they are.
+func ByKey(variants []Variant) []Variant {
+	inOrder := func(a, b Variant) int { return a.Key.Compare(b.Key) }
+	if slices.IsSortedFunc(variants, inOrder) {
+		return variants
+	}
+	sorted := slices.Clone(variants)
+	slices.SortFunc(sorted, inOrder)
+	return sorted
 }
 
 // mostCounted bounds the replicas, and the accelerators of each, that enter a sum of

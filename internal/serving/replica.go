@@ -170,6 +170,9 @@ func (r *Replica) runUntil(now time.Duration) {
 		if !r.busy() || r.free >= r.now {
 			return
 		}
+		if r.leap(); r.free >= r.now {
+			return
+		}
 		r.beginStep()
 	}
 }

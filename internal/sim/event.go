@@ -29,7 +29,6 @@ const (
 // time comes: see world.handle.
 type event struct {
 	at    time.Duration
-	seq   uint64 // order of scheduling
 	kind  kind
 	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape, turnEvent
 	model *model // of expireEvent, gatewayScrape, leaveEvent, returnEvent
@@ -40,48 +39,66 @@ type event struct {
 	wave    int      // of waveEvent
 }
 
-func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
-
-// agenda is a binary heap of events. Written out because container/heap would
-// allocate for every event.
+// agenda is what is due, a binary heap by time. Written out because container/heap
+// would allocate for every event, and without a pointer in it, which the collector of
+// garbage would have to be told of at every move: the events lie in slots.
 type agenda struct {
-	events []event
-	seq    uint64
+	heap  []entry
+	slots []event
+	free  []uint32 // slots without an event
+	seq   uint64
 }
+
+// entry is the place of an event in the order of time.
+type entry struct {
+	at   time.Duration
+	seq  uint64 // order of scheduling
+	slot uint32
+}
+
+func (e entry) before(o entry) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
 func (a *agenda) push(e event) {
 	a.seq++
-	e.seq = a.seq
-	a.events = append(a.events, e)
-	for i := len(a.events) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !a.events[i].before(a.events[parent]) {
-			return
-		}
-		a.events[i], a.events[parent] = a.events[parent], a.events[i]
-		i = parent
+	added := entry{e.at, a.seq, uint32(len(a.slots))}
+	if n := len(a.free); n > 0 {
+		added.slot = a.free[n-1]
+		a.free = a.free[:n-1]
+		a.slots[added.slot] = e
+	} else {
+		a.slots = append(a.slots, e)
 	}
+	a.heap = append(a.heap, added)
+	i := len(a.heap) - 1
+	for i > 0 && added.before(a.heap[(i-1)/2]) {
+		a.heap[i] = a.heap[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	a.heap[i] = added
 }
 
 // next returns when the earliest event is due. The agenda is never empty: the
 // interval event puts itself back.
-func (a *agenda) next() time.Duration { return a.events[0].at }
+func (a *agenda) next() time.Duration { return a.heap[0].at }
 
 func (a *agenda) pop() event {
-	top, last := a.events[0], len(a.events)-1
-	a.events[0], a.events[last] = a.events[last], event{}
-	a.events = a.events[:last]
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if a.events[child].before(a.events[least]) {
-				least = child
-			}
+	slot, last := a.heap[0].slot, len(a.heap)-1
+	moved := a.heap[last]
+	a.heap = a.heap[:last]
+	for i := 0; last > 0; {
+		least := 2*i + 1
+		if least+1 < last && a.heap[least+1].before(a.heap[least]) {
+			least++
 		}
-		if least == i {
-			return top
+		if least >= last || !a.heap[least].before(moved) {
+			a.heap[i] = moved
+			break
 		}
-		a.events[i], a.events[least] = a.events[least], a.events[i]
+		a.heap[i] = a.heap[least]
 		i = least
 	}
+	top := a.slots[slot]
+	a.slots[slot] = event{}
+	a.free = append(a.free, slot)
+	return top
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
@@ -141,16 +142,15 @@ func (w *world) route(m *model, ready []*pod) int {
 	}
 	for _, p := range ready {
 		w.settle(p)
+		p.badness = float64(p.live)
 	}
-	badness := func(p *pod) float64 { return float64(p.live) }
 	if m.Routing == KVAware {
-		badness = kvBadness(ready)
+		weighKV(ready)
 	}
-	best, least := start, badness(ready[start])
+	best := start
 	for i := 1; i < len(ready); i++ {
-		at := (start + i) % len(ready)
-		if b := badness(ready[at]); b < least {
-			best, least = at, b
+		if at := (start + i) % len(ready); ready[at].badness < ready[best].badness {
+			best = at
 		}
 	}
 	return best
@@ -182,17 +182,17 @@ func (m *model) weighted(ready []*pod) int {
 	return first + m.turn%n
 }
 
-// kvBadness returns KV cache usage plus the scaled queue.
-func kvBadness(ready []*pod) func(*pod) float64 {
-	shortest, longest := ready[0].replica.Stats().Waiting, 0
+// weighKV makes the badness of pods their KV cache usage plus the scaled queue.
+func weighKV(ready []*pod) {
+	shortest, longest := math.MaxInt, 0
 	for _, p := range ready {
-		waiting := p.replica.Stats().Waiting
-		shortest, longest = min(shortest, waiting), max(longest, waiting)
+		s := p.replica.Stats()
+		p.badness, p.waits = s.KVUsage(), s.Waiting
+		shortest, longest = min(shortest, s.Waiting), max(longest, s.Waiting)
 	}
 	spread := float64(max(longest-shortest, 1))
-	return func(p *pod) float64 {
-		s := p.replica.Stats()
-		return s.KVUsage() + float64(s.Waiting-shortest)/spread
+	for _, p := range ready {
+		p.badness += float64(p.waits-shortest) / spread
 	}
 }
 

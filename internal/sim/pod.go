@@ -46,6 +46,8 @@ type pod struct {
 	scraped  bool          // a podScrape is scheduled
 	free     time.Duration // before it no node takes the pod
 	hits     []hit         // faults that concern it
+	badness  float64       // by which the gateway chooses, when it last did
+	waits    int           // requests in its queue then
 }
 
 // newPod returns a pod that was just created.

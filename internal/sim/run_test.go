@@ -177,7 +177,7 @@ func TestMemoryDoesNotGrowWithTheLengthOfTheTrace(t *testing.T) {
 	inFlight, slots, pages, agenda, pods := 0, 0, 0, 0, 0
 	c.check = func(w *world) error {
 		inFlight = max(inFlight, w.models[0].inFlight())
-		slots, agenda = len(w.requests.slots), max(agenda, len(w.agenda.events))
+		slots, agenda = len(w.requests.slots), max(agenda, len(w.agenda.heap))
 		v := w.variants[0]
 		pods = max(pods, len(v.pods)+len(v.leaving)+len(v.gone))
 		for _, p := range v.pods {

@@ -186,6 +186,44 @@ func hostileModels() []string {
 	}
 }
 
+// TestBoundsLeaveOtherBucketsOut asks for some buckets by the bounds that an answer
+// with all of them told.
+func TestBoundsLeaveOtherBucketsOut(t *testing.T) {
+	s := newShared(t)
+	begin := s.next()
+	var series []store.Series
+	for i, le := range []string{"0.5", "1.0", "2.5", "10.0", "+Inf"} {
+		one := store.Series{Labels: labels.FromStrings(
+			"__name__", "vllm:time_to_first_token_seconds_bucket", "namespace", "a", "pod", "p", "model_name", "m", "le", le)}
+		for n := range 10 {
+			one.Samples = append(one.Samples, store.Sample{At: begin.Add(time.Duration(n) * 15 * time.Second), Value: 1000 + float64(n*15*(i+1))})
+		}
+		series = append(series, one)
+	}
+	if err := s.Write(t.Context(), series...); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(bounds ...string) []query.Row {
+		return rows(t, s.Store, query.Request{Ask: query.AskObjective, At: begin.Add(135 * time.Second), Window: time.Minute, Bounds: bounds}, begin)
+	}
+	all := ask()
+	if len(all) != len(series) {
+		t.Fatalf("got %d rows of %d buckets", len(all), len(series))
+	}
+	around, want := []string{}, []query.Row{}
+	for _, r := range all {
+		if r.Bound == 1000 || r.Bound == 2500 {
+			around = append(around, r.Edge)
+		}
+		if r.Bound == 1000 || r.Bound == 2500 || math.IsInf(r.Bound, 1) {
+			want = append(want, r)
+		}
+	}
+	if d := diff(want, ask(around...)); d != "" {
+		t.Errorf("asked for %q (-want +got):\n%s", around, d)
+	}
+}
+
 // TestAModelNameIsAValueAndNeverSyntax asks for each hostile name alone, for all
 // of them, and for one that is not there.
 func TestAModelNameIsAValueAndNeverSyntax(t *testing.T) {

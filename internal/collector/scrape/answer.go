@@ -202,7 +202,7 @@ func (v view) modelRows(q query.Quantity, m moment) []query.Row {
 			if err != nil || math.IsNaN(bound) {
 				continue
 			}
-			row.Bound = bound * 1000 // seconds on a page, milliseconds here
+			row.Bound, row.Edge = bound*1000, k.bound // seconds on a page, milliseconds here
 		}
 		rows = append(rows, row)
 	}

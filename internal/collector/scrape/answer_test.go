@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,7 @@ func TestAPodTellsWhatTheCatalogueAsks(t *testing.T) {
 	capacity.Model = "" // the cache names no model
 	bucket := func(bound, value float64) query.Row {
 		r := row(query.TTFTBuckets, value)
-		r.Bound = bound
+		r.Bound, r.Edge = bound, strconv.FormatFloat(bound/1000, 'g', -1, 64)
 		return r
 	}
 	for name, c := range map[string]struct {

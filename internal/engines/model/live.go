@@ -102,8 +102,7 @@ func backlog(in Input) scaling.Backlog {
 // Snapshot shows: of several variants, what was seen last.
 func memory(in Input, backlog scaling.Backlog) modelanalyzer.Memory {
 	var past scaling.Traffic
-	variants := slices.SortedFunc(slices.Values(in.Snapshot.Variants), func(a, b scaling.Variant) int { return a.Key.Compare(b.Key) })
-	for _, v := range variants {
+	for _, v := range scaling.ByKey(in.Snapshot.Variants) {
 		if t := in.History[v.Key].Traffic; t.Footprint.At.After(past.Footprint.At) && !t.Footprint.At.After(in.Snapshot.At) {
 			past = t
 		}

@@ -87,7 +87,7 @@ func columns(models int) []*column {
 }
 
 // podColumns are what a vLLM pod of 0.12 exports and this project asks for, with
-// the labels that a PodMonitor adds: 64 series, 43 of them buckets.
+// the labels that a PodMonitor adds: 86 series, 63 of them buckets.
 func podColumns(m, p int) []*column {
 	common := []string{
 		"namespace", namespaceOf(m), "pod", podOf(m, p), "job", "serving/vllm", "container", "vllm", "endpoint", "http",
@@ -120,6 +120,8 @@ func podColumns(m, p int) []*column {
 	for name, bounds := range map[string][]float64{
 		"vllm:time_to_first_token_seconds": page.TTFTBounds(),
 		"vllm:inter_token_latency_seconds": page.ITLBounds(),
+		// Of each finished request.
+		"vllm:request_time_per_output_token_seconds": page.ITLBounds(),
 	} {
 		add(name+"_sum", 1e3, 1.1+busy/7, 0)
 		add(name+"_count", 1e5, 300, 0)

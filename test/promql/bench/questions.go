@@ -53,10 +53,16 @@ func questions(ctx context.Context, w io.Writer, models int) (err error) {
 	// The question for the time before is asked in two ways.
 	request.Ask, request.Whole = query.AskRecent, true
 	asked = append(asked, request)
+	// And that about objectives, of all buckets and of those around two of them.
+	request.Ask, request.Whole, request.Bounds = query.AskObjective, false, []string{"1", "2.5", "0.025", "0.05", "0.075"}
+	asked = append(asked, request)
 	for _, request := range asked {
 		name := request.Ask.String()
 		if request.Whole {
 			name += ", whole span"
+		}
+		if len(request.Bounds) > 0 {
+			name += ", around two objectives"
 		}
 		var took []time.Duration
 		rows := 0

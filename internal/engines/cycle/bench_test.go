@@ -1,0 +1,165 @@
+package cycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// BenchmarkThousandVariants decides on fleets of 1,000 variants with each engine, and
+// reports the CPU time of a cycle in ms. A third of the models grow, a third shrink,
+// and all have all histograms and a history; objectives are of percentiles, batches
+// large, and no KV cache bounds them. Each cycle is another one of a minute later, so
+// that nothing is asked again.
+func BenchmarkThousandVariants(b *testing.B) {
+	engines := []struct {
+		name   string
+		engine model.Engine
+		method model.Method
+	}{
+		{"saturation", model.Saturation, model.Spare}, {"tokens", model.Saturation, model.Tokens}, {"model", model.Queueing, model.Spare},
+		{"hybrid", model.Hybrid, model.Spare}, {"hybrid with tokens", model.Hybrid, model.Tokens}, {"published", model.Published, model.Spare},
+	}
+	for _, e := range engines {
+		for _, fleet := range []thousand{
+			{name: "each of a model", each: 1, batch: 256}, {name: "four of a model", each: 4, batch: 256},
+			{name: "batches of 1024", each: 1, batch: 1024}, {name: "out of reach", each: 4, batch: 256, objective: scaling.Objective{TTFT: 5, ITL: 10}},
+			{name: "short of accelerators", each: 4, batch: 256, limited: true},
+		} {
+			b.Run(e.name+"/"+fleet.name, func(b *testing.B) {
+				settings := settingsOf(e.engine, e.method)
+				settings.Sizing.TTFTPercentile, settings.Sizing.ITLPercentile = 0.95, 0.95
+				cases, setup := fleet.live(settings)
+				i := 0
+				b.ResetTimer()
+				began := cpu(b)
+				for b.Loop() {
+					setup.Decide(cases[i%len(cases)])
+					i++
+				}
+				b.ReportMetric(float64((cpu(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			})
+		}
+	}
+}
+
+// thousand is a fleet of 1,000 variants.
+type thousand struct {
+	name      string
+	each      int // variants of a model
+	batch     int // requests
+	objective scaling.Objective
+	limited   bool // there are no accelerators but those that the fleet began with
+}
+
+// live returns the last cycles of half an hour.
+func (f thousand) live(settings model.Settings) ([]Case, Setup) {
+	const variants, tick, cycles, kept = 1000, time.Minute, 30, 4
+	if f.objective.Set() {
+		settings.Objective = f.objective
+	}
+	settings.Limited = f.limited
+	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: tick}
+	sites := make([]*site, variants/f.each)
+	free := 0
+	for i := range sites {
+		sites[i] = f.site(i, settings, tick, cycles*tick)
+		setup.Models[modelOf(i)] = settings
+		for _, c := range sites[i].created {
+			free += len(c)
+		}
+	}
+	if f.limited {
+		setup.Inventory = scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "v0", Total: 8 * free}, {Accelerator: "v1", Total: 8 * free}}}
+	}
+	var cases []Case
+	past, r := scaling.History{}, rand.New(rand.NewPCG(1, 1))
+	for n := range cycles {
+		t := time.Duration(n) * tick
+		c := Case{Now: now.Add(t), History: past, Policies: map[scaling.ModelKey]constrain.Policy{}}
+		for i, s := range sites {
+			s.serve(t)
+			c.Snapshots = append(c.Snapshots, measured(s.observe(t), modelOf(i), r))
+		}
+		if n >= cycles-kept {
+			cases = append(cases, c)
+		}
+		verdict := setup.Decide(c)
+		past = verdict.History
+		for i, s := range sites {
+			for j, v := range c.Snapshots[i].Variants {
+				to := past[v.Key].Desired
+				for len(s.created[j]) < to {
+					s.created[j] = append(s.created[j], t)
+				}
+				s.created[j] = s.created[j][:to]
+			}
+		}
+	}
+	return cases, setup
+}
+
+func modelOf(i int) scaling.ModelKey {
+	return scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", i), ID: "m"}
+}
+
+// site is the i-th model, whose load grows, stays or falls.
+func (f thousand) site(i int, settings model.Settings, tick, length time.Duration) *site {
+	r := rand.New(rand.NewPCG(uint64(i), 1))
+	s := &site{settings: settings, tick: tick, window: tick, startUp: 2 * time.Minute, noise: r, spread: 0.05}
+	for j := range f.each {
+		v := siteVariant(fmt.Sprintf("v%d", j), 10*(1+float64(j)), 1+float64(j)*0.7+r.Float64()/10, max(1, 8/(1+j)))
+		v.Profile.MaxBatchSize, v.StartUp, v.Bounds.Max = f.batch, s.startUp, 32
+		s.variants, s.created = append(s.variants, v), append(s.created, make([]time.Duration, v.Replicas.Current))
+	}
+	trend, base := float64(i%3-1)*(0.5+r.Float64()), 50+60*r.Float64()
+	s.rate = func(t time.Duration) float64 { return max(1, base*(1+trend*float64(t)/float64(length))) }
+	return s
+}
+
+// measured is a Snapshot of another model with everything that can be measured.
+func measured(snap scaling.Snapshot, key scaling.ModelKey, r *rand.Rand) scaling.Snapshot {
+	const tokens = 1e6 // of a KV cache
+	snap.Model = key
+	for i := range snap.Variants {
+		snap.Variants[i].Key.Namespace, snap.Variants[i].Model = key.Namespace, key
+	}
+	for i := range snap.Replicas {
+		one := &snap.Replicas[i]
+		one.Variant.Namespace, one.KVCapacity = key.Namespace, scaling.Measured(tokens, scaling.Fresh)
+		one.KVCacheUsage.Value *= siteKV / tokens
+		one.KVCacheUsageNow.Value *= siteKV / tokens
+	}
+	snap.Replicas = snap.Sorted()
+	load := &snap.Load
+	load.PrefixHits = scaling.Measured(0.3+0.2*r.Float64(), scaling.Fresh)
+	load.TTFTBuckets = spreadAround(load.TTFT.Value, load.ArrivalRate.Value)
+	load.RequestITLBuckets = spreadAround(load.ITL.Value, load.ArrivalRate.Value)
+	load.ITLBuckets = spreadAround(load.ITL.Value, load.ArrivalRate.Value*siteOutput)
+	return snap
+}
+
+// spreadAround is a histogram with 22 buckets, half of it below a latency in ms.
+func spreadAround(ms, rate float64) scaling.Histogram {
+	h := scaling.Histogram{State: scaling.Fresh, Total: rate}
+	for bound := 1.0; len(h.Buckets) < 22; bound *= 2 {
+		h.Buckets = append(h.Buckets, scaling.Bucket{Bound: bound, Rate: rate * bound / (bound + ms)})
+	}
+	return h
+}
+
+// cpu is the processor time that this process has used.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

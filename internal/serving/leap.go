@@ -1,0 +1,69 @@
+package serving
+
+import "time"
+
+// leap does at once the steps until now that are all alike: every running request puts
+// out one token and none its last, and nobody joins or leaves. They come to the same as
+// one after the other. With events for each token there is no leap.
+func (r *Replica) leap() {
+	n := len(r.running)
+	if !r.milestones || n == 0 || n > r.profile.MaxBatchedTokens || r.admits() {
+		return
+	}
+	steps := r.running[0].output
+	for i := range r.running {
+		s := &r.running[i]
+		if !s.decoding {
+			return
+		}
+		steps = min(steps, s.output-s.generated-1)
+	}
+	took := r.profile.stepTime(load{decoding: int32(n)})
+	if took <= 0 {
+		return
+	}
+	steps = int32(min(int64(steps), int64((r.now-r.free)/took)))
+	for r.blocksAfter(steps) > r.freeBlocks {
+		steps /= 2
+	}
+	if steps < 1 {
+		return
+	}
+	end := r.free + time.Duration(steps)*took
+	for i := range r.running {
+		s := &r.running[i]
+		need := r.blocksFor(s, steps)
+		r.freeBlocks -= need
+		s.blocks += need
+		s.generated += steps
+		s.computed += steps
+		r.stats.ITL += end - s.last
+		s.last = end
+	}
+	r.stats.InterTokens += uint64(n) * uint64(steps)
+	r.stats.Steps += uint64(steps)
+	r.stats.Busy += time.Duration(steps) * took
+	r.stepTook, r.stepEnd, r.free = took, end, end
+}
+
+// admits reports whether the next step has room for the first that waits, if all
+// that run compute one token.
+func (r *Replica) admits() bool {
+	n := len(r.running)
+	if r.waiting.len() == 0 || n >= r.profile.MaxBatchSize || n >= r.profile.MaxBatchedTokens {
+		return false
+	}
+	s := *r.waiting.at(0)
+	s.computed = s.cached
+	return r.blocksFor(&s, min(s.input+s.generated-s.computed, int32(r.profile.MaxBatchedTokens-n))) <= r.freeBlocks
+}
+
+// blocksAfter returns how many blocks the running requests lack for so many more
+// tokens each; 0 for none.
+func (r *Replica) blocksAfter(steps int32) int32 {
+	need := int32(0)
+	for i := range r.running {
+		need += r.blocksFor(&r.running[i], steps)
+	}
+	return need
+}
