@@ -37,8 +37,14 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	if load.none() && (load.inBatches > 0 || len(load.unsure) > 0) {
 		return concurrent(a, sized, load)
 	}
+	a.Promised = byProfile(sized)
+	times := 1.0
+	if a.Promised > 0 {
+		times = learned(past.Traffic.Evidence, objective)
+	}
 	allowance, spent := allowance(past.Traffic.Budget, objective)
-	allow(sized, allowance)
+	allow(sized, times*allowance)
+	spent += told(past.Traffic.Evidence, times)
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
 	if a.Demand > a.Anticipated {

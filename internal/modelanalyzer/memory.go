@@ -25,6 +25,7 @@ func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backl
 		Shares:    learn(past.Shares, snap, backlog),
 		Means:     past.Means.Then(snap, settled(snap)),
 		Budget:    past.Budget.Then(snap, objective),
+		Evidence:  past.Evidence, // Learn brings it up to the Snapshot once that is analyzed
 	}}
 }
 

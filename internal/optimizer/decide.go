@@ -101,7 +101,7 @@ func notYet(snap scaling.Snapshot, variants []variantState) string {
 		case s.phase == settled && s.reporting > s.Replicas.Current:
 			// They go by themselves; with them the supply is not what will be left.
 			return s.Key.Name + " has replicas beyond those asked for"
-		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window && !s.goesOn():
+		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window && !s.goesOn(snap):
 			// What was removed has taken its load out of sight, and the others do not
 			// show it yet.
 			return "the readings still show the fleet before its last change"

@@ -319,11 +319,11 @@ func (s variantState) grownBy(added int) int {
 // yet the one decided on.
 func (s variantState) changing() bool { return s.phase == settled && s.unsettled }
 
-// goesOn reports whether the last change was a step of a larger reduction: fewer
-// replicas were wanted by the readings of before it.
-func (s variantState) goesOn() bool {
+// goesOn reports whether the last change was a step of a larger reduction, a window
+// ago: fewer replicas were wanted by the readings of before it.
+func (s variantState) goesOn(snap scaling.Snapshot) bool {
 	wanted, known := s.past.Wants.Now()
-	return known && s.past.Change < 0 && wanted < s.hold
+	return known && s.past.Change < 0 && wanted < s.hold && snap.At.Sub(s.past.DecidedAt) >= snap.Window
 }
 
 // cancellable reports whether the variant has a removal under way that can be

@@ -68,6 +68,9 @@ type Analysis struct {
 	// Ceilings are further limits of a replica, each with a demand in a unit of its
 	// own: a replica is full when any of them is. Sorted by Name.
 	Ceilings []Ceiling `json:"ceilings,omitempty"`
+	// Promised is what the Ready replicas serve by their profiles alone, without what was
+	// learned of them and what the error budget allows [requests/s]; 0 where that is not known.
+	Promised float64 `json:"promised,omitempty"`
 	// Predicted is the mean latency that the model expects of the measured load on
 	// the Ready replicas; its zero value is none.
 	Predicted Latency `json:"predicted,omitzero"`

@@ -45,6 +45,8 @@ func (p Past) At(now time.Time) Past {
 	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
 	p.Traffic.Shares.At = before(p.Traffic.Shares.At, now)
 	p.Traffic.Means.At, p.Traffic.Budget.At = before(p.Traffic.Means.At, now), before(p.Traffic.Budget.At, now)
+	e := &p.Traffic.Evidence
+	e.At, e.Blind = before(e.At, now), before(e.Blind, now)
 	p.Capacity = p.Capacity.at(now)
 	return p
 }

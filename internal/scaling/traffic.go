@@ -14,6 +14,7 @@ type Traffic struct {
 	Shares    Shares    `json:"shares,omitzero"`
 	Means     Means     `json:"means,omitzero"`
 	Budget    Budget    `json:"budget,omitzero"`
+	Evidence  Evidence  `json:"evidence,omitzero"`
 }
 
 // Lengths are the mean lengths of the requests of a model when both were last known:

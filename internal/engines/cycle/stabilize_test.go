@@ -171,8 +171,8 @@ func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	var at []time.Duration
 	changes(targets, func(i, _, _ int) { at = append(at, time.Duration(i)*p.tick) })
 	var want []time.Duration
-	for i := range 7 { // to one replica: each after a window that begins with the cycle that sees the one before gone
-		want = append(want, 2*time.Minute+time.Duration(i)*(p.window+p.tick))
+	for i := range 7 { // to one replica: each a window after the one before was decided
+		want = append(want, 2*time.Minute+time.Duration(i)*p.window)
 	}
 	if diff := cmp.Diff(want, at); diff != "" {
 		t.Errorf("reductions (-want +got):\n%s", diff)

@@ -39,7 +39,9 @@ func Decide(in Input) Outcome {
 	waiting := backlog(in)
 	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
 	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
-		p.add(modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory))
+		a := modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
+		p.add(a)
+		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
 	p.addSaturation()
 	live := recall(in, p.analyses)

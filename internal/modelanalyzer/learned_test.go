@@ -1,0 +1,134 @@
+package modelanalyzer
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// saw is the evidence of so many requests, of which a part missed at a utilization.
+func saw(requests, used, missed float64) scaling.Evidence {
+	return scaling.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
+}
+
+func TestLearnedIsWhatFewMissesSay(t *testing.T) {
+	o := scaling.Objective{TTFT: 1000, ITL: 50, Attainment: 0.95}
+	for name, tt := range map[string]struct {
+		seen        scaling.Evidence
+		least, most float64
+	}{
+		"nothing seen":              {scaling.Evidence{}, 1, 1},
+		"none misses":               {saw(1e6, 1, 0), 1.24, 1.25},
+		"as many miss as may":       {saw(1e6, 1, 0.05), 1, 1.01},
+		"too many miss":             {saw(1e6, 1, 0.3), 1, 1},
+		"none misses at half":       {saw(1e6, 0.5, 0), 1, 1},
+		"more load was seen to do":  {saw(1e6, 2, 0.01), 2.49, 2.5},
+		"a few miss at more":        {saw(1e6, 2, 0.04), 2.1, 2.2},
+		"ten requests say little":   {saw(10, 1, 0), 1, 1.02},
+		"a profile of another kind": {saw(1e9, 50, 0), learnedMost - 1e-5, learnedMost},
+	} {
+		if got := learned(tt.seen, o); got < tt.least || got > tt.most {
+			t.Errorf("%s: learned %.4f, want %.2f to %.2f", name, got, tt.least, tt.most)
+		}
+	}
+}
+
+func TestLearnedFallsWithMissesAndIsBounded(t *testing.T) {
+	o := scaling.Objective{TTFT: 1000, Attainment: 0.99}
+	if err := quick.Check(func(n uint16, used, missed, more float64) bool {
+		part := func(x float64) float64 { return math.Abs(math.Mod(x, 1)) }
+		e := saw(float64(n), 3*part(used), part(missed))
+		worse := e
+		worse.Missed += float64(n) * part(more) * (1 - part(missed))
+		a, b := learned(e, o), learned(worse, o)
+		return a >= 1 && a <= learnedMost && b <= a
+	}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFleetThatKeepsItsObjectiveIsFilledFurther: hours at what the profile promises in
+// which no request misses, and then what a replica is given.
+func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
+	o := objective
+	o.TTFT, o.ITL = 1000, 60
+	within := func(rate float64) scaling.Histogram {
+		return scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 50, Rate: rate}, {Bound: 1000, Rate: rate}, {Bound: 5000, Rate: 20}}, Total: 20}
+	}
+	at := func(traffic scaling.Traffic, late bool, minute int) (scaling.Analysis, scaling.Traffic) {
+		s := snapshot(20, variant("v", a100, 5))
+		s.At = s.At.Add(time.Duration(minute) * time.Minute)
+		s.Load.TTFTBuckets, s.Load.RequestITLBuckets = within(20), within(20)
+		if late {
+			s.Load.TTFTBuckets = within(0)
+		}
+		a := Analyze(s, o, Default(), Memory{Traffic: traffic})
+		return a, Learn(traffic, s, o, a)
+	}
+	var traffic scaling.Traffic
+	first, traffic := at(traffic, false, 0)
+	used := 20 / first.Promised
+	if used < 0.4 || used > 1.2 {
+		t.Fatalf("the fleet is used to %.2f: the test wants it busy", used)
+	}
+	last := first
+	for minute := 1; minute < 60; minute++ {
+		last, traffic = at(traffic, false, minute)
+	}
+	want := math.Max(1, math.Pow(min(used*1.25, learnedMost), 0.95))
+	if got := last.Variants[0].PerReplica / first.Variants[0].PerReplica; got < want {
+		t.Errorf("used to %.2f without a miss for an hour, a replica is given %.3f times what it was, want %.3f", used, got, want)
+	}
+	if used*1.25 > 1.01 && !strings.Contains(last.Detail, "times what the profiles promise, so a replica serves") {
+		t.Errorf("it does not say why: %s", last.Detail)
+	}
+	for minute := 60; minute < 120; minute++ {
+		last, traffic = at(traffic, true, minute)
+	}
+	if times := learned(traffic.Evidence, o); times != 1 {
+		t.Errorf("after an hour in which all missed, %.3f is learned, want 1", times)
+	}
+}
+
+// TestWhatAStartOrAnOverloadMissesIsNotLearned.
+func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
+	o := scaling.Objective{TTFT: 1000}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	look := func(e scaling.Evidence, minute int, used float64, settled bool) scaling.Evidence {
+		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
+		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
+		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000}, {Bound: 10000, Rate: 10}}, Total: 10}
+		s.Load.ITLBuckets = s.Load.TTFTBuckets
+		return e.Then(s, o, used, 1, settled)
+	}
+	for name, tt := range map[string]struct {
+		used    float64
+		settled bool
+		counts  bool
+	}{
+		"busy":               {1, true, true},
+		"a replica is new":   {1, false, false},
+		"overloaded":         {2, true, false},
+		"almost idle":        {0.1, true, false},
+		"a little too many":  {1.2, true, true},
+		"less than it could": {0.5, true, true},
+	} {
+		e := look(scaling.Evidence{}, 0, 1, true)
+		e = look(e, 1, tt.used, tt.settled)
+		if got := e.Requests > 0; got != tt.counts {
+			t.Errorf("%s: counted %t, want %t", name, got, tt.counts)
+		}
+		if !tt.settled || tt.used > 1.25 {
+			if e = look(e, 2, 1, true); e.Requests > 0 {
+				t.Errorf("%s: the window after it counts", name)
+			}
+			if e = look(e, 3, 1, true); e.Requests == 0 {
+				t.Errorf("%s: the third window after it does not count", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package scaling
+
+import (
+	"math"
+	"time"
+)
+
+// Evidence is how many of the requests of a model missed their objective at which
+// utilization of its replicas, in the last minutes: sums over requests, in which the
+// past counts ever less. The zero value has seen none. It is a value: no method changes it.
+type Evidence struct {
+	At       time.Time `json:"at,omitzero"` // of the last look
+	Requests float64   `json:"requests,omitempty"`
+	// Used is the sum of the utilizations that the requests met: what arrived beside what
+	// the replicas serve within the objectives by their profiles, a ratio.
+	Used   float64 `json:"used,omitempty"`
+	Missed float64 `json:"missed,omitempty"` // of the requests
+	// Blind is until when nothing is seen: replicas were new, or more arrived than they
+	// serve, and what is missed tells of that.
+	Blind time.Time `json:"blind,omitzero"`
+}
+
+const (
+	// evidenceFades is how long it takes what was seen to count e times less.
+	evidenceFades = 15 * time.Minute
+	// blindFor is for how many windows nothing is seen after an overload or a start.
+	blindFor = 2
+	// busyFrom and overloadFrom bound the utilizations that tell what more load would do.
+	busyFrom, overloadFrom = 0.4, 1.25
+)
+
+// Then returns e after a look at s, at which replicas were used to a part of what their
+// profiles promise, and given believed times that; settled says that none is new.
+func (e Evidence) Then(s Snapshot, o Objective, used, believed float64, settled bool) Evidence {
+	since := s.At.Sub(e.At)
+	if since <= 0 {
+		return e
+	}
+	first := e.At.IsZero()
+	left := math.Exp(-since.Seconds() / evidenceFades.Seconds())
+	e.At, e.Requests, e.Used, e.Missed = s.At, left*e.Requests, left*e.Used, left*e.Missed
+	if !settled || used > overloadFrom*believed {
+		e.Blind = s.At.Add(blindFor * s.Window)
+	}
+	missed, known := s.Load.Missed(o)
+	if first || !known || used < busyFrom*believed || s.At.Before(e.Blind) {
+		return e
+	}
+	n := s.Load.ended() * min(since, gapAtMost*max(s.Window, time.Minute)).Seconds()
+	e.Requests, e.Used, e.Missed = e.Requests+n, e.Used+n*used, e.Missed+n*missed
+	return e
+}
