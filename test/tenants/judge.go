@@ -53,7 +53,8 @@ const (
 	// mostWaited is how long a cycle may wait because of a namespace: 2 s for targets
 	// without an informer, the first time, and 10 s to set replicas by scale subresources.
 	mostWaited = 12 * time.Second
-	// mostHeld is the memory that a hostile namespace may take, in bytes.
+	// mostHeld is the memory that a hostile namespace may take beside that of variants
+	// beyond mostVariants, in bytes.
 	mostHeld = 50 << 20
 	// eventsOf bounds the events of a hostile namespace: by ConfigMap 20 findings of each
 	// severity and 10 on models that are not served, by VariantAutoscaling one of each kind.

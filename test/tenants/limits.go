@@ -7,15 +7,17 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fills returns, by name, what fills a default budget of the namespace. That of batch sizes
-// is not among them: 1,000 ordinary profiles take more than the bounds.
+// fills returns, by name, what fills a default budget of the namespace.
 func fills() map[string]func(h *hostile) {
 	return map[string]func(h *hostile){
 		"variants-of-one-model": func(h *hostile) { fillVariants(h, func(int) string { return "evil/one" }) },
 		"variants":              func(h *hostile) { fillVariants(h, func(n int) string { return fmt.Sprint("evil/m", n) }) },
 		"object-bytes":          fillObjectBytes,
+		"large-batches":         func(h *hostile) { fillBatches(h, scaling.MostBatch) },
+		"many-batches":          func(h *hostile) { fillBatches(h, h.manyBatches()) },
 		"page-bytes":            fillPageBytes,
 		"series":                fillSeries,
 	}
@@ -34,6 +36,23 @@ func fillObjectBytes(h *hostile) {
 	for range budget.DefaultLimits().ObjectBytes / each {
 		h.variant("full", 0, func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = va.Name + strings.Repeat("m", each-4<<10) })
 	}
+}
+
+// fillBatches adds variants of models of their own, with profiles of such batches. No two
+// profiles are equal, none keeps the objectives, and all are short of replicas: each is
+// sized several times.
+func fillBatches(h *hostile, batch int) {
+	for n := range min(budget.DefaultLimits().BatchSizes/batch, budget.DefaultLimits().Variants-h.variants) {
+		of := profile(int32(batch))
+		of.PerfParms.DecodeParms = map[string]string{"alpha": fmt.Sprint(500 + n), "beta": "1"}
+		of.PerfParms.PrefillParms = map[string]string{"gamma": fmt.Sprint(20_000 + n), "delta": "0.01"}
+		h.sized(fmt.Sprint("evil/sized-", n), of)
+	}
+}
+
+// manyBatches returns the batch of which as many variants as are served fill the budget.
+func (h *hostile) manyBatches() int {
+	return budget.DefaultLimits().BatchSizes / (budget.DefaultLimits().Variants - h.variants)
 }
 
 // fillPageBytes adds pods with as many series as each may have, with long labels that are
