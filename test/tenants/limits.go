@@ -2,11 +2,13 @@ package tenants
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -20,6 +22,8 @@ func fills() map[string]func(h *hostile) {
 		"many-batches":          func(h *hostile) { fillBatches(h, h.manyBatches()) },
 		"page-bytes":            fillPageBytes,
 		"series":                fillSeries,
+		"findings":              fillFindings,
+		"events":                fillEvents,
 	}
 }
 
@@ -58,12 +62,40 @@ func (h *hostile) manyBatches() int {
 // fillPageBytes adds pods with as many series as each may have, with long labels that are
 // others each time, so that their pages are beyond what is kept.
 func fillPageBytes(h *hostile) {
-	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return fmt.Sprintf("%0250d", at.Unix()) })
+	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return strings.Repeat("l", 240) + strconv.FormatInt(at.Unix(), 10) })
 }
 
 // fillSeries adds two pods that have as many series together as are kept.
 func fillSeries(h *hostile) {
 	h.fillPages(2, budget.DefaultLimits().Series/2, func(time.Time) string { return "" })
+}
+
+// fillFindings adds entries with a field that is refused: as many as are read, and more.
+func fillFindings(h *hostile) {
+	names := config.PublishedNames()
+	for _, kind := range []config.Kind{config.KindSaturation, config.KindScaleToZero} {
+		data := map[string]string{}
+		for n := range 5000 {
+			data[strconv.Itoa(n)] = fmt.Sprintf("model_id: m%d\nmodelID: m%d\nkvCacheThreshold: 9\nenableScaleToZero: 9", n, n)
+		}
+		h.addConfigMap(evil, names[kind][0], data)
+	}
+}
+
+// fillEvents adds as many variants as are served, of which there are four events each: wrong,
+// decided, held and not followed. Of those that are left out there is one.
+func fillEvents(h *hostile) {
+	for n := range budget.DefaultLimits().Variants * 5 / 2 {
+		h.rawVariant(variantSpec{
+			namespace: evil, name: h.name("told"), model: fmt.Sprint("evil/m", n), product: h.product(), gpus: 1,
+			change: func(va *v1alpha1.VariantAutoscaling) {
+				va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "absent", Key: "absent"}
+				va.Spec.VariantProfile = profile(64)
+				va.Spec.VariantProfile.PerfParms.DecodeParms["alpha"] = "x"
+			},
+		})
+	}
+	fillFindings(h)
 }
 
 // fillPages adds variants with a pod each, with a page of so many series.
@@ -74,7 +106,8 @@ func (h *hostile) fillPages(pods, series int, label func(at time.Time) string) {
 			if n >= series {
 				return ""
 			}
-			return fmt.Sprintf("%s{model_name=\"evil/served-%d\",engine=\"%d%s\"} %d\n", names[n%len(names)], pod, n/len(names), label(at), n)
+			// Joined, not formatted: the time to make a page counts as the manager's.
+			return names[n%len(names)] + "{model_name=\"evil/served-" + strconv.Itoa(pod) + "\",engine=\"" + strconv.Itoa(n/len(names)) + label(at) + "\"} " + strconv.Itoa(n) + "\n"
 		}})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
 // spent is what the process has used so far.
@@ -97,8 +99,10 @@ func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 }
 
 // beyond is how many variants of the hostile namespace may take what honest ones do: those
-// beyond mostVariants.
-func (o outcome) beyond() int { return max(0, o.variants-mostVariants) }
+// beyond mostVariants that are served.
+func (o outcome) beyond() int {
+	return max(0, min(o.variants, budget.DefaultLimits().Variants)-mostVariants)
+}
 
 // mayHold is how many bytes the hostile namespace may hold, where many honest variants hold
 // what they do.
