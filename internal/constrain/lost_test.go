@@ -135,3 +135,20 @@ func TestTheSurgeOfARolloutLeavesNothing(t *testing.T) {
 		t.Errorf("got %v, want the lower rank to return one", got)
 	}
 }
+
+// TestWhatDoesNotLeaveMakesNoRoom: a target that no scaler takes down held up the return of
+// replicas for as long as it stood.
+func TestWhatDoesNotLeaveMakesNoRoom(t *testing.T) {
+	for after, want := range map[time.Duration]map[string]int{
+		leavesFor:               {"gold": 2, "silver": 2, "bronze": 1},
+		leavesFor + time.Second: {"gold": 2, "silver": 1, "bronze": 1},
+	} {
+		in, plan := contestOf(leavingNode(0, 0, 0), nil,
+			bid{name: "gold", on: "A100", have: 2, want: 3, rank: 1}, bid{name: "silver", on: "A100", have: 2, want: 2, rank: 5},
+			bid{name: "bronze", on: "A100", have: 2, want: 1, goes: 1, rank: 9})
+		in.Now = in.Now.Add(after)
+		if diff := cmp.Diff(want, targetsOf(Capacity(in, plan))); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", after, diff)
+		}
+	}
+}

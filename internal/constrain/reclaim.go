@@ -12,12 +12,19 @@ import (
 // Those that stay for longer are the surge of a rollout.
 const surplusFor = time.Minute
 
+// leavesFor is for how long a target may not come closer to a decision for fewer replicas
+// until these are not expected to leave any more: an HPA waits for five minutes by default
+// before it takes any away, and as much again is left to whatever else delays it.
+const leavesFor = 10 * time.Minute
+
 // reclaim makes claims that have no right to what they hold return it to those
 // that do, first to those below their minimum. Those are served once it is free.
 func (c *contest) reclaim() {
 	credit := map[*claim]int{} // replicas that go anyway
 	for _, x := range c.claims {
-		credit[x] = max(0, x.placed()-x.got)
+		if !x.stuck {
+			credit[x] = max(0, x.placed()-x.got)
+		}
 	}
 	c.reclaimUpTo(credit, leastOf)
 	c.reclaimUpTo(credit, wantOf)
@@ -91,10 +98,11 @@ func (c *contest) victim(x *claim, have int) *claim {
 	return chosen
 }
 
-// mayLose reports whether y can return a replica at all.
+// mayLose reports whether y can return a replica at all. One whose target does not follow
+// when it gives any up cannot.
 func (c *contest) mayLose(y *claim) bool {
 	held := min(y.got, y.placed()) // to make room it returns what no node has taken too
-	return y.limited && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
 		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 
