@@ -23,7 +23,7 @@ import (
 // ask for their own.
 //
 // Where that leaves somebody short who has a right to more, others return theirs:
-// those who borrowed it, to its owner; those of a lower rank, to one of a higher;
+// those who borrowed it, to its owner, first what has not started; those of a lower rank, to one of a higher;
 // those above a minimum, to one of their rank or a higher below its own. Nobody returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
 // its load; and nobody returns any while what others are about to leave suffices.

@@ -2,6 +2,7 @@ package constrain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -33,7 +34,7 @@ func (c *contest) reclaim() {
 func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 	for _, x := range c.claims {
 		for x.limited && x.got+x.coming < upTo(x) && c.entitled(x) {
-			if !c.leaving(x, credit) {
+			if !c.leaving(x, credit) && !c.unstarted(x) {
 				victim := c.victim(x, x.got+x.coming)
 				if victim == nil {
 					break
@@ -73,6 +74,32 @@ func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
 		}
 	}
 	return false
+}
+
+// unstarted has a claim return an order that no node has taken, so that one of x comes
+// within the quotas for which a node has room, and reports whether there was one: those that
+// run are not given up for what waits.
+func (c *contest) unstarted(x *claim) bool {
+	if x.refused != scaling.ReasonOverQuota {
+		return false
+	}
+	i := slices.IndexFunc(c.claims, func(y *claim) bool {
+		return x != y && makesRoom(y, x) && y.got > y.placed() && c.mayCancel(y) && c.mustYield(y, x, x.got+x.coming)
+	})
+	if i < 0 || !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
+		return false
+	}
+	y := c.claims[i]
+	y.got--
+	y.taker = x.variant.Key.String()
+	c.models[y.decision.Model]--
+	return true
+}
+
+// mayCancel reports whether y can return a replica that no node has taken.
+func (c *contest) mayCancel(y *claim) bool {
+	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
 }
 
 // makesRoom reports whether a node that is left by a replica of y has room for
