@@ -87,9 +87,9 @@ func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 	}
 	if held == "" && base.allocates(got) {
 		// Most of that is garbage as a rule: whether it was in use at a time is to be seen.
-		if a, b := play(t, Case{Honest: c.Honest, Stock: c.Stock, Trust: c.Trust}, true).peak, play(t, c, true).peak; b > a+got.mayHold(honest.of(t, crowded)) {
+		if a, b := play(t, Case{Honest: c.Honest, Stock: c.Stock, Trust: c.Trust}, true).peak, play(t, c, true).peak; b > a+mayHold(honest.of(t, crowded), got) {
 			held = fmt.Sprintf("the heap has %d MB in use at its peak, without the hostile namespace %d MB: want at most %d MB more",
-				b>>20, a>>20, got.mayHold(honest.of(t, crowded))>>20)
+				b>>20, a>>20, mayHold(honest.of(t, crowded), got)>>20)
 		}
 	}
 	if held != "" {
@@ -100,14 +100,14 @@ func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 
 // beyond is how many variants of the hostile namespace may take what honest ones do: those
 // beyond mostVariants that are served.
-func (o outcome) beyond() int {
-	return max(0, min(o.variants, budget.DefaultLimits().Variants)-mostVariants)
+func beyond(got outcome) int {
+	return max(0, min(got.variants, budget.DefaultLimits().Variants)-mostVariants)
 }
 
 // mayHold is how many bytes the hostile namespace may hold, where many honest variants hold
 // what they do.
-func (o outcome) mayHold(many outcome) uint64 {
-	return mostHeld + many.held/manyHonest*uint64(o.beyond())
+func mayHold(many, got outcome) uint64 {
+	return mostHeld + many.held/manyHonest*uint64(beyond(got))
 }
 
 // slower says which interval takes too long. What a hostile namespace may add is stated
@@ -115,7 +115,7 @@ func (o outcome) mayHold(many outcome) uint64 {
 func (base outcome) slower(many, got outcome) string {
 	for n := range got.took {
 		each := many.took[n] / manyHonest
-		most := base.took[n] + time.Duration((factor-1)*float64(many.took[n])) + extra + each*time.Duration(got.beyond())
+		most := base.took[n] + time.Duration((factor-1)*float64(many.took[n])) + extra + each*time.Duration(beyond(got))
 		if got.took[n] > most {
 			return fmt.Sprintf("interval %d takes %s of processor time, without the hostile namespace %s: want at most %s",
 				n, got.took[n].Round(time.Millisecond), base.took[n].Round(time.Millisecond), most.Round(time.Millisecond))
@@ -126,7 +126,7 @@ func (base outcome) slower(many, got outcome) string {
 
 // larger says how much memory is held beyond the bound.
 func (base outcome) larger(many, got outcome) string {
-	if most := got.mayHold(many); got.held > base.held+most {
+	if most := mayHold(many, got); got.held > base.held+most {
 		return fmt.Sprintf("the manager holds %d MB, without the hostile namespace %d MB: want at most %d MB more", got.held>>20, base.held>>20, most>>20)
 	}
 	return ""

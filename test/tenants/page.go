@@ -124,7 +124,8 @@ func histograms() []histogram {
 	token := []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 	first := []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
 	return []histogram{
-		{"vllm:time_to_first_token_seconds", 0.24, 1, first}, {"vllm:inter_token_latency_seconds", 0.02, 200, token},
+		{"vllm:time_to_first_token_seconds", 0.24, 1, first},
+		{"vllm:inter_token_latency_seconds", 0.02, 200, token},
 		{"vllm:request_time_per_output_token_seconds", 0.02, 1, token},
 	}
 }
