@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,29 @@ import (
 type Source struct {
 	Namespace, Name string
 	Data            map[string]string
+}
+
+// What is read of the ConfigMaps of a namespace that is not the system's: as much as two
+// ordinary entries for each of 1,000 models.
+const (
+	mostRead = 512 << 10 // bytes
+	keyBytes = 128       // that a key counts for beside its text
+)
+
+// within returns m with the keys, in their order, that are within room, which is taken from
+// it, and how many are not.
+func (m Source) within(room *int) (within Source, left int) {
+	within = Source{Namespace: m.Namespace, Name: m.Name, Data: map[string]string{}}
+	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+		size := keyBytes + len(key) + len(m.Data[key])
+		if size > *room {
+			left++
+			continue
+		}
+		*room -= size
+		within.Data[key] = m.Data[key]
+	}
+	return within, left
 }
 
 // Kind is what a ConfigMap is about.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +31,21 @@ type Store struct {
 	reader   *settingsReader
 	snapshot atomic.Pointer[Snapshot]
 	mu       sync.Mutex // one Apply at a time
+	known    map[string]reading
+}
+
+// reading is what was read in the ConfigMaps of a namespace, and found.
+type reading struct {
+	of       map[Kind][]Source
+	layer    layer
+	findings []Finding
+}
+
+// isOf reports whether it is of these ConfigMaps.
+func (r reading) isOf(now map[Kind][]Source) bool {
+	return maps.EqualFunc(r.of, now, func(a, b []Source) bool {
+		return slices.EqualFunc(a, b, func(a, b Source) bool { return a.Name == b.Name && maps.Equal(a.Data, b.Data) })
+	})
 }
 
 // NewStore returns a store whose snapshot holds the defaults and what is
@@ -65,7 +81,8 @@ type Report struct {
 // Apply makes a snapshot of all ConfigMaps that there are, in every namespace;
 // those with names that are not read are ignored. What is not accepted keeps its
 // last good value as long as its ConfigMap is there; one that is gone leaves its
-// defaults. The ConfigMaps are not modified and not kept.
+// defaults. Those of a namespace are read again where one of them, or what the system
+// namespace says, has changed. The ConfigMaps are kept, and must not be modified.
 func (s *Store) Apply(all []Source) Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,11 +91,24 @@ func (s *Store) Apply(all []Source) Report {
 	groups := s.group(all)
 	system := s.options.SystemNamespace
 	next.system = next.read(groups[system], system, true, last.system)
+	before := s.known
+	if !reflect.DeepEqual(last.system, next.system) {
+		before = nil
+	}
+	s.known = map[string]reading{}
 	for _, namespace := range slices.Sorted(maps.Keys(groups)) {
-		if namespace != system {
-			next.layers[namespace] = next.read(groups[namespace], namespace, false, last.layers[namespace])
-			next.findings = append(next.findings, next.notTrusted(groups[namespace], namespace)...)
+		if namespace == system {
+			continue
 		}
+		r := before[namespace]
+		if !r.isOf(groups[namespace]) {
+			from := len(next.findings)
+			r = reading{of: groups[namespace], layer: next.read(groups[namespace], namespace, false, last.layers[namespace])}
+			r.findings, next.findings = slices.Clone(next.findings[from:]), next.findings[:from]
+		}
+		s.known[namespace], next.layers[namespace] = r, r.layer
+		next.findings = append(next.findings, r.findings...)
+		next.findings = append(next.findings, next.notTrusted(groups[namespace], namespace)...)
 	}
 	slices.SortStableFunc(next.findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ConfigMap, b.ConfigMap))
@@ -111,8 +141,9 @@ func (s *Store) group(all []Source) map[string]map[Kind][]Source {
 func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, last layer) layer {
 	var out layer
 	var base layer // below it
+	room := math.MaxInt
 	if !system {
-		base = s.system
+		base, room = s.system, mostRead
 	}
 	for _, kind := range Kinds() {
 		if len(of[kind]) == 0 {
@@ -126,6 +157,13 @@ func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, las
 			})
 		}
 		var findings []Finding
+		if within, left := m.within(&room); left > 0 {
+			m = within
+			s.findings = append(s.findings, Finding{
+				Severity: Refused, Namespace: namespace, ConfigMap: m.Name, InForce: "what holds without them", Concerns: localScope(namespace, system),
+				Problem: fmt.Sprintf("%d keys are not read: of the ConfigMaps of a namespace %d KiB are, where each key counts for %d bytes and its text", left, mostRead>>10, keyBytes),
+			})
+		}
 		switch kind {
 		case KindSettings:
 			out.settings, findings = s.reader.read(m, system, last.settings)

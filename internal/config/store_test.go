@@ -3,6 +3,9 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -460,5 +463,61 @@ func TestSecretsAreNotRepeated(t *testing.T) {
 	_, err := NewStore(StoreOptions{Explicit: Places{{"a flag", File{"PROMETHEUS_HEADERS": "swordfish"}.Lookup}}})
 	if err == nil || strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("got %v, want an error that hides the value", err)
+	}
+}
+
+// TestOfANamespaceSoMuchIsRead: entries without number kept whoever reads them busy.
+func TestOfANamespaceSoMuchIsRead(t *testing.T) {
+	many := map[string]string{}
+	for n := range 10_000 {
+		many[fmt.Sprintf("e%05d", n)] = fmt.Sprintf("modelID: m-%05d\nenableScaleToZero: true\n", n)
+	}
+	most := mostRead / (keyBytes + len("e00000") + len(many["e00000"]))
+	for _, namespace := range []string{"team", systemNamespace} {
+		s := newStore(t)
+		report := s.Apply([]Source{{namespace, zeroMap, many}, {"other", zeroMap, map[string]string{"e": "modelID: m\nenableScaleToZero: true\n"}}})
+		zero := func(namespace string, n int) bool {
+			return s.Snapshot().Policy(scaling.ModelKey{Namespace: namespace, ID: fmt.Sprintf("m-%05d", n)}).ScaleToZero.Enabled
+		}
+		all := namespace == systemNamespace
+		if !zero(namespace, most-1) || zero(namespace, most) != all {
+			t.Errorf("%s: entry %d is in force: %t, entry %d: %t", namespace, most-1, zero(namespace, most-1), most, zero(namespace, most))
+		}
+		told := slices.ContainsFunc(report.Findings, func(f Finding) bool {
+			return f.Severity == Refused && f.Namespace == namespace && strings.HasPrefix(f.Problem, fmt.Sprint(10_000-most, " keys are not read"))
+		})
+		if told == all {
+			t.Errorf("%s: findings: %s", namespace, lines(report.Findings))
+		}
+		if !s.Snapshot().Policy(scaling.ModelKey{Namespace: "other", ID: "m"}).ScaleToZero.Enabled {
+			t.Errorf("beside %s the entry of another namespace is not in force", namespace)
+		}
+	}
+}
+
+// TestWhatDidNotChangeIsAsIfReadAgain applies drawn ConfigMaps to a store, and to one that
+// remembers nothing of what it read but what was good.
+func TestWhatDidNotChangeIsAsIfReadAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"kvCacheThreshold: 0.7", "kvCacheThreshold: 7", "kvSpareTrigger: 0.2\nkvCacheThreshold: x", "", "queueLengthThreshold: 3", "["}
+	remembers, forgets := newStore(t), newStore(t)
+	now := map[string]Source{}
+	for step := range 500 {
+		namespace := []string{"a", "b", "c", systemNamespace}[r.IntN(4)]
+		switch r.IntN(4) {
+		case 0:
+			delete(now, namespace)
+		default:
+			now[namespace] = in(namespace, saturationMap, "default", texts[r.IntN(len(texts))])
+		}
+		all := slices.Collect(maps.Values(now))
+		forgets.known = nil
+		got, want := remembers.Apply(all), forgets.Apply(all)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("step %d: report (-read again +remembered):\n%s", step, diff)
+		}
+		if a, b := forgets.Snapshot(), remembers.Snapshot(); !reflect.DeepEqual(a.system, b.system) || !sameLayers(a.layers, b.layers) {
+			t.Fatalf("step %d: %+v read again, %+v remembered", step, a.layers, b.layers)
+		}
 	}
 }

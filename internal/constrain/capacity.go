@@ -23,7 +23,7 @@ import (
 // ask for their own.
 //
 // Where that leaves somebody short who has a right to more, others return theirs:
-// those who borrowed it, to its owner; those of a lower rank, to one of a higher;
+// those who borrowed it, to its owner, first what has not started; those of a lower rank, to one of a higher;
 // those above a minimum, to one of their rank or a higher below its own. Nobody returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
 // its load; and nobody returns any while what others are about to leave suffices.
@@ -76,6 +76,7 @@ type claim struct {
 	stopped  bool    // something refuses its pods
 	ordered  int     // replicas that stand, beyond those that it has
 	goes     bool    // fewer stand than it has
+	stuck    bool    // of these none has gone for leavesFor
 	want     int
 	got      int
 	coming   int            // replicas beyond those got for which others make room
@@ -112,8 +113,10 @@ func newContest(in Input, plan scaling.Plan) *contest {
 			index: i, decision: d, variant: v, limited: limited, rank: standing.Rank, load: standing.Utilization[d.Variant],
 			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), goes: in.History.Standing(v) < d.Current, want: d.Target(),
 		}
+		since := in.History[v.Key].ProgressAt
+		x.stuck = x.goes && !since.IsZero() && in.Now.Sub(since) > leavesFor
 		c.claims = append(c.claims, x)
-		if !v.Unaccelerated && in.Now.Sub(in.History[v.Key].ProgressAt) <= surplusFor {
+		if !v.Unaccelerated && in.Now.Sub(since) <= surplusFor {
 			c.stock.leave(v.Accelerator, x.gpus(), v.Replicas.Surplus)
 		}
 	}

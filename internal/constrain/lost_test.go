@@ -135,3 +135,47 @@ func TestTheSurgeOfARolloutLeavesNothing(t *testing.T) {
 		t.Errorf("got %v, want the lower rank to return one", got)
 	}
 }
+
+// TestWhatDoesNotLeaveMakesNoRoom: a target that no scaler takes down held up the return of
+// replicas for as long as it stood.
+func TestWhatDoesNotLeaveMakesNoRoom(t *testing.T) {
+	for after, want := range map[time.Duration]map[string]int{
+		leavesFor:               {"gold": 2, "silver": 2, "bronze": 1},
+		leavesFor + time.Second: {"gold": 2, "silver": 1, "bronze": 1},
+	} {
+		in, plan := contestOf(leavingNode(0, 0, 0), nil,
+			bid{name: "gold", on: "A100", have: 2, want: 3, rank: 1}, bid{name: "silver", on: "A100", have: 2, want: 2, rank: 5},
+			bid{name: "bronze", on: "A100", have: 2, want: 1, goes: 1, rank: 9})
+		in.Now = in.Now.Add(after)
+		if diff := cmp.Diff(want, targetsOf(Capacity(in, plan))); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", after, diff)
+		}
+	}
+}
+
+// TestABorrowerGivesBackFirstWhatHasNotStarted: it lost a replica that ran, and went on
+// waiting with another.
+func TestABorrowerGivesBackFirstWhatHasNotStarted(t *testing.T) {
+	quotas := []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 2}, {Namespace: "b", Accelerator: "A100", GPUs: 4}}
+	for name, tc := range map[string]struct {
+		free int
+		want map[string]int
+	}{
+		"where a node has room":       {1, map[string]int{"a/runs": 4, "a/waits": 1, "b/owner": 1}},
+		"not where the room is taken": {0, map[string]int{"a/runs": 3, "a/waits": 2, "b/owner": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, plan := contestOf(nodes("A100", tc.free), quotas, bid{name: "a/runs", on: "A100", have: 4, want: 4, rank: 1},
+				bid{name: "a/waits", on: "A100", have: 2, want: 2, load: 9, rank: 1}, bid{name: "b/owner", on: "A100", have: 1, want: 2, rank: 1})
+			for key, v := range in.Variants {
+				if v.Key.Name == "waits" {
+					v.Replicas.Ready, v.Replicas.Pending, v.Replicas.Unschedulable = 1, 1, 1
+					in.Variants[key] = v
+				}
+			}
+			if diff := cmp.Diff(tc.want, targetsOf(Capacity(in, plan))); diff != "" {
+				t.Errorf("targets (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package constrain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -12,12 +13,19 @@ import (
 // Those that stay for longer are the surge of a rollout.
 const surplusFor = time.Minute
 
+// leavesFor is for how long a target may not come closer to a decision for fewer replicas
+// until these are not expected to leave any more: an HPA waits for five minutes by default
+// before it takes any away, and as much again is left to whatever else delays it.
+const leavesFor = 10 * time.Minute
+
 // reclaim makes claims that have no right to what they hold return it to those
 // that do, first to those below their minimum. Those are served once it is free.
 func (c *contest) reclaim() {
 	credit := map[*claim]int{} // replicas that go anyway
 	for _, x := range c.claims {
-		credit[x] = max(0, x.placed()-x.got)
+		if !x.stuck {
+			credit[x] = max(0, x.placed()-x.got)
+		}
 	}
 	c.reclaimUpTo(credit, leastOf)
 	c.reclaimUpTo(credit, wantOf)
@@ -26,7 +34,7 @@ func (c *contest) reclaim() {
 func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 	for _, x := range c.claims {
 		for x.limited && x.got+x.coming < upTo(x) && c.entitled(x) {
-			if !c.leaving(x, credit) {
+			if !c.leaving(x, credit) && !c.unstarted(x) {
 				victim := c.victim(x, x.got+x.coming)
 				if victim == nil {
 					break
@@ -68,6 +76,32 @@ func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
 	return false
 }
 
+// unstarted has a claim return an order that no node has taken, so that one of x comes
+// within the quotas for which a node has room, and reports whether there was one: those that
+// run are not given up for what waits.
+func (c *contest) unstarted(x *claim) bool {
+	if x.refused != scaling.ReasonOverQuota {
+		return false
+	}
+	i := slices.IndexFunc(c.claims, func(y *claim) bool {
+		return x != y && makesRoom(y, x) && y.got > y.placed() && c.mayCancel(y) && c.mustYield(y, x, x.got+x.coming)
+	})
+	if i < 0 || !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
+		return false
+	}
+	y := c.claims[i]
+	y.got--
+	y.taker = x.variant.Key.String()
+	c.models[y.decision.Model]--
+	return true
+}
+
+// mayCancel reports whether y can return a replica that no node has taken.
+func (c *contest) mayCancel(y *claim) bool {
+	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
+}
+
 // makesRoom reports whether a node that is left by a replica of y has room for
 // one of x.
 func makesRoom(y, x *claim) bool {
@@ -91,10 +125,11 @@ func (c *contest) victim(x *claim, have int) *claim {
 	return chosen
 }
 
-// mayLose reports whether y can return a replica at all.
+// mayLose reports whether y can return a replica at all. One whose target does not follow
+// when it gives any up cannot.
 func (c *contest) mayLose(y *claim) bool {
 	held := min(y.got, y.placed()) // to make room it returns what no node has taken too
-	return y.limited && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
 		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 

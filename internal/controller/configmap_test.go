@@ -47,6 +47,8 @@ type bench struct {
 	logged   []string
 	told     []string
 	cycle    scaling.CycleID
+	takes    time.Duration // to list ConfigMaps
+	looks    int
 }
 
 // onBench runs a Configuration around act in a bubble of virtual time, with two
@@ -122,7 +124,9 @@ func (b *bench) Start(_ context.Context, changed func(ConfigMapChange)) error {
 }
 
 func (b *bench) All(context.Context) ([]corev1.ConfigMap, error) {
+	time.Sleep(b.takes)
 	b.mu.Lock()
+	b.looks++
 	defer b.mu.Unlock()
 	var all []corev1.ConfigMap
 	for key, data := range b.maps {
@@ -445,6 +449,28 @@ func TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain(t *testing.T) {
 		b.write(key.Namespace, key.Name, "default", bad["default"])
 		if logged, told := findings(b.seen(&b.logged)), findings(b.seen(&b.told)); logged != 1 || told != 1 {
 			t.Errorf("when it is back: logged %d times and told %d times, want 1 and 1", logged, told)
+		}
+	})
+}
+
+// TestEditsInALoopTakeATenthOfTheTime edits a ConfigMap ten times a second while a look takes
+// half a second.
+func TestEditsInALoopTakeATenthOfTheTime(t *testing.T) {
+	onBench(t, func(b *bench) { b.takes = 500 * time.Millisecond }, func(t *testing.T, b *bench) {
+		for n := range 600 {
+			b.write("n", thresholdsMap, "default", fmt.Sprintf("kvCacheThreshold: 0.%03d", 100+n))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		b.mu.Lock()
+		looks := b.looks
+		b.mu.Unlock()
+		if want := 65/5 + 2; looks > want || looks < want-3 { // two at the start
+			t.Errorf("%d looks of half a second in 65 s, want %d", looks, want)
+		}
+		if got := b.store.Snapshot().Policy(scaling.ModelKey{Namespace: "n", ID: "m"}).Saturation.KVCacheThreshold; got != 0.699 {
+			t.Errorf("the threshold in force is %g, want 0.699 of the last edit", got)
 		}
 	})
 }

@@ -50,8 +50,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	if a.Demand > a.Anticipated {
 		a.Demand = a.Anticipated + (a.Demand-a.Anticipated)*coldness(shared, variants, load, objective, options)
 	}
-	stated, _ := sizeAll(variants, load, objective, options) // what is at fault there is at fault above
-	if slower := compare(&a, snap, sides{shared, stated, objective}, load); load.doubt == "" {
+	if slower := compare(&a, snap, sides{shared, asStated(variants, sized, load), objective}, load); load.doubt == "" {
 		load.doubt = slower
 	}
 	keep := kept(a, shared, load)

@@ -116,7 +116,7 @@ func best(s sizing, load load, objective scaling.Objective, options Options) siz
 		} else {
 			objective.TTFT = nearBest * s.infeasible.Best
 		}
-		s = size(s.variant, load, objective, options)
+		s = s.within(load, objective, options)
 	}
 	s.infeasible = missed
 	s.source = "cannot meet the objectives (" + describe([]scaling.Infeasible{*missed}) + "), sized to a tenth above its best: " + s.source
@@ -139,13 +139,31 @@ func seen(s sizing, load load) sizing {
 
 // size finds the greatest rate of one replica of v.
 func size(v scaling.Variant, load load, objective scaling.Objective, options Options) sizing {
+	return unsized(v, load).within(load, objective, options)
+}
+
+// asStated returns the variants by their stated profiles, without a rate that keeps the
+// objectives. What was sized by the same profile is taken over.
+func asStated(variants []scaling.Variant, sized []sizing, load load) []sizing {
+	out := make([]sizing, 0, len(variants))
+	for i, v := range variants {
+		s := sized[i]
+		if s.variant.Profile != v.Profile {
+			s = unsized(v, load)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// unsized is what one replica of v does, whatever the objectives.
+func unsized(v scaling.Variant, load load) sizing {
 	s := sizing{variant: v, usable: v.Profile.Usable()}
-	if !s.usable {
+	switch {
+	case !s.usable:
 		s.source = "no usable profile"
 		return s
-	}
-	s.batch = within(v.Profile, objective.ITL)
-	if load.none() {
+	case load.none():
 		s.source = "no requests to size with"
 		return s
 	}
@@ -161,14 +179,26 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 	}
 	s.queue = queue
 	_, s.most = queue.RateRange()
-	objective, moved := reachable(objective, v.Profile, load)
-	sized, err := queue.Size(analyzer.Targets{
+	return s
+}
+
+// within finds the greatest rate of a replica within the objectives.
+func (s sizing) within(load load, objective scaling.Objective, options Options) sizing {
+	if s.variant.Profile.Usable() {
+		s.batch = together(s.variant.Profile, objective.ITL)
+	}
+	if !s.usable || load.none() {
+		return s
+	}
+	s.infeasible = nil
+	objective, moved := reachable(objective, s.variant.Profile, load)
+	sized, err := s.queue.Size(analyzer.Targets{
 		TTFT: objective.TTFT, TTFTPercentile: options.TTFTPercentile, ITL: objective.ITL, ITLPercentile: options.ITLPercentile,
 	})
 	var target *analyzer.TargetError
 	switch {
 	case errors.As(err, &target):
-		s.infeasible = &scaling.Infeasible{Variant: v.Key, Target: target.Target, Wanted: target.Wanted, Best: target.Best}
+		s.infeasible = &scaling.Infeasible{Variant: s.variant.Key, Target: target.Target, Wanted: target.Wanted, Best: target.Best}
 		s.source = "cannot meet the objectives: " + describe([]scaling.Infeasible{*s.infeasible})
 	case err != nil:
 		s.usable, s.source = false, err.Error()
@@ -198,9 +228,9 @@ func reachable(o scaling.Objective, p scaling.Profile, load load) (scaling.Objec
 	return o, strings.Join(moved, "")
 }
 
-// within is how many requests a replica computes together within an ITL, at least
+// together is how many requests a replica computes together within an ITL, at least
 // one and at most a full batch.
-func within(p scaling.Profile, itl float64) float64 {
+func together(p scaling.Profile, itl float64) float64 {
 	most := float64(batch(p))
 	if itl <= 0 || p.Beta <= 0 {
 		return most

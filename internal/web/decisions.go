@@ -60,6 +60,16 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 		}
 		return e, ok
 	}
+	turn := make(chan struct{}, 1) // of the explanations of many one is made at a time: they take one processor
+	explained := func(r *http.Request, key scaling.VariantKey) ([]byte, bool) {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		e, ok := know(r, key)
+		if !ok {
+			return nil, false
+		}
+		return encoded(e), true
+	}
 	mux := http.NewServeMux()
 	several := func(w http.ResponseWriter, r *http.Request) {
 		namespace := r.PathValue("namespace")
@@ -80,11 +90,11 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 			if namespace != "" && v.Key.Namespace != namespace {
 				continue
 			}
-			e, ok := know(r, v.Key)
+			body, ok := explained(r, v.Key)
 			if !ok {
 				continue
 			}
-			if _, err := w.Write(append([]byte(separator), encoded(e)...)); err != nil {
+			if _, err := w.Write(append([]byte(separator), body...)); err != nil {
 				return
 			}
 			separator = ","

@@ -8,7 +8,10 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,4 +194,45 @@ func TestReadersAreShownTheirOwnNamespace(t *testing.T) {
 			t.Errorf("%s is shown %q at %s, want %q", tt.user, got, tt.path, tt.want)
 		}
 	}
+}
+
+// counted counts how many explanations are made at a time.
+type counted struct {
+	surroundings
+
+	running, most atomic.Int32
+}
+
+func (c *counted) Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation {
+	c.most.Store(max(c.most.Load(), c.running.Add(1)))
+	defer c.running.Add(-1)
+	time.Sleep(time.Second)
+	return c.surroundings.Actuation(ctx, key)
+}
+
+// TestExplanationsOfManyAreMadeOneAtATime: a page of thousands of variants of a model takes
+// seconds of a processor, and whoever may read it may ask for it often.
+func TestExplanationsOfManyAreMadeOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		record := scaling.Record{Cycle: "7"}
+		for _, name := range []string{"v", "w", "x"} {
+			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: name}, Bounds: scaling.Unbounded()})
+		}
+		book := ledger.New()
+		book.Record(record)
+		around := &counted{}
+		h := Decisions(book, around, nil)
+		var asking sync.WaitGroup
+		for range 8 {
+			asking.Go(func() {
+				if code, body := get(t, h, "/debug/decisions/ns"); code != http.StatusOK || strings.Count(body, `"cycle":"7"`) != 3 {
+					t.Errorf("%d, want three variants: %s", code, body)
+				}
+			})
+		}
+		asking.Wait()
+		if got := around.most.Load(); got != 1 {
+			t.Errorf("%d explanations are made at a time, want 1", got)
+		}
+	})
 }

@@ -124,7 +124,7 @@ func (q QueueAnalyzer) exceedingTTFT(arrival, ttft float64, within int) float64 
 	if within < q.config.MaxBatch {
 		return q.exceedingBatch(arrival, within)
 	}
-	b := q.states.balance(arrival)
+	b := q.states.means(arrival)
 	left := q.states.full() * max(0, ttft-q.firstToken(within)) // requests that leave on the average
 	return b.queueing / b.accepted * newBacklog(arrival, q.states).beyond(left)
 }

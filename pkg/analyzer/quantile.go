@@ -1,11 +1,11 @@
 package analyzer
 
 // split sums, relative to the likeliest state, T_0 .. T_(at-1) and T_at .. T_(N-1),
-// and returns T_N beside them. at is less than N.
+// and returns T_N beside them, without what is negligible. at is less than N.
 func (s states) split(arrival float64, at int) (below, above, last float64) {
 	n, mode := len(s.rate), s.mode(arrival)
 	t, perArrival := 1.0, 1/arrival
-	for i := mode - 1; i >= 0; i-- {
+	for i := mode - 1; i >= 0 && t > negligible; i-- {
 		t *= s.rate[i] * perArrival
 		if i < at {
 			below += t
@@ -14,13 +14,16 @@ func (s states) split(arrival float64, at int) (below, above, last float64) {
 		}
 	}
 	t = 1
-	for i := mode; i < n; i++ {
+	for i := mode; i < n && t > negligible; i++ {
 		if i < at {
 			below += t
 		} else {
 			above += t
 		}
 		t *= arrival * s.inverse[i]
+	}
+	if t <= negligible {
+		t = 0
 	}
 	return below, above, t
 }

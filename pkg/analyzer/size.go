@@ -129,7 +129,7 @@ func (q QueueAnalyzer) ttft(arrival, p float64) float64 {
 	if p > 0 {
 		return q.percentileTTFT(arrival, p)
 	}
-	b := q.states.balance(arrival)
+	b := q.states.means(arrival)
 	wait, _ := b.times(arrival*b.admitted, 0)
 	return wait + q.config.Service.FirstToken(b.found, q.config.Size)
 }
@@ -140,7 +140,7 @@ func (q QueueAnalyzer) itl(arrival, p float64) float64 {
 	if p > 0 {
 		return q.percentileITL(arrival, p)
 	}
-	return q.config.Service.Decode(q.states.balance(arrival).found, q.config.Size)
+	return q.config.Service.Decode(q.states.means(arrival).found, q.config.Size)
 }
 
 // validate returns an *InputError that names the first target out of its range.

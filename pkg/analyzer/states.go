@@ -41,8 +41,9 @@ type head struct {
 }
 
 // head walks from the likeliest state to both ends: one multiplication leads from
-// state to state, and its result is at most 1.
-func (s states) head(arrival float64) head {
+// state to state, and its result is at most 1. Where a weight is no greater than least,
+// from there on none counts.
+func (s states) head(arrival, least float64) head {
 	if !s.ordered {
 		return s.headByLogarithms(arrival)
 	}
@@ -58,23 +59,27 @@ func (s states) head(arrival float64) head {
 	}
 	if mode > 0 {
 		t, k, perArrival := 1.0, float64(mode), 1/arrival
-		for i := mode - 1; i > 0; i-- {
+		for i := mode - 1; i > 0 && t > least; i-- {
 			t *= s.rate[i] * perArrival
 			k--
 			h.below += t
 			h.first += k * t
 		}
-		h.none = t * s.rate[0] * perArrival
+		if t > least {
+			h.none = t * s.rate[0] * perArrival
+		}
 	}
 	if mode < n {
 		t, k := 1.0, float64(mode)
-		for _, inverse := range s.inverse[mode : n-1] {
-			t *= arrival * inverse
+		for i := mode; i < n-1 && t > least; i++ {
+			t *= arrival * s.inverse[i]
 			k++
 			h.below += t
 			h.first += k * t
 		}
-		h.last = t * arrival * s.inverse[n-1]
+		if t > least {
+			h.last = t * arrival * s.inverse[n-1]
+		}
 	}
 	return h
 }
@@ -136,7 +141,16 @@ type balance struct {
 
 // balance weighs all states at an arrival rate of at least 0.
 func (s states) balance(arrival float64) balance {
-	return newBalance(s.head(arrival), newGeometric(arrival, s.full(), s.queue), float64(len(s.rate)))
+	return newBalance(s.head(arrival, 0), newGeometric(arrival, s.full(), s.queue), float64(len(s.rate)))
+}
+
+// negligible is a weight, relative to that of the likeliest state, that changes no digit of
+// a mean over a million states.
+const negligible = 1e-30
+
+// means is balance for means over all states: chances that are hardly above 0 become 0.
+func (s states) means(arrival float64) balance {
+	return newBalance(s.head(arrival, negligible), newGeometric(arrival, s.full(), s.queue), float64(len(s.rate)))
 }
 
 // newBalance joins the states up to n with those of the queue behind them. Every sum

@@ -9,7 +9,8 @@
 //	            their priority entitles them to
 //	time        an interval of the manager takes at most 1.5 times as long and 50 ms more,
 //	            in processor time; what it waits for is at most what security.md states
-//	memory      the manager holds at most 50 MB more, also while the interval runs
+//	memory      the manager holds at most 50 MB more, also while the interval runs, of what
+//	            no collection of garbage frees
 //	events      the hostile namespace has a bounded number of events
 //	whole       no part of the manager panics, fails or stops answering
 //

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -53,7 +54,8 @@ const (
 	// mostWaited is how long a cycle may wait because of a namespace: 2 s for targets
 	// without an informer, the first time, and 10 s to set replicas by scale subresources.
 	mostWaited = 12 * time.Second
-	// mostHeld is the memory that a hostile namespace may take, in bytes.
+	// mostHeld is the memory that a hostile namespace may take beside that of variants
+	// beyond mostVariants, in bytes.
 	mostHeld = 50 << 20
 	// eventsOf bounds the events of a hostile namespace: by ConfigMap 20 findings of each
 	// severity and 10 on models that are not served, by VariantAutoscaling one of each kind.
@@ -294,7 +296,8 @@ func hygiene(got outcome) []Violation {
 	if len(got.refused) > 0 {
 		out = append(out, Violation{Whole, fmt.Sprintf("%.2000s (%d in all)", got.refused[0], len(got.refused))})
 	}
-	if most := eventsOf + got.variants*eventsOfVariant; got.events > most || got.notes > mostNote*max(1, got.events) {
+	// The budget of an hour fills again by less than a tenth while a case runs.
+	if most := min(eventsOf+got.variants*eventsOfVariant, budget.DefaultLimits().Events*11/10); got.events > most || got.notes > mostNote*max(1, got.events) {
 		out = append(out, Violation{Events, fmt.Sprintf("%d events of %d bytes in all: want at most %d of %d bytes each", got.events, got.notes, most, mostNote)})
 	}
 	if got.waited > mostWaited {

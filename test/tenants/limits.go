@@ -2,22 +2,28 @@ package tenants
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fills returns, by name, what fills a default budget of the namespace. That of batch sizes
-// is not among them: 1,000 ordinary profiles take more than the bounds.
+// fills returns, by name, what fills a default budget of the namespace.
 func fills() map[string]func(h *hostile) {
 	return map[string]func(h *hostile){
 		"variants-of-one-model": func(h *hostile) { fillVariants(h, func(int) string { return "evil/one" }) },
 		"variants":              func(h *hostile) { fillVariants(h, func(n int) string { return fmt.Sprint("evil/m", n) }) },
 		"object-bytes":          fillObjectBytes,
+		"large-batches":         func(h *hostile) { fillBatches(h, scaling.MostBatch) },
+		"many-batches":          func(h *hostile) { fillBatches(h, h.manyBatches()) },
 		"page-bytes":            fillPageBytes,
 		"series":                fillSeries,
+		"findings":              fillFindings,
+		"events":                fillEvents,
 	}
 }
 
@@ -36,15 +42,60 @@ func fillObjectBytes(h *hostile) {
 	}
 }
 
+// fillBatches adds variants of models of their own, with profiles of such batches. No two
+// profiles are equal, none keeps the objectives, and all are short of replicas: each is
+// sized several times.
+func fillBatches(h *hostile, batch int) {
+	for n := range min(budget.DefaultLimits().BatchSizes/batch, budget.DefaultLimits().Variants-h.variants) {
+		of := profile(int32(batch))
+		of.PerfParms.DecodeParms = map[string]string{"alpha": fmt.Sprint(500 + n), "beta": "1"}
+		of.PerfParms.PrefillParms = map[string]string{"gamma": fmt.Sprint(20_000 + n), "delta": "0.01"}
+		h.sized(fmt.Sprint("evil/sized-", n), of)
+	}
+}
+
+// manyBatches returns the batch of which as many variants as are served fill the budget.
+func (h *hostile) manyBatches() int {
+	return budget.DefaultLimits().BatchSizes / (budget.DefaultLimits().Variants - h.variants)
+}
+
 // fillPageBytes adds pods with as many series as each may have, with long labels that are
 // others each time, so that their pages are beyond what is kept.
 func fillPageBytes(h *hostile) {
-	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return fmt.Sprintf("%0250d", at.Unix()) })
+	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return strings.Repeat("l", 240) + strconv.FormatInt(at.Unix(), 10) })
 }
 
 // fillSeries adds two pods that have as many series together as are kept.
 func fillSeries(h *hostile) {
 	h.fillPages(2, budget.DefaultLimits().Series/2, func(time.Time) string { return "" })
+}
+
+// fillFindings adds entries with a field that is refused: as many as are read, and more.
+func fillFindings(h *hostile) {
+	names := config.PublishedNames()
+	for _, kind := range []config.Kind{config.KindSaturation, config.KindScaleToZero} {
+		data := map[string]string{}
+		for n := range 5000 {
+			data[strconv.Itoa(n)] = fmt.Sprintf("model_id: m%d\nmodelID: m%d\nkvCacheThreshold: 9\nenableScaleToZero: 9", n, n)
+		}
+		h.addConfigMap(evil, names[kind][0], data)
+	}
+}
+
+// fillEvents adds as many variants as are served, of which there are four events each: wrong,
+// decided, held and not followed. Of those that are left out there is one.
+func fillEvents(h *hostile) {
+	for n := range budget.DefaultLimits().Variants * 5 / 2 {
+		h.rawVariant(variantSpec{
+			namespace: evil, name: h.name("told"), model: fmt.Sprint("evil/m", n), product: h.product(), gpus: 1,
+			change: func(va *v1alpha1.VariantAutoscaling) {
+				va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "absent", Key: "absent"}
+				va.Spec.VariantProfile = profile(64)
+				va.Spec.VariantProfile.PerfParms.DecodeParms["alpha"] = "x"
+			},
+		})
+	}
+	fillFindings(h)
 }
 
 // fillPages adds variants with a pod each, with a page of so many series.
@@ -55,7 +106,8 @@ func (h *hostile) fillPages(pods, series int, label func(at time.Time) string) {
 			if n >= series {
 				return ""
 			}
-			return fmt.Sprintf("%s{model_name=\"evil/served-%d\",engine=\"%d%s\"} %d\n", names[n%len(names)], pod, n/len(names), label(at), n)
+			// Joined, not formatted: the time to make a page counts as the manager's.
+			return names[n%len(names)] + "{model_name=\"evil/served-" + strconv.Itoa(pod) + "\",engine=\"" + strconv.Itoa(n/len(names)) + label(at) + "\"} " + strconv.Itoa(n) + "\n"
 		}})
 	}
 }

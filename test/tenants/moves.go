@@ -142,20 +142,20 @@ func class(h *hostile, size int) {
 	}
 }
 
-func batch(h *hostile, size int) { h.sized("evil/"+h.name("batch"), size) }
+func batch(h *hostile, size int) { h.sized("evil/"+h.name("batch"), profile(int32(size))) }
 
 func batches(h *hostile, size int) {
 	model := "evil/" + h.name("batches")
 	for range size {
-		h.sized(model, 1<<20)
+		h.sized(model, profile(1<<20))
 	}
 }
 
-// sized adds a variant with a profile of such a batch, which its engine does not bound.
-func (h *hostile) sized(model string, most int) {
+// sized adds a variant with a profile whose batch its engine does not bound.
+func (h *hostile) sized(model string, of *v1alpha1.VariantProfile) {
 	h.rawVariant(variantSpec{
 		namespace: evil, name: h.name("sized"), model: model, product: h.product(), gpus: 1, replicas: 1, uncapped: true, load: load{running: 20, waiting: 5, usage: 0.5, rate: 2, unknownCache: true},
-		change: func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantProfile = profile(int32(most)) },
+		change: func(va *v1alpha1.VariantAutoscaling) { va.Spec.VariantProfile = of },
 	})
 }
 

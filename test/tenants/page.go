@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -94,18 +95,39 @@ func (l load) vllm(model string, at time.Time) string {
 	gauge("vllm:request_prompt_tokens_count", of, done)
 	gauge("vllm:request_generation_tokens_sum", of, 200*done)
 	gauge("vllm:request_generation_tokens_count", of, done)
-	for _, h := range []struct {
-		name  string
-		mean  float64
-		below string
-		each  float64
-	}{{"vllm:time_to_first_token_seconds", 0.25, "0.5", 1}, {"vllm:inter_token_latency_seconds", 0.02, "0.05", 200}} {
-		gauge(h.name+"_bucket", with("le", h.below), h.each*done)
+	for _, h := range histograms() {
+		for _, bound := range h.bounds {
+			below := 0.0
+			if h.mean < bound {
+				below = h.each * done
+			}
+			gauge(h.name+"_bucket", with("le", strconv.FormatFloat(bound, 'g', -1, 64)), below)
+		}
 		gauge(h.name+"_bucket", with("le", "+Inf"), h.each*done)
 		gauge(h.name+"_sum", of, h.mean*h.each*done)
 		gauge(h.name+"_count", of, h.each*done)
 	}
 	return b.String()
+}
+
+// histogram is a latency in seconds that a page shows.
+type histogram struct {
+	name   string
+	mean   float64 // s
+	each   float64 // observations for each request
+	bounds []float64
+}
+
+// histograms returns those of vLLM 0.11 that are read, with its buckets: most of what is read
+// of a page.
+func histograms() []histogram {
+	token := []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	first := []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	return []histogram{
+		{"vllm:time_to_first_token_seconds", 0.24, 1, first},
+		{"vllm:inter_token_latency_seconds", 0.02, 200, token},
+		{"vllm:request_time_per_output_token_seconds", 0.02, 1, token},
+	}
 }
 
 // page returns the page of a pod with this load.

@@ -46,23 +46,26 @@ type layouts struct {
 
 // of returns the layout of points, and their values in its order.
 func (l *layouts) of(points []point) (*layout, []float64) {
-	var id strings.Builder
-	values := make([]float64, len(points))
+	id := make([]byte, 0, 128*len(points))
+	values, ends := make([]float64, len(points)), make([]int, len(points))
 	for i, p := range points {
-		id.WriteString(key(p))
-		id.WriteByte('\n')
+		id = appendKey(id, p)
+		ends[i] = len(id)
+		id = append(id, '\n')
 		values[i] = p.value
 	}
-	handle := unique.Make(id.String())
+	handle := unique.Make(string(id))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known, ok := l.known[handle]; ok {
 		return known, values
 	}
-	// The text is there as the key of a series, in its labels and in the ID.
-	made := &layout{byKey: map[string]int{}, byName: map[string][]int{}, weight: 3*id.Len() + 200*len(points)}
+	// The text is there in the labels of a series and in the ID, of which keys are parts.
+	made := &layout{byKey: make(map[string]int, len(points)), byName: map[string][]int{}, weight: 2*len(id) + 200*len(points)}
+	keys, begin := handle.Value(), 0
 	for i, p := range points {
-		s := series{name: p.name, labels: p.labels, key: key(p)}
+		s := series{name: p.name, labels: p.labels, key: keys[begin:ends[i]]}
+		begin = ends[i] + 1
 		made.series = append(made.series, s)
 		made.byKey[s.key] = i
 		made.byName[s.name] = append(made.byName[s.name], i)
@@ -85,17 +88,14 @@ func (l *layouts) keep(used map[*layout]bool) {
 	}
 }
 
-// key writes a point's name and labels so that no two series share it.
-func key(p point) string {
-	var b strings.Builder
-	b.WriteString(p.name)
+// appendKey appends a point's name and labels so that no two series share them.
+func appendKey(to []byte, p point) []byte {
+	to = append(to, p.name...)
 	for _, l := range p.labels {
-		b.WriteByte(0xff)
-		b.WriteString(l.name)
-		b.WriteByte(0xfe)
-		b.WriteString(l.value)
+		to = append(append(to, 0xff), l.name...)
+		to = append(append(to, 0xfe), l.value...)
 	}
-	return b.String()
+	return to
 }
 
 // page is what one scrape saw.
