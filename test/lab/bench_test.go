@@ -36,7 +36,7 @@ func BenchmarkDay(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric((cpu(b) - began).Seconds()/float64(b.N), "cpu-s/op")
+				b.ReportMetric((cpu(b)-began).Seconds()/float64(b.N), "cpu-s/op")
 			})
 		}
 	}
