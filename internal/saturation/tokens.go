@@ -132,6 +132,7 @@ func (m meter) demand(capacities []scaling.Capacity) float64 {
 		_, queue, _ := m.read(s)
 		waiting += queue.Or(0) * math.Floor(m.snap.Load.InputTokens.Or(0))
 	}
+	held += m.silent()
 	for i, c := range capacities {
 		largest = max(largest, c.PerReplica)
 		supply += c.PerReplica * float64(m.variants[i].Replicas.Ready)
@@ -140,6 +141,36 @@ func (m meter) demand(capacities []scaling.Capacity) float64 {
 		return held + min(waiting, max(0, resident-held)+m.policy.ScaleUpThreshold*largest)
 	}
 	return held + min(waiting, m.policy.ScaleUpThreshold*supply)
+}
+
+// silent is how many tokens the Ready replicas hold that report nothing, while more
+// requests wait than there are replicas: as many as the others of their variant in the
+// mean. Without a queue, and while a replica is new, nothing is said of them.
+func (m meter) silent() float64 {
+	waiting := m.snap.Load.GatewayQueue.Or(0)
+	type sum struct{ held, report, silent float64 }
+	of := map[scaling.VariantKey]sum{}
+	for _, s := range m.samples {
+		waiting += s.Waiting().Or(0)
+		v := of[s.Variant]
+		switch {
+		case s.KVCacheUsage.Known():
+			v.held, v.report = v.held+m.held(s), v.report+1
+		case s.Ready:
+			v.silent++
+		}
+		of[s.Variant] = v
+	}
+	if waiting <= float64(len(m.samples)) || younger(m.snap) {
+		return 0
+	}
+	tokens := 0.0
+	for _, v := range m.variants {
+		if s := of[v.Key]; s.report > 0 {
+			tokens += s.silent * s.held / s.report
+		}
+	}
+	return tokens
 }
 
 // resident is how many tokens are in KV caches while replicas keep up with what

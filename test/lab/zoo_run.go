@@ -140,7 +140,10 @@ func (v *zooRun) scenario(ctx context.Context, a zooCase) error {
 // foresee looks for a clairvoyant schedule, beginning with what the best policy does.
 func (v *zooRun) foresee(ctx context.Context, a zooCase, scenario lab.Scenario) error {
 	key := v.clairvoyantKey(a)
-	if _, ok := v.find(key); ok || v.foresight == 0 || len(a.Faults) > 0 || ctx.Err() != nil {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, ok := v.find(key); ok || v.foresight == 0 || len(a.Faults) > 0 {
 		return nil
 	}
 	s := v.score(a)

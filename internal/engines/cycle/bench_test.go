@@ -23,13 +23,19 @@ func BenchmarkThousandVariants(b *testing.B) {
 		engine model.Engine
 		method model.Method
 	}{
-		{"saturation", model.Saturation, model.Spare}, {"tokens", model.Saturation, model.Tokens}, {"model", model.Queueing, model.Spare},
-		{"hybrid", model.Hybrid, model.Spare}, {"hybrid with tokens", model.Hybrid, model.Tokens}, {"published", model.Published, model.Spare},
+		{"saturation", model.Saturation, model.Spare},
+		{"tokens", model.Saturation, model.Tokens},
+		{"model", model.Queueing, model.Tokens},
+		{"hybrid", model.Hybrid, model.Tokens},
+		{"hybrid with spare capacity", model.Hybrid, model.Spare},
+		{"published", model.Published, model.Spare},
 	}
 	for _, e := range engines {
 		for _, fleet := range []thousand{
-			{name: "each of a model", each: 1, batch: 256}, {name: "four of a model", each: 4, batch: 256},
-			{name: "batches of 1024", each: 1, batch: 1024}, {name: "out of reach", each: 4, batch: 256, objective: scaling.Objective{TTFT: 5, ITL: 10}},
+			{name: "each of a model", each: 1, batch: 256},
+			{name: "four of a model", each: 4, batch: 256},
+			{name: "batches of 1024", each: 1, batch: 1024},
+			{name: "out of reach", each: 4, batch: 256, objective: scaling.Objective{TTFT: 5, ITL: 10}},
 			{name: "short of accelerators", each: 4, batch: 256, limited: true},
 		} {
 			b.Run(e.name+"/"+fleet.name, func(b *testing.B) {
