@@ -66,10 +66,14 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	return Estimate{Value: h.Buckets[n-1].Bound, Side: AtLeast}, true
 }
 
+// fewestAbove is the part of the observations that a bucket is taken to have above its
+// end at least.
+const fewestAbove = 0.001
+
 // Above returns the part of the observations above a bound [ms], 0 without a bound, and
 // false where there is nothing to say. Within a bucket what is above falls by the same
-// part per ms, as the tail of a distribution does; where none is above its end, by the
-// same number.
+// part per ms, as the tail of a distribution does; where next to none is above its end,
+// as if one of a thousand were.
 func (h Histogram) Above(ms float64) (float64, bool) {
 	if ms <= 0 {
 		return 0, true
@@ -85,11 +89,10 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 	for _, b := range h.Buckets {
 		end := min(above, 1-b.Rate/total)
 		if ms <= b.Bound {
-			part := (ms - start) / (b.Bound - start)
-			if end > 0 {
-				return above * math.Pow(end/above, part), true
+			if part := (ms - start) / (b.Bound - start); part < 1 && above > fewestAbove {
+				return above * math.Pow(max(end, fewestAbove)/above, part), true
 			}
-			return above * (1 - part), true
+			return max(0, end), true
 		}
 		start, above = b.Bound, max(0, end)
 	}

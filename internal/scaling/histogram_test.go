@@ -107,7 +107,7 @@ func TestAboveIsExactAtTheBoundsAndGeometricBetweenThem(t *testing.T) {
 		{"the middle of the first bucket", three, 50, math.Sqrt(0.6), true},
 		{"the middle of a bucket", three, 150, math.Sqrt(0.6 * 0.2), true},
 		{"a quarter of a bucket", three, 125, 0.6 * math.Pow(0.2/0.6, 0.25), true},
-		{"the middle of a bucket that nothing exceeds", three, 300, 0.1, true},
+		{"the middle of a bucket that nothing exceeds", three, 300, math.Sqrt(0.2 * 0.001), true},
 		{"an empty bucket", histogram(10, 100, 5, 200, 5, 400, 10), 150, 0.5, true},
 		{"a bucket that decreases is raised", histogram(10, 100, 6, 200, 3, 400, 10), 200, 0.4, true},
 		{"a total below a bucket is raised", histogram(5, 100, 4, 200, 8), 100, 0.5, true},
