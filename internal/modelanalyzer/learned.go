@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -16,7 +17,7 @@ const (
 	// may be a cliff.
 	reach = 1.25
 	// learnedMost bounds what is learned.
-	learnedMost = 4
+	learnedMost = 10
 	// fewestMissed is the part of the requests below which fewer misses say no more.
 	fewestMissed = 0.005
 	// halfBelieved is of how many requests half of what they say is believed.
@@ -26,8 +27,8 @@ const (
 // Learn returns the traffic with what snap says of the replicas by the analysis of it.
 func Learn(past scaling.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) scaling.Traffic {
 	if a.Promised > 0 {
-		used := snap.Load.ArrivalRate.Or(0) / a.Promised
-		past.Evidence = past.Evidence.Then(snap, o, used, learned(past.Evidence, o), !young(snap.Variants, snap))
+		_, replicas := mean(snap.Variants, time.Time{})
+		past.Evidence = past.Evidence.Then(snap, o, a.Promised, learned(past.Evidence, o), waiting(snap) > replicas)
 	}
 	return past
 }

@@ -76,7 +76,7 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 		t.Fatalf("the fleet is used to %.2f: the test wants it busy", used)
 	}
 	last := first
-	for minute := 1; minute < 60; minute++ {
+	for minute := 1; minute < 60; minute++ { // the first looks are of replicas that are new
 		last, traffic = at(traffic, false, minute)
 	}
 	want := math.Max(1, math.Pow(min(used*1.25, learnedMost), 0.95))
@@ -98,37 +98,39 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	look := func(e scaling.Evidence, minute int, used float64, settled bool) scaling.Evidence {
+	look := func(e scaling.Evidence, minute int, promised float64, queued bool) scaling.Evidence {
 		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
 		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000}, {Bound: 10000, Rate: 10}}, Total: 10}
 		s.Load.ITLBuckets = s.Load.TTFTBuckets
-		return e.Then(s, o, used, 1, settled)
+		return e.Then(s, o, promised, 1, queued)
 	}
 	for name, tt := range map[string]struct {
-		used    float64
-		settled bool
-		counts  bool
+		before, promised float64 // requests/s
+		queued           bool
+		counts           bool
 	}{
-		"busy":               {1, true, true},
-		"a replica is new":   {1, false, false},
-		"overloaded":         {2, true, false},
-		"almost idle":        {0.1, true, false},
-		"a little too many":  {1.2, true, true},
-		"less than it could": {0.5, true, true},
+		"busy":                       {10, 10, false, true},
+		"busy, and requests wait":    {10, 10, true, true},
+		"replicas are new":           {5, 10, false, false},
+		"one of many is new":         {9.5, 10, false, true},
+		"overloaded":                 {5, 5, true, false},
+		"overloaded, by the profile": {5, 5, false, true},
+		"almost idle":                {100, 100, false, false},
 	} {
-		e := look(scaling.Evidence{}, 0, 1, true)
-		e = look(e, 1, tt.used, tt.settled)
+		e := look(scaling.Evidence{Promised: tt.before}, 0, tt.before, false)
+		e = look(e, 1, tt.promised, tt.queued)
 		if got := e.Requests > 0; got != tt.counts {
 			t.Errorf("%s: counted %t, want %t", name, got, tt.counts)
 		}
-		if !tt.settled || tt.used > 1.25 {
-			if e = look(e, 2, 1, true); e.Requests > 0 {
-				t.Errorf("%s: the window after it counts", name)
-			}
-			if e = look(e, 3, 1, true); e.Requests == 0 {
-				t.Errorf("%s: the third window after it does not count", name)
-			}
+		if tt.counts || tt.promised > 10 {
+			continue
+		}
+		if e = look(e, 2, tt.promised, false); e.Requests > 0 {
+			t.Errorf("%s: the window after it counts", name)
+		}
+		if e = look(e, 3, tt.promised, false); e.Requests == 0 {
+			t.Errorf("%s: the third window after it does not count", name)
 		}
 	}
 }

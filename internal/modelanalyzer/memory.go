@@ -33,14 +33,19 @@ func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backl
 // minutes: while more requests wait than there are replicas, or while a replica is new.
 func settled(snap scaling.Snapshot) float64 {
 	_, replicas := mean(snap.Variants, snap.At.Add(-2*snap.Window))
-	waiting := snap.Load.GatewayQueue.Or(0)
-	for _, s := range snap.Sorted() {
-		waiting += s.Waiting().Or(0)
-	}
-	if waiting > replicas {
+	if waiting(snap) > replicas {
 		return 0
 	}
 	return replicas
+}
+
+// waiting is how many requests wait, at the gateway and in replicas.
+func waiting(snap scaling.Snapshot) float64 {
+	sum := snap.Load.GatewayQueue.Or(0)
+	for _, s := range snap.Sorted() {
+		sum += s.Waiting().Or(0)
+	}
+	return sum
 }
 
 // inMemory returns the variants with no larger batch than the KV cache of a replica

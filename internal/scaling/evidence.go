@@ -15,6 +15,8 @@ type Evidence struct {
 	// the replicas serve within the objectives by their profiles, a ratio.
 	Used   float64 `json:"used,omitempty"`
 	Missed float64 `json:"missed,omitempty"` // of the requests
+	// Promised is what the replicas served by their profiles at the last look, requests/s.
+	Promised float64 `json:"promised,omitempty"`
 	// Blind is until when nothing is seen: replicas were new, or more arrived than they
 	// serve, and what is missed tells of that.
 	Blind time.Time `json:"blind,omitzero"`
@@ -25,13 +27,18 @@ const (
 	evidenceFades = 15 * time.Minute
 	// blindFor is for how many windows nothing is seen after an overload or a start.
 	blindFor = 2
-	// busyFrom and overloadFrom bound the utilizations that tell what more load would do.
+	// busyFrom is the utilization from which on misses tell what more load would do, and
+	// overloadFrom that from which on a queue is of an overload.
 	busyFrom, overloadFrom = 0.4, 1.25
+	// newAtMost is by which part what is promised may grow from look to look: replicas
+	// that are new have not got their share yet.
+	newAtMost = 0.1
 )
 
-// Then returns e after a look at s, at which replicas were used to a part of what their
-// profiles promise, and given believed times that; settled says that none is new.
-func (e Evidence) Then(s Snapshot, o Objective, used, believed float64, settled bool) Evidence {
+// Then returns e after a look at s, at which the replicas promised to serve so many
+// requests/s by their profiles and were given believed times that; queued says that more
+// requests waited than there are replicas.
+func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queued bool) Evidence {
 	since := s.At.Sub(e.At)
 	if since <= 0 {
 		return e
@@ -39,7 +46,9 @@ func (e Evidence) Then(s Snapshot, o Objective, used, believed float64, settled 
 	first := e.At.IsZero()
 	left := math.Exp(-since.Seconds() / evidenceFades.Seconds())
 	e.At, e.Requests, e.Used, e.Missed = s.At, left*e.Requests, left*e.Used, left*e.Missed
-	if !settled || used > overloadFrom*believed {
+	used, grew := s.Load.ArrivalRate.Or(0)/promised, promised > (1+newAtMost)*e.Promised
+	e.Promised = promised
+	if grew || queued && used > overloadFrom*believed {
 		e.Blind = s.At.Add(blindFor * s.Window)
 	}
 	missed, known := s.Load.Missed(o)
