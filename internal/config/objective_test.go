@@ -71,8 +71,7 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 		sources []Source
 		want    string
 	}{
-		"no class":             {nil, EngineTokens},
-		"spare capacity tuned": {[]Source{system(saturationMap, "default", "kvSpareTrigger: 0.1")}, EngineSaturation},
+		"no class":             {nil, EngineSaturation},
 		"a class":              {[]Source{class}, EngineHybrid},
 		"a class and a name":   {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
 		"a name and no class":  {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},

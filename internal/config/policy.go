@@ -14,9 +14,6 @@ type Policy struct {
 	Saturation saturation.Policy
 	// Analyzer is what measures saturation, one of Analyzers.
 	Analyzer string
-	// NamesSpare says that an entry sets a threshold that spare capacity alone has:
-	// kvSpareTrigger or queueSpareTrigger.
-	NamesSpare bool
 	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
 	// token capacity analysis (AnalyzerTokens) grows and below which it shrinks,
 	// ratios in (0, 1], the first the larger.
@@ -52,35 +49,27 @@ type ScaleToZero struct {
 
 // The analyzers of saturation.
 const (
-	AnalyzerUnset  = ""           // what the engine measures by itself
+	AnalyzerSpare  = ""           // spare capacity of KV cache and queue
 	AnalyzerTokens = "saturation" // capacity and demand in tokens
 )
 
 // Analyzers returns the analyzers of saturation, the default first.
-func Analyzers() []string { return []string{AnalyzerUnset, AnalyzerTokens} }
+func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
 
 // SizesToObjectives reports whether the engine needs objectives, and profiles to
 // meet them by.
 func (p Policy) SizesToObjectives() bool { return p.Engine == EngineModel || p.Engine == EngineHybrid }
 
 // CountsTokens reports whether saturation is measured in tokens, and not by the spare
-// capacity of replicas: where that is said, and where nothing says otherwise.
-func (p Policy) CountsTokens() bool {
-	switch {
-	case p.Engine == EnginePublished:
-		return false
-	case p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens:
-		return true
-	}
-	return p.Engine != EngineSaturation && !p.NamesSpare
-}
+// capacity of replicas.
+func (p Policy) CountsTokens() bool { return p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens }
 
 // The engines.
 const (
 	EngineTokens     = "tokens"     // from the tokens that replicas hold and can hold
 	EngineSaturation = "saturation" // from the spare capacity that replicas report
 	EngineModel      = "model"      // from a queueing model and objectives
-	EngineHybrid     = "hybrid"     // model and tokens; either may grow, both must agree to shrink
+	EngineHybrid     = "hybrid"     // model and saturation; either may grow, both must agree to shrink
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
@@ -91,20 +80,15 @@ func Engines() []string {
 
 // engineDefault says which engine decides where none is named: where nobody said
 // how fast a model should answer there is nothing to size to, and nothing to
-// complain about; and who tuned spare capacity keeps it. docs/user-guide/objectives.md
-// says why it is these.
-const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineTokens +
-	", or " + EngineSaturation + " where kvSpareTrigger or queueSpareTrigger is set"
+// complain about. docs/user-guide/objectives.md says why it is these.
+const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineSaturation
 
 // defaultEngine returns the engine where none is named.
 func (p Policy) defaultEngine() string {
-	switch {
-	case p.Objective.Class != "":
+	if p.Objective.Class != "" {
 		return EngineHybrid
-	case p.NamesSpare:
-		return EngineSaturation
 	}
-	return EngineTokens
+	return EngineSaturation
 }
 
 // limiterKey is the field that Policy.Limited comes from; unset, it is
@@ -143,7 +127,7 @@ func policyFields() []field[Policy] {
 		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVSpareTrigger }),
 		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueSpareTrigger }),
 		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *Policy) *bool { return &p.Limited }),
-		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: saturation for token capacity; empty for spare capacity with engine saturation and where kvSpareTrigger or queueSpareTrigger is set, else token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
+		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
 		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
 		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
 		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),

@@ -201,10 +201,6 @@ func (r policyReader) resolve(p Policy, s Scope, layers ...policies) (resolved P
 // over puts one entry over a policy.
 func (r policyReader) over(p Policy, e policyEntry) Policy {
 	applyFields(r.fields, &p, e.Fields)
-	for _, name := range []string{"kvSpareTrigger", "queueSpareTrigger"} {
-		_, named := e.Fields[name]
-		p.NamesSpare = p.NamesSpare || named
-	}
 	return p
 }
 

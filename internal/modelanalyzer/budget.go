@@ -9,11 +9,14 @@ import (
 
 const (
 	// spend is by which part more a replica is given for each hour of error budget that
-	// is left, and less for each that is overdrawn. Slow: what it changes shows only after
-	// replicas have started, and a correction faster than that swings.
+	// is left. Slow: what it changes shows only after replicas have started, and a
+	// correction faster than that swings.
 	spend = 0.15
+	// repay is by which part less it is given for each hour that is overdrawn. Fast: a
+	// replica too many costs its price, one too few costs what the model is for.
+	repay = 1
 	// allowanceLeast and allowanceMost bound it.
-	allowanceLeast, allowanceMost = 0.8, 1.5
+	allowanceLeast, allowanceMost = 0.6, 1.5
 )
 
 // allowance is how many times what a profile promises within the objective a replica is
@@ -22,16 +25,20 @@ const (
 // replicas start late, and profiles are of other requests. What is attained tells. A model
 // of which more requests meet the objective than are asked for can do with fewer replicas,
 //
-//	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.8, at most 1.5
+//	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.6, at most 1.5
 //
-// and as long as more are met the allowance grows, so that in the long run the share is
-// met and no more is paid for.
+// and e^left where that is overdrawn. As long as more are met the allowance grows, so that
+// in the long run the share is met and no more is paid for.
 func allowance(b scaling.Budget, o scaling.Objective) (factor float64, why string) {
 	attained, known := b.Attainment()
 	if !known {
 		return 1, ""
 	}
-	factor = min(allowanceMost, max(allowanceLeast, math.Exp(spend*b.Left(o))))
+	left, rate := b.Left(o), spend
+	if left < 0 {
+		rate = repay
+	}
+	factor = min(allowanceMost, max(allowanceLeast, math.Exp(rate*left)))
 	return factor, fmt.Sprintf("; %.1f %% of the requests met the objectives lately, %g %% are to, so a replica is given %.2f times what its profile promises",
 		100*attained, 100*o.Share(), factor)
 }

@@ -87,9 +87,8 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 	}{
 		{"saturation", model.Saturation, model.Spare},
 		{"tokens:scaleUpThreshold=0.9", model.Saturation, model.Tokens},
-		{"model:ttftPercentile=0.95", model.Queueing, model.Tokens},
-		{"hybrid", model.Hybrid, model.Tokens},
-		{"hybrid:kvSpareTrigger=0.2", model.Hybrid, model.Spare},
+		{"model:ttftPercentile=0.95", model.Queueing, model.Spare},
+		{"hybrid", model.Hybrid, model.Spare},
 		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", model.Hybrid, model.Tokens},
 	} {
 		c, err := ParseChoice(tt.text)
@@ -106,7 +105,7 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 
 func TestChoicesSayWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"hpa", `policy "hpa" is not known: want one of tokens, saturation, model, hybrid, static`},
+		{"hpa", `policy "hpa" is not known: want one of saturation, tokens, model, hybrid, static`},
 		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation": want one of`},
 		{"kpa:utilization=2", "policy kpa: parameter utilization: found 2"},
 		{"kpa:utilization", `policy kpa: found "utilization", want param=value`},

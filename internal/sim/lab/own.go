@@ -21,10 +21,10 @@ import (
 // are the fields of the saturation ConfigMap that the engine reads, and when cycles
 // run.
 const (
-	Tokens     = "tokens"     // token capacity, the default
-	Saturation = "saturation" // spare capacity, how full replicas report to be
+	Saturation = "saturation" // spare capacity, how full replicas report to be, the default
+	Tokens     = "tokens"     // token capacity
 	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
-	Hybrid     = "hybrid"     // model and tokens
+	Hybrid     = "hybrid"     // model and saturation
 )
 
 // ownEngine is an engine of this project.
@@ -40,10 +40,10 @@ func ownEngines() []ownEngine {
 	tokens := []string{"kvCacheThreshold", "queueLengthThreshold", "scaleUpThreshold", "scaleDownBoundary"}
 	sizing := []string{"ttftPercentile", "itlPercentile"}
 	return []ownEngine{
-		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
+		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
-		{Hybrid, "what model and tokens or saturation read", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
+		{Hybrid, "what model and saturation or tokens read", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
 	}
 }
 

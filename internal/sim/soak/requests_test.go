@@ -168,6 +168,7 @@ func (w *watched) tick(v sim.View, targets []sim.Target) plant.Tick {
 // as many.
 func TestStarvingIsSeenRequestByRequest(t *testing.T) {
 	c := fewer(read(t, "testdata/one-of-fifty-silent.txt"))
+	c.Engine = Spare // which asks for a little more at a time
 	c.Faults, c.Length, c.Load = nil, time.Hour, []Segment{{For: time.Hour, From: 50, To: 50}}
 	for tolerance, want := range map[float64]bool{0: false, 0.99: true} {
 		c.Tolerance = tolerance
