@@ -37,13 +37,17 @@ func TestACollectionCostsTheSameForOneVariantAndForFifty(t *testing.T) {
 	deploy(t, more...)
 	// Up to three more are asked where a pod has no page, or does not move. While scrapes of
 	// another test's namespace are late, that has a window and so questions of its own.
-	var fifty float64
-	eventually(t, 2*time.Minute, func(context.Context) string {
-		if fifty = queriesPerCollection(t, 50); one < 12 || fifty < 12 || one > 15 || fifty > 15 {
-			return fmt.Sprintf("%v queries a collection for one variant, %v for fifty; want 12 to 15", one, fifty)
+	const tries = 8
+	fifty := queriesPerCollection(t, 50)
+	for range tries {
+		if fifty <= 15 {
+			break
 		}
-		return ""
-	})
+		fifty = queriesPerCollection(t, 50)
+	}
+	if one < 12 || fifty < 12 || one > 15 || fifty > 15 {
+		t.Errorf("%v queries a collection for one variant, %v for fifty; want 12 to 15", one, fifty)
+	}
 
 	cycles := managerMetrics(t.Context(), t)["wva_cycle_duration_seconds"].GetMetric()[0].GetHistogram()
 	mean := time.Duration(cycles.GetSampleSum() / float64(cycles.GetSampleCount()) * float64(time.Second))
