@@ -38,13 +38,14 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 		return concurrent(a, sized, load)
 	}
 	a.Promised = byProfile(sized)
-	times := 1.0
-	if a.Promised > 0 {
-		times = learned(past.Traffic.Evidence, objective)
-	}
 	allowance, spent := allowance(past.Traffic.Budget, objective)
-	allow(sized, times*allowance)
-	spent += told(past.Traffic.Evidence, times)
+	times := allowance
+	evidence := witnessed(past.Traffic.Evidence, snap, objective, a.Promised)
+	if a.Promised > 0 {
+		times = learned(evidence, objective, allowance)
+	}
+	allow(sized, times)
+	spent += told(evidence, times/allowance)
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
 	if a.Demand > a.Anticipated {

@@ -26,33 +26,44 @@ const (
 
 // Learn returns the traffic with what snap says of the replicas by the analysis of it.
 func Learn(past scaling.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) scaling.Traffic {
-	if a.Promised > 0 {
-		_, replicas := mean(snap.Variants, time.Time{})
-		past.Evidence = past.Evidence.Then(snap, o, a.Promised, learned(past.Evidence, o), waiting(snap) > replicas)
-	}
+	past.Evidence = witnessed(past.Evidence, snap, o, a.Promised)
 	return past
 }
 
-// learned is how many times what its profile promises a replica serves by what was seen,
-// from 1 to learnedMost. A profile that is fitted to two points of a benchmark promises
+// witnessed returns the evidence after a look at snap, whose replicas promise so many
+// requests/s, 0 where that is not known.
+func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective, promised float64) scaling.Evidence {
+	if !(promised > 0) {
+		return past
+	}
+	_, replicas := mean(snap.Variants, time.Time{})
+	return past.Then(snap, o, promised, learned(past, o, 1), waiting(snap) > replicas)
+}
+
+// learned is how many times what its profile promises a replica is given: by the error
+// budget, and by what was seen, which counts for 1 to learnedMost. A profile that is fitted to two points of a benchmark promises
 // too little where few requests are computed together and prompts are long: one request
 // more is a large step there, while the latency of a request is the mean over many. Of
 // the requests that met replicas used to u times what is promised a part m missed the
 // objective, and a part a may:
 //
-//	learned = u (a / m)^(1/3),   at most 1.25 u
+//	seen = u (a / m)^(1/3),   at most 1.25 u
 //
-// so that more load is tried in steps, each once the one before was seen to do. That a
+// so that more load is tried in steps, each once the one before was seen to do. Where the
+// budget is overdrawn its allowance, less than 1, counts for what is allowed instead: where
+// next to none misses at the load of now, more replicas would pay nothing back. That a
 // profile promises too much is not learned here, but by the error budget: misses of
 // bursts and of late starts look the same.
-func learned(e scaling.Evidence, o scaling.Objective) float64 {
+func learned(e scaling.Evidence, o scaling.Objective, allowance float64) float64 {
 	if !(e.Requests > 0) {
-		return 1
+		return allowance
 	}
 	allowed := 1 - o.Share()
 	missed := max(fewestMissed, (e.Missed+1)/(e.Requests+1/allowed)) // as if one more had missed, of as few as may have one
-	times := e.Used / e.Requests * min(reach, math.Pow(allowed/missed, 1.0/steepness))
-	return math.Pow(min(learnedMost, max(1, times)), e.Requests/(e.Requests+halfBelieved))
+	overdrawn := min(1, allowance)
+	seen := e.Used / e.Requests * min(reach, overdrawn*math.Pow(allowed/missed, 1.0/steepness))
+	believed := e.Requests / (e.Requests + halfBelieved)
+	return allowance * math.Pow(max(1, min(learnedMost, seen)/overdrawn), believed)
 }
 
 // byProfile is how many requests/s the Ready replicas serve within the objective by their

@@ -31,7 +31,7 @@ func TestLearnedIsWhatFewMissesSay(t *testing.T) {
 		"ten requests say little":   {saw(10, 1, 0), 1, 1.02},
 		"a profile of another kind": {saw(1e9, 50, 0), learnedMost - 1e-5, learnedMost},
 	} {
-		if got := learned(tt.seen, o); got < tt.least || got > tt.most {
+		if got := learned(tt.seen, o, 1); got < tt.least || got > tt.most {
 			t.Errorf("%s: learned %.4f, want %.2f to %.2f", name, got, tt.least, tt.most)
 		}
 	}
@@ -44,10 +44,32 @@ func TestLearnedFallsWithMissesAndIsBounded(t *testing.T) {
 		e := saw(float64(n), 3*part(used), part(missed))
 		worse := e
 		worse.Missed += float64(n) * part(more) * (1 - part(missed))
-		a, b := learned(e, o), learned(worse, o)
+		a, b := learned(e, o, 1), learned(worse, o, 1)
 		return a >= 1 && a <= learnedMost && b <= a
 	}, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnOverdrawnBudgetBuysNothingWhereNoneMisses: the allowance counts for what may miss,
+// and as it is where nothing was seen.
+func TestAnOverdrawnBudgetBuysNothingWhereNoneMisses(t *testing.T) {
+	o := scaling.Objective{TTFT: 1000, Attainment: 0.95}
+	for name, tt := range map[string]struct {
+		seen            scaling.Evidence
+		allowance, want float64
+	}{
+		"nothing seen":                        {scaling.Evidence{}, 0.6, 0.6},
+		"none misses":                         {saw(1e9, 1, 0), 0.6, 1.25},
+		"as many miss as may":                 {saw(1e9, 1, 0.05), 0.6, 0.6},
+		"as many miss as may, at less":        {saw(1e9, 0.5, 0.05), 0.6, 0.6},
+		"budget is left and none misses":      {saw(1e9, 1, 0), 1.2, 1.5},
+		"budget is left and too many miss":    {saw(1e9, 1, 0.2), 1.2, 1.2},
+		"a tenth of what may misses at twice": {saw(1e9, 2, 0.005), 0.6, 2.5},
+	} {
+		if got := learned(tt.seen, o, tt.allowance); math.Abs(got-tt.want) > 1e-3*tt.want {
+			t.Errorf("%s: %.4f, want %.4f", name, got, tt.want)
+		}
 	}
 }
 
@@ -89,8 +111,44 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 	for minute := 60; minute < 120; minute++ {
 		last, traffic = at(traffic, true, minute)
 	}
-	if times := learned(traffic.Evidence, o); times != 1 {
+	if times := learned(traffic.Evidence, o, 1); times != 1 {
 		t.Errorf("after an hour in which all missed, %.3f is learned, want 1", times)
+	}
+}
+
+// TestWhatDoesWellIsLearnedAtTheFirstLook: replicas that are not new, and of which few
+// requests miss, tell at once what they carry; and go on telling it while others start.
+func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	o := scaling.Objective{TTFT: 1000}
+	look := func(e scaling.Evidence, minute int, ready time.Duration, promised, late float64) scaling.Evidence {
+		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
+		s.Variants = []scaling.Variant{{Replicas: scaling.ReplicaCounts{Observed: true, Ready: 1, NewestReady: s.At.Add(-ready)}}}
+		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
+		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000, Rate: 10 * (1 - late)}, {Bound: 10000, Rate: 10}}, Total: 10}
+		s.Load.ITLBuckets = s.Load.TTFTBuckets
+		return e.Then(s, o, promised, 1, false)
+	}
+	for name, tt := range map[string]struct {
+		ready time.Duration
+		late  float64
+		want  float64 // requests that count
+	}{
+		"old replicas":                      {time.Hour, 0.2, 600},
+		"old replicas that do well":         {time.Hour, 0.01, 600},
+		"a new replica, and too many miss":  {time.Second, 0.2, 0},
+		"a new replica, and all is as well": {time.Second, 0.01, 600},
+	} {
+		if got := look(scaling.Evidence{}, 0, tt.ready, 5, tt.late).Requests; math.Abs(got-tt.want) > 1 {
+			t.Errorf("%s: %.0f requests count at the first look, want %.0f", name, got, tt.want)
+		}
+	}
+	e := look(scaling.Evidence{}, 0, time.Hour, 5, 0.01)
+	for minute := 1; minute <= 120; minute++ { // twice as many replicas, which are not used yet
+		e = look(e, minute, time.Hour, 5*math.Pow(1.2, float64(minute)), 0.3)
+	}
+	if got := learned(e, o, 1); got < 1.5 {
+		t.Errorf("after two hours in which nothing was seen, %.2f is learned, want 1.5 and more", got)
 	}
 }
 
@@ -100,6 +158,7 @@ func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	look := func(e scaling.Evidence, minute int, promised float64, queued bool) scaling.Evidence {
 		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
+		s.Variants = []scaling.Variant{{Replicas: scaling.ReplicaCounts{Observed: true, Ready: 1, NewestReady: now.Add(-time.Hour)}}}
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
 		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000}, {Bound: 10000, Rate: 10}}, Total: 10}
 		s.Load.ITLBuckets = s.Load.TTFTBuckets
@@ -119,17 +178,18 @@ func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 		"almost idle":                {100, 100, false, false},
 	} {
 		e := look(scaling.Evidence{Promised: tt.before}, 0, tt.before, false)
+		first := e.Requests
 		e = look(e, 1, tt.promised, tt.queued)
-		if got := e.Requests > 0; got != tt.counts {
+		if got := e.Requests > first; got != tt.counts {
 			t.Errorf("%s: counted %t, want %t", name, got, tt.counts)
 		}
 		if tt.counts || tt.promised > 10 {
 			continue
 		}
-		if e = look(e, 2, tt.promised, false); e.Requests > 0 {
+		if e = look(e, 2, tt.promised, false); e.Requests > first {
 			t.Errorf("%s: the window after it counts", name)
 		}
-		if e = look(e, 3, tt.promised, false); e.Requests == 0 {
+		if e = look(e, 3, tt.promised, false); e.Requests <= first {
 			t.Errorf("%s: the third window after it does not count", name)
 		}
 	}

@@ -32,7 +32,7 @@ func (b Budget) Then(s Snapshot, o Objective) Budget {
 	}
 	first := b.At.IsZero()
 	b.At = s.At
-	missed, known := s.Load.Missed(o)
+	missed, known := s.Missed(o)
 	if first || !known || since > gapAtMost*max(s.Window, time.Minute) {
 		return b
 	}
@@ -62,21 +62,41 @@ func (b Budget) Left(o Objective) float64 {
 
 // Missed is the part of the requests that missed an objective, and false where that is
 // not known. Requests that miss one are taken for no more likely to miss the other.
-func (l Load) Missed(o Objective) (float64, bool) {
+func (s Snapshot) Missed(o Objective) (float64, bool) {
+	l, least := s.Load, s.leastITL()
 	ttft, known := l.TTFTBuckets.Above(o.TTFT)
 	if !known {
 		return 0, false
 	}
-	itl, known := l.RequestITLBuckets.Above(o.ITL)
+	itl, known := l.RequestITLBuckets.AboveWithin(o.ITL, l.ITL, least)
 	if !known {
 		// One of tokens: slow requests are a part of it that is too small, since a token
 		// is late for a moment and a request for its whole length.
-		if itl, known = l.ITLBuckets.Above(o.ITL); !known {
+		if itl, known = l.ITLBuckets.AboveWithin(o.ITL, l.ITL, least); !known {
 			return 0, false
 		}
 		itl = min(1, tokensToRequests*itl)
 	}
 	return ttft + itl - ttft*itl, true
+}
+
+// leastITL is the shortest ITL [ms] of the variants that serve, by their profiles, 0 where
+// it is not known.
+func (s Snapshot) leastITL() float64 {
+	least := math.Inf(1)
+	for _, v := range s.Variants {
+		switch {
+		case v.Replicas.Ready == 0:
+		case !v.Profile.Usable():
+			return 0
+		default:
+			least = min(least, v.Profile.Alpha)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
 }
 
 // tokensToRequests is how many times as many requests miss an ITL as tokens do: 1.4 to

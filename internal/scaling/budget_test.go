@@ -127,7 +127,7 @@ func TestARequestMissesEitherObjective(t *testing.T) {
 		{"no ITL is known", latencies, Load{TTFTBuckets: late(1000, 0.2)}, 0, false},
 		{"no TTFT is known", latencies, Load{RequestITLBuckets: late(40, 0.1)}, 0, false},
 	} {
-		if got, known := tt.l.Missed(tt.o); known != tt.known || !near(got, tt.want) {
+		if got, known := (Snapshot{Load: tt.l}).Missed(tt.o); known != tt.known || !near(got, tt.want) {
 			t.Errorf("%s: %g, %v, want %g, %v", tt.name, got, known, tt.want, tt.known)
 		}
 	}

@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -17,14 +18,16 @@ type Evidence struct {
 	Missed float64 `json:"missed,omitempty"` // of the requests
 	// Promised is what the replicas served by their profiles at the last look, requests/s.
 	Promised float64 `json:"promised,omitempty"`
-	// Blind is until when nothing is seen: replicas were new, or more arrived than they
-	// serve, and what is missed tells of that.
+	// Blind is until when misses are not counted: replicas were new, or more arrived than
+	// they serve, and what is missed tells of that.
 	Blind time.Time `json:"blind,omitzero"`
 }
 
 const (
 	// evidenceFades is how long it takes what was seen to count e times less.
 	evidenceFades = 15 * time.Minute
+	// unseenFades is the same while nothing is seen that would replace it.
+	unseenFades = 4 * time.Hour
 	// blindFor is for how many windows nothing is seen after an overload or a start.
 	blindFor = 2
 	// busyFrom is the utilization from which on misses tell what more load would do, and
@@ -44,18 +47,38 @@ func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queu
 		return e
 	}
 	first := e.At.IsZero()
-	left := math.Exp(-since.Seconds() / evidenceFades.Seconds())
-	e.At, e.Requests, e.Used, e.Missed = s.At, left*e.Requests, left*e.Used, left*e.Missed
+	e.At = s.At
 	used, grew := s.Load.ArrivalRate.Or(0)/promised, promised > (1+newAtMost)*e.Promised
+	if first {
+		grew, since = s.young(s.Window), s.Window
+	}
 	e.Promised = promised
 	if grew || queued && used > overloadFrom*believed {
 		e.Blind = s.At.Add(blindFor * s.Window)
 	}
-	missed, known := s.Load.Missed(o)
-	if first || !known || used < busyFrom*believed || s.At.Before(e.Blind) {
-		return e
+	missed, known := s.Missed(o)
+	// While replicas are new, the others had more to do than is counted: that they did well
+	// is no less true.
+	well := missed <= 1-o.Share() && !queued && used*e.Requests >= e.Used
+	if !known || used < busyFrom*believed || s.At.Before(e.Blind) && !well {
+		return e.faded(since, unseenFades)
 	}
+	e = e.faded(since, evidenceFades)
 	n := s.Load.ended() * min(since, gapAtMost*max(s.Window, time.Minute)).Seconds()
 	e.Requests, e.Used, e.Missed = e.Requests+n, e.Used+n*used, e.Missed+n*missed
+	return e
+}
+
+// young reports whether a replica became Ready in the last time, or it is not known when.
+func (s Snapshot) young(last time.Duration) bool {
+	return slices.ContainsFunc(s.Variants, func(v Variant) bool {
+		return v.Replicas.Ready > 0 && s.At.Sub(v.Replicas.NewestReady) < last || v.Replicas.NewestReady.IsZero()
+	})
+}
+
+// faded returns e with what was seen counting less.
+func (e Evidence) faded(since, constant time.Duration) Evidence {
+	left := math.Exp(-since.Seconds() / constant.Seconds())
+	e.Requests, e.Used, e.Missed = left*e.Requests, left*e.Used, left*e.Missed
 	return e
 }

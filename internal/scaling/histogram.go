@@ -98,3 +98,30 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 	}
 	return above, true
 }
+
+// AboveWithin is Above of observations whose mean [ms] and least [ms] are known, too. Of
+// a bucket in which nearly all are, its bounds say little of how they lie within it. With
+// a mean m and a least l, what is above falls as e^-((ms - l) / (m - l)): the geometric
+// mean of both is taken.
+func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64, bool) {
+	part, known := h.Above(ms)
+	if !known || ms <= 0 || mean.State != Fresh || mean.Value <= least || ms <= least {
+		return part, known
+	}
+	start, above := 0.0, 1.0
+	for _, b := range h.Buckets {
+		end, _ := h.Above(b.Bound)
+		if ms < b.Bound {
+			if above-end >= nearlyAll && mean.Value > start && mean.Value < b.Bound {
+				tail := math.Exp(-(ms - least) / (mean.Value - least))
+				return min(above, math.Sqrt(max(end, fewestAbove, part)*max(end, fewestAbove, tail))), true
+			}
+			break
+		}
+		start, above = b.Bound, end
+	}
+	return part, known
+}
+
+// nearlyAll is the part of the observations that makes a bucket hold nearly all.
+const nearlyAll = 0.9

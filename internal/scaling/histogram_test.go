@@ -139,3 +139,36 @@ func TestAboveFallsWithItsBound(t *testing.T) {
 		}
 	}
 }
+
+// TestWithinABucketTheMeanTells: nearly all observations are in one bucket, of which the
+// bounds say nothing.
+func TestWithinABucketTheMeanTells(t *testing.T) {
+	within := func(below, in float64) Histogram {
+		return Histogram{State: Fresh, Buckets: []Bucket{{Bound: 10, Rate: below}, {Bound: 50, Rate: below + in}, {Bound: 100, Rate: 10}}, Total: 10}
+	}
+	for name, tt := range map[string]struct {
+		h           Histogram
+		mean, least float64
+		from, to    float64
+	}{
+		"far below":                    {within(0, 10), 20, 15, 0.001, 0.05},
+		"close below":                  {within(0, 10), 38, 15, 0.02, 0.2},
+		"more than close":              {within(0, 10), 48, 15, 0.045, 0.3},
+		"a mean that is not known":     {within(0, 10), 0, 15, 0.005, 0.006},
+		"a mean below the least":       {within(0, 10), 12, 15, 0.005, 0.006},
+		"the bound is below the least": {within(0, 10), 48, 45, 0.005, 0.006},
+		"a bucket that says much":      {within(5, 4), 38, 15, 0.14, 0.16},
+		"a mean outside of it":         {within(0, 10), 60, 15, 0.005, 0.006},
+	} {
+		mean := Measured(tt.mean, Fresh)
+		if got, known := tt.h.AboveWithin(40, mean, tt.least); !known || got < tt.from || got > tt.to {
+			t.Errorf("%s: %.4f above 40, %t, want %g to %g", name, got, known, tt.from, tt.to)
+		}
+	}
+	if got, _ := within(0, 10).AboveWithin(0, Measured(20, Fresh), 15); got != 0 {
+		t.Errorf("without a bound %g are above it, want 0", got)
+	}
+	if _, known := (Histogram{}).AboveWithin(40, Measured(20, Fresh), 15); known {
+		t.Error("of nothing, something is known")
+	}
+}
