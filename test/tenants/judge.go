@@ -254,6 +254,16 @@ func differentLine(want, got string) string {
 // hold theirs until they are gone, and only then is another replica granted them.
 func held(d scaling.Decision) int { return max(d.Target(), d.Current) }
 
+// wanted is how many replicas a decision asks for that the load needs. No target follows
+// while a case runs: an order that is given up for that is replaced by one on another
+// variant, and both together are more than the model needs.
+func wanted(d scaling.Decision) int {
+	if slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonTargetNotMoving }) {
+		return d.Current
+	}
+	return held(d)
+}
+
 // contest judges what honest models get of accelerators that are shared.
 func (base outcome) contest(c Case, got outcome) []Violation {
 	if !c.shares() {
@@ -270,7 +280,7 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 			if least := min(d.Target(), d.Current); !ok || with.Target() < least {
 				return []Violation{{Share, fmt.Sprintf("cycle %d: %s has %d and loses replicas to another namespace: %+v, without it %+v", n, d.Variant, d.Current, with, d)}}
 			}
-			want, has := held(d), held(with)
+			want, has := wanted(d), held(with)
 			wants[d.Variant.Namespace] += want
 			gets[d.Variant.Namespace] += has
 			alone, total = alone+want, total+has
