@@ -86,3 +86,35 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 		})
 	}
 }
+
+func TestHybridCountsTokensUnlessSpareCapacityIsNamed(t *testing.T) {
+	class := system(classesMap, "gold", "priority: 1\ndata: [{model: meta/llama, slo-ttft: 500}]")
+	for name, tt := range map[string]struct {
+		sources []Source
+		want    bool
+	}{
+		"nothing is named":                 {[]Source{class}, true},
+		"a threshold of either":            {[]Source{class, system(saturationMap, "default", "kvCacheThreshold: 0.7")}, true},
+		"a threshold of tokens":            {[]Source{class, system(saturationMap, "default", "scaleUpThreshold: 0.8")}, true},
+		"a trigger of the KV cache":        {[]Source{class, system(saturationMap, "default", "kvSpareTrigger: 0.1")}, false},
+		"a trigger of the queue":           {[]Source{class, system(saturationMap, "default", "queueSpareTrigger: 3")}, false},
+		"a trigger in the namespace":       {[]Source{class, in("team", saturationMap, "default", "queueSpareTrigger: 3")}, false},
+		"a trigger of another model":       {[]Source{class, system(saturationMap, "b", "model_id: b\nqueueSpareTrigger: 3")}, true},
+		"spare capacity":                   {[]Source{class, system(saturationMap, "default", "analyzerName: ''")}, false},
+		"tokens and a trigger":             {[]Source{class, system(saturationMap, "default", "analyzerName: saturation\nkvSpareTrigger: 0.2")}, true},
+		"thresholds that nothing read":     {[]Source{class, system(saturationMap, "default", "scaleUpThreshold: 0.5")}, false},
+		"hybrid by name":                   {[]Source{system(saturationMap, "default", "engine: hybrid")}, true},
+		"another engine":                   {[]Source{class, system(saturationMap, "default", "engine: saturation")}, false},
+		"no class, and a trigger":          {[]Source{system(saturationMap, "default", "kvSpareTrigger: 0.1")}, false},
+		"no class, and nothing is named":   {nil, false},
+		"hybrid by name, no gap: not read": {[]Source{system(saturationMap, "default", "engine: hybrid\nscaleUpThreshold: 0.5")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t)
+			store.Apply(tt.sources)
+			if got := store.Snapshot().Policy(llama); got.CountsTokens() != tt.want {
+				t.Errorf("counts tokens: %t, want %t: %+v", got.CountsTokens(), tt.want, got)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
@@ -14,6 +15,9 @@ type Policy struct {
 	Saturation saturation.Policy
 	// Analyzer is what measures saturation, one of Analyzers.
 	Analyzer string
+	// NamesSpare is whether an entry names how spare capacity is measured: a trigger of it,
+	// or analyzerName. Engine hybrid then counts what Analyzer says, else tokens.
+	NamesSpare bool
 	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
 	// token capacity analysis (AnalyzerTokens) grows and below which it shrinks,
 	// ratios in (0, 1], the first the larger.
@@ -62,14 +66,22 @@ func (p Policy) SizesToObjectives() bool { return p.Engine == EngineModel || p.E
 
 // CountsTokens reports whether saturation is measured in tokens, and not by the spare
 // capacity of replicas.
-func (p Policy) CountsTokens() bool { return p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens }
+func (p Policy) CountsTokens() bool {
+	return p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens || p.Engine == EngineHybrid && !p.NamesSpare
+}
+
+// namesSpare reports whether an entry with these fields says how spare capacity is
+// measured.
+func (v values) namesSpare() bool {
+	return slices.ContainsFunc([]string{"kvSpareTrigger", "queueSpareTrigger", "analyzerName"}, func(name string) bool { _, ok := v[name]; return ok })
+}
 
 // The engines.
 const (
 	EngineTokens     = "tokens"     // from the tokens that replicas hold and can hold
 	EngineSaturation = "saturation" // from the spare capacity that replicas report
 	EngineModel      = "model"      // from a queueing model and objectives
-	EngineHybrid     = "hybrid"     // model and saturation; either may grow, both must agree to shrink
+	EngineHybrid     = "hybrid"     // model and tokens; either may grow, both must agree to shrink
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
@@ -83,12 +95,19 @@ func Engines() []string {
 // complain about. docs/user-guide/objectives.md says why it is these.
 const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineSaturation
 
-// defaultEngine returns the engine where none is named.
-func (p Policy) defaultEngine() string {
-	if p.Objective.Class != "" {
-		return EngineHybrid
+// withEngine returns the policy with an engine, the default where none is named.
+// Thresholds of tokens that leave no gap are accepted then, since nothing read them before
+// a class named the model: spare capacity decides beside them.
+func (p Policy) withEngine() Policy {
+	switch {
+	case p.Engine != "":
+	case p.Objective.Class != "":
+		p.Engine = EngineHybrid
+		p.NamesSpare = p.NamesSpare || p.ScaleUpThreshold <= p.ScaleDownBoundary
+	default:
+		p.Engine = EngineSaturation
 	}
-	return EngineSaturation
+	return p
 }
 
 // limiterKey is the field that Policy.Limited comes from; unset, it is
@@ -127,7 +146,7 @@ func policyFields() []field[Policy] {
 		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVSpareTrigger }),
 		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueSpareTrigger }),
 		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *Policy) *bool { return &p.Limited }),
-		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
+		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity; engine hybrid counts tokens unless this, kvSpareTrigger or queueSpareTrigger is set"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
 		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
 		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
 		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),

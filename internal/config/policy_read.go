@@ -201,6 +201,7 @@ func (r policyReader) resolve(p Policy, s Scope, layers ...policies) (resolved P
 // over puts one entry over a policy.
 func (r policyReader) over(p Policy, e policyEntry) Policy {
 	applyFields(r.fields, &p, e.Fields)
+	p.NamesSpare = p.NamesSpare || e.Fields.namesSpare()
 	return p
 }
 

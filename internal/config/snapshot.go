@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -68,8 +67,7 @@ func (s *Snapshot) Settings() Settings { return s.reader.settings(s.system.setti
 func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) Policy {
 	p, _ := s.resolvePolicy(m)
 	p.Objective, _ = s.Objective(m, refs...) // the zero Objective says the same as the error
-	p.Engine = cmp.Or(p.Engine, p.defaultEngine())
-	return p
+	return p.withEngine()
 }
 
 // resolvePolicy is Policy, and returns the entries that were passed over because

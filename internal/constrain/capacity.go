@@ -88,6 +88,14 @@ func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.varia
 
 func (x *claim) gpus() int { return x.variant.GPUs(1) }
 
+// frees is how many accelerators one replica leaves that has a pod.
+func (x *claim) frees() int {
+	if pods := x.have - x.podless; pods > 0 && x.variant.GPUsShort > 0 {
+		return x.variant.Held(pods) / pods
+	}
+	return x.gpus()
+}
+
 // leastOf and wantOf are up to how many replicas a claim is served.
 func leastOf(x *claim) int { return min(x.want, x.variant.Bounds.Min) }
 func wantOf(x *claim) int  { return x.want }
@@ -156,7 +164,7 @@ func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
 	for !x.stopped && !x.variant.Unaccelerated && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
 		x.podless--
 	}
-	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.Holds(x.have-x.podless))
+	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.Held(x.have-x.podless))
 	c.models[x.decision.Model] += x.got
 }
 

@@ -30,6 +30,7 @@ type bid struct {
 	stopped    bool // there has been one such for a minute and three cycles
 	asks       int  // accelerators that the pod template requests
 	asksNone   bool // the pod template requests none
+	short      int  // accelerators fewer that the pods request than that for each
 	homeless   int  // of have, those that no node has taken for a minute and three cycles
 	surplus    int  // pods beyond have
 	goes       int  // fewer than it has were decided on
@@ -49,7 +50,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 		key := scaling.VariantKey{Namespace: namespace, Name: name}
 		model := scaling.ModelKey{Namespace: namespace, ID: name}
 		in.Variants[key] = scaling.Variant{
-			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), GPUsRequested: b.asks, Unaccelerated: b.asksNone, Cost: b.cost,
+			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), GPUsRequested: b.asks, GPUsShort: b.short, Unaccelerated: b.asksNone, Cost: b.cost,
 			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless, Surplus: b.surplus},
 		}
 		if b.homeless+b.surplus+b.goes > 0 {

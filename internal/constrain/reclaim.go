@@ -105,7 +105,7 @@ func (c *contest) mayCancel(y *claim) bool {
 // makesRoom reports whether a node that is left by a replica of y has room for
 // one of x.
 func makesRoom(y, x *claim) bool {
-	return y.variant.Accelerator == x.variant.Accelerator && y.gpus() >= x.gpus()
+	return y.variant.Accelerator == x.variant.Accelerator && y.frees() >= x.gpus()
 }
 
 // victim is the claim that returns a replica so that x may have more than so

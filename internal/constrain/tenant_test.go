@@ -49,6 +49,16 @@ func TestOneNamespaceTakesNothingFromOthersByWhatItSays(t *testing.T) {
 			map[string]int{"evil/v": 1, "poor/v": 4, "good/v": 2},
 		}, // good lends what poor borrows, and evil has no better right to it
 		{
+			"a template whose rollout is paused", nodes("H100", 8, 5), quotas,
+			[]bid{{name: "evil/v", on: "H100", asks: 8, short: 7, have: 1, want: 1, rank: 1}, {name: "good/v", on: "H100", have: 2, want: 15, min: 1, rank: 1}},
+			map[string]int{"evil/v": 1, "good/v": 15},
+		}, // of 17 evil holds 1, and not 8
+		{
+			"room that the pods of an earlier template do not leave", nodes("H100", 0), quotas,
+			[]bid{{name: "poor/v", on: "H100", asks: 8, short: 28, have: 4, want: 4, rank: 1}, {name: "good/v", on: "H100", asks: 2, have: 2, want: 4, rank: 1}},
+			map[string]int{"poor/v": 4, "good/v": 2},
+		}, // each of poor leaves 1 where good needs 2 on one node
+		{
 			"a target that shows no template", nodes("H100", 8, 8), quotas,
 			[]bid{{name: "evil/v", on: "H100", gpus: 100_000, have: 1, want: 1, podless: 1, rank: 1}, good},
 			map[string]int{"evil/v": 1, "good/v": 6},

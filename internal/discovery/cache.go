@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"strconv"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +82,9 @@ func strip(object any) (any, error) {
 			StartTime: o.Status.StartTime, ContainerStatuses: stripContainers(o.Status.ContainerStatuses),
 		}}
 		kept.Annotations = stripMarks(o.Annotations)
+		if gpus := gpusHeld(o); gpus > 0 {
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, annotationGPUs, strconv.Itoa(gpus))
+		}
 		return kept, nil
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{

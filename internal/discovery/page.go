@@ -27,6 +27,8 @@ const (
 	// annotationPage holds the URL of the metrics on a pod of the cache. What a pod of
 	// the API server has there is not read.
 	annotationPage = "wva.llmd.ai/page"
+	// annotationGPUs holds how many accelerators a pod of the cache takes.
+	annotationGPUs = "wva.llmd.ai/gpus"
 )
 
 // defaultPort is where vLLM serves its metrics unless it is told otherwise.

@@ -26,6 +26,7 @@ type pod struct {
 	neverReady      bool      // it has not been Ready yet
 	restarted       bool      // a container of it has been
 	page            string    // URL of its metrics, "" where that is not kept
+	gpus            int       // accelerators that it takes
 }
 
 // living returns what is used of p, and false if p terminates or has ended.
@@ -35,7 +36,7 @@ func living(p *corev1.Pod) (pod, bool) {
 	}
 	out := pod{
 		namespace: p.Namespace, name: p.Name, uid: p.UID, labels: p.Labels, created: p.CreationTimestamp.Time, page: p.Annotations[annotationPage],
-		neverReady: neverReady(p), restarted: restarted(p),
+		neverReady: neverReady(p), restarted: restarted(p), gpus: gpusHeld(p),
 	}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		out.owner = owner.UID

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,12 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.pod != nil {
 		v.GPUsRequested, v.Unaccelerated = max(1, gpusRequested(t.pod)), unaccelerated(t.pod)
+		held := 0
+		for _, p := range t.pods {
+			v.GPUsRequested, v.Unaccelerated = max(v.GPUsRequested, p.gpus), v.Unaccelerated && p.gpus == 0
+			held += p.gpus
+		}
+		v.GPUsShort = max(0, min(t.current, len(t.pods))*v.GPUsRequested-held)
 	}
 	v.Limits = engineLimits(t.pod)
 	if t.missing == "" {
@@ -97,6 +104,22 @@ func gpusRequested(pod *corev1.PodSpec) int {
 		}
 	}
 	return int(total)
+}
+
+// gpusHeld returns how many accelerators a pod takes, as it was created: at least 1 where it
+// asks for any device. Of one that was stripped that is an annotation.
+func gpusHeld(p *corev1.Pod) int {
+	switch {
+	case len(p.Spec.Containers) == 0:
+		n, err := strconv.Atoi(p.Annotations[annotationGPUs])
+		if err != nil {
+			return 0
+		}
+		return n
+	case unaccelerated(&p.Spec):
+		return 0
+	}
+	return max(1, gpusRequested(&p.Spec))
 }
 
 // unaccelerated reports whether a pod asks for no device at all: for none of an extended

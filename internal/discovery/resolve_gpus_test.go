@@ -75,3 +75,55 @@ func TestReplicasOfATemplateThatRequestsNoDeviceHoldNoAccelerators(t *testing.T)
 		})
 	}
 }
+
+// TestPodsOfAnEarlierTemplateHoldWhatTheyRequest: while a rollout is paused the template
+// says nothing of the pods that run. They go through the cache, as again after a resync.
+func TestPodsOfAnEarlierTemplateHoldWhatTheyRequest(t *testing.T) {
+	requesting := func(gpus string) corev1.PodSpec {
+		c := corev1.Container{}
+		if gpus != "" {
+			c.Resources.Requests = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(gpus)}
+		}
+		return corev1.PodSpec{Containers: []corev1.Container{c}}
+	}
+	for name, tt := range map[string]struct {
+		template string
+		pods     []string
+		current  int
+		each     int // accelerators that a replica counts for
+		held     int // by current replicas
+	}{
+		"the template that they are of":      {"2", []string{"2", "2"}, 2, 2, 4},
+		"a template that requests more":      {"8", []string{"1", "1"}, 2, 8, 2},
+		"one of them has no pod yet":         {"8", []string{"1", "1"}, 3, 8, 10},
+		"a template that requests less":      {"1", []string{"8", "8"}, 2, 8, 16},
+		"a template that requests no device": {"", []string{"8", "8"}, 2, 8, 16},
+		"pods that request no device":        {"8", []string{"", ""}, 2, 8, 0},
+		"a rollout under way":                {"4", []string{"1", "1", "4"}, 2, 4, 6},
+		"more pods than replicas":            {"8", []string{"1", "1", "8", "8"}, 2, 8, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := requesting(tt.template)
+			of := target{pod: &template, current: tt.current}
+			for _, gpus := range tt.pods {
+				var object any = &corev1.Pod{Spec: requesting(gpus)}
+				for range 2 {
+					var err error
+					if object, err = strip(object); err != nil {
+						t.Fatal(err)
+					}
+				}
+				kept, ok := object.(*corev1.Pod)
+				if !ok {
+					t.Fatalf("%T is no pod", object)
+				}
+				p, _ := living(kept)
+				of.pods = append(of.pods, p)
+			}
+			v := resolve(variant("v"), of, nil)
+			if v.GPUs(1) != tt.each || v.Held(tt.current) != tt.held {
+				t.Errorf("%d for a replica and %d held, want %d and %d", v.GPUs(1), v.Held(tt.current), tt.each, tt.held)
+			}
+		})
+	}
+}

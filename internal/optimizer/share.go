@@ -248,9 +248,21 @@ func (c Contender) current() core.Allocation {
 	return most
 }
 
-// shared puts the shares of the solution in the place of growth. What the solver
-// refused, or could not solve, stays as it is and says so.
+// grows reports whether a decision of c asks for more than runs and was ordered.
+func (c Contender) grows() bool {
+	return slices.ContainsFunc(c.Decisions, func(d scaling.Decision) bool {
+		v, ok := c.variant(d.Variant)
+		return ok && d.Target() > max(d.Current, c.Votes.History.Standing(v))
+	})
+}
+
+// shared puts the shares of the solution in the place of growth; where there is none,
+// such as of a model whose analyses do not agree on it, all stays as it is. So does what
+// the solver refused, or could not solve, and says so.
 func (c Contender) shared(solved shares, err error) []scaling.Decision {
+	if !c.grows() {
+		return c.Decisions
+	}
 	out := make([]scaling.Decision, len(c.Decisions))
 	for i, d := range c.Decisions {
 		which := solver.Variant{Server: c.name(), Accelerator: d.Variant.String()}

@@ -73,17 +73,19 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 	}
 }
 
-// TestATypeThatIsShortChangesNothingForModelsOnOthers: a model whose analyses do not
-// agree on growth was given replicas because another had not enough of another type.
-func TestATypeThatIsShortChangesNothingForModelsOnOthers(t *testing.T) {
+// TestATypeThatIsShortGrowsNoSteadyModel: a model whose analyses do not agree on growth
+// was given replicas because another had not enough of the same type, or of another.
+func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 	steady := contender("a", 1, 40, fleet{"l40s", 10, 5, 1, nil, 0})
 	for i, d := range steady.Decisions {
 		steady.Decisions[i] = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: d.Current}
 	}
-	short := contender("b", 1, 40, fleet{"h100", 40, 12, 1, nil, 0})
-	given, gap := Share([]Contender{steady, short}, map[string]int{"L40S": 100, "H100": 2})
-	if diff := cmp.Diff(steady.Decisions, given[0]); diff != "" || !gap.Known() {
-		t.Errorf("gap %v; decisions (-want +got):\n%s", gap, diff)
+	for _, on := range []string{"h100", "l40s"} {
+		short := contender("b", 1, 400, fleet{on, 40, 12, 1, nil, 0})
+		given, gap := Share([]Contender{steady, short}, map[string]int{"L40S": 20, "H100": 2})
+		if diff := cmp.Diff(steady.Decisions, given[0]); diff != "" || !gap.Known() {
+			t.Errorf("short of %s: gap %v; decisions (-want +got):\n%s", on, gap, diff)
+		}
 	}
 }
 

@@ -31,12 +31,16 @@ type Variant struct {
 	StartUps int `json:"startUps,omitempty"`
 	// Paused is true while the object asks that its decision stays as it is.
 	Paused bool `json:"paused,omitempty"`
-	// GPUsRequested is how many accelerators the pod template of the target requests,
-	// at least 1: what the stock and the quotas count for a replica. 0 where the
-	// target shows no template: GPUsPerReplica counts.
+	// GPUsRequested is how many accelerators the pod template of the target requests, or
+	// one of its pods if that is more, at least 1: what the stock and the quotas count for
+	// a replica. 0 where the target shows no template: GPUsPerReplica counts.
 	GPUsRequested int `json:"gpusRequested,omitempty"`
-	// Unaccelerated is true where that template requests no device of any kind: the
-	// replicas that run hold no accelerators, whatever the object says of them.
+	// GPUsShort is how many accelerators fewer the pods of the target request than
+	// GPUsRequested comes to for as many, at least 0: they are of an earlier template, as
+	// all are while a rollout is paused.
+	GPUsShort int `json:"gpusShort,omitempty"`
+	// Unaccelerated is true where neither that template nor a pod requests a device of any
+	// kind: the replicas that run hold no accelerators, whatever the object says of them.
 	Unaccelerated bool `json:"unaccelerated,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
@@ -80,6 +84,10 @@ func (v Variant) Holds(replicas int) int {
 	}
 	return v.GPUs(replicas)
 }
+
+// Held returns how many accelerators so many replicas hold that have a pod, or room for
+// one: what their pods request, whatever the template asks for.
+func (v Variant) Held(replicas int) int { return max(0, v.Holds(replicas)-v.GPUsShort) }
 
 // EngineLimits are what the arguments of a serving engine bound. The zero value
 // is an engine of which they are not known.

@@ -30,7 +30,8 @@ type MIPOptions struct {
 	// leaves out more than 1 % of all servers beyond those that it must.
 	Gap float64
 	// MaxWork ends the search after so many problems of one server were solved, 0
-	// for never. Unlike Stop it gives the same solution on every machine.
+	// for never. One with many mixes of accelerators counts for more, and ends with a
+	// good mix after a while. Unlike Stop it gives the same solution on every machine.
 	MaxWork int
 	// Stop is asked every now and then, and ends the search by returning true; nil
 	// is never. The best solution so far is returned, with its bound. It is called

@@ -57,9 +57,8 @@ const (
 	// mostHeld is the memory that a hostile namespace may take beside that of variants
 	// beyond mostVariants, in bytes.
 	mostHeld = 50 << 20
-	// eventsOf bounds the events of a hostile namespace: by ConfigMap 20 findings of each
-	// severity and 10 on models that are not served, by VariantAutoscaling one of each kind.
-	eventsOf, eventsOfVariant = 13 * 50, 10
+	// eventsOfVariant bounds the events of a VariantAutoscaling: one of each kind.
+	eventsOfVariant = 10
 	// mostNote bounds the length of an event on average, in bytes: the API takes 1024.
 	mostNote = 1024
 	// tries is how often an interval that took too long is measured again: the machine
@@ -254,6 +253,16 @@ func differentLine(want, got string) string {
 // hold theirs until they are gone, and only then is another replica granted them.
 func held(d scaling.Decision) int { return max(d.Target(), d.Current) }
 
+// wanted is how many replicas a decision asks for that the load needs. No target follows
+// while a case runs: an order that is given up for that is replaced by one on another
+// variant, and both together are more than the model needs.
+func wanted(d scaling.Decision) int {
+	if slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonTargetNotMoving }) {
+		return d.Current
+	}
+	return held(d)
+}
+
 // contest judges what honest models get of accelerators that are shared.
 func (base outcome) contest(c Case, got outcome) []Violation {
 	if !c.shares() {
@@ -270,7 +279,7 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 			if least := min(d.Target(), d.Current); !ok || with.Target() < least {
 				return []Violation{{Share, fmt.Sprintf("cycle %d: %s has %d and loses replicas to another namespace: %+v, without it %+v", n, d.Variant, d.Current, with, d)}}
 			}
-			want, has := held(d), held(with)
+			want, has := wanted(d), held(with)
 			wants[d.Variant.Namespace] += want
 			gets[d.Variant.Namespace] += has
 			alone, total = alone+want, total+has
@@ -296,8 +305,10 @@ func hygiene(got outcome) []Violation {
 	if len(got.refused) > 0 {
 		out = append(out, Violation{Whole, fmt.Sprintf("%.2000s (%d in all)", got.refused[0], len(got.refused))})
 	}
-	// The budget of an hour fills again by less than a tenth while a case runs.
-	if most := min(eventsOf+got.variants*eventsOfVariant, budget.DefaultLimits().Events*11/10); got.events > most || got.notes > mostNote*max(1, got.events) {
+	// Findings on ConfigMaps are told once, with one that counts the others. The budget of an
+	// hour fills again by less than a tenth while a case runs.
+	limits := budget.DefaultLimits()
+	if most := min(limits.Findings+1+got.variants*eventsOfVariant, limits.Events*11/10); got.events > most || got.notes > mostNote*max(1, got.events) {
 		out = append(out, Violation{Events, fmt.Sprintf("%d events of %d bytes in all: want at most %d of %d bytes each", got.events, got.notes, most, mostNote)})
 	}
 	if got.waited > mostWaited {

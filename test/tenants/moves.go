@@ -55,6 +55,7 @@ func moves() map[string]moveKind {
 		"expansion": {15_000, expansion},       // uses of a variable
 		"replicas":  {math.MaxInt32, replicas}, // of a Deployment without pods
 		"template":  {60, templates},           // odd pod templates
+		"rollout":   {1 << 20, rollout},        // accelerators that a paused rollout would request
 		"pods":      {60, oddPods},             // odd pods
 		"pending":   {16, pending},             // pods that wait for accelerators
 		// Pages.
@@ -251,6 +252,18 @@ func expansion(h *hostile, size int) {
 }
 
 func replicas(h *hostile, size int) { h.variant("replicas", size, nil) }
+
+// rollout adds a Deployment whose pods are of an earlier template, which requested one
+// accelerator.
+func rollout(h *hostile, size int) {
+	s := variantSpec{namespace: evil, name: h.name("rollout"), product: h.product(), gpus: 1, replicas: 1 + h.random.IntN(8), load: load{running: 60, waiting: 9, usage: 1, rate: 2}}
+	s.model = "evil/" + s.name
+	h.rawVariant(s)
+	if d, ok := h.object(kindDeployment, evil, s.name).(*appsv1.Deployment); ok {
+		s.gpus = size
+		d.Spec.Template.Spec = podSpec(s)
+	}
+}
 
 func templates(h *hostile, size int) {
 	for range size {

@@ -149,7 +149,7 @@ func oddPages(h *hostile, size int) {
 
 func mutatedPages(h *hostile, size int) {
 	for range size {
-		h.serve(once(string(h.mutate([]byte(load{running: 5, waiting: 3, usage: 0.4, rate: 2}.vllm("evil/served", born().Add(2*time.Hour)))))))
+		h.serve(once(string(h.mutate([]byte(load{running: 5, waiting: 3, usage: 0.4, rate: 2}.whole("evil/served", born().Add(2*time.Hour)))))))
 	}
 }
 

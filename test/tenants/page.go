@@ -71,15 +71,33 @@ type load struct {
 	unknownCache     bool    // the page does not say how many tokens the KV cache holds
 }
 
-// vllm returns the text of a vLLM page. Counters grow with time, so that a rate is the
-// same whenever two pages were read.
-func (l load) vllm(model string, at time.Time) string {
+// vllm returns the nth part of a vLLM page, "" after the last: gauges and counters, then
+// each histogram. Of a model with a long name the whole is as large as what the manager
+// may hold. Counters grow with time, so that a rate is the same whenever two pages were
+// read.
+func (l load) vllm(model string, n int, at time.Time) string {
 	const epoch = 946684800 // 2000-01-01, when synctest begins
 	done := l.rate * float64(at.UnixMilli()-epoch*1000+3_600_000) / 1000
 	of := fmt.Sprintf(`{model_name=%q,engine="0"}`, model)
 	with := func(label, value string) string { return of[:len(of)-1] + fmt.Sprintf(",%s=%q}", label, value) }
 	var b strings.Builder
 	gauge := func(name, labels string, value float64) { fmt.Fprintf(&b, "%s%s %g\n", name, labels, value) }
+	if all := histograms(); n > len(all) {
+		return ""
+	} else if n > 0 {
+		h := all[n-1]
+		for _, bound := range h.bounds {
+			below := 0.0
+			if h.mean < bound {
+				below = h.each * done
+			}
+			gauge(h.name+"_bucket", with("le", strconv.FormatFloat(bound, 'g', -1, 64)), below)
+		}
+		gauge(h.name+"_bucket", with("le", "+Inf"), h.each*done)
+		gauge(h.name+"_sum", of, h.mean*h.each*done)
+		gauge(h.name+"_count", of, h.each*done)
+		return b.String()
+	}
 	gauge("vllm:num_requests_running", of, float64(l.running))
 	gauge("vllm:num_requests_waiting", of, float64(l.waiting))
 	gauge("vllm:kv_cache_usage_perc", of, l.usage)
@@ -95,17 +113,14 @@ func (l load) vllm(model string, at time.Time) string {
 	gauge("vllm:request_prompt_tokens_count", of, done)
 	gauge("vllm:request_generation_tokens_sum", of, 200*done)
 	gauge("vllm:request_generation_tokens_count", of, done)
-	for _, h := range histograms() {
-		for _, bound := range h.bounds {
-			below := 0.0
-			if h.mean < bound {
-				below = h.each * done
-			}
-			gauge(h.name+"_bucket", with("le", strconv.FormatFloat(bound, 'g', -1, 64)), below)
-		}
-		gauge(h.name+"_bucket", with("le", "+Inf"), h.each*done)
-		gauge(h.name+"_sum", of, h.mean*h.each*done)
-		gauge(h.name+"_count", of, h.each*done)
+	return b.String()
+}
+
+// whole returns the text of all parts.
+func (l load) whole(model string, at time.Time) string {
+	var b strings.Builder
+	for n := range 1 + len(histograms()) {
+		b.WriteString(l.vllm(model, n, at))
 	}
 	return b.String()
 }
@@ -132,10 +147,5 @@ func histograms() []histogram {
 
 // page returns the page of a pod with this load.
 func (l load) page(model string) page {
-	return page{lines: func(n int, at time.Time) string {
-		if n > 0 {
-			return ""
-		}
-		return l.vllm(model, at)
-	}}
+	return page{lines: func(n int, at time.Time) string { return l.vllm(model, n, at) }}
 }

@@ -88,7 +88,8 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 		{"saturation", model.Saturation, model.Spare},
 		{"tokens:scaleUpThreshold=0.9", model.Saturation, model.Tokens},
 		{"model:ttftPercentile=0.95", model.Queueing, model.Spare},
-		{"hybrid", model.Hybrid, model.Spare},
+		{"hybrid", model.Hybrid, model.Tokens},
+		{"hybrid:kvSpareTrigger=0.2", model.Hybrid, model.Spare},
 		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", model.Hybrid, model.Tokens},
 	} {
 		c, err := ParseChoice(tt.text)

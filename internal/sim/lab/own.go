@@ -24,7 +24,7 @@ const (
 	Saturation = "saturation" // spare capacity, how full replicas report to be, the default
 	Tokens     = "tokens"     // token capacity
 	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
-	Hybrid     = "hybrid"     // model and saturation
+	Hybrid     = "hybrid"     // model and tokens
 )
 
 // ownEngine is an engine of this project.
@@ -43,7 +43,7 @@ func ownEngines() []ownEngine {
 		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
-		{Hybrid, "what model and saturation or tokens read", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
+		{Hybrid, "what model and tokens read, or model and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
 	}
 }
 

@@ -26,6 +26,10 @@ type box struct {
 // exact bound as a function of the next count is convex, so the search runs
 // outwards from its minimum and stops on each side at the first count that
 // cannot improve.
+//
+// Of options that hardly differ it tries every mix, of six options millions. Where
+// limit is set it ends after so many counts, with the best cover until then; what
+// the least cost may be is then the relaxation of the whole.
 type coverer struct {
 	store  []level
 	levels []*level // of store, in search order
@@ -36,7 +40,17 @@ type coverer struct {
 	counts, found []int // by level; by option
 	best          float64
 	slack         float64 // a bound this much below best is no improvement
+
+	limit, steps int     // counts to try at most, 0 for all; tried
+	least        float64 // of the last call of solve: no cover costs less than this
 }
+
+// coverSteps limits the counts that one problem tries where the work of the search is
+// limited: those of two or three options end after a hundred.
+const coverSteps = 10_000
+
+// cut reports whether the last call of solve ended at its limit.
+func (c *coverer) cut() bool { return c.limit > 0 && c.steps >= c.limit }
 
 // A level is one option in search order.
 type level struct {
@@ -67,11 +81,19 @@ func (l *level) value(n int) float64 { return l.option.cost(n) + l.price*float64
 // below. The counts are in found until the next call. It is false if there
 // is none.
 func (c *coverer) solve(g *group, b *box, prices []float64, room []int, below float64) (float64, bool) {
-	if !c.load(g, b, prices, room) || c.relax(0, g.need) >= below {
+	c.steps, c.least = 0, below
+	if !c.load(g, b, prices, room) {
+		return 0, false
+	}
+	whole := c.relax(0, g.need)
+	if whole >= below {
 		return 0, false
 	}
 	c.best, c.slack = below, 0
 	c.search(0, g.need, 0)
+	if c.least = c.best - c.slack; c.cut() {
+		c.least = whole
+	}
 	return c.best, c.best < below
 }
 
@@ -272,6 +294,10 @@ func (c *coverer) search(i int, need, cost float64) {
 // try continues the search with n replicas of level i, unless that cannot
 // improve on the best.
 func (c *coverer) try(i, n int, need, cost float64) bool {
+	if c.cut() {
+		return false
+	}
+	c.steps++
 	l := c.levels[i]
 	need -= float64(n) * l.option.capacity
 	cost += l.value(n)

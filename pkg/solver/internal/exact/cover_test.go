@@ -29,6 +29,34 @@ func cheapest(g *group, b *box, prices []float64, room []int) float64 {
 	return best
 }
 
+// TestALimitedCovererBoundsTheCheapestCover: six options that hardly differ have millions of
+// mixes, of which none may be left out by its bound.
+func TestALimitedCovererBoundsTheCheapestCover(t *testing.T) {
+	g := &group{need: 100}
+	for v := range 6 {
+		g.options = append(g.options, option{resource: 0, units: 1, capacity: 1.7 + 0.01*float64(v), hi: 60, run: 1 + 0.001*float64(v)})
+	}
+	c := coverer{limit: coverSteps}
+	cost, ok := c.solve(g, g.box(), []float64{0}, []int{400}, math.Inf(1))
+	if least := 100 / 1.75; !ok || !c.cut() || c.steps > coverSteps || cost < least || cost > 1.05*least || c.least > cost {
+		t.Errorf("a cover of %v (%t), none below %v, after %d counts", cost, ok, c.least, c.steps)
+	}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		g := &group{need: 20 * r.Float64()}
+		for range 2 + r.IntN(3) {
+			g.options = append(g.options, option{resource: 0, units: 1 + r.IntN(2), capacity: 0.5 + r.Float64(), hi: 8, run: 0.5 + r.Float64()})
+		}
+		room := []int{r.IntN(30)}
+		want := cheapest(g, g.box(), []float64{0}, room)
+		c := coverer{limit: 1 + r.IntN(30)}
+		got, ok := c.solve(g, g.box(), []float64{0}, room, math.Inf(1))
+		if ok && got < want-tolerance || c.least > want+tolerance || !ok && !c.cut() && !math.IsInf(want, 1) {
+			t.Fatalf("seed %d: got %v (found %t, cut %t), none below %v; the cheapest costs %v", seed, got, ok, c.cut(), c.least, want)
+		}
+	}
+}
+
 func TestCovererAgreesWithEnumeration(t *testing.T) {
 	var c coverer
 	for seed := range scaled(20000) {

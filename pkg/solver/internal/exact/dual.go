@@ -143,10 +143,9 @@ func (d *dual) separate(boxes []*box) (bound float64, fresh int) {
 			below -= 1e-11 * max(math.Abs(known), 1e-3*d.ceiling)
 		}
 		is, value := d.p.decide(i, b, d.prices, d.p.room, below)
-		bound += value
+		bound += d.p.least
 		d.plain += known
 		if is != nothing {
-			bound -= d.p.cover.slack // by which what was found may miss the least
 			fresh++
 			d.add(i, b, d.p.column(i, is))
 		} else if math.IsInf(value, 1) {

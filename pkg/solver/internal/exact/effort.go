@@ -19,6 +19,26 @@ func newEffort(params Params) *effort {
 	return e
 }
 
+// coverer returns one whose problems end where the effort has a limit.
+func (e *effort) coverer() coverer {
+	if e.limit == math.MaxInt {
+		return coverer{}
+	}
+	return coverer{limit: coverSteps}
+}
+
+// spend counts a problem that c has solved. One that ended before it knew whether there is
+// any cover leaves the search without a proof, so it ends too.
+func (e *effort) spend(c *coverer, found bool) {
+	e.work += 1 + c.steps/stepsPerWork
+	if c.cut() && !found && math.IsInf(c.best, 1) {
+		e.ended = true
+	}
+}
+
+// stepsPerWork is how many counts tried are as much work as one more small problem.
+const stepsPerWork = 100
+
 // over reports whether the present stage must end.
 func (e *effort) over() bool {
 	return e.spent() || e.work >= e.stage

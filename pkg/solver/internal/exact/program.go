@@ -12,6 +12,7 @@ type program struct {
 	whole    bool      // all costs are whole numbers
 	effort   *effort
 	cover    coverer
+	least    float64     // after decide: no decision of the group costs less
 	pool     [][]*column // found so far, by group
 	open     []*box      // the widest box of every group
 	none     []float64   // prices of 0
@@ -33,7 +34,7 @@ type column struct {
 
 // newProgram is a program over these groups, without columns.
 func newProgram(groups []*group, skips []skip, room []int, e *effort) *program {
-	p := &program{groups: groups, skips: skips, room: room, effort: e, pool: make([][]*column, len(groups))}
+	p := &program{groups: groups, skips: skips, room: room, effort: e, cover: e.coverer(), pool: make([][]*column, len(groups))}
 	for _, n := range room {
 		p.capacity = append(p.capacity, float64(n))
 	}
@@ -59,10 +60,15 @@ const (
 // room, and at which cost, prices included, provided that is less than below,
 // which otherwise is returned.
 func (p *program) decide(i int, b *box, prices []float64, room []int, below float64) (verdict, float64) {
-	p.effort.work++
 	is, value := nothing, below
-	if !b.skip {
-		if cost, ok := p.cover.solve(p.groups[i], b, prices, room, below); ok {
+	p.least = below
+	if b.skip {
+		p.effort.work++
+	} else {
+		cost, ok := p.cover.solve(p.groups[i], b, prices, room, below)
+		p.effort.spend(&p.cover, ok)
+		p.least = p.cover.least
+		if ok {
 			is, value = serve, cost
 		}
 	}
@@ -76,6 +82,7 @@ func (p *program) decide(i int, b *box, prices []float64, room []int, below floa
 			is, value = leave, cost
 		}
 	}
+	p.least = min(p.least, value)
 	return is, value
 }
 

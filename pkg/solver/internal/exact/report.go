@@ -58,7 +58,7 @@ func (s *search) unserved(p Problem, counts [][]int, hopeless []bool) []Unserved
 		roomy[r] = Unlimited
 	}
 	none := make([]float64, len(roomy))
-	var c coverer
+	c := s.effort.coverer()
 	var out []Unserved
 	for i := range s.in.groups {
 		if s.known[i] != nil {

@@ -39,11 +39,12 @@ func newSearch(in *instance, params Params) *search {
 		known: make([][]int, len(in.groups)), least: make([]int, len(in.classes)),
 	}
 	none := make([]float64, len(in.stock))
-	var c coverer
+	c := s.effort.coverer()
 	for q, class := range in.classes {
 		for i := class.first; i < class.end; i++ {
-			s.effort.work++
-			if g := &in.groups[i]; g.fits(&c, none, in.stock) {
+			g := &in.groups[i]
+			fits := g.fits(&c, none, in.stock)
+			if s.effort.spend(&c, fits); fits {
 				s.able = append(s.able, i)
 				s.class = append(s.class, q)
 			}
@@ -114,7 +115,7 @@ func (s *search) admit() {
 		s.in.groups[i].take(room, counts)
 	}
 	none := make([]float64, len(room))
-	var c coverer
+	c := s.effort.coverer()
 	for _, i := range s.able {
 		if g := &s.in.groups[i]; s.known[i] == nil && g.fits(&c, none, room) {
 			s.known[i] = append(make([]int, 0, len(c.found)), c.found...)

@@ -8,7 +8,8 @@ type Params struct {
 	// are, as a share of all groups. At 0.02 and 100 groups, up to 2 groups of
 	// a priority may miss that could be served, if finding out takes long.
 	Gap float64
-	// MaxWork ends the search after so many group problems, 0 for never. The
+	// MaxWork ends the search after so many group problems, 0 for never; one that
+	// tries many counts is more than one, and ends after coverSteps of them. The
 	// same limit ends at the same solution everywhere, unlike Stop.
 	MaxWork int
 	// Stop is asked every now and then and ends the search by returning true,

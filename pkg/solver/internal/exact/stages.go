@@ -11,7 +11,7 @@ const (
 
 // serveAll is stage 1.
 func (s *search) serveAll() {
-	var c coverer
+	c := s.effort.coverer()
 	most := 0.0
 	none := make([]float64, len(s.in.stock))
 	groups := make([]*group, len(s.able))

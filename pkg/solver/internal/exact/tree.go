@@ -139,8 +139,8 @@ func (t *tree) trivial() bool {
 	t.pack.empty()
 	fits := true
 	for i := range t.p.groups {
-		is, cost := t.p.decide(i, t.p.open[i], t.p.none, t.p.room, math.Inf(1))
-		t.closed += cost
+		is, _ := t.p.decide(i, t.p.open[i], t.p.none, t.p.room, math.Inf(1))
+		t.closed += t.p.least
 		c := t.p.column(i, is)
 		t.p.pool[i] = append(t.p.pool[i], c)
 		if fits = fits && t.pack.fits(c); fits {
