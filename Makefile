@@ -155,13 +155,18 @@ bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run 
 	@# What a collection costs against a real Prometheus: docs/developer-guide/collector-benchmark.md.
 	@CGO_ENABLED=0 $(GO) -C test/promql run ./bench | tee $(LOCAL)/bench/collector.md
 
+# Said before anything is built.
+.PHONY: traces
+traces:
+	@test -n "$(TRACES)" || { echo 'make: no folder of traces: want TRACES=folder, with traces and profiles.json' >&2; exit 2; }
+
 .PHONY: lab
-lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
+lab: traces ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
 .PHONY: lab-zoo
-lab-zoo: ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)
+lab-zoo: traces ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab zoo -traces "$(TRACES)" -seed $(or $(SEED),1) -n $(or $(N),100) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(RUN),-run '$(RUN)') $(LABFLAGS)
 
