@@ -105,8 +105,8 @@ soak: gotest build localcluster keda ## Run what takes longer than CI may: rando
 
 .PHONY: lint
 lint: golangci-lint ## Run the linters
-	CGO_ENABLED=0 $(BIN)/golangci-lint run ./...
-	for module in hack/release test/chart test/localcluster test/localcluster/keda test/promql; do \
+	@# Without C, as the programs are built, so that nothing is compiled twice.
+	for module in $(MODULES); do \
 		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: verify
@@ -131,9 +131,6 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	@$(GO) run ./hack/pins
 	@files=$$($(GOFILES)); \
 	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
-	@# Without C, as the programs are built, so that nothing is compiled twice.
-	@for module in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$module vet ./...; done
-	@CGO_ENABLED=0 $(GO) vet -tags e2e,soak,anycluster ./test/...
 	@echo "verify: ok"
 
 .PHONY: vulncheck
@@ -158,13 +155,18 @@ bench: benchstat ## Run the benchmarks COUNT (6) times and compare with the run 
 	@# What a collection costs against a real Prometheus: docs/developer-guide/collector-benchmark.md.
 	@CGO_ENABLED=0 $(GO) -C test/promql run ./bench | tee $(LOCAL)/bench/collector.md
 
+# Said before anything is built.
+.PHONY: traces
+traces:
+	@test -n "$(TRACES)" || { echo 'make: no folder of traces: want TRACES=folder, with traces and profiles.json' >&2; exit 2; }
+
 .PHONY: lab
-lab: ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
+lab: traces ## Compare policies on TRACES=folder and write docs/benchmarks.md (ONLY=regexp: some scenarios, to .local/lab.md)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
 .PHONY: lab-zoo
-lab-zoo: ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)
+lab-zoo: traces ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab zoo -traces "$(TRACES)" -seed $(or $(SEED),1) -n $(or $(N),100) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(RUN),-run '$(RUN)') $(LABFLAGS)
 

@@ -43,7 +43,7 @@ type configCheckFlags struct {
 func newConfigCheckCommand() *cobra.Command {
 	var f configCheckFlags
 	command := &cobra.Command{
-		Use:   "check -f FILE...",
+		Use:   "check FILE...",
 		Short: "Check ConfigMaps and VariantAutoscalings in files, without a cluster",
 		Long: `Check reads manifests and says what the manager would find in its ConfigMaps,
 and what the API server would say of VariantAutoscalings: fields, ranges, and the
@@ -57,18 +57,16 @@ that namespace.
 
 The exit status is 1 when something is refused, 0 when nothing is, doubts
 included, and 2 for bad usage.`,
-		Example: `  wva config check -f config.yaml -f variants.yaml
-  helm template charts/workload-variant-autoscaler -n workload-variant-autoscaler-system | wva config check -f - -o json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: check takes no arguments, have %q; files are named by -f", errUsage, args)
-			}
-			return nil
+		Example: `  wva config check config.yaml variants.yaml
+  helm template charts/workload-variant-autoscaler -n workload-variant-autoscaler-system | wva config check - -o json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, args []string) error {
+			f.files = append(f.files, args...)
+			return f.run(command)
 		},
-		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` with manifests, - for standard input; may be repeated")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` with manifests, as FILE; may be repeated")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of VariantAutoscalings that name none")
 	flags.StringVar(&f.systemNamespace, "system-namespace", "workload-variant-autoscaler-system", "namespace of the manager, and of ConfigMaps that name none")
@@ -81,7 +79,7 @@ included, and 2 for bad usage.`,
 func (f configCheckFlags) validate() error {
 	switch {
 	case len(f.files) == 0:
-		return errors.New("--file is required: the manifests to check, - for standard input")
+		return errors.New("no file: want the manifests to check, such as wva config check FILE, - for standard input")
 	case f.output != "table" && f.output != "json":
 		return fmt.Errorf("--output %q: want table or json", f.output)
 	}

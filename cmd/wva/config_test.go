@@ -169,6 +169,27 @@ spec: {modelID: m}
 	}
 }
 
+func TestConfigCheckTakesFilesWithAndWithoutTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"a", "b"} {
+		file := filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+name+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	want, err := checkConfig(t, "", "check", "-f", files[0], "-f", files[1])
+	if err != nil || !strings.Contains(want, "passed over: 2") && !strings.Contains(want, "ConfigMaps 2") {
+		t.Fatalf("got %v and\n%s", err, want)
+	}
+	for _, args := range [][]string{{"check", files[0], files[1]}, {"check", "-f", files[0], files[1]}} {
+		if got, err := checkConfig(t, "", args...); err != nil || got != want {
+			t.Errorf("%q: got %v and\n%s\nwant\n%s", args, err, got, want)
+		}
+	}
+}
+
 func TestConfigCheckPrintsATable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: serviceclass, namespace: s}\ndata: {a: 'name: A'}\n"), 0o600); err != nil {
@@ -184,7 +205,7 @@ func TestConfigCheckPrintsATable(t *testing.T) {
 }
 
 func TestConfigRefusesBadUsage(t *testing.T) {
-	for _, args := range [][]string{{"check"}, {"check", "-f", "x", "more"}, {"check", "-f", "x", "-o", "yaml"}, {"chek"}} {
+	for _, args := range [][]string{{"check"}, {"check", "-f", "x", "-o", "yaml"}, {"chek"}} {
 		if _, err := checkConfig(t, "", args...); !errors.Is(err, errUsage) || exitCode(err) != 2 {
 			t.Errorf("%q: got %v, want bad usage", args, err)
 		}

@@ -145,7 +145,7 @@ func readFields[T any](fs []field[T], in map[string]any, path string, f *finding
 		default:
 			v, ok := known.parse(raw)
 			if !ok {
-				f.add(Finding{Severity: Refused, Field: path + name, Value: known.shown(raw), Want: known.Accepts})
+				f.add(Finding{Severity: Refused, Field: path + name, Value: known.shown(raw), Want: known.Accepts, Nearest: known.nearest(raw)})
 				refused = append(refused, name)
 				continue
 			}

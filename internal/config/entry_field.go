@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Key documents a configuration key.
@@ -35,7 +37,14 @@ type field[T any] struct {
 	Key
 	parse  func(raw any) (any, bool)
 	apply  func(to *T, v any)
+	names  []string // the accepted values, where they are names
 	secret bool
+}
+
+// nearest is the name that a text in the place of one may mean, "" for none.
+func (f field[T]) nearest(raw any) string {
+	written, _ := text(raw)
+	return spelling.Nearest(written, f.names)
 }
 
 // shown is a value fit for a finding.
@@ -121,10 +130,12 @@ func truthField[T any](k Key, at func(*T) *bool) field[T] {
 // choiceField is one of some names.
 func choiceField[T any](k Key, names []string, at func(*T) *string) field[T] {
 	k.Type, k.Accepts = "text", oneOf(names)
-	return newField(k, func(raw any) (string, bool) {
+	f := newField(k, func(raw any) (string, bool) {
 		s, ok := text(raw)
 		return s, ok && slices.Contains(names, s)
 	}, at)
+	f.names = names
+	return f
 }
 
 // textField is any text.

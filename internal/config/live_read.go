@@ -104,7 +104,7 @@ func (r *settingsReader) read(of Source, system bool, last values) (values, []Fi
 			if !system && out[known.Name] == nil {
 				kept = "what holds in the system namespace"
 			}
-			f.add(Finding{Severity: Refused, Key: known.Name, Value: known.shown(plainText(raw)), Want: known.Accepts, InForce: kept})
+			f.add(Finding{Severity: Refused, Key: known.Name, Value: known.shown(plainText(raw)), Want: known.Accepts, Nearest: known.nearest(plainText(raw)), InForce: kept})
 			continue
 		}
 		out[known.Name] = v

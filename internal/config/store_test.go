@@ -466,7 +466,7 @@ func TestSecretsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestOfANamespaceSoMuchIsRead: entries without number kept whoever reads them busy.
+// TestOfANamespaceSoMuchIsRead: entries without number kept their reader busy.
 func TestOfANamespaceSoMuchIsRead(t *testing.T) {
 	many := map[string]string{}
 	for n := range 10_000 {

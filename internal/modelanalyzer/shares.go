@@ -225,13 +225,13 @@ func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool
 }
 
 // relieved reports whether replicas can be added to a variant that is full first, at
-// least requests/s per weight.
+// least requests/s per weight: not while no node takes those that it has.
 func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
 	return slices.ContainsFunc(sized, func(s sizing) bool {
 		_, current := s.replicas()
 		weight, seen := shares.Weight(s.variant.Key)
 		return current > 0 && seen && s.rate > 0 && s.rate <= least*weight*(1+little) &&
-			!s.fixed && !s.variant.Paused && s.variant.Bounds.Max > s.variant.Replicas.Current
+			!s.fixed && !s.variant.Paused && s.variant.Bounds.Max > s.variant.Replicas.Current && s.variant.Replicas.Unschedulable == 0
 	})
 }
 

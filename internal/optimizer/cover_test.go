@@ -117,7 +117,7 @@ func failed(_ *scaling.Variant, p *scaling.Past) {
 
 func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(_ *scaling.Variant, p *scaling.Past) {
-		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since), Wrong: 1000, Load: 1000, Seen: coverNow}
+		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since), Wrong: 1000, Enough: 94, Load: 1000, Seen: coverNow}
 	}
 }
 
@@ -179,6 +179,11 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"a pod that no node takes keeps nobody from moving", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(1, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:3", scaling.ReasonCheaperMix},
 		{"what more of it waits goes", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:0", scaling.ReasonOrderCancelled},
 		{"what growth undid at the same load waits", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(time.Minute), 0}), nil, "a:9", scaling.ReasonSteady},
+		{"what a model has beyond the fleet that did goes", votes(10, scaling.Shrink, fleet{"a", 10, 5, 12, undone(time.Minute), 0}), nil, "a:10", scaling.ReasonSpareCapacity},
+		{"a removal that an HPA takes for no difference stops no move", votes(95, scaling.Shrink, fleet{"a", 50, 5, 21, func(v *scaling.Variant, p *scaling.Past) {
+			gaveUp(time.Hour)(v, p)
+			p.Desired = 20
+		}, 0}, fleet{"b", 10, 5, 0, nil, 0}), nil, "a:20 b:24", scaling.ReasonCheaperMix},
 		{"and is done with more to spare", votes(12.5, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:4", scaling.ReasonSpareCapacity},                                                                                // 12.5 is more than 0.8 x 15
 		{"after growth with more to spare, too", votes(7.5, scaling.Shrink, fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3", scaling.ReasonSteady}, // 7.5 is more than 0.7 x 10
 		{"much more after the second time", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0}), nil, "a:4", scaling.ReasonSpareCapacity},

@@ -38,13 +38,14 @@
 // minutes). A paused variant is frozen: it keeps its decision, is no candidate for
 // anything, and the others of the model do not wait for it.
 //
-// A reduction that growth undid at the same load was wrong (scaling.Turns). What is known
-// then is that the fleet it left is too small for that load: where what requests attain
-// corrects what replicas carry, and all are of one variant, the model keeps a replica more
-// than that for eight hours, unless the load falls. Elsewhere a fleet does not tell of
-// another one, and nothing is given up for as long; by saturation alone for an hour, and
-// twice as long after each such turn. The next reduction leaves a margin that grows with
-// the turns.
+// A reduction that growth undid at the same load was wrong (scaling.Turns), unless the
+// fleet was another one by then: replicas moved, or were lost. What is known then is that
+// the fleet it left is too small for that load: where what requests attain corrects what
+// replicas carry, and all are of one variant, the model keeps a replica more than that for
+// eight hours, unless the load falls. Elsewhere a fleet does not tell of another one. While
+// the load is the same, nothing moves, and the model keeps what the fleet before cost: for
+// eight hours, after a first turn without what requests attain for one. The next reduction
+// leaves a margin that grows with the turns.
 //
 // That is Decide, for spare capacity: it knows a direction, and goes a step at a
 // time. Where analyzers know the demand of a model, and what a replica of each

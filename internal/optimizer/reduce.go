@@ -53,17 +53,18 @@ func (c cover) fewerOrMoved() []scaling.Decision {
 		return decisions
 	}
 	_, known := c.tooFew()
-	if c.rest() {
-		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: the last reduction at this load was too much"))
-	}
+	resting := c.keeps() > 0
 	// What a move in steps has brought goes only once the move does not go on.
 	fewer := c.fewer(variantState.moving)
 	if len(fewer) == 0 {
-		if more, _ := c.move(); len(more) == 0 {
+		if more, _ := c.move(); len(more) == 0 || resting {
 			fewer = c.fewer(func(variantState) bool { return false })
 		}
 	}
-	if len(fewer) == 0 {
+	switch {
+	case len(fewer) == 0 && resting:
+		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: the last reduction at this load was too much"))
+	case len(fewer) == 0:
 		return c.moved(fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%%s", c.vote.Detail, 100*c.fill(lastGrew(c.variants)), known))
 	}
 	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
@@ -141,6 +142,7 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	p.rows(c.wanted, sorted, c.fill(lastGrew(c.variants)))
 	few, _ := c.tooFew()
 	p.dearer(few)
+	p.costs(c.keeps())
 	n, ok := p.solve()
 	if !ok {
 		return nil
@@ -232,9 +234,15 @@ func (c cover) rests(s variantState) bool {
 	return !grew && age < restAfterFutileMove
 }
 
-// movable reports whether a move may count on the variant: what is late of another
-// one keeps nobody from moving.
-func (s variantState) movable() bool { return s.phase == settled && s.late == 0 }
+// movable reports whether a move may count on the variant: what is late of another one
+// does not stop a move, nor does a removal that an HPA takes for no difference.
+func (s variantState) movable() bool { return s.phase == settled && s.late == 0 || s.tolerated() }
+
+// tolerated reports whether the last removal is not carried out, since an HPA takes it for
+// no difference.
+func (s variantState) tolerated() bool {
+	return s.phase == leaving && s.fault != "" && s.withinTolerance(s.hold)
+}
 
 // rows fills in the demands, to be carried by replicas that are filled so far.
 func (p *program) rows(wanted []demand, sorted []variantState, fill float64) {
@@ -257,12 +265,20 @@ func (p *program) dearer(cost float64) {
 		}
 	}
 	if cost > 0 && cheapest > 0 {
-		row := make([]float64, 0, len(p.cost))
-		for _, one := range p.cost {
-			row = append(row, one/(cost+cheapest))
-		}
-		p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
+		p.costs(cost + cheapest)
 	}
+}
+
+// costs asks for a fleet that costs so much per hour at least; 0 asks for nothing.
+func (p *program) costs(least float64) {
+	if least <= 0 {
+		return
+	}
+	row := make([]float64, 0, len(p.cost))
+	for _, one := range p.cost {
+		row = append(row, one/least)
+	}
+	p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
 }
 
 // tooFew is the cost per hour of a fleet that was lately too small for the load of now, 0
@@ -278,12 +294,14 @@ func (c cover) tooFew() (cost float64, why string) {
 	return cost, why
 }
 
-// rest reports whether the model gives nothing up after a turn. Where what is attained
-// corrects what replicas carry, and all are of one variant, it need not: it is known which
-// fleet is too small.
-func (c cover) rest() bool {
-	few, _ := c.turns().TooFew(c.Snapshot.Load, c.Snapshot.At)
-	return c.Attained && !c.comparable() && few > 0 || !c.Attained && c.turns().Rests(c.Snapshot.Load, c.Snapshot.At)
+// keeps returns the cost per hour of the fleet that the model keeps after a turn, 0 for
+// none. Where what is attained corrects what replicas carry, and all are of one variant, it
+// is known which fleet is too small instead.
+func (c cover) keeps() float64 {
+	if c.comparable() {
+		return 0
+	}
+	return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At, c.Attained)
 }
 
 // comparable reports whether one fleet of the model is larger than another if it costs

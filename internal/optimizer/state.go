@@ -234,7 +234,7 @@ func (s variantState) mayGive() bool { return s.hold > s.floor() && s.mayRelease
 // the spare capacity path, a variant of a model may go to its lower bound: another
 // carries its load.
 func (s variantState) mayRelease() bool {
-	return s.phase == settled && !s.unsettled || s.phase == leaving && s.fault != "" && s.withinTolerance(s.hold)
+	return s.phase == settled && !s.unsettled || s.tolerated()
 }
 
 // counted is how many replicas carry load or will: what holds, without what is late.
@@ -263,14 +263,11 @@ const (
 	utmost               // some of it does not: where nothing else can grow
 )
 
-// Of the replicas that serve, so many of an order may be late for the variant to grow
-// like any other, and so many for it to grow at all, if any of the last order arrived.
-// A few bad nodes must not pin a model for ever, nor must a rollout, and an image that
-// never starts must not be ordered again and again.
-const (
-	failedUsual  = 0.1
-	failedUtmost = 0.5
-)
+// failedUtmost is the part of the replicas that serve of which as many of an order may be
+// late for the variant to grow at all, if any of the last order arrived; up to
+// scaling.FewFail it grows like any other. A rollout must not pin a model for ever, and an
+// image that never starts must not be ordered again and again.
+const failedUtmost = 0.5
 
 // retryLeast is how soon one replica more is tried after an order of which nothing
 // arrived: what kept it from starting may have ended.
@@ -285,7 +282,7 @@ func (s variantState) room(e effort, now time.Time) int {
 	some := max(1, int(failedUtmost*float64(s.serving)))
 	waitsForNode := s.late > 0 && s.Replicas.Unschedulable > 0
 	switch {
-	case s.unset == 0 && !waitsForNode && float64(s.failed) <= failedUsual*float64(s.serving):
+	case s.unset == 0 && !waitsForNode && float64(s.failed) <= scaling.FewFail*float64(s.serving):
 		return most
 	case e == usual:
 		return 0

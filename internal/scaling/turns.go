@@ -22,11 +22,16 @@ const (
 	// lessLoad is the part of a load below which it is another one, for which a smaller
 	// fleet may do, and lessNeed that of what the load fills, which scatters more.
 	lessLoad, lessNeed = 0.9, 0.75
-	// turnWait is for how long a fleet rests after its first turn; each further one doubles
-	// it, up to turnWaitMost. After turnForget one turn less counts, of turnsAtMost.
-	turnWait, turnWaitMost = time.Hour, 8 * time.Hour
-	turnForget             = 24 * time.Hour
-	turnsAtMost            = 4
+	// turnRests is for how long the fleet that does is kept after a turn, turnRestsFirst
+	// after the first where it is not known what requests attain. enoughTimes is how many
+	// times the fleet before the wrong reduction it may cost.
+	turnRests, turnRestsFirst = 8 * time.Hour, time.Hour
+	enoughTimes               = 1.25
+	// After turnForget one turn less counts, of turnsAtMost.
+	turnForget  = 24 * time.Hour
+	turnsAtMost = 4
+	// lostLeast is the part of a fleet that is lost which makes it another one.
+	lostLeast = 0.01
 )
 
 // Turns is what is remembered of a model of which a reduction was undone by growth
@@ -35,72 +40,103 @@ const (
 type Turns struct {
 	// Load is what arrived in the mean of the last minutes, tokens/s, prompts and answers,
 	// and Need the cost per hour of what it filled; 0 while unknown, as they were at Seen.
+	// Cost is that of the replicas decided on then.
 	Load float64   `json:"load,omitempty"`
 	Need float64   `json:"need,omitempty"`
+	Cost float64   `json:"cost,omitempty"`
 	Seen time.Time `json:"seen,omitzero"`
 	// Reduced is when the model last gave up a replica, zero once growth after it was
-	// judged. Rate is Load then, Least the least Load since, and Left the cost per hour of
-	// the fleet that was left, and Filled is Need then.
+	// judged. Rate is Load then, Least the least Load since, Before the cost per hour of the
+	// fleet before and Left of the one that was left, Serves that of its replicas that were
+	// Ready, and Filled is Need then.
 	Reduced time.Time `json:"reduced,omitzero"`
 	Rate    float64   `json:"rate,omitempty"`
 	Least   float64   `json:"least,omitempty"`
+	Before  float64   `json:"before,omitempty"`
 	Left    float64   `json:"left,omitempty"`
+	Serves  float64   `json:"serves,omitempty"`
 	Filled  float64   `json:"filled,omitempty"`
-	// Grown is when the model first grew after Reduced, zero if it did not.
+	// Grown is when the model first grew after Reduced, zero if it did not, and Again the
+	// cost per hour of the fleet then.
 	Grown time.Time `json:"grown,omitzero"`
+	Again float64   `json:"again,omitempty"`
 	// At is when a reduction was last undone, Wrong and Asked the Load and the Need at
-	// which it was wrong, and Few the cost per hour of the fleet that was too small.
-	At    time.Time `json:"at,omitzero"`
-	Wrong float64   `json:"wrong,omitempty"`
-	Asked float64   `json:"asked,omitempty"`
-	Few   float64   `json:"few,omitempty"`
+	// which it was wrong, Few the cost per hour of the fleet that was too small, and Enough
+	// of the one that does.
+	At     time.Time `json:"at,omitzero"`
+	Wrong  float64   `json:"wrong,omitempty"`
+	Asked  float64   `json:"asked,omitempty"`
+	Few    float64   `json:"few,omitempty"`
+	Enough float64   `json:"enough,omitempty"`
 	// Undone counts such reductions, one less for each day without one, and Forgot is
 	// when that was last taken off.
 	Undone int       `json:"undone,omitempty"`
 	Forgot time.Time `json:"forgot,omitzero"`
 }
 
-// Then returns t after a decision at now by which the replicas of the model changed
-// by more (change > 0), by fewer (< 0), or not at all, and cost so much per hour. need
-// is the cost per hour of what the load fills, 0 while unknown.
-func (t Turns) Then(change int, cost, need float64, load Load, now time.Time) Turns {
-	left := math.Exp(-max(0, now.Sub(t.Seen)).Seconds() / loadFades.Seconds())
-	t.Load, t.Need = faded(t.Load, load.tokenRate(), left), faded(t.Need, need, left)
-	t.Seen, t.Least = now, min(t.Least, t.Load)
+// Resize is what a cycle decided about the replicas of a model.
+type Resize struct {
+	Change int     // > 0 where it grows, < 0 where it gives replicas up, 0 where it does neither
+	Moves  bool    // to cheaper variants, which is no growth
+	Cost   float64 // per hour of the replicas that are decided on
+	Ready  float64 // the same of those of them that are Ready
+	Need   float64 // the same of what the load fills, 0 while unknown
+}
+
+// Then returns t after a decision at now under a load. Growth says nothing of a reduction
+// where the fleet that it left is another one by then: replicas moved, or were lost.
+func (t Turns) Then(r Resize, load Load, now time.Time) Turns {
+	t = t.seen(r.Need, load, now)
 	if last := latest(t.At, t.Forgot); t.Undone > 0 && now.Sub(last) >= turnForget {
 		t.Undone, t.Forgot = t.Undone-1, last.Add(turnForget)
 	}
-	if !t.Grown.IsZero() && (change < 0 || now.Sub(t.Grown) >= turnJudged) {
+	if !t.Grown.IsZero() && (r.Change < 0 || now.Sub(t.Grown) >= turnJudged) {
 		t = t.judged()
 	}
 	switch {
-	case change < 0:
-		t.Reduced, t.Rate, t.Least, t.Left, t.Filled = now, t.Load, t.Load, cost, t.Need
-	case change > 0 && !t.Reduced.IsZero() && t.Grown.IsZero():
-		t.Grown = now
+	case r.Change < 0:
+		t.Reduced, t.Rate, t.Least, t.Filled = now, t.Load, t.Load, t.Need
+		t.Before, t.Left, t.Serves = t.Cost, r.Cost, r.Ready
+	case t.Grown.IsZero() && (r.Moves || r.Change > 0 && r.Ready < t.Serves*(1-lostLeast)):
+		t.Reduced = time.Time{}
+	case r.Change > 0 && t.Grown.IsZero() && !t.Reduced.IsZero():
+		t.Grown, t.Again = now, r.Cost
 	}
+	t.Cost = r.Cost
 	return t
 }
 
-// faded is a mean in which what was before counts so much, and what is now the rest; what
-// is not known, 0, counts for nothing.
+// seen returns t with the means brought up to a load at now and what it fills.
+func (t Turns) seen(need float64, load Load, now time.Time) Turns {
+	left := math.Exp(-max(0, now.Sub(t.Seen)).Seconds() / loadFades.Seconds())
+	if rate, known := load.tokenRate(); known {
+		t.Load = faded(t.Load, rate, left)
+	}
+	if need > 0 {
+		t.Need = faded(t.Need, need, left)
+	}
+	t.Seen, t.Least = now, min(t.Least, t.Load)
+	return t
+}
+
+// faded is a mean in which what was before counts so much, and what is now the rest.
 func faded(before, now, left float64) float64 {
-	switch {
-	case !(now > 0):
-		return before
-	case before == 0:
+	if before == 0 {
 		return now
 	}
 	return left*before + (1-left)*now
 }
 
-// tokenRate is how many tokens arrive, prompts and answers, tokens/s; 0 while that is
-// not known.
-func (l Load) tokenRate() float64 {
-	if !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() {
-		return 0
+// tokenRate is how many tokens arrive, prompts and answers, tokens/s, and whether that
+// is known.
+func (l Load) tokenRate() (rate float64, known bool) {
+	switch {
+	case l.ArrivalRate.Known() && l.ArrivalRate.Value == 0:
+		return 0, true
+	case !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known():
+		return 0, false
 	}
-	return l.ArrivalRate.Value * (l.InputTokens.Value + l.OutputTokens.Value)
+	return l.ArrivalRate.Value * (l.InputTokens.Value + l.OutputTokens.Value), true
 }
 
 // undone reports whether growth undid the last reduction, as far as is known: the load has
@@ -113,22 +149,38 @@ func (t Turns) undone() bool {
 // judged returns t with what growth after a reduction says of it.
 func (t Turns) judged() Turns {
 	if t.undone() {
-		t.At, t.Wrong, t.Asked, t.Few = t.Grown, t.Rate, t.Filled, t.Left
+		t.At, t.Wrong, t.Asked, t.Few, t.Enough = t.Grown, t.Rate, t.Filled, t.Left, t.enough()
 		t.Undone = min(t.Undone+1, turnsAtMost)
 	}
 	t.Reduced, t.Grown = time.Time{}, time.Time{}
 	return t
 }
 
-// Rests reports whether nothing is given up at now, since a reduction at this load was
-// undone lately, or may have been.
-func (t Turns) Rests(load Load, now time.Time) bool {
-	none := load.ArrivalRate.Known() && load.ArrivalRate.Value == 0
-	if t.undone() {
-		return !none
+// enough is the cost per hour of the fleet that does for the load at which growth undid a
+// reduction: the one before it, and some of what growth brought beyond that.
+func (t Turns) enough() float64 {
+	if t.Before == 0 {
+		return t.Again
 	}
-	wait := min(turnWaitMost, turnWait<<max(0, t.Undone-1))
-	return !none && t.Undone > 0 && now.Sub(t.At) < wait && t.Load >= lessLoad*t.Wrong
+	return max(t.Before, min(t.Again, enoughTimes*t.Before))
+}
+
+// Keeps returns the cost per hour of the fleet that is kept at now, since a reduction at
+// this load was undone lately, or may have been; 0 where none is.
+func (t Turns) Keeps(load Load, now time.Time, attained bool) float64 {
+	rest := turnRests
+	if t.Undone == 1 && !attained {
+		rest = turnRestsFirst
+	}
+	switch none := load.ArrivalRate.Known() && load.ArrivalRate.Value == 0; {
+	case none:
+		return 0
+	case t.undone():
+		return t.enough()
+	case t.Undone > 0 && now.Sub(t.At) < rest && t.Load >= lessLoad*t.Wrong && t.Load <= t.Wrong*(1+sameLoad):
+		return t.Enough
+	}
+	return 0
 }
 
 // Margin is the part of a fleet that is to stay free after a reduction, beyond the
@@ -163,8 +215,16 @@ const (
 	failuresAtMost  = 6
 )
 
-// Then returns f after one more at now.
-func (f Failures) Then(now time.Time) Failures {
+// FewFail is the part of the replicas that serve up to which others may fail to start
+// without a word about the next order: a few bad nodes must not pin a variant.
+const FewFail = 0.1
+
+// Then returns f after an order at now of which so many replicas were cancelled, beside
+// so many that serve.
+func (f Failures) Then(cancelled, serving int, now time.Time) Failures {
+	if float64(cancelled) <= FewFail*float64(serving) {
+		return f
+	}
 	return Failures{Count: min(f.Count+1, failuresAtMost), At: now}
 }
 

@@ -10,11 +10,17 @@ func requests(rate float64) Load {
 	return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
 }
 
+// resized is a decision by which a model changes, for replicas of a cost per hour that are
+// all Ready, at a load that fills need of it.
+func resized(change int, cost, need float64) Resize {
+	return Resize{Change: change, Cost: cost, Ready: cost, Need: need}
+}
+
 // unchanged looks at t each minute after from, up to to, at a load that fills a cost per
 // hour of 5 for each request/s, and changes nothing.
 func unchanged(t Turns, from, to time.Time, rate float64) Turns {
 	for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
-		t = t.Then(0, 100, 5*rate, requests(rate), at)
+		t = t.Then(resized(0, 100, 5*rate), requests(rate), at)
 	}
 	return t
 }
@@ -22,8 +28,8 @@ func unchanged(t Turns, from, to time.Time, rate float64) Turns {
 // undone is t 30 minutes after the model was reduced to a cost of 90 an hour, and 29 after
 // it grew again, at 20 requests/s all the time.
 func undone(t Turns, at time.Time) Turns {
-	t = t.Then(-1, 90, 100, requests(20), at)
-	t = t.Then(1, 100, 100, requests(20), at.Add(time.Minute))
+	t = t.Then(resized(-1, 90, 100), requests(20), at)
+	t = t.Then(resized(1, 100, 100), requests(20), at.Add(time.Minute))
 	return unchanged(t, at.Add(time.Minute), at.Add(30*time.Minute), 20)
 }
 
@@ -48,9 +54,9 @@ func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			reduced, grown := noon.Add(time.Hour), noon.Add(time.Hour+tt.after)
 			turns := unchanged(Turns{}, noon, reduced, tt.rates[0])
-			turns = turns.Then(-1, 90, 100, requests(tt.rates[0]), reduced)
+			turns = turns.Then(resized(-1, 90, 100), requests(tt.rates[0]), reduced)
 			turns = unchanged(turns, reduced, grown, tt.rates[1])
-			turns = turns.Then(1, 100, 100, requests(tt.rates[2]), grown)
+			turns = turns.Then(resized(1, 100, 100), requests(tt.rates[2]), grown)
 			if turns = unchanged(turns, grown, grown.Add(time.Hour), tt.rates[2]); turns.Undone != tt.want {
 				t.Errorf("%d turns, want %d: %+v", turns.Undone, tt.want, turns)
 			}
@@ -60,53 +66,112 @@ func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
 
 func TestGrowthIsJudgedTwentyMinutesLaterOrAtTheNextReduction(t *testing.T) {
 	grown := noon.Add(5 * time.Minute)
-	before := unchanged(Turns{}.Then(-1, 90, 100, requests(20), noon), noon, grown.Add(-time.Minute), 20)
-	turns := unchanged(before.Then(1, 100, 100, requests(20), grown), grown, grown.Add(19*time.Minute), 20)
+	before := unchanged(Turns{}.Then(resized(-1, 90, 100), requests(20), noon), noon, grown.Add(-time.Minute), 20)
+	turns := unchanged(before.Then(resized(1, 100, 100), requests(20), grown), grown, grown.Add(19*time.Minute), 20)
 	if turns.Undone != 0 || turns.Grown != grown {
 		t.Errorf("19 minutes after growth: %d turns of growth at %s, want 0 and %s", turns.Undone, turns.Grown, grown)
 	}
 	at := grown.Add(20 * time.Minute)
-	later := turns.Then(0, 100, 100, requests(20), at)
+	later := turns.Then(resized(0, 100, 100), requests(20), at)
 	if later.Undone != 1 || later.At != grown || !later.Grown.IsZero() || !later.Reduced.IsZero() {
 		t.Errorf("20 minutes after growth: %+v, want one turn at %s and no growth to be judged", later, grown)
 	}
-	soon := before.Then(1, 100, 100, requests(20), grown).Then(-1, 80, 100, requests(20), grown.Add(time.Minute))
+	soon := before.Then(resized(1, 100, 100), requests(20), grown).Then(resized(-1, 80, 100), requests(20), grown.Add(time.Minute))
 	if soon.Undone != 1 || soon.Few != 90 || soon.Left != 80 || soon.Reduced != grown.Add(time.Minute) {
 		t.Errorf("at the next reduction: %+v, want one turn of a fleet of 90, and the fleet of 80 that is left", soon)
 	}
-	if more := turns.Then(1, 110, 100, requests(20), at.Add(-30*time.Second)); more.Grown != grown {
+	if more := turns.Then(resized(1, 110, 100), requests(20), at.Add(-30*time.Second)); more.Grown != grown {
 		t.Errorf("the second growth is judged at %s, want the first, %s", more.Grown, grown)
 	}
-	if alone := unchanged(Turns{}.Then(1, 100, 100, requests(20), noon), noon, noon.Add(time.Hour), 20); alone.Undone != 0 {
+	if alone := unchanged(Turns{}.Then(resized(1, 100, 100), requests(20), noon), noon, noon.Add(time.Hour), 20); alone.Undone != 0 {
 		t.Errorf("growth without a reduction before it: %d turns, want 0", alone.Undone)
 	}
 }
 
-func TestEachTurnDoublesTheRestUpToEightHours(t *testing.T) {
+func TestAFleetRestsForAnHourAfterItsFirstTurnAndForEightAfterMore(t *testing.T) {
 	at := noon
 	var turns Turns
-	for i, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
+	for i, want := range []time.Duration{time.Hour, 8 * time.Hour, 8 * time.Hour, 8 * time.Hour} {
 		turns = undone(turns, at)
 		grown := at.Add(time.Minute)
 		if turns.At != grown {
 			t.Fatalf("turn %d is of %s, want %s", i+1, turns.At, grown)
 		}
-		if !turns.Rests(requests(20), grown.Add(want-time.Second)) || turns.Rests(requests(20), grown.Add(want)) {
+		if turns.Keeps(requests(20), grown.Add(want-time.Second), false) == 0 || turns.Keeps(requests(20), grown.Add(want), false) != 0 {
 			t.Errorf("after %d turns the fleet does not rest for exactly %s", i+1, want)
+		}
+		if turns.Keeps(requests(20), grown.Add(8*time.Hour-time.Second), true) == 0 || turns.Keeps(requests(20), grown.Add(8*time.Hour), true) != 0 {
+			t.Errorf("after %d turns the fleet that is corrected by what requests attain does not rest for exactly 8h", i+1)
 		}
 		at = at.Add(31 * time.Minute)
 	}
 	for day, want := range []int{3, 2, 1, 0, 0} {
-		turns = turns.Then(0, 100, 100, requests(20), turns.Seen.Add(24*time.Hour))
+		turns = turns.Then(resized(0, 100, 100), requests(20), turns.Seen.Add(24*time.Hour))
 		if turns.Undone != want {
 			t.Errorf("%d days later: %d turns, want %d", day+1, turns.Undone, want)
 		}
 	}
 }
 
+func TestGrowthSaysNothingOfAFleetThatIsAnotherOneByThen(t *testing.T) {
+	reduced := unchanged(Turns{}, noon, noon.Add(time.Hour), 20).Then(resized(-1, 90, 100), requests(20), noon.Add(time.Hour))
+	grown := resized(1, 100, 100)
+	at := noon.Add(time.Hour + 2*time.Minute)
+	for _, tt := range []struct {
+		name string
+		then func(Turns) Turns
+		want int
+	}{
+		{"the fleet that the reduction left", func(t Turns) Turns { return t.Then(grown, requests(20), at) }, 1},
+		{"one that lost replicas", func(t Turns) Turns {
+			lost := grown
+			lost.Ready = 80
+			return t.Then(lost, requests(20), at)
+		}, 0},
+		{"one that moved", func(t Turns) Turns {
+			return t.Then(Resize{Moves: true, Cost: 90, Ready: 90, Need: 100}, requests(20), at).Then(grown, requests(20), at.Add(time.Minute))
+		}, 0},
+	} {
+		if got := unchanged(tt.then(reduced), at.Add(time.Minute), at.Add(time.Hour), 20).Undone; got != tt.want {
+			t.Errorf("%s: %d turns, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestAnOutageIsALoadOfNone(t *testing.T) {
+	turns := unchanged(Turns{}, noon, noon.Add(time.Hour), 20)
+	before := turns.Load
+	for minute := range 30 {
+		turns = turns.Then(resized(0, 100, 0), Load{ArrivalRate: Measured(0, Fresh)}, noon.Add(time.Hour+time.Duration(minute+1)*time.Minute))
+	}
+	if turns.Load > 0.1*before {
+		t.Errorf("after half an hour without requests the mean is %g tokens/s, want a tenth of %g at most", turns.Load, before)
+	}
+}
+
+func TestWhatIsKeptAfterATurnIsTheFleetThatDid(t *testing.T) {
+	at := noon.Add(time.Hour)
+	for _, tt := range []struct {
+		name                string
+		before, left, again float64
+		want                float64
+	}{
+		{"growth back to what was", 100, 90, 100, 100},
+		{"growth by less", 100, 80, 90, 100},
+		{"growth by a little more", 100, 90, 110, 110},
+		{"growth by much more, for what waited", 100, 90, 300, 125},
+	} {
+		turns := Turns{}.Then(resized(0, tt.before, 100), requests(20), noon).Then(resized(-1, tt.left, 100), requests(20), at)
+		turns = turns.Then(resized(1, tt.again, 100), requests(20), at.Add(time.Minute))
+		if got := turns.Keeps(requests(20), at.Add(2*time.Minute), false); got != tt.want {
+			t.Errorf("%s: a fleet of %g is kept, want %g", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestAFleetRestsWhileItsGrowthIsNotJudgedAndNotAtLessLoad(t *testing.T) {
-	reduced := Turns{}.Then(-1, 90, 100, requests(20), noon)
-	grown := reduced.Then(1, 100, 100, requests(20), noon.Add(time.Minute))
+	reduced := Turns{}.Then(resized(-1, 90, 100), requests(20), noon)
+	grown := reduced.Then(resized(1, 100, 100), requests(20), noon.Add(time.Minute))
 	judged := undone(Turns{}, noon)
 	end := noon.Add(30 * time.Minute)
 	for _, tt := range []struct {
@@ -124,9 +189,10 @@ func TestAFleetRestsWhileItsGrowthIsNotJudgedAndNotAtLessLoad(t *testing.T) {
 		{"a turn", judged, requests(20), end, true},
 		{"a turn, and no requests arrive", judged, requests(0), end, false},
 		{"a turn, at a little less load", unchanged(judged, end, end.Add(20*time.Minute), 18.5), requests(18.5), end.Add(20 * time.Minute), true},
+		{"a turn, at more load", unchanged(judged, end, end.Add(20*time.Minute), 30), requests(30), end.Add(20 * time.Minute), false},
 		{"a turn, at less load", unchanged(judged, end, end.Add(20*time.Minute), 15), requests(15), end.Add(20 * time.Minute), false},
 	} {
-		if got := tt.turns.Rests(tt.load, tt.at); got != tt.want {
+		if got := tt.turns.Keeps(tt.load, tt.at, false) > 0; got != tt.want {
 			t.Errorf("%s: rests %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -147,7 +213,7 @@ func TestAFleetThatWasTooSmallIsKnownForItsLoad(t *testing.T) {
 	lessNeed := func(part float64) Turns {
 		turns := judged
 		for minute := range 60 {
-			turns = turns.Then(0, 100, 100*part, requests(20), end.Add(time.Duration(minute+1)*time.Minute))
+			turns = turns.Then(resized(0, 100, 100*part), requests(20), end.Add(time.Duration(minute+1)*time.Minute))
 		}
 		return turns
 	}
@@ -160,8 +226,8 @@ func TestAFleetThatWasTooSmallIsKnownForItsLoad(t *testing.T) {
 		want  float64
 	}{
 		{"nothing is remembered", Turns{}, requests(20), end, 0},
-		{"growth that is not judged yet", Turns{}.Then(-1, 90, 100, requests(20), noon).Then(1, 100, 100, requests(20), grown), requests(20), grown, 90},
-		{"growth of the load, not judged yet", Turns{}.Then(-1, 90, 100, requests(20), noon).Then(1, 100, 100, requests(60), grown), requests(60), grown, 0},
+		{"growth that is not judged yet", Turns{}.Then(resized(-1, 90, 100), requests(20), noon).Then(resized(1, 100, 100), requests(20), grown), requests(20), grown, 90},
+		{"growth of the load, not judged yet", Turns{}.Then(resized(-1, 90, 100), requests(20), noon).Then(resized(1, 100, 100), requests(60), grown), requests(60), grown, 0},
 		{"the load of before", judged, requests(20), end, 90},
 		{"the load of before, just within eight hours", judged, requests(20), grown.Add(8*time.Hour - time.Second), 90},
 		{"the load of before, after eight hours", judged, requests(20), grown.Add(8 * time.Hour), 0},
@@ -189,7 +255,7 @@ func TestALoadThatIsNotKnownDoesNotCountInTheMean(t *testing.T) {
 	if load != 20*600 || need != 100 {
 		t.Fatalf("a mean of %g tokens/s that fill %g an hour, want 12000 and 100", load, need)
 	}
-	if turns = turns.Then(0, 100, 0, Load{}, noon.Add(2*time.Hour)); turns.Load != load || turns.Need != need {
+	if turns = turns.Then(resized(0, 100, 0), Load{}, noon.Add(2*time.Hour)); turns.Load != load || turns.Need != need {
 		t.Errorf("an hour without a known load: %g tokens/s that fill %g, want %g and %g", turns.Load, turns.Need, load, need)
 	}
 }
@@ -209,12 +275,12 @@ func TestATurnThatIsForgottenHoldsNothingAgain(t *testing.T) {
 	}
 	for later := 9 * time.Hour; later < 80*time.Hour; later += time.Minute {
 		now := at.Add(later)
-		turns = turns.Then(0, 100, 100, requests(20), now)
+		turns = turns.Then(resized(0, 100, 100), requests(20), now)
 		if few, since := turns.TooFew(requests(20), now); few != 0 {
 			t.Fatalf("%s after the second turn a fleet of %g was too small since %s, want none after 8 hours", later, few, since)
 		}
-		if turns.Rests(requests(20), now) {
-			t.Fatalf("%s after the second turn the fleet rests, want for 2 hours", later)
+		if turns.Keeps(requests(20), now, false) > 0 {
+			t.Fatalf("%s after the second turn the fleet rests, want for 8 hours", later)
 		}
 	}
 	if turns.Undone != 0 {

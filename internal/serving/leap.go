@@ -3,7 +3,7 @@ package serving
 import "time"
 
 // leap does at once the steps until now that are all alike: every running request puts
-// out one token and none its last, and nobody joins or leaves. They come to the same as
+// out one token and none its last, and no request joins or leaves. They come to the same as
 // one after the other. With events for each token there is no leap.
 func (r *Replica) leap() {
 	n := len(r.running)

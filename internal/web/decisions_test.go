@@ -211,7 +211,7 @@ func (c *counted) Actuation(ctx context.Context, key scaling.VariantKey) explain
 }
 
 // TestExplanationsOfManyAreMadeOneAtATime: a page of thousands of variants of a model takes
-// seconds of a processor, and whoever may read it may ask for it often.
+// seconds of a processor, and a user who may read it may ask for it often.
 func TestExplanationsOfManyAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		record := scaling.Record{Cycle: "7"}

@@ -131,8 +131,10 @@ func (o options) plan() (lab.Plan, error) {
 	chosen := strings.Fields(o.policies)
 	if slices.Equal(chosen, []string{"all"}) {
 		// The manager decides every minute, and in between when it notices a change;
-		// what deciding more often is worth, the second row says.
+		// what deciding more often is worth, the second row says. What the published rule is
+		// worth, spare-capacity says.
 		chosen = slices.Insert(lab.Names(), 1, lab.Saturation+":interval=15s")
+		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == lab.Published })
 	}
 	if p.Choices, err = lab.ReadChoices(chosen); err != nil {
 		return p, fmt.Errorf("-policies: %w", err)

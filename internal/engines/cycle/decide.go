@@ -92,7 +92,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
-			p.Failures = p.Failures.Then(c.Now)
+			p.Failures = p.Failures.Then(past.Standing(v)-d.Target(), v.Replicas.Ready, c.Now)
 		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
@@ -133,16 +133,18 @@ func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Tim
 // model in which one variant grows, grew; one that moves to cheaper variants did not:
 // it has what it needs.
 func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan, outcomes map[scaling.ModelKey]model.Outcome) map[scaling.ModelKey]scaling.Turns {
-	decided := make(map[scaling.VariantKey]int, len(plan.Decisions))
+	decided, moves := make(map[scaling.VariantKey]int, len(plan.Decisions)), map[scaling.ModelKey]bool{}
 	for _, d := range plan.Decisions {
-		if !d.Moves() {
+		if d.Moves() {
+			moves[d.Model] = true
+		} else {
 			decided[d.Variant] = d.Target()
 		}
 	}
 	out := make(map[scaling.ModelKey]scaling.Turns, len(snapshots))
 	for _, s := range snapshots {
 		var last scaling.Turns
-		change, cost := 0, 0.0
+		r := scaling.Resize{Moves: moves[s.Model]}
 		for _, v := range s.Variants {
 			last = last.Latest(past[v.Key].Turns)
 			to, known := decided[v.Key]
@@ -150,19 +152,20 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 			if !known {
 				stays = past.Standing(v)
 			}
-			cost += v.Cost * float64(stays)
-			switch before := past.Standing(v); {
+			before := past.Standing(v)
+			r.Cost += v.Cost * float64(stays)
+			r.Ready += v.Cost * float64(min(stays, v.Replicas.Ready))
+			switch {
 			case known && to > before:
-				change = 1
-			case known && to < before && change == 0:
-				change = -1
+				r.Change = 1
+			case known && to < before && r.Change == 0:
+				r.Change = -1
 			}
 		}
-		need := 0.0
 		if votes := outcomes[s.Model].Votes; votes != nil {
-			need = votes.Need()
+			r.Need = votes.Need()
 		}
-		out[s.Model] = last.Then(change, cost, need, s.Load, s.At)
+		out[s.Model] = last.Then(r, s.Load, s.At)
 	}
 	return out
 }

@@ -90,6 +90,7 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 		{"model:ttftPercentile=0.95", model.Queueing, model.Spare},
 		{"hybrid", model.Hybrid, model.Tokens},
 		{"hybrid:kvSpareTrigger=0.2", model.Hybrid, model.Spare},
+		{"published", model.Published, model.Spare},
 		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", model.Hybrid, model.Tokens},
 	} {
 		c, err := ParseChoice(tt.text)
@@ -106,8 +107,9 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 
 func TestChoicesSayWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"hpa", `policy "hpa" is not known: want one of saturation, tokens, model, hybrid, static`},
-		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation": want one of`},
+		{"hpa", `policy "hpa" is not known: want one of saturation, tokens, model, hybrid, published, static`},
+		{"tokenz", `policy "tokenz" is not known (did you mean tokens?): want one of saturation, tokens`},
+		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation" (did you mean utilization?): want one of`},
 		{"kpa:utilization=2", "policy kpa: parameter utilization: found 2"},
 		{"kpa:utilization", `policy kpa: found "utilization", want param=value`},
 		{"kpa:utilization=0.5,utilization=0.6", "each parameter once"},

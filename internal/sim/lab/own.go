@@ -25,6 +25,7 @@ const (
 	Tokens     = "tokens"     // token capacity
 	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
 	Hybrid     = "hybrid"     // model and tokens
+	Published  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
 // ownEngine is an engine of this project.
@@ -44,6 +45,7 @@ func ownEngines() []ownEngine {
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
 		{Hybrid, "what model and tokens read, or model and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
+		{Published, "KV cache usage, queue length, cost", []string{"engine: published"}, spare},
 	}
 }
 

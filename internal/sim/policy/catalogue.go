@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Definition describes a policy that ByName makes.
@@ -43,7 +45,16 @@ type UnknownPolicyError struct {
 
 // Error names the policies that there are.
 func (e *UnknownPolicyError) Error() string {
-	return fmt.Sprintf("policy %q is not known: want one of %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("policy %q is not known%s: want one of %s", e.Name, meant(e.Name, e.Known), strings.Join(e.Known, ", "))
+}
+
+// meant asks for the name that is nearest, if one is near and none is longer by a part.
+func meant(name string, known []string) string {
+	near := spelling.Nearest(name, known)
+	if near == "" || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"-") }) {
+		return ""
+	}
+	return " (did you mean " + near + "?)"
 }
 
 // UnknownParamError says that a policy has no parameter of a name.
@@ -55,7 +66,7 @@ type UnknownParamError struct {
 
 // Error names the parameters that the policy has.
 func (e *UnknownParamError) Error() string {
-	return fmt.Sprintf("policy %s has no parameter %q: want one of %s", e.Policy, e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("policy %s has no parameter %q%s: want one of %s", e.Policy, e.Name, meant(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
 // ByName returns a new policy, with defaults for the parameters that are not
