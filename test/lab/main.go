@@ -36,9 +36,9 @@ func main() {
 
 // options are the flags.
 type options struct {
-	traces, out, only, policies, commit string
-	seeds, foresight                    int
-	dry                                 bool
+	traces, out, only, policies, commit, keep string
+	seeds, foresight                          int
+	dry                                       bool
 }
 
 // manySeeds is how many the matrix is run with.
@@ -54,6 +54,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.commit, "commit", "unknown", "that the program was built from, for the document")
 	flags.IntVar(&o.seeds, "seeds", manySeeds, "number of seeds, from 1 on")
 	flags.IntVar(&o.foresight, "foresight", foresight, "runs that the clairvoyant of a scenario may take, 0 leaves it out")
+	flags.StringVar(&o.keep, "keep", "", "folder that keeps what runs came to: the same command goes on where it was, and of another build runs what is ours")
 	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -70,7 +71,7 @@ func parse(args []string) (options, error) {
 }
 
 // run prints the plan, runs it and writes the document.
-func run(ctx context.Context, args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, out io.Writer) (failed error) {
 	o, err := parse(args)
 	if err != nil {
 		return err
@@ -89,7 +90,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	watch := clock.RealClock{}
 	began := watch.Now()
-	results, failure := lab.Execute(ctx, plan, lab.Options{OnProgress: progress(out, watch, began)})
+	options := lab.Options{OnProgress: progress(out, watch, began)}
+	if o.keep != "" {
+		known, err := openResults(o.keep)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, known.close()) }()
+		build, err := buildOf(o.commit)
+		if err != nil {
+			return err
+		}
+		options.Reports = reports{known, build}
+		options.Benchmarks = benchmarks{known, func(scenario string) string { return "matrix " + scenario }}
+	}
+	results, failure := lab.Execute(ctx, plan, options)
 	if len(results.Scenarios) == 0 {
 		return failure
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +66,47 @@ func TestLabWritesTheDocument(t *testing.T) {
 		if strings.HasPrefix(row, "| **`sat") && strings.Contains(row, "NaN") {
 			t.Errorf("no number: %s", row)
 		}
+	}
+}
+
+// TestLabGoesOnWhereItWas: what was run is kept, and the same document comes of it.
+func TestLabGoesOnWhereItWas(t *testing.T) {
+	dir := folder(t)
+	var documents []string
+	for _, name := range []string{"first.md", "again.md"} {
+		document := filepath.Join(dir, name)
+		if err := run(t.Context(), []string{"-traces", dir, "-o", document, "-seeds", "1", "-foresight", "0", "-policies", "saturation static", "-only", "aibrix/one", "-keep", filepath.Join(dir, "kept")}, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, tables, _ := strings.Cut(string(text), "## aibrix/one")
+		documents = append(documents, tables)
+	}
+	if documents[0] == "" || documents[0] != documents[1] {
+		t.Errorf("run:\n%s\nkept:\n%s", documents[0], documents[1])
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "kept", "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := map[string]int{}
+	for line := range bytes.Lines(kept) {
+		var one struct{ Key, Policy string }
+		if err := json.Unmarshal(line, &one); err != nil {
+			t.Fatal(err)
+		}
+		policies[one.Key]++
+	}
+	for key, times := range policies {
+		if times > 1 {
+			t.Errorf("%s was run %d times", key, times)
+		}
+	}
+	if len(policies) < 3 {
+		t.Errorf("%d runs are kept, want those of two policies", len(policies))
 	}
 }
 

@@ -66,14 +66,18 @@ func parseZoo(args []string) (zooOptions, error) {
 	case o.foresight < 0 || o.workers < 0:
 		return o, fmt.Errorf("-clairvoyant %d and -parallel %d, want 0 or more", o.foresight, o.workers)
 	}
-	if o.commit == "unknown" || strings.HasSuffix(o.commit, "-dirty") {
-		build, err := executable()
-		if err != nil {
-			return o, err
-		}
-		o.commit += " " + build
+	var err error
+	o.commit, err = buildOf(o.commit)
+	return o, err
+}
+
+// buildOf tells a build by its commit, where that does not do with a digest of it.
+func buildOf(commit string) (string, error) {
+	if commit != "unknown" && !strings.HasSuffix(commit, "-dirty") {
+		return commit, nil
 	}
-	return o, nil
+	build, err := executable()
+	return commit + " " + build, err
 }
 
 // executable returns a digest of this program: what a build without a commit is told by.

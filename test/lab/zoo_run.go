@@ -164,7 +164,7 @@ func (v *zooRun) foresee(ctx context.Context, a zooCase, scenario lab.Scenario) 
 	}
 	plan := v.lab(scenario, c)
 	plan.Foresight = v.foresight
-	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, a}})
+	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, func(string) string { return a.key }}})
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (v *zooRun) run(ctx context.Context, a zooCase, scenario lab.Scenario, c la
 	began := v.watch.Now()
 	plan := v.lab(scenario, c)
 	plan.Series = c.Own() && a.Drawn.Constant
-	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, a}})
+	results, err := lab.Execute(ctx, plan, lab.Options{Workers: 1, Benchmarks: benchmarks{v.resultFile, func(string) string { return a.key }}})
 	r := result{Seconds: v.watch.Since(began).Seconds()}
 	if len(results.Scenarios) == 0 || len(results.Scenarios[0].Rows) == 0 {
 		return r, err

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
@@ -26,6 +29,7 @@ type kept struct {
 	Version  string        `json:"version"` // commit of ours, simulatorVersion of the others
 	Result   *result       `json:"result,omitempty"`
 	Measured *lab.Measured `json:"measured,omitempty"` // of a variant
+	Report   *sim.Report   `json:"report,omitempty"`   // of a run of the matrix
 }
 
 // result is what came of a policy. Attainment and cost are those of the part that is
@@ -108,21 +112,21 @@ func (s *resultFile) put(one kept) {
 	s.err = errors.Join(s.err, err)
 }
 
-// benchmarks keeps what was measured of the replicas of a scenario.
+// benchmarks keeps what was measured of the replicas of scenarios, which a key tells apart.
 type benchmarks struct {
 	*resultFile
-	of zooCase
+	of func(scenario string) string
 }
 
 var _ lab.Benchmarks = benchmarks{}
 
-func (b benchmarks) key(v scaling.VariantKey) string {
-	return hash(b.of.key, "measured", v.String(), simulatorVersion)
+func (b benchmarks) key(scenario string, v scaling.VariantKey) string {
+	return hash(b.of(scenario), "measured", v.String(), simulatorVersion)
 }
 
 // Known implements lab.Benchmarks.
-func (b benchmarks) Known(_ string, v scaling.VariantKey) (lab.Measured, bool) {
-	one, ok := b.find(b.key(v))
+func (b benchmarks) Known(scenario string, v scaling.VariantKey) (lab.Measured, bool) {
+	one, ok := b.find(b.key(scenario, v))
 	if !ok || one.Measured == nil {
 		return lab.Measured{}, false
 	}
@@ -130,6 +134,40 @@ func (b benchmarks) Known(_ string, v scaling.VariantKey) (lab.Measured, bool) {
 }
 
 // Keep implements lab.Benchmarks.
-func (b benchmarks) Keep(_ string, v scaling.VariantKey, m lab.Measured) {
-	b.put(kept{Key: b.key(v), Scenario: b.of.Name, Version: simulatorVersion, Measured: &m})
+func (b benchmarks) Keep(scenario string, v scaling.VariantKey, m lab.Measured) {
+	b.put(kept{Key: b.key(scenario, v), Scenario: scenario, Version: simulatorVersion, Measured: &m})
+}
+
+// reports keeps what the runs of the matrix came to.
+type reports struct {
+	*resultFile
+	build string // that ours are of
+}
+
+var _ lab.Reports = reports{}
+
+// version is that of which a policy is: ours, of this build; the others, of this simulator.
+func (r reports) version(c lab.Choice) string {
+	if c.Own() {
+		return r.build
+	}
+	return simulatorVersion
+}
+
+func (r reports) key(scenario string, from time.Duration, c lab.Choice, seed uint64) string {
+	return hash("matrix", scenario, from.String(), c.String(), strconv.FormatUint(seed, 10), r.version(c))
+}
+
+// Known implements lab.Reports.
+func (r reports) Known(scenario string, from time.Duration, c lab.Choice, seed uint64) (sim.Report, bool) {
+	one, ok := r.find(r.key(scenario, from, c, seed))
+	if !ok || one.Report == nil {
+		return sim.Report{}, false
+	}
+	return *one.Report, true
+}
+
+// Keep implements lab.Reports.
+func (r reports) Keep(scenario string, from time.Duration, c lab.Choice, seed uint64, report sim.Report) {
+	r.put(kept{Key: r.key(scenario, from, c, seed), Scenario: scenario, Policy: c.String(), Version: r.version(c), Report: &report})
 }

@@ -24,6 +24,18 @@ type Options struct {
 	OnProgress func(Progress)
 	// Benchmarks keep what was measured of replicas; nil keeps nothing.
 	Benchmarks Benchmarks
+	// Reports keep what runs came to; nil keeps nothing.
+	Reports Reports
+}
+
+// Reports keep what runs came to, so that a plan that was interrupted goes on where it
+// was. They may be used by several goroutines.
+type Reports interface {
+	// Known returns what a policy came to in a scenario, of which the first part was not
+	// judged, and false where that is not kept.
+	Known(scenario string, from time.Duration, policy Choice, seed uint64) (sim.Report, bool)
+	// Keep keeps that.
+	Keep(scenario string, from time.Duration, policy Choice, seed uint64, r sim.Report)
 }
 
 // Progress is something that happened to a run.
@@ -269,6 +281,12 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	if o.err != nil {
 		return o
 	}
+	keep := l.plan.Series && !j.tuning && !j.hindsight && j.seed == l.plan.Seeds[0]
+	if r, known := l.known(f, j); known && !keep {
+		o.report, o.measures = r, measure(r)
+		l.tell(Progress{Scenario: f.Name, Policy: j.policy, Seed: j.seed, Tuning: j.tuning, Done: true, Result: o.measures})
+		return o
+	}
 	p, after, err := j.policy.open(f)
 	if err != nil {
 		o.err = err
@@ -278,7 +296,6 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	if c.Sync = after; after == 0 {
 		c.Tolerance = 0 // the policy has a scaler of its own
 	}
-	keep := l.plan.Series && !j.tuning && !j.hindsight && j.seed == l.plan.Seeds[0]
 	if keep {
 		o.course = &Course{}
 		wanted := first(c)
@@ -297,11 +314,22 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	}
 	o.report, o.err = sim.Run(ctx, c, p)
 	o.measures = measure(o.report)
+	if o.err == nil && l.options.Reports != nil {
+		l.options.Reports.Keep(f.Name, f.from, j.policy, j.seed, o.report)
+	}
 	if o.err == nil || ctx.Err() == nil {
 		event.Done, event.Result, event.Err = true, o.measures, o.err
 		l.tell(event)
 	}
 	return o
+}
+
+// known returns what is kept of a job.
+func (l *lab) known(f fitted, j job) (sim.Report, bool) {
+	if l.options.Reports == nil {
+		return sim.Report{}, false
+	}
+	return l.options.Reports.Known(f.Name, f.from, j.policy, j.seed)
 }
 
 // first returns the replicas of every variant at the start of a run.

@@ -6,13 +6,18 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
 func testPlan(t *testing.T, choices ...string) Plan {
@@ -288,5 +293,62 @@ func TestMemoryDoesNotGrowWithTheTrace(t *testing.T) {
 	short, long := peak(10_000), peak(100_000)
 	if long > short+1<<20 {
 		t.Errorf("%d bytes of heap for 10,000 requests, %d for 100,000", short, long)
+	}
+}
+
+// kept keeps reports in memory, and counts.
+type kept struct {
+	mu           sync.Mutex
+	reports      map[string]sim.Report
+	found, added int
+}
+
+func (k *kept) key(scenario string, from time.Duration, c Choice, seed uint64) string {
+	return fmt.Sprint(scenario, from, c, seed)
+}
+
+func (k *kept) Known(scenario string, from time.Duration, c Choice, seed uint64) (sim.Report, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.reports[k.key(scenario, from, c, seed)]
+	if ok {
+		k.found++
+	}
+	return r, ok
+}
+
+func (k *kept) Keep(scenario string, from time.Duration, c Choice, seed uint64, r sim.Report) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.reports[k.key(scenario, from, c, seed)] = r
+	k.added++
+}
+
+func TestWhatIsKeptIsNotRunAgain(t *testing.T) {
+	p := testPlan(t, "saturation", "hpa-rate")
+	p.Tune = true
+	k := &kept{reports: map[string]sim.Report{}}
+	first, err := json.Marshal(execute(t, p, Options{Reports: k}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := k.added
+	if ran == 0 || k.found != 0 {
+		t.Fatalf("%d runs were kept and %d were known at first", ran, k.found)
+	}
+	var runs atomic.Int64
+	again, err := json.Marshal(execute(t, p, Options{Reports: k, OnProgress: func(p Progress) {
+		if p.At > 0 {
+			runs.Add(1)
+		}
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.added != ran || k.found != ran || runs.Load() != 0 {
+		t.Errorf("%d runs, %d of them known; then %d more and %d steps, want none", ran, k.found, k.added-ran, runs.Load())
+	}
+	if !bytes.Equal(first, again) {
+		t.Errorf("ran:\n%s\nkept:\n%s", first, again)
 	}
 }
