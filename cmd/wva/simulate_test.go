@@ -38,12 +38,12 @@ func TestSimulateRunsTheDefaultPolicyOnABuiltInProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"constant(4,10m): ", " requests in 10m0s; target 95 %", "seeds 7\n", "POLICY", "\nsaturation "} {
+	for _, want := range []string{"constant(4,10m): ", " requests in 10m0s; target 95 %", "seeds 7\n", "POLICY", "\ntokens "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
-	if want := "1 of 1: saturation, seed 7: "; !strings.Contains(stderr, want) {
+	if want := "1 of 1: tokens, seed 7: "; !strings.Contains(stderr, want) {
 		t.Errorf("no %q in\n%s", want, stderr)
 	}
 }
@@ -180,7 +180,7 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 		{"KV cache below a block", with("--profile", profile("8")), true, []string{"p.json, line 2: kvCacheTokens: found 8, want an integer in [16,"}},
 		{"KV cache below a request", with("--profile", profile("64")), false, []string{"profile p: kvCacheTokens is 64", "one mean request of 100 input and 10 output tokens: want 110 or more"}},
 		{"no such profile", with("--profile", "h200"), true, []string{"no file h200", "llama-8b-l40s"}},
-		{"unknown policy", with("--policy", "magic"), true, []string{`--policy: policy "magic" is not known: want one of saturation, tokens, `}},
+		{"unknown policy", with("--policy", "magic"), true, []string{`--policy: policy "magic" is not known: want one of tokens, saturation, `}},
 		{"unknown parameter", with("--policy", "kpa:target-utilization=1"), true, []string{`--policy: policy kpa has no parameter "target-utilization": want one of utilization`}},
 		{"parameter out of range", with("--policy", "hpa-kv:target=-1"), true, []string{"policy hpa-kv: parameter target: found -1, want a number from"}},
 		{"policy twice", with("--policy", "kpa", "--policy", "kpa"), false, []string{"policy kpa is there twice"}},
@@ -213,7 +213,7 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 func TestAllPoliciesLeaveRoomForMore(t *testing.T) {
 	f := simulateFlags{policies: []string{"kpa:target=3", "all", "saturation:interval=15s", "kpa"}}
 	got := f.names()
-	if want := len(lab.Names()) + 2; len(got) != want || got[0] != "kpa:target=3" || got[1] != lab.Saturation || got[want-1] != "saturation:interval=15s" {
+	if want := len(lab.Names()) + 2; len(got) != want || got[0] != "kpa:target=3" || got[1] != lab.Tokens || got[want-1] != "saturation:interval=15s" {
 		t.Errorf("got %q, want %d: all, and the two with parameters", got, want)
 	}
 }

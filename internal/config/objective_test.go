@@ -71,11 +71,14 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 		sources []Source
 		want    string
 	}{
-		"no class":             {nil, EngineSaturation},
-		"a class":              {[]Source{class}, EngineHybrid},
-		"a class and a name":   {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
-		"a name and no class":  {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},
-		"an unreadable engine": {[]Source{class, system(saturationMap, "default", "engine: magic")}, EngineHybrid},
+		"no class":                 {nil, EngineTokens},
+		"spare capacity tuned":     {[]Source{system(saturationMap, "default", "kvSpareTrigger: 0.1")}, EngineSaturation},
+		"an analyzer named":        {[]Source{system(saturationMap, "default", "analyzerName: \"\"")}, EngineSaturation},
+		"thresholds without a gap": {[]Source{system(saturationMap, "default", "scaleUpThreshold: 0.6")}, EngineSaturation},
+		"a class":                  {[]Source{class}, EngineHybrid},
+		"a class and a name":       {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
+		"a name and no class":      {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},
+		"an unreadable engine":     {[]Source{class, system(saturationMap, "default", "engine: magic")}, EngineHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newStore(t)
@@ -87,7 +90,7 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 	}
 }
 
-func TestHybridCountsTokensUnlessSpareCapacityIsNamed(t *testing.T) {
+func TestTokensAreCountedUnlessSpareCapacityIsNamed(t *testing.T) {
 	class := system(classesMap, "gold", "priority: 1\ndata: [{model: meta/llama, slo-ttft: 500}]")
 	for name, tt := range map[string]struct {
 		sources []Source
@@ -106,8 +109,8 @@ func TestHybridCountsTokensUnlessSpareCapacityIsNamed(t *testing.T) {
 		"hybrid by name":                   {[]Source{system(saturationMap, "default", "engine: hybrid")}, true},
 		"another engine":                   {[]Source{class, system(saturationMap, "default", "engine: saturation")}, false},
 		"no class, and a trigger":          {[]Source{system(saturationMap, "default", "kvSpareTrigger: 0.1")}, false},
-		"no class, and nothing is named":   {nil, false},
-		"hybrid by name, no gap: not read": {[]Source{system(saturationMap, "default", "engine: hybrid\nscaleUpThreshold: 0.5")}, false},
+		"no class, and nothing is named":   {nil, true},
+		"hybrid by name, no gap: not read": {[]Source{system(saturationMap, "default", "engine: hybrid\nscaleUpThreshold: 0.5")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newStore(t)

@@ -92,20 +92,26 @@ func Engines() []string {
 
 // engineDefault says which engine decides where none is named: where nobody said
 // how fast a model should answer there is nothing to size to, and nothing to
-// complain about. docs/user-guide/objectives.md says why it is these.
-const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineSaturation
+// complain about; and who tuned spare capacity keeps it. docs/user-guide/objectives.md
+// says why it is these.
+const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineTokens +
+	", or " + EngineSaturation + " where kvSpareTrigger, queueSpareTrigger or analyzerName is set"
 
 // withEngine returns the policy with an engine, the default where none is named.
-// Thresholds of tokens that leave no gap are accepted then, since nothing read them before
-// a class named the model: spare capacity decides beside them.
+// Thresholds of tokens that leave no gap are accepted then, since the published versions
+// read them where analyzerName says so alone: spare capacity decides.
 func (p Policy) withEngine() Policy {
+	if p.Engine != "" {
+		return p
+	}
+	p.NamesSpare = p.NamesSpare || p.ScaleUpThreshold <= p.ScaleDownBoundary
 	switch {
-	case p.Engine != "":
 	case p.Objective.Class != "":
 		p.Engine = EngineHybrid
-		p.NamesSpare = p.NamesSpare || p.ScaleUpThreshold <= p.ScaleDownBoundary
-	default:
+	case p.NamesSpare:
 		p.Engine = EngineSaturation
+	default:
+		p.Engine = EngineTokens
 	}
 	return p
 }

@@ -27,7 +27,7 @@ type zooOptions struct {
 }
 
 // unasked is what the manager runs for a user who has said nothing.
-const unasked = lab.Saturation + ":objectives=none"
+const unasked = lab.Tokens + ":objectives=none"
 
 // ownPolicies are ours in the zoo, the one that is judged first.
 const ownPolicies = lab.Hybrid + " " + lab.Tokens + " " + lab.Saturation + " " + unasked

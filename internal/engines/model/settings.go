@@ -41,9 +41,9 @@ type Settings struct {
 	Limited bool `json:"limited,omitempty"`
 }
 
-// Default returns the documented settings: spare capacity at its thresholds.
+// Default returns the documented settings: token capacity at its thresholds.
 func Default() Settings {
 	return Settings{
-		Engine: Saturation, Method: Spare, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: modelanalyzer.Default(),
+		Engine: Saturation, Method: Tokens, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: modelanalyzer.Default(),
 	}
 }

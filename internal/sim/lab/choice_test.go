@@ -107,8 +107,8 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 
 func TestChoicesSayWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"hpa", `policy "hpa" is not known: want one of saturation, tokens, model, hybrid, published, static`},
-		{"tokenz", `policy "tokenz" is not known (did you mean tokens?): want one of saturation, tokens`},
+		{"hpa", `policy "hpa" is not known: want one of tokens, saturation, model, hybrid, published, static`},
+		{"tokenz", `policy "tokenz" is not known (did you mean tokens?): want one of tokens, saturation`},
 		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation" (did you mean utilization?): want one of`},
 		{"kpa:utilization=2", "policy kpa: parameter utilization: found 2"},
 		{"kpa:utilization", `policy kpa: found "utilization", want param=value`},

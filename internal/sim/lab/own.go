@@ -21,8 +21,8 @@ import (
 // are the fields of the saturation ConfigMap that the engine reads, and when cycles
 // run.
 const (
-	Saturation = "saturation" // spare capacity, how full replicas report to be, the default
-	Tokens     = "tokens"     // token capacity
+	Tokens     = "tokens"     // token capacity, the default
+	Saturation = "saturation" // spare capacity, how full replicas report to be
 	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
 	Hybrid     = "hybrid"     // model and tokens
 	Published  = "published"  // spare capacity by the published rule, one replica at a time
@@ -41,8 +41,8 @@ func ownEngines() []ownEngine {
 	tokens := []string{"kvCacheThreshold", "queueLengthThreshold", "scaleUpThreshold", "scaleDownBoundary"}
 	sizing := []string{"ttftPercentile", "itlPercentile"}
 	return []ownEngine{
-		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
+		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
 		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
 		{Hybrid, "what model and tokens read, or model and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
 		{Published, "KV cache usage, queue length, cost", []string{"engine: published"}, spare},

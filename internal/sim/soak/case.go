@@ -199,7 +199,7 @@ func (c Case) variant(v Variant) plant.Variant {
 
 func (c Case) settings() model.Settings {
 	s := model.Default()
-	s.Objective = scaling.Objective{Class: "soak", Priority: 1, TTFT: c.TTFT, ITL: c.ITL}
+	s.Method, s.Objective = model.Spare, scaling.Objective{Class: "soak", Priority: 1, TTFT: c.TTFT, ITL: c.ITL}
 	switch c.Engine {
 	case Tokens:
 		s.Method = model.Tokens

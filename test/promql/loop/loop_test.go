@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	engine "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/prometheus/prometheus/model/labels"
@@ -211,12 +212,23 @@ type outcome struct {
 	decision scaling.Decision
 }
 
+// spare decides by spare capacity, which reads what every fault here is about.
+func spare(snapshots []scaling.Snapshot) cycle.Setup {
+	settings := engine.Default()
+	settings.Method = engine.Spare
+	setup := cycle.Setup{Models: map[scaling.ModelKey]engine.Settings{}}
+	for _, s := range snapshots {
+		setup.Models[s.Model] = settings
+	}
+	return setup
+}
+
 // decide runs one cycle. Its decision is not carried out: the same replicas run
 // in the next, so that a decision that was right stays right.
 func (l *loop) decide() outcome {
 	l.t.Helper()
 	snapshots := l.collect.Collect(l.t.Context(), l.fleet())
-	verdict := cycle.Setup{}.Decide(cycle.Case{Now: l.manager.Now(), Snapshots: snapshots, History: l.history})
+	verdict := spare(snapshots).Decide(cycle.Case{Now: l.manager.Now(), Snapshots: snapshots, History: l.history})
 	if len(snapshots) != 1 || len(verdict.Plan.Decisions) != 1 {
 		l.t.Fatalf("%d snapshots and %d decisions for one model with one variant", len(snapshots), len(verdict.Plan.Decisions))
 	}
