@@ -161,9 +161,9 @@ traces:
 	@test -n "$(TRACES)" || { echo 'make: no folder of traces: want TRACES=folder, with traces and profiles.json' >&2; exit 2; }
 
 .PHONY: lab
-lab: traces ## Compare policies on TRACES=folder and write docs/benchmarks.md; goes on where it was (ONLY=regexp: some scenarios, to .local/lab.md)
+lab: traces ## Compare policies on TRACES=folder and write docs/benchmarks.md; goes on where it was (ONLY=regexp: some scenarios, to .local/lab.md; ZOO=seed: with what lab-zoo found)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
-	@$(BIN)/lab -traces "$(TRACES)" -keep $(LOCAL)/lab -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
+	@$(BIN)/lab -traces "$(TRACES)" -keep $(LOCAL)/lab $(if $(ZOO),-zoo $(LOCAL)/zoo/zoo-$(ZOO).md) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)' -o $(LOCAL)/lab.md) $(LABFLAGS)
 
 .PHONY: lab-zoo
 lab-zoo: traces ## Compare policies on N (100) scenarios drawn from SEED (1), to .local/zoo; goes on where it was (TRACES=folder RUN=17: one alone)

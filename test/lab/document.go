@@ -19,7 +19,8 @@ type document struct {
 	took    time.Duration
 	commit  string
 	cores   int
-	subset  bool // not the whole matrix
+	subset  bool   // not the whole matrix
+	zoo     string // what the zoo found, Markdown below a heading; "" where it was not asked for
 }
 
 // write writes the document as Markdown.
@@ -34,6 +35,7 @@ func write(b *strings.Builder, d document) {
 	}
 	d.preface(b)
 	d.summary(b)
+	b.WriteString(d.zoo)
 	for _, s := range d.results.Scenarios {
 		d.scenario(b, s)
 	}

@@ -36,7 +36,7 @@ func main() {
 
 // options are the flags.
 type options struct {
-	traces, out, only, policies, commit, keep string
+	traces, out, only, policies, commit, keep, zoo string
 	seeds, foresight                          int
 	dry                                       bool
 }
@@ -55,6 +55,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.seeds, "seeds", manySeeds, "number of seeds, from 1 on")
 	flags.IntVar(&o.foresight, "foresight", foresight, "runs that the clairvoyant of a scenario may take, 0 leaves it out")
 	flags.StringVar(&o.keep, "keep", "", "folder that keeps what runs came to: the same command goes on where it was, and of another build runs what is ours")
+	flags.StringVar(&o.zoo, "zoo", "", "page of the zoo to take over, as lab zoo has written it")
 	flags.BoolVar(&o.dry, "dry", false, "print the plan and the estimate, and end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -79,6 +80,14 @@ func run(ctx context.Context, args []string, out io.Writer) (failed error) {
 	plan, err := o.plan()
 	if err != nil {
 		return err
+	}
+	zoo := ""
+	if o.zoo != "" {
+		page, err := os.ReadFile(o.zoo)
+		if err != nil {
+			return fmt.Errorf("reading what the zoo found: %w", err)
+		}
+		zoo = section(string(page))
 	}
 	sizes, err := plan.Sizes(ctx)
 	if err != nil {
@@ -111,7 +120,7 @@ func run(ctx context.Context, args []string, out io.Writer) (failed error) {
 	took := watch.Since(began).Round(time.Second)
 	var text strings.Builder
 	write(&text, document{
-		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit,
+		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit, zoo: zoo,
 		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds || o.foresight != foresight,
 	})
 	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {

@@ -110,6 +110,14 @@ func TestLabGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+func TestThePageOfTheZooIsASection(t *testing.T) {
+	page := "# Zoo\n\n3 scenarios of seed 1.\n\n## What it should show\n\n| a |\n\n## The others\n\n| b |\n" + allScenarios + "\n| 1 |\n"
+	want := "\n## The zoo\n\n3 scenarios of seed 1.\n\n### What it should show\n\n| a |\n\n### The others\n\n| b |\n"
+	if got := section(page); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestLabSaysWhatIsMissing(t *testing.T) {
 	dir := folder(t)
 	for _, tt := range []struct {

@@ -35,6 +35,17 @@ func (p page) write(b *strings.Builder) {
 	p.all(b)
 }
 
+// allScenarios is the heading of the last section, a row for each scenario.
+const allScenarios = "\n## All scenarios\n"
+
+// section returns a page of the zoo as a section of another document, without the rows of
+// all scenarios.
+func section(page string) string {
+	page, _, _ = strings.Cut(page, allScenarios)
+	page = strings.ReplaceAll(page, "\n## ", "\n### ")
+	return "\n## The zoo\n" + strings.TrimPrefix(strings.TrimRight(page, "\n"), "# Zoo\n") + "\n"
+}
+
 // aim is a figure and what it should be.
 type aim struct {
 	what, want string
@@ -160,7 +171,7 @@ func (v verdict) share() string {
 
 // all prints a line for every scenario.
 func (p page) all(b *strings.Builder) {
-	b.WriteString("\n## All scenarios\n\nAttained %, in brackets the worst hour, at a cost; turns in six hours where the load is constant.\n\n| | Target % |")
+	b.WriteString(allScenarios + "\nAttained %, in brackets the worst hour, at a cost; turns in six hours where the load is constant.\n\n| | Target % |")
 	for _, own := range p.own {
 		fmt.Fprintf(b, " `%s` |", own)
 	}
