@@ -37,8 +37,8 @@ func main() {
 // options are the flags.
 type options struct {
 	traces, out, only, policies, commit, keep, zoo string
-	seeds, foresight                          int
-	dry                                       bool
+	seeds, foresight                               int
+	dry                                            bool
 }
 
 // manySeeds is how many the matrix is run with.
