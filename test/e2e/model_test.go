@@ -170,13 +170,14 @@ func TestAModelWithoutAClassIsDecidedBySaturation(t *testing.T) {
 		t.Errorf("message %q does not name the model", message)
 	}
 	condition(t, time.Minute, ns, v.Name, "OptimizationReady", "True", "OptimizationSucceeded")
+	// Until its first replica is Ready, what waits decides.
 	eventually(t, time.Minute, func(ctx context.Context) string {
+		const says = "queueing has no vote, saturation decides (ServiceClassMissing"
+		if text := explanationOf(t, ns, v.Name); !strings.Contains(text, says) {
+			return fmt.Sprintf("wva explain does not say %q:\n%s", says, text)
+		}
 		return decidedBy(ctx, ns, v.Name, "saturation")
 	})
-	const says = "queueing has no vote, saturation decides (ServiceClassMissing"
-	if text := explanationOf(t, ns, v.Name); !strings.Contains(text, says) {
-		t.Errorf("wva explain does not say %q:\n%s", says, text)
-	}
 
 	configure(t, ns, "service-classes-config", map[string]string{"premium": class("Premium", 1, v.ModelID)})
 	condition(t, time.Minute, ns, v.Name, "ConfigurationValid", "True", "ConfigurationAccepted")
