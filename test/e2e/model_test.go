@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
@@ -173,8 +175,12 @@ func TestAModelWithoutAClassIsDecidedBySaturation(t *testing.T) {
 	// Until its first replica is Ready, what waits decides.
 	eventually(t, time.Minute, func(ctx context.Context) string {
 		const says = "queueing has no vote, saturation decides (ServiceClassMissing"
-		if text := explanationOf(t, ns, v.Name); !strings.Contains(text, says) {
-			return fmt.Sprintf("wva explain does not say %q:\n%s", says, text)
+		e, err := explained(ctx, shared.manager, ns, v.Name)
+		if err != nil {
+			return err.Error()
+		}
+		if !slices.ContainsFunc(e.Decision.Steps, func(s scaling.Step) bool { return strings.Contains(s.Detail, says) }) {
+			return fmt.Sprintf("no step says %q: %+v", says, e.Decision.Steps)
 		}
 		return decidedBy(ctx, ns, v.Name, "saturation")
 	})
