@@ -46,7 +46,7 @@ clean: cluster-down ## Stop the local cluster and remove what was built
 ##@ Development
 
 .PHONY: run
-run: build localcluster ## Show the autoscaler at work in a local cluster (DURATION=4m: end by itself)
+run: build localcluster ## Show the autoscaler at work in a local cluster (DURATION=5m: end by itself)
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/demo ./test/demo
 	@exec $(BIN)/demo $(if $(DURATION),--duration $(DURATION))
 

@@ -23,7 +23,7 @@ func main() {
 	var duration time.Duration
 	flag.Func("duration", "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C", func(text string) (err error) {
 		if duration, err = time.ParseDuration(text); err != nil {
-			return errors.New("want a duration with its unit, such as 4m")
+			return errors.New("want a duration with its unit, such as 5m")
 		}
 		return nil
 	})
@@ -41,7 +41,7 @@ func main() {
 
 // shortest is the least time in which the load can rise, be followed, fall and
 // be followed again.
-const shortest = 4 * time.Minute
+const shortest = 5 * time.Minute
 
 func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
 	if duration != 0 && duration < shortest {
