@@ -11,6 +11,9 @@ LOCAL := .local
 BIN := $(LOCAL)/bin
 MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/localcluster/keda test/promql
 
+# The largest file that is kept, in kB: a program that was built is above it.
+LARGEST = 2000
+
 # Those whose programs are published, or make what is.
 SHIPPED := . hack/release
 
@@ -129,6 +132,8 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 			{ echo "verify: $$module/go.mod is not tidy: run go -C $$module mod tidy" >&2; exit 1; }; \
 	done
 	@$(GO) run ./hack/pins
+	@built=$$(git ls-files -z | xargs -0 -r du -k | awk '$$1 > $(LARGEST)'); \
+	if [ -n "$$built" ]; then printf '%s\n' "$$built"; echo "verify: no file of the repository is above $(LARGEST) kB: remove those above by git rm --cached, and name what a build leaves in .gitignore" >&2; exit 1; fi
 	@files=$$($(GOFILES)); \
 	if ! diff=$$("$$($(GO) env GOROOT)/bin/gofmt" -d $$files) || [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo "verify: run gofmt -w on the files above" >&2; exit 1; fi
 	@echo "verify: ok"

@@ -23,7 +23,10 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"field twice", system(saturationMap, "default", "engine: model\nengine: model"), `key "engine" already set in map`},
 		{"reference to itself", system(saturationMap, "default", "engine: &a [*a]"), "default: is not read: "},
 		{"wrong type", system(saturationMap, "default", "engine: {name: model}"), `default, engine: "{\"name\":\"model\"}" is not accepted: want one of tokens, saturation, model, hybrid, published`},
-		{"an engine misspelt", system(saturationMap, "default", "engine: tokenz"), `default, engine: "tokenz" is not accepted: want one of tokens, saturation, model, hybrid, published; did you mean tokens?`},
+		{
+			"an engine misspelt", system(saturationMap, "default", "engine: tokenz"),
+			`engine: "tokenz" is not accepted: want one of tokens, saturation, model, hybrid, published; did you mean tokens?`,
+		},
 		{"fraction of a replica", system(saturationMap, "default", "maxScaleUpStep: 1.5"), `maxScaleUpStep: "1.5" is not accepted: want a whole number from 0 to 10000`},
 		{"text for a boolean", system(saturationMap, "default", `enableLimiter: "true"`), `enableLimiter: "true" is not accepted: want true or false`},
 		{"percentile of 100", system(saturationMap, "default", "ttftPercentile: 1"), "want a ratio from 0 to below 1"},

@@ -151,15 +151,7 @@ const coldHits = 0.5
 // replica is starting or new.
 func stands(a scaling.Analysis, load load, snap scaling.Snapshot, past Memory, replicas float64) bool {
 	return load.backlog > replicas && replicas > 0 && past.Backlog.Stands(snap.At, standsFor*snap.Window) &&
-		a.Anticipated <= a.Supply && !young(snap.Variants, snap)
-}
-
-// young reports whether a replica became Ready within the window.
-func young(variants []scaling.Variant, snap scaling.Snapshot) bool {
-	return slices.ContainsFunc(variants, func(v scaling.Variant) bool {
-		newest := v.Replicas.NewestReady
-		return !newest.IsZero() && snap.At.Sub(newest) < snap.Window
-	})
+		a.Anticipated <= a.Supply && !snap.Young()
 }
 
 // kept is what the replicas that stay after a reduction have to carry: the demand,

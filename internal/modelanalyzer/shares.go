@@ -83,7 +83,7 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 		past = scaling.Shares{}
 	}
 	all := flows(snap)
-	if all == nil || !snap.At.After(past.At) || young(snap.Variants, snap) {
+	if all == nil || !snap.At.After(past.At) || snap.Young() {
 		return past
 	}
 	full := 0.0 // replicas in which a queue stands

@@ -2,7 +2,6 @@ package scaling
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -50,7 +49,7 @@ func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queu
 	e.At = s.At
 	used, grew := s.Load.ArrivalRate.Or(0)/promised, promised > (1+newAtMost)*e.Promised
 	if first {
-		grew, since = s.young(s.Window), s.Window
+		grew, since = s.Young(), s.Window
 	}
 	e.Promised = promised
 	if grew || queued && used > overloadFrom*believed {
@@ -67,13 +66,6 @@ func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queu
 	n := s.Load.ended() * min(since, gapAtMost*max(s.Window, time.Minute)).Seconds()
 	e.Requests, e.Used, e.Missed = e.Requests+n, e.Used+n*used, e.Missed+n*missed
 	return e
-}
-
-// young reports whether a replica became Ready in the last time, or it is not known when.
-func (s Snapshot) young(last time.Duration) bool {
-	return slices.ContainsFunc(s.Variants, func(v Variant) bool {
-		return v.Replicas.Ready > 0 && s.At.Sub(v.Replicas.NewestReady) < last || v.Replicas.NewestReady.IsZero()
-	})
 }
 
 // faded returns e with what was seen counting less.

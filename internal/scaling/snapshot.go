@@ -118,6 +118,15 @@ type Snapshot struct {
 	Unjoined string `json:"unjoined,omitempty"`
 }
 
+// Young reports whether a replica of the model became Ready within the window. One of
+// which it is not known when is not.
+func (s Snapshot) Young() bool {
+	return slices.ContainsFunc(s.Variants, func(v Variant) bool {
+		newest := v.Replicas.NewestReady
+		return !newest.IsZero() && s.At.Sub(newest) < s.Window
+	})
+}
+
 // Sorted returns the samples by Variant, then Pod, whatever their order was, so
 // that sums over them round alike. The Snapshot stays as it is.
 func (s Snapshot) Sorted() []ReplicaSample {

@@ -45,7 +45,7 @@ const shortest = 5 * time.Minute
 
 func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
 	if duration != 0 && duration < shortest {
-		return fmt.Errorf("-duration %s: want 0 or at least %s, the time a rise and a fall take to be followed", duration, shortest)
+		return fmt.Errorf("a duration of %s is too short: want 0, for no end, or at least %s, the time a rise and a fall take to be followed", duration, shortest)
 	}
 	root, err = filepath.Abs(root)
 	if err != nil {

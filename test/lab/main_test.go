@@ -75,7 +75,11 @@ func TestLabGoesOnWhereItWas(t *testing.T) {
 	var documents []string
 	for _, name := range []string{"first.md", "again.md"} {
 		document := filepath.Join(dir, name)
-		if err := run(t.Context(), []string{"-traces", dir, "-o", document, "-seeds", "1", "-foresight", "0", "-policies", "saturation static", "-only", "aibrix/one", "-keep", filepath.Join(dir, "kept")}, io.Discard); err != nil {
+		args := []string{
+			"-traces", dir, "-o", document, "-keep", filepath.Join(dir, "kept"),
+			"-seeds", "1", "-foresight", "0", "-policies", "saturation static", "-only", "aibrix/one",
+		}
+		if err := run(t.Context(), args, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(document)
