@@ -122,10 +122,10 @@ func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 }
 
 // tooSmall is a model at a load of now, tokens/s, of which a fleet that cost so much an
-// hour was too small for 1000 tokens/s an hour ago.
+// hour was too small for 1000 tokens/s half an hour ago.
 func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
-		undone(time.Hour)(v, p)
+		undone(30*time.Minute)(v, p)
 		p.Turns.Few, p.Turns.Load = few, load
 	}
 }
@@ -196,7 +196,8 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"by what is attained, a turn holds nothing and asks for a margin", votes(8.4, scaling.Shrink, fleet{"a", 10, 5, 3, undone(time.Minute), 0}), attained, "a:2", scaling.ReasonSpareCapacity},
 		{"a fleet that was too small is not gone back to, one replica more is", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSpareCapacity},
 		{"and stays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 4, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSteady},
-		{"nor is it gone back to by a move", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1000), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1000), 0}), attained, "a:4 b:3", scaling.ReasonCheaperMix},
+		{"nor does it move while it rests", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1000), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1000), 0}), attained, "a:0 b:3", scaling.ReasonSteady},
+		{"nor is it gone back to by a move for a larger load", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1150), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1150), 0}), attained, "a:4 b:3", scaling.ReasonCheaperMix},
 		{"a fleet of two variants rests after a turn", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:9 b:1", scaling.ReasonSteady},
 		{"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1", scaling.ReasonSpareCapacity},
 		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *scaling.Past) {
@@ -231,8 +232,8 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"where it goes on", votes(0.1, scaling.Shrink, fleet{"a", 1, 5, 4, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 1, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 1 }, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
 		{"and no further than it was to", votes(22, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:5 b:3", scaling.ReasonCheaperMix},
 		{"a move where no replica can go", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:1 b:2", scaling.ReasonCheaperMix},
+		{"and where they are full", votes(14, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:2 b:2", scaling.ReasonCheaperMix},
 		{"but not where one is silent", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 1}), fromReplicas, "a:0 b:2", scaling.ReasonSteady},
-		{"nor where they are full", votes(14, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:0 b:2", scaling.ReasonSteady},
 		{"nor while a queue drains", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), func(v *Votes) { fromReplicas(v); v.Draining = true }, "a:0 b:2", scaling.ReasonSteady},
 		{"nor where objectives stand against a reduction", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), nil, "a:0 b:2", scaling.ReasonSteady},
 		{"costs that say nothing", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},

@@ -42,10 +42,11 @@
 // fleet was another one by then: replicas moved, or were lost. What is known then is that
 // the fleet it left is too small for that load: where what requests attain corrects what
 // replicas carry, and all are of one variant, the model keeps a replica more than that for
-// eight hours, unless the load falls. Elsewhere a fleet does not tell of another one. While
-// the load is the same, nothing moves, and the model keeps what the fleet before cost: for
-// eight hours, after a first turn without what requests attain for one. The next reduction
-// leaves a margin that grows with the turns.
+// eight hours, unless the load falls. Elsewhere a fleet does not tell of another one, and the
+// model rests while the load is the same: it keeps what the fleet before cost, or a quarter
+// more where growth went beyond it. A model that rests does not move: for an hour after its
+// first turn, and for eight after another one, even if the first is forgotten by then. The next
+// reduction leaves a margin that grows with the turns.
 //
 // That is Decide, for spare capacity: it knows a direction, and goes a step at a
 // time. Where analyzers know the demand of a model, and what a replica of each
@@ -71,9 +72,9 @@
 //	move    10 minutes after the last change, to a fleet that saves more than a
 //	        tenth of what comes and goes; the old replicas go once the new report.
 //	        Until the model is cheaper for it, there is no other move for six hours.
-//	        Analyses that are read off the replicas need not call for a reduction, if
-//	        there is as much room as after growth: where no replica of two can go, one
-//	        of another variant may carry the same
+//	        Analyses that are read off the replicas need not call for a reduction: where
+//	        no replica can go, a fleet of other variants with as much room as after
+//	        growth may carry the same
 //
 // Share lets models that are limited by the stock of accelerators use their other
 // variants where the cheapest are short, by the exact solver of pkg/solver.

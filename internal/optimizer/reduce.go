@@ -57,7 +57,7 @@ func (c cover) fewerOrMoved() []scaling.Decision {
 	// What a move in steps has brought goes only once the move does not go on.
 	fewer := c.fewer(variantState.moving)
 	if len(fewer) == 0 {
-		if more, _ := c.move(); len(more) == 0 || resting {
+		if more, _ := c.move(); len(more) == 0 {
 			fewer = c.fewer(func(variantState) bool { return false })
 		}
 	}
@@ -92,8 +92,8 @@ func (c cover) moved(otherwise string) []scaling.Decision {
 
 // roomy reports whether replicas may move although not all analyses call for a
 // reduction: those that do not were read off the replicas, all of which report, and
-// there is a demand, which leaves as much room as after growth. Where two replicas are
-// half full none can go, and yet one of another variant may carry the same for less.
+// there is a demand that they carry. Where none of the replicas can go, as many of another
+// variant as leave more room may carry the same for less.
 func (c cover) roomy() bool {
 	unsure := slices.ContainsFunc(c.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
 		return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
@@ -101,8 +101,7 @@ func (c cover) roomy() bool {
 	objects := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool {
 		return a.Signal != scaling.Shrink && (a.Signal != scaling.Steady || !a.FromReplicas)
 	})
-	full := slices.ContainsFunc(c.wanted, func(d demand) bool { return d.carried(c.variants, variantState.sure)*d.fill(c.fill(true)) < 1 })
-	return len(c.wanted) > 0 && !unsure && !objects && !full && !c.Draining
+	return len(c.wanted) > 0 && !unsure && !objects && !c.Draining
 }
 
 // fill is how full the replicas that stay may be after a reduction.
@@ -157,9 +156,13 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 }
 
 // move returns the variants that would have to grow for a cheaper fleet, with how
-// far, and what that saves per hour. A move must save more than a tenth of the
-// cost of what goes and of what comes, the published penalty of a transition.
+// far, and what that saves per hour; none while the model rests after a turn. A move must
+// save more than a tenth of the cost of what goes and of what comes, the published penalty
+// of a transition.
 func (c cover) move() (map[scaling.VariantKey]int, float64) {
+	if c.rest() > 0 {
+		return nil, 0
+	}
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
@@ -301,8 +304,12 @@ func (c cover) keeps() float64 {
 	if c.comparable() {
 		return 0
 	}
-	return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At, c.Attained)
+	return c.rest()
 }
+
+// rest returns the cost per hour of the fleet that does for the load of now, while the model
+// rests after a turn; 0 while it does not.
+func (c cover) rest() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At) }
 
 // comparable reports whether one fleet of the model is larger than another if it costs
 // more: what is attained corrects what replicas carry, and all are of one variant.

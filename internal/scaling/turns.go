@@ -23,8 +23,8 @@ const (
 	// fleet may do, and lessNeed that of what the load fills, which scatters more.
 	lessLoad, lessNeed = 0.9, 0.75
 	// turnRests is for how long the fleet that does is kept after a turn, turnRestsFirst
-	// after the first where it is not known what requests attain. enoughTimes is how many
-	// times the fleet before the wrong reduction it may cost.
+	// after the first of all. enoughTimes is how many times the fleet before the wrong
+	// reduction it may cost.
 	turnRests, turnRestsFirst = 8 * time.Hour, time.Hour
 	enoughTimes               = 1.25
 	// After turnForget one turn less counts, of turnsAtMost.
@@ -57,7 +57,7 @@ type Turns struct {
 	Serves  float64   `json:"serves,omitempty"`
 	Filled  float64   `json:"filled,omitempty"`
 	// Grown is when the model first grew after Reduced, zero if it did not, and Again the
-	// cost per hour of the fleet then.
+	// most that the fleet cost per hour from then until that was judged.
 	Grown time.Time `json:"grown,omitzero"`
 	Again float64   `json:"again,omitempty"`
 	// At is when a reduction was last undone, Wrong and Asked the Load and the Need at
@@ -101,6 +101,8 @@ func (t Turns) Then(r Resize, load Load, now time.Time) Turns {
 		t.Reduced = time.Time{}
 	case r.Change > 0 && t.Grown.IsZero() && !t.Reduced.IsZero():
 		t.Grown, t.Again = now, r.Cost
+	case r.Change > 0 && !t.Grown.IsZero():
+		t.Again = max(t.Again, r.Cost)
 	}
 	t.Cost = r.Cost
 	return t
@@ -167,9 +169,9 @@ func (t Turns) enough() float64 {
 
 // Keeps returns the cost per hour of the fleet that is kept at now, since a reduction at
 // this load was undone lately, or may have been; 0 where none is.
-func (t Turns) Keeps(load Load, now time.Time, attained bool) float64 {
+func (t Turns) Keeps(load Load, now time.Time) float64 {
 	rest := turnRests
-	if t.Undone == 1 && !attained {
+	if t.Undone == 1 && t.Forgot.IsZero() {
 		rest = turnRestsFirst
 	}
 	switch none := load.ArrivalRate.Known() && load.ArrivalRate.Value == 0; {

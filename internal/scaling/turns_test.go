@@ -97,11 +97,8 @@ func TestAFleetRestsForAnHourAfterItsFirstTurnAndForEightAfterMore(t *testing.T)
 		if turns.At != grown {
 			t.Fatalf("turn %d is of %s, want %s", i+1, turns.At, grown)
 		}
-		if turns.Keeps(requests(20), grown.Add(want-time.Second), false) == 0 || turns.Keeps(requests(20), grown.Add(want), false) != 0 {
+		if turns.Keeps(requests(20), grown.Add(want-time.Second)) == 0 || turns.Keeps(requests(20), grown.Add(want)) != 0 {
 			t.Errorf("after %d turns the fleet does not rest for exactly %s", i+1, want)
-		}
-		if turns.Keeps(requests(20), grown.Add(8*time.Hour-time.Second), true) == 0 || turns.Keeps(requests(20), grown.Add(8*time.Hour), true) != 0 {
-			t.Errorf("after %d turns the fleet that is corrected by what requests attain does not rest for exactly 8h", i+1)
 		}
 		at = at.Add(31 * time.Minute)
 	}
@@ -110,6 +107,10 @@ func TestAFleetRestsForAnHourAfterItsFirstTurnAndForEightAfterMore(t *testing.T)
 		if turns.Undone != want {
 			t.Errorf("%d days later: %d turns, want %d", day+1, turns.Undone, want)
 		}
+	}
+	again := undone(turns, turns.Seen.Add(time.Hour))
+	if again.Undone != 1 || again.Keeps(requests(20), again.At.Add(8*time.Hour-time.Second)) == 0 {
+		t.Errorf("a turn after those that are forgotten: %+v, want one and a rest of 8h", again)
 	}
 }
 
@@ -138,6 +139,16 @@ func TestGrowthSaysNothingOfAFleetThatIsAnotherOneByThen(t *testing.T) {
 	}
 }
 
+func TestGrowthInStepsCountsWhole(t *testing.T) {
+	turns := Turns{}.Then(resized(0, 100, 100), requests(20), noon).Then(resized(-1, 80, 100), requests(20), noon.Add(time.Hour))
+	for step, cost := range []float64{90, 115, 110} {
+		turns = turns.Then(resized(1, cost, 100), requests(20), noon.Add(time.Hour+time.Duration(step+1)*time.Minute))
+	}
+	if got := turns.Keeps(requests(20), noon.Add(time.Hour+10*time.Minute)); got != 115 {
+		t.Errorf("growth to 90, 115 and 110 an hour keeps a fleet of %g, want 115", got)
+	}
+}
+
 func TestAnOutageIsALoadOfNone(t *testing.T) {
 	turns := unchanged(Turns{}, noon, noon.Add(time.Hour), 20)
 	before := turns.Load
@@ -163,7 +174,7 @@ func TestWhatIsKeptAfterATurnIsTheFleetThatDid(t *testing.T) {
 	} {
 		turns := Turns{}.Then(resized(0, tt.before, 100), requests(20), noon).Then(resized(-1, tt.left, 100), requests(20), at)
 		turns = turns.Then(resized(1, tt.again, 100), requests(20), at.Add(time.Minute))
-		if got := turns.Keeps(requests(20), at.Add(2*time.Minute), false); got != tt.want {
+		if got := turns.Keeps(requests(20), at.Add(2*time.Minute)); got != tt.want {
 			t.Errorf("%s: a fleet of %g is kept, want %g", tt.name, got, tt.want)
 		}
 	}
@@ -192,7 +203,7 @@ func TestAFleetRestsWhileItsGrowthIsNotJudgedAndNotAtLessLoad(t *testing.T) {
 		{"a turn, at more load", unchanged(judged, end, end.Add(20*time.Minute), 30), requests(30), end.Add(20 * time.Minute), false},
 		{"a turn, at less load", unchanged(judged, end, end.Add(20*time.Minute), 15), requests(15), end.Add(20 * time.Minute), false},
 	} {
-		if got := tt.turns.Keeps(tt.load, tt.at, false) > 0; got != tt.want {
+		if got := tt.turns.Keeps(tt.load, tt.at) > 0; got != tt.want {
 			t.Errorf("%s: rests %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -279,7 +290,7 @@ func TestATurnThatIsForgottenHoldsNothingAgain(t *testing.T) {
 		if few, since := turns.TooFew(requests(20), now); few != 0 {
 			t.Fatalf("%s after the second turn a fleet of %g was too small since %s, want none after 8 hours", later, few, since)
 		}
-		if turns.Keeps(requests(20), now, false) > 0 {
+		if turns.Keeps(requests(20), now) > 0 {
 			t.Fatalf("%s after the second turn the fleet rests, want for 8 hours", later)
 		}
 	}
