@@ -133,6 +133,20 @@ func (w Waits) upTo(wanted int, ordered time.Time) Waits {
 	return out
 }
 
+// Ordered counts the replicas beyond the first so many, up to wanted, that were ordered and
+// have not been there, unlike those that were lost.
+func (w Waits) Ordered(beyond, wanted int) int {
+	w = w.upTo(wanted, time.Time{})
+	n, last := 0, w.There
+	for _, r := range w.Runs {
+		if !r.Lost {
+			n += max(0, r.To-max(last, beyond))
+		}
+		last = r.To
+	}
+	return n
+}
+
 // join appends a run, to the last one where they are alike.
 func join(runs []Wait, r Wait) []Wait {
 	if n := len(runs); n > 0 && runs[n-1].Since.Equal(r.Since) && runs[n-1].Back.Equal(r.Back) && runs[n-1].Lost == r.Lost {

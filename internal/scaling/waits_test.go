@@ -51,6 +51,26 @@ func TestEachMissingReplicaHasItsOwnWait(t *testing.T) {
 	}
 }
 
+func TestOfWhatIsCancelledOnlyOrdersCount(t *testing.T) {
+	at := waitsStart.Add(time.Hour)
+	for _, tt := range []struct {
+		name          string
+		w             Waits
+		beyond, total int
+		want          int
+	}{
+		{"two of three that were ordered", Waits{There: 5, Runs: []Wait{{To: 8, Since: at}}}, 6, 8, 2},
+		{"two that were lost", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, Lost: true}}}, 5, 7, 0},
+		{"two that were lost and one that was ordered", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, Lost: true}, {To: 8, Since: at}}}, 5, 8, 1},
+		{"one that was ordered since the last look", Waits{There: 5}, 5, 6, 1},
+		{"replicas that are there", Waits{There: 5}, 3, 5, 0},
+	} {
+		if got := tt.w.Ordered(tt.beyond, tt.total); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestWhatIsMissingAtTheFirstLookWasNotOrdered: the first decision orders two more than
 // the seven that it finds, of which three are Ready.
 func TestWhatIsMissingAtTheFirstLookWasNotOrdered(t *testing.T) {

@@ -92,7 +92,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
-			p.Failures = p.Failures.Then(past.Standing(v)-d.Target(), v.Replicas.Ready, c.Now)
+			p.Failures = p.Failures.Then(past[d.Variant].Waits.Ordered(d.Target(), past.Standing(v)), v.Replicas.Ready, c.Now)
 		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
