@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -184,6 +185,12 @@ func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 		}
 		if f.End() <= at {
 			since = max(since, f.End())
+		}
+		if f.Kind == fault.Rollout && f.Active(at) {
+			// Each wave takes replicas and returns those of the wave before: a fault that
+			// begins and one that ends.
+			_, each := f.Waves()
+			since = max(since, at-(at-f.At)%each)
 		}
 		if f.Active(at) && f.Period > 0 {
 			return 0, false
