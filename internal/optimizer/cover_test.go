@@ -221,6 +221,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"a move pays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"a move does not pay", votes(10, scaling.Shrink, fleet{"a", 45, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
 		{"a move right after a change", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, ordered(3, 9*time.Minute), 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"right after it was first seen", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, begun(time.Minute), 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"a move that did not pay is not made again", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonSteady},
 		{"for some hours", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, 7*time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:8 b:3", scaling.ReasonCheaperMix},
 		{"nor where one of the dear has gone, and not enough", votes(42, scaling.Shrink, fleet{"a", 10, 5, 8, movedTo(8, time.Hour), 0}, fleet{"b", 50, 4, 2, gaveUp(30 * time.Minute), 0}), nil, "a:8 b:2", scaling.ReasonSteady},

@@ -226,7 +226,7 @@ func (s variantState) moving() bool { return s.past.Change > 0 && s.hold < s.pas
 func (c cover) rests(s variantState) bool {
 	age := c.Snapshot.At.Sub(s.past.DecidedAt)
 	switch {
-	case !s.decided || s.moving():
+	case !s.decided || s.past.Change == 0 || s.moving():
 		return false
 	case s.past.MoveTo == 0 || c.History.Cost(c.Snapshot.Variants) < s.past.MoveCost*(1-rounding):
 		return age < restBeforeMove
