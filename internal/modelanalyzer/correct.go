@@ -20,19 +20,20 @@ const doubted = 8
 //	beta'  = beta + w d / n,           d = ITL - (alpha + beta n)
 //	delta' = delta + w d / (input n),  d = min(0, TTFT - (gamma + delta input n)),  w = n / (n + doubted)
 //
-// where n is the concurrency of a replica by Little's law, and all are means of the last
-// minutes without those in which requests waited or replicas were new: what is measured
-// then tells of that, and a capacity read off it would order a fleet that is not needed
+// where n is the concurrency of a replica by Little's law, and all are means over the
+// requests of the last minutes, alpha to delta too: the fast replicas of a fleet serve most
+// of them. Left out are minutes in which requests waited or replicas were new: what is
+// measured then tells of that, and a capacity read off it would order a fleet that is not needed
 // once it is over. A TTFT above what is promised is no correction: waiting lengthens it,
 // which the queueing model knows. A twentieth of difference is noise, and taken off. A
 // beta is halved at least and doubled at most, a delta is 0 at least.
 func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
-	p, replicas := mean(variants, time.Time{})
-	if !(m.Timed > 0) || m.Together <= 0 || replicas == 0 {
+	p, known := m.Profile()
+	if !known || m.Together <= 0 || serving(variants, time.Time{}) == 0 {
 		return variants
 	}
 	itl, ttft, input := m.ITL/m.Timed, m.TTFT/m.Timed, m.Input/m.Requests
-	n := min(m.Together/m.Timed, float64(p.MaxBatchSize))
+	n := min(m.Together/m.Timed, largest(variants))
 	weight := n / (n + doubted)
 	steeper := weight * beyond(itl, p.Alpha+p.Beta*n) / n
 	flatter := 0.0
@@ -60,11 +61,9 @@ func beyond(measured, promised float64) float64 {
 	return math.Copysign(max(0, math.Abs(off)-noise*promised), off)
 }
 
-// mean is the profile of the replicas that serve, and how many they are. They are
-// none where one has no profile, or became Ready after since, if that is given:
-// latencies are those of the fleet before it.
-func mean(variants []scaling.Variant, since time.Time) (scaling.Profile, float64) {
-	var p scaling.Profile
+// serving is how many replicas serve, 0 where one has no profile, or became Ready after
+// since, if that is given: latencies are those of the fleet before it.
+func serving(variants []scaling.Variant, since time.Time) float64 {
 	replicas := 0.0
 	for _, v := range variants {
 		r := v.Replicas
@@ -72,18 +71,51 @@ func mean(variants []scaling.Variant, since time.Time) (scaling.Profile, float64
 			continue
 		}
 		if !v.Profile.Usable() || !since.IsZero() && r.NewestReady.After(since) {
-			return scaling.Profile{}, 0
+			return 0
 		}
-		ready := float64(r.Ready)
-		p.Alpha += v.Profile.Alpha * ready
-		p.Beta += v.Profile.Beta * ready
-		p.Gamma += v.Profile.Gamma * ready
-		p.Delta += v.Profile.Delta * ready
-		p.MaxBatchSize = max(p.MaxBatchSize, batch(v.Profile))
-		replicas += ready
+		replicas += float64(r.Ready)
 	}
-	if replicas > 0 {
-		p.Alpha, p.Beta, p.Gamma, p.Delta = p.Alpha/replicas, p.Beta/replicas, p.Gamma/replicas, p.Delta/replicas
+	return replicas
+}
+
+// largest is the largest batch of the replicas that serve.
+func largest(variants []scaling.Variant) float64 {
+	most := 0
+	for _, v := range variants {
+		if v.Replicas.Observed && v.Replicas.Ready > 0 {
+			most = max(most, batch(v.Profile))
+		}
 	}
-	return p, replicas
+	return float64(most)
+}
+
+// mean has the coefficients of the profiles of the replicas that serve, in the mean over
+// requests, as measured latencies are: a variant serves as many a second as it computes, by
+// the time that each takes. Where no replica says what it computes, all count alike.
+func mean(snap scaling.Snapshot) scaling.Profile {
+	running, told := map[scaling.VariantKey]float64{}, 0.0
+	for _, s := range snap.Sorted() {
+		running[s.Variant] += s.Running.Or(0)
+		told += s.Running.Or(0)
+	}
+	var sum scaling.Profile
+	weights := 0.0
+	for _, v := range scaling.ByKey(snap.Variants) {
+		p, weight := v.Profile, float64(v.Replicas.Ready)
+		if !v.Replicas.Observed || weight <= 0 {
+			continue
+		}
+		if told > 0 {
+			n := running[v.Key] / weight
+			takes := p.Gamma + p.Delta*snap.Load.InputTokens.Or(0)*n + snap.Load.OutputTokens.Or(0)*(p.Alpha+p.Beta*n)
+			weight = running[v.Key] / max(1, takes)
+		}
+		weights += weight
+		sum.Alpha, sum.Beta = sum.Alpha+weight*p.Alpha, sum.Beta+weight*p.Beta
+		sum.Gamma, sum.Delta = sum.Gamma+weight*p.Gamma, sum.Delta+weight*p.Delta
+	}
+	if weights > 0 {
+		sum.Alpha, sum.Beta, sum.Gamma, sum.Delta = sum.Alpha/weights, sum.Beta/weights, sum.Gamma/weights, sum.Delta/weights
+	}
+	return sum
 }

@@ -26,7 +26,10 @@ func served(n, beta, ttft float64) scaling.Snapshot {
 func promised(n float64) float64 { return a100.Gamma + a100.Delta*256*n }
 
 // means are those of one look at s.
-func means(s scaling.Snapshot) scaling.Means { return scaling.Means{}.Then(s, settled(s)) }
+func means(s scaling.Snapshot) scaling.Means {
+	replicas, profile := settled(s)
+	return scaling.Means{}.Then(s, replicas, profile)
+}
 
 func corrected(s scaling.Snapshot) scaling.Profile {
 	return correct(s.Variants, means(s))[0].Profile
@@ -87,13 +90,38 @@ func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
 	}
 }
 
+// TestFastReplicasCountByWhatTheyServe: of a fleet of two speeds most requests are those of
+// the fast ones, and so is the latency that is measured, also once more of the others run.
+func TestFastReplicasCountByWhatTheyServe(t *testing.T) {
+	const n, output = 24.0, 128.0
+	fast := a100
+	fast.Alpha, fast.Beta, fast.Gamma, fast.Delta = a100.Alpha/4, a100.Beta/4, a100.Gamma/4, a100.Delta/4
+	s := snapshot(1, variant("fast", fast, 2), variant("slow", a100, 2))
+	for i := range s.Replicas {
+		s.Replicas[i].Running = fresh(n)
+	}
+	// A replica that is four times as fast serves four times as many.
+	itl := (4*(fast.Alpha+fast.Beta*n) + a100.Alpha + a100.Beta*n) / 5
+	ttft := (4*fast.Gamma + a100.Gamma + (4*fast.Delta+a100.Delta)*256*n) / 5
+	s.Load.ITL, s.Load.TTFT = fresh(itl), fresh(ttft)
+	s.Load.ArrivalRate = fresh(4 * n * 1000 / (ttft + (output-1)*itl))
+	learned := means(s)
+	s.Variants[1].Replicas.Ready, s.Variants[1].Replicas.Current = 40, 40
+	for i, v := range correct(s.Variants, learned) {
+		if stated := s.Variants[i].Profile; math.Abs(v.Profile.Beta-stated.Beta) > 1e-9 || math.Abs(v.Profile.Delta-stated.Delta) > 1e-9 {
+			t.Errorf("%s: beta %g and delta %g, want %g and %g as stated", v.Key.Name, v.Profile.Beta, v.Profile.Delta, stated.Beta, stated.Delta)
+		}
+	}
+}
+
 func TestACorrectionStaysWhileLatenciesSayNothing(t *testing.T) {
 	before := served(24, 2*a100.Beta, promised(24))
 	learned := means(before)
 	queue := before
 	queue.At = at.Add(time.Minute)
 	queue.Load.ITL, queue.Load.TTFT, queue.Load.GatewayQueue = fresh(500), fresh(5000), fresh(300)
-	want, got := correct(before.Variants, learned)[0].Profile, correct(before.Variants, learned.Then(queue, settled(queue)))[0].Profile
+	replicas, profile := settled(queue)
+	want, got := correct(before.Variants, learned)[0].Profile, correct(before.Variants, learned.Then(queue, replicas, profile))[0].Profile
 	if want == a100 || math.Abs(got.Beta-want.Beta) > 1e-9 || math.Abs(got.Delta-want.Delta) > 1e-9 {
 		t.Errorf("while requests wait: %+v, want %+v as before", got, want)
 	}

@@ -36,8 +36,7 @@ func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective
 	if !(promised > 0) {
 		return past
 	}
-	_, replicas := mean(snap.Variants, time.Time{})
-	return past.Then(snap, o, promised, learned(past, o, 1), waiting(snap) > replicas)
+	return past.Then(snap, o, promised, learned(past, o, 1), waiting(snap) > serving(snap.Variants, time.Time{}))
 }
 
 // learned is how many times what its profile promises a replica is given: by the error

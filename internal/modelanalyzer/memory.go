@@ -18,25 +18,27 @@ type Memory struct {
 // Remember returns what is to be remembered after snap, of which backlog waits. A
 // Snapshot that is not newer than what is remembered changes nothing.
 func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration, objective scaling.Objective) Memory {
+	replicas, profile := settled(snap)
 	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
 		Arrivals:  past.Arrivals.Then(snap, interval, farApart(snap, interval)),
 		Lengths:   past.Lengths.Then(snap),
 		Footprint: past.Footprint.Then(snap),
 		Shares:    learn(past.Shares, snap, backlog),
-		Means:     past.Means.Then(snap, settled(snap)),
+		Means:     past.Means.Then(snap, replicas, profile),
 		Budget:    past.Budget.Then(snap, objective),
 		Evidence:  past.Evidence, // Learn brings it up to the Snapshot once that is analyzed
 	}}
 }
 
-// settled is how many replicas serve, 0 where their latencies tell nothing of the next
-// minutes: while more requests wait than there are replicas, or while a replica is new.
-func settled(snap scaling.Snapshot) float64 {
-	_, replicas := mean(snap.Variants, snap.At.Add(-2*snap.Window))
+// settled is how many replicas serve, and their profiles in the mean over the requests that
+// they serve; 0 where their latencies tell nothing of the next minutes: while more requests
+// wait than there are replicas, or while a replica is new.
+func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
+	replicas := serving(snap.Variants, snap.At.Add(-2*snap.Window))
 	if waiting(snap) > replicas {
-		return 0
+		return 0, scaling.Profile{}
 	}
-	return replicas
+	return replicas, mean(snap)
 }
 
 // waiting is how many requests wait, at the gateway and in replicas.

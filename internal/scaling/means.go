@@ -14,11 +14,16 @@ type Means struct {
 	Input    float64   `json:"input,omitempty"`  // tokens
 	Output   float64   `json:"output,omitempty"` // tokens
 	// Timed is how many of the requests latencies are known of, and what follows sums
-	// over those: TTFT and ITL, in ms, and the requests that a replica computed together.
+	// over those: TTFT and ITL, in ms, the requests that a replica computed together, and
+	// the coefficients of the profiles of the replicas that computed them.
 	Timed    float64 `json:"timed,omitempty"`
 	TTFT     float64 `json:"ttft,omitempty"`
 	ITL      float64 `json:"itl,omitempty"`
 	Together float64 `json:"together,omitempty"`
+	Alpha    float64 `json:"alpha,omitempty"`
+	Beta     float64 `json:"beta,omitempty"`
+	Gamma    float64 `json:"gamma,omitempty"`
+	Delta    float64 `json:"delta,omitempty"`
 }
 
 // meansFade is how long it takes what was seen to count e times less: long enough that
@@ -27,8 +32,9 @@ type Means struct {
 const meansFade = 10 * time.Minute
 
 // Then returns m after a look at s. replicas is how many replicas served, 0 where
-// latencies tell nothing of them: while requests wait, or while some are new.
-func (m Means) Then(s Snapshot, replicas float64) Means {
+// latencies tell nothing of them: while requests wait, or while some are new. p has the
+// coefficients of their profiles, in the mean over requests.
+func (m Means) Then(s Snapshot, replicas float64, p Profile) Means {
 	since, l := s.At.Sub(m.At), s.Load
 	if since <= 0 || !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() {
 		return m
@@ -40,11 +46,13 @@ func (m Means) Then(s Snapshot, replicas float64) Means {
 	m.At = s.At
 	m.Requests, m.Input, m.Output = left*m.Requests+n, left*m.Input+n*l.InputTokens.Value, left*m.Output+n*l.OutputTokens.Value
 	m.Timed, m.TTFT, m.ITL, m.Together = left*m.Timed, left*m.TTFT, left*m.ITL, left*m.Together
+	m.Alpha, m.Beta, m.Gamma, m.Delta = left*m.Alpha, left*m.Beta, left*m.Gamma, left*m.Delta
 	if replicas > 0 && l.TTFT.State == Fresh && l.ITL.State == Fresh && l.OutputTokens.Value > 1 {
 		m.Timed += n
 		m.TTFT += n * l.TTFT.Value
 		m.ITL += n * l.ITL.Value
 		m.Together += n * l.together(replicas)
+		m.Alpha, m.Beta, m.Gamma, m.Delta = m.Alpha+n*p.Alpha, m.Beta+n*p.Beta, m.Gamma+n*p.Gamma, m.Delta+n*p.Delta
 	}
 	return m
 }
@@ -52,6 +60,15 @@ func (m Means) Then(s Snapshot, replicas float64) Means {
 // together is how many requests a replica computes at a time, by Little's law.
 func (l Load) together(replicas float64) float64 {
 	return l.ArrivalRate.Value / replicas * (l.TTFT.Value + (l.OutputTokens.Value-1)*l.ITL.Value) / 1000
+}
+
+// Profile returns the coefficients of the profiles of the replicas that computed the
+// requests, in the mean, and false where no latency is known.
+func (m Means) Profile() (p Profile, known bool) {
+	if !(m.Timed > 0) || !(m.Alpha > 0) {
+		return Profile{}, false
+	}
+	return Profile{Alpha: m.Alpha / m.Timed, Beta: m.Beta / m.Timed, Gamma: m.Gamma / m.Timed, Delta: m.Delta / m.Timed}, true
 }
 
 // Lengths returns the mean lengths, in tokens, and false where no request was seen.

@@ -15,7 +15,7 @@ func looked(at time.Time, rate, input, output float64) Snapshot {
 }
 
 func TestMeansAreOfTheRequestsOfAWindow(t *testing.T) {
-	m := Means{}.Then(looked(noon, 10, 256, 101), 2)
+	m := Means{}.Then(looked(noon, 10, 256, 101), 2, Profile{})
 	// A replica gets 5 requests/s, which take 100 + 100 x 10 ms each.
 	want := Means{At: noon, Requests: 600, Input: 600 * 256, Output: 600 * 101, Timed: 600, TTFT: 600 * 100, ITL: 600 * 10, Together: 600 * 5.5}
 	if m != want {
@@ -27,22 +27,22 @@ func TestMeansAreOfTheRequestsOfAWindow(t *testing.T) {
 	if _, _, known := (Means{}).Lengths(); known {
 		t.Error("lengths are known of no request")
 	}
-	if _, _, known := (Means{}).Then(looked(noon, 0, 256, 101), 2).Lengths(); known {
+	if _, _, known := (Means{}).Then(looked(noon, 0, 256, 101), 2, Profile{}).Lengths(); known {
 		t.Error("lengths are known where none arrived")
 	}
 }
 
 func TestMeansForgetInTenMinutesAndCountRequests(t *testing.T) {
-	first := Means{}.Then(looked(noon, 10, 100, 50), 2)
+	first := Means{}.Then(looked(noon, 10, 100, 50), 2, Profile{})
 	m := first
 	for minute := range 10 {
-		m = m.Then(looked(noon.Add(time.Duration(minute+1)*time.Minute), 10, 200, 50), 2)
+		m = m.Then(looked(noon.Add(time.Duration(minute+1)*time.Minute), 10, 200, 50), 2, Profile{})
 	}
 	later := (1 - 1/math.E) / (1 - math.Exp(-0.1)) // how many times as many requests as those of the first look
 	if input, _, _ := m.Lengths(); !near(input, (100/math.E+200*later)/(1/math.E+later)) {
 		t.Errorf("ten minutes after 100 tokens became 200: %g", input)
 	}
-	m = first.Then(looked(noon.Add(time.Minute), 90, 200, 50), 2)
+	m = first.Then(looked(noon.Add(time.Minute), 90, 200, 50), 2, Profile{})
 	left := math.Exp(-0.1)
 	if input, _, _ := m.Lengths(); !near(input, (100*left+200*9)/(left+9)) {
 		t.Errorf("after nine times as many requests of 200 tokens: %g", input)
@@ -50,7 +50,7 @@ func TestMeansForgetInTenMinutesAndCountRequests(t *testing.T) {
 }
 
 func TestALookThatDoesNotTellChangesNoMeans(t *testing.T) {
-	before := Means{}.Then(looked(noon, 10, 256, 101), 2)
+	before := Means{}.Then(looked(noon, 10, 256, 101), 2, Profile{})
 	for name, change := range map[string]func(*Snapshot){
 		"the same look again": func(s *Snapshot) { s.At = noon },
 		"an earlier look":     func(s *Snapshot) { s.At = noon.Add(-time.Minute) },
@@ -60,7 +60,7 @@ func TestALookThatDoesNotTellChangesNoMeans(t *testing.T) {
 	} {
 		s := looked(noon.Add(time.Minute), 10, 999, 999)
 		change(&s)
-		if got := before.Then(s, 2); got != before {
+		if got := before.Then(s, 2, Profile{}); got != before {
 			t.Errorf("%s: %+v, want %+v", name, got, before)
 		}
 	}
@@ -69,7 +69,7 @@ func TestALookThatDoesNotTellChangesNoMeans(t *testing.T) {
 // TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency: requests and their
 // lengths count all the same.
 func TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency(t *testing.T) {
-	before := Means{}.Then(looked(noon, 10, 256, 101), 2)
+	before := Means{}.Then(looked(noon, 10, 256, 101), 2, Profile{})
 	for _, tt := range []struct {
 		name     string
 		replicas float64
@@ -83,7 +83,7 @@ func TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency(t *testing.T) 
 		s := looked(noon.Add(time.Minute), 10, 256, 101)
 		s.Load.TTFT.Value, s.Load.ITL.Value = 9000, 900
 		tt.change(&s.Load)
-		got := before.Then(s, tt.replicas)
+		got := before.Then(s, tt.replicas, Profile{})
 		left := math.Exp(-0.1)
 		if !near(got.Timed, 600*left) || !near(got.TTFT/got.Timed, 100) || !near(got.ITL/got.Timed, 10) || !near(got.Together/got.Timed, 5.5) {
 			t.Errorf("%s: %+v, want a TTFT of 100 ms, an ITL of 10 ms and 5.5 requests together of %g requests", tt.name, got, 600*left)
