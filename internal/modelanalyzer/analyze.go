@@ -54,9 +54,10 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	if slower := compare(&a, snap, sides{shared, asStated(variants, sized, load), objective}, load); load.doubt == "" {
 		load.doubt = slower
 	}
+	byVariant := split(&a, shared, load, snap, past)
 	keep := kept(a, shared, load)
 	a.Signal, a.Reason, a.Detail = direction(a, load, keep)
-	a.Detail += contradicted + spent
+	a.Detail += byVariant + contradicted + spent
 	if a.Signal == scaling.Shrink {
 		a.Demand = keep
 	}
@@ -82,15 +83,9 @@ func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, 
 			a.Infeasible = append(a.Infeasible, *s.infeasible)
 		}
 	}
-	present, contradicted := load.rate+min(load.backlog/soon.Seconds(), largest), ""
-	if completed > 0 && a.Anticipated > 0 {
-		present = max(present, scaling.Queue{
-			Waiting: load.backlog, Arrive: load.rate, Served: completed, Fill: a.Anticipated / completed, Lead: scaling.Lead(snap.Variants, past.Interval),
-		}.Rate())
-	}
+	present, contradicted := present(load.rate, load.backlog, largest, completed, a.Anticipated, scaling.Lead(snap.Variants, past.Interval)), ""
 	if stands(*a, load, snap, past, replicas) && present <= a.Anticipated {
-		clears := scaling.Queue{Waiting: load.backlog, Fill: 1}.Rate() // with nothing of what the profiles promise
-		present = min(a.Anticipated+max(clears, little*a.Anticipated), believed*present)
+		present = contradicting(present, load.backlog, a.Anticipated)
 		contradicted = fmt.Sprintf("; requests have waited since %s and do not become fewer, although the profiles say that all is served",
 			past.Backlog.StandsSince.UTC().Format(time.TimeOnly))
 	}
@@ -103,6 +98,23 @@ func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, 
 		a.Variants = append(a.Variants, c)
 	}
 	return contradicted
+}
+
+// present is what replicas are to serve of what arrives now and what waits, where those
+// that run and were ordered complete so much at most and serve so much within the
+// objectives, the largest of them alone so much [requests/s].
+func present(arrives, waits, largest, completed, serve float64, lead time.Duration) float64 {
+	now := arrives + min(waits/soon.Seconds(), largest)
+	if completed > 0 && serve > 0 {
+		now = max(now, scaling.Queue{Waiting: waits, Arrive: arrives, Served: completed, Fill: serve / completed, Lead: lead}.Rate())
+	}
+	return now
+}
+
+// contradicting is what replicas are to serve where a queue contradicts that they serve enough.
+func contradicting(present, waits, serve float64) float64 {
+	clears := scaling.Queue{Waiting: waits, Fill: 1}.Rate() // with nothing of what the profiles promise
+	return min(serve+max(clears, little*serve), believed*present)
 }
 
 const (

@@ -20,6 +20,11 @@
 // replicas can do, as behind a Service. How they are is remembered, and a fleet is
 // full as soon as the replicas of one variant are.
 //
+// Where no way to treat replicas alike explains how requests are shared out, or what a
+// replica gets changes with the number of replicas of its variant, they are shared out by
+// variant, as by a route with weights. Each variant then has to carry its part, and what
+// waits in it: a Ceiling of its own.
+//
 // A reduction leaves what carries the requests that are being computed, however few
 // arrive, and counts a replica as full that does not say what waits in it.
 //

@@ -87,7 +87,7 @@ func uneven(t *testing.T) scaling.Snapshot {
 func TestAFleetIsFullWhenTheReplicasOfOneVariantAre(t *testing.T) {
 	s := uneven(t)
 	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
-	want := []scaling.Share{{Variant: s.Variants[0].Key, Weight: 1}, {Variant: s.Variants[1].Key, Weight: 1}}
+	want := []scaling.Share{{Variant: s.Variants[0].Key, Weight: 1, Replicas: 2}, {Variant: s.Variants[1].Key, Weight: 1, Replicas: 2}}
 	if diff := cmp.Diff(want, m.Traffic.Shares.Of, cmpopts.EquateApprox(0.05, 0)); diff != "" {
 		t.Fatalf("shares (-want +got):\n%s", diff)
 	}

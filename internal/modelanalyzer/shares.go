@@ -16,14 +16,29 @@ const (
 	telling = 2
 )
 
-// flow is what one replica of a variant gets and completes, in requests/s, and how
-// many requests wait in it.
+// flow is what one replica of a variant gets and completes, in requests/s, how long a
+// request takes in it and how many wait.
 type flow struct {
 	variant   scaling.VariantKey
 	ready     float64
 	running   float64
 	completes float64
+	takes     float64 // ms
+	itl       float64 // ms
 	waits     float64
+	usage     float64   // of the KV cache, a ratio
+	oldest    time.Time // of its readings
+}
+
+// add adds what a replica of the variant says.
+func (f *flow) add(s scaling.ReplicaSample) {
+	if f.ready == 0 || s.At.Before(f.oldest) {
+		f.oldest = s.At
+	}
+	f.ready++
+	f.running += s.Running.Value
+	f.waits += s.Waiting().Value
+	f.usage += s.KVCacheUsageNow.Or(s.KVCacheUsage.Or(0))
 }
 
 // queued reports whether a queue stands in the replicas.
@@ -54,21 +69,20 @@ func flows(snap scaling.Snapshot) []flow {
 			out = append(out, flow{variant: s.Variant})
 		}
 		last := &out[len(out)-1]
-		last.ready++
-		last.running += s.Running.Value
-		last.waits += s.Waiting().Value
+		last.add(s)
 	}
 	if len(out) < 2 {
 		return nil
 	}
 	for i, f := range out {
 		p := profiles[f.variant]
-		f.running, f.waits = f.running/f.ready, f.waits/f.ready
+		f.running, f.waits, f.usage = f.running/f.ready, f.waits/f.ready, f.usage/f.ready
 		takes := p.Gamma + p.Delta*input*f.running + (output-1)*(p.Alpha+p.Beta*f.running)
 		if takes <= 0 {
 			return nil
 		}
-		f.completes = 1000 * f.running / takes
+		f.completes, f.takes = 1000*f.running/takes, takes
+		f.itl = p.Alpha + p.Beta*f.running
 		out[i] = f
 	}
 	return out
@@ -83,7 +97,7 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 		past = scaling.Shares{}
 	}
 	all := flows(snap)
-	if all == nil || !snap.At.After(past.At) || snap.Young() {
+	if all == nil || !snap.At.After(past.At) || filling(snap, all) {
 		return past
 	}
 	full := 0.0 // replicas in which a queue stands
@@ -94,13 +108,27 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 	}
 	switch {
 	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
-		if arriving, ok := fed(all, snap.Load.ArrivalRate.Value, full); ok {
-			return remembered(scaling.Shares{}, past, arriving, snap.At)
-		}
+		return seenQueuing(past, snap, all, full)
 	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):
-		return remembered(past, past, all, snap.At)
+		return followed(past, remembered(atCounts(past, all), past, all, snap.At), all)
 	}
 	return past
+}
+
+// seenQueuing returns the shares by what goes to the replicas in which a queue stands, full
+// in number: by variant where that was told or no way to treat replicas alike explains it.
+func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full float64) scaling.Shares {
+	arriving, ok := queuing(measured(all, snap.Load.ITL), snap.Load.ArrivalRate.Value)
+	byVariant := past.ByVariant || ok && treatedUnlike(arriving)
+	if !byVariant {
+		arriving, ok = fed(all, snap.Load.ArrivalRate.Value, full)
+	}
+	if !ok {
+		return past
+	}
+	out := remembered(scaling.Shares{}, past, arriving, snap.At)
+	out.ByVariant, out.Since = byVariant, past.Since
+	return out
 }
 
 // fed returns the flows with what the replicas get in the place of what they complete:
@@ -154,7 +182,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 		if last, seen := before.Weight(f.variant); seen {
 			weight = (weight + last) / 2
 		}
-		out.Of = append(out.Of, scaling.Share{Variant: f.variant, Weight: weight})
+		out.Of = append(out.Of, scaling.Share{Variant: f.variant, Weight: weight, Replicas: f.ready})
 	}
 	for _, s := range beside.Of {
 		if was > 0 && is > 0 {
@@ -180,7 +208,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 // requests are shared out by variant, perhaps, and more of it take nothing off the
 // full one. Nor is one whose replicas idle.
 func asShared(sized []sizing, shares scaling.Shares) []sizing {
-	if len(shares.Of) == 0 {
+	if len(shares.Of) == 0 || shares.ByVariant {
 		return sized
 	}
 	least, known := firstFull(sized, shares)

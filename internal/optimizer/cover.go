@@ -36,7 +36,7 @@ func Cover(in Votes) []scaling.Decision {
 	}
 	cover := cover{in, variants, wanted, direction(in.Analyses)}
 	if open := cover.unmet(); len(open) > 0 {
-		return cover.grow(open)
+		return cover.spared(open, cover.grow(open))
 	}
 	if slices.ContainsFunc(variants, variantState.changing) {
 		return holdInTransition(cover.vote, variants)
@@ -134,6 +134,30 @@ func (c cover) grow(open []demand) []scaling.Decision {
 		}
 	}
 	return c.grown(back, added, open, p)
+}
+
+// spared gives up, beside the growth of some variants, what others have more of than they
+// need, where these take nothing off the first: requests are shared out by variant. Of one
+// stock it is what the others can have.
+func (c cover) spared(open []demand, grown []scaling.Decision) []scaling.Decision {
+	apart := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool { return a.Apart && a.Signal == scaling.Shrink })
+	if !apart || notYet(c.Snapshot, c.variants) != "" {
+		return grown
+	}
+	rest := c
+	rest.wanted = slices.DeleteFunc(slices.Clone(c.wanted), func(d demand) bool {
+		return slices.ContainsFunc(open, func(o demand) bool { return o.name == d.name })
+	})
+	fewer := rest.fewer(func(s variantState) bool {
+		return slices.ContainsFunc(open, func(d demand) bool { return d.part[s.Key] > 0 })
+	})
+	for i, d := range grown {
+		if to, ok := fewer[d.Variant]; ok {
+			grown[i] = d.Then(scaling.StageOptimize, to, scaling.ReasonSpareCapacity,
+				fmt.Sprintf("without %s the others are filled to %.0f %% at most, and they take nothing off the variants that are short", scaling.Replicas(d.Target()-to), 100*c.fill(lastGrew(c.variants))))
+		}
+	}
+	return grown
 }
 
 // program asks for the cheapest replicas that carry the open demands on top of

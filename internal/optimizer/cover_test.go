@@ -302,6 +302,53 @@ func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
 	}
 }
 
+// TestWhatIsOfNoUseToAVariantThatIsShortGoes: requests are shared out by variant. a needs
+// two replicas, and b more than it has.
+func TestWhatIsOfNoUseToAVariantThatIsShortGoes(t *testing.T) {
+	apart := func(a, b float64) func(*Votes) {
+		return func(v *Votes) {
+			one := &v.Analyses[0]
+			one.Apart = true
+			for i, demand := range []float64{a, b} {
+				c := scaling.Ceiling{Name: "the part of " + one.Variants[i].Variant.Name, Unit: one.Unit, Demand: demand}
+				for k, o := range one.Variants {
+					l := scaling.Limit{Variant: o.Variant}
+					if k == i {
+						l.PerReplica = o.PerReplica
+					}
+					c.Variants = append(c.Variants, l)
+				}
+				one.Ceilings = append(one.Ceilings, c)
+			}
+		}
+	}
+	silent := func(v *Votes) { apart(8, 10)(v); v.Snapshot.Replicas = nil }
+	whole := func(v *Votes) { apart(8, 10)(v); v.Analyses[0].Apart = false }
+	most := func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Max = 1 }
+	for _, tc := range []struct {
+		name   string
+		in     Votes
+		change func(*Votes)
+		want   string
+	}{
+		{"b grows, a gives up", votes(18, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0}, fleet{"b", 10, 5, 1, nil, 0}), apart(8, 10), "a:2 b:2"},
+		{"b may not grow, a gives up", votes(18, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0}, fleet{"b", 10, 5, 1, most, 0}), apart(8, 10), "a:2 b:1"},
+		{"a is short too", votes(60, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0}, fleet{"b", 10, 5, 1, nil, 0}), apart(40, 10), "a:8 b:2"},
+		{"more than what is asked for in all is of no use", votes(100, scaling.Grow, fleet{"a", 1, 5, 2, nil, 0}, fleet{"b", 10, 5, 1, nil, 0}), apart(8, 10), "a:2 b:2"},
+		{"nothing is reported", votes(18, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0}, fleet{"b", 10, 5, 1, nil, 0}), silent, "a:6 b:2"},
+		{"not by variant", votes(18, scaling.Shrink, fleet{"a", 10, 5, 6, nil, 0}, fleet{"b", 10, 5, 1, nil, 0}), whole, "a:6 b:2"},
+	} {
+		tc.change(&tc.in)
+		var got []string
+		for _, d := range Cover(tc.in) {
+			got = append(got, fmt.Sprintf("%s:%d", d.Variant.Name, d.Target()))
+		}
+		if text := strings.Join(got, " "); text != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, text, tc.want)
+		}
+	}
+}
+
 func TestCoverNeverExceedsWhatTheDemandNeeds(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 31))

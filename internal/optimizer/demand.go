@@ -14,7 +14,8 @@ type demand struct {
 	relative bool                           // it was read off the replicas
 }
 
-// demands lists what the informative ones among the analyses ask for.
+// demands lists what the informative ones among the analyses ask for: of one that asks each
+// variant for its part the parts alone.
 func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	var out []demand
 	for _, a := range analyses {
@@ -26,7 +27,7 @@ func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 		for _, c := range a.Variants {
 			perReplica[c.Variant] = c.PerReplica
 		}
-		if total := a.Demand; total > 0 {
+		if total := a.Demand; total > 0 && !a.Apart {
 			out = append(out, demand{a.Analyzer, a, parts(perReplica, total, variants, false), relative})
 		}
 		for _, c := range a.Ceilings {

@@ -64,7 +64,9 @@
 // of which it is not known what it carries of a demand that is not read off replicas
 // is no candidate while that is known of another.
 //
-//	grow    what stands carries less than the demand
+//	grow    what stands carries less than the demand. Of a model whose requests are
+//	        shared out by variant, variants that are no help give up meanwhile what is
+//	        beyond their own part
 //	shrink  the cheapest part of the fleet would be filled to 90 % at most, or to
 //	        80 % where the last change was growth: a tenth of noise up and a tenth
 //	        down are 0.9/1.1 = 82 % of what was too little

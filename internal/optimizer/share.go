@@ -169,7 +169,14 @@ func (c Contender) states() []variantState {
 	return states(Input{Snapshot: c.Votes.Snapshot, History: c.Votes.History})
 }
 
-func (c Contender) wanted() []demand { return demands(c.Votes.Analyses, c.states()) }
+// wanted lists what the contender asks for: nothing where each variant has to carry a part
+// of its own, since no mix of them is a share.
+func (c Contender) wanted() []demand {
+	if slices.ContainsFunc(c.Votes.Analyses, func(a scaling.Analysis) bool { return a.Apart }) {
+		return nil
+	}
+	return demands(c.Votes.Analyses, c.states())
+}
 
 // name is the contender in the solver's words, where variants are accelerators
 // and models are servers.

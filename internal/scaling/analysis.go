@@ -68,6 +68,10 @@ type Analysis struct {
 	// Ceilings are further limits of a replica, each with a demand in a unit of its
 	// own: a replica is full when any of them is. Sorted by Name.
 	Ceilings []Ceiling `json:"ceilings,omitempty"`
+	// Apart says that some of the Ceilings ask one variant for what no other can take off
+	// it: requests are shared out by variant. One that has more replicas than they ask for
+	// is of no use to the others.
+	Apart bool `json:"apart,omitempty"`
 	// Promised is what the Ready replicas serve by their profiles alone, without what was
 	// learned of them and what the error budget allows [requests/s]; 0 where that is not known.
 	Promised float64 `json:"promised,omitempty"`

@@ -41,12 +41,19 @@ func (l Lengths) Then(s Snapshot) Lengths {
 type Shares struct {
 	At time.Time `json:"at,omitzero"`  // when it was last seen
 	Of []Share   `json:"of,omitempty"` // sorted by Variant
+	// ByVariant says that each variant gets its part of the requests however many
+	// replicas it has, as of backends that a route gives weights, and not the more the
+	// more it has.
+	ByVariant bool    `json:"byVariant,omitempty"`
+	Since     []Share `json:"since,omitempty"` // that those of now are compared with to tell that
 }
 
 // Share is how much one replica of a variant gets.
 type Share struct {
 	Variant VariantKey `json:"variant"`
 	Weight  float64    `json:"weight"` // beside the mean of all replicas, > 0
+	// Replicas are how many shared what the variant got when that was last seen.
+	Replicas float64 `json:"replicas,omitempty"`
 }
 
 // Weight returns the weight of a variant, false where it was not seen.
