@@ -9,7 +9,9 @@
 //
 // What takes longer than CI may, or needs programs that take long to build,
 // carries the tag soak beside it, and is run by make soak. Scale to zero has a
-// cluster of its own there, in which HPAs may go to zero too.
+// cluster of its own there, in which HPAs may go to zero too, and so has the day of
+// test/day.
 //
-// The flag -steady says for how long a steady fleet is watched, 45s by default.
+// The flag -steady says for how long a steady fleet is watched, 45s by default; -day
+// how long the day is, 24m, and -day-seed which requests it has.
 package e2e

@@ -146,34 +146,48 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)].Round(time.Millisecond)
 }
 
-// ownCluster has the scenarios share another cluster, with feature gates, until the
-// test ends.
+// ownCluster has the scenarios share another cluster, with feature gates, a fleet and a
+// manager, until the test ends.
 func ownCluster(t *testing.T, gates string, o testbed.ManagerOptions) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	before := shared
-	root := before.bed.Root
-	bed, err := testbed.Up(ctx, testbed.Options{Root: root, Dir: filepath.Join(root, ".local", "e2e-gates"), FeatureGates: gates, Out: os.Stderr})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		end, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		if err := bed.Down(end); err != nil {
-			t.Error(err)
-		}
-		shared = before
-	})
-	shared = suite{bed: bed}
+	anotherCluster(t, testbed.Options{Dir: "e2e-gates", FeatureGates: gates})
+	bed := shared.bed
 	if err := bed.AddNode(ctx, "pool", poolProduct, poolSize); err != nil {
 		t.Fatal(err)
 	}
+	var err error
 	if shared.emulator, err = bed.StartEmulator(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if shared.manager, err = bed.StartManager(ctx, o); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// anotherCluster has the scenarios share another cluster, without a fleet and a
+// manager, until the test ends. Its folder is within that of the clusters.
+func anotherCluster(t *testing.T, o testbed.Options) {
+	t.Helper()
+	before := shared
+	o.Root, o.Out = before.bed.Root, os.Stderr
+	o.Dir = filepath.Join(o.Root, ".local", o.Dir)
+	bed, err := testbed.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := sync.OnceValue(func() error {
+		end, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		return bed.Down(end)
+	})
+	before.bed.OnDown(func(context.Context) error { return down() }) // of a run that is interrupted
+	t.Cleanup(func() {
+		if err := down(); err != nil {
+			t.Error(err)
+		}
+		shared = before
+	})
+	shared = suite{bed: bed}
 }
