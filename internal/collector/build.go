@@ -121,7 +121,7 @@ func (b builders) readNames(rows []query.Row) {
 // readGauges takes over the numbers of the pods. Rows that say the same are
 // duplicates: the largest counts.
 func (b builders) readGauges(got *answers) {
-	for _, ask := range mainRound() {
+	for _, ask := range append(mainRound(), query.AskPace) {
 		for i := range got[ask].Rows {
 			row := &got[ask].Rows[i]
 			if row.Quantity < firstGauge || row.Quantity >= firstGauge+gauges {

@@ -111,7 +111,7 @@ func TestSomeQuestionsAreAskedOnlyWhenTheyMatter(t *testing.T) {
 		{"a pod that holds requests and is not of the fleet", collector.Options{}, func(s *collectortest.Source, _ *scaling.Fleet) {
 			holds(s, "m000-9", "m000", 3)
 		}, nil},
-		{"models with an objective", percentiles, func(*collectortest.Source, *scaling.Fleet) {}, []query.Question{query.AskObjective}},
+		{"models with an objective", percentiles, func(*collectortest.Source, *scaling.Fleet) {}, []query.Question{query.AskObjective, query.AskPace}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, fleet := serving(3, 1, busy)
@@ -149,7 +149,7 @@ func TestRequestsCarryTheirParticulars(t *testing.T) {
 			want.Pods = []string{"m001-0", "m002-0"} // those that have a page
 		case query.AskKVCacheUsagePeak, query.AskQueueLengthPeak:
 			want.Aged = true // one has no page
-		case query.AskObjective:
+		case query.AskObjective, query.AskPace:
 			want.Models = []string{"m000", "m002"}
 		case query.AskStuck:
 			want.Pods = []string{"m000-0"}

@@ -152,7 +152,7 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	if len(request.Namespaces) == 0 {
 		request.Namespaces = c.opts.Namespaces
 	}
-	if ask != query.AskObjective && ask != query.AskRecent {
+	if ask != query.AskObjective && ask != query.AskPace && ask != query.AskRecent {
 		request.Models = nil
 	}
 	if ask != query.AskObjective {

@@ -102,7 +102,7 @@ func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all sur
 		round = append(round, query.AskEarlierPages)
 	}
 	if len(percentiles) > 0 {
-		round = slices.Insert(round, 0, query.AskObjective)
+		round = slices.Insert(round, 0, query.AskObjective, query.AskPace)
 	}
 	c.ask(ctx, &got, request, round...)
 	if fault := got.fault(round); fault != nil {

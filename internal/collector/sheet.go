@@ -65,7 +65,7 @@ func (s *survey) shown(at int64) time.Time {
 // The numbers of a pod are those from firstGauge on, in catalogue order.
 const (
 	firstGauge = query.KVCacheUsagePeak
-	gauges     = query.KVCapacity - firstGauge + 1
+	gauges     = query.Started - firstGauge + 1
 )
 
 // podRow is what the source says of one name of a pod.

@@ -189,7 +189,21 @@ func (s *sheet) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample
 	r.KVCacheUsageNow = s.gauge(p, query.KVCacheUsage, query.AskKVCacheUsage).reading(state)
 	r.QueueLengthNow = s.gauge(p, query.QueueLength, query.AskQueueLength).reading(state)
 	r.Running = s.gauge(p, query.Running, query.AskRunning).reading(state)
+	if state == scaling.Fresh {
+		r.Pace = paceOf(p)
+	}
 	return r
+}
+
+// paceOf returns how fast a pod worked, as far as it was asked for and is known.
+func paceOf(p *podRow) (out scaling.Pace) {
+	if decoding, generated := *p.gauge(query.Decoding), *p.gauge(query.Generated); decoding > 0 && generated > 0 {
+		out.Decoding, out.ITL = decoding, 1000*decoding/generated
+	}
+	if starting, started := *p.gauge(query.Starting), *p.gauge(query.Started); starting > 0 && started > 0 {
+		out.Started, out.TTFT = started, 1000*starting/started
+	}
+	return out
 }
 
 // gauge returns a number of a pod.

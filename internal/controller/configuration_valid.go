@@ -65,7 +65,7 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) m
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, missing)
 	case policy.SizesToObjectives() && policy.Objective.Class == "":
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error())
-	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "":
+	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "" && !v.Past.Fit.Informed():
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v.Variant, policy.Engine))
 	case policy.SizesToObjectives() && v.explained:
 		if c, found := contradicted(va.Status, v); found {

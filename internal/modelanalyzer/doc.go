@@ -37,15 +37,16 @@
 // sized to a tenth above the best that it can. No replica is filled to more than
 // 95 % of what full batches complete.
 //
-// Before that a profile is corrected by the latencies that are measured, since in a
-// batch the prefills of others lengthen the ITL of each by what the lengths of the
-// hour make of them, and the batch is cut to what the KV cache holds, by what the
-// requests of the model were seen to hold lately. Contradictions are those of the
-// stated profile.
+// The profile is the stated one or, where none is stated, what the replicas of the
+// variant showed (package profile). Before it is used it is corrected by the latencies
+// that are measured, since in a batch the prefills of others lengthen the ITL of each by
+// what the lengths of the hour make of them, and the batch is cut to what the KV cache
+// holds, by what the requests of the model were seen to hold lately. Contradictions are
+// those of the stated profile.
 //
 // What is not known makes the analysis Unknown with a reason, and is never
-// guessed: no objective, no profile of any variant that runs, no arrival rate, no
-// lengths. A variant without a profile beside others that have one carries what it is
+// guessed: no objective, no profile of any variant that runs, stated or learned, no
+// arrival rate, no lengths. A variant without a profile beside others that have one carries what it is
 // seen to carry, and takes no more. Readings of the model that are not Fresh may grow
 // it and never shrink it. Nor
 // does a profile that promises less latency than is measured by more than half of

@@ -7,19 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
-
-// defaultBatch is the batch of a profile that names none: the default of vLLM's
-// --max-num-seqs.
-const defaultBatch = 256
 
 const (
 	// nearBest is how far above the best that is possible an objective is set that is
 	// out of reach: a tenth, since the last percent before the best takes a replica
 	// for each request.
 	nearBest = 1.1
+	// careful is the part of what a learned profile promises that counts at first: it is
+	// right in the mean, and prompts and arrivals come in bursts. What replicas are seen
+	// to do beyond that counts as with any profile.
+	careful = 0.8
 	// fullest is the part of what full batches complete that a replica is filled to,
 	// whatever the objectives allow: beyond it the wait grows without bound for a
 	// small error of the rate.
@@ -207,6 +208,9 @@ func (s sizing) within(load load, objective scaling.Objective, options Options) 
 	default:
 		s.rate, s.source = sized.Rate, binding(sized, objective, options)+moved
 	}
+	if s.rate > 0 && s.variant.Profile.Source == profile.Source {
+		s.rate, s.source = careful*s.rate, s.source+", by "+profile.Source
+	}
 	return s
 }
 
@@ -242,7 +246,7 @@ func together(p scaling.Profile, itl float64) float64 {
 // scaling.MostBatch.
 func batch(p scaling.Profile) int {
 	if p.MaxBatchSize <= 0 {
-		return defaultBatch
+		return scaling.DefaultBatch
 	}
 	return min(p.MaxBatchSize, scaling.MostBatch)
 }

@@ -181,7 +181,7 @@ func TestModelsRestrictOnlyWhatIsAskedOfSome(t *testing.T) {
 	for _, ask := range Questions() {
 		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()
 		for _, selector := range metric.FindAllStringSubmatch(whole, -1) {
-			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective || ask == AskRecent; got != want {
+			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective || ask == AskPace || ask == AskRecent; got != want {
 				t.Errorf("%s: %s restricted to models: %v, want %v", ask, selector[0], got, want)
 			}
 		}

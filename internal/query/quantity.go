@@ -25,6 +25,16 @@ const (
 	Running
 	// KVCapacity is the size of the KV cache.
 	KVCapacity
+	// Decoding is the number of requests that wait for their next token, in the mean of
+	// the window: the seconds between tokens that a second has.
+	Decoding
+	// Generated is the rate of tokens but the first of each request.
+	Generated
+	// Starting is the number of requests that wait for their first token, in the mean of
+	// the window, each counted when it comes.
+	Starting
+	// Started is the rate of first tokens.
+	Started
 	// Generating marks a pod that generated tokens within the QuietSpan: its value
 	// is 1. What holds requests and has no row may be stuck.
 	Generating
@@ -82,6 +92,7 @@ const (
 	Requests          Unit = "requests"   // >= 0
 	RequestsPerSecond Unit = "requests/s" // InFlightGrowth may be negative
 	Tokens            Unit = "tokens"     // >= 0
+	TokensPerSecond   Unit = "tokens/s"   // >= 0
 	Milliseconds      Unit = "ms"         // >= 0
 	Seconds           Unit = "s"          // >= 0
 	UnixSeconds       Unit = "unix s"     // since 1970, with fractions
@@ -119,6 +130,10 @@ func lines() [Count]line {
 		QueueLength:       {"queue_length", Requests, PerPod},
 		Running:           {"running", Requests, PerPod},
 		KVCapacity:        {"kv_capacity", Tokens, PerPod},
+		Decoding:          {"decoding", Requests, PerPod},
+		Generated:         {"generated", TokensPerSecond, PerPod},
+		Starting:          {"starting", Requests, PerPod},
+		Started:           {"started", RequestsPerSecond, PerPod},
 		Generating:        {"generating", Flag, PerPod},
 		Stuck:             {"stuck", Requests, PerPod},
 		Completions:       {"completions", RequestsPerSecond, PerModel},

@@ -22,6 +22,9 @@ const (
 	AskQueueLength
 	AskRunning
 	AskKVCapacity
+	// AskPace is asked for the models that have a latency objective: how fast each of
+	// their pods is.
+	AskPace
 	AskGenerating
 	// AskStuck costs ten times what AskGenerating does for as many pods, and is
 	// asked about those that hold requests and generate nothing.
@@ -59,6 +62,7 @@ func topics() [QuestionCount]topic {
 		AskQueueLength:      {"queue_length", QueueLength, QueueLength},
 		AskRunning:          {"running", Running, Running},
 		AskKVCapacity:       {"kv_capacity", KVCapacity, KVCapacity},
+		AskPace:             {"pace", Decoding, Started},
 		AskGenerating:       {"generating", Generating, Generating},
 		AskStuck:            {"stuck", Stuck, Stuck},
 		AskFlow:             {"flow", Completions, InFlightGrowth},
@@ -110,7 +114,7 @@ type Request struct {
 	Window time.Duration
 	// Namespaces restricts the answer. Empty means all.
 	Namespaces []string
-	// Models restricts the answers to AskObjective and AskRecent to these model
+	// Models restricts the answers to AskObjective, AskPace and AskRecent to these model
 	// names. Empty means all. It is ignored elsewhere. Any text is a name: a store is
 	// given it as a value.
 	Models []string

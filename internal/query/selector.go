@@ -23,7 +23,7 @@ func newRenderer(r Request) renderer {
 	if len(r.Namespaces) > 0 {
 		of.matchers = append(of.matchers, LabelNamespace+oneOf(r.Namespaces))
 	}
-	if (r.Ask == AskObjective || r.Ask == AskRecent) && len(r.Models) > 0 {
+	if (r.Ask == AskObjective || r.Ask == AskPace || r.Ask == AskRecent) && len(r.Models) > 0 {
 		of.matchers = append(of.matchers, LabelModel+oneOf(r.Models))
 	}
 	if len(r.Bounds) > 0 {

@@ -44,6 +44,9 @@ func sglang() map[Quantity]Recipe {
 	// One observation per token, weighted by the tokens of an output; early 0.4.
 	itl := []string{"sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"}
 
+	decoding, generated := histogramRates(counted, itl...)
+	starting, started := histogramRates(streamed, ttft)
+
 	return map[Quantity]Recipe{
 		KVCacheUsagePeak: {Over: Peak, Of: []Series{usage}, Worst: true},
 		KVCacheUsage:     {Over: Last, Of: []Series{usage}, Worst: true},
@@ -52,6 +55,7 @@ func sglang() map[Quantity]Recipe {
 		Running:          {Over: Last, Of: []Series{running}},
 		// In tokens already, and of each data-parallel rank its own.
 		KVCapacity: {Over: Last, Of: []Series{scheduler("sglang:max_total_num_tokens")}},
+		Decoding:   decoding, Generated: generated, Starting: starting, Started: started,
 		Generating: {Over: Moving, Of: []Series{steps, speed}},
 		Stuck: {
 			Over: Idle, Of: queues, Holds: held,

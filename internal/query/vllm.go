@@ -23,6 +23,8 @@ func vllm() map[Quantity]Recipe {
 	generation, prompt := named("vllm:generation_tokens_total"), named("vllm:prompt_tokens_total")
 	// 0.10.2 on; to 0.12. Between outputs, so that long answers weigh more.
 	itl := []string{"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"}
+	decoding, generated := histogramRates(named, itl...)
+	starting, started := histogramRates(named, "vllm:time_to_first_token_seconds")
 
 	return map[Quantity]Recipe{
 		// Of KV cache usage the worst rank counts, because it is the one that
@@ -44,6 +46,7 @@ func vllm() map[Quantity]Recipe {
 			Without: []string{LabelBlocks + "="},
 			By:      []string{LabelBlocks, LabelBlockSize, LabelCacheTokens},
 		}}},
+		Decoding: decoding, Generated: generated, Starting: starting, Started: started,
 		// Token generation is the pulse of an engine: nothing that holds
 		// requests and works leaves it still for minutes.
 		Generating: {Over: Moving, Of: []Series{generation}},
@@ -85,6 +88,13 @@ func named(names ...string) Series { return Series{Names: names} }
 // stuckScrapes is how many scrapes must agree that nothing moves before a replica
 // is called sick or frozen.
 const stuckScrapes = 4
+
+// histogramRates are by how much the sum of what histograms observed grows, and the
+// number of observations, per second.
+func histogramRates(series func(names ...string) Series, histograms ...string) (sum, count Recipe) {
+	mean := histogramMean(1, series, histograms...)
+	return Recipe{Over: Rate, Of: mean.Of}, Recipe{Over: Rate, Of: []Series{mean.Per}}
+}
 
 // histogramMean is the mean of what the histograms observed. The names are
 // twins; series makes the series of a sum or a count of their full names.

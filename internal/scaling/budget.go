@@ -90,7 +90,7 @@ func (s Snapshot) leastITL() float64 {
 		case !v.Profile.Usable():
 			return 0
 		default:
-			least = min(least, v.Profile.Alpha)
+			least = min(least, v.Profile.Alpha+v.Profile.Beta)
 		}
 	}
 	if math.IsInf(least, 1) {

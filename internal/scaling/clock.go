@@ -48,6 +48,7 @@ func (p Past) At(now time.Time) Past {
 	e := &p.Traffic.Evidence
 	e.At, e.Blind = before(e.At, now), before(e.Blind, now)
 	p.Capacity = p.Capacity.at(now)
+	p.Fit.At = before(p.Fit.At, now)
 	return p
 }
 

@@ -74,6 +74,8 @@ type Past struct {
 	Failures Failures `json:"failures,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
+	// Fit is what was seen of the speed of its replicas.
+	Fit Fit `json:"fit,omitzero"`
 }
 
 // Informed is when an analyzer last had an informative result.

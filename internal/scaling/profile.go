@@ -4,6 +4,10 @@ package scaling
 // with more, and the work and the memory of sizing one grow with it.
 const MostBatch = 4096
 
+// DefaultBatch is the batch of a replica of which it is not known: the default of vLLM's
+// --max-num-seqs.
+const DefaultBatch = 256
+
 // Profile is the measured speed of one replica: the coefficients of
 //
 //	ITL     = Alpha + Beta*n            [ms]

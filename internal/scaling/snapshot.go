@@ -25,6 +25,8 @@ type ReplicaSample struct {
 	QueueLengthNow  Reading `json:"queueLengthNow"`
 	Running         Reading `json:"running"`    // requests in the batch
 	KVCapacity      Reading `json:"kvCapacity"` // tokens
+	// Pace is that of a page that is Fresh.
+	Pace Pace `json:"pace,omitzero"`
 	// Stuck says that the replica holds requests and does nothing with them. Its
 	// load is then Absent, as if it were silent.
 	Stuck Stuckness `json:"stuck,omitempty"`

@@ -117,3 +117,9 @@ func (l Load) MeanTokens() float64 {
 	}
 	return l.InputTokens.Value + l.OutputTokens.Value/2
 }
+
+// Computed is how many tokens of a prompt are computed in the mean: those that are not
+// found in the prefix cache. It is false where that is not known.
+func (l Load) Computed() (float64, bool) {
+	return l.InputTokens.Value * (1 - min(1, l.PrefixHits.Or(0))), l.InputTokens.Known()
+}

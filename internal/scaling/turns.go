@@ -99,12 +99,21 @@ func (t Turns) Then(r Resize, load Load, now time.Time) Turns {
 		t.Before, t.Left, t.Serves = t.Cost, r.Cost, r.Ready
 	case t.Grown.IsZero() && (r.Moves || r.Change > 0 && r.Ready < t.Serves*(1-lostLeast)):
 		t.Reduced = time.Time{}
-	case r.Change > 0 && t.Grown.IsZero() && !t.Reduced.IsZero():
-		t.Grown, t.Again = now, r.Cost
-	case r.Change > 0 && !t.Grown.IsZero():
-		t.Again = max(t.Again, r.Cost)
+	case r.Change > 0:
+		t = t.grown(r.Cost, now)
 	}
 	t.Cost = r.Cost
+	return t
+}
+
+// grown returns t after growth to a fleet of a cost, the largest of which counts.
+func (t Turns) grown(cost float64, now time.Time) Turns {
+	switch {
+	case !t.Grown.IsZero():
+		t.Again = max(t.Again, cost)
+	case !t.Reduced.IsZero():
+		t.Grown, t.Again = now, cost
+	}
 	return t
 }
 

@@ -77,6 +77,15 @@ func (s store) pod(r query.Request, m *model, p *pod) []query.Row {
 		return []query.Row{row(query.Running, last.running)}
 	case query.AskKVCapacity:
 		return []query.Row{row(query.KVCapacity, p.capacity)}
+	case query.AskPace:
+		rate := func(c counter) float64 {
+			grown, _ := endsOf(since(p.pages, s.w.now-r.Window), func(p *page) float64 { return p.counters[c] }).change(s.w.now, r.Window, true)
+			return grown / r.Window.Seconds()
+		}
+		return []query.Row{
+			row(query.Decoding, rate(itlSum)/1000), row(query.Generated, rate(interTokens)),
+			row(query.Starting, rate(ttftSum)/1000), row(query.Started, rate(firstTokens)),
+		}
 	default:
 		return nil
 	}

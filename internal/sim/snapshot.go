@@ -211,7 +211,24 @@ func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	if p.capacity > 0 {
 		r.KVCapacity = scaling.Measured(p.capacity, state)
 	}
+	if state == scaling.Fresh && p.variant.model.hasObjective() {
+		r.Pace = pace(since(p.pages, s.now-s.window), s)
+	}
 	return r
+}
+
+// pace returns how fast a pod worked.
+func pace(pages []page, s survey) scaling.Pace {
+	var f flows
+	f.add(pages, s, false)
+	var out scaling.Pace
+	if tokens := f.rates[interTokens]; tokens > 0 {
+		out.Decoding, out.ITL = f.rates[itlSum]/1000, f.rates[itlSum]/tokens
+	}
+	if started := f.rates[firstTokens]; started > 0 {
+		out.Started, out.TTFT = started, f.rates[ttftSum]/started
+	}
+	return out
 }
 
 // hasObjective reports whether the model is asked for its histograms.

@@ -63,7 +63,7 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 		if len(r.Models) > 0 {
 			rows = slices.DeleteFunc(rows, func(row query.Row) bool { return !slices.Contains(r.Models, row.Model) })
 		}
-	case query.AskObjective:
+	case query.AskObjective, query.AskPace:
 		rows = v.ofModels(r.Ask.Quantities(), r.Models, m)
 	default:
 		for _, q := range r.Ask.Quantities() {

@@ -90,6 +90,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Activity, p.Called = activity[d.Model], called[d.Variant]
 		p.Refused = refused(p, d, c.Now)
 		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
+		p.Fit = outcomes[d.Model].Fits[d.Variant]
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
 			p.Failures = p.Failures.Then(past[d.Variant].Waits.Ordered(d.Target(), past.Standing(v)), v.Replicas.Ready, c.Now)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -24,11 +25,12 @@ type Outcome struct {
 	// Analyses are those of every analyzer of the engine, the one that decided
 	// first.
 	Analyses  []scaling.Analysis
-	Decisions []scaling.Decision // sorted by Variant
-	Votes     *optimizer.Votes   // by which the demand was covered, nil where it is not known
-	Informed  []scaling.Informed // of the model, sorted by Analyzer
-	Backlog   scaling.Backlog    // of the model
-	Traffic   scaling.Traffic    // of the model
+	Decisions []scaling.Decision                 // sorted by Variant
+	Votes     *optimizer.Votes                   // by which the demand was covered, nil where it is not known
+	Informed  []scaling.Informed                 // of the model, sorted by Analyzer
+	Backlog   scaling.Backlog                    // of the model
+	Traffic   scaling.Traffic                    // of the model
+	Fits      map[scaling.VariantKey]scaling.Fit // of the variants
 	// Capacity is that of the variants where tokens were counted, else nil.
 	Capacity map[scaling.VariantKey]scaling.TokenCapacity
 }
@@ -38,8 +40,9 @@ type Outcome struct {
 func Decide(in Input) Outcome {
 	waiting := backlog(in)
 	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
+	p.learn()
 	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
-		a := modelanalyzer.Analyze(in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
+		a := modelanalyzer.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 		p.add(a)
 		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
@@ -47,7 +50,7 @@ func Decide(in Input) Outcome {
 	live := recall(in, p.analyses)
 	out := p.decide(live)
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
-	out.Traffic = p.memory.Traffic
+	out.Traffic, out.Fits = p.memory.Traffic, p.fits
 	return out
 }
 
@@ -58,6 +61,25 @@ type panel struct {
 	capacity map[scaling.VariantKey]scaling.TokenCapacity
 	backlog  scaling.Backlog
 	memory   modelanalyzer.Memory
+	fits     map[scaling.VariantKey]scaling.Fit
+}
+
+// learn looks at how fast the replicas are. Once enough is known of some, variants
+// without a stated profile have one that is learned.
+func (p *panel) learn() {
+	snap := p.in.Snapshot
+	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
+	for _, v := range snap.Variants {
+		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
+	}
+	prompt, answer, known := p.memory.Traffic.Means.Lengths()
+	if !known {
+		return
+	}
+	prompt *= 1 - min(1, snap.Load.PrefixHits.Or(0))
+	if learned, known := profile.Of(snap.Variants, p.fits, prompt, answer, p.in.Settings.Objective.ITL); known {
+		p.in.Snapshot.Variants = learned
+	}
 }
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }

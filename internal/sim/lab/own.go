@@ -88,11 +88,12 @@ const (
 // limiter is the parameter that bounds a model by stock and quotas.
 const limiter = "enableLimiter"
 
-// objectives is the parameter that says whether the user has written objectives down:
-// none is how the manager runs without any.
+// objectives and profiles are the parameters that say whether the user has written
+// objectives down, and measured profiles: none is how the manager runs without any.
 const (
-	objectives   = "objectives"
-	noObjectives = "none"
+	objectives = "objectives"
+	profiles   = "profiles"
+	none       = "none"
 )
 
 // scenarioSays returns what of a scenario a parameter may be taken from, "" if it
@@ -103,6 +104,8 @@ func scenarioSays(param string) string {
 		return "the attainment that it asks for"
 	case objectives:
 		return "those of the models"
+	case profiles:
+		return "those that were measured"
 	case limiter:
 		return "true where it lists nodes or quotas of a model's accelerators"
 	}
@@ -159,7 +162,7 @@ func parseOwn(c Choice) (own, error) {
 // configure returns the entry of the ConfigMap that makes the engine and holds the
 // parameters of c, and the settings of the manager beside it.
 func (e ownEngine) configure(c Choice) (entry string, settings map[string]string, err error) {
-	known := append(e.params(), objectives)
+	known := append(e.params(), objectives, profiles)
 	keys := map[string]string{}
 	for _, t := range timings() {
 		known = append(known, t.param)
@@ -175,9 +178,9 @@ func (e ownEngine) configure(c Choice) (entry string, settings map[string]string
 		case !slices.Contains(known, name):
 			return "", nil, &policy.UnknownParamError{Policy: c.Name, Name: name, Known: known}
 		case scenarioSays(name) != "" && value == ofScenario:
-		case name == objectives && value == noObjectives:
-		case name == objectives:
-			return "", nil, fmt.Errorf("policy %s: parameter %s: found %q, want %s or %s", c.Name, name, value, ofScenario, noObjectives)
+		case (name == objectives || name == profiles) && value == none:
+		case name == objectives || name == profiles:
+			return "", nil, fmt.Errorf("policy %s: parameter %s: found %q, want %s or %s", c.Name, name, value, ofScenario, none)
 		case keys[name] != "":
 			settings[keys[name]] = value
 		default:
@@ -223,7 +226,10 @@ func describeOwn(e ownEngine) policy.Definition {
 		}
 		d.Params = append(d.Params, p)
 	}
-	d.Params = append(d.Params, policy.Param{Name: objectives, Default: ofScenario, Doc: "objectives that the user has written down: " + ofScenario + ", " + scenarioSays(objectives) + ", or " + noObjectives})
+	for _, p := range []policy.Param{{Name: objectives, Doc: "objectives that the user has written down"}, {Name: profiles, Doc: "profiles that the user has stated"}} {
+		p.Default, p.Doc = ofScenario, p.Doc+": "+ofScenario+", "+scenarioSays(p.Name)+", or "+none
+		d.Params = append(d.Params, p)
+	}
 	for _, t := range timings() {
 		k := setting(t.key)
 		d.Params = append(d.Params, policy.Param{Name: t.param, Default: k.Default, Doc: k.Meaning})
@@ -236,8 +242,8 @@ func describeOwn(e ownEngine) policy.Definition {
 
 // openOwn makes the engine for one run. Each model is held to the objective of the
 // scenario, at the percentiles that its attainment asks for, and limited where the
-// scenario has a limit, unless the choice says otherwise. It has the profiles that
-// were measured.
+// scenario has a limit, and has the profiles that were measured, unless the choice says
+// otherwise.
 func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	o, err := parseOwn(c)
 	if err != nil {
@@ -249,8 +255,13 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
-		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
-		Profile: func(v scaling.VariantKey) scaling.Profile { return f.measured[v].Profile },
+		Policy: func(m scaling.ModelKey) cycle.Policy { return policies[m] },
+		Profile: func(v scaling.VariantKey) scaling.Profile {
+			if !c.ofScenario(profiles) {
+				return scaling.Profile{}
+			}
+			return f.measured[v].Profile
+		},
 	}), hpaSync, nil
 }
 

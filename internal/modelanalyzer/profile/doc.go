@@ -1,0 +1,26 @@
+// Package profile learns how fast the replicas of a variant are while they serve, from
+// what the ordinary questions to their engines answer (scaling.Pace). Nothing is tried on
+// users only to learn.
+//
+// What is learned is the time of a step, in which each of the n requests that are decoding
+// gets a token, and some tokens of prompts are computed:
+//
+//	step = a + b n + d tokens            [ms]
+//
+// It is what continuous batching with chunked prefill does, and an ITL is the time of
+// a step. By Little's law a replica shows its n: the seconds that its requests waited
+// for a token in a second. A token shares its step with one request more than that, as it
+// does where requests come independent of each other. The first token of a request that does
+// not wait in a queue comes after the rest of the step that runs, and the steps of its
+// own prompt:
+//
+//	TTFT = c + e step + f prompt         [ms],  e about 1.5, f about d
+//
+// Both are Bayesian linear regressions with the part by which a measurement is off taken for
+// normal, so that a step of 10 ms counts as much as one of 100 ms. What was seen is
+// kept as sums in bands of the concurrency (scaling.Fit), in each of which the past counts for ten
+// windows at most: idle hours do not drown busy ones, and what changes is learned anew.
+//
+// What a user states of a variant stays. A variant that was never seen is believed to be like
+// another of its model that was.
+package profile

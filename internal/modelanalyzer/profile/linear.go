@@ -1,0 +1,126 @@
+package profile
+
+import (
+	"math"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// noise is by which part of it a measurement is off for no reason that the fit knows.
+const noise = 0.03
+
+// linear is what is believed of three coefficients that are at least 0: a normal
+// distribution.
+type linear struct {
+	mean [3]float64
+	cov  [3][3]float64
+}
+
+// spread returns coefficients that are independent of each other and may be off by so much.
+func spread(mean, off [3]float64) linear {
+	l := linear{mean: mean}
+	for i, o := range off {
+		l.cov[i][i] = o * o
+	}
+	return l
+}
+
+// after returns what is believed after looks, by a Bayesian linear regression. A
+// coefficient that would be negative is 0.
+func (l linear) after(s scaling.Sums) linear {
+	held := [3]bool{}
+	post := l.solve(s, held)
+	for range held {
+		least := 0
+		for i, m := range post.mean {
+			if m < post.mean[least] {
+				least = i
+			}
+		}
+		if !(post.mean[least] < 0) {
+			break
+		}
+		held[least] = true
+		post = l.solve(s, held)
+	}
+	return post
+}
+
+// solve solves the normal equations, with some coefficients held at 0.
+func (l linear) solve(s scaling.Sums, held [3]bool) linear {
+	a, b := inverse(l.cov), [3]float64{}
+	seen, said := s.Matrix(), s.Vector()
+	for i := range 3 {
+		for j := range 3 {
+			b[i] += a[i][j] * l.mean[j]
+		}
+	}
+	for i := range 3 {
+		b[i] += said[i] / (noise * noise)
+		for j := range 3 {
+			a[i][j] += seen[i][j] / (noise * noise)
+		}
+	}
+	for i, is := range held {
+		if is {
+			for j := range 3 {
+				a[i][j], a[j][i] = 0, 0
+			}
+			a[i][i], b[i] = 1, 0
+		}
+	}
+	out := linear{cov: inverse(a)}
+	for i := range 3 {
+		for j := range 3 {
+			out.mean[i] += out.cov[i][j] * b[j]
+		}
+		if held[i] {
+			out.cov[i][i] = 0
+		}
+	}
+	return out
+}
+
+// tilted returns the coefficients with the first of them by so many standard deviations less,
+// and the others as likely as can be with that: what was seen is met as before, and what was not is
+// given the benefit of the doubt.
+func (l linear) tilted(deviations float64) linear {
+	v := l.cov[0][0]
+	if !(v > 0) {
+		return l
+	}
+	less := min(deviations*math.Sqrt(v), l.mean[0])
+	for i := range 3 {
+		l.mean[i] = max(0, l.mean[i]-less*l.cov[i][0]/v)
+	}
+	return l
+}
+
+// inverse inverts a matrix that is positive definite, or has rows of nothing.
+func inverse(m [3][3]float64) (out [3][3]float64) {
+	var a [3][6]float64
+	for i := range 3 {
+		copy(a[i][:3], m[i][:])
+		a[i][3+i] = 1
+		if a[i][i] == 0 {
+			a[i][i] = 1e-12
+		}
+	}
+	for c := range 3 { // Gauss-Jordan
+		pivot := a[c][c]
+		for j := range 6 {
+			a[c][j] /= pivot
+		}
+		for r := range 3 {
+			if factor := a[r][c]; r != c {
+				for j := range 6 {
+					a[r][j] -= factor * a[c][j]
+				}
+			}
+		}
+	}
+	for i := range 3 {
+		copy(out[i][:], a[i][3:])
+	}
+	return out
+}

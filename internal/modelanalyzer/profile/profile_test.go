@@ -1,0 +1,245 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+var (
+	at  = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	one = scaling.VariantKey{Namespace: "ns", Name: "one"}
+	two = scaling.VariantKey{Namespace: "ns", Name: "two"}
+)
+
+// machine is a replica by the law that is learned.
+type machine struct{ a, b, d float64 }
+
+// pace is what it shows while so many requests are decoding, with prompts and answers of
+// so many tokens, and measurements that are off by a part.
+func (m machine) pace(decoding, prompt, answer, off float64) scaling.Pace {
+	step := 0.0
+	for range 100 { // the prompts of the requests that take the place of those that end
+		step = m.a + m.b*(decoding+1) + m.d*prompt*decoding/(answer-1)
+	}
+	itl := step * (1 + off)
+	return scaling.Pace{
+		Decoding: decoding, ITL: itl, Started: 1000 * decoding / ((answer - 1) * itl), TTFT: (1.5*step + m.d*prompt + 5) * (1 + off/2),
+	}
+}
+
+// snapshot is a look at replicas of one variant.
+func snapshot(minute int, prompt float64, paces ...scaling.Pace) scaling.Snapshot {
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	s := scaling.Snapshot{At: at.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
+	s.Load.InputTokens = fresh(prompt)
+	s.Variants = []scaling.Variant{{Key: one, Replicas: scaling.ReplicaCounts{Observed: true, Current: len(paces), Ready: len(paces)}}}
+	for i, p := range paces {
+		s.Replicas = append(s.Replicas, scaling.ReplicaSample{
+			Pod: fmt.Sprint("p", i), Variant: one, Ready: true, Pace: p,
+			KVCacheUsage: fresh(0.5), QueueLength: fresh(0), QueueLengthNow: fresh(0),
+		})
+	}
+	return s
+}
+
+// TestAReplicaIsLearned: half an hour of varying load is enough to say how long a step
+// takes at every concurrency that was seen, whatever is believed before.
+func TestAReplicaIsLearned(t *testing.T) {
+	for name, tt := range map[string]struct {
+		truth          machine
+		prompt, answer float64
+		before         Belief
+	}{
+		"nothing is known":               {machine{12, 0.2, 0.04}, 500, 200, Unknown()},
+		"long prompts and short answers": {machine{18, 0.1, 0.1}, 2000, 30, Unknown()},
+		"a large model":                  {machine{40, 0.7, 0.4}, 300, 300, Unknown()},
+		"a profile half as slow":         {machine{12, 0.2, 0.04}, 500, 200, Stated(scaling.Profile{Source: "x", Alpha: 6, Beta: 0.1, Gamma: 5, Delta: 0.02}, 500)},
+		"a profile twice as slow":        {machine{12, 0.2, 0.04}, 500, 200, Stated(scaling.Profile{Source: "x", Alpha: 24, Beta: 0.4, Gamma: 20, Delta: 0.08}, 500)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			var f scaling.Fit
+			for minute := range 30 {
+				decoding := 4 + 3*math.Sin(float64(minute)/4)
+				if minute%2 == 0 {
+					decoding *= 6
+				}
+				s := snapshot(minute, tt.prompt, tt.truth.pace(decoding, tt.prompt, tt.answer, 0.02*r.NormFloat64()))
+				f = Learn(f, s, s.Variants[0])
+			}
+			b := tt.before.After(f)
+			p := b.Profile(tt.prompt, tt.answer)
+			for decoding := 1.0; decoding <= 42; decoding *= 1.5 {
+				want := tt.truth.pace(decoding, tt.prompt, tt.answer, 0)
+				n := decoding + 1
+				if got := p.Alpha + p.Beta*n; math.Abs(got-want.ITL) > 0.05*want.ITL && p.Alpha > 0 {
+					t.Errorf("%.0f decoding: an ITL of %.2f ms, want %.2f", decoding, got, want.ITL)
+				}
+				if got := p.Gamma + p.Delta*tt.prompt*decoding; math.Abs(got-want.TTFT) > 0.1*want.TTFT {
+					t.Errorf("%.0f decoding: a TTFT of %.1f ms, want %.1f", decoding, got, want.TTFT)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatIsNoOrdinaryStepTeachesNothing: and an overload teaches only who knows nothing.
+func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
+	pace := machine{12, 0.2, 0.04}.pace(10, 500, 200, 0)
+	known := scaling.Fit{}
+	for minute := range 5 {
+		s := snapshot(minute, 500, pace)
+		known = Learn(known, s, s.Variants[0])
+	}
+	if !known.Informed() {
+		t.Fatalf("five windows are not enough: %+v", known)
+	}
+	queue := func(s *scaling.Snapshot) { s.Replicas[0].QueueLengthNow = scaling.Measured(9, scaling.Fresh) }
+	for name, tt := range map[string]struct {
+		past   scaling.Fit
+		change func(*scaling.Snapshot)
+		want   float64 // windows more
+	}{
+		"an ordinary step":                {known, func(*scaling.Snapshot) {}, 1},
+		"requests wait":                   {known, queue, 0},
+		"requests wait, nothing is known": {scaling.Fit{}, queue, 1},
+		"requests wait, a profile is stated": {scaling.Fit{}, func(s *scaling.Snapshot) {
+			queue(s)
+			s.Variants[0].Profile = scaling.Profile{Source: "x", Alpha: 1}
+		}, 0},
+		"a replica is new":     {known, func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = s.At.Add(-time.Second) }, 0},
+		"the KV cache is full": {known, func(s *scaling.Snapshot) { s.Replicas[0].KVCacheUsage = scaling.Measured(0.99, scaling.Fresh) }, 0},
+		"the replica is stuck": {known, func(s *scaling.Snapshot) { s.Replicas[0].Stuck = scaling.Frozen }, 0},
+		"another variant":      {known, func(s *scaling.Snapshot) { s.Replicas[0].Variant = two }, 0},
+		"idle":                 {known, func(s *scaling.Snapshot) { s.Replicas[0].Pace = scaling.Pace{} }, 0},
+		"no length is known":   {known, func(s *scaling.Snapshot) { s.Load.InputTokens = scaling.Reading{} }, 0},
+		"the same instant":     {known, func(s *scaling.Snapshot) { s.At = known.At }, 0},
+	} {
+		s := snapshot(10, 500, pace)
+		tt.change(&s)
+		before, _ := tt.past.Sums()
+		f := Learn(tt.past, s, s.Variants[0])
+		after, _ := f.Sums()
+		if got := after.Looks + f.Over.Looks - before.Looks - tt.past.Over.Looks; math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: counts for %.2f windows, want %.2f", name, got, tt.want)
+		}
+	}
+}
+
+// TestIdleHoursDoNotDrownBusyOnes and what changes is learned anew within half an hour.
+func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
+	was, is := machine{12, 0.2, 0.04}, machine{24, 0.4, 0.08}
+	var f scaling.Fit
+	look := func(minute int, m machine, decoding float64) {
+		s := snapshot(minute, 500, m.pace(decoding, 500, 200, 0))
+		f = Learn(f, s, s.Variants[0])
+	}
+	for minute := range 20 {
+		look(minute, was, 40)
+	}
+	for minute := 20; minute < 600; minute++ {
+		look(minute, was, 1)
+	}
+	expect := func(when string, m machine, decoding, off float64) {
+		t.Helper()
+		p := Unknown().After(f).Profile(500, 200)
+		if got, want := p.Alpha+p.Beta*(decoding+1), m.pace(decoding, 500, 200, 0).ITL; math.Abs(got-want) > off*want {
+			t.Errorf("%s: an ITL of %.2f ms with %.0f decoding, want %.2f", when, got, decoding, want)
+		}
+	}
+	expect("after a night", was, 40, 0.02)
+	for minute := 600; minute < 630; minute++ {
+		look(minute, is, 40)
+		look(minute, is, 40) // a second look at the same time counts for nothing
+	}
+	expect("half an hour after the change", is, 40, 0.15)
+}
+
+// TestVariantsThatWereNotSeen are believed to be like the one that was, and what is stated
+// of a variant stays.
+func TestVariantsThatWereNotSeen(t *testing.T) {
+	fits := map[scaling.VariantKey]scaling.Fit{}
+	for minute := range 20 {
+		s := snapshot(minute, 500, machine{20, 0.4, 0.08}.pace(float64(1+minute), 500, 200, 0))
+		fits[one] = Learn(fits[one], s, s.Variants[0])
+	}
+	stated := scaling.Profile{Source: "x", Alpha: 5, Beta: 0.1, Gamma: 5, Delta: 0.01}
+	of := func(a, b scaling.Profile) (scaling.Profile, scaling.Profile) {
+		out, known := Of([]scaling.Variant{{Key: one, Profile: a}, {Key: two, Profile: b}}, fits, 500, 200, 0)
+		if !known {
+			t.Fatal("nothing is learned")
+		}
+		return out[0].Profile, out[1].Profile
+	}
+	if a, b := of(scaling.Profile{}, scaling.Profile{}); math.Abs(a.Alpha-b.Alpha) > 1e-9 || math.Abs(a.Beta-b.Beta) > 1e-9 || a.Source != Source {
+		t.Errorf("a variant of which nothing is known has %+v where the other has %+v", b, a)
+	}
+	if a, b := of(scaling.Profile{}, stated); a.Source != Source || b != stated {
+		t.Errorf("learned %+v beside %+v, want the second as it is stated", a, b)
+	}
+	if a, b := of(stated, scaling.Profile{}); b.Source != Source || a != stated {
+		t.Errorf("%+v beside learned %+v, want the first as it is stated", a, b)
+	}
+	if _, known := Of([]scaling.Variant{{Key: two}}, fits, 500, 200, 0); known {
+		t.Error("a profile is learned of what was never seen")
+	}
+}
+
+// TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes: 40 and more decode in each
+// replica, and an ITL is wanted that only a few together have.
+func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
+	fast := machine{3, 1.2, 0.03}
+	fits := map[scaling.VariantKey]scaling.Fit{}
+	for minute := range 6 {
+		s := snapshot(minute, 300, fast.pace(40+float64(minute), 300, 900, 0))
+		fits[one] = Learn(fits[one], s, s.Variants[0])
+	}
+	out, known := Of([]scaling.Variant{{Key: one}}, fits, 300, 900, 9.7)
+	if p := out[0].Profile; !known || p.Alpha+p.Beta > 9.7 {
+		t.Errorf("alone a replica is believed to have an ITL of %.1f ms, want less than the 9.7 that are wanted", p.Alpha+p.Beta)
+	}
+}
+
+// TestSumsOfAnythingGiveAProfile: whatever was seen, coefficients are numbers and not
+// negative.
+func TestSumsOfAnythingGiveAProfile(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var f scaling.Fit
+		for minute := range r.IntN(40) {
+			p := scaling.Pace{
+				Decoding: math.Exp(8 * r.NormFloat64()), ITL: math.Exp(8 * r.NormFloat64()),
+				Started: math.Exp(8 * r.NormFloat64()), TTFT: math.Exp(8 * r.NormFloat64()),
+			}
+			s := snapshot(minute, math.Exp(8*r.Float64()), p)
+			f = Learn(f, s, s.Variants[0])
+		}
+		variants := []scaling.Variant{{Key: one}, {Key: two}}
+		out, known := Of(variants, map[scaling.VariantKey]scaling.Fit{one: f}, math.Exp(8*r.Float64()), math.Exp(6*r.Float64()), 20*r.Float64())
+		if known && !f.Informed() {
+			t.Fatalf("seed %d: a profile of %+v", seed, f)
+		}
+		for _, v := range out {
+			for _, c := range []float64{v.Profile.Alpha, v.Profile.Beta, v.Profile.Gamma, v.Profile.Delta} {
+				if !(c >= 0) || math.IsInf(c, 0) {
+					t.Fatalf("seed %d: %+v", seed, v.Profile)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkLearn(b *testing.B) {
+	s := snapshot(1, 500, machine{12, 0.2, 0.04}.pace(10, 500, 200, 0))
+	var f scaling.Fit
+	for i := range b.N {
+		s.At = at.Add(time.Duration(i) * time.Minute)
+		f = Learn(f, s, s.Variants[0])
+		Of(s.Variants, map[scaling.VariantKey]scaling.Fit{one: f}, 500, 200, 40)
+	}
+}
