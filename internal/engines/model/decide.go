@@ -41,7 +41,7 @@ func Decide(in Input) Outcome {
 	waiting := backlog(in)
 	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
 	p.learn()
-	if in.Settings.Engine == Queueing || in.Settings.Engine == Hybrid {
+	if p.sizes() {
 		a := modelanalyzer.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 		p.add(a)
 		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
@@ -73,13 +73,27 @@ func (p *panel) learn() {
 		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
 	}
 	prompt, answer, known := p.memory.Traffic.Means.Lengths()
-	if !known {
+	if !known || !p.sizes() {
 		return
 	}
 	prompt *= 1 - min(1, snap.Load.PrefixHits.Or(0))
 	if learned, known := profile.Of(snap.Variants, p.fits, prompt, answer, p.in.Settings.Objective.ITL); known {
 		p.in.Snapshot.Variants = learned
 	}
+}
+
+// sizes reports whether the engine sizes replicas by their profiles.
+func (p *panel) sizes() bool {
+	return p.in.Settings.Engine == Queueing || p.in.Settings.Engine == Hybrid
+}
+
+// learning reports whether the profile of a variant that serves is about to be learned.
+func (p *panel) learning() bool {
+	return slices.ContainsFunc(p.in.Snapshot.Variants, func(v scaling.Variant) bool {
+		return !v.Profile.Usable() && !p.fits[v.Key].Informed() && slices.ContainsFunc(p.in.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
+			return r.Variant == v.Key && r.Pace.Decoding > 0
+		})
+	})
 }
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
@@ -230,8 +244,14 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// instead decides by saturation in the place of an analyzer that is not live.
+// instead decides by saturation in the place of an analyzer that is not live. While that
+// waits for a profile which is being learned nothing is given up: a process that has just
+// started knows none of what the one before had learned, and decided by.
 func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
+	if a.Signal == scaling.Shrink && silent.Reason == scaling.ReasonProfileMissing && p.learning() {
+		a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
+		a.Detail += "; not reduced: how fast a replica is is being learned"
+	}
 	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
 }
 

@@ -124,6 +124,46 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 	}
 }
 
+// TestNothingIsGivenUpWhileAProfileIsLearned: nine replicas without a stated profile serve
+// what three could. Tokens decide until the profile is learned, and the queueing model then;
+// engines that size by no profile do not wait for one.
+func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
+	for _, tc := range []struct {
+		engine   Engine
+		decoding float64
+		waits    bool // to give up
+	}{
+		{Hybrid, 5, true}, {Queueing, 5, true}, {Hybrid, 0, false}, {Saturation, 5, false},
+	} {
+		history, shrunk := scaling.History{}, 0
+		for minute := 1; minute <= 8 && shrunk == 0; minute++ {
+			snap := snapshot(9)
+			snap.At = at.Add(time.Duration(minute) * time.Minute)
+			snap.Variants[0].Profile = scaling.Profile{}
+			snap.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
+			for i := range snap.Replicas {
+				if tc.decoding > 0 {
+					snap.Replicas[i].Pace = scaling.Pace{Decoding: tc.decoding, ITL: 25, Started: 10.0 / 9, TTFT: 80}
+				}
+			}
+			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(tc.engine, Tokens), Interval: time.Minute})
+			if out.Decisions[0].Target() < 9 {
+				shrunk = minute
+				if by := out.Analyses[0].Analyzer; tc.waits && by != modelanalyzer.Name {
+					t.Errorf("%s: %s gives up %d of 9 replicas before the profile is learned", tc.engine, by, 9-out.Decisions[0].Target())
+				}
+			}
+			key := snap.Variants[0].Key
+			history = scaling.History{key: {
+				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Informed: out.Informed, Traffic: out.Traffic, Fit: out.Fits[key],
+			}}
+		}
+		if want := tc.waits; shrunk == 0 || want != (shrunk >= scaling.LooksEnough) {
+			t.Errorf("%s, %.0f decoding: gives up in minute %d", tc.engine, tc.decoding, shrunk)
+		}
+	}
+}
+
 func TestNothingShrinksWithNoneLive(t *testing.T) {
 	for _, engine := range []Engine{Saturation, Queueing, Hybrid} {
 		for _, method := range []Method{Spare, Tokens} {
