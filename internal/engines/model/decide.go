@@ -250,7 +250,7 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
 	if a.Signal == scaling.Shrink && silent.Reason == scaling.ReasonProfileMissing && p.learning() {
 		a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
-		a.Detail += "; not reduced: how fast a replica is is being learned"
+		a.Detail += "; not reduced: the speed of a replica is being learned"
 	}
 	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
 }
