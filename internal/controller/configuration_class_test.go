@@ -25,7 +25,9 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 	lost := config.Objective{Class: "Free", Key: "free", Priority: 9, TTFT: 5000, Unfollowed: "gold is not there"}
 	profiled := scaling.Variant{Accelerator: "A100", Profile: scaling.Profile{Source: "variantProfile"}}
 	const noClass = `model "m" in namespace "n" not found in any service class and default/default fallback not found`
-	const noProfile = `Engine "model" sizes by profiles, and the variant has none, stated or learned yet: it is learned in three minutes in which its replicas serve and no queue stands, or want spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), or an entry of spec.modelProfile for A100`
+	const noProfile = `Engine "model" sizes by profiles, and the variant has none yet: ` +
+		`one is learned in three minutes in which its replicas serve and no queue stands; to state one, want ` +
+		`spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), or an entry of spec.modelProfile for A100`
 	tests := map[string]struct {
 		va      *v1alpha1.VariantAutoscaling
 		engine  string
@@ -46,7 +48,8 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold}, variant: scaling.Variant{Accelerator: "A100"}, reason: v1alpha1.ReasonProfileMissing, want: noProfile,
 		},
 		"a profile that is learned": {
-			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold}, variant: scaling.Variant{Accelerator: "A100"}, learned: true, reason: v1alpha1.ReasonConfigurationAccepted, want: accepted,
+			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},
+			variant: scaling.Variant{Accelerator: "A100"}, learned: true, reason: v1alpha1.ReasonConfigurationAccepted, want: accepted,
 		},
 		"both": {va: object(), engine: config.EngineHybrid, classes: map[string]config.Objective{"": gold}, variant: profiled, reason: v1alpha1.ReasonConfigurationAccepted, want: accepted},
 		"no profile for an engine that needs none": {

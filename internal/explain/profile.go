@@ -9,6 +9,7 @@ import (
 // ProfileMissing says that a variant has no profile for an engine that sizes by
 // one, and that too little was seen of its replicas to learn it.
 func ProfileMissing(v scaling.Variant, engine string) string {
-	return fmt.Sprintf("Engine %q sizes by profiles, and the variant has none, stated or learned yet: it is learned in three minutes in which its replicas serve and no queue stands, or want spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), "+
+	return fmt.Sprintf("Engine %q sizes by profiles, and the variant has none yet: one is learned in three minutes in which its replicas serve and no queue stands; "+
+		"to state one, want spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), "+
 		"or an entry of spec.modelProfile for %s", engine, or(v.Accelerator, "its accelerator"))
 }

@@ -36,15 +36,15 @@ func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective
 	if !(promised > 0) {
 		return past
 	}
-	return past.Then(snap, o, promised, learned(past, o, 1), waiting(snap) > serving(snap.Variants, time.Time{}))
+	return past.Then(snap, o, promised, learned(past, o, 1), snap.Waiting() > serving(snap.Variants, time.Time{}))
 }
 
 // learned is how many times what its profile promises a replica is given: by the error
-// budget, and by what was seen, which counts for 1 to learnedMost. A profile that is fitted to two points of a benchmark promises
-// too little where few requests are computed together and prompts are long: one request
-// more is a large step there, while the latency of a request is the mean over many. Of
-// the requests that met replicas used to u times what is promised a part m missed the
-// objective, and a part a may:
+// budget, and by what was seen, which counts for 1 to learnedMost. A profile that is fitted
+// to two points of a benchmark promises too little where few requests are computed together
+// and prompts are long: one request more is a large step there, while the latency of a
+// request is the mean over many. Of the requests that met replicas used to u times what is
+// promised a part m missed the objective, and a part a may:
 //
 //	seen = u (a / m)^(1/3),   at most 1.25 u
 //

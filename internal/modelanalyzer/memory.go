@@ -35,19 +35,10 @@ func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backl
 // wait than there are replicas, or while a replica is new.
 func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
 	replicas := serving(snap.Variants, snap.At.Add(-2*snap.Window))
-	if waiting(snap) > replicas {
+	if snap.Waiting() > replicas {
 		return 0, scaling.Profile{}
 	}
 	return replicas, mean(snap)
-}
-
-// waiting is how many requests wait, at the gateway and in replicas.
-func waiting(snap scaling.Snapshot) float64 {
-	sum := snap.Load.GatewayQueue.Or(0)
-	for _, s := range snap.Sorted() {
-		sum += s.Waiting().Or(0)
-	}
-	return sum
 }
 
 // inMemory returns the variants with no larger batch than the KV cache of a replica

@@ -196,8 +196,16 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"by what is attained, a turn holds nothing and asks for a margin", votes(8.4, scaling.Shrink, fleet{"a", 10, 5, 3, undone(time.Minute), 0}), attained, "a:2", scaling.ReasonSpareCapacity},
 		{"a fleet that was too small is not gone back to, one replica more is", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSpareCapacity},
 		{"and stays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 4, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSteady},
-		{"nor does it move while it rests", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1000), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1000), 0}), attained, "a:0 b:3", scaling.ReasonSteady},
-		{"nor is it gone back to by a move for a larger load", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1150), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1150), 0}), attained, "a:4 b:3", scaling.ReasonCheaperMix},
+		{
+			"nor does it move while it rests",
+			votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1000), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1000), 0}), attained,
+			"a:0 b:3", scaling.ReasonSteady,
+		},
+		{
+			"nor is it gone back to by a move for a larger load",
+			votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1150), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1150), 0}), attained,
+			"a:4 b:3", scaling.ReasonCheaperMix,
+		},
 		{"a fleet of two variants rests after a turn", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:9 b:1", scaling.ReasonSteady},
 		{"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1", scaling.ReasonSpareCapacity},
 		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *scaling.Past) {

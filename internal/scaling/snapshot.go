@@ -120,6 +120,16 @@ type Snapshot struct {
 	Unjoined string `json:"unjoined,omitempty"`
 }
 
+// Waiting is how many requests wait, at the gateway and in replicas, as far as that is
+// known.
+func (s Snapshot) Waiting() float64 {
+	sum := s.Load.GatewayQueue.Or(0)
+	for _, r := range s.Sorted() {
+		sum += r.Waiting().Or(0)
+	}
+	return sum
+}
+
 // Young reports whether a replica of the model became Ready within the window. One of
 // which it is not known when is not.
 func (s Snapshot) Young() bool {

@@ -61,7 +61,8 @@ func TestADayInTheClusterIsTheDayOfTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	lives := pods.stop()
-	t.Logf("sent %d requests, %d failed (%v); the latest left %.0f ms late; TTFT %+v, ITL %+v", summary.Sent, summary.Failed, summary.Examples, summary.SendLag.Max, summary.TTFT, summary.ITL)
+	t.Logf("sent %d requests, %d failed (%v); the latest left %.0f ms late; TTFT %+v, ITL %+v",
+		summary.Sent, summary.Failed, summary.Examples, summary.SendLag.Max, summary.TTFT, summary.ITL)
 	for _, l := range lives {
 		t.Logf("a pod from %s on, Ready at %s, gone at %s", l.made, l.ready, l.gone)
 	}

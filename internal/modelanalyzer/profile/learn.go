@@ -82,14 +82,11 @@ func add(f *scaling.Fit, band int, one look, windows float64) {
 
 // overloaded reports whether more requests wait than replicas are Ready.
 func overloaded(s scaling.Snapshot) bool {
-	ready, waiting := 0, s.Load.GatewayQueue.Or(0)
+	ready := 0
 	for _, v := range s.Variants {
 		ready += v.Replicas.Ready
 	}
-	for _, r := range s.Sorted() {
-		waiting += r.Waiting().Or(0)
-	}
-	return waiting > float64(ready)
+	return s.Waiting() > float64(ready)
 }
 
 // look is what one replica showed: times, and what they are explained by.

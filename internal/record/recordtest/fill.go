@@ -73,10 +73,6 @@ func (f Filler) fillParts(v reflect.Value) {
 		for i := range n {
 			f.fill(v.Index(i))
 		}
-	case reflect.Array:
-		for i := range v.Len() {
-			f.fill(v.Index(i))
-		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range n {
