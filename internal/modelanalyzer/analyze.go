@@ -46,6 +46,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	allow(sized, times)
 	spent += told(evidence, times/allowance)
+	limitToServed(sized, load, snap, past)
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
 	if a.Demand > a.Anticipated {

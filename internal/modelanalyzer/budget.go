@@ -16,7 +16,7 @@ const (
 	// replica too many costs its price, one too few costs what the model is for.
 	repay = 1
 	// allowanceLeast and allowanceMost bound it.
-	allowanceLeast, allowanceMost = 0.6, 1.5
+	allowanceLeast, allowanceMost = 0.7, 1.5
 )
 
 // allowance is how many times what a profile promises within the objective a replica is
@@ -25,7 +25,7 @@ const (
 // replicas start late, and profiles are of other requests. What is attained tells. A model
 // of which more requests meet the objective than are asked for can do with fewer replicas,
 //
-//	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.6, at most 1.5
+//	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.7, at most 1.5
 //
 // and e^left where that is overdrawn. As long as more are met the allowance grows, so that
 // in the long run the share is met and no more is paid for.

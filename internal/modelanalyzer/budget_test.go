@@ -30,7 +30,7 @@ func TestTheAllowanceFollowsTheErrorBudget(t *testing.T) {
 		{"half of the budget of two hours is left", attained(0.975, 2), objective, math.Exp(0.15), "1.16 times"},
 		{"a quarter of an hour is overdrawn", attained(0.9, 0.25), objective, math.Exp(-0.25), "0.78 times"},
 		{"all meet the objectives for a day", attained(1, 24), objective, 1.5, "1.50 times"},
-		{"none meets the objectives", attained(0, 8), objective, 0.6, "0.60 times"},
+		{"none meets the objectives", attained(0, 8), objective, 0.7, "0.70 times"},
 		{"of 90 %, half of the budget of two hours is left", attained(0.95, 2), scaling.Objective{TTFT: 1000, Attainment: 0.9}, math.Exp(0.15), "90 % are to"},
 	} {
 		got, why := allowance(tt.b, tt.o)
@@ -45,8 +45,8 @@ func TestTheAllowanceGrowsWithTheAttainmentWithinItsBounds(t *testing.T) {
 		last := 0.0
 		for part := 0.0; part <= 1; part += 0.005 {
 			got, _ := allowance(attained(part, hours), objective)
-			if got < 0.6 || got > 1.5 || got < last {
-				t.Fatalf("%g of the requests in %g hours: %g after %g for fewer, want no less, within 0.6 and 1.5", part, hours, got, last)
+			if got < 0.7 || got > 1.5 || got < last {
+				t.Fatalf("%g of the requests in %g hours: %g after %g for fewer, want no less, within 0.7 and 1.5", part, hours, got, last)
 			}
 			last = got
 		}
@@ -98,7 +98,7 @@ func TestAFleetOfWhichMoreAttainTheObjectivesIsSmaller(t *testing.T) {
 	stated := look(scaling.Budget{}).Variants[0].PerReplica
 	for _, tt := range []struct {
 		part, want float64
-	}{{1, 1.5}, {0.95, 1}, {0.5, 0.6}} {
+	}{{1, 1.5}, {0.95, 1}, {0.5, 0.7}} {
 		a := look(attained(tt.part, 8))
 		if got := a.Variants[0].PerReplica / stated; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%g of the requests met the objectives: a replica is given %g times what its profile promises, want %g", tt.part, got, tt.want)

@@ -17,10 +17,6 @@ const (
 	// out of reach: a tenth, since the last percent before the best takes a replica
 	// for each request.
 	nearBest = 1.1
-	// careful is the part of what a learned profile promises that counts at first: it is
-	// right in the mean, and prompts and arrivals come in bursts. What replicas are seen
-	// to do beyond that counts as with any profile.
-	careful = 0.8
 	// fullest is the part of what full batches complete that a replica is filled to,
 	// whatever the objectives allow: beyond it the wait grows without bound for a
 	// small error of the rate.
@@ -149,6 +145,11 @@ func asStated(variants []scaling.Variant, sized []sizing, load load) []sizing {
 	out := make([]sizing, 0, len(variants))
 	for i, v := range variants {
 		s := sized[i]
+		if v.Stated.Usable() {
+			batch := v.Profile.MaxBatchSize
+			v.Profile = v.Stated
+			v.Profile.MaxBatchSize = batch
+		}
 		if s.variant.Profile != v.Profile {
 			s = unsized(v, load)
 		}
@@ -209,7 +210,7 @@ func (s sizing) within(load load, objective scaling.Objective, options Options) 
 		s.rate, s.source = sized.Rate, binding(sized, objective, options)+moved
 	}
 	if s.rate > 0 && s.variant.Profile.Source == profile.Source {
-		s.rate, s.source = careful*s.rate, s.source+", by "+profile.Source
+		s.source += ", by " + profile.Source
 	}
 	return s
 }

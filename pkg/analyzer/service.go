@@ -50,7 +50,7 @@ type ServiceModel interface {
 // The prefill yields the first output token. A request without input and with one
 // output token takes one decode.
 type FourParameter struct {
-	Alpha float64 // ms, at least 0
+	Alpha float64 // ms, at least -Beta
 	Beta  float64 // ms per concurrent request, at least 0
 	Gamma float64 // ms, at least 0
 	Delta float64 // ms per input token and concurrent request, at least 0
@@ -87,8 +87,11 @@ func (m FourParameter) Total(batch float64, r RequestSize) float64 {
 
 // Validate implements ServiceModel.
 func (m FourParameter) Validate() error {
+	if !finite(m.Alpha) || m.Alpha < -m.Beta {
+		return &InputError{Field: "FourParameter.Alpha", Value: m.Alpha, Want: "at least -Beta, so that one request alone takes some time"}
+	}
 	return firstNegative("FourParameter",
-		named{"Alpha", m.Alpha}, named{"Beta", m.Beta}, named{"Gamma", m.Gamma}, named{"Delta", m.Delta})
+		named{"Beta", m.Beta}, named{"Gamma", m.Gamma}, named{"Delta", m.Delta})
 }
 
 // ThreeParameter is the published service model in which one step of the engine

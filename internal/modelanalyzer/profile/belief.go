@@ -25,10 +25,14 @@ func Unknown() Belief {
 func Stated(p scaling.Profile, prompt float64) Belief {
 	a, b, d := p.Alpha+p.Beta/2, p.Beta/2, (p.Gamma+p.Delta*prompt)/max(1, prompt)
 	return Belief{
-		step:  spread([3]float64{a, b, d}, [3]float64{a/2 + tiny, 2*b + tiny, d/2 + tiny}),
+		step:  spread([3]float64{a, b, d}, [3]float64{a/2 + tiny, 2*b + tiny, d/2 + tiny}).scaled(elsewhere),
 		first: afterStep(d),
 	}
 }
+
+// elsewhere is the part by which all of a stated profile may be off: it may be of another
+// engine, another accelerator or other settings.
+const elsewhere = 0.7
 
 // tiny keeps what may be off by a part of nothing from being certain.
 const tiny = 1e-6
@@ -84,7 +88,7 @@ const doubted = 2
 func (b Belief) wanting(itl float64) Belief {
 	const step = 0.25
 	for t := 0.0; itl > 0 && t < doubted && b.step.mean[0]+b.step.mean[1] > itl/2; t += step {
-		b.step = b.step.tilted(step)
+		b.step = b.step.quicker(step)
 	}
 	return b
 }
@@ -95,10 +99,11 @@ func (b Belief) wanting(itl float64) Belief {
 func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 	others := b.step.mean[2] * prompt / max(1, answer-1)
 	slope := b.step.mean[1] + others
+	alone := b.step.mean[0] - others
 	c, e, f := b.first.mean[0], b.first.mean[1], b.first.mean[2]
 	return scaling.Profile{
-		Source: Source, Alpha: max(0, b.step.mean[0]-others), Beta: slope,
-		Gamma: c + e*b.step.mean[0] + f*prompt, Delta: e * slope / max(1, prompt),
+		Source: Source, Alpha: alone, Beta: slope,
+		Gamma: max(0, c+e*alone+f*prompt), Delta: e * slope / max(1, prompt),
 	}
 }
 

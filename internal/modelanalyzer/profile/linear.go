@@ -25,6 +25,16 @@ func spread(mean, off [3]float64) linear {
 	return l
 }
 
+// scaled returns l where all coefficients together may be off by a part of them, too.
+func (l linear) scaled(part float64) linear {
+	for i := range 3 {
+		for j := range 3 {
+			l.cov[i][j] += part * part * l.mean[i] * l.mean[j]
+		}
+	}
+	return l
+}
+
 // after returns what is believed after looks, by a Bayesian linear regression. A
 // coefficient that would be negative is 0.
 func (l linear) after(s scaling.Sums) linear {
@@ -81,17 +91,21 @@ func (l linear) solve(s scaling.Sums, held [3]bool) linear {
 	return out
 }
 
-// tilted returns the coefficients with the first of them by so many standard deviations less,
-// and the others as likely as can be with that: what was seen is met as before, and what was not is
-// given the benefit of the doubt.
-func (l linear) tilted(deviations float64) linear {
-	v := l.cov[0][0]
+// quicker returns the coefficients with the step of a request that is alone, the sum of the first two,
+// by so many standard deviations less, and each as likely as can be with that: what was seen
+// is met as before, and what was not is given the benefit of the doubt.
+func (l linear) quicker(deviations float64) linear {
+	var with [3]float64 // the covariances of the sum with each
+	for i := range 3 {
+		with[i] = l.cov[i][0] + l.cov[i][1]
+	}
+	v := with[0] + with[1]
 	if !(v > 0) {
 		return l
 	}
-	less := min(deviations*math.Sqrt(v), l.mean[0])
+	less := min(deviations*math.Sqrt(v), l.mean[0]+l.mean[1])
 	for i := range 3 {
-		l.mean[i] = max(0, l.mean[i]-less*l.cov[i][0]/v)
+		l.mean[i] = max(0, l.mean[i]-less*with[i]/v)
 	}
 	return l
 }

@@ -15,8 +15,8 @@ const (
 	alike = 0.5
 )
 
-// Of returns the variants of a model, those without a stated profile with what is
-// believed of them, for requests with so many tokens of prompt to compute and of answer, of which an
+// Of returns the variants of a model with what is believed of them once enough was seen: those
+// that were not seen enough have what is stated of them, or are like the one that was, for requests with so many tokens of prompt to compute and of answer, of which an
 // ITL is wanted, 0 for none, and false while too little was seen of all of them.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
 	anchor, known := best(variants, fits, prompt)
@@ -25,18 +25,22 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		if v.Profile.Usable() {
+		b := known
+		switch {
+		case i == anchor:
+		case v.Profile.Usable() && !fits[v.Key].Informed():
 			out[i] = v
 			continue
-		}
-		b := known
-		if i != anchor {
+		case v.Profile.Usable():
+			b = Stated(v.Profile, prompt).After(fits[v.Key])
+		default:
 			b = known.widened().After(fits[v.Key])
 		}
 		if !b.sound() {
 			b = known
 		}
 		batch := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
+		v.Stated = v.Profile
 		v.Profile = b.wanting(itl).Profile(prompt, answer)
 		v.Profile.MaxBatchSize = batch
 		if high := highest(fits[v.Key]); high > 0 {

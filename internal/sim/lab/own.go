@@ -179,7 +179,11 @@ func (e ownEngine) configure(c Choice) (entry string, settings map[string]string
 			return "", nil, &policy.UnknownParamError{Policy: c.Name, Name: name, Known: known}
 		case scenarioSays(name) != "" && value == ofScenario:
 		case (name == objectives || name == profiles) && value == none:
-		case name == objectives || name == profiles:
+		case name == profiles:
+			if _, err := parseWrong(value); err != nil {
+				return "", nil, fmt.Errorf("policy %s: parameter %s: found %q, want %s, %s or %w", c.Name, name, value, ofScenario, none, err)
+			}
+		case name == objectives:
 			return "", nil, fmt.Errorf("policy %s: parameter %s: found %q, want %s or %s", c.Name, name, value, ofScenario, none)
 		case keys[name] != "":
 			settings[keys[name]] = value
@@ -228,6 +232,9 @@ func describeOwn(e ownEngine) policy.Definition {
 	}
 	for _, p := range []policy.Param{{Name: objectives, Doc: "objectives that the user has written down"}, {Name: profiles, Doc: "profiles that the user has stated"}} {
 		p.Default, p.Doc = ofScenario, p.Doc+": "+ofScenario+", "+scenarioSays(p.Name)+", or "+none
+		if p.Name == profiles {
+			p.Doc += ", or those that were measured made wrong: 0.5 halves every coefficient, 2*beta doubles one"
+		}
 		d.Params = append(d.Params, p)
 	}
 	for _, t := range timings() {
@@ -249,19 +256,18 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	stated, err := c.states()
+	if err != nil {
+		return nil, 0, err
+	}
 	policies := map[scaling.ModelKey]cycle.Policy{}
 	for _, m := range f.Models {
 		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
-		Policy: func(m scaling.ModelKey) cycle.Policy { return policies[m] },
-		Profile: func(v scaling.VariantKey) scaling.Profile {
-			if !c.ofScenario(profiles) {
-				return scaling.Profile{}
-			}
-			return f.measured[v].Profile
-		},
+		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
+		Profile: func(v scaling.VariantKey) scaling.Profile { return stated(f.measured[v].Profile) },
 	}), hpaSync, nil
 }
 
