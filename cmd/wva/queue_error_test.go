@@ -10,6 +10,7 @@ import (
 
 func TestQueueSaysWhyThereIsNoAnswer(t *testing.T) {
 	const number = "a finite number of at least 0"
+	const alpha = "a finite number of at least -Beta"
 	three := []string{
 		"--service-model", "three", "--alpha", "8", "--beta", "0.033", "--gamma", "0.00033",
 		"--max-batch", "64", "--input-tokens", "512", "--output-tokens", "128",
@@ -19,8 +20,8 @@ func TestQueueSaysWhyThereIsNoAnswer(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"negative alpha", replaced(a100, "--alpha", "-1"), "--alpha is -1, want " + number},
-		{"alpha no number", replaced(a100, "--alpha", "NaN"), "--alpha is NaN, want " + number},
+		{"negative alpha", replaced(a100, "--alpha", "-1"), "--alpha is -1, want " + alpha},
+		{"alpha no number", replaced(a100, "--alpha", "NaN"), "--alpha is NaN, want " + alpha},
 		{"endless beta", replaced(a100, "--beta", "Inf"), "--beta is +Inf, want " + number},
 		{"negative gamma", replaced(a100, "--gamma", "-0.1"), "--gamma is -0.1, want " + number},
 		{"endless delta", replaced(a100, "--delta", "-Inf"), "--delta is -Inf, want " + number},

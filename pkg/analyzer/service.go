@@ -88,7 +88,7 @@ func (m FourParameter) Total(batch float64, r RequestSize) float64 {
 // Validate implements ServiceModel.
 func (m FourParameter) Validate() error {
 	if !finite(m.Alpha) || m.Alpha < -m.Beta {
-		return &InputError{Field: "FourParameter.Alpha", Value: m.Alpha, Want: "at least -Beta, so that one request alone takes some time"}
+		return &InputError{Field: "FourParameter.Alpha", Value: m.Alpha, Want: "a finite number of at least -Beta"}
 	}
 	return firstNegative("FourParameter",
 		named{"Beta", m.Beta}, named{"Gamma", m.Gamma}, named{"Delta", m.Delta})
