@@ -29,10 +29,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 			out[i] = v
 			continue
 		}
-		b := known
-		if i != anchor {
-			b = known.widened().After(fits[v.Key])
-		}
+		b := before(v, i == anchor, known, prompt).After(fits[v.Key])
 		if !b.sound() {
 			b = known
 		}
@@ -52,13 +49,21 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (int, Belief) {
 	at, most := -1, Belief{}
 	for i, v := range variants {
-		b := Unknown()
-		if v.Profile.Usable() {
-			b = Stated(v.Profile, prompt)
-		}
-		if b = b.After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+		if b := before(v, true, Belief{}, prompt).After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
 			at, most = i, b
 		}
 	}
 	return at, most
+}
+
+// before returns what is believed of v before what was seen of it; known is what is believed
+// of the variant of its model of which most was seen, which is v where alone.
+func before(v scaling.Variant, alone bool, known Belief, prompt float64) Belief {
+	switch {
+	case v.Profile.Usable():
+		return Stated(v.Profile, prompt)
+	case alone:
+		return Unknown()
+	}
+	return known.widened()
 }
