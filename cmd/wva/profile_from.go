@@ -148,11 +148,11 @@ func profiledOf(all []explain.Explanation) []profiled {
 }
 
 func profiledModel(all []explain.Explanation) []profiled {
-	variants, fits := make([]scaling.Variant, len(all)), map[scaling.VariantKey]scaling.Fit{}
+	variants, fits, means := make([]scaling.Variant, len(all)), map[scaling.VariantKey]scaling.Fit{}, make([]scaling.Means, len(all))
 	for i, e := range all {
-		variants[i], fits[e.Variant.Key] = e.Variant, e.Past.Fit
+		variants[i], fits[e.Variant.Key], means[i] = e.Variant, e.Past.Fit, e.Past.Traffic.Means
 	}
-	prompt, answer, _ := profile.Lengths(all[0].Past.Traffic.Means, all[0].Snapshot.Load)
+	prompt, answer := profile.LengthsFor(means, all[0].Snapshot.Load)
 	out := make([]profiled, len(all))
 	for i, shown := range profile.Show(variants, fits, prompt, answer) {
 		e := all[i]

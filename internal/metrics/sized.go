@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -24,6 +25,34 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 				p.add(v.Key, PredictedTTFT, seconds(a.Predicted.TTFT), labels...)
 				p.add(v.Key, PredictedITL, seconds(a.Predicted.ITL), labels...)
 			}
+		}
+	}
+}
+
+// learned adds what is known of the speed of the replicas of each variant, beside what they
+// show.
+func (p *press) learned(s scaling.Snapshot, history scaling.History) {
+	fits := make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
+	means := make([]scaling.Means, len(s.Variants))
+	for i, v := range s.Variants {
+		fits[v.Key], means[i] = history[v.Key].Fit, history[v.Key].Traffic.Means
+	}
+	prompt, answer := profile.LengthsFor(means, s.Load)
+	for _, shown := range profile.Show(s.Variants, fits, prompt, answer) {
+		p.add(shown.Variant, LearnedWindows, shown.Looks, variant(shown.Variant)...)
+		measured, itl, known := shown.Now(s)
+		if !known {
+			continue
+		}
+		p.add(shown.Variant, MeasuredITL, seconds(measured), variant(shown.Variant)...)
+		if shown.From == profile.Nowhere {
+			continue
+		}
+		for _, bound := range []struct {
+			name string
+			ms   float64
+		}{{"low", itl.Low}, {"mean", itl.Mean}, {"high", itl.High}} {
+			p.add(shown.Variant, LearnedITL, seconds(bound.ms), append(variant(shown.Variant), bound.name)...)
 		}
 	}
 }

@@ -274,3 +274,45 @@ func Lengths(m scaling.Means, now scaling.Load) (prompt, answer float64, known b
 	prompt, answer, known = m.Lengths()
 	return prompt * (1 - min(1, now.PrefixHits.Or(0))), answer, known
 }
+
+// LengthsFor returns the same by the newest of what is remembered with the variants of a model,
+// of the requests of now where nothing is, as where no engine sizes by lengths; 0 where neither is known.
+func LengthsFor(remembered []scaling.Means, now scaling.Load) (prompt, answer float64) {
+	var newest scaling.Means
+	for _, m := range remembered {
+		if m.At.After(newest.At) {
+			newest = m
+		}
+	}
+	prompt, answer, known := Lengths(newest, now)
+	if !known && now.InputTokens.Known() && now.OutputTokens.Known() {
+		prompt, _ = now.Computed()
+		answer = now.OutputTokens.Value
+	}
+	return prompt, answer
+}
+
+// Now returns the mean ITL that the replicas of the variant show in s, and what is believed of
+// it at what they compute, both in ms. It is false where none decodes.
+func (s Shown) Now(snap scaling.Snapshot) (measured float64, believed Interval, known bool) {
+	prompt, lengths := snap.Load.Computed()
+	var x [3]float64
+	n := 0.0
+	for _, r := range snap.Replicas {
+		if r.Variant != s.Variant || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
+			continue
+		}
+		one := lookAt(r, prompt)
+		measured, n = measured+one.itl, n+1
+		for i := range x {
+			x[i] += one.step[i]
+		}
+	}
+	if n == 0 || !lengths {
+		return 0, Interval{}, false
+	}
+	for i := range x {
+		x[i] /= n
+	}
+	return measured / n, s.step.at(x), true
+}
