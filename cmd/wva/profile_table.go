@@ -72,8 +72,14 @@ func (p profiled) reach() float64 {
 	return usual
 }
 
-// between writes the bounds of an interval.
-func between(i profile.Interval) string { return figure3(i.Low) + " to " + figure3(i.High) }
+// between writes the bounds of an interval. One that is small beside the other is none.
+func between(i profile.Interval) string {
+	low := figure3(i.Low)
+	if i.Low < i.High/100 {
+		low = "0"
+	}
+	return low + " to " + figure3(i.High)
+}
 
 // figure3 writes a number with three significant digits.
 func figure3(v float64) string {

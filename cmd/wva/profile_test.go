@@ -201,3 +201,10 @@ func TestProfileAsksTheManager(t *testing.T) {
 		t.Errorf("the manager was asked for %q, want %q", asked, want)
 	}
 }
+
+func TestTheUserGuideShowsWhatProfilePrints(t *testing.T) {
+	pageShows(t, "objectives.md", "wva profile", func(args ...string) (string, error) {
+		stdout, _, err := executed(t, newProfileCommand(), "", append(args, "--record", learnedFile)...)
+		return stdout, err
+	})
+}

@@ -33,26 +33,23 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 // show.
 func (p *press) learned(s scaling.Snapshot, history scaling.History) {
 	fits := make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
-	means := make([]scaling.Means, len(s.Variants))
-	for i, v := range s.Variants {
-		fits[v.Key], means[i] = history[v.Key].Fit, history[v.Key].Traffic.Means
+	for _, v := range s.Variants {
+		fits[v.Key] = history[v.Key].Fit
 	}
-	prompt, answer := profile.LengthsFor(means, s.Load)
-	for _, shown := range profile.Show(s.Variants, fits, prompt, answer) {
-		p.add(shown.Variant, LearnedWindows, shown.Looks, variant(shown.Variant)...)
-		measured, itl, known := shown.Now(s)
-		if !known {
+	for _, now := range profile.Presents(s, fits) {
+		p.add(now.Variant, LearnedWindows, now.Looks, variant(now.Variant)...)
+		if now.Measured > 0 {
+			p.add(now.Variant, MeasuredITL, seconds(now.Measured), variant(now.Variant)...)
+		}
+		if !(now.Learned.Mean > 0) {
 			continue
 		}
-		p.add(shown.Variant, MeasuredITL, seconds(measured), variant(shown.Variant)...)
-		if shown.From == profile.Nowhere {
-			continue
-		}
+		itl := now.Learned
 		for _, bound := range []struct {
 			name string
 			ms   float64
 		}{{"low", itl.Low}, {"mean", itl.Mean}, {"high", itl.High}} {
-			p.add(shown.Variant, LearnedITL, seconds(bound.ms), append(variant(shown.Variant), bound.name)...)
+			p.add(now.Variant, LearnedITL, seconds(bound.ms), append(variant(now.Variant), bound.name)...)
 		}
 	}
 }

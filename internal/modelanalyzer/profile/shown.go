@@ -159,6 +159,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 
 // seen returns the sums of which f's laws are made.
 func seen(f scaling.Fit) (itl, ttft []scaling.Sums) {
+	itl, ttft = make([]scaling.Sums, 0, len(f.Bands)+1), make([]scaling.Sums, 0, len(f.Bands))
 	for _, b := range f.Bands {
 		if b.ITL.Looks > 0 {
 			itl = append(itl, b.ITL)
@@ -211,13 +212,8 @@ func fitted(e estimate, s scaling.Sums) Fitted {
 	if !(s.Looks > 0) {
 		return Fitted{}
 	}
-	said := s.Vector()
-	part := 0.0 // that the law comes to of what was measured, in the mean
-	for i := range 3 {
-		part += e.mean[i] * said[i] / s.Looks
-	}
-	measured := s.Looks / s.X0
-	return Fitted{Looks: s.Looks, Measured: measured, Fit: part * measured, Off: 1 - part, Scatter: math.Sqrt(misfit(e.mean, s))}
+	measured, off := s.Looks/s.X0, above(e.mean, s)
+	return Fitted{Looks: s.Looks, Measured: measured, Fit: (1 - off) * measured, Off: off, Scatter: math.Sqrt(misfit(e.mean, s))}
 }
 
 // tokens is how many tokens of prompts a step computes with so many requests together.
@@ -228,13 +224,13 @@ func (s Shown) tokens(concurrency float64) float64 {
 // ITL returns what is believed of the mean ITL with so many requests computed together, in ms,
 // at the lengths of now.
 func (s Shown) ITL(concurrency float64) Interval {
-	return s.step.at([3]float64{1, concurrency, s.tokens(concurrency)})
+	return s.step.latency([3]float64{1, concurrency, s.tokens(concurrency)})
 }
 
 // TTFT returns the same of the mean TTFT of a request that does not wait.
 func (s Shown) TTFT(concurrency float64) Interval {
 	itl := s.ITL(concurrency)
-	out := s.first.at([3]float64{1, itl.Mean, s.Prompt})
+	out := s.first.latency([3]float64{1, itl.Mean, s.Prompt})
 	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]
 	out.Low = max(0, out.Mean-math.Hypot(low, e*(itl.Mean-itl.Low)))
 	out.High = out.Mean + math.Hypot(high, e*(itl.High-itl.Mean))
@@ -290,29 +286,4 @@ func LengthsFor(remembered []scaling.Means, now scaling.Load) (prompt, answer fl
 		answer = now.OutputTokens.Value
 	}
 	return prompt, answer
-}
-
-// Now returns the mean ITL that the replicas of the variant show in s, and what is believed of
-// it at what they compute, both in ms. It is false where none decodes.
-func (s Shown) Now(snap scaling.Snapshot) (measured float64, believed Interval, known bool) {
-	prompt, lengths := snap.Load.Computed()
-	var x [3]float64
-	n := 0.0
-	for _, r := range snap.Replicas {
-		if r.Variant != s.Variant || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
-			continue
-		}
-		one := lookAt(r, prompt)
-		measured, n = measured+one.itl, n+1
-		for i := range x {
-			x[i] += one.step[i]
-		}
-	}
-	if n == 0 || !lengths {
-		return 0, Interval{}, false
-	}
-	for i := range x {
-		x[i] /= n
-	}
-	return measured / n, s.step.at(x), true
 }

@@ -165,3 +165,30 @@ func TestMissingSaysWhatKeepsAVariantFromBeingLearned(t *testing.T) {
 		t.Errorf("of a variant of which enough was seen %q is missing", got)
 	}
 }
+
+// TestWhatIsShownNowIsBesideWhatIsKnown: by the same laws as what is shown to people.
+func TestWhatIsShownNowIsBesideWhatIsKnown(t *testing.T) {
+	m := machine{12, 0.2, 0.04}
+	fits := map[scaling.VariantKey]scaling.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32)}
+	s := snapshot(1, 500, m.pace(5, 500, 200, 0), m.pace(11, 500, 200, 0))
+	s.Variants = append(s.Variants, scaling.Variant{Key: two})
+	got := Presents(s, fits)
+	if want := m.pace(8, 500, 200, 0).ITL; math.Abs(got[0].Measured-want) > 0.01*want || math.Abs(got[0].Learned.Mean-want) > 0.01*want || got[0].Looks != 6 {
+		t.Errorf("%+v, want %.2f ms measured and learned", got[0], want)
+	}
+	if got[1] != (Present{Variant: two}) {
+		t.Errorf("of a variant without replicas %+v", got[1])
+	}
+	if none := Presents(s, nil); none[0].Measured != got[0].Measured || none[0].Learned != (Interval{}) {
+		t.Errorf("with nothing learned %+v", none[0])
+	}
+}
+
+func BenchmarkPresents(b *testing.B) {
+	m := machine{12, 0.2, 0.04}
+	fits := map[scaling.VariantKey]scaling.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32, 64, 128)}
+	s := snapshot(1, 500, m.pace(5, 500, 200, 0), m.pace(11, 500, 200, 0))
+	for b.Loop() {
+		Presents(s, fits)
+	}
+}
