@@ -16,7 +16,7 @@ type Present struct {
 // Presents returns what is known of the variants of the model of s, in their order.
 func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
-	anchor, known := best(s.Variants, fits, prompt)
+	begin, anchor := beginnings(s.Variants, fits, prompt)
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {
 		itl, _ := seen(fits[v.Key])
@@ -30,7 +30,7 @@ func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Pre
 		}
 		out[i].Measured = measured
 		if anchor >= 0 || v.Profile.Usable() {
-			out[i].Learned = before(v, i == anchor || anchor < 0, known, prompt).step.estimated(itl).latency(x)
+			out[i].Learned = begin[i].step.estimated(itl).latency(x)
 		}
 	}
 	return out

@@ -84,11 +84,11 @@ type Fitted struct {
 // Show returns what is known of the variants of a model, in their order, for requests with
 // so many tokens of prompt to compute and of answer; 0 where that is not known.
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
-	anchor, known := best(variants, fits, prompt)
+	begin, anchor := beginnings(variants, fits, prompt)
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
 		alone := i == anchor || anchor < 0
-		out[i] = shown(v, before(v, alone, known, prompt), fits[v.Key], prompt, answer)
+		out[i] = shown(v, begin[i], fits[v.Key], prompt, answer)
 		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
 		if !alone && !v.Profile.Usable() {
 			out[i].Like = variants[anchor].Key

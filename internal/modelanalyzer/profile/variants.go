@@ -19,7 +19,7 @@ const (
 // believed of them, for requests with so many tokens of prompt to compute and of answer, of which an
 // ITL is wanted, 0 for none, and false while too little was seen of all of them.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
-	anchor, known := best(variants, fits, prompt)
+	begin, anchor := beginnings(variants, fits, prompt)
 	if anchor < 0 || !(answer > 0) {
 		return nil, false
 	}
@@ -29,9 +29,9 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 			out[i] = v
 			continue
 		}
-		b := before(v, i == anchor, known, prompt).After(fits[v.Key])
+		b := begin[i].After(fits[v.Key])
 		if !b.sound() {
-			b = known
+			b = begin[anchor].After(fits[variants[anchor].Key])
 		}
 		batch := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
 		v.Profile = b.wanting(itl).Profile(prompt, answer)
@@ -44,26 +44,24 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	return out, true
 }
 
-// best returns the variant of which most was seen, and what is believed of it; -1 where
-// it is too little of all.
-func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (int, Belief) {
-	at, most := -1, Belief{}
+// beginnings returns what is believed of each variant before what was seen of it, and which is
+// the one of which most was seen, -1 where it is too little of all.
+func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (before []Belief, anchor int) {
+	before, anchor = make([]Belief, len(variants)), -1
+	var most Belief
 	for i, v := range variants {
-		if b := before(v, true, Belief{}, prompt).After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
-			at, most = i, b
+		before[i] = Unknown()
+		if v.Profile.Usable() {
+			before[i] = Stated(v.Profile, prompt)
+		}
+		if b := before[i].After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+			anchor, most = i, b
 		}
 	}
-	return at, most
-}
-
-// before returns what is believed of v before what was seen of it; known is what is believed
-// of the variant of its model of which most was seen, which is v where alone.
-func before(v scaling.Variant, alone bool, known Belief, prompt float64) Belief {
-	switch {
-	case v.Profile.Usable():
-		return Stated(v.Profile, prompt)
-	case alone:
-		return Unknown()
+	for i, v := range variants {
+		if anchor >= 0 && i != anchor && !v.Profile.Usable() {
+			before[i] = most.widened()
+		}
 	}
-	return known.widened()
+	return before, anchor
 }
