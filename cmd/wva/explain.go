@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,21 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
 // explainFlags are the flags of "wva explain".
 type explainFlags struct {
-	kubeconfig, namespace string
-	manager, caFile       string
-	lease                 client.ObjectKey
-	output                string
+	managerFlags
+
+	output string
 }
 
 func newExplainCommand() *cobra.Command {
@@ -57,7 +53,7 @@ status and events could be shown, or nothing.`,
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
-			name, err := variantName(args[0])
+			name, err := variantName("explain", args[0])
 			if err != nil {
 				return err
 			}
@@ -65,12 +61,7 @@ status and events could be shown, or nothing.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else the usual place)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace (default: that of the kubeconfig's context)")
-	flags.StringVar(&f.manager, "manager", os.Getenv("WVA_MANAGER"), "base URL of the manager's metrics port (default: WVA_MANAGER)")
-	flags.StringVar(&f.caFile, "manager-ca", "", "file with the CA of the manager's certificate (default: the cluster's CA)")
-	flags.StringVar(&f.lease.Namespace, "system-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), defaultSystemNamespace), "namespace of the manager, where its lease is, by default that of POD_NAMESPACE")
-	flags.StringVar(&f.lease.Name, "leader-election-id", leaderElectionID, "name of the lease of the manager that leads")
+	f.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
 	return command
 }
@@ -79,29 +70,13 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 	if f.output != "table" && f.output != "json" {
 		return fmt.Errorf("%w: --output %q: want table or json", errUsage, f.output)
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	if f.kubeconfig == "" {
-		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
-			return fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
-	restConfig, err := loader.ClientConfig()
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	if f.namespace == "" {
-		if f.namespace, _, err = loader.Namespace(); err != nil {
-			return fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
-	key := client.ObjectKey{Namespace: f.namespace, Name: name}
-	c, err := newExplainClient(restConfig)
+	restConfig, c, err := f.connect()
 	if err != nil {
 		return err
 	}
-	e, err := f.ask(ctx, restConfig, c, key)
+	key := client.ObjectKey{Namespace: f.namespace, Name: name}
+	var e explain.Explanation
+	err = f.ask(ctx, restConfig, c, "/"+key.Namespace+"/"+key.Name, &e)
 	if err == nil {
 		return f.print(out, e)
 	}

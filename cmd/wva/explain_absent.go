@@ -15,14 +15,14 @@ import (
 
 // variantName returns the name of the VariantAutoscaling that an argument means:
 // NAME, or KIND/NAME as kubectl takes it. Another kind is an error.
-func variantName(arg string) (string, error) {
+func variantName(command, arg string) (string, error) {
 	kind, name, typed := strings.Cut(arg, "/")
 	if !typed {
 		kind, name = "va", arg
 	}
 	kinds := []string{"va", "variantautoscaling", "variantautoscalings"}
 	if !slices.Contains(kinds, strings.ToLower(kind)) || name == "" || strings.Contains(name, "/") {
-		return "", fmt.Errorf("%w: explain %q: want the name of a VariantAutoscaling, NAME or va/NAME", errUsage, arg)
+		return "", fmt.Errorf("%w: %s %q: want the name of a VariantAutoscaling, NAME or va/NAME", errUsage, command, arg)
 	}
 	return name, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -14,11 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
 // patience is how long the manager has for an answer.
@@ -27,54 +30,92 @@ const patience = 10 * time.Second
 // largestExplanation bounds what is read of an answer, in bytes.
 const largestExplanation = 32 << 20
 
-// ask gets the explanation of a variant from the manager that leads.
-func (f explainFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explain.Explanation, error) {
+// managerFlags say which manager is asked, and of which namespace.
+type managerFlags struct {
+	kubeconfig, namespace string
+	manager, caFile       string
+	lease                 client.ObjectKey
+}
+
+func (f *managerFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else the usual place)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace (default: that of the kubeconfig's context)")
+	flags.StringVar(&f.manager, "manager", os.Getenv("WVA_MANAGER"), "base URL of the manager's metrics port (default: WVA_MANAGER)")
+	flags.StringVar(&f.caFile, "manager-ca", "", "file with the CA of the manager's certificate (default: the cluster's CA)")
+	flags.StringVar(&f.lease.Namespace, "system-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), defaultSystemNamespace), "namespace of the manager, where its lease is, by default that of POD_NAMESPACE")
+	flags.StringVar(&f.lease.Name, "leader-election-id", leaderElectionID, "name of the lease of the manager that leads")
+}
+
+// connect reads the kubeconfig, and from it the namespace where no flag names one.
+func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	if f.kubeconfig == "" {
+		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
+			return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		}
+	}
+	restConfig, err := loader.ClientConfig()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if f.namespace == "" {
+		if f.namespace, _, err = loader.Namespace(); err != nil {
+			return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		}
+	}
+	c, err := newExplainClient(restConfig)
+	return restConfig, c, err
+}
+
+// ask gets the decisions below a path from the manager that leads.
+func (f managerFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, path string, into any) error {
 	if f.manager != "" {
 		roots, err := f.roots(config)
 		if err != nil {
-			return explain.Explanation{}, err
+			return err
 		}
-		return get(ctx, config, f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, key)
+		return get(ctx, config, f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, path, into)
 	}
 	to, err := findLeader(ctx, c, f.lease, time.Now())
 	if err != nil {
-		return explain.Explanation{}, err
+		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	address, err := forward(ctx, config, to)
 	if err != nil {
-		return explain.Explanation{}, err
+		return err
 	}
 	trust, err := f.trustForwarded()
 	if err != nil {
-		return explain.Explanation{}, err
+		return err
 	}
-	return get(ctx, config, address, trust, key)
+	return get(ctx, config, address, trust, path, into)
 }
 
 // get asks the manager at an address, with the credentials of config.
-func get(ctx context.Context, config *rest.Config, address string, trust *tls.Config, key client.ObjectKey) (explain.Explanation, error) {
-	var e explain.Explanation
+func get(ctx context.Context, config *rest.Config, address string, trust *tls.Config, path string, into any) error {
 	credentials, err := config.TransportConfig()
 	if err != nil {
-		return e, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
+		return fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
 	}
 	authenticated, err := transport.HTTPWrappersForConfig(credentials, &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust})
 	if err != nil {
-		return e, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
+		return fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
 	}
 	base, err := url.Parse(address)
 	if err != nil {
-		return e, fmt.Errorf("%w: --manager %q: %w", errUsage, address, err)
+		return fmt.Errorf("%w: --manager %q: %w", errUsage, address, err)
 	}
 	if base.Scheme != "https" && !loopback(base.Hostname()) {
-		return e, fmt.Errorf("%w: --manager %s: want https://, since the token of the kubeconfig is sent there; plain http is for a forwarded port of 127.0.0.1 only", errUsage, base.Redacted())
+		return fmt.Errorf("%w: --manager %s: want https://, since the token of the kubeconfig is sent there; plain http is for a forwarded port of 127.0.0.1 only", errUsage, base.Redacted())
 	}
-	from := strings.TrimSuffix(address, "/") + "/debug/decisions/" + key.Namespace + "/" + key.Name
+	from := strings.TrimSuffix(address, "/") + "/debug/decisions" + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
-		return e, fmt.Errorf("asking the manager: %w", err)
+		return fmt.Errorf("asking the manager: %w", err)
 	}
 	resp, err := (&http.Client{
 		Timeout: patience, Transport: authenticated,
@@ -82,23 +123,23 @@ func get(ctx context.Context, config *rest.Config, address string, trust *tls.Co
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}).Do(req)
 	if err != nil {
-		return e, fmt.Errorf("asking the manager: %w", err)
+		return fmt.Errorf("asking the manager: %w", err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, largestExplanation))
 	if err != nil {
-		return e, fmt.Errorf("asking the manager: %w", err)
+		return fmt.Errorf("asking the manager: %w", err)
 	}
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
-		return e, fmt.Errorf("asking the manager: %s: it leads to %.300q, which is not sent the token; give the manager's own address", resp.Status, to)
+		return fmt.Errorf("asking the manager: %s: it leads to %.300q, which is not sent the token; give the manager's own address", resp.Status, to)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return e, fmt.Errorf("asking the manager: %s: %.300s", resp.Status, strings.TrimSpace(string(body)))
+		return fmt.Errorf("asking the manager: %s: %.300s", resp.Status, strings.TrimSpace(string(body)))
 	}
-	if err := json.Unmarshal(body, &e); err != nil {
-		return e, fmt.Errorf("reading the manager's answer: %w", err)
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("reading the manager's answer: %w", err)
 	}
-	return e, nil
+	return nil
 }
 
 // loopback reports whether a host is this machine.
@@ -108,7 +149,7 @@ func loopback(host string) bool {
 }
 
 // roots returns the CAs that the manager's certificate may be signed by.
-func (f explainFlags) roots(config *rest.Config) (*x509.CertPool, error) {
+func (f managerFlags) roots(config *rest.Config) (*x509.CertPool, error) {
 	pem := config.CAData
 	file := f.caFile
 	if file == "" && len(pem) == 0 {

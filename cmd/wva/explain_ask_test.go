@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
 func TestTheTokenIsSentToTheManagerAlone(t *testing.T) {
@@ -34,7 +35,8 @@ func TestTheTokenIsSentToTheManagerAlone(t *testing.T) {
 		{"a redirect", leading.URL, false, "asking the manager: 307 Temporary Redirect: it leads to "},
 	} {
 		seen = nil
-		_, err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, client.ObjectKey{Namespace: "ns", Name: "v"})
+		var e explain.Explanation
+		err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, "/ns/v", &e)
 		if sent := len(seen) > 0 && seen[0] == "Bearer secret"; sent != tt.sent {
 			t.Errorf("%s: the token is sent: %t (%q), want %t", tt.name, sent, seen, tt.sent)
 		}

@@ -95,11 +95,17 @@ func (c cluster) leaders(t *testing.T) {
 // explain runs wva explain and returns what it wrote, warnings apart.
 func (c cluster) explain(t *testing.T, args ...string) (out, warnings string, err error) {
 	t.Helper()
+	return c.run(t, "explain", args...)
+}
+
+// run does so with any command that asks a manager.
+func (c cluster) run(t *testing.T, name string, args ...string) (out, warnings string, err error) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command := newRootCommand()
 	command.SetOut(&stdout)
 	command.SetErr(&stderr)
-	command.SetArgs(append([]string{"explain", "--kubeconfig", c.State.Kubeconfig}, args...))
+	command.SetArgs(append([]string{name, "--kubeconfig", c.State.Kubeconfig}, args...))
 	err = command.ExecuteContext(t.Context())
 	return stdout.String(), stderr.String(), err
 }
@@ -159,9 +165,11 @@ func (c cluster) explained(t *testing.T) {
 		{"caht", namespace, "there is no VariantAutoscaling caht in namespace told; did you mean chat?"},
 		{"va/chat", "default", "there is no VariantAutoscaling chat in namespace default; there is one in told: -n told"},
 	} {
-		out, warnings, err := c.explain(t, tt.name, "-n", tt.namespace)
-		if err == nil || err.Error() != tt.want || exitCode(err) != 1 || out != "" || warnings != "" {
-			t.Errorf("%s in %s: got %v, want %s; wrote %s%s", tt.name, tt.namespace, err, tt.want, out, warnings)
+		for _, command := range []string{"explain", "profile"} {
+			out, warnings, err := c.run(t, command, tt.name, "-n", tt.namespace)
+			if err == nil || err.Error() != tt.want || exitCode(err) != 1 || out != "" || warnings != "" {
+				t.Errorf("%s %s in %s: got %v, want %s; wrote %s%s", command, tt.name, tt.namespace, err, tt.want, out, warnings)
+			}
 		}
 	}
 }

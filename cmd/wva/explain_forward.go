@@ -71,7 +71,7 @@ func forwardingDialer(config *rest.Config, to leader) (httpstream.Dialer, error)
 // server leads to that pod and no other, and the certificate, which is for the
 // names of a Service, need not name 127.0.0.1; with --manager-ca its chain is
 // verified all the same.
-func (f explainFlags) trustForwarded() (*tls.Config, error) {
+func (f managerFlags) trustForwarded() (*tls.Config, error) {
 	//nolint:gosec // the way to the pod is that of the API server, which is verified; see above
 	trust := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 	if f.caFile == "" {

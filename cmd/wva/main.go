@@ -1,7 +1,8 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, makes them again from records, plans with queueing models
-// and solvers, simulates policies, checks configuration, moves an older
-// installation over, emulates a serving fleet and drives load against one.
+// explains decisions, shows what was learned of the speed of replicas, makes
+// decisions again from records, plans with queueing models and solvers, simulates
+// policies, checks configuration, moves an older installation over, emulates a
+// serving fleet and drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -69,6 +70,7 @@ func newRootCommand() *cobra.Command {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})
 	root.AddCommand(newExplainCommand())
+	root.AddCommand(newProfileCommand())
 	root.AddCommand(newStoreCommand())
 	root.AddCommand(newQueueCommand())
 	root.AddCommand(newPlanCommand())

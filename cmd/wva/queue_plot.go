@@ -16,12 +16,17 @@ import (
 // plotColumns is the width of a plot where the window does not say its own.
 const plotColumns = 80
 
-// printPlot draws the picture for a terminal, as wide as its window up to 120 cells.
+// printPlot draws the picture for a terminal.
 func (f *queueFlags) printPlot(w io.Writer, q analyzer.QueueAnalyzer, a queueAnswer) error {
 	picture, err := f.picture(q, a)
 	if err != nil {
 		return err
 	}
+	return drawPlot(w, picture)
+}
+
+// drawPlot draws a picture for a terminal, as wide as its window up to 120 cells.
+func drawPlot(w io.Writer, picture plot.Plot) error {
 	terminal, width := console.Detect(w, os.Getenv), plotColumns
 	if terminal.Size != nil {
 		if columns, _ := terminal.Size(); columns > 0 {
@@ -42,11 +47,16 @@ func (f *queueFlags) writePicture(q analyzer.QueueAnalyzer, a queueAnswer) error
 	if err != nil {
 		return err
 	}
+	return writeSVG(f.svg, picture)
+}
+
+// writeSVG writes a picture to the file of --svg.
+func writeSVG(file string, picture plot.Plot) error {
 	var content strings.Builder
 	if err := picture.WriteSVG(&content); err != nil {
 		return fmt.Errorf("drawing --svg: %w", err)
 	}
-	if err := os.WriteFile(f.svg, []byte(content.String()), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(content.String()), 0o644); err != nil {
 		return fmt.Errorf("writing --svg: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
@@ -276,45 +277,47 @@ func TestFiguresAreShort(t *testing.T) {
 	}
 }
 
-// TestTheUserGuideShowsWhatTheCommandPrints runs the commands of the page and compares
-// what it says that they print. After a change, put the new output there.
 func TestTheUserGuideShowsWhatTheCommandPrints(t *testing.T) {
+	pageShows(t, "queue-and-plan.md", "wva queue", func(args ...string) (string, error) { return queue(t, args...) })
+}
+
+// pageShows runs the commands of a page of the user guide and compares what it says that they
+// print, and draw. With -update it puts the new output there.
+func pageShows(t *testing.T, name, command string, run func(args ...string) (string, error)) {
+	t.Helper()
 	docs := filepath.Join("..", "..", "docs")
-	page, err := os.ReadFile(filepath.Join(docs, "user-guide", "queue-and-plan.md"))
+	file := filepath.Join(docs, "user-guide", name)
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const prompt = "```\n$ wva queue "
-	blocks := strings.Split(string(page), prompt)[1:]
-	if len(blocks) == 0 {
+	prompt := "```\n$ " + command + " "
+	parts := strings.Split(string(page), prompt)
+	if len(parts) == 1 {
 		t.Fatal("the page has no command")
 	}
-	for _, block := range blocks {
-		block, _, _ = strings.Cut(block, "\n```")
-		block = strings.ReplaceAll(block, "\\\n", " ")
-		typed, want, _ := strings.Cut(block, "\n")
-		args := strings.Fields(typed)
-		picture := slices.Index(args, "--svg") + 1
-		if picture > 0 {
-			args[picture] = filepath.Join(t.TempDir(), args[picture])
+	for i, block := range parts[1:] {
+		block, after, _ := strings.Cut(block, "\n```")
+		typed := block[:strings.Index(strings.ReplaceAll(block, "\\\n", "  "), "\n")]
+		args := strings.Fields(strings.ReplaceAll(typed, "\\\n", " "))
+		picture := ""
+		if at := slices.Index(args, "--svg") + 1; at > 0 {
+			picture = args[at]
+			args[at] = filepath.Join(t.TempDir(), picture)
 		}
-		got, err := queue(t, args...)
+		got, err := run(args...)
 		if err != nil {
 			got += "wva: " + err.Error() + "\n"
 		}
-		if diff := cmp.Diff(want+"\n", got); diff != "" {
-			t.Errorf("wva queue %s (-page +got):\n%s", typed, diff)
-		}
-		if picture == 0 {
+		parts[i+1] = typed + "\n" + strings.TrimRight(got, "\n") + "\n```" + after
+		if picture == "" {
 			continue
 		}
-		drawn, err := os.ReadFile(args[picture])
+		drawn, err := os.ReadFile(args[slices.Index(args, "--svg")+1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, err := os.ReadFile(filepath.Join(docs, "images", filepath.Base(args[picture])))
-		if err != nil || !bytes.Equal(drawn, shown) {
-			t.Errorf("the picture of the page is not what the command draws (%v)", err)
-		}
+		goldentest.Generated(t, filepath.Join(docs, "images", picture), drawn, *update)
 	}
+	goldentest.Generated(t, file, []byte(strings.Join(parts, prompt)), *update)
 }

@@ -18,6 +18,9 @@ const (
 	CurrentLoad            = "wva_current_load"
 	PredictedTTFT          = "wva_predicted_ttft_seconds"
 	PredictedITL           = "wva_predicted_itl_seconds"
+	LearnedWindows         = "wva_learned_windows"
+	LearnedITL             = "wva_learned_itl_seconds"
+	MeasuredITL            = "wva_measured_itl_seconds"
 	ObjectiveTTFT          = "wva_objective_ttft_seconds"
 	ObjectiveITL           = "wva_objective_itl_seconds"
 	VariantInfo            = "wva_variant_info"
@@ -66,6 +69,7 @@ const (
 	LabelState              = "state"
 	LabelPercentile         = "percentile"
 	LabelWhat               = "what"
+	LabelBound              = "bound"
 )
 
 // Kind is how the values of an instrument behave.
@@ -178,6 +182,20 @@ func decisionInstruments() []Instrument {
 			PredictedITL, Gauge, "seconds", append(slices.Clip(variant), LabelModel),
 			"Mean inter-token latency that the queueing model expects of the measured load on the Ready replicas of the " +
 				"model, the same for each of its variants. No series while it expects nothing.",
+		},
+		{
+			LearnedWindows, Gauge, "", variant,
+			"Windows of the replicas of a variant that count in what is learned of their speed: 3 are enough, and 10 count at " +
+				"most of each band of concurrency.",
+		},
+		{
+			MeasuredITL, Gauge, "seconds", variant,
+			"Mean inter-token latency that the replicas of a variant show over the window. No series while none decodes.",
+		},
+		{
+			LearnedITL, Gauge, "seconds", append(slices.Clip(variant), LabelBound),
+			"Mean inter-token latency that what is learned of a variant comes to for the requests that its replicas compute now: " +
+				"bound mean, and low and high, which hold it with a probability of 0.9. No series while none decodes or nothing is known.",
 		},
 		{
 			ObjectiveTTFT, Gauge, "seconds",

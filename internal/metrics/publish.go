@@ -40,6 +40,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	for _, s := range r.Snapshots {
 		p.saturation(s)
 		p.load(s)
+		p.learned(s, r.History)
 		p.metricsAge(s)
 	}
 	m.page.Store(p.page)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -24,6 +25,31 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 				p.add(v.Key, PredictedTTFT, seconds(a.Predicted.TTFT), labels...)
 				p.add(v.Key, PredictedITL, seconds(a.Predicted.ITL), labels...)
 			}
+		}
+	}
+}
+
+// learned adds what is known of the speed of the replicas of each variant, beside what they
+// show.
+func (p *press) learned(s scaling.Snapshot, history scaling.History) {
+	fits := make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
+	for _, v := range s.Variants {
+		fits[v.Key] = history[v.Key].Fit
+	}
+	for _, now := range profile.Presents(s, fits) {
+		p.add(now.Variant, LearnedWindows, now.Looks, variant(now.Variant)...)
+		if now.Measured > 0 {
+			p.add(now.Variant, MeasuredITL, seconds(now.Measured), variant(now.Variant)...)
+		}
+		if !(now.Learned.Mean > 0) {
+			continue
+		}
+		itl := now.Learned
+		for _, bound := range []struct {
+			name string
+			ms   float64
+		}{{"low", itl.Low}, {"mean", itl.Mean}, {"high", itl.High}} {
+			p.add(now.Variant, LearnedITL, seconds(bound.ms), append(variant(now.Variant), bound.name)...)
 		}
 	}
 }

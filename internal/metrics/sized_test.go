@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,66 @@ wva_solver_gap_ratio 0.02
 	publish(t, m, newRecord(start, []scaling.Variant{v, w}, 2, 1))
 	if n, err := testutil.GatherAndCount(reg, PredictedTTFT, PredictedITL, SolverGap, InventoryGPUs); err != nil || n != 0 {
 		t.Errorf("%d series of what is not known, %v", n, err)
+	}
+}
+
+// learnedFit is what was seen of replicas in so many windows: an ITL of 20 ms with 4 requests computed
+// together.
+func learnedFit(windows int) (f scaling.Fit) {
+	b := scaling.Band{Of: 2}
+	for range windows {
+		b.ITL = b.ITL.Plus([3]float64{1, 4, 10}, 20, 1, 10)
+	}
+	f.Bands = []scaling.Band{b}
+	return f
+}
+
+func TestWhatIsLearnedIsExportedBesideWhatIsMeasured(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg, stopped(start), Options{})
+	v, w, x := newVariant("v", "A100", 1), newVariant("w", "H100", 1), newVariant("x", "H100", 1)
+	x.Model.ID = "other"
+	at := func(v scaling.Variant, decoding, itl float64) scaling.ReplicaSample {
+		return scaling.ReplicaSample{Variant: v.Key, Pace: scaling.Pace{Decoding: decoding, ITL: itl, Started: 1}}
+	}
+	r := newRecord(start, []scaling.Variant{v, w, x}, 1, 1, 1)
+	load := scaling.Load{InputTokens: scaling.Measured(500, scaling.Fresh), OutputTokens: scaling.Measured(200, scaling.Fresh)}
+	r.Snapshots = []scaling.Snapshot{
+		{Model: v.Model, Variants: r.Fleet.Variants[:2], Replicas: []scaling.ReplicaSample{at(v, 2, 18), at(v, 4, 24)}, Load: load},
+		{Model: x.Model, Variants: r.Fleet.Variants[2:], Replicas: []scaling.ReplicaSample{at(x, 2, 30)}, Load: load},
+	}
+	r.History = scaling.History{v.Key: {Fit: learnedFit(8)}, x.Key: {Fit: learnedFit(1)}}
+	publish(t, m, r)
+	// Both replicas of v compute 4 requests and 500 tokens/s x 21 ms, about what was seen of it.
+	want := `wva_learned_windows{namespace="prod",variant_name="v"} 8
+wva_learned_windows{namespace="prod",variant_name="w"} 0
+wva_learned_windows{namespace="prod",variant_name="x"} 1
+`
+	if diff := cmp.Diff(want, exported(t, reg, LearnedWindows)); diff != "" {
+		t.Errorf("windows (-want +got):\n%s", diff)
+	}
+	want = `wva_measured_itl_seconds{namespace="prod",variant_name="v"} 0.021
+wva_measured_itl_seconds{namespace="prod",variant_name="x"} 0.03
+`
+	if diff := cmp.Diff(want, exported(t, reg, MeasuredITL)); diff != "" {
+		t.Errorf("measured, of v and of x (-want +got):\n%s", diff)
+	}
+	var low, mean, high float64
+	got := exported(t, reg, LearnedITL)
+	format := `wva_learned_itl_seconds{bound="high",namespace="prod",variant_name="v"} %g
+wva_learned_itl_seconds{bound="low",namespace="prod",variant_name="v"} %g
+wva_learned_itl_seconds{bound="mean",namespace="prod",variant_name="v"} %g
+`
+	if _, err := fmt.Sscanf(got, format, &high, &low, &mean); err != nil {
+		t.Fatalf("learned, of v alone: %v: %s", err, got)
+	}
+	if !(0.019 < low && low < mean && mean < high && high < 0.022) {
+		t.Errorf("learned: %v between %v and %v, want about 0.020", mean, low, high)
+	}
+	r.Snapshots[0].Replicas[0].Pace, r.Snapshots[0].Replicas[1].Pace = scaling.Pace{}, scaling.Pace{}
+	publish(t, m, r)
+	if got := exported(t, reg, LearnedITL); got != "" {
+		t.Errorf("of idle replicas %s", got)
 	}
 }
 

@@ -25,15 +25,19 @@ type Band struct {
 // a measurement y, those of the products xi xj/y² and of xi/y.
 type Sums struct {
 	Looks float64 `json:"looks,omitempty"` // windows
-	XX00  float64 `json:"xx00,omitempty"`
-	XX01  float64 `json:"xx01,omitempty"`
-	XX02  float64 `json:"xx02,omitempty"`
-	XX11  float64 `json:"xx11,omitempty"`
-	XX12  float64 `json:"xx12,omitempty"`
-	XX22  float64 `json:"xx22,omitempty"`
-	X0    float64 `json:"x0,omitempty"`
-	X1    float64 `json:"x1,omitempty"`
-	X2    float64 `json:"x2,omitempty"`
+	// Squares is the sum of the squares of what each window counts for: the less beside Looks
+	// the more windows there were, of which the older count for less.
+	Squares float64 `json:"squares,omitempty"`
+
+	XX00 float64 `json:"xx00,omitempty"`
+	XX01 float64 `json:"xx01,omitempty"`
+	XX02 float64 `json:"xx02,omitempty"`
+	XX11 float64 `json:"xx11,omitempty"`
+	XX12 float64 `json:"xx12,omitempty"`
+	XX22 float64 `json:"xx22,omitempty"`
+	X0   float64 `json:"x0,omitempty"`
+	X1   float64 `json:"x1,omitempty"`
+	X2   float64 `json:"x2,omitempty"`
 }
 
 // Plus returns s with one more look that counts for so many windows; what was seen
@@ -45,17 +49,19 @@ func (s Sums) Plus(x [3]float64, y, windows, most float64) Sums {
 	for i := range x {
 		x[i] /= y
 	}
-	return s.And(Sums{
+	look := Sums{
 		Looks: 1, XX00: x[0] * x[0], XX01: x[0] * x[1], XX02: x[0] * x[2], XX11: x[1] * x[1], XX12: x[1] * x[2], XX22: x[2] * x[2],
 		X0: x[0], X1: x[1], X2: x[2],
-	}.times(windows))
+	}.times(windows)
+	look.Squares = windows // the looks of one window are of the same tokens
+	return s.And(look)
 }
 
 // And returns the sums over the looks of both.
 func (s Sums) And(o Sums) Sums {
 	return Sums{
-		Looks: s.Looks + o.Looks,
-		XX00:  s.XX00 + o.XX00, XX01: s.XX01 + o.XX01, XX02: s.XX02 + o.XX02,
+		Looks: s.Looks + o.Looks, Squares: s.Squares + o.Squares,
+		XX00: s.XX00 + o.XX00, XX01: s.XX01 + o.XX01, XX02: s.XX02 + o.XX02,
 		XX11: s.XX11 + o.XX11, XX12: s.XX12 + o.XX12, XX22: s.XX22 + o.XX22,
 		X0: s.X0 + o.X0, X1: s.X1 + o.X1, X2: s.X2 + o.X2,
 	}
@@ -64,8 +70,8 @@ func (s Sums) And(o Sums) Sums {
 // times returns the sums with every look counting so many times.
 func (s Sums) times(k float64) Sums {
 	return Sums{
-		Looks: k * s.Looks,
-		XX00:  k * s.XX00, XX01: k * s.XX01, XX02: k * s.XX02,
+		Looks: k * s.Looks, Squares: k * k * s.Squares,
+		XX00: k * s.XX00, XX01: k * s.XX01, XX02: k * s.XX02,
 		XX11: k * s.XX11, XX12: k * s.XX12, XX22: k * s.XX22,
 		X0: k * s.X0, X1: k * s.X1, X2: k * s.X2,
 	}

@@ -19,6 +19,7 @@ type Plot struct {
 type Panel struct {
 	Y      string // what the y axis counts, with its unit
 	Lines  []Line // at least one
+	Dots   Dots   // over the lines
 	Limits []Mark // horizontal lines, at values of y
 }
 
@@ -26,6 +27,13 @@ type Panel struct {
 type Line struct {
 	Name   string  // at its right end; empty for none
 	Points []Point // by rising X; at least two
+	Thin   bool    // in a picture: a bound of another line
+}
+
+// Dots are points that no line joins: what was measured.
+type Dots struct {
+	Name   string  // right of the last; empty for none
+	Points []Point // by rising X; none draws nothing
 }
 
 // Point is a place in the units of the axes. Both numbers are 0 or 1e-100 to 1e100 in
@@ -79,6 +87,11 @@ func (p Panel) check() error {
 			}
 		}
 	}
+	for i, at := range p.Dots.Points {
+		if !drawable(at.X) || !drawable(at.Y) {
+			return fmt.Errorf("dot %d of %q is at (%v, %v), want each 0 or 1e-100 to 1e100", i, p.Dots.Name, at.X, at.Y)
+		}
+	}
 	return nil
 }
 
@@ -97,6 +110,9 @@ func (p Plot) x(most int) scale {
 		for _, line := range panel.Lines {
 			values = append(values, line.Points[0].X, line.Points[len(line.Points)-1].X)
 		}
+		for _, at := range panel.Dots.Points {
+			values = append(values, at.X)
+		}
 	}
 	for _, m := range p.Marks {
 		values = append(values, m.At)
@@ -111,6 +127,9 @@ func (p Panel) y(most int) scale {
 		for _, at := range line.Points {
 			values = append(values, at.Y)
 		}
+	}
+	for _, at := range p.Dots.Points {
+		values = append(values, at.Y)
 	}
 	for _, m := range p.Limits {
 		values = append(values, m.At)
@@ -134,7 +153,7 @@ type label struct {
 	limit bool
 }
 
-// labels are the names of the lines at their right ends and those of the limits, from
+// labels are the names of the lines at their right ends, of the dots and of the limits, from
 // the top down.
 func (p Panel) labels(y scale) []label {
 	var all []label
@@ -142,6 +161,9 @@ func (p Panel) labels(y scale) []label {
 		if line.Name != "" {
 			all = append(all, label{text: line.Name, at: y.share(line.Points[len(line.Points)-1].Y)})
 		}
+	}
+	if n := len(p.Dots.Points); n > 0 && p.Dots.Name != "" {
+		all = append(all, label{text: p.Dots.Name, at: y.share(p.Dots.Points[n-1].Y)})
 	}
 	for _, m := range p.Limits {
 		all = append(all, label{text: m.Label, at: y.share(m.At), limit: true})

@@ -18,8 +18,8 @@ type tick struct {
 	text string
 }
 
-// manyFold is the ratio of the values above which an axis is logarithmic.
-const manyFold = 20
+// ManyFold is the ratio of the values above which an axis of y is logarithmic.
+const ManyFold = 20
 
 // share is the place of v on the axis, 0 at its low end and 1 at its high end.
 func (s scale) share(v float64) float64 {
@@ -52,7 +52,7 @@ func tight(low, high float64, most int) scale {
 // wide is a scale that ends on ticks around the values; most is at least 5, so that a
 // logarithmic one has two.
 func wide(low, high float64, most int) scale {
-	if low > 0 && high/low > manyFold {
+	if low > 0 && high/low > ManyFold {
 		return logarithmic(low, high, most)
 	}
 	low, high = fromZero(low, high)

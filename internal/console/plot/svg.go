@@ -33,10 +33,10 @@ svg { color-scheme: light dark; --ground: #ffffff; --ink: #1f2328; --soft: #5963
 }
 text { fill: var(--soft); stroke: var(--ground); stroke-width: 4px; paint-order: stroke } .title { fill: var(--ink); font-weight: 600; font-size: 14px } .y { fill: var(--ink); font-weight: 600 }
 path { fill: none } .grid { stroke: var(--grid) } .edge { stroke: var(--edge) } .lead { stroke: var(--edge); stroke-width: 0.7 }
-.mark { stroke: var(--soft); stroke-dasharray: 2 3 } .line { stroke-width: 2; stroke-linejoin: round }
+.mark { stroke: var(--soft); stroke-dasharray: 2 3 } .line { stroke-width: 2; stroke-linejoin: round } .thin { stroke-dasharray: 4 2 }
 path.limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 6 4 } text.limit { fill: var(--limit) }
 path.line0 { stroke: var(--line0) } path.line1 { stroke: var(--line1) } path.line2 { stroke: var(--line2) } path.line3 { stroke: var(--line3) } path.line4 { stroke: var(--line4) }
-text.line0 { fill: var(--line0) } text.line1 { fill: var(--line1) } text.line2 { fill: var(--line2) } text.line3 { fill: var(--line3) } text.line4 { fill: var(--line4) }
+text.line0, circle.line0 { fill: var(--line0) } text.line1, circle.line1 { fill: var(--line1) } text.line2, circle.line2 { fill: var(--line2) } text.line3, circle.line3 { fill: var(--line3) } text.line4, circle.line4 { fill: var(--line4) }
 `
 
 // colours is the number of different lines that style knows.
@@ -55,6 +55,11 @@ func (p Plot) WriteSVG(w io.Writer) error {
 			if !slices.Contains(s.names, line.Name) {
 				s.names = append(s.names, line.Name)
 			}
+		}
+	}
+	for _, panel := range p.Panels {
+		if name := panel.Dots.Name; len(panel.Dots.Points) > 0 && !slices.Contains(s.names, name) {
+			s.names = append(s.names, name)
 		}
 	}
 	if _, err := io.WriteString(w, s.document()); err != nil {
@@ -127,7 +132,14 @@ func (s *svg) panel(p Panel, top int) {
 			}
 			fmt.Fprintf(&d, "%c%.1f %.1f", step, s.across(at.X), down(at.Y))
 		}
-		s.printf(`<path class="line %s" d="%s"/>`, s.colour(line.Name), d.String())
+		class := "line"
+		if line.Thin {
+			class = "thin"
+		}
+		s.printf(`<path class="%s %s" d="%s"/>`, class, s.colour(line.Name), d.String())
+	}
+	for _, at := range p.Dots.Points {
+		s.printf(`<circle class="%s" cx="%.1f" cy="%.1f" r="4"/>`, s.colour(p.Dots.Name), s.across(at.X), down(at.Y))
 	}
 	s.labels(p.labels(y), bottom)
 }

@@ -103,6 +103,9 @@ func (t *text) panel(i int) []string {
 	for _, line := range panel.Lines {
 		c.draw(line, t.x, y)
 	}
+	for _, at := range panel.Dots.Points {
+		c.over[row(y.share(at.Y))][t.column(at.X)] = '●'
+	}
 	for _, m := range panel.Limits {
 		c.across(row(y.share(m.At)))
 	}
@@ -179,11 +182,12 @@ func (t *text) ticks() string {
 }
 
 // canvas is the inside of a panel: 2 x 4 dots in each cell, which is how braille
-// characters are made, and what is drawn behind them.
+// characters are made, and what is drawn behind them and over them.
 type canvas struct {
 	cells  int
 	dots   [rows][]byte // bits as in the braille block of Unicode
 	behind [rows][]rune
+	over   [rows]map[int]rune // by cell
 }
 
 func newCanvas(cells int) canvas {
@@ -191,6 +195,7 @@ func newCanvas(cells int) canvas {
 	for r := range rows {
 		c.dots[r] = make([]byte, cells)
 		c.behind[r] = []rune(strings.Repeat(" ", cells))
+		c.over[r] = map[int]rune{}
 	}
 	return c
 }
@@ -257,6 +262,9 @@ func (c canvas) line(r int) string {
 		line[i] = c.behind[r][i]
 		if dots != 0 {
 			line[i] = blank + rune(dots)
+		}
+		if over, is := c.over[r][i]; is {
+			line[i] = over
 		}
 	}
 	return string(line)

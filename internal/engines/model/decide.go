@@ -72,11 +72,10 @@ func (p *panel) learn() {
 	for _, v := range snap.Variants {
 		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
 	}
-	prompt, answer, known := p.memory.Traffic.Means.Lengths()
+	prompt, answer, known := profile.Lengths(p.memory.Traffic.Means, snap.Load)
 	if !known || !p.sizes() {
 		return
 	}
-	prompt *= 1 - min(1, snap.Load.PrefixHits.Or(0))
 	if learned, known := profile.Of(snap.Variants, p.fits, prompt, answer, p.in.Settings.Objective.ITL); known {
 		p.in.Snapshot.Variants = learned
 	}

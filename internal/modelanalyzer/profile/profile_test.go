@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -223,6 +224,9 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 		out, known := Of(variants, map[scaling.VariantKey]scaling.Fit{one: f}, math.Exp(8*r.Float64()), math.Exp(6*r.Float64()), 20*r.Float64())
 		if known && !f.Informed() {
 			t.Fatalf("seed %d: a profile of %+v", seed, f)
+		}
+		if _, err := json.Marshal(Show(variants, map[scaling.VariantKey]scaling.Fit{one: f}, 500, 200)); err != nil {
+			t.Fatalf("seed %d: what is shown: %v", seed, err)
 		}
 		for _, v := range out {
 			for _, c := range []float64{v.Profile.Alpha + v.Profile.Beta, v.Profile.Beta, v.Profile.Gamma, v.Profile.Delta} {

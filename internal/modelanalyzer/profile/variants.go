@@ -15,29 +15,24 @@ const (
 	alike = 0.5
 )
 
-// Of returns the variants of a model with what is believed of them once enough was seen: those
-// that were not seen enough have what is stated of them, or are like the one that was, for requests with so many tokens of prompt to compute and of answer, of which an
-// ITL is wanted, 0 for none, and false while too little was seen of all of them.
+// Of returns the variants of a model with what is believed of them, for requests with so many
+// tokens of prompt to compute and of answer, of which an ITL is wanted, 0 for none. Of those
+// that were not seen enough it is what is stated, or what was seen of another. It returns
+// false while too little was seen of all of them.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
-	anchor, known := best(variants, fits, prompt)
+	begin, anchor := beginnings(variants, fits, prompt)
 	if anchor < 0 || !(answer > 0) {
 		return nil, false
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		b := known
-		switch {
-		case i == anchor:
-		case v.Profile.Usable() && !fits[v.Key].Informed():
+		if i != anchor && v.Profile.Usable() && !fits[v.Key].Informed() {
 			out[i] = v
 			continue
-		case v.Profile.Usable():
-			b = Stated(v.Profile, prompt).After(fits[v.Key])
-		default:
-			b = known.widened().After(fits[v.Key])
 		}
+		b := begin[i].After(fits[v.Key])
 		if !b.sound() {
-			b = known
+			b = begin[anchor].After(fits[variants[anchor].Key])
 		}
 		batch := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
 		v.Stated = v.Profile
@@ -51,18 +46,24 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	return out, true
 }
 
-// best returns the variant of which most was seen, and what is believed of it; -1 where
-// it is too little of all.
-func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (int, Belief) {
-	at, most := -1, Belief{}
+// beginnings returns what is believed of each variant before what was seen of it, and which is
+// the one of which most was seen, -1 where it is too little of all.
+func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (before []Belief, anchor int) {
+	before, anchor = make([]Belief, len(variants)), -1
+	var most Belief
 	for i, v := range variants {
-		b := Unknown()
+		before[i] = Unknown()
 		if v.Profile.Usable() {
-			b = Stated(v.Profile, prompt)
+			before[i] = Stated(v.Profile, prompt)
 		}
-		if b = b.After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
-			at, most = i, b
+		if b := before[i].After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+			anchor, most = i, b
 		}
 	}
-	return at, most
+	for i, v := range variants {
+		if anchor >= 0 && i != anchor && !v.Profile.Usable() {
+			before[i] = most.widened()
+		}
+	}
+	return before, anchor
 }

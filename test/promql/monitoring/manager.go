@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
@@ -24,13 +25,14 @@ type manager struct {
 	target   *store.Target
 	process  process
 	analyzed map[scaling.VariantKey]time.Time
+	history  scaling.History
 	cycles   int
 }
 
 func newManager(f *fleet) *manager {
 	m := &manager{
 		fleet: f, registry: prometheus.NewRegistry(), target: f.store.Target(f.managerLabels()),
-		analyzed: map[scaling.VariantKey]time.Time{},
+		analyzed: map[scaling.VariantKey]time.Time{}, history: scaling.History{},
 	}
 	m.metrics = metrics.New(m.registry, f.clock, metrics.Options{})
 	m.process = newProcess(m.registry, f.Begin.Add(-26*time.Hour))
@@ -71,6 +73,7 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 		record.Fleet.Variants = append(record.Fleet.Variants, v.Variant)
 		snapshot := f.snapshot(v, at)
 		record.Snapshots = append(record.Snapshots, snapshot)
+		m.history[v.Key] = scaling.Past{Fit: profile.Learn(m.history[v.Key].Fit, snapshot, v.Variant)}
 		if v.hit && fault == Undecided {
 			delete(m.analyzed, v.Key)
 			continue
@@ -85,7 +88,7 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 		}
 		record.Plan.Decisions = append(record.Plan.Decisions, d)
 	}
-	record.Inventory = f.inventory(fault)
+	record.Inventory, record.History = f.inventory(fault), m.history
 	m.observe(len(f.variants))
 	if err := m.metrics.Publish(record, m.analyzed); err != nil {
 		return fmt.Errorf("publishing a cycle: %w", err)
@@ -129,6 +132,7 @@ func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
 			known = true
 			sample.KVCacheUsage = scaling.Measured(p.Ranks[0].Usage, scaling.Fresh)
 			sample.QueueLength = scaling.Measured(p.Ranks[0].Waiting, scaling.Fresh)
+			sample.Pace = f.pace(v, at)
 		}
 		s.Replicas = append(s.Replicas, sample)
 	}
@@ -136,10 +140,26 @@ func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
 		s.Load = scaling.Load{
 			ArrivalRate:  scaling.Measured(v.rate(at.Sub(f.Begin)), scaling.Fresh),
 			InputTokens:  scaling.Measured(1087, scaling.Fresh),
-			OutputTokens: scaling.Measured(190, scaling.Fresh),
+			OutputTokens: scaling.Measured(answer, scaling.Fresh),
 		}
 	}
 	return s
+}
+
+// answer is the mean length of an answer [tokens].
+const answer = 190
+
+// latency is what requests get in the mean where replicas are utilized so.
+func latency(u float64) scaling.Latency {
+	return scaling.Latency{TTFT: 1000 * (0.15 + 0.25*math.Pow(u, 4)), ITL: 1000 * (0.022 + 0.0125*u)}
+}
+
+// pace is how fast a replica works, as it is measured.
+func (f *fleet) pace(v *variant, at time.Time) scaling.Pace {
+	started := v.rate(at.Sub(f.Begin)) / float64(len(v.pods))
+	shows := latency(started / v.perReplica)
+	itl := shows.ITL * (1 + 0.03*math.Sin(float64(f.manager.cycles)/9))
+	return scaling.Pace{Decoding: started * (answer - 1) * itl / 1000, ITL: itl, Started: started, TTFT: shows.TTFT}
 }
 
 // analysis expects of the replicas what their requests get in the mean.
@@ -149,9 +169,7 @@ func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
 	if v.wanted(v.rate(at.Sub(f.Begin))) > len(v.pods) {
 		signal = scaling.Grow
 	}
-	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Signal: signal, Predicted: scaling.Latency{
-		TTFT: 1000 * (0.15 + 0.25*math.Pow(u, 4)), ITL: 1000 * (0.022 + 0.0125*u),
-	}}
+	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Signal: signal, Predicted: latency(u)}
 }
 
 // ruling is what is decided on a variant: how many, why, and what takes one more away,

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
+)
+
+// profiled is a variant with what is known of its speed.
+type profiled struct {
+	profile.Shown
+
+	Model       scaling.ModelKey `json:"model"`
+	Accelerator string           `json:"accelerator"`
+	// Accelerators are those of one replica.
+	Accelerators int `json:"accelerators"`
+	// KVCache is what one replica holds, in tokens; 0 while that is not known.
+	KVCache float64 `json:"kvCacheTokens,omitempty"`
+	// Missing says why what was seen does not count yet.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// fromManager returns the variants of the namespace, the one of that name among them unless
+// it is empty, and what time it is.
+func (f *profileFlags) fromManager(ctx context.Context, name string) ([]profiled, time.Time, error) {
+	now := time.Now()
+	restConfig, c, err := f.connect()
+	if err != nil {
+		return nil, now, err
+	}
+	path := "/" + f.namespace
+	if f.everywhere {
+		path, f.namespace = "", ""
+	}
+	var all []explain.Explanation
+	asked := f.ask(ctx, restConfig, c, path, &all)
+	found := profiledOf(all)
+	if name == "" || asked == nil && slices.ContainsFunc(found, func(p profiled) bool { return p.Variant.Name == name }) {
+		return found, now, asked
+	}
+	key := client.ObjectKey{Namespace: f.namespace, Name: name}
+	if err := c.Get(ctx, key, &v1alpha1.VariantAutoscaling{}); apierrors.IsNotFound(err) {
+		return nil, now, absent(ctx, c, key)
+	}
+	return nil, now, cmp.Or(asked, fmt.Errorf("no cycle has seen VariantAutoscaling %s yet", key))
+}
+
+// fromRecord returns the same of a recorded cycle, and when that was.
+func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, time.Time, error) {
+	c, err := f.recorded(stdin)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("reading %s: %w", f.record, err)
+	}
+	verdict := decideAgain(c)
+	var all []explain.Explanation
+	var names, elsewhere []string
+	for _, s := range c.Snapshots {
+		for _, v := range s.Variants {
+			if f.namespace != "" && v.Key.Namespace != f.namespace {
+				continue
+			}
+			all = append(all, explanation(c, verdict, s, v))
+			names = append(names, v.Key.Name)
+			if v.Key.Name == name {
+				elsewhere = append(elsewhere, v.Key.Namespace)
+			}
+		}
+	}
+	if name == "" || len(elsewhere) == 1 {
+		return profiledOf(all), c.Now, nil
+	}
+	if len(elsewhere) > 1 {
+		return nil, c.Now, fmt.Errorf("%w: %s is in the namespaces %q of the cycle: want one of them, by -n", errUsage, name, elsewhere)
+	}
+	said := fmt.Sprintf("the cycle has no VariantAutoscaling %s", name)
+	if f.namespace != "" {
+		said += " in namespace " + f.namespace
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		said += "; did you mean " + near + "?"
+	}
+	return nil, c.Now, errors.New(said)
+}
+
+// recorded returns the cycle that is asked for.
+func (f *profileFlags) recorded(stdin io.Reader) (record.Cycle, error) {
+	from := stdin
+	if f.record != "-" {
+		file, err := os.Open(f.record)
+		if err != nil {
+			return record.Cycle{}, err
+		}
+		defer file.Close()
+		from = file
+	}
+	var last record.Cycle
+	found := false
+	var torn error // the last line that could not be read, which does not matter where another can
+	for c, err := range record.Read(from) {
+		if _, bad := errors.AsType[*record.LineError](err); bad {
+			torn = err
+			continue
+		}
+		if err != nil {
+			return record.Cycle{}, err
+		}
+		if f.cycle == "" || string(c.Cycle) == f.cycle {
+			last, found = c, true
+		}
+	}
+	switch {
+	case found:
+		return last, nil
+	case f.cycle != "":
+		return record.Cycle{}, fmt.Errorf("there is no cycle %q", f.cycle)
+	}
+	return record.Cycle{}, cmp.Or(torn, errors.New("there is no cycle"))
+}
+
+// profiledOf makes of the explanations of variants what is known of their speed, in the order of
+// their keys. All variants of a model are there, or none.
+func profiledOf(all []explain.Explanation) []profiled {
+	models := map[scaling.ModelKey][]explain.Explanation{}
+	for _, e := range all {
+		models[e.Variant.Model] = append(models[e.Variant.Model], e)
+	}
+	var out []profiled
+	for _, of := range models {
+		out = append(out, profiledModel(of)...)
+	}
+	slices.SortFunc(out, func(a, b profiled) int { return a.Variant.Compare(b.Variant) })
+	return out
+}
+
+func profiledModel(all []explain.Explanation) []profiled {
+	variants, fits, means := make([]scaling.Variant, len(all)), map[scaling.VariantKey]scaling.Fit{}, make([]scaling.Means, len(all))
+	for i, e := range all {
+		variants[i], fits[e.Variant.Key], means[i] = e.Variant, e.Past.Fit, e.Past.Traffic.Means
+	}
+	prompt, answer := profile.LengthsFor(means, all[0].Snapshot.Load)
+	out := make([]profiled, len(all))
+	for i, shown := range profile.Show(variants, fits, prompt, answer) {
+		e := all[i]
+		out[i] = profiled{
+			Shown: shown, Model: e.Variant.Model, Accelerator: e.Variant.Accelerator, Accelerators: e.Variant.GPUsPerReplica,
+			KVCache: e.Past.Capacity.PerReplica, Missing: profile.Missing(e.Snapshot, e.Variant, e.Past.Fit),
+		}
+		for _, r := range e.Snapshot.Replicas {
+			if r.Variant == shown.Variant && r.KVCapacity.Known() {
+				out[i].KVCache = r.KVCapacity.Value
+			}
+		}
+	}
+	return out
+}

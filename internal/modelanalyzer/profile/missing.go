@@ -1,0 +1,68 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Missing says why what is known of v does not count yet, or grows no further at this look,
+// after which f is what was seen: first how much was seen, then what keeps more from being so.
+// It is empty where enough was seen.
+func Missing(s scaling.Snapshot, v scaling.Variant, f scaling.Fit) []string {
+	if f.Informed() {
+		return nil
+	}
+	itl, _ := f.Sums()
+	out := []string{fmt.Sprintf("%.1f of the %d windows (%s) were seen in which its replicas serve and no more requests wait than replicas are Ready",
+		itl.Looks, scaling.LooksEnough, s.Window)}
+	if s.Window <= 0 {
+		out[0] = "no window of its replicas was seen"
+	}
+	if v.Replicas.Ready == 0 {
+		return append(out, "it has no Ready replica")
+	}
+	if _, known := s.Load.Computed(); !known {
+		out = append(out, "how long prompts are is not known")
+	}
+	if newest := v.Replicas.NewestReady; !newest.IsZero() && s.At.Sub(newest) < s.Window {
+		out = append(out, fmt.Sprintf("its newest replica is Ready for less than a window: since %s", newest.Format("15:04:05")))
+	}
+	if overloaded(s) {
+		out = append(out, fmt.Sprintf("%.0f requests wait, more than replicas are Ready: what is seen in an overload counts only while nothing else is known", s.Waiting()))
+	}
+	return append(out, silent(s, v)...)
+}
+
+// silent says why no replica of v shows an ordinary step, where none does.
+func silent(s scaling.Snapshot, v scaling.Variant) []string {
+	var idle, full, stuck int
+	for _, r := range s.Replicas {
+		switch {
+		case r.Variant != v.Key:
+		case r.Stuck != "":
+			stuck++
+		case r.Pace.Decoding < leastDecoding:
+			idle++
+		case r.KVCacheUsage.Or(1) >= crowded:
+			full++
+		default:
+			return nil
+		}
+	}
+	var out []string
+	for _, of := range []struct {
+		replicas int
+		says     string
+	}{
+		{idle, "without a request that decodes, or their pages do not say how many tokens and requests there were"},
+		{full, fmt.Sprintf("with a KV cache that is more than %.0f %% full, or whose use is not known", 100*crowded)},
+		{stuck, "stuck"},
+	} {
+		if of.replicas > 0 {
+			out = append(out, fmt.Sprintf("%s %s", scaling.Replicas(of.replicas), of.says))
+		}
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,55 @@
+package profile
+
+import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+
+// Present is what is known of a variant beside what its replicas show now.
+type Present struct {
+	Variant scaling.VariantKey
+	Looks   float64 // windows that count
+	// Measured is the mean ITL of its replicas, in ms; 0 while none decodes.
+	Measured float64
+	// Learned is the mean ITL that is believed of what they compute, in ms. It is 0 while none
+	// decodes or nothing is known.
+	Learned Interval
+}
+
+// Presents returns what is known of the variants of the model of s, in their order.
+func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
+	prompt, lengths := s.Load.Computed()
+	begin, anchor := beginnings(s.Variants, fits, prompt)
+	out := make([]Present, len(s.Variants))
+	for i, v := range s.Variants {
+		itl, _ := seen(fits[v.Key])
+		out[i].Variant = v.Key
+		for _, b := range itl {
+			out[i].Looks += b.Looks
+		}
+		x, measured := means(s, v.Key, prompt)
+		if !(measured > 0) || !lengths {
+			continue
+		}
+		out[i].Measured = measured
+		if anchor >= 0 || v.Profile.Usable() {
+			out[i].Learned = begin[i].step.estimated(itl).latency(x)
+		}
+	}
+	return out
+}
+
+// means returns the regressors of the ITL and the ITL of the replicas of a variant that
+// decode, in the mean; 0 where none does.
+func means(s scaling.Snapshot, v scaling.VariantKey, prompt float64) (x [3]float64, itl float64) {
+	n := 0.0
+	for _, r := range s.Replicas {
+		if r.Variant != v || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
+			continue
+		}
+		one := lookAt(r, prompt)
+		n++
+		itl += (one.itl - itl) / n
+		for i := range x {
+			x[i] += (one.step[i] - x[i]) / n
+		}
+	}
+	return x, itl
+}
