@@ -19,8 +19,12 @@ const (
 // believed of them, for requests with so many tokens of prompt to compute and of answer, of which an
 // ITL is wanted, 0 for none, and false while too little was seen of all of them.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
-	anchor, known := best(variants, fits, prompt)
-	if anchor < 0 || !(answer > 0) {
+	if !(answer > 0) {
+		return nil, false
+	}
+	computed := priors(variants, prompt, answer)
+	anchor, known := best(variants, fits, computed, prompt)
+	if anchor < 0 {
 		return nil, false
 	}
 	out := make([]scaling.Variant, len(variants))
@@ -31,32 +35,39 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 		}
 		b := known
 		if i != anchor {
-			b = known.widened().After(fits[v.Key])
+			b = known.moved(computed[anchor], computed[i]).After(fits[v.Key])
 		}
 		if !b.sound() {
 			b = known
 		}
-		batch := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
+		most := batch(v, fits[v.Key], computed[i].KV/(prompt+answer))
 		v.Profile = b.wanting(itl).Profile(prompt, answer)
-		v.Profile.MaxBatchSize = batch
-		if high := highest(fits[v.Key]); high > 0 {
-			v.Profile.MaxBatchSize = min(cmp.Or(v.Profile.MaxBatchSize, scaling.DefaultBatch), int(aheadAtMost*high))
-		}
+		v.Profile.MaxBatchSize = most
 		out[i] = v
 	}
 	return out, true
 }
 
+// batch returns how many requests a replica of v computes together at most, 0 where that is not
+// known: as it is stated or its engine is started, of replicas that were seen no more than
+// twice what was seen, and of others no more than their KV cache is computed to hold, if it is.
+func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
+	stated, most := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch), holds
+	if high := highest(f); high > 0 {
+		most = aheadAtMost * high
+	}
+	if !(most > 0 && most < scaling.MostBatch) {
+		return stated
+	}
+	return min(cmp.Or(stated, scaling.DefaultBatch), int(max(1, most)))
+}
+
 // best returns the variant of which most was seen, and what is believed of it; -1 where
 // it is too little of all.
-func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (int, Belief) {
+func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, computed []Prior, prompt float64) (int, Belief) {
 	at, most := -1, Belief{}
 	for i, v := range variants {
-		b := Unknown()
-		if v.Profile.Usable() {
-			b = Stated(v.Profile, prompt)
-		}
-		if b = b.After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+		if b := before(v, computed[i], prompt).After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
 			at, most = i, b
 		}
 	}
