@@ -182,7 +182,7 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 	if a, b := of(scaling.Profile{}, stated); a.Source != Source || b != stated {
 		t.Errorf("learned %+v beside %+v, want the second as it is stated", a, b)
 	}
-	if a, b := of(stated, scaling.Profile{}); b.Source != Source || a != stated {
+	if a, b := of(stated, scaling.Profile{}); !Believed(b) || a != stated {
 		t.Errorf("%+v beside learned %+v, want the first as it is stated", a, b)
 	}
 	if _, known := Of([]scaling.Variant{{Key: two}}, fits, 500, 200, 0); known {

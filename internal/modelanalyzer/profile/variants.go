@@ -17,7 +17,8 @@ const (
 
 // Of returns the variants of a model, those without a stated profile with what is
 // believed of them, for requests with so many tokens of prompt to compute and of answer, of which an
-// ITL is wanted, 0 for none, and false while too little was seen of all of them.
+// ITL is wanted, 0 for none. It is false while too little was seen of all of them and
+// none can be computed.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
 	if !(answer > 0) {
 		return nil, false
@@ -29,8 +30,8 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
+		out[i] = v
 		if v.Profile.Usable() {
-			out[i] = v
 			continue
 		}
 		b := known
@@ -40,10 +41,16 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 		if !b.sound() {
 			b = known
 		}
-		most := batch(v, fits[v.Key], computed[i].KV/(prompt+answer))
-		v.Profile = b.wanting(itl).Profile(prompt, answer)
-		v.Profile.MaxBatchSize = most
-		out[i] = v
+		p := b.wanting(itl).Profile(prompt, answer)
+		p.MaxBatchSize = batch(v, fits[v.Key], computed[i].KV/(prompt+answer))
+		switch {
+		case b.looks > 0:
+		case known.looks > 0 || variants[anchor].Profile.Usable():
+			p.Source = SourceOthers
+		default:
+			p.Source = SourceComputed
+		}
+		out[i].Profile = p
 	}
 	return out, true
 }
@@ -62,12 +69,16 @@ func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 	return min(cmp.Or(stated, scaling.DefaultBatch), int(max(1, most)))
 }
 
-// best returns the variant of which most was seen, and what is believed of it; -1 where
-// it is too little of all.
+// best returns the variant of which most was seen, and what is believed of it; of those of which
+// nothing was, one with a stated profile. It is -1 where too little was seen of all and none is computed.
 func best(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, computed []Prior, prompt float64) (int, Belief) {
 	at, most := -1, Belief{}
 	for i, v := range variants {
-		if b := before(v, computed[i], prompt).After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+		b := before(v, computed[i], prompt).After(fits[v.Key])
+		if !(b.looks >= scaling.LooksEnough || computed[i].known()) || !b.sound() {
+			continue
+		}
+		if stated := v.Profile.Usable() && b.looks == most.looks && !variants[max(0, at)].Profile.Usable(); at < 0 || b.looks > most.looks || stated {
 			at, most = i, b
 		}
 	}

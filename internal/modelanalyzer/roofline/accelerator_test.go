@@ -1,6 +1,11 @@
 package roofline
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
 
 func TestAcceleratorsAreFoundAsLabelsNameThem(t *testing.T) {
 	for name, want := range map[string]string{
@@ -41,5 +46,22 @@ func TestDataSheetsAreWithinReason(t *testing.T) {
 		if got, ok := ByName(a.Name); !ok || got != a {
 			t.Errorf("%s is taken for %q", a.Name, got.Name)
 		}
+	}
+}
+
+// TestTheDocumentHasTheTable: users read there which accelerators are known.
+func TestTheDocumentHasTheTable(t *testing.T) {
+	const file = "../../../docs/user-guide/objectives.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range accelerators {
+		if row := fmt.Sprintf("| %s | %g | %g | %g |\n", a.Name, a.Memory, a.Bandwidth, a.Compute); !strings.Contains(string(text), row) {
+			t.Errorf("%s lacks the row %s", file, row)
+		}
+	}
+	if got, want := strings.Count(string(text), " GB/s | "), 1; got != want {
+		t.Errorf("%s has %d tables of accelerators, want %d", file, got, want)
 	}
 }
