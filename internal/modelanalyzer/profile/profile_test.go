@@ -219,7 +219,17 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	if step, token := times("G2"); step != 1 || token != 1 {
 		t.Errorf("an accelerator that is not known is %.2f and %.2f times as fast, want as fast", step, token)
 	}
-	out, _ := Of([]scaling.Variant{on(one, "A100"), on(two, "L40S")}, fits, 8000, 2000, 0)
+	stated := on(one, "A100")
+	stated.Profile = scaling.Profile{Source: "x", Alpha: 30, Beta: 0.2, Gamma: 10, Delta: 0.1}
+	out, known := Of([]scaling.Variant{on(two, "H100"), stated}, nil, 500, 200, 0)
+	if !known || out[1].Profile != stated.Profile || out[0].Profile.Source != SourceOthers || !(out[0].Profile.Alpha < 0.8*stated.Profile.Alpha) {
+		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first look on", out)
+	}
+	out, known = Of([]scaling.Variant{on(two, "H100")}, nil, 500, 200, 0)
+	if !known || out[0].Profile.Source != SourceComputed {
+		t.Errorf("an H100 of which nothing else is known is %+v, want it computed", out)
+	}
+	out, _ = Of([]scaling.Variant{on(one, "A100"), on(two, "L40S")}, fits, 8000, 2000, 0)
 	if got := out[1].Profile.MaxBatchSize; got < 3 || got > 8 {
 		t.Errorf("an L40S that never ran computes %d requests of 10,000 tokens together, want the 3 to 8 that fit into 12 GB", got)
 	}
