@@ -20,6 +20,8 @@ func (p profiled) about() string {
 		return "too little was seen to know anything, and no profile is stated"
 	case profile.IsStated:
 		return "what is stated, of its replicas nothing was seen"
+	case profile.IsComputed:
+		return p.Computed + "; of its replicas nothing was seen"
 	case profile.IsLearned:
 		return "learned from " + windows
 	case profile.LearnedAfterStated:

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -42,6 +43,10 @@ const (
 	longestFinding = 280 // characters
 )
 
+// The lengths of requests for which the condition says how far a computed profile may be
+// off: the same whatever the load, so that the condition stays as it is.
+const usualPrompt, usualAnswer = 500, 200
+
 // configurationValid says whether everything that was written for va is in force,
 // and whether there is what its engine decides by. It does not stand in the way of
 // Ready: something else is in force instead.
@@ -66,13 +71,23 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) m
 	case policy.SizesToObjectives() && policy.Objective.Class == "":
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error())
 	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "" && !v.Past.Fit.Informed():
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v.Variant, policy.Engine))
+		return unlearned(v.Variant, policy.Engine)
 	case policy.SizesToObjectives() && v.explained:
 		if c, found := contradicted(va.Status, v); found {
 			return c
 		}
 	}
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force.")
+}
+
+// unlearned says of a variant without a profile whether one is computed until it is learned.
+func unlearned(v scaling.Variant, engine string) metav1.Condition {
+	const kind = v1alpha1.ConditionConfigurationValid
+	computed, err := profile.Computed(v, usualPrompt, usualAnswer)
+	if err != nil {
+		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v, engine, err))
+	}
+	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, explain.ProfileComputed(engine, computed.String()))
 }
 
 // contradicted returns that the profile of the variant and what is measured differ,

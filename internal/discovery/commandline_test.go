@@ -54,7 +54,7 @@ func TestACommandLineThatIsTooLongIsSaid(t *testing.T) {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{running("sidecar", nil), c}}}
 	want := scaling.EngineLimits{Problem: "container server: the command line of the engine is longer than 131072 bytes once its variables are expanded: want at most that"}
 	for range 3 { // as it is, stripped, and stripped again
-		if got := engineLimits(&template.Spec); got != want {
+		if got, _ := engineLimits(&template.Spec); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		template = stripTemplate(template)
@@ -64,12 +64,12 @@ func TestACommandLineThatIsTooLongIsSaid(t *testing.T) {
 func TestAnEngineIsFoundBeyondAVariable(t *testing.T) {
 	c := with(running("llm-d-cuda", []string{"$(PROGRAM)"}, "serve", "m", "--max-num-seqs=8"), "PROGRAM", "vllm")
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{multiplied("busybox"), c}}}
-	if got := engineLimits(&template.Spec).MaxBatch; got != 0 {
-		t.Errorf("a batch of %d: what is expanded in one pod is bounded", got)
+	if got, _ := engineLimits(&template.Spec); got.MaxBatch != 0 {
+		t.Errorf("a batch of %d: what is expanded in one pod is bounded", got.MaxBatch)
 	}
 	template.Spec.Containers = []corev1.Container{running("busybox", nil, "$(A)"), c}
-	if got := engineLimits(&template.Spec).MaxBatch; got != 8 {
-		t.Errorf("a batch of %d, want 8", got)
+	if got, _ := engineLimits(&template.Spec); got.MaxBatch != 8 {
+		t.Errorf("a batch of %d, want 8", got.MaxBatch)
 	}
 }
 

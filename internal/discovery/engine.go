@@ -18,22 +18,22 @@ const envV1 = "VLLM_USE_V1"
 // in the place of a command line that is too long.
 const envTooLong = "command line too long="
 
-// engineLimits returns what the arguments of the serving engine of a pod bound.
-// They are not known of a pod without vLLM, of a pod that is not known, of arguments
+// engineLimits returns what the arguments of the serving engine of a pod bound, and what they
+// say of the model. They are not known of a pod without vLLM, of a pod that is not known, of arguments
 // that vLLM would refuse or that something outside of the template completes, of a
 // command line beyond longestCommandLine, and of a replica with several engines, of
 // which they would bound one.
-func engineLimits(pod *corev1.PodSpec) scaling.EngineLimits {
+func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	if pod == nil {
-		return scaling.EngineLimits{}
+		return scaling.EngineLimits{}, scaling.Loaded{}
 	}
 	found := findEngine(pod.Containers)
 	switch {
 	case found.container == nil:
-		return scaling.EngineLimits{}
+		return scaling.EngineLimits{}, scaling.Loaded{}
 	case found.tooLong:
 		return scaling.EngineLimits{Problem: fmt.Sprintf(
-			"container %s: the command line of the engine is longer than %d bytes once its variables are expanded: want at most that", found.container.Name, longestCommandLine)}
+			"container %s: the command line of the engine is longer than %d bytes once its variables are expanded: want at most that", found.container.Name, longestCommandLine)}, scaling.Loaded{}
 	}
 	c := found.container
 	v1 := ""
@@ -44,9 +44,9 @@ func engineLimits(pod *corev1.PodSpec) scaling.EngineLimits {
 	}
 	arguments := engineargs.Parse(c.Command, c.Args, v1)
 	if len(arguments.Invalid) > 0 || hasSeveralEngines(c) {
-		return scaling.EngineLimits{}
+		return scaling.EngineLimits{}, scaling.Loaded{}
 	}
-	return arguments.Limits()
+	return arguments.Limits(), arguments.Loaded()
 }
 
 // stripEngine keeps of the containers of a pod what engineLimits reads: of the

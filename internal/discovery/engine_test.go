@@ -53,11 +53,11 @@ func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: tt.containers}}
-			if got := engineLimits(&template.Spec); got != tt.want {
+			if got, _ := engineLimits(&template.Spec); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			stripped := stripTemplate(template)
-			if got := engineLimits(&stripped.Spec); got != tt.want {
+			if got, _ := engineLimits(&stripped.Spec); got != tt.want {
 				t.Errorf("stripped: got %+v, want %+v", got, tt.want)
 			}
 			if diff := cmp.Diff(stripTemplate(stripped), stripped); diff != "" {
@@ -65,7 +65,7 @@ func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
 			}
 		})
 	}
-	if got := engineLimits(nil); got != (scaling.EngineLimits{}) {
+	if got, loaded := engineLimits(nil); got != (scaling.EngineLimits{}) || loaded != (scaling.Loaded{}) {
 		t.Errorf("of a kind that does not tell its pods: got %+v", got)
 	}
 }
@@ -85,5 +85,18 @@ func TestVariantsHaveTheLimitsOfTheirEngine(t *testing.T) {
 	got := resolve(variant("v"), target{pod: &d.Spec.Template.Spec}, nil).Limits
 	if want := (scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 8}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestArgumentsSayWhichModelIsLoaded(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{running("llm-d-cuda", []string{"vllm", "serve", "Qwen/Qwen3-32B"},
+		"--served-model-name=chat", "-q", "fp8", "--tensor-parallel-size", "2", "--kv-cache-dtype=fp8", "--dtype", "bfloat16", "--gpu-memory-utilization=0.8")}}}
+	want := scaling.Loaded{Model: "Qwen/Qwen3-32B", Quantization: "fp8", Type: "bfloat16", KVType: "fp8", Memory: 0.8, Accelerators: 2}
+	if _, got := engineLimits(&template.Spec); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	stripped := stripTemplate(template)
+	if _, got := engineLimits(&stripped.Spec); got != want {
+		t.Errorf("of the stripped template %+v, want %+v", got, want)
 	}
 }

@@ -52,7 +52,7 @@ func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) st
 	if promised, ok := expect(by.stated, share); ok {
 		a.Compared = snap.Load.ITL.State == scaling.Fresh && snap.Load.TTFT.State == scaling.Fresh
 		for _, s := range by.stated {
-			if ready, _ := s.replicas(); ready == 0 || s.variant.Profile.Source == profile.Source {
+			if ready, _ := s.replicas(); ready == 0 || profile.Believed(s.variant.Profile) {
 				continue
 			}
 			contradict(a, s.variant.Key, "ITL", promised.ITL, snap.Load.ITL)

@@ -209,8 +209,8 @@ func (s sizing) within(load load, objective scaling.Objective, options Options) 
 	default:
 		s.rate, s.source = sized.Rate, binding(sized, objective, options)+moved
 	}
-	if s.rate > 0 && s.variant.Profile.Source == profile.Source {
-		s.source += ", by " + profile.Source
+	if s.rate > 0 && profile.Believed(s.variant.Profile) {
+		s.source += ", by " + s.variant.Profile.Source
 	}
 	return s
 }

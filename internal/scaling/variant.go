@@ -23,6 +23,7 @@ type Variant struct {
 	// the zero value elsewhere.
 	Stated   Profile       `json:"stated,omitzero"`
 	Limits   EngineLimits  `json:"limits,omitzero"`   // of one replica, as its engine was started
+	Loaded   Loaded        `json:"loaded,omitzero"`   // by one replica, as its engine was started
 	Bounds   Bounds        `json:"bounds"`            // replicas
 	Replicas ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp  time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown
@@ -99,6 +100,17 @@ type EngineLimits struct {
 	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
 	// Problem says why they are not read where the target has to change, else "".
 	Problem string `json:"problem,omitempty"`
+}
+
+// Loaded is what the arguments of a serving engine say of the model that it loads. The zero
+// value says nothing.
+type Loaded struct {
+	Model        string  `json:"model,omitempty"`        // by its name or its path, where users may ask for it by another name
+	Quantization string  `json:"quantization,omitempty"` // of the parameters: fp8, awq, ...
+	Type         string  `json:"type,omitempty"`         // of parameters that are not quantized: bfloat16, ...
+	KVType       string  `json:"kvType,omitempty"`       // of the KV cache: fp8, ...
+	Memory       float64 `json:"memory,omitempty"`       // part of an accelerator's memory that the engine takes, in (0, 1]; 0 while unknown
+	Accelerators int     `json:"accelerators,omitempty"` // over which each layer is spread, 0 where that is not said
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins

@@ -43,6 +43,9 @@ func Decide(in Input) Outcome {
 	p.learn()
 	if p.sizes() {
 		a := modelanalyzer.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
+		if p.guessed {
+			a = doubled(p.unreduced(a))
+		}
 		p.add(a)
 		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
@@ -62,16 +65,18 @@ type panel struct {
 	backlog  scaling.Backlog
 	memory   modelanalyzer.Memory
 	fits     map[scaling.VariantKey]scaling.Fit
+	guessed  bool // no profile is stated, and none learned
 }
 
-// learn looks at how fast the replicas are. Once enough is known of some, variants
-// without a stated profile have one that is learned.
+// learn looks at how fast the replicas are. Variants without a stated profile have one that is
+// learned, once enough is known of some, and until then one that is computed, if it can be.
 func (p *panel) learn() {
 	snap := p.in.Snapshot
 	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
 	for _, v := range snap.Variants {
 		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
 	}
+	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool { return v.Profile.Usable() || p.fits[v.Key].Informed() })
 	prompt, answer, known := profile.Lengths(p.memory.Traffic.Means, snap.Load)
 	if !known || !p.sizes() {
 		return
@@ -89,10 +94,34 @@ func (p *panel) sizes() bool {
 // learning reports whether the profile of a variant that serves is about to be learned.
 func (p *panel) learning() bool {
 	return slices.ContainsFunc(p.in.Snapshot.Variants, func(v scaling.Variant) bool {
-		return !v.Profile.Usable() && !p.fits[v.Key].Informed() && slices.ContainsFunc(p.in.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
-			return r.Variant == v.Key && r.Pace.Decoding > 0
+		stated := v.Profile.Usable() && !profile.Believed(v.Profile)
+		return !stated && !p.fits[v.Key].Informed() && slices.ContainsFunc(p.in.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
+			return r.Variant == v.Key && profile.Teaches(r)
 		})
 	})
+}
+
+// unreduced returns an analysis that gives nothing up while a profile is about to be learned: a
+// process that has just started knows none of what the one before had learned, and decided by.
+func (p *panel) unreduced(a scaling.Analysis) scaling.Analysis {
+	if a.Signal == scaling.Shrink && p.learning() {
+		a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
+		a.Detail += "; not reduced: the speed of a replica is being learned"
+	}
+	return a
+}
+
+// doubled returns an analysis that asks for no more than twice what is Ready: what is computed may be
+// off by more than that, and what a few replicas show is known before more of them are Ready.
+func doubled(a scaling.Analysis) scaling.Analysis {
+	if most := 2 * a.Supply; most > 0 && a.Demand > most {
+		a.Demand = most
+		a.Detail += fmt.Sprintf("; no more than twice the Ready replicas are asked for, %.3g: the speed of a replica is not learned yet", most)
+		if a.Signal == scaling.Grow && a.Demand <= a.Anticipated {
+			a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
+		}
+	}
+	return a
 }
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
@@ -243,13 +272,11 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// instead decides by saturation in the place of an analyzer that is not live. While that
-// waits for a profile which is being learned nothing is given up: a process that has just
-// started knows none of what the one before had learned, and decided by.
+// instead decides by saturation in the place of an analyzer that is not live. Where that lacks
+// a profile which is being learned nothing is given up.
 func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
-	if a.Signal == scaling.Shrink && silent.Reason == scaling.ReasonProfileMissing && p.learning() {
-		a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
-		a.Detail += "; not reduced: the speed of a replica is being learned"
+	if silent.Reason == scaling.ReasonProfileMissing {
+		a = p.unreduced(a)
 	}
 	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
 }

@@ -131,15 +131,22 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 	for _, tc := range []struct {
 		engine   Engine
 		decoding float64
-		waits    bool // to give up
+		waits    bool   // to give up
+		model    string // that runs on an H100
 	}{
-		{Hybrid, 5, true}, {Queueing, 5, true}, {Hybrid, 0, false}, {Saturation, 5, false},
+		{Hybrid, 5, true, "m"},
+		{Queueing, 5, true, "m"},
+		{Hybrid, 0, false, "m"},
+		{Saturation, 5, false, "m"},
+		{Hybrid, 5, true, "Qwen/Qwen3-14B"},
+		{Queueing, 5, true, "Qwen/Qwen3-14B"},
 	} {
 		history, shrunk := scaling.History{}, 0
 		for minute := 1; minute <= 8 && shrunk == 0; minute++ {
 			snap := snapshot(9)
 			snap.At = at.Add(time.Duration(minute) * time.Minute)
 			snap.Variants[0].Profile = scaling.Profile{}
+			snap.Variants[0].Model.ID, snap.Variants[0].Accelerator = tc.model, "H100"
 			snap.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
 			for i := range snap.Replicas {
 				if tc.decoding > 0 {
@@ -161,6 +168,19 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 		if want := tc.waits; shrunk == 0 || want != (shrunk >= scaling.LooksEnough) {
 			t.Errorf("%s, %.0f decoding: gives up in minute %d", tc.engine, tc.decoding, shrunk)
 		}
+	}
+}
+
+// TestAComputedProfileGrowsBySteps: from the first look on there is one, and what five would
+// carry by it orders no more than as many replicas as are Ready.
+func TestAComputedProfileGrowsBySteps(t *testing.T) {
+	snap := snapshot(2)
+	v := &snap.Variants[0]
+	v.Profile, v.Model.ID, v.Accelerator = scaling.Profile{}, "Qwen/Qwen3-14B", "H100"
+	snap.Load.ArrivalRate = scaling.Measured(110, scaling.Fresh)
+	out := Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
+	if d := out.Decisions[0]; d.Target() != 4 || out.Analyses[0].Analyzer != modelanalyzer.Name {
+		t.Errorf("%d replicas by %s, want 4 by what is computed: %+v", d.Target(), out.Analyses[0].Analyzer, d.Steps)
 	}
 }
 

@@ -107,8 +107,17 @@ func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 	}
 }
 
-// Source is that of a profile which was learned.
-const Source = "what its replicas showed"
+// The sources of profiles that nobody stated.
+const (
+	Source         = "what its replicas showed"
+	SourceOthers   = "what others of its model do"
+	SourceComputed = "what its model's size and its accelerator let expect"
+)
+
+// Believed reports whether a profile is learned or computed, not stated.
+func Believed(p scaling.Profile) bool {
+	return p.Source == Source || p.Source == SourceOthers || p.Source == SourceComputed
+}
 
 // highest is about the most requests that were seen to be computed together, 0 for none.
 func highest(f scaling.Fit) float64 {

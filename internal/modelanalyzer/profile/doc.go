@@ -21,6 +21,7 @@
 // kept as sums in bands of the concurrency (scaling.Fit), in each of which the past counts for ten
 // windows at most: idle hours do not drown busy ones, and what changes is learned anew.
 //
-// What a user states of a variant is where its regression begins. A variant that was never seen is
-// believed to be as it is stated, or else like another of its model that was.
+// What a user states of a variant is where its regression begins; of others that is a prior, computed
+// by package roofline. A variant that was never seen is believed to be as it is stated, or else to
+// differ from another of its model that was as the priors of the two do.
 package profile

@@ -51,6 +51,9 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 	return past
 }
 
+// Teaches reports whether a replica computes enough to learn the time of a step from.
+func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
+
 // looks returns what the replicas of v showed, by band, of an overload where over.
 func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
 	prompt, known := s.Load.Computed()
@@ -59,7 +62,7 @@ func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
 	}
 	seen := map[int][]look{}
 	for _, r := range s.Sorted() {
-		if r.Variant == v.Key && r.Stuck == "" && r.Pace.Decoding >= leastDecoding && (over || r.KVCacheUsage.Or(1) < crowded) {
+		if r.Variant == v.Key && Teaches(r) && (over || r.KVCacheUsage.Or(1) < crowded) {
 			one := lookAt(r, prompt)
 			seen[one.band] = append(seen[one.band], one)
 		}

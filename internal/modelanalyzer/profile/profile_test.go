@@ -183,11 +183,81 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 	if a, b := of(scaling.Profile{}, stated); a.Source != Source || b != stated {
 		t.Errorf("learned %+v beside %+v, want the second as it is stated", a, b)
 	}
-	if a, b := of(stated, scaling.Profile{}); b.Source != Source || math.Abs(a.Alpha+20*a.Beta-b.Alpha-20*b.Beta) > 1 {
+	if a, b := of(stated, scaling.Profile{}); !Believed(b) || math.Abs(a.Alpha+20*a.Beta-b.Alpha-20*b.Beta) > 1 {
 		t.Errorf("%+v beside %+v, want both as was seen of the first", a, b)
 	}
 	if _, known := Of([]scaling.Variant{{Key: two}}, fits, 500, 200, 0); known {
 		t.Error("a profile is learned of what was never seen")
+	}
+}
+
+// TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo: an H100 reads 1.64 times as fast as an
+// A100, and what is neither reading nor computing takes as long.
+func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
+	on := func(key scaling.VariantKey, accelerator string) scaling.Variant {
+		return scaling.Variant{Key: key, Model: scaling.ModelKey{ID: "Qwen/Qwen3-14B"}, Accelerator: accelerator, GPUsPerReplica: 1}
+	}
+	fits := map[scaling.VariantKey]scaling.Fit{}
+	for minute := range 20 {
+		s := snapshot(minute, 500, machine{30, 0.2, 0.1}.pace(float64(1+minute), 500, 200, 0))
+		fits[one] = Learn(fits[one], s, s.Variants[0])
+	}
+	times := func(other string) (step, token float64) {
+		t.Helper()
+		out, known := Of([]scaling.Variant{on(one, "A100"), on(two, other)}, fits, 500, 200, 0)
+		if !known {
+			t.Fatal("nothing is learned")
+		}
+		a, b := out[0].Profile, out[1].Profile
+		return a.Alpha / b.Alpha, a.Beta / b.Beta
+	}
+	if step, token := times("NVIDIA-H100-80GB-HBM3"); step < 1.3 || step > 1.65 || token < 1.64 || token > 3.17 {
+		t.Errorf("an H100 is %.2f times as fast alone and %.2f times with others, want 1.3 to 1.65 and 1.64 to 3.17", step, token)
+	}
+	if step, token := times("L40S"); step > 0.5 || token > 1.2 {
+		t.Errorf("an L40S is %.2f times as fast alone and %.2f times with others, want no more than 0.5 and 1.2", step, token)
+	}
+	if step, token := times("G2"); step != 1 || token != 1 {
+		t.Errorf("an accelerator that is not known is %.2f and %.2f times as fast, want as fast", step, token)
+	}
+	stated := on(one, "A100")
+	stated.Profile = scaling.Profile{Source: "x", Alpha: 30, Beta: 0.2, Gamma: 10, Delta: 0.1}
+	out, known := Of([]scaling.Variant{on(two, "H100"), stated}, nil, 500, 200, 0)
+	if !known || out[1].Profile != stated.Profile || out[0].Profile.Source != SourceOthers || !(out[0].Profile.Alpha < 0.8*stated.Profile.Alpha) {
+		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first look on", out)
+	}
+	out, known = Of([]scaling.Variant{on(two, "H100")}, nil, 500, 200, 0)
+	if !known || out[0].Profile.Source != SourceComputed {
+		t.Errorf("an H100 of which nothing else is known is %+v, want it computed", out)
+	}
+	out, _ = Of([]scaling.Variant{on(one, "A100"), on(two, "L40S")}, fits, 8000, 2000, 0)
+	if got := out[1].Profile.MaxBatchSize; got < 3 || got > 8 {
+		t.Errorf("an L40S that never ran computes %d requests of 10,000 tokens together, want the 3 to 8 that fit into 12 GB", got)
+	}
+}
+
+// TestWhatIsMissingForAPriorIsSaid with what it is computed from.
+func TestWhatIsMissingForAPriorIsSaid(t *testing.T) {
+	for _, tt := range []struct {
+		model, accelerator string
+		gpus               int
+		want               string
+	}{
+		{"Qwen/Qwen3-32B", "H100", 1, "computed from 32 billion parameters of 16 bits and the memory bandwidth of 1 x H100, 3350 GB/s; may be off by a factor of 2.5"},
+		{"Qwen/Qwen3-30B-A3B-FP8", "L40S", 2, "computed from 30 billion parameters (3 billion active) of 8 bits and the memory bandwidth of 2 x L40S, 1728 GB/s; may be off by a factor of 2.4"},
+		{"chat", "H100", 1, `the name of model "chat" does not say its size`},
+		{"chat", "", 1, "the name of model \"chat\" does not say its size\nno accelerator is named"},
+		{"Qwen/Qwen3-32B", "G2", 1, `accelerator "G2" is not in the table`},
+		{"Qwen/Qwen3-32B", "L4", 2, "its 64 GB of parameters do not fit into 39.2 GB on 2 x L4"},
+	} {
+		p, err := Computed(scaling.Variant{Model: scaling.ModelKey{ID: tt.model}, Accelerator: tt.accelerator, GPUsPerReplica: tt.gpus}, 500, 200)
+		got := p.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s on %d of %q: %s\nwant %s", tt.model, tt.gpus, tt.accelerator, got, tt.want)
+		}
 	}
 }
 
@@ -240,6 +310,7 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 
 func BenchmarkLearn(b *testing.B) {
 	s := snapshot(1, 500, machine{12, 0.2, 0.04}.pace(10, 500, 200, 0))
+	s.Variants[0].Model.ID, s.Variants[0].Accelerator = "meta-llama/Llama-3.1-8B-Instruct", "NVIDIA-H100-80GB-HBM3"
 	var f scaling.Fit
 	for i := range b.N {
 		s.At = at.Add(time.Duration(i) * time.Minute)

@@ -14,7 +14,8 @@ type Origin string
 
 // The origins.
 const (
-	Nowhere            Origin = "nothing"              // too little was seen of all variants of the model, and nothing is stated
+	Nowhere            Origin = "nothing"              // too little was seen of all variants of the model, nothing is stated and nothing can be computed
+	IsComputed         Origin = "computed"             // from the model's size and the accelerator, of whose replicas nothing was seen
 	IsStated           Origin = "stated"               // the profile of the user, of whose replicas nothing was seen
 	IsLearned          Origin = "learned"              // from its own replicas
 	LearnedAfterStated Origin = "learned after stated" // from its own replicas, beginning with the profile of the user
@@ -44,6 +45,8 @@ type Shown struct {
 	Profile scaling.Profile `json:"profile,omitzero"`
 	// Stated is the profile of the user. The zero value is none.
 	Stated scaling.Profile `json:"stated,omitzero"`
+	// Computed says from what the prior of the variant is computed, "" where it cannot be.
+	Computed string `json:"computed,omitempty"`
 	// Doubts are what to know before the numbers are relied on.
 	Doubts []string `json:"doubts,omitempty"`
 
@@ -84,14 +87,23 @@ type Fitted struct {
 // Show returns what is known of the variants of a model, in their order, for requests with
 // so many tokens of prompt to compute and of answer; 0 where that is not known.
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
-	begin, anchor := beginnings(variants, fits, prompt)
+	begin, anchor := beginnings(variants, fits, prompt, answer)
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
-		alone := i == anchor || anchor < 0
-		out[i] = shown(v, begin[i], fits[v.Key], prompt, answer)
+		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)
+		// One of which nothing is known but what is computed tells nothing of others.
+		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
 		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
-		if !alone && !v.Profile.Usable() {
+		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
+		}
+		if from := out[i].From; out[i].Profile.Source != "" && from == LikeAnother {
+			out[i].Profile.Source = SourceOthers
+		} else if out[i].Profile.Source != "" && from == IsComputed {
+			out[i].Profile.Source = SourceComputed
+		}
+		if begin[i].computed.known() {
+			out[i].Computed = begin[i].computed.String()
 		}
 		if out[i].From == Nowhere {
 			out[i].Profile = scaling.Profile{}
@@ -112,8 +124,10 @@ func origin(v scaling.Variant, alone, nothing bool, looks float64) Origin {
 		return IsStated
 	case nothing:
 		return Nowhere
-	case alone:
+	case alone && looks > 0:
 		return IsLearned
+	case alone:
+		return IsComputed
 	case looks > 0:
 		return LearnedAfterLike
 	}

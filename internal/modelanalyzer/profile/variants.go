@@ -17,53 +17,84 @@ const (
 
 // Of returns the variants of a model with what is believed of them, for requests with so many
 // tokens of prompt to compute and of answer, of which an ITL is wanted, 0 for none. Of those
-// that were not seen enough it is what is stated, or what was seen of another. It returns
-// false while too little was seen of all of them.
+// that were not seen enough it is what is stated, what was seen of another, or what is
+// computed. It returns false while too little was seen of all of them and none can be computed.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
-	begin, anchor := beginnings(variants, fits, prompt)
-	if anchor < 0 || !(answer > 0) {
+	if !(answer > 0) {
 		return nil, false
 	}
+	begin, anchor := beginnings(variants, fits, prompt, answer)
+	if anchor < 0 {
+		return nil, false
+	}
+	known := begin[anchor].After(fits[variants[anchor].Key])
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		if i != anchor && v.Profile.Usable() && !fits[v.Key].Informed() {
-			out[i] = v
+		out[i] = v
+		if v.Profile.Usable() && !fits[v.Key].Informed() {
 			continue
 		}
 		b := begin[i].After(fits[v.Key])
 		if !b.sound() {
-			b = begin[anchor].After(fits[variants[anchor].Key])
+			b = known
 		}
-		batch := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
-		v.Stated = v.Profile
-		v.Profile = b.wanting(itl).Profile(prompt, answer)
-		v.Profile.MaxBatchSize = batch
-		if high := highest(fits[v.Key]); high > 0 {
-			v.Profile.MaxBatchSize = min(cmp.Or(v.Profile.MaxBatchSize, scaling.DefaultBatch), int(aheadAtMost*high))
+		p := b.wanting(itl).Profile(prompt, answer)
+		p.MaxBatchSize = batch(v, fits[v.Key], begin[i].computed.KV/(prompt+answer))
+		switch {
+		case b.looks > 0:
+		case known.looks > 0 || variants[anchor].Profile.Usable():
+			p.Source = SourceOthers
+		default:
+			p.Source = SourceComputed
 		}
-		out[i] = v
+		out[i].Stated, out[i].Profile = v.Profile, p
 	}
 	return out, true
 }
 
+// batch returns how many requests a replica of v computes together at most, 0 where that is not
+// known: as it is stated or its engine is started, of replicas that were seen no more than
+// twice what was seen, and of others no more than their KV cache is computed to hold, if it is.
+func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
+	stated, most := cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch), holds
+	if high := highest(f); high > 0 {
+		most = aheadAtMost * high
+	}
+	if !(most > 0 && most < scaling.MostBatch) {
+		return stated
+	}
+	return min(cmp.Or(stated, scaling.DefaultBatch), int(max(1, most)))
+}
+
+// beginning is what is believed of a variant before what was seen of it.
+type beginning struct {
+	Belief
+	computed Prior // the zero value where it cannot be
+}
+
 // beginnings returns what is believed of each variant before what was seen of it, and which is
-// the one of which most was seen, -1 where it is too little of all.
-func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt float64) (before []Belief, anchor int) {
-	before, anchor = make([]Belief, len(variants)), -1
+// the one of which most is known: the one that was seen most; where all were seen too little,
+// one with a stated profile of those that can be computed; -1 where none can be.
+func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
+	begin, anchor = make([]beginning, len(variants)), -1
 	var most Belief
 	for i, v := range variants {
-		before[i] = Unknown()
-		if v.Profile.Usable() {
-			before[i] = Stated(v.Profile, prompt)
+		if computed, err := Computed(v, prompt, answer); err == nil {
+			begin[i].computed = computed
 		}
-		if b := before[i].After(fits[v.Key]); b.looks >= scaling.LooksEnough && b.looks > most.looks && b.sound() {
+		begin[i].Belief = before(v, begin[i].computed, prompt)
+		b := begin[i].After(fits[v.Key])
+		if !(b.looks >= scaling.LooksEnough || begin[i].computed.known()) || !b.sound() {
+			continue
+		}
+		if stated := v.Profile.Usable() && b.looks == most.looks && !variants[max(0, anchor)].Profile.Usable(); anchor < 0 || b.looks > most.looks || stated {
 			anchor, most = i, b
 		}
 	}
 	for i, v := range variants {
 		if anchor >= 0 && i != anchor && !v.Profile.Usable() {
-			before[i] = most.widened()
+			begin[i].Belief = most.moved(begin[anchor].computed, begin[i].computed)
 		}
 	}
-	return before, anchor
+	return begin, anchor
 }

@@ -16,6 +16,7 @@ const (
 	batchedTokensV0  = 2048
 	envV1            = "VLLM_USE_V1"
 	disabled         = "0"
+	serve            = "serve" // vllm's command, which the model follows
 )
 
 // Arguments are those of a vLLM server that say how much a replica can do.
@@ -30,7 +31,10 @@ type Arguments struct {
 	MaxSequences         int     // requests of a batch
 	ChunkedPrefill       bool
 	EnforceEager         bool
-	V1                   bool // the engine of today, in the place of the one before it
+	Model                string // that is loaded, "" where the engine says
+	Quantization         string // of the parameters, "" for that of the model
+	Type                 string // of the parameters, "" for that of the model
+	V1                   bool   // the engine of today, in the place of the one before it
 	// Invalid lists the flags whose values cannot be read, in their order. Their
 	// defaults hold.
 	Invalid []string
@@ -54,6 +58,18 @@ func (a Arguments) Limits() scaling.EngineLimits {
 	return scaling.EngineLimits{BatchTokens: a.BatchedTokens(), MaxBatch: a.MaxSequences}
 }
 
+// Loaded is what the arguments say of the model that is loaded.
+func (a Arguments) Loaded() scaling.Loaded {
+	l := scaling.Loaded{Model: a.Model, Quantization: a.Quantization, Type: a.Type, Memory: a.GPUMemoryUtilization}
+	if a.KVCacheType != defaultKVType {
+		l.KVType = a.KVCacheType
+	}
+	if a.TensorParallelSize > 1 {
+		l.Accelerators = a.TensorParallelSize
+	}
+	return l
+}
+
 // Parse reads the command and the arguments of a container whose environment has
 // VLLM_USE_V1 set to v1, or not at all for "".
 func Parse(command, args []string, v1 string) Arguments {
@@ -71,6 +87,9 @@ func Parse(command, args []string, v1 string) Arguments {
 	for i := 0; i < len(words); i++ {
 		flag, value, given := strings.Cut(words[i], "=")
 		if !strings.HasPrefix(flag, "-") {
+			if i > 0 && words[i-1] == serve && len(words[i]) <= longestText {
+				a.Model = words[i]
+			}
 			continue
 		}
 		f, known := flags[name(flag)]

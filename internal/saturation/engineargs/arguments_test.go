@@ -2,6 +2,7 @@ package engineargs
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,24 @@ func TestArgumentsAreReadInEveryShape(t *testing.T) {
 		{"a flag at the end", nil, []string{"--max-num-seqs"}, "", limits(8192, 256)},
 	} {
 		if got := Parse(tc.command, tc.args, tc.v1).Limits(); got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestWhatIsLoadedIsRead(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		want scaling.Loaded
+	}{
+		{"nothing", nil, scaling.Loaded{Memory: 0.9}},
+		{"the model of a command", []string{"serve", "Qwen/Qwen3-32B", "--port", "8000"}, scaling.Loaded{Model: "Qwen/Qwen3-32B", Memory: 0.9}},
+		{"a flag after it", []string{"serve", "--model", "m", "--quantization=awq"}, scaling.Loaded{Model: "m", Quantization: "awq", Memory: 0.9}},
+		{"the default KV cache", []string{"--kv-cache-dtype", "auto", "-tp", "4", "--dtype=half"}, scaling.Loaded{Type: "half", Memory: 0.9, Accelerators: 4}},
+		{"too long a name", []string{"serve", strings.Repeat("m", 300), "--dtype", strings.Repeat("f", 300)}, scaling.Loaded{Memory: 0.9}},
+	} {
+		if got := Parse(nil, tc.args, "").Loaded(); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
 		}
 	}

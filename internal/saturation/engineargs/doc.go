@@ -1,6 +1,6 @@
 // Package engineargs reads the command line of a vLLM server, as it stands in a
-// pod's template, for what bounds a replica: the tokens of a step and the
-// requests of a batch.
+// pod's template, for what bounds a replica, the tokens of a step and the
+// requests of a batch, and for what says how large the model is that it loads.
 //
 // It follows vLLM's engine arguments (vllm/engine/arg_utils.py) where they matter
 // here: dashes and underscores are the same, a value follows its flag or an equals

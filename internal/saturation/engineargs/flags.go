@@ -30,6 +30,10 @@ var flags = map[string]flag{
 	"tensor-parallel-size":      {set: count(func(a *Arguments) *int { return &a.TensorParallelSize })},
 	"tp":                        {set: count(func(a *Arguments) *int { return &a.TensorParallelSize })},
 	"kv-cache-dtype":            {set: func(a *Arguments, v string) bool { a.KVCacheType = v; return v != "" }},
+	"model":                     {set: text(func(a *Arguments) *string { return &a.Model })},
+	"quantization":              {set: text(func(a *Arguments) *string { return &a.Quantization })},
+	"q":                         {set: text(func(a *Arguments) *string { return &a.Quantization })},
+	"dtype":                     {set: text(func(a *Arguments) *string { return &a.Type })},
 	"enable-chunked-prefill":    {alone: true, set: truth(true, func(a *Arguments) *bool { return &a.ChunkedPrefill })},
 	"no-enable-chunked-prefill": {alone: true, set: truth(false, func(a *Arguments) *bool { return &a.ChunkedPrefill })},
 	"enforce-eager":             {alone: true, set: truth(true, func(a *Arguments) *bool { return &a.EnforceEager })},
@@ -44,6 +48,20 @@ func count(at func(*Arguments) *int) func(*Arguments, string) bool {
 			*at(a) = n
 		}
 		return ok
+	}
+}
+
+// longestText bounds what is kept of an argument: names of models have at most 96 characters
+// on Hugging Face, and paths few more.
+const longestText = 256
+
+// text reads what is not empty. What is too long to be kept says nothing.
+func text(at func(*Arguments) *string) func(*Arguments, string) bool {
+	return func(a *Arguments, value string) bool {
+		if len(value) <= longestText {
+			*at(a) = value
+		}
+		return value != ""
 	}
 }
 
