@@ -48,7 +48,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		}
 		v.GPUsShort = max(0, min(t.current, len(t.pods))*v.GPUsRequested-held)
 	}
-	v.Limits = engineLimits(t.pod)
+	v.Limits, v.Template = engineLimits(t.pod), startedWith(t.pod)
 	if t.missing == "" {
 		v.Replicas = count(t.current, t.pods)
 	}

@@ -10,19 +10,22 @@ import (
 // Variant is one way to serve a model: an accelerator and engine settings, as
 // configured, with the replicas that it has now.
 type Variant struct {
-	Key            VariantKey    `json:"key"`
-	ID             string        `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
-	Model          ModelKey      `json:"model"`
-	Target         TargetRef     `json:"target"`
-	Accelerator    string        `json:"accelerator"`    // canonical type, "" when unknown
-	GPUsPerReplica int           `json:"gpusPerReplica"` // >= 1; of the cost, the ID and the profile
-	Cost           float64       `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
-	CostSource     CostSource    `json:"costSource,omitempty"`
-	Profile        Profile       `json:"profile,omitzero"`  // of one replica, for the engines that need it
-	Limits         EngineLimits  `json:"limits,omitzero"`   // of one replica, as its engine was started
-	Bounds         Bounds        `json:"bounds"`            // replicas
-	Replicas       ReplicaCounts `json:"replicas"`          // as the target has them
-	StartUp        time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown
+	Key            VariantKey   `json:"key"`
+	ID             string       `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
+	Model          ModelKey     `json:"model"`
+	Target         TargetRef    `json:"target"`
+	Accelerator    string       `json:"accelerator"`    // canonical type, "" when unknown
+	GPUsPerReplica int          `json:"gpusPerReplica"` // >= 1; of the cost, the ID and the profile
+	Cost           float64      `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
+	CostSource     CostSource   `json:"costSource,omitempty"`
+	Profile        Profile      `json:"profile,omitzero"` // of one replica, for the engines that need it
+	Limits         EngineLimits `json:"limits,omitzero"`  // of one replica, as its engine was started
+	// Template names the image, the command and the arguments that the engine of a new
+	// replica is started with: equal ones have equal names. "" while they are not known.
+	Template string        `json:"template,omitempty"`
+	Bounds   Bounds        `json:"bounds"`            // replicas
+	Replicas ReplicaCounts `json:"replicas"`          // as the target has them
+	StartUp  time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown
 	// SlowStartUp is the time that nine of ten of those pods did not exceed, for
 	// decisions that must not be late; 0 while unknown.
 	SlowStartUp time.Duration `json:"slowStartUp,omitempty"`

@@ -21,6 +21,10 @@
 // kept as sums in bands of the concurrency (scaling.Fit), in each of which the past counts for ten
 // windows at most: idle hours do not drown busy ones, and what changes is learned anew.
 //
+// What was seen outlives the process (package store). It is forgotten with the accelerator
+// that it was seen on, and counts for little once the engine is started otherwise
+// (scaling.Fit.For).
+//
 // What a user states of a variant stays. A variant that was never seen is believed to be like
 // another of its model that was.
 package profile
