@@ -21,8 +21,7 @@ const envV1 = "VLLM_USE_V1"
 // in the place of a command line that is too long.
 const envTooLong = "command line too long="
 
-// envDigest is another such name: its value is the digest of containers of which none runs
-// vLLM.
+// envDigest is another such name: its value is what startedWith says of the pod.
 const envDigest = "digest="
 
 // startedWith returns a digest of the image, the command and the arguments of the container
@@ -32,14 +31,19 @@ func startedWith(pod *corev1.PodSpec) string {
 	if pod == nil || len(pod.Containers) == 0 {
 		return ""
 	}
+	for _, c := range pod.Containers {
+		for _, e := range c.Env {
+			if e.Name == envDigest {
+				return e.Value
+			}
+		}
+	}
 	containers := pod.Containers
 	switch found := findEngine(containers); {
 	case found.tooLong:
 		return ""
 	case found.container != nil:
 		containers = []corev1.Container{*found.container}
-	case len(containers[0].Env) == 1 && containers[0].Env[0].Name == envDigest:
-		return containers[0].Env[0].Value
 	}
 	sum := sha256.New()
 	for _, c := range containers {
@@ -88,27 +92,27 @@ func engineLimits(pod *corev1.PodSpec) scaling.EngineLimits {
 }
 
 // stripEngine keeps of the containers of a pod what engineLimits and startedWith read: of
-// the one with the serving engine its image and its command line, where there is none a
-// digest in the first, else nothing.
+// the one with the serving engine its command line, of the first a digest, of the others
+// nothing.
 func stripEngine(from []corev1.Container, to []corev1.Container) {
+	if len(from) == 0 {
+		return
+	}
 	found := findEngine(from)
 	switch {
-	case found.container == nil && len(from) > 0:
-		to[0].Env = []corev1.EnvVar{{Name: envDigest, Value: startedWith(&corev1.PodSpec{Containers: from})}}
-		return
-	case found.container == nil:
-		return
 	case found.tooLong:
 		to[found.at].Env = []corev1.EnvVar{{Name: envTooLong}}
 		return
-	}
-	c, kept := found.container, &to[found.at]
-	kept.Image, kept.Command, kept.Args = c.Image, c.Command, c.Args
-	for _, e := range c.Env {
-		if e.Name == envV1 {
-			kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
+	case found.container != nil:
+		c, kept := found.container, &to[found.at]
+		kept.Image, kept.Command, kept.Args = c.Image, c.Command, c.Args
+		for _, e := range c.Env {
+			if e.Name == envV1 {
+				kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
+			}
 		}
 	}
+	to[0].Env = append(to[0].Env, corev1.EnvVar{Name: envDigest, Value: startedWith(&corev1.PodSpec{Containers: from})})
 }
 
 // engine is the container of a pod that runs vLLM.

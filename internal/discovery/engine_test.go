@@ -115,7 +115,8 @@ func TestATemplateIsNamedByWhatItsEngineIsStartedWith(t *testing.T) {
 func TestStripKeepsOfAnEngineWhatBoundsIt(t *testing.T) {
 	c := with(running("vllm/vllm-openai", nil, "--max-num-seqs=$(SEQS)"), "SEQS", "16", "VLLM_USE_V1", "1", "HF_TOKEN", "secret")
 	got := stripTemplate(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}})
-	want := []corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=16"), "VLLM_USE_V1", "1")}
+	digest := startedWith(&corev1.PodSpec{Containers: []corev1.Container{c}})
+	want := []corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=16"), "VLLM_USE_V1", "1", envDigest, digest)}
 	if diff := cmp.Diff(got.Spec.Containers, want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

@@ -38,8 +38,9 @@ func (f Fit) compare(o Fit) int {
 }
 
 // movedFit is by which part the mean ITL of a band has to move to make a difference: it
-// varies by less from hour to hour, since requests of a band may be twice as many.
-const movedFit = 0.25
+// varies by less from minute to minute, though requests of a band may be twice as many. In
+// the traces of a day or two that is some seven writes a day.
+const movedFit = 0.15
 
 // Differs reports whether a decision by v may come out otherwise than one by o: of a
 // variant that is on other accelerators, has another template or was seen in twice as many
