@@ -124,7 +124,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Recorder: book, Actuator: act,
 		Policy: policies.decides, Stock: stock, Quotas: policies.quotas,
 	}
-	kept := newLearned(mgr, kube, process, fleet, instruments)
+	kept := newLearned(mgr, kube, process, learned{fleet: fleet, memory: book}, instruments)
 	runnables := []manager.Runnable{
 		configuration,
 		controller.NewTriggers(mgr.GetCache(), settings.cycles.Trigger, settings.meter.forget),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
@@ -19,15 +20,18 @@ import (
 type learned struct {
 	store    *store.Store
 	startUps *store.Entries[scaling.VariantStartUps]
+	fits     *store.Entries[scaling.VariantFits]
 	fleet    *discovery.Cluster
+	memory   *ledger.Ledger
 }
 
-// newLearned returns what is kept of a fleet, nil where nothing should be.
-func newLearned(mgr manager.Manager, kube connection, o *config.Operator, fleet *discovery.Cluster, instruments *metrics.Metrics) *learned {
+// newLearned returns what is kept of a fleet and of what is remembered of it, nil where
+// nothing should be.
+func newLearned(mgr manager.Manager, kube connection, o *config.Operator, from learned, instruments *metrics.Metrics) *learned {
 	if !o.StoreLearned {
 		return nil
 	}
-	s := store.New(store.Options{
+	return from.in(store.New(store.Options{
 		Namespace: o.SystemNamespace, Log: mgr.GetLogger(), Clock: clock.RealClock{}, Events: mgr.GetEventRecorder(eventSource),
 		// Not read by the manager's cache: that would watch every ConfigMap.
 		Objects: struct {
@@ -35,15 +39,21 @@ func newLearned(mgr manager.Manager, kube connection, o *config.Operator, fleet 
 			client.Writer
 		}{kube.reader, mgr.GetClient()},
 		Lost: func() { instruments.CountError("store") },
-	})
-	return &learned{store: s, startUps: store.Add(s, store.StartUps()), fleet: fleet}
+	}))
+}
+
+// in returns l kept in a store.
+func (l learned) in(s *store.Store) *learned {
+	l.store, l.startUps, l.fits = s, store.Add(s, store.StartUps()), store.Add(s, store.Fits())
+	return &l
 }
 
 // restore takes over what the last process has learned. It is called before the first
-// cycle.
+// cycle, once it is known what the last process decided.
 func (l *learned) restore(ctx context.Context) {
 	if l != nil {
 		l.fleet.RestoreStartUps(l.startUps.Load(ctx), clock.RealClock{}.Now())
+		l.memory.RestoreFits(l.fits.Load(ctx))
 	}
 }
 
@@ -51,6 +61,7 @@ func (l *learned) restore(ctx context.Context) {
 func (l *learned) keep() {
 	if l != nil {
 		l.startUps.Keep(l.fleet.AllStartUps())
+		l.fits.Keep(l.memory.Fits())
 	}
 }
 

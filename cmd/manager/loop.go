@@ -43,10 +43,10 @@ func (l *loop) Start(ctx context.Context) error {
 	if err := l.configured(ctx); err != nil {
 		return err
 	}
-	l.learned.restore(ctx)
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
+	l.learned.restore(ctx)
 	before, err := actuator.NewStatusValues(l.reader).Record(ctx, clock.RealClock{}.Now())
 	if err != nil {
 		return err

@@ -11,7 +11,10 @@ import (
 // picture is ITL and TTFT over the concurrency at the lengths of now: the bands that were
 // measured, the fit with its interval, and what is stated.
 func (p profiled) picture() (plot.Plot, error) {
-	if p.From == profile.Nowhere || !(p.Prompt > 0) {
+	if p.From != profile.Nowhere && !(p.Prompt > 0) {
+		return plot.Plot{}, fmt.Errorf("there is no picture of %s: the lengths of its requests are not known", p.Variant)
+	}
+	if p.From == profile.Nowhere {
 		return plot.Plot{}, fmt.Errorf("there is no picture of %s yet: %s", p.Variant, p.about())
 	}
 	itl := plot.Panel{Y: "ITL, ms", Dots: plot.Dots{Name: "measured"}}

@@ -128,8 +128,8 @@ func TestProfileSaysWhyThereIsNone(t *testing.T) {
 	}{
 		{"--record testdata/learned.jsonl lama-l40s", "the cycle has no VariantAutoscaling lama-l40s; did you mean llama-l40s?", 1},
 		{"--record testdata/learned.jsonl x -n other", "the cycle has no VariantAutoscaling x in namespace other", 1},
-		{"--record testdata/learned.jsonl qwen -o yaml", "there is no profile of demo/qwen yet: 0.0 of the 3 windows (1m0s) were seen in which its replicas serve and no more requests wait than replicas are Ready; how long prompts are is not known; 1 replica without a request that decodes, or their pages do not say how many tokens and requests there were", 1},
-		{"--record testdata/learned.jsonl qwen --svg x.svg", "there is no picture of demo/qwen yet: too little was seen to know anything, and no profile is stated", 1},
+		{"--record testdata/learned.jsonl qwen -o yaml", "there is no profile of demo/qwen: the lengths of its requests are not known", 1},
+		{"--record testdata/learned.jsonl qwen --svg x.svg", "there is no picture of demo/qwen: the lengths of its requests are not known", 1},
 		{"--record testdata/learned.jsonl --cycle x", `reading testdata/learned.jsonl: there is no cycle "x"`, 1},
 		{"--record testdata/absent.jsonl", "reading testdata/absent.jsonl: open testdata/absent.jsonl: no such file or directory", 1},
 		{"--record - qwen", "reading -: there is no cycle", 1},

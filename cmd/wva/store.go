@@ -37,7 +37,7 @@ The exit status is 0 when every entry applies, 1 when one is ignored or nothing
 could be read.`,
 		Example: `  wva store
   wva store -o json
-  kubectl delete configmap wva-store-start-ups -n workload-variant-autoscaler-system`,
+  kubectl delete configmap wva-store-start-ups wva-store-fits -n workload-variant-autoscaler-system`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%w: store takes no argument, have %q", errUsage, args)

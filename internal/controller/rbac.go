@@ -39,4 +39,5 @@ package controller
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=workload-variant-autoscaler-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=workload-variant-autoscaler-system,resources=leases,resourceNames=72dd1cf1.llm-d.ai,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,verbs=create
+// +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-fits,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-start-ups,verbs=get;update

@@ -27,7 +27,8 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 		NodeSelector: map[string]string{"k": "v"}, ServiceAccountName: "s",
 		Containers: []corev1.Container{{Name: "c", Image: "i", Args: []string{"a"}}},
 	}}
-	bare := corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: map[string]string{"k": "v"}, Containers: []corev1.Container{{Name: "c"}}}}
+	digest := []corev1.EnvVar{{Name: envDigest, Value: startedWith(&template.Spec)}}
+	bare := corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: map[string]string{"k": "v"}, Containers: []corev1.Container{{Name: "c", Env: digest}}}}
 	tests := map[string]struct{ object, want any }{
 		"pod": {
 			&corev1.Pod{

@@ -1,7 +1,10 @@
 package discovery
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -17,6 +20,45 @@ const envV1 = "VLLM_USE_V1"
 // envTooLong is a name that no container can give a variable: stripEngine leaves it
 // in the place of a command line that is too long.
 const envTooLong = "command line too long="
+
+// envDigest is another such name: its value is what startedWith says of the pod.
+const envDigest = "digest="
+
+// startedWith returns a digest of the image, the command and the arguments of the container
+// of a pod that runs vLLM, with its variables expanded, else of those of all containers: "" of a
+// pod that is not known, or whose command line is too long.
+func startedWith(pod *corev1.PodSpec) string {
+	if pod == nil || len(pod.Containers) == 0 {
+		return ""
+	}
+	for _, c := range pod.Containers {
+		for _, e := range c.Env {
+			if e.Name == envDigest {
+				return e.Value
+			}
+		}
+	}
+	containers := pod.Containers
+	switch found := findEngine(containers); {
+	case found.tooLong:
+		return ""
+	case found.container != nil:
+		containers = []corev1.Container{*found.container}
+	}
+	sum := sha256.New()
+	for _, c := range containers {
+		for _, words := range [][]string{{c.Image}, c.Command, c.Args} {
+			for _, w := range words {
+				_, _ = io.WriteString(sum, w+"\x00") // a hash takes everything
+			}
+			_, _ = sum.Write([]byte{0})
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:digestBytes])
+}
+
+// digestBytes tell the templates of a variant apart that follow each other.
+const digestBytes = 8
 
 // engineLimits returns what the arguments of the serving engine of a pod bound, and what they
 // say of the model. They are not known of a pod without vLLM, of a pod that is not known, of arguments
@@ -49,24 +91,28 @@ func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	return arguments.Limits(), arguments.Loaded()
 }
 
-// stripEngine keeps of the containers of a pod what engineLimits reads: of the
-// one with the serving engine its command line, of the others nothing.
+// stripEngine keeps of the containers of a pod what engineLimits and startedWith read: of
+// the one with the serving engine its command line, of the first a digest, of the others
+// nothing.
 func stripEngine(from []corev1.Container, to []corev1.Container) {
+	if len(from) == 0 {
+		return
+	}
 	found := findEngine(from)
 	switch {
-	case found.container == nil:
-		return
 	case found.tooLong:
 		to[found.at].Env = []corev1.EnvVar{{Name: envTooLong}}
 		return
-	}
-	c, kept := found.container, &to[found.at]
-	kept.Image, kept.Command, kept.Args = c.Image, c.Command, c.Args
-	for _, e := range c.Env {
-		if e.Name == envV1 {
-			kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
+	case found.container != nil:
+		c, kept := found.container, &to[found.at]
+		kept.Image, kept.Command, kept.Args = c.Image, c.Command, c.Args
+		for _, e := range c.Env {
+			if e.Name == envV1 {
+				kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
+			}
 		}
 	}
+	to[0].Env = append(to[0].Env, corev1.EnvVar{Name: envDigest, Value: startedWith(&corev1.PodSpec{Containers: from})})
 }
 
 // engine is the container of a pod that runs vLLM.

@@ -60,6 +60,9 @@ func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
 			if got, _ := engineLimits(&stripped.Spec); got != tt.want {
 				t.Errorf("stripped: got %+v, want %+v", got, tt.want)
 			}
+			if got, want := startedWith(&stripped.Spec), startedWith(&template.Spec); got != want {
+				t.Errorf("stripped: started with %s, want %s", got, want)
+			}
 			if diff := cmp.Diff(stripTemplate(stripped), stripped); diff != "" {
 				t.Errorf("stripped again, -got +want:\n%s", diff)
 			}
@@ -70,10 +73,50 @@ func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
 	}
 }
 
+// TestATemplateIsNamedByWhatItsEngineIsStartedWith, and by nothing else of it.
+func TestATemplateIsNamedByWhatItsEngineIsStartedWith(t *testing.T) {
+	sidecar := running("llm-d-routing-sidecar:v1", nil, "--port=8000")
+	vllm := running("vllm/vllm-openai:v1", nil, "--max-num-seqs=8")
+	sglang := running("lmsysorg/sglang:v1", []string{"python3", "-m", "sglang.launch_server"}, "--tp=8")
+	tests := map[string]struct {
+		from, to []corev1.Container
+		changed  bool
+	}{
+		"nothing changes":               {[]corev1.Container{vllm}, []corev1.Container{vllm}, false},
+		"another image":                 {[]corev1.Container{vllm}, []corev1.Container{running("vllm/vllm-openai:v2", nil, "--max-num-seqs=8")}, true},
+		"another argument":              {[]corev1.Container{vllm}, []corev1.Container{running("vllm/vllm-openai:v1", nil, "--max-num-seqs=16")}, true},
+		"one argument cut in two":       {[]corev1.Container{vllm}, []corev1.Container{running("vllm/vllm-openai:v1", nil, "--max-num-", "seqs=8")}, true},
+		"another command":               {[]corev1.Container{sglang}, []corev1.Container{running(sglang.Image, []string{"python3"}, sglang.Args...)}, true},
+		"a variable of the arguments":   {[]corev1.Container{with(running("vllm", nil, "$(A)"), "A", "x")}, []corev1.Container{with(running("vllm", nil, "$(A)"), "A", "y")}, true},
+		"a variable of something else":  {[]corev1.Container{with(vllm, "A", "x")}, []corev1.Container{with(vllm, "A", "y")}, false},
+		"a sidecar":                     {[]corev1.Container{sidecar, vllm}, []corev1.Container{running("llm-d-routing-sidecar:v2", nil), vllm}, false},
+		"another engine":                {[]corev1.Container{sidecar, sglang}, []corev1.Container{sidecar, running("lmsysorg/sglang:v2", sglang.Command, "--tp=8")}, true},
+		"what cannot be known any more": {[]corev1.Container{vllm}, []corev1.Container{multiplied("vllm/vllm-openai")}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before, after := startedWith(&corev1.PodSpec{Containers: tt.from}), startedWith(&corev1.PodSpec{Containers: tt.to})
+			if len(before) != 2*digestBytes || (before != after) != tt.changed {
+				t.Errorf("%q became %q, want a change: %t", before, after, tt.changed)
+			}
+			if got := resolve(variant("v"), target{pod: &corev1.PodSpec{Containers: tt.from}}, nil).Template; got != before {
+				t.Errorf("the variant has template %q, want %q", got, before)
+			}
+		})
+	}
+	if got := startedWith(&corev1.PodSpec{Containers: []corev1.Container{multiplied("vllm/vllm-openai")}}); got != "" {
+		t.Errorf("a command line that is too long: %q, want nothing", got)
+	}
+	if got := startedWith(nil); got != "" {
+		t.Errorf("of a kind that does not tell its pods: %q, want nothing", got)
+	}
+}
+
 func TestStripKeepsOfAnEngineWhatBoundsIt(t *testing.T) {
 	c := with(running("vllm/vllm-openai", nil, "--max-num-seqs=$(SEQS)"), "SEQS", "16", "VLLM_USE_V1", "1", "HF_TOKEN", "secret")
 	got := stripTemplate(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}})
-	want := []corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=16"), "VLLM_USE_V1", "1")}
+	digest := startedWith(&corev1.PodSpec{Containers: []corev1.Container{c}})
+	want := []corev1.Container{with(running("vllm/vllm-openai", nil, "--max-num-seqs=16"), "VLLM_USE_V1", "1", envDigest, digest)}
 	if diff := cmp.Diff(got.Spec.Containers, want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

@@ -49,6 +49,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		v.GPUsShort = max(0, min(t.current, len(t.pods))*v.GPUsRequested-held)
 	}
 	v.Limits, v.Loaded = engineLimits(t.pod)
+	v.Template = startedWith(t.pod)
 	if t.missing == "" {
 		v.Replicas = count(t.current, t.pods)
 	}

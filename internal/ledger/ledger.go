@@ -95,6 +95,43 @@ func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time
 	}
 }
 
+// RestoreFits remembers what an earlier process saw of the speed of replicas, unless this
+// one has decided already. Call it after Restore. Of a variant that served several models the
+// latest counts; if the variant serves another one by now, the first cycle forgets it.
+func (l *Ledger) RestoreFits(of map[scaling.ModelKey]scaling.VariantFits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.recorded {
+		return
+	}
+	for _, model := range slices.SortedFunc(maps.Keys(of), scaling.ModelKey.Compare) {
+		for name, f := range of[model] {
+			key := scaling.VariantKey{Namespace: model.Namespace, Name: name}
+			if p := l.history[key]; p.Model == (scaling.ModelKey{}) || f.At.After(p.Fit.At) {
+				p.Model, p.Fit = model, f
+				l.history[key] = p
+			}
+		}
+	}
+}
+
+// Fits returns what was seen of the speed of replicas, of each model.
+func (l *Ledger) Fits() map[scaling.ModelKey]scaling.VariantFits {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	out := map[scaling.ModelKey]scaling.VariantFits{}
+	for key, p := range l.history {
+		if !p.Fit.Seen() {
+			continue
+		}
+		if out[p.Model] == nil {
+			out[p.Model] = scaling.VariantFits{}
+		}
+		out[p.Model][key.Name] = p.Fit
+	}
+	return out
+}
+
 // History returns a copy of what is remembered of each variant.
 func (l *Ledger) History() scaling.History {
 	l.mu.RLock()

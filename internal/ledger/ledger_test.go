@@ -167,3 +167,39 @@ func TestExplainKnowsOnlyWhatACycleSaw(t *testing.T) {
 		t.Error("explained a variant that no cycle saw")
 	}
 }
+
+// seen is a Fit whose last look was n minutes after the start.
+func seen(n int) scaling.Fit {
+	return scaling.Fit{At: start.Add(time.Duration(n) * time.Minute), Over: scaling.Sums{Looks: 1, X0: 1}}
+}
+
+func TestFitsAreRestoredBesideWhatWasDecided(t *testing.T) {
+	m, other := scaling.ModelKey{Namespace: "ns", ID: "m"}, scaling.ModelKey{Namespace: "ns", ID: "other"}
+	l := New()
+	l.Restore(key("a"), scaling.Past{Desired: 4, DecidedAt: start}, start)
+	l.RestoreFits(map[scaling.ModelKey]scaling.VariantFits{
+		m:     {"a": seen(5), "b": seen(5)},
+		other: {"a": seen(3), "b": seen(7)},
+	})
+	want := scaling.History{
+		key("a"): {Model: m, Desired: 4, DecidedAt: start, Fit: seen(5)},
+		key("b"): {Model: other, Fit: seen(7)},
+	}
+	if diff := cmp.Diff(l.History(), want); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(5)}, other: {"b": seen(7)}}); diff != "" {
+		t.Errorf("to be kept, -got +want:\n%s", diff)
+	}
+	r := record(9, "a")
+	r.History[key("a")] = scaling.Past{Model: m, Fit: seen(9)}
+	l.Record(r)
+	l.RestoreFits(map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(20), "c": seen(20)}})
+	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(9)}}); diff != "" {
+		t.Errorf("after a cycle, -got +want:\n%s", diff)
+	}
+	l.Record(record(10, "a"))
+	if got := l.Fits(); len(got) != 0 {
+		t.Errorf("nothing was seen of anything: got %v", got)
+	}
+}

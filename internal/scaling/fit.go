@@ -1,15 +1,75 @@
 package scaling
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Fit is what was seen of the speed of the replicas of a variant: sums over looks, from
-// which package profile reads how long a step takes. The zero value has seen nothing.
+// which package profile reads how long a step takes. The zero value has seen nothing. It is
+// a value: no method changes it.
 type Fit struct {
+	Of    Subject   `json:"of,omitzero"`
 	At    time.Time `json:"at,omitzero"` // of the last look
 	Bands []Band    `json:"bands,omitempty"`
 	// Over is the ITL while more requests waited than there were replicas, for as long as
 	// nothing else is known.
 	Over Sums `json:"over,omitzero"`
+}
+
+// Subject is what the replicas are of which a Fit was seen, as the scale target has them
+// now: while a rollout replaces them, or is paused, those before it count as those after it.
+// The model is not in it: it is that of the Past which the Fit is part of.
+type Subject struct {
+	Accelerator string `json:"accelerator,omitempty"` // canonical type, "" while unknown
+	GPUs        int    `json:"gpus,omitempty"`        // accelerators of a replica, 0 while unknown
+	Template    string `json:"template,omitempty"`    // names what engines are started with, see Variant; "" while unknown
+}
+
+// guessed is for how many windows all that was seen counts once the image or the arguments
+// of the engine have changed: enough to be believed until something else is known, and so
+// few that four new windows count for as much.
+const guessed = LooksEnough + 1
+
+// For returns what f says of the replicas of v: nothing where they are on other
+// accelerators, and little where their engine is another one. What is not known now has not
+// changed.
+func (f Fit) For(v Variant) Fit {
+	if v.Missing != "" {
+		return f // its template is not known, and so the accelerators may not be either
+	}
+	was := f.Of
+	is := Subject{cmp.Or(v.Accelerator, was.Accelerator), cmp.Or(v.GPUsPerReplica, was.GPUs), cmp.Or(v.Template, was.Template)}
+	changed := func(was, is string) bool { return was != "" && was != is }
+	switch {
+	case changed(was.Accelerator, is.Accelerator) || was.GPUs != 0 && was.GPUs != is.GPUs:
+		f = Fit{}
+	case changed(was.Template, is.Template):
+		f = f.atMost(guessed)
+	}
+	f.Of = is
+	return f
+}
+
+// atMost returns f with all that was seen counting for so many windows at most.
+func (f Fit) atMost(windows float64) Fit {
+	k := windows / f.looks()
+	if !(k < 1) {
+		return f
+	}
+	f.Bands = slices.Clone(f.Bands)
+	for i, b := range f.Bands {
+		f.Bands[i] = Band{Of: b.Of, ITL: b.ITL.times(k), TTFT: b.TTFT.times(k)}
+	}
+	f.Over = f.Over.times(k)
+	return f
+}
+
+// looks returns for how many windows f counts.
+func (f Fit) looks() float64 {
+	itl, _ := f.Sums()
+	return itl.Looks + f.Over.Looks
 }
 
 // Band is what was seen while about as many requests were computed together: from 2^Of

@@ -21,9 +21,12 @@ type Variant struct {
 	Profile        Profile    `json:"profile,omitzero"` // of one replica, for the engines that need it
 	// Stated is the profile that the user gave, where Profile is what was learned since;
 	// the zero value elsewhere.
-	Stated   Profile       `json:"stated,omitzero"`
-	Limits   EngineLimits  `json:"limits,omitzero"`   // of one replica, as its engine was started
-	Loaded   Loaded        `json:"loaded,omitzero"`   // by one replica, as its engine was started
+	Stated Profile      `json:"stated,omitzero"`
+	Limits EngineLimits `json:"limits,omitzero"` // of one replica, as its engine was started
+	Loaded Loaded       `json:"loaded,omitzero"` // by one replica, as its engine was started
+	// Template names the image, the command and the arguments that the engine of a new
+	// replica is started with: equal ones have equal names. "" while they are not known.
+	Template string        `json:"template,omitempty"`
 	Bounds   Bounds        `json:"bounds"`            // replicas
 	Replicas ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp  time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown

@@ -29,7 +29,7 @@
 // was read: if somebody else wrote meanwhile, it is read again and merged.
 //
 // To add a kind: give its type the methods of Knowledge, return its Kind from a function
-// beside StartUps, list it in kinds, name its ConfigMap in the marker for the manager's
+// beside StartUps and Fits, list it in kinds, name its ConfigMap in the marker for the manager's
 // Role (internal/controller/rbac.go), and call Load before the first cycle and Keep
 // after each.
 package store

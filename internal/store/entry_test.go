@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -137,6 +138,126 @@ func TestAModelWithManyVariantsTakesTheRoomOfOne(t *testing.T) {
 	if e, err := kind.fit(llama, noon, many); err == nil || err.Error() != "the entry of model llm-inference/meta/llama-3.1-8b has 225 bytes, want at most 200" {
 		t.Errorf("got %v, %d variants", err, len(e.value))
 	}
+}
+
+// fits are those of so many variants, each seen at 1 to 2^bands requests.
+func fits(variants, bands int) scaling.VariantFits {
+	out := scaling.VariantFits{}
+	for i := range variants {
+		f := scaling.Fit{At: noon.Add(time.Duration(i) * time.Minute), Of: scaling.Subject{Accelerator: "NVIDIA-H100-80GB-HBM3", GPUs: 8, Template: "0123456789abcdef"}}
+		for of := range bands {
+			var s scaling.Sums
+			f.Bands = append(f.Bands, scaling.Band{Of: of, ITL: s.Plus([3]float64{1, 3, 7}, 11.3, 9, 10), TTFT: s.Plus([3]float64{1, 11.3, 500}, 77, 9, 10)})
+		}
+		out[fmt.Sprintf("llama-3-1-8b-instruct-on-nvidia-h100-%03d", i)] = f
+	}
+	return out
+}
+
+// TestFitsTakeLittleRoom: of a model with one variant, and of one with very many, which
+// are those that were seen last.
+func TestFitsTakeLittleRoom(t *testing.T) {
+	kind := Fits()
+	for name, tt := range map[string]struct{ variants, bands, kept, most int }{
+		"one variant, up to 64 requests":   {1, 6, 1, 1200},
+		"one variant, up to 1024 requests": {1, 10, 1, 1700},
+		"eight variants":                   {8, 6, 8, 8 << 10},
+		"a hundred variants":               {100, 6, 18, kind.EntryBytes},
+	} {
+		e, err := kind.fit(llama, noon, fits(tt.variants, tt.bands))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if size := len(keyOf(llama)) + len(e.text); size > tt.most || len(e.value) != tt.kept {
+			t.Errorf("%s: %d kept in %d bytes, want %d in at most %d", name, len(e.value), size, tt.kept, tt.most)
+		}
+		last := fmt.Sprintf("llama-3-1-8b-instruct-on-nvidia-h100-%03d", tt.variants-1)
+		if _, in := e.value[last]; !in {
+			t.Errorf("%s: the one that was seen last is left out", name)
+		}
+	}
+}
+
+// TestAnEntryOfFitsThatIsNoneIsRefused, and whoever reads others does not notice.
+func TestAnEntryOfFitsThatIsNoneIsRefused(t *testing.T) {
+	kind := Fits()
+	good, err := kind.format(llama, noon, fits(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older, err := Kind[scaling.VariantFits]{Version: 0}.format(llama, noon, fits(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := envelope{Version: 1, Namespace: llama.Namespace, Model: llama.ID, At: noon, Data: []byte(`{"v":{"at":"2026-11-20T12:00:00Z","bands":"AAAA"}}`)}.sealed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := scaling.ModelKey{Namespace: "a", ID: "b"}
+	entry, err := kind.format(other, noon, fits(1, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ text, want string }{
+		"edited":                {strings.Replace(good.text, "H100", "L40S", 1), "it is ignored: its checksum is not that of its text, which was changed by hand or cut off"},
+		"of an older manager":   {older.text, "it is ignored: its version is 0, this manager reads 1"},
+		"sealed, of no sums":    {wrong, "it is ignored: its data cannot be read: variant v: its sums have 3 and 0 bytes: want some, 89 for each band and 44 beside them"},
+		"as a manager wrote it": {good.text, ""},
+	} {
+		k := newKnown(kind)
+		ignored := k.absorb(&corev1.ConfigMap{Data: map[string]string{keyOf(llama): tt.text, keyOf(other): entry.text}})
+		got := ""
+		for _, i := range ignored {
+			got += "it is ignored: " + i.why
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+		if _, in := k.values()[other]; !in {
+			t.Errorf("%s: the other entry does not apply", name)
+		}
+	}
+}
+
+// FuzzParseFits: whatever an entry says, it is refused, or says the same written again.
+func FuzzParseFits(f *testing.F) {
+	for _, data := range []string{`null`, `{}`, `{"v":{"at":"2026-11-20T12:00:00Z","bands":"AAAA"}}`} {
+		f.Add(data)
+	}
+	for _, v := range []scaling.VariantFits{fits(1, 1), fits(2, 3)} {
+		text, err := v.MarshalJSON()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		kind := Fits()
+		text, err := envelope{Version: kind.Version, Namespace: llama.Namespace, Model: llama.ID, At: noon, Data: []byte(data)}.sealed()
+		if err != nil {
+			return // no JSON
+		}
+		e, err := kind.parse(keyOf(llama), text)
+		if err != nil {
+			return
+		}
+		again, err := kind.format(e.model, e.at, e.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := kind.parse(keyOf(llama), again.text)
+		if err != nil {
+			t.Fatalf("%s, written again, is refused: %v", text, err)
+		}
+		if diff := cmp.Diff(back.value, e.value); diff != "" {
+			t.Errorf("written again, it says something else:\n%s", diff)
+		}
+		for name, f := range e.value {
+			if !f.Seen() || e.value.String() == "" {
+				t.Errorf("variant %s is accepted, of which nothing was seen", name)
+			}
+		}
+	})
 }
 
 // FuzzParse: whatever a ConfigMap holds, it is refused, or is what a manager wrote.

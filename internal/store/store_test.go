@@ -397,14 +397,15 @@ func TestAStoreThatFailsIsTriedAgainAMinuteLater(t *testing.T) {
 func TestAllKindsHaveNamesOfTheirOwnAndRoom(t *testing.T) {
 	s, names := New(Options{}), map[string]bool{}
 	Add(s, StartUps()) // panics where there is no room
+	Add(s, Fits())
 	for _, k := range kinds() {
 		if names[k.ConfigMap()] {
 			t.Errorf("two kinds are kept in %s", k.ConfigMap())
 		}
 		names[k.ConfigMap()] = true
 	}
-	if !names["wva-store-start-ups"] {
-		t.Errorf("got %v, want the ConfigMap that the manager's Role names", names)
+	if len(names) != 2 || !names["wva-store-start-ups"] || !names["wva-store-fits"] {
+		t.Errorf("got %v, want the ConfigMaps that the manager's Role names", names)
 	}
 	defer func() {
 		if recover() == nil {

@@ -76,7 +76,7 @@ func TestAManagerOfOneNamespaceHasNothingElsewhere(t *testing.T) {
 			"*/scale", "configmaps", "deployments", "events", "horizontalpodautoscalers", "pods", "replicasets", "scaledobjects",
 			"statefulsets", "variantautoscalings", "variantautoscalings/status",
 		},
-		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-start-ups", "events", "leases", "leases=72dd1cf1.llm-d.ai"},
+		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-fits", "configmaps=wva-store-start-ups", "events", "leases", "leases=72dd1cf1.llm-d.ai"},
 	}
 	if diff := cmp.Diff(want, granted(t, out.Objects)); diff != "" {
 		t.Error(diff)

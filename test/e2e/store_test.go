@@ -35,15 +35,9 @@ func TestStartUpsOutliveTheManager(t *testing.T) {
 		}
 		return ""
 	})
-	stored := func() string {
-		out, err := wva(t, nil, "store", "--kubeconfig", shared.bed.State.Kubeconfig, "--system-namespace", testbed.SystemNamespace)
-		if err != nil {
-			t.Fatalf("wva store: %v", err)
-		}
-		return out
-	}
 	eventually(t, 90*time.Second, func(context.Context) string {
-		if out := stored(); !strings.Contains(out, "meta/slow") || !strings.Contains(out, "slow "+learned.String()) {
+		//nolint:contextcheck // a command has a deadline of its own
+		if out := stored(t); !strings.Contains(out, "meta/slow") || !strings.Contains(out, "slow "+learned.String()) {
 			return "the store does not have it:\n" + out
 		}
 		return ""
@@ -74,4 +68,14 @@ func TestStartUpsOutliveTheManager(t *testing.T) {
 	if out := explanationOf(t, ns, name); !strings.Contains(out, "start-up    "+learned.String()) || !strings.Contains(out, "from the store of an earlier process") {
 		t.Errorf("wva explain says\n%s", out)
 	}
+}
+
+// stored returns what wva store says.
+func stored(t *testing.T) string {
+	t.Helper()
+	out, err := wva(t, nil, "store", "--kubeconfig", shared.bed.State.Kubeconfig, "--system-namespace", testbed.SystemNamespace)
+	if err != nil {
+		t.Fatalf("wva store: %v", err)
+	}
+	return out
 }

@@ -184,6 +184,38 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	}
 }
 
+// TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process that has it decides as the
+// one before would have gone on, and one without it holds.
+func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
+	look := func(minute int, past scaling.Past) (Outcome, scaling.Past) {
+		snap := snapshot(9)
+		snap.At = at.Add(time.Duration(minute) * time.Minute)
+		snap.Variants[0].Profile = scaling.Profile{}
+		snap.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
+		for i := range snap.Replicas {
+			snap.Replicas[i].Pace = scaling.Pace{Decoding: 5, ITL: 25, Started: 10.0 / 9, TTFT: 80}
+		}
+		key := snap.Variants[0].Key
+		past.Model, past.Desired, past.DecidedAt = snap.Model, 9, at.Add(-time.Hour)
+		out := Decide(Input{Snapshot: snap, History: scaling.History{key: past}, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
+		past.Informed, past.Traffic, past.Fit = out.Informed, out.Traffic, out.Fits[key]
+		return out, past
+	}
+	var past scaling.Past
+	for minute := range 10 {
+		_, past = look(minute, past)
+	}
+	goesOn, _ := look(10, past)
+	restored, _ := look(10, scaling.Past{Fit: past.Fit})
+	without, _ := look(10, scaling.Past{})
+	if by := restored.Analyses[0].Analyzer; by != modelanalyzer.Name || restored.Decisions[0].Target() != goesOn.Decisions[0].Target() {
+		t.Errorf("with the fit alone %s decides for %d replicas, want %s for %d", by, restored.Decisions[0].Target(), modelanalyzer.Name, goesOn.Decisions[0].Target())
+	}
+	if goesOn.Decisions[0].Target() >= 9 || without.Decisions[0].Target() != 9 {
+		t.Errorf("%d replicas in the same process and %d without the fit, want less than the 9 that run and 9", goesOn.Decisions[0].Target(), without.Decisions[0].Target())
+	}
+}
+
 func TestNothingShrinksWithNoneLive(t *testing.T) {
 	for _, engine := range []Engine{Saturation, Queueing, Hybrid} {
 		for _, method := range []Method{Spare, Tokens} {

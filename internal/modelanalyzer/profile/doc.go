@@ -21,6 +21,10 @@
 // kept as sums in bands of the concurrency (scaling.Fit), in each of which the past counts for ten
 // windows at most: idle hours do not drown busy ones, and what changes is learned anew.
 //
+// What was seen outlives the process (package store). It is forgotten with the accelerator
+// that it was seen on, and counts for little once the engine is started otherwise
+// (scaling.Fit.For).
+//
 // What a user states of a variant is where its regression begins; of others that is a prior, computed
 // by package roofline. A variant that was never seen is believed to be as it is stated, or else to
 // differ from another of its model that was as the priors of the two do.

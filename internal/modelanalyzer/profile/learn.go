@@ -24,6 +24,7 @@ const (
 // Ready, of a replica that is stuck or whose KV cache is full. Where nothing else is
 // known, what is seen in an overload is better than that.
 func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit {
+	past = past.For(v)
 	since := s.At.Sub(past.At)
 	if since <= 0 || s.Window <= 0 {
 		return past

@@ -161,6 +161,56 @@ func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	expect("half an hour after the change", is, 40, 0.15)
 }
 
+// TestAnotherImageIsLearnedWithinSomeWindows, and until then what was learned of the one
+// before is the best guess, at every concurrency. Another accelerator is learned from nothing.
+func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
+	was, is := machine{24, 0.4, 0.08}, machine{12, 0.2, 0.04}
+	concurrency := []float64{1, 5, 20, 40}
+	for name, tt := range map[string]struct {
+		change func(*scaling.Variant)
+		known  bool // from the first window
+	}{
+		"image":       {func(v *scaling.Variant) { v.Template = "b" }, true},
+		"accelerator": {func(v *scaling.Variant) { v.Accelerator = "L40S" }, false},
+	} {
+		var f scaling.Fit
+		look := func(minute int, m machine, change func(*scaling.Variant)) {
+			s := snapshot(minute, 500, m.pace(concurrency[minute%4], 500, 200, 0))
+			s.Variants[0].Template, s.Variants[0].Accelerator, s.Variants[0].GPUsPerReplica = "a", "H100", 1
+			change(&s.Variants[0])
+			f = Learn(f, s, s.Variants[0])
+		}
+		off := func(m machine) float64 {
+			worst := 0.0
+			p := Unknown().After(f).Profile(500, 200)
+			for _, n := range concurrency {
+				want := m.pace(n, 500, 200, 0).ITL
+				worst = max(worst, math.Abs(p.Alpha+p.Beta*(n+1)-want)/want)
+			}
+			return worst
+		}
+		for minute := range 60 {
+			look(minute, was, func(*scaling.Variant) {})
+		}
+		if by := off(was); by > 0.02 {
+			t.Fatalf("%s: before the change the fit is off by %.0f %%", name, 100*by)
+		}
+		look(60, is, tt.change)
+		if f.Informed() != tt.known {
+			t.Errorf("%s: after a window it counts: %t, want %t", name, f.Informed(), tt.known)
+		}
+		if by := off(was); tt.known && by > 0.4 {
+			t.Errorf("%s: after a window it is off by %.0f %% from the image before", name, 100*by)
+		}
+		for minute := 61; minute < 80; minute++ {
+			look(minute, is, tt.change)
+		}
+		if by := off(is); by > 0.15 {
+			t.Errorf("%s: after 20 windows it is off by %.0f %%, want at most 15", name, 100*by)
+		}
+	}
+}
+
 // TestVariantsThatWereNotSeen are believed to be as is stated of them, or else like the one
 // that was; what is stated of one that was seen gives way.
 func TestVariantsThatWereNotSeen(t *testing.T) {
