@@ -49,9 +49,14 @@ clean: cluster-down ## Stop the local cluster and remove what was built
 ##@ Development
 
 .PHONY: run
-run: build localcluster ## Show the autoscaler at work in a local cluster (DURATION=5m: end by itself)
-	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/demo ./test/demo
+run: demo build localcluster ## Show the autoscaler at work in a local cluster (DURATION=5m: end by itself)
 	@exec $(BIN)/demo $(if $(DURATION),--duration $(DURATION))
+
+# What cannot be run is refused before the rest is built.
+.PHONY: demo
+demo:
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/demo ./test/demo
+	@$(BIN)/demo --check $(if $(DURATION),--duration $(DURATION))
 
 .PHONY: build
 build: ## Build bin/manager and bin/wva

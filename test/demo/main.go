@@ -25,11 +25,18 @@ func main() {
 		if duration, err = time.ParseDuration(text); err != nil {
 			return errors.New("want a duration with its unit, such as 5m")
 		}
+		if duration != 0 && duration < shortest {
+			return fmt.Errorf("want 0, for no end, or at least %s, the time a rise and a fall take to be followed", shortest)
+		}
 		return nil
 	})
 	root := flag.String("root", ".", "the checkout, with bin and .local/bin built")
+	check := flag.Bool("check", false, "do nothing but say whether the other flags can be run")
 	picture := flag.String("picture", "", "draw the run into this SVG file")
 	flag.Parse()
+	if *check {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *root, *picture, duration)
 	stop()
@@ -44,9 +51,6 @@ func main() {
 const shortest = 5 * time.Minute
 
 func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
-	if duration != 0 && duration < shortest {
-		return fmt.Errorf("a duration of %s is too short: want 0, for no end, or at least %s, the time a rise and a fall take to be followed", duration, shortest)
-	}
 	root, err = filepath.Abs(root)
 	if err != nil {
 		return fmt.Errorf("finding the checkout: %w", err)
