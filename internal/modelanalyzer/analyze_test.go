@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
@@ -231,6 +232,26 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || a.Signal != tc.signal {
 			t.Errorf("%s: %s, contradictions (-want +got):\n%s", tc.name, a.Signal, diff)
 		}
+	}
+}
+
+// TestWhatIsStatedIsContradictedByWhatWasLearned: a profile that is twice as slow as what its
+// replicas showed is said to be, and does not decide.
+func TestWhatIsStatedIsContradictedByWhatWasLearned(t *testing.T) {
+	learned, stated := a100, a100
+	learned.Source = profile.Source
+	stated.Alpha, stated.Beta = 2*a100.Alpha, 2*a100.Beta
+	v := variant("v", learned, 2)
+	s := snapshot(4, v)
+	alone := Analyze(s, objective, Default(), Memory{})
+	s.Variants[0].Stated = stated
+	s.Load.TTFT, s.Load.ITL = fresh(alone.Predicted.TTFT), fresh(alone.Predicted.ITL)
+	a := Analyze(s, objective, Default(), Memory{})
+	if len(a.Contradictions) == 0 || a.Contradictions[0].Quantity != "ITL" || a.Contradictions[0].Predicted < 1.8*a.Contradictions[0].Measured {
+		t.Errorf("%+v, want an ITL of about twice what is measured", a.Contradictions)
+	}
+	if a.Variants[0].PerReplica != alone.Variants[0].PerReplica {
+		t.Errorf("a replica serves %g requests/s beside what is stated, %g without", a.Variants[0].PerReplica, alone.Variants[0].PerReplica)
 	}
 }
 

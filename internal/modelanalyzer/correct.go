@@ -43,7 +43,7 @@ func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		if v.Profile.Usable() && p.Alpha > 0 && v.Profile.Source != profile.Source {
+		if v.Profile.Usable() && p.Alpha > 0 && !profile.Believed(v.Profile) {
 			speed := v.Profile.Alpha / p.Alpha // a slower variant is slowed down by more
 			stated := v.Profile.Beta
 			v.Profile.Beta = min(2*stated, max(stated/2, stated+steeper*speed))
