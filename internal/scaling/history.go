@@ -19,8 +19,8 @@ type Past struct {
 	// variant last grew; 0 if that was no move, or one that was cancelled. It is more
 	// than Desired while the pace lets the move go on in steps, and after a reduction.
 	MoveTo int `json:"moveTo,omitempty"`
-	// MoveCost is what the replicas of the model cost an hour before that move, >= 0; 0
-	// if there was none.
+	// MoveCost is what the replicas of the model cost an hour before that move, or before
+	// the one that was cancelled, >= 0; 0 if there was none.
 	MoveCost float64 `json:"moveCost,omitempty"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
@@ -70,7 +70,7 @@ type Past struct {
 	// growth undid.
 	Turns Turns `json:"turns,omitzero"`
 	// Failures are the orders of the variant that were cancelled because they did
-	// not arrive.
+	// not arrive, until replicas that were ordered do.
 	Failures Failures `json:"failures,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
@@ -176,9 +176,20 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !p.Waits.Known() {
 		ordered = p.ProgressAt // of a new process: as long as is remembered
 	}
-	p.Waits = p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
+	next := p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
+	if p.Waits.arrived(next.There, p.Failures.At) {
+		p.Failures = Failures{}
+		if p.MoveCancelled() {
+			p.MoveCost = 0
+		}
+	}
+	p.Waits = next
 	return p
 }
+
+// MoveCancelled reports whether the last move to the variant was cancelled, since its order
+// did not arrive, and nothing was ordered since.
+func (p Past) MoveCancelled() bool { return p.MoveTo == 0 && p.MoveCost > 0 }
 
 // Decide returns p after a decision for target replicas at now. A decision
 // that changes nothing leaves the clocks alone.

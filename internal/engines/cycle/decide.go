@@ -102,7 +102,9 @@ func (e Setup) Decide(c Case) Verdict {
 			switch {
 			case d.Moves():
 				p.MoveTo, p.MoveCost = d.MoveTo(), costs[d.Model]
-			case d.Target() > p.Desired || d.Cause().Reason == scaling.ReasonOrderCancelled:
+			case d.Cause().Reason == scaling.ReasonOrderCancelled:
+				p.MoveTo = 0
+			case d.Target() > p.Desired:
 				p.MoveTo, p.MoveCost = 0, 0
 			}
 		}
