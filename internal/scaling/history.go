@@ -70,7 +70,7 @@ type Past struct {
 	// growth undid.
 	Turns Turns `json:"turns,omitzero"`
 	// Failures are the orders of the variant that were cancelled because they did
-	// not arrive, until replicas that were ordered do.
+	// not arrive.
 	Failures Failures `json:"failures,omitzero"`
 	// Capacity is what is remembered of one replica of the variant.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
@@ -176,20 +176,26 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !p.Waits.Known() {
 		ordered = p.ProgressAt // of a new process: as long as is remembered
 	}
-	next := p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
-	if p.Waits.arrived(next.There, p.Failures.At) {
-		p.Failures = Failures{}
-		if p.MoveCancelled() {
-			p.MoveCost = 0
-		}
-	}
-	p.Waits = next
+	p.Waits = p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
 	return p
 }
 
 // MoveCancelled reports whether the last move to the variant was cancelled, since its order
 // did not arrive, and nothing was ordered since.
 func (p Past) MoveCancelled() bool { return p.MoveTo == 0 && p.MoveCost > 0 }
+
+// Starts returns p of a variant with a usual start-up, 0 while that is unknown. What was
+// given up before it was known may only have been late.
+func (p Past) Starts(usual time.Duration) Past {
+	if usual <= 0 || !p.Failures.Early {
+		return p
+	}
+	p.Failures = Failures{}
+	if p.MoveCancelled() {
+		p.MoveCost = 0
+	}
+	return p
+}
 
 // Decide returns p after a decision for target replicas at now. A decision
 // that changes nothing leaves the clocks alone.

@@ -51,37 +51,22 @@ func TestAWaitBeginsWithTheFirstLookAfterARestart(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatArrivesMakesUpForTheOneThatFailed(t *testing.T) {
-	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	ordered := func() Past {
-		p := Past{Desired: 3, DecidedAt: start.Add(-time.Hour), Waits: Waits{There: 3}}.Observe(ReplicaCounts{Observed: true, Current: 3, Ready: 3}, start)
-		p = p.Decide(5, start).Decide(4, start.Add(6*time.Minute))
-		p.Failures, p.MoveCost = Failures{Count: 1, At: start.Add(6 * time.Minute)}, 10
-		return p
-	}
+func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		name  string
-		ready map[int]int // by the minute from which on so many are Ready
-		want  bool
+		name          string
+		before, after time.Duration // the usual start-up
+		want          bool
 	}{
-		{"one arrives late", map[int]int{8: 4}, true},
-		{"none arrives", nil, false},
-		{"one arrives and is gone at once", map[int]int{8: 4, 12: 3}, false},
-		{"one had arrived before the other was given up", map[int]int{2: 4}, false},
-		{"one that was there is lost and returns", map[int]int{8: 2, 9: 3}, false},
+		{"a first replica has started", 0, 8 * time.Minute, true},
+		{"none has", 0, 0, false},
+		{"it was known", 2 * time.Minute, 8 * time.Minute, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p, ready := ordered(), 3
-			for minute := 1; minute <= 30; minute++ {
-				if n, changes := tt.ready[minute]; changes {
-					ready = n
-				}
-				p = p.Observe(ReplicaCounts{Observed: true, Current: 4, Ready: ready}, start.Add(time.Duration(minute)*time.Minute))
-			}
-			if got := p.Failures.Count == 0 && !p.MoveCancelled(); got != tt.want {
-				t.Errorf("forgotten: %t, want %t; failures %+v, the cost before the move %g", got, tt.want, p.Failures, p.MoveCost)
-			}
-		})
+		v := Variant{StartUp: tt.before}
+		p := Past{MoveCost: 10, Failures: Failures{}.Then(v, 2, now)}.Starts(tt.after)
+		if got := p.Failures.Count == 0 && !p.MoveCancelled(); got != tt.want {
+			t.Errorf("%s: forgotten: %t, want %t; failures %+v, the cost before the move %g", tt.name, got, tt.want, p.Failures, p.MoveCost)
+		}
 	}
 }
 

@@ -147,19 +147,6 @@ func (w Waits) Ordered(beyond, wanted int) int {
 	return n
 }
 
-// arrived reports whether replicas that were ordered and have become Ready after a time
-// are among the first so many, those that count as there now.
-func (w Waits) arrived(there int, after time.Time) bool {
-	last := w.There
-	for _, r := range w.Runs {
-		if last < there && !r.Lost && r.Back.After(after) {
-			return true
-		}
-		last = r.To
-	}
-	return false
-}
-
 // join appends a run, to the last one where they are alike.
 func join(runs []Wait, r Wait) []Wait {
 	if n := len(runs); n > 0 && runs[n-1].Since.Equal(r.Since) && runs[n-1].Back.Equal(r.Back) && runs[n-1].Lost == r.Lost {
