@@ -116,7 +116,6 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 		{"more of slow are not allowed", 0.6, func(v *scaling.Variant) { v.Bounds.Max = 1 }, false},
 		{"no node takes more of slow", 0.6, func(v *scaling.Variant) { v.Replicas.Current, v.Replicas.Unschedulable = 2, 1 }, false},
 		{"slow is paused", 0.6, func(v *scaling.Variant) { v.Paused = true }, false},
-		{"more of slow are not allowed, and fast idles", 0.4, func(v *scaling.Variant) { v.Bounds.Max = 1 }, true},
 	} {
 		key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 		one := func(name string, rate float64, n int) sizing {

@@ -206,7 +206,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 // others carry: it is no candidate. Nor is one that carries no more than its share while
 // replicas of the full one can be added, unless all replicas get about as much: then
 // requests are shared out by variant, perhaps, and more of it take nothing off the
-// full one. Nor is one whose replicas idle.
+// full one.
 func asShared(sized []sizing, shares scaling.Shares) []sizing {
 	if len(shares.Of) == 0 || shares.ByVariant {
 		return sized
@@ -226,7 +226,7 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 		switch share := least * weight; {
 		case share < s.rate*(1-little): // not of the one that is full, by rounding
 			out[i].rate, out[i].most = share, s.most*share/s.rate
-			out[i].fixed = s.fixed || helpless || share < idle*s.rate
+			out[i].fixed = s.fixed || helpless
 			out[i].source += "; no more than its share of the requests, with which another variant is full"
 		case current == 0 && share > s.rate*(1+little):
 			out[i].fixed = true
@@ -262,11 +262,6 @@ func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
 			!s.fixed && !s.variant.Paused && s.variant.Bounds.Max > s.variant.Replicas.Current && s.variant.Replicas.Unschedulable == 0
 	})
 }
-
-// idle is the part of what a replica serves up to which it idles while another variant
-// is full. No accelerator is so many times as fast as another that it would get as many
-// requests: they are shared out by variant.
-const idle = 0.1
 
 // likeness is how many times as much as another a replica may get that is said to get
 // as much: shares are read off whole numbers of requests.

@@ -104,6 +104,14 @@ func movedTo(replicas int, since time.Duration) func(*scaling.Variant, *scaling.
 	}
 }
 
+// cancelledMove makes the cancelled order of a move the last change of a variant.
+func cancelledMove(since time.Duration) func(*scaling.Variant, *scaling.Past) {
+	return func(v *scaling.Variant, p *scaling.Past) {
+		movedTo(0, since)(v, p)
+		p.Change = -1
+	}
+}
+
 // gaveUp makes a reduction the last change of a variant.
 func gaveUp(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) { begun(since)(v, p); p.Change = -1 }
@@ -212,6 +220,8 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			failed(v, p)
 			p.Failures.At = coverNow.Add(-5 * time.Hour)
 		}, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
+		{"nor to one to which a move was cancelled, but to another", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, cancelledMove(5 * time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 20, 5, 0, nil, 0}), nil, "a:0 b:3 c:3", scaling.ReasonCheaperMix},
+		{"until some hours later", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, cancelledMove(7 * time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"nothing is barred while the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}), attained, "a:3", scaling.ReasonSpareCapacity},
 		{"nor by a fleet that is smaller than the load needs", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(10, 1000), 0}), attained, "a:3", scaling.ReasonSpareCapacity},
 		{"a removal is taken back first", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0}), nil, "a:4", scaling.ReasonRemovalCancelled},

@@ -28,7 +28,8 @@ const (
 	// restAfterFutileMove is for how long no replicas move after a move that did not pay:
 	// requests are shared out so that the dearer replicas stay as full as they were. For
 	// as long as internal/modelanalyzer remembers how they are shared out. And for how
-	// long none move to a variant whose last order did not arrive.
+	// long none move to a variant whose last order, or the order of whose last move, did
+	// not arrive.
 	restAfterFutileMove = 6 * time.Hour
 )
 
@@ -211,7 +212,8 @@ func (c cover) movesWithin(s variantState) (least, most int) {
 	switch failed := s.past.Failures; {
 	case s.moving():
 		most = min(most, s.past.MoveTo)
-	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < restAfterFutileMove:
+	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < restAfterFutileMove,
+		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < restAfterFutileMove:
 		most = min(most, s.hold)
 	}
 	return least, most

@@ -19,8 +19,8 @@ type Past struct {
 	// variant last grew; 0 if that was no move, or one that was cancelled. It is more
 	// than Desired while the pace lets the move go on in steps, and after a reduction.
 	MoveTo int `json:"moveTo,omitempty"`
-	// MoveCost is what the replicas of the model cost an hour before that move, >= 0; 0
-	// if there was none.
+	// MoveCost is what the replicas of the model cost an hour before that move, or before
+	// the one that was cancelled, >= 0; 0 if there was none.
 	MoveCost float64 `json:"moveCost,omitempty"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
@@ -177,6 +177,23 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 		ordered = p.ProgressAt // of a new process: as long as is remembered
 	}
 	p.Waits = p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
+	return p
+}
+
+// MoveCancelled reports whether the last move to the variant was cancelled, since its order
+// did not arrive, and nothing was ordered since.
+func (p Past) MoveCancelled() bool { return p.MoveTo == 0 && p.MoveCost > 0 }
+
+// Starts returns p of a variant with a usual start-up, 0 while that is unknown. What was
+// given up before it was known may only have been late.
+func (p Past) Starts(usual time.Duration) Past {
+	if usual <= 0 || !p.Failures.Early {
+		return p
+	}
+	p.Failures = Failures{}
+	if p.MoveCancelled() {
+		p.MoveCost = 0
+	}
 	return p
 }
 

@@ -51,6 +51,25 @@ func TestAWaitBeginsWithTheFirstLookAfterARestart(t *testing.T) {
 	}
 }
 
+func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name          string
+		before, after time.Duration // the usual start-up
+		want          bool
+	}{
+		{"a first replica has started", 0, 8 * time.Minute, true},
+		{"none has", 0, 0, false},
+		{"it was known", 2 * time.Minute, 8 * time.Minute, false},
+	} {
+		v := Variant{StartUp: tt.before}
+		p := Past{MoveCost: 10, Failures: Failures{}.Then(v, 2, now)}.Starts(tt.after)
+		if got := p.Failures.Count == 0 && !p.MoveCancelled(); got != tt.want {
+			t.Errorf("%s: forgotten: %t, want %t; failures %+v, the cost before the move %g", tt.name, got, tt.want, p.Failures, p.MoveCost)
+		}
+	}
+}
+
 func TestStandingIsTheLastDecision(t *testing.T) {
 	key := VariantKey{Namespace: "ns", Name: "v"}
 	runs := ReplicaCounts{Observed: true, Current: 3}

@@ -218,6 +218,8 @@ func (t Turns) TooFew(load Load, now time.Time) (cost float64, since time.Time) 
 type Failures struct {
 	Count int       `json:"count,omitempty"`
 	At    time.Time `json:"at,omitzero"` // of the last
+	// Early says that the start-up of the variant was not known at the last.
+	Early bool `json:"early,omitempty"`
 }
 
 const (
@@ -230,13 +232,12 @@ const (
 // without a word about the next order: a few bad nodes must not pin a variant.
 const FewFail = 0.1
 
-// Then returns f after an order at now of which so many replicas were cancelled, beside
-// so many that serve.
-func (f Failures) Then(cancelled, serving int, now time.Time) Failures {
-	if float64(cancelled) <= FewFail*float64(serving) {
+// Then returns f after an order of v at now of which so many replicas were cancelled.
+func (f Failures) Then(v Variant, cancelled int, now time.Time) Failures {
+	if float64(cancelled) <= FewFail*float64(v.Replicas.Ready) {
 		return f
 	}
-	return Failures{Count: min(f.Count+1, failuresAtMost), At: now}
+	return Failures{Count: min(f.Count+1, failuresAtMost), At: now, Early: v.StartUp <= 0}
 }
 
 // Recent reports whether the variant is not to be tried again at now where another

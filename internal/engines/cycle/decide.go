@@ -93,7 +93,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Fit = outcomes[d.Model].Fits[d.Variant]
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
-			p.Failures = p.Failures.Then(past[d.Variant].Waits.Ordered(d.Target(), past.Standing(v)), v.Replicas.Ready, c.Now)
+			p.Failures = p.Failures.Then(v, past[d.Variant].Waits.Ordered(d.Target(), past.Standing(v)), c.Now)
 		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
@@ -102,7 +102,9 @@ func (e Setup) Decide(c Case) Verdict {
 			switch {
 			case d.Moves():
 				p.MoveTo, p.MoveCost = d.MoveTo(), costs[d.Model]
-			case d.Target() > p.Desired || d.Cause().Reason == scaling.ReasonOrderCancelled:
+			case d.Cause().Reason == scaling.ReasonOrderCancelled:
+				p.MoveTo = 0
+			case d.Target() > p.Desired:
 				p.MoveTo, p.MoveCost = 0, 0
 			}
 		}
@@ -123,7 +125,7 @@ func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Tim
 		for _, v := range s.Variants {
 			variants[v.Key] = v
 			if p, ok := history[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				past[v.Key] = p.At(now).Serving(v.Model, now).Observe(v.Replicas, now).See(v.Replicas.Observed || serving[v.Key], now)
+				past[v.Key] = p.At(now).Serving(v.Model, now).Starts(v.StartUp).Observe(v.Replicas, now).See(v.Replicas.Observed || serving[v.Key], now)
 			}
 		}
 	}

@@ -245,6 +245,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 				one.Bad++
 			}
 		}
+		one.Doomed = w.doomed(v, now)
 		for _, d := range verdict.Plan.Decisions {
 			if d.Variant == v.Spec.Key {
 				one.Wanted = d.Target()

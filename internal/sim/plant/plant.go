@@ -49,6 +49,7 @@ type VariantTick struct {
 	Current, Ready int
 	Placed         int // that have a node, and cost
 	Bad            int // that crash, flap, are silent or have no node, by a fault in force
+	Doomed         int // of the next ones, those that would crash or find no node
 	Stands         int // what stood before the decision
 	Wanted         int // what was decided
 	Deleted        bool

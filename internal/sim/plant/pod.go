@@ -111,6 +111,17 @@ func (w *plant) struck(v *variant, i int, now time.Duration) int {
 	return n
 }
 
+// doomed counts how many of the next pods of v would crash or find no node.
+func (w *plant) doomed(v *variant, now time.Duration) int {
+	n := 0
+	for i, f := range w.Faults {
+		if f.Concerns(v.Spec.Key) && f.Active(now) && (f.Kind == fault.Crash || f.Kind == fault.NoNode) {
+			n += max(0, f.Replicas-w.struck(v, i, now))
+		}
+	}
+	return n
+}
+
 // bad reports whether a fault is in force on a pod.
 func (w *plant) bad(p *pod, now time.Duration) bool {
 	return slices.ContainsFunc(p.hits, func(h hit) bool {

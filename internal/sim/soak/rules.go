@@ -233,12 +233,13 @@ func (j *judging) moving(n int, lead time.Duration) time.Duration {
 	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
 }
 
-// likelyPart is the part of the Ready replicas of a variant up to which others may fail
-// for it to be grown like any other: with more, a fleet does not move to it.
+// likelyPart is the part of the Ready replicas of a variant up to which others may fail,
+// or would if they were ordered again, for it to be grown like any other: with more, a
+// fleet does not move to it.
 const likelyPart = 0.1
 
 // offers returns what each variant may have in a mix: within its bounds, and where it
-// could not grow all the time, or many of it failed, what was Ready of it. By spare capacity replicas are not
+// could not grow all the time, or many of it fail, what was Ready of it. By spare capacity replicas are not
 // moved, and one of each stays; by tokens nothing is known of what never ran.
 func (j *judging) offers(past []moment) []offer {
 	out := make([]offer, len(j.Variants))
@@ -246,7 +247,7 @@ func (j *judging) offers(past []moment) []offer {
 		ready, grows := math.MaxInt, true
 		for _, m := range past {
 			ready = min(ready, m.variants[i].Ready)
-			grows = grows && m.variants[i].Grows && float64(failing(m.variants[i])) <= likelyPart*float64(m.variants[i].Ready)
+			grows = grows && m.variants[i].Grows && float64(failing(m.variants[i])+m.variants[i].Doomed) <= likelyPart*float64(m.variants[i].Ready)
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
 		// What runs since a while ago was not known before.
