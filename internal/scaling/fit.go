@@ -137,6 +137,16 @@ func (s Sums) times(k float64) Sums {
 	}
 }
 
+// Unbiased returns the sums as they are of measurements without noise, where these are off by a part
+// with such a variance: the mean of 1/y is too large by it, and that of 1/y² by three times as much.
+func (s Sums) Unbiased(variance float64) Sums {
+	out := s.times(1 / (1 + 3*variance))
+	out.Looks, out.Squares = s.Looks, s.Squares
+	k := 1 / (1 + variance)
+	out.X0, out.X1, out.X2 = k*s.X0, k*s.X1, k*s.X2
+	return out
+}
+
 // Matrix returns the sums of xi xj/y².
 func (s Sums) Matrix() [3][3]float64 {
 	return [3][3]float64{{s.XX00, s.XX01, s.XX02}, {s.XX01, s.XX11, s.XX12}, {s.XX02, s.XX12, s.XX22}}

@@ -39,7 +39,11 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		return past
 	}
 	past.Bands = slices.Clone(past.Bands)
-	for band, looks := range looks(s, v, over) {
+	token := 0.0
+	if past.Informed() {
+		token = Unknown().After(past).step.mean[2]
+	}
+	for band, looks := range looks(s, v, token, over) {
 		for _, one := range looks {
 			counts := windows / float64(len(looks))
 			if over {
@@ -55,8 +59,9 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 // Teaches reports whether a replica computes enough to learn the time of a step from.
 func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
 
-// looks returns what the replicas of v showed, by band, of an overload where over.
-func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
+// looks returns what the replicas of v showed, by band, of an overload where over; a token of a prompt
+// takes so many ms, 0 where that is not known.
+func looks(s scaling.Snapshot, v scaling.Variant, token float64, over bool) map[int][]look {
 	prompt, known := s.Load.Computed()
 	if newest := v.Replicas.NewestReady; !known || !newest.IsZero() && s.At.Sub(newest) < s.Window {
 		return nil
@@ -64,7 +69,7 @@ func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
 	seen := map[int][]look{}
 	for _, r := range s.Sorted() {
 		if r.Variant == v.Key && Teaches(r) && (over || r.KVCacheUsage.Or(1) < crowded) {
-			one := lookAt(r, prompt)
+			one := lookAt(r, prompt, token)
 			seen[one.band] = append(seen[one.band], one)
 		}
 	}
@@ -100,16 +105,42 @@ type look struct {
 	itl, ttft   float64    // ms; ttft is 0 where it is not known, or requests waited
 }
 
-// lookAt returns what a replica showed, of whose prompts so many tokens are computed.
-func lookAt(r scaling.ReplicaSample, prompt float64) look {
-	together := r.Pace.Decoding + 1
+// lookAt returns what a replica showed, of whose prompts so many tokens are computed, each in so
+// many ms; 0 where that is not known, and then its TTFT says nothing.
+func lookAt(r scaling.ReplicaSample, prompt, token float64) look {
+	together := meets(r.Pace.Decoding)
 	one := look{
 		band: int(math.Log2(together)),
 		step: [3]float64{1, together, r.Pace.Started * prompt * r.Pace.ITL / 1000}, itl: r.Pace.ITL,
-		first: [3]float64{1, r.Pace.ITL, prompt},
+		first: firstOf(r.Pace.Decoding, r.Pace.ITL, token*r.Pace.Started*prompt/1000, prompt),
 	}
-	if r.QueueLength.Or(1) == 0 {
+	if token > 0 && r.QueueLength.Or(1) == 0 {
 		one.ttft = r.Pace.TTFT
 	}
 	return one
+}
+
+// meets is how many requests a token shares its step with, itself included, where so many are
+// decoding in the mean. Where requests come independent of each other it is one more, by the
+// law of the mean number that an arrival finds; where a gateway levels the replicas it is
+// the larger of one and as many. It is taken to be between the two, which differ by half a request.
+func meets(decoding float64) float64 { return decoding + (1+math.Exp(-decoding))/2 }
+
+// alongside is the inverse of meets: how many are decoding in the mean where a token meets so many.
+func alongside(meeting float64) (decoding float64) {
+	for range 40 { // each halves the error at least
+		decoding = max(0, meeting-(1+math.Exp(-decoding))/2)
+	}
+	return decoding
+}
+
+// firstOf returns what a TTFT is explained by where prompts take such a part of the time: the steps, of which the
+// rest of the one that runs comes first and the own is a full one then, and the tokens of the own prompt and of those
+// of others that come before it. How long the pass of a request that is alone takes beyond half a step is no step more.
+func firstOf(decoding, itl, prompts, prompt float64) [3]float64 {
+	// A request that comes while a prompt is computed waits for the rest of it, which is about as
+	// long as a whole one since long ones are met more often, and is computed with what comes meanwhile.
+	const before = 1.5
+	runs := 1 - math.Exp(-decoding)
+	return [3]float64{1, itl * (0.5 + runs), prompt * (1 + before*min(1, prompts))}
 }

@@ -44,7 +44,7 @@ func means(s scaling.Snapshot, v scaling.VariantKey, prompt float64) (x [3]float
 		if r.Variant != v || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
 			continue
 		}
-		one := lookAt(r, prompt)
+		one := lookAt(r, prompt, 0)
 		n++
 		itl += (one.itl - itl) / n
 		for i := range x {

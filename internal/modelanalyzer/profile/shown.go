@@ -193,8 +193,8 @@ func coefficients(step, first estimate) []Coefficient {
 		{Name: "a", Unit: "ms", Meaning: "a step, whatever it computes"},
 		{Name: "b", Unit: "ms/request", Meaning: "each request that gets a token in the step"},
 		{Name: "d", Unit: "ms/token", Meaning: "each token of a prompt in the step"},
-		{Name: "c", Unit: "ms", Meaning: "before the first step"},
-		{Name: "e", Unit: "steps", Meaning: "until the first token"},
+		{Name: "c", Unit: "ms", Meaning: "before the first token, whatever is computed"},
+		{Name: "e", Unit: "steps", Meaning: "until the first token: 1.5 times as many where a step runs, half as many where none does"},
 		{Name: "f", Unit: "ms/token", Meaning: "each token of the own prompt"},
 	}
 	for i := range out {
@@ -214,8 +214,7 @@ func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
 	if s.Prompt > 0 && s.Answer > 0 {
 		b.ITL.Now = b.ITL.Measured + s.step.mean[2]*(s.tokens(b.Concurrency)-b.Tokens)
 		if b.TTFT.Looks > 0 {
-			then, prompt := ttft.X1/ttft.X0, ttft.X2/ttft.X0
-			b.TTFT.Now = b.TTFT.Measured + s.first.mean[1]*(b.ITL.Now-then) + s.first.mean[2]*(s.Prompt-prompt)
+			b.TTFT.Now = b.TTFT.Measured + dot(s.first.mean, s.firstAt(b.Concurrency, b.ITL.Now)) - b.TTFT.Fit
 		}
 	}
 	return b
@@ -232,7 +231,13 @@ func fitted(e estimate, s scaling.Sums) Fitted {
 
 // tokens is how many tokens of prompts a step computes with so many requests together.
 func (s Shown) tokens(concurrency float64) float64 {
-	return max(0, concurrency-1) * s.Prompt / max(1, s.Answer-1)
+	return alongside(concurrency) * s.Prompt / max(1, s.Answer-1)
+}
+
+// firstAt is what explains a TTFT with so many requests together and such an ITL, of prompts of so many tokens.
+func (s Shown) firstAt(concurrency, itl float64) [3]float64 {
+	decoding := alongside(concurrency)
+	return firstOf(decoding, itl, s.step.mean[2]*s.tokens(concurrency)/max(tiny, itl), s.Prompt)
 }
 
 // ITL returns what is believed of the mean ITL with so many requests computed together, in ms,
@@ -244,8 +249,9 @@ func (s Shown) ITL(concurrency float64) Interval {
 // TTFT returns the same of the mean TTFT of a request that does not wait.
 func (s Shown) TTFT(concurrency float64) Interval {
 	itl := s.ITL(concurrency)
-	out := s.first.latency([3]float64{1, itl.Mean, s.Prompt})
-	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]
+	x := s.firstAt(concurrency, itl.Mean)
+	out := s.first.latency(x)
+	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]*x[1]/max(tiny, itl.Mean)
 	out.Low = max(0, out.Mean-math.Hypot(low, e*(itl.Mean-itl.Low)))
 	out.High = out.Mean + math.Hypot(high, e*(itl.High-itl.Mean))
 	return out
