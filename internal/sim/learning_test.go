@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type learner struct {
 	last   scaling.Snapshot
 	change func(*scaling.Snapshot) // what is reported wrongly, nil for nothing
 	seen   func(scaling.Snapshot)  // told of every look, may be nil
+	start  time.Time               // of the run, zero for that of any
 }
 
 func (*learner) Name() string            { return "learner" }
@@ -85,7 +87,7 @@ func varying(tb testing.TB, p serving.Profile, seed uint64) iter.Seq2[workload.R
 // served is a fleet of replicas of p, and who looks at it.
 func served(tb testing.TB, p serving.Profile, requests iter.Seq2[workload.Request, error], seed uint64, l *learner) {
 	tb.Helper()
-	c := Config{Seed: seed, Models: []Model{testModel(requests)}, Tail: time.Second}
+	c := Config{Seed: seed, Models: []Model{testModel(requests)}, Tail: time.Second, Start: l.start}
 	v := &c.Models[0].Variants[0]
 	v.Profile, v.Replicas = p, fleetOf
 	if _, err := Run(tb.Context(), c, l); err != nil {
@@ -132,6 +134,12 @@ func (a *accuracy) add(tb testing.TB, p serving.Profile, seed uint64) {
 	tb.Helper()
 	var l learner
 	served(tb, p, varying(tb, p, seed), seed, &l)
+	a.compare(tb, &l, p, seed)
+}
+
+// compare compares what was learned with what replicas of p do.
+func (a *accuracy) compare(tb testing.TB, l *learner, p serving.Profile, seed uint64) {
+	tb.Helper()
 	c := chats{600, 200}
 	s := l.shown(c.prompt, c.answer)
 	for n := 0.35; n < s.Highest() && n <= c.fullest(p); n *= 3 {
@@ -181,4 +189,80 @@ func TestHalfAnHourTeachesHowFastReplicasAre(t *testing.T) {
 		a.add(t, p, uint64(i))
 	}
 	a.check(t)
+}
+
+// TestAnotherEngineIsLearnedInHalfAnHour: as after a rollout of another image, half as fast as the one before.
+func TestAnotherEngineIsLearnedInHalfAnHour(t *testing.T) {
+	var a accuracy
+	for i, p := range engines()[:2] {
+		seed := uint64(i)
+		var l learner
+		served(t, p, varying(t, p, seed), seed, &l)
+		l.fit = l.fit.For(scaling.Variant{Accelerator: "L40S", GPUsPerReplica: 1, Template: "old"})
+		l.fit = l.fit.For(scaling.Variant{Accelerator: "L40S", GPUsPerReplica: 1, Template: "new"})
+		l.start = l.fit.At.Add(time.Minute)
+		p = simtest.Slower(p, 2)
+		served(t, p, varying(t, p, seed+7), seed+7, &l)
+		if why, numbers := profile.Refuted(l.fit); why != "" {
+			t.Fatalf("%s: %s: %s", p.Name, why, numbers)
+		}
+		a.compare(t, &l, p, seed)
+	}
+	a.check(t)
+}
+
+// TestWhatIsReportedWronglyIsSaidAndNotUsed.
+func TestWhatIsReportedWronglyIsSaidAndNotUsed(t *testing.T) {
+	p := engines()[0]
+	learn := func(change func(look int, s *scaling.Snapshot)) *learner {
+		looks := 0
+		l := &learner{change: func(s *scaling.Snapshot) {
+			if looks++; change != nil {
+				change(looks, s)
+			}
+		}}
+		served(t, p, varying(t, p, 3), 3, l)
+		return l
+	}
+	right := learn(nil)
+	for name, tt := range map[string]struct {
+		change func(look int, s *scaling.Snapshot)
+		want   string // part of why it is not used, "" where it is and is right
+	}{
+		"rightly": {nil, ""},
+		"histograms with one bucket": {func(_ int, s *scaling.Snapshot) {
+			for _, h := range []*scaling.Histogram{&s.Load.TTFTBuckets, &s.Load.ITLBuckets, &s.Load.RequestITLBuckets} {
+				h.Buckets = nil
+			}
+		}, ""},
+		"a counter that is reset at times": {func(look int, s *scaling.Snapshot) {
+			if r := s.Replicas; look%30 == 29 {
+				r[0].Pace.ITL *= 10
+				r[1].Pace.ITL /= 10
+			}
+		}, ""},
+		"chunks of four": {func(_ int, s *scaling.Snapshot) {
+			for i := range s.Replicas {
+				s.Replicas[i].Pace.ITL *= 4 // a quarter as many intervals, and as long a time
+			}
+		}, "chunks"},
+		"two models": {func(_ int, s *scaling.Snapshot) {
+			s.Replicas[2].Pace.ITL *= 2
+		}, "do not keep the law"},
+	} {
+		l := learn(tt.change)
+		why, numbers := profile.Refuted(l.fit)
+		if !strings.Contains(why, tt.want) || tt.want == "" && why != "" {
+			t.Errorf("%s: %q (%s), want %q", name, why, numbers, tt.want)
+		}
+		shown, is := l.shown(600, 200), right.shown(600, 200)
+		if used := shown.From == profile.IsLearned; used != (tt.want == "") || (shown.Refuted == "") != (tt.want == "") {
+			t.Errorf("%s: %s, not used since %q", name, shown.From, shown.Refuted)
+		}
+		for n := 1.0; n < 40 && tt.want == ""; n *= 2 {
+			if got, want := shown.ITL(n).Mean, is.ITL(n).Mean; math.Abs(got-want) > 0.03*want {
+				t.Errorf("%s: an ITL of %.2f ms with %.0f together, want %.2f", name, got, n, want)
+			}
+		}
+	}
 }

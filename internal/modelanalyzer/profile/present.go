@@ -16,6 +16,7 @@ type Present struct {
 // Presents returns what is known of the variants of the model of s, in their order.
 func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
+	fits = used(s.Variants, fits)
 	begin, anchor := beginnings(s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -47,6 +48,8 @@ type Shown struct {
 	Stated scaling.Profile `json:"stated,omitzero"`
 	// Computed says from what the prior of the variant is computed, "" where it cannot be.
 	Computed string `json:"computed,omitempty"`
+	// Refuted says why what was seen of its replicas is not used, "" where it is.
+	Refuted string `json:"refuted,omitempty"`
 	// Doubts are what to know before the numbers are relied on.
 	Doubts []string `json:"doubts,omitempty"`
 
@@ -87,10 +90,15 @@ type Fitted struct {
 // Show returns what is known of the variants of a model, in their order, for requests with
 // so many tokens of prompt to compute and of answer; 0 where that is not known.
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
+	seen := fits
+	fits = used(variants, fits)
 	begin, anchor := beginnings(variants, fits, prompt, answer)
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
 		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)
+		if why, numbers := Refuted(seen[v.Key]); why != "" {
+			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
+		}
 		// One of which nothing is known but what is computed tells nothing of others.
 		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
 		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
@@ -140,8 +148,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	if v.Profile.Usable() {
 		s.Stated = v.Profile
 	}
-	if belief := prior.After(f); !belief.sound() {
-		s.Doubts = append(s.Doubts, "what its replicas showed comes to coefficients that no engine has, and is not used")
+	if !prior.After(f).sound() {
 		f = scaling.Fit{}
 	}
 	itl, ttft := seen(f)
@@ -267,19 +274,13 @@ func (s Shown) Highest() (most float64) {
 
 // doubts says what keeps f from telling more than it does.
 func (s Shown) doubts(f scaling.Fit) (out []string) {
-	const (
-		unlike = 0.15 // part of a measurement
-		joined = 0.95 // correlation
-	)
+	const joined = 0.95 // correlation
 	if len(f.Bands) == 1 {
 		b := s.Bands[0]
 		out = append(out, fmt.Sprintf("only one band was seen, of %.0f to %.0f requests together: what is said of more and of fewer follows from what was believed before", b.From, b.To))
 	}
 	if cov := s.step.free.cov; f.Informed() && -cov[1][2] > joined*math.Sqrt(cov[1][1]*cov[2][2]) {
 		out = append(out, "b and d cannot be told apart, since the lengths of the requests hardly change: rely on what both come to, not on each")
-	}
-	if s.ITLScatter > unlike {
-		out = append(out, fmt.Sprintf("a window is off by %.0f %% in the mean: its replicas do not keep the law, as where engines count chunks for tokens or serve several models", 100*s.ITLScatter))
 	}
 	return out
 }

@@ -123,7 +123,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 		"no numbers":       {senseless, "coefficients that no engine has"},
 	} {
 		got := Show([]scaling.Variant{{Key: one, Profile: stated}}, map[scaling.VariantKey]scaling.Fit{one: tt.fit}, 500, 200)[0]
-		if said := strings.Join(got.Doubts, "\n"); !strings.Contains(said, tt.want) {
+		if said := strings.Join(append(got.Doubts, got.Refuted), "\n"); !strings.Contains(said, tt.want) {
 			t.Errorf("%s: said %q, want %q", name, said, tt.want)
 		}
 		for _, c := range got.Coefficients {
