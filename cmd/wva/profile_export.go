@@ -73,7 +73,8 @@ func planProfileOf(p profiled) (any, error) {
 	}}, nil
 }
 
-// simulateProfileOf has the law of a step itself, as the simulated replica keeps it.
+// simulateProfileOf has the law of a step itself, as the simulated replica keeps it. The pass that begins the
+// prompt of a request that is alone takes e steps.
 func simulateProfileOf(p profiled) (any, error) {
 	if !(p.KVCache > 0) {
 		return nil, fmt.Errorf("there is no profile of %s for a simulation: no replica says how large its KV cache is", p.Variant)
@@ -84,7 +85,7 @@ func simulateProfileOf(p profiled) (any, error) {
 	}
 	const tokens, block = 2048, 16 // the defaults of vLLM
 	of := serving.Profile{
-		Name: p.Variant.Name, Accelerator: p.Accelerator, AlphaMS: by["a"], BetaMS: by["b"], GammaMS: by["c"], DeltaMS: by["d"],
+		Name: p.Variant.Name, Accelerator: p.Accelerator, AlphaMS: by["a"], BetaMS: by["b"], GammaMS: rounded(by["e"]*(by["a"]+by["b"]), digits), DeltaMS: by["d"],
 		MaxBatchSize: p.batch(), MaxBatchedTokens: max(tokens, p.batch()), KVCacheTokens: int(p.KVCache), BlockSize: block, MaxModelLen: int(p.KVCache),
 	}
 	if err := of.Validate(); err != nil {

@@ -105,6 +105,9 @@ func (p profiled) print(out io.Writer, now time.Time) error {
 	for _, m := range p.Missing {
 		fmt.Fprintf(&b, "  missing   %s\n", m)
 	}
+	if p.Refuted != "" {
+		fmt.Fprintf(&b, "  not used  %s\n", p.Refuted)
+	}
 	for _, d := range p.Doubts {
 		fmt.Fprintf(&b, "  doubt     %s\n", d)
 	}

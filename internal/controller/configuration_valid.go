@@ -90,11 +90,18 @@ func unlearned(v scaling.Variant, engine string) metav1.Condition {
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, explain.ProfileComputed(engine, computed.String()))
 }
 
-// contradicted returns that the profile of the variant and what is measured differ,
+// contradicted returns that the profile of the variant, or the law by which one is learned, and what is measured differ,
 // and false where they do not. While they cannot be compared, what was last found
 // stands.
 func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (metav1.Condition, bool) {
 	const kind = v1alpha1.ConditionConfigurationValid
+	if why, numbers := profile.Refuted(v.Past.Fit); why != "" {
+		stable := "What was learned of the speed of its replicas is not used, and a profile that is stated or computed decides, or tokens: " + why
+		if numbers != "" {
+			numbers = ". When it was first seen, " + numbers
+		}
+		return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), numbers), true
+	}
 	if stable, moving := explain.Contradicted(v.Explanation); stable != "" {
 		return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), moving), true
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
@@ -46,6 +47,7 @@ func Decide(in Input) Outcome {
 		if p.guessed {
 			a = doubled(p.unreduced(a))
 		}
+		a.Detail += p.refuted()
 		p.add(a)
 		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
@@ -76,7 +78,10 @@ func (p *panel) learn() {
 	for _, v := range snap.Variants {
 		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
 	}
-	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool { return v.Profile.Usable() || p.fits[v.Key].Informed() })
+	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
+		refuted, _ := profile.Refuted(p.fits[v.Key])
+		return v.Profile.Usable() || p.fits[v.Key].Informed() && refuted == ""
+	})
 	prompt, answer, known := profile.Lengths(p.memory.Traffic.Means, snap.Load)
 	if !known || !p.sizes() {
 		return
@@ -84,6 +89,16 @@ func (p *panel) learn() {
 	if learned, known := profile.Of(snap.Variants, p.fits, prompt, answer, p.in.Settings.Objective.ITL); known {
 		p.in.Snapshot.Variants = learned
 	}
+}
+
+// refuted says of which variants what was learned is not used, and why; "" for none.
+func (p *panel) refuted() (said string) {
+	for _, v := range p.in.Snapshot.Variants {
+		if why, numbers := profile.Refuted(p.fits[v.Key]); why != "" {
+			said += strings.TrimSuffix(fmt.Sprintf("; what was learned of %s is not used: %s: %s", v.Key.Name, why, numbers), ": ")
+		}
+	}
+	return said
 }
 
 // sizes reports whether the engine sizes replicas by their profiles.

@@ -48,18 +48,17 @@ func within(mean [3]float64, part float64) linear {
 
 // afterStep is what is believed of a TTFT where a token of a prompt takes d ms.
 func afterStep(d float64) linear {
-	return spread([3]float64{0, 1.5, d}, [3]float64{20, 0.5, d/2 + tiny})
+	return spread([3]float64{0, 1, d}, [3]float64{20, 0.3, d/2 + tiny})
 }
 
 // After returns what is believed after what was seen.
 func (b Belief) After(f scaling.Fit) Belief {
-	itl, ttft := f.Sums()
-	if !f.Informed() {
-		itl = itl.And(f.Over)
-	}
-	b.step = b.step.after(itl)
-	b.first = afterStep(b.step.mean[2]).after(ttft)
-	b.looks = itl.Looks
+	itl, ttft := seen(f)
+	sums := b.step.unbiased(itl)
+	b.step = b.step.after(sums)
+	b.first = afterStep(b.step.mean[2])
+	b.first = b.first.after(b.first.unbiased(ttft))
+	b.looks = sums.Looks
 	return b
 }
 
@@ -95,12 +94,13 @@ func (b Belief) wanting(itl float64) Belief {
 
 // Profile returns the profile for requests with so many tokens of prompt to compute and of
 // answer. In its terms n requests are computed together, and each of the n-1 others computes
-// one prompt for every one of its answers.
+// one prompt for every one of its answers. How long the prompts of others keep a request waiting
+// is no part of it: what misses of that the error budget says.
 func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 	others := b.step.mean[2] * prompt / max(1, answer-1)
 	slope := b.step.mean[1] + others
 	alone := b.step.mean[0] - others
-	c, e, f := b.first.mean[0], b.first.mean[1], b.first.mean[2]
+	c, e, f := b.first.mean[0], 1.5*b.first.mean[1], b.first.mean[2] // of a replica in which a step runs
 	return scaling.Profile{
 		Source: Source, Alpha: alone, Beta: slope,
 		Gamma: max(0, c+e*alone+f*prompt), Delta: e * slope / max(1, prompt),

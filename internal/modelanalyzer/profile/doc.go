@@ -9,12 +9,15 @@
 //
 // It is what continuous batching with chunked prefill does, and an ITL is the time of
 // a step. By Little's law a replica shows its n: the seconds that its requests waited
-// for a token in a second. A token shares its step with one request more than that, as it
-// does where requests come independent of each other. The first token of a request that does
-// not wait in a queue comes after the rest of the step that runs, and the steps of its
-// own prompt:
+// for a token in a second. A token shares its step with one request more than that where requests
+// come independent of each other, and with as many where a gateway levels the replicas: half a request
+// more is taken. The first token of a request that does not wait in a queue comes after the rest
+// of the step that runs, and the steps of its own prompt:
 //
-//	TTFT = c + e step + f prompt         [ms],  e about 1.5, f about d
+//	TTFT = c + e step (1/2 + r) + f prompt (1 + 1.5 p)         [ms],  e about 1, f about d
+//
+// where r is the part of the time in which a step runs, 1 - exp(-n), and p that in which one
+// computes prompts, d times the tokens of prompts in a ms: the prompts of others come first.
 //
 // Both are Bayesian linear regressions with the part by which a measurement is off taken for
 // normal, so that a step of 10 ms counts as much as one of 100 ms. What was seen is

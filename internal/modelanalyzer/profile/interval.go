@@ -18,8 +18,11 @@ const (
 	// deviations is the 0.95 quantile of the normal distribution: nine of ten lie within as many
 	// standard deviations.
 	deviations = 1.6449
+	// bent is by which part no engine keeps the law, however well what was seen lies on it: it was seen
+	// with other lengths.
+	bent = 0.004
 	// trust is how many looks the noise that is assumed counts as, beside what is seen of it.
-	trust = 3
+	trust = 2
 )
 
 // estimate is a linear with how far it may be off. A linear alone takes the noise for known
@@ -35,10 +38,9 @@ type estimate struct {
 
 // estimated returns what is believed after the looks of all bands.
 func (l linear) estimated(bands []scaling.Sums) estimate {
-	var all scaling.Sums
+	all := l.unbiased(bands)
 	var said [3][3]float64 // the sum over looks of the products of their regressors, by the square of what each counts for
 	for _, s := range bands {
-		all = all.And(s)
 		seen := s.Matrix()
 		for i := range 3 {
 			for j := range 3 {
@@ -59,7 +61,7 @@ func (l linear) estimated(bands []scaling.Sums) estimate {
 		freedom = max(0, all.Looks*all.Looks/squares(bands)-explained)
 	}
 	if freedom > 0 {
-		variance := misfit(out.mean, all) * all.Looks / max(all.Looks-explained*squares(bands)/all.Looks, 1e-3*all.Looks)
+		variance := spreadOf(out.mean, bands) * all.Looks / max(all.Looks-explained*squares(bands)/all.Looks, 1e-3*all.Looks)
 		out.scatter = math.Sqrt((trust*noise*noise + freedom*variance) / (trust + freedom))
 	}
 	out.lack = lack(out, bands, float64(len(bands))-explained)
@@ -102,7 +104,7 @@ func lack(e estimate, bands []scaling.Sums, freedom float64) float64 {
 
 // above is by which part the looks of s are above a law with these coefficients, in the mean.
 func above(mean [3]float64, s scaling.Sums) float64 {
-	return 1 - dot(mean, s.Vector())/s.Looks
+	return 1 - dot(mean, s.Vector())/s.Looks/(1+misfit(mean, s))
 }
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
@@ -124,6 +126,15 @@ func each(s scaling.Sums) float64 {
 	return min(1, s.Squares/s.Looks)
 }
 
+// spreadOf is the misfit of all looks.
+func spreadOf(mean [3]float64, bands []scaling.Sums) float64 {
+	var all scaling.Sums
+	for _, s := range bands {
+		all = all.And(s)
+	}
+	return misfit(mean, all)
+}
+
 // misfit is the mean square of the part by which the looks of s are off a law with these
 // coefficients.
 func misfit(mean [3]float64, s scaling.Sums) float64 {
@@ -133,7 +144,7 @@ func misfit(mean [3]float64, s scaling.Sums) float64 {
 // latency is what the law says of x, which may be off in any band.
 func (e estimate) latency(x [3]float64) Interval {
 	in := e.at(x)
-	off := e.wide * e.lack * in.Mean
+	off := e.wide * max(bent, e.lack) * in.Mean
 	return Interval{Mean: in.Mean, Low: max(0, in.Mean-math.Hypot(in.Mean-in.Low, off)), High: in.Mean + math.Hypot(in.High-in.Mean, off)}
 }
 
@@ -142,7 +153,6 @@ func (e estimate) at(x [3]float64) Interval {
 	mean, middle := dot(e.mean, x), dot(e.free.mean, x)
 	variance := quadratic(e.free.cov, x)
 	off := e.wide * math.Sqrt(max(0, variance))
-	middle *= 1 + 2*e.scatter*e.scatter // a fit of what is divided by measurements that are off is too low by that
 	high := middle + off
 	if middle < 0 { // what is left above 0 of a normal distribution falls off exponentially, nearly
 		const twentieth = 2.996

@@ -46,11 +46,11 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 						of = x
 					}
 					asked[i]++
-					in := e.at(of)
-					if i == 3 {
-						in = e.latency(of)
+					in, is := e.at(of), dot(truth, of)
+					if i == 3 { // no engine keeps the law at other lengths more exactly than that
+						in, is = e.latency(of), is*(1+bent*r.NormFloat64())
 					}
-					if in.Low <= dot(truth, of) && dot(truth, of) <= in.High {
+					if in.Low <= is && is <= in.High {
 						held[i]++
 					}
 				}

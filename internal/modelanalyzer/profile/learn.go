@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -21,7 +23,8 @@ const (
 // Learn returns what was seen of the replicas of v after a look at s. A look counts in
 // full once a window, and replicas of one band count as one. What tells nothing of an ordinary
 // step is left out: while a replica of the variant is new, while more requests wait than replicas are
-// Ready, of a replica that is stuck or whose KV cache is full. Where nothing else is
+// Ready, of a replica that is stuck or whose KV cache is full, and for a few windows what is far off all that was seen
+// before. Where nothing else is
 // known, what is seen in an overload is better than that.
 func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit {
 	past = past.For(v)
@@ -39,12 +42,34 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		return past
 	}
 	past.Bands = slices.Clone(past.Bands)
-	for band, looks := range looks(s, v, over) {
+	var law Belief
+	if past.Informed() {
+		law = Unknown().After(past)
+	}
+	seen, odd := looks(s, v, law, over), 0.0
+	fade := 1 - windows/mostLooks
+	if len(seen) > 0 && past.Informed() && law.off(past) > unlike {
+		past = past.Faded(fade) // some of it is of what is no more, and would stand against what is until every band is full
+	}
+	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
+	all := slices.Concat(slices.Collect(maps.Values(seen))...)
+	slices.SortFunc(all, func(a, b look) int { return cmp.Compare(a.itl, b.itl) })
+	for _, one := range all {
+		past.Generated += windows * one.started * max(0, s.Load.OutputTokens.Or(0)-1)
+		past.Reported += windows * one.reported
+		if one.odd {
+			odd += 1 / float64(len(all))
+		}
+	}
+	past.Odd = past.Odd*fade + windows*odd
+	for band, looks := range seen {
 		for _, one := range looks {
 			counts := windows / float64(len(looks))
-			if over {
+			switch {
+			case one.odd && past.Odd < scaling.LooksEnough:
+			case over:
 				past.Over = past.Over.Plus(one.step, one.itl, counts, mostLooks)
-			} else {
+			default:
 				add(&past, band, one, counts)
 			}
 		}
@@ -55,8 +80,9 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 // Teaches reports whether a replica computes enough to learn the time of a step from.
 func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
 
-// looks returns what the replicas of v showed, by band, of an overload where over.
-func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
+// looks returns what the replicas of v showed, by band, of an overload where over, beside
+// the law of what was seen before, the zero value where that is not known.
+func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) map[int][]look {
 	prompt, known := s.Load.Computed()
 	if newest := v.Replicas.NewestReady; !known || !newest.IsZero() && s.At.Sub(newest) < s.Window {
 		return nil
@@ -64,7 +90,8 @@ func looks(s scaling.Snapshot, v scaling.Variant, over bool) map[int][]look {
 	seen := map[int][]look{}
 	for _, r := range s.Sorted() {
 		if r.Variant == v.Key && Teaches(r) && (over || r.KVCacheUsage.Or(1) < crowded) {
-			one := lookAt(r, prompt)
+			one := lookAt(r, prompt, law.step.mean[2])
+			one.odd = far(one, law)
 			seen[one.band] = append(seen[one.band], one)
 		}
 	}
@@ -98,18 +125,55 @@ type look struct {
 	band        int
 	step, first [3]float64 // regressors of itl and of ttft
 	itl, ttft   float64    // ms; ttft is 0 where it is not known, or requests waited
+	odd         bool       // far off what was seen before
+
+	started, reported float64 // requests and intervals between tokens, in a second
 }
 
-// lookAt returns what a replica showed, of whose prompts so many tokens are computed.
-func lookAt(r scaling.ReplicaSample, prompt float64) look {
-	together := r.Pace.Decoding + 1
+// far reports whether a look is so far off a law that no load explains it, as where a counter was reset.
+func far(one look, law Belief) bool {
+	const times = 3
+	is := dot(law.step.mean, one.step)
+	return is > 0 && (one.itl > times*is || one.itl < is/times)
+}
+
+// lookAt returns what a replica showed, of whose prompts so many tokens are computed, each in so
+// many ms; 0 where that is not known, and then its TTFT says nothing.
+func lookAt(r scaling.ReplicaSample, prompt, token float64) look {
+	together := meets(r.Pace.Decoding)
 	one := look{
 		band: int(math.Log2(together)),
 		step: [3]float64{1, together, r.Pace.Started * prompt * r.Pace.ITL / 1000}, itl: r.Pace.ITL,
-		first: [3]float64{1, r.Pace.ITL, prompt},
+		started: r.Pace.Started, reported: 1000 * r.Pace.Decoding / r.Pace.ITL,
+		first: firstOf(r.Pace.Decoding, r.Pace.ITL, token*r.Pace.Started*prompt/1000, prompt),
 	}
-	if r.QueueLength.Or(1) == 0 {
+	if token > 0 && r.QueueLength.Or(1) == 0 {
 		one.ttft = r.Pace.TTFT
 	}
 	return one
+}
+
+// meets is how many requests a token shares its step with, itself included, where so many are
+// decoding in the mean. Where requests come independent of each other it is one more, by the
+// law of the mean number that an arrival finds; where a gateway levels the replicas it is
+// the larger of one and as many. It is taken to be between the two, which differ by half a request.
+func meets(decoding float64) float64 { return decoding + (1+math.Exp(-decoding))/2 }
+
+// alongside is the inverse of meets: how many are decoding in the mean where a token meets so many.
+func alongside(meeting float64) (decoding float64) {
+	for range 40 { // each halves the error at least
+		decoding = max(0, meeting-(1+math.Exp(-decoding))/2)
+	}
+	return decoding
+}
+
+// firstOf returns what a TTFT is explained by where prompts take such a part of the time: the steps, of which the
+// rest of the one that runs comes first and the own is a full one then, and the tokens of the own prompt and of those
+// of others that come before it. How long the pass of a request that is alone takes beyond half a step is no step more.
+func firstOf(decoding, itl, prompts, prompt float64) [3]float64 {
+	// A request that comes while a prompt is computed waits for the rest of it, which is about as
+	// long as a whole one since long ones are met more often, and is computed with what comes meanwhile.
+	const before = 1.5
+	runs := 1 - math.Exp(-decoding)
+	return [3]float64{1, itl * (0.5 + runs), prompt * (1 + before*min(1, prompts))}
 }

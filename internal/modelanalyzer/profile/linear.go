@@ -35,6 +35,22 @@ func (l linear) scaled(part float64) linear {
 	return l
 }
 
+// unbiased returns the sums of all bands without the bias of dividing by what was measured, by how far
+// each is off at random: a band in which few requests start is off by more than others.
+func (l linear) unbiased(bands []scaling.Sums) (all scaling.Sums) {
+	const most = 0.05 // of a variance: what is off by more is no noise
+	for _, s := range bands {
+		all = all.And(s)
+	}
+	mean := l.after(all).mean
+	all = scaling.Sums{}
+	for _, s := range bands {
+		off := 1 - dot(mean, s.Vector())/s.Looks
+		all = all.And(s.Unbiased(max(0, min(most, misfit(mean, s)-off*off))))
+	}
+	return all
+}
+
 // after returns what is believed after looks, by a Bayesian linear regression. A
 // coefficient that would be negative is 0.
 func (l linear) after(s scaling.Sums) linear {

@@ -16,6 +16,7 @@ type Present struct {
 // Presents returns what is known of the variants of the model of s, in their order.
 func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
+	fits = used(s.Variants, fits)
 	begin, anchor := beginnings(s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {
@@ -44,7 +45,7 @@ func means(s scaling.Snapshot, v scaling.VariantKey, prompt float64) (x [3]float
 		if r.Variant != v || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
 			continue
 		}
-		one := lookAt(r, prompt)
+		one := lookAt(r, prompt, 0)
 		n++
 		itl += (one.itl - itl) / n
 		for i := range x {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -47,6 +48,8 @@ type Shown struct {
 	Stated scaling.Profile `json:"stated,omitzero"`
 	// Computed says from what the prior of the variant is computed, "" where it cannot be.
 	Computed string `json:"computed,omitempty"`
+	// Refuted says why what was seen of its replicas is not used, "" where it is.
+	Refuted string `json:"refuted,omitempty"`
 	// Doubts are what to know before the numbers are relied on.
 	Doubts []string `json:"doubts,omitempty"`
 
@@ -87,10 +90,15 @@ type Fitted struct {
 // Show returns what is known of the variants of a model, in their order, for requests with
 // so many tokens of prompt to compute and of answer; 0 where that is not known.
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
+	seen := fits
+	fits = used(variants, fits)
 	begin, anchor := beginnings(variants, fits, prompt, answer)
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
 		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)
+		if why, numbers := Refuted(seen[v.Key]); why != "" {
+			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
+		}
 		// One of which nothing is known but what is computed tells nothing of others.
 		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
 		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
@@ -140,8 +148,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	if v.Profile.Usable() {
 		s.Stated = v.Profile
 	}
-	if belief := prior.After(f); !belief.sound() {
-		s.Doubts = append(s.Doubts, "what its replicas showed comes to coefficients that no engine has, and is not used")
+	if !prior.After(f).sound() {
 		f = scaling.Fit{}
 	}
 	itl, ttft := seen(f)
@@ -193,8 +200,8 @@ func coefficients(step, first estimate) []Coefficient {
 		{Name: "a", Unit: "ms", Meaning: "a step, whatever it computes"},
 		{Name: "b", Unit: "ms/request", Meaning: "each request that gets a token in the step"},
 		{Name: "d", Unit: "ms/token", Meaning: "each token of a prompt in the step"},
-		{Name: "c", Unit: "ms", Meaning: "before the first step"},
-		{Name: "e", Unit: "steps", Meaning: "until the first token"},
+		{Name: "c", Unit: "ms", Meaning: "before the first token, whatever is computed"},
+		{Name: "e", Unit: "steps", Meaning: "until the first token: 1.5 times as many where a step runs, half as many where none does"},
 		{Name: "f", Unit: "ms/token", Meaning: "each token of the own prompt"},
 	}
 	for i := range out {
@@ -214,8 +221,7 @@ func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
 	if s.Prompt > 0 && s.Answer > 0 {
 		b.ITL.Now = b.ITL.Measured + s.step.mean[2]*(s.tokens(b.Concurrency)-b.Tokens)
 		if b.TTFT.Looks > 0 {
-			then, prompt := ttft.X1/ttft.X0, ttft.X2/ttft.X0
-			b.TTFT.Now = b.TTFT.Measured + s.first.mean[1]*(b.ITL.Now-then) + s.first.mean[2]*(s.Prompt-prompt)
+			b.TTFT.Now = b.TTFT.Measured + dot(s.first.mean, s.firstAt(b.Concurrency, b.ITL.Now)) - b.TTFT.Fit
 		}
 	}
 	return b
@@ -232,7 +238,13 @@ func fitted(e estimate, s scaling.Sums) Fitted {
 
 // tokens is how many tokens of prompts a step computes with so many requests together.
 func (s Shown) tokens(concurrency float64) float64 {
-	return max(0, concurrency-1) * s.Prompt / max(1, s.Answer-1)
+	return alongside(concurrency) * s.Prompt / max(1, s.Answer-1)
+}
+
+// firstAt is what explains a TTFT with so many requests together and such an ITL, of prompts of so many tokens.
+func (s Shown) firstAt(concurrency, itl float64) [3]float64 {
+	decoding := alongside(concurrency)
+	return firstOf(decoding, itl, s.step.mean[2]*s.tokens(concurrency)/max(tiny, itl), s.Prompt)
 }
 
 // ITL returns what is believed of the mean ITL with so many requests computed together, in ms,
@@ -244,8 +256,9 @@ func (s Shown) ITL(concurrency float64) Interval {
 // TTFT returns the same of the mean TTFT of a request that does not wait.
 func (s Shown) TTFT(concurrency float64) Interval {
 	itl := s.ITL(concurrency)
-	out := s.first.latency([3]float64{1, itl.Mean, s.Prompt})
-	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]
+	x := s.firstAt(concurrency, itl.Mean)
+	out := s.first.latency(x)
+	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]*x[1]/max(tiny, itl.Mean)
 	out.Low = max(0, out.Mean-math.Hypot(low, e*(itl.Mean-itl.Low)))
 	out.High = out.Mean + math.Hypot(high, e*(itl.High-itl.Mean))
 	return out
@@ -261,19 +274,13 @@ func (s Shown) Highest() (most float64) {
 
 // doubts says what keeps f from telling more than it does.
 func (s Shown) doubts(f scaling.Fit) (out []string) {
-	const (
-		unlike = 0.15 // part of a measurement
-		joined = 0.95 // correlation
-	)
+	const joined = 0.95 // correlation
 	if len(f.Bands) == 1 {
 		b := s.Bands[0]
 		out = append(out, fmt.Sprintf("only one band was seen, of %.0f to %.0f requests together: what is said of more and of fewer follows from what was believed before", b.From, b.To))
 	}
 	if cov := s.step.free.cov; f.Informed() && -cov[1][2] > joined*math.Sqrt(cov[1][1]*cov[2][2]) {
 		out = append(out, "b and d cannot be told apart, since the lengths of the requests hardly change: rely on what both come to, not on each")
-	}
-	if s.ITLScatter > unlike {
-		out = append(out, fmt.Sprintf("a window is off by %.0f %% in the mean: its replicas do not keep the law, as where engines count chunks for tokens or serve several models", 100*s.ITLScatter))
 	}
 	return out
 }

@@ -23,6 +23,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	if !(answer > 0) {
 		return nil, false
 	}
+	fits = used(variants, fits)
 	begin, anchor := beginnings(variants, fits, prompt, answer)
 	if anchor < 0 {
 		return nil, false
