@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -23,9 +22,9 @@ const (
 // Learn returns what was seen of the replicas of v after a look at s. A look counts in
 // full once a window, and replicas of one band count as one. What tells nothing of an ordinary
 // step is left out: while a replica of the variant is new, while more requests wait than replicas are
-// Ready, of a replica that is stuck or whose KV cache is full, and for a few windows what is far off all that was seen
-// before. Where nothing else is
-// known, what is seen in an overload is better than that.
+// Ready, of a replica that is stuck or whose KV cache is full, and for a few windows what is
+// far off all that was seen before. Where nothing else is known, what is seen in an overload
+// is better than that.
 func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit {
 	past = past.For(v)
 	since := s.At.Sub(past.At)
@@ -42,29 +41,15 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		return past
 	}
 	past.Bands = slices.Clone(past.Bands)
-	var law Belief
-	if past.Informed() {
-		law = Unknown().After(past)
-	}
-	seen, odd := looks(s, v, law, over), 0.0
-	fade := 1 - windows/mostLooks
+	law, fade := lawOf(past), 1-windows/mostLooks
+	seen := looks(s, v, law, over)
 	if len(seen) > 0 && past.Informed() && law.off(past) > unlike {
 		past = past.Faded(fade) // some of it is of what is no more, and would stand against what is until every band is full
 	}
-	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
-	all := slices.Concat(slices.Collect(maps.Values(seen))...)
-	slices.SortFunc(all, func(a, b look) int { return cmp.Compare(a.itl, b.itl) })
-	for _, one := range all {
-		past.Generated += windows * one.started * max(0, s.Load.OutputTokens.Or(0)-1)
-		past.Reported += windows * one.reported
-		if one.odd {
-			odd += 1 / float64(len(all))
-		}
-	}
-	past.Odd = past.Odd*fade + windows*odd
-	for band, looks := range seen {
-		for _, one := range looks {
-			counts := windows / float64(len(looks))
+	past = counted(past, s, seen, windows, fade)
+	for _, band := range slices.Sorted(maps.Keys(seen)) {
+		for _, one := range seen[band] {
+			counts := windows / float64(len(seen[band]))
 			switch {
 			case one.odd && past.Odd < scaling.LooksEnough:
 			case over:
@@ -74,6 +59,34 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 			}
 		}
 	}
+	return past
+}
+
+// lawOf returns what is believed of a replica by what was seen alone, the zero value where that
+// is too little.
+func lawOf(f scaling.Fit) Belief {
+	if !f.Informed() {
+		return Belief{}
+	}
+	return Unknown().After(f)
+}
+
+// counted counts the tokens and the intervals between them of what was seen, and which part of it was
+// odd; of what was before, a part has faded.
+func counted(past scaling.Fit, s scaling.Snapshot, seen map[int][]look, windows, fade float64) scaling.Fit {
+	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
+	all, odd := 0.0, 0.0
+	for _, band := range slices.Sorted(maps.Keys(seen)) {
+		for _, one := range seen[band] {
+			past.Generated += windows * one.started * max(0, s.Load.OutputTokens.Or(0)-1)
+			past.Reported += windows * one.reported
+			all++
+			if one.odd {
+				odd++
+			}
+		}
+	}
+	past.Odd = past.Odd*fade + windows*odd/max(1, all)
 	return past
 }
 
