@@ -41,11 +41,10 @@ func TestKillingTheLeaderMidLoadMovesNothing(t *testing.T) {
 	v := chat(ns, name)
 	v.Replicas = 3
 	deploy(t, v)
-	// Evenly spaced and all alike, so that no burst asks for more: on each of three
-	// replicas 14 requests (3/s for 200 tokens of 18 + 0.35 x 14 ms) hold 200 to 400
-	// of its 10240 tokens of KV cache, 0.4 of them and at times 0.5. Growth begins at
-	// 0.7, which two replicas would exceed.
-	load(t, ns, v.ModelID, "gamma(9,600s,cv=0.05)", "--lengths", "constant", "--seed", "1")
+	// Evenly spaced and all alike, so that no burst asks for more: they hold some 17000
+	// tokens, of the 24576 that three replicas can hold 0.7. Growth begins at 0.85, and
+	// two replicas hold fewer, so that nothing is given up.
+	load(t, ns, v.ModelID, "gamma(7,600s,cv=0.05)", "--lengths", "constant", "--seed", "1")
 	leader, other := elected(t, managers)
 	stands := settledFor(t, 40*time.Second, ns, name)
 	if n := stands.Status.DesiredOptimizedAlloc.NumReplicas; n < 2 {
