@@ -17,11 +17,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
 // patience is how long the manager has for an answer.
@@ -48,23 +45,11 @@ func (f *managerFlags) register(flags *pflag.FlagSet) {
 
 // connect reads the kubeconfig, and from it the namespace where no flag names one.
 func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	if f.kubeconfig == "" {
-		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
-			return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
-	restConfig, err := loader.ClientConfig()
+	restConfig, namespace, err := readKubeconfig(f.kubeconfig)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, nil, err
 	}
-	if f.namespace == "" {
-		if f.namespace, _, err = loader.Namespace(); err != nil {
-			return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
+	f.namespace = cmp.Or(f.namespace, namespace)
 	c, err := newExplainClient(restConfig)
 	return restConfig, c, err
 }

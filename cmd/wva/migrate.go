@@ -13,11 +13,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 )
 
@@ -120,16 +118,9 @@ func (f migrateFlags) run(ctx context.Context, out io.Writer) error {
 
 // connect returns a client for the cluster of the kubeconfig.
 func (f migrateFlags) connect() (client.Client, error) {
-	if f.kubeconfig == "" {
-		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
-			return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	rest, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	rest, _, err := readKubeconfig(f.kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
 	// One pass of a few dozen requests, whose pace the server sets.
 	rest.QPS = -1

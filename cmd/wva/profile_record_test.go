@@ -47,7 +47,7 @@ func (h *historian) Decide(v sim.View) ([]sim.Target, error) {
 }
 
 // learned runs 40 minutes of chat on three variants of a model: one without a profile, one whose profile
-// is of a replica half as fast, and one that never runs; and a second model that nobody asks.
+// is of a replica half as fast, and one that never runs; and a second model without requests.
 func learned(t *testing.T) record.Cycle {
 	t.Helper()
 	rates, err := workload.ParseProfile("ramp(0.5->9,10m),ramp(9->1,10m),ramp(1->8,10m),ramp(8->4,10m)")

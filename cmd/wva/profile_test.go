@@ -174,7 +174,8 @@ func TestProfileAsksTheManager(t *testing.T) {
 	}))
 	defer manager.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
-	content := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c, namespace: demo}}]\n"
+	content := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n" +
+		"contexts: [{name: c, context: {cluster: c, namespace: demo}}]\n"
 	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
@@ -59,16 +57,9 @@ func (f storeFlags) run(ctx context.Context, out io.Writer) error {
 	if f.output != "table" && f.output != "json" {
 		return fmt.Errorf("%w: --output %q: want table or json", errUsage, f.output)
 	}
-	if f.kubeconfig == "" {
-		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {
-			return fmt.Errorf("reading the kubeconfig: %w", err)
-		}
-	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	restConfig, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	restConfig, _, err := readKubeconfig(f.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+		return err
 	}
 	c, err := newExplainClient(restConfig)
 	if err != nil {

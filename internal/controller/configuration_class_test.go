@@ -46,7 +46,8 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 		"a class that another one outranks":     {va: object(naming("free")), classes: map[string]config.Objective{"gold": gold, "free": free}, named: refs("gold", "free"), reason: v1alpha1.ReasonInvalidConfiguration, want: "spec.sloClassRef: class Free has priority 9, and another variant of the model names class Gold with priority 1: want one class for a model; in force: class Gold"},
 		"no class for an engine that needs one": {va: object(), engine: config.EngineModel, variant: profiled, reason: v1alpha1.ReasonServiceClassMissing, want: noClass},
 		"no profile for an engine that needs one": {
-			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold}, variant: scaling.Variant{Model: scaling.ModelKey{ID: "m"}, Accelerator: "A100"}, reason: v1alpha1.ReasonProfileMissing, want: noProfile,
+			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},
+			variant: scaling.Variant{Model: scaling.ModelKey{ID: "m"}, Accelerator: "A100"}, reason: v1alpha1.ReasonProfileMissing, want: noProfile,
 		},
 		"a profile that is computed": {
 			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},

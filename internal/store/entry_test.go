@@ -178,7 +178,7 @@ func TestFitsTakeLittleRoom(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfFitsThatIsNoneIsRefused, and whoever reads others does not notice.
+// TestAnEntryOfFitsThatIsNoneIsRefused, and the other entries are read.
 func TestAnEntryOfFitsThatIsNoneIsRefused(t *testing.T) {
 	kind := Fits()
 	good, err := kind.format(llama, noon, fits(1, 2))

@@ -107,7 +107,7 @@ func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 	}
 }
 
-// The sources of profiles that nobody stated.
+// The sources of profiles that are not stated.
 const (
 	Source         = "what its replicas showed"
 	SourceOthers   = "what others of its model do"

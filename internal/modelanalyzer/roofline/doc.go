@@ -1,4 +1,4 @@
-// Package roofline computes how fast a replica is that nobody measured, from the size of
+// Package roofline computes how fast a replica is that was never measured, from the size of
 // its model and the data sheet of its accelerators. It is the roofline model of performance
 // (Williams, Waterman and Patterson, 2009) for the two phases of a language model: decoding is bound
 // by the memory's bandwidth, prefill by computing.
