@@ -180,6 +180,11 @@ lab-zoo: traces ## Compare policies on N (100) scenarios drawn from SEED (1), to
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab zoo -traces "$(TRACES)" -seed $(or $(SEED),1) -n $(or $(N),100) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(RUN),-run '$(RUN)') $(LABFLAGS)
 
+.PHONY: lab-learning
+lab-learning: traces ## Compare ours without profiles and with wrong ones with the true ones, on TRACES=folder or on N (100) scenarios drawn from SEED, to .local/learning.md
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
+	@$(BIN)/lab learning -traces "$(TRACES)" -seed $(or $(SEED),0) -n $(or $(N),100) -o $(LOCAL)/learning.md $(if $(ONLY),-only '$(ONLY)') $(LABFLAGS)
+
 .PHONY: pictures
 pictures: ## Draw the dashboards of the documentation anew
 	CGO_ENABLED=0 $(GO) -C test/promql test ./monitoring -run Pictures -update

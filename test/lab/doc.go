@@ -11,4 +11,7 @@
 // lab zoo draws scenarios instead (internal/sim/zoo) and says how ours do beside the
 // policies of others over all of them. It is what make lab-zoo calls. Results are kept as
 // they come, by what they depend on: a run that is interrupted goes on where it was.
+//
+// lab learning says what the profiles of the user are worth to ours: it runs the matrix, or
+// scenarios that are drawn, with the true profiles, without any, and with wrong ones.
 package main

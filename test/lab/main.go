@@ -23,8 +23,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	begin, args := run, os.Args[1:]
-	if len(args) > 0 && args[0] == "zoo" {
-		begin, args = runZoo, args[1:]
+	if len(args) > 0 {
+		switch args[0] {
+		case "zoo":
+			begin, args = runZoo, args[1:]
+		case "learning":
+			begin, args = runLearning, args[1:]
+		}
 	}
 	err := begin(ctx, args, os.Stdout)
 	stop()

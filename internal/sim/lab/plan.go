@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Plan is what is run: every choice in every scenario with every seed.
@@ -15,6 +16,9 @@ type Plan struct {
 	// Tune tries settings for baselines without parameters, keeps those that are best
 	// in the first part of each workload, and judges all policies on the rest.
 	Tune bool
+	// From is where the part begins that policies are judged on, where they are not
+	// tuned; 0 judges all.
+	From time.Duration
 	// Points bounds how many settings of a policy are tried, its defaults among them; 0
 	// tries the whole grid.
 	Points int

@@ -172,7 +172,7 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 // look returns how closely a scenario is looked at: the first part, where policies are
 // tuned on it, of a workload whose end only reading tells.
 func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
-	view := look{seed: l.plan.Seeds[0], until: hour, known: l.options.Benchmarks}
+	view := look{seed: l.plan.Seeds[0], until: hour, from: l.plan.From, known: l.options.Benchmarks}
 	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
 	if !l.plan.Tune {
 		return view, nil

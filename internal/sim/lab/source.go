@@ -152,3 +152,34 @@ func (s Source) Window(from, length time.Duration) Source {
 	}
 	return s
 }
+
+// Repeat returns s again and again until requests have arrived for so long: each time as
+// another seed draws it. What is as long already is s itself.
+func (s Source) Repeat(least time.Duration) Source {
+	if s.Length >= least {
+		return s
+	}
+	once := s
+	if s.Length > 0 {
+		s.Length *= (least + s.Length - 1) / s.Length
+	}
+	s.Open = func(seed uint64) iter.Seq2[workload.Request, error] {
+		return func(yield func(workload.Request, error) bool) {
+			for begin, pass := time.Duration(0), uint64(0); begin < least; pass++ {
+				end := begin + once.Length
+				for request, err := range once.Open(seed + pass<<32) {
+					request.At += begin
+					end = max(end, request.At)
+					if !yield(request, err) || err != nil {
+						return
+					}
+				}
+				if end == begin {
+					return // nothing arrives
+				}
+				begin = end
+			}
+		}
+	}
+	return s
+}

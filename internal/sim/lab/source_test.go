@@ -134,3 +134,32 @@ func TestALogIsResampledForEverySeedButTheFirst(t *testing.T) {
 		t.Errorf("%d requests, want about 2000", n)
 	}
 }
+
+func TestRepeatGoesOnWithOtherArrivals(t *testing.T) {
+	log := []workload.Request{{At: time.Second, InputTokens: 1}, {At: 4 * time.Second, InputTokens: 2}}
+	if got := collect(t, listed(log).Repeat(9*time.Second).Open(1)); len(got) != 6 || got[2].At != 5*time.Second || got[5].At != 12*time.Second {
+		t.Errorf("a log of 4 s three times: %v", got)
+	}
+	s := testGenerator(t, "constant(10,5m)")
+	twice := s.Repeat(6 * time.Minute)
+	if twice.Length != 10*time.Minute {
+		t.Errorf("6 minutes of 5 take %s, want 10m", twice.Length)
+	}
+	first, all := collect(t, s.Open(1)), collect(t, twice.Open(1))
+	if diff := cmp.Diff(first, all[:len(first)]); diff != "" {
+		t.Errorf("the first time is not the workload:\n%s", diff)
+	}
+	second := collect(t, Source{Open: twice.Open}.Window(5*time.Minute, time.Hour).Open(1))
+	if cmp.Equal(first, second) || len(second) < 2500 || len(first)+len(second) != len(all) {
+		t.Errorf("%d requests the second time, %d the first time, together %d: want about as many at other times", len(second), len(first), len(all))
+	}
+	if !slices.IsSortedFunc(all, func(a, b workload.Request) int { return int(a.At - b.At) }) {
+		t.Error("requests are not in order")
+	}
+	if got := collect(t, s.Repeat(5*time.Minute).Open(1)); !cmp.Equal(got, first) {
+		t.Error("what is as long already changed")
+	}
+	if got := collect(t, listed(nil).Repeat(time.Hour).Open(1)); len(got) != 0 {
+		t.Errorf("nothing, repeated: %v", got)
+	}
+}
