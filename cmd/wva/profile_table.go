@@ -29,6 +29,9 @@ func (p profiled) about() string {
 	case profile.LearnedAfterLike:
 		return "learned from " + windows + ", beginning with what was learned of " + p.Like.Name
 	case profile.LikeAnother:
+		if p.Stated.Usable() {
+			return "what is stated, off by as much as what is stated of " + p.Like.Name + " was; of its own replicas nothing was seen"
+		}
 		return "what was learned of " + p.Like.Name + ", of its own replicas nothing was seen"
 	}
 	return string(p.From)

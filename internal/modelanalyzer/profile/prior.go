@@ -83,11 +83,15 @@ func before(v scaling.Variant, computed Prior, prompt float64) Belief {
 }
 
 // moved returns what is believed of a variant where b is believed of another of its model: it
-// differs as the priors of the two do, which err alike.
-func (b Belief) moved(from, to Prior) Belief {
-	if from.known() && to.known() {
-		for i := range b.step.mean {
-			b.step.mean[i] *= to.step.mean[i] / from.step.mean[i]
+// differs as what was believed of the two before does, which errs alike. Where nothing was, the
+// two are alike.
+func (b Belief) moved(from, to Belief) Belief {
+	if from.step.mean[0] > 0 && to.step.mean[0] > 0 {
+		for i, is := range to.step.mean {
+			if before := from.step.mean[i]; before > tiny {
+				is *= b.step.mean[i] / before
+			}
+			b.step.mean[i] = is
 		}
 	}
 	return b.widened()

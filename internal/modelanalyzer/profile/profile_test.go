@@ -236,6 +236,22 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 	if _, known := Of([]scaling.Variant{{Key: two}}, fits, 500, 200, 0); known {
 		t.Error("a profile is learned of what was never seen")
 	}
+	// The first is 20 and 0.4 with 0.08 ms for a token of a prompt, 32 in each of 200 steps.
+	twice := func(p scaling.Profile) scaling.Profile {
+		p.Alpha, p.Beta, p.Gamma, p.Delta = 2*p.Alpha, 2*p.Beta, 2*p.Gamma, 2*p.Delta
+		return p
+	}
+	itl := func(p scaling.Profile) float64 { return p.Alpha + 20*p.Beta }
+	first := scaling.Profile{Source: "x", Alpha: 20, Beta: 0.6, Gamma: 20, Delta: 0.04}
+	second := scaling.Profile{Source: "x", Alpha: 10, Beta: 0.3, Gamma: 10, Delta: 0.02}
+	a, right := of(first, second)
+	if times := itl(a) / itl(right); times < 1.7 || times > 2.3 {
+		t.Errorf("a variant that is stated to be twice as fast as one that was seen is taken to be %.2f times as fast", times)
+	}
+	a, wrong := of(twice(first), twice(second))
+	if times := itl(a) / itl(wrong); times < 1.7 || times > 2.3 || math.Abs(itl(wrong)/itl(right)-1) > 0.1 || wrong.Source != SourceOthers {
+		t.Errorf("stated twice too slow it is %+v, want about the %+v of when it is stated rightly", wrong, right)
+	}
 }
 
 // TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo: an H100 reads 1.64 times as fast as an

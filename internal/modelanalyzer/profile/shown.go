@@ -102,6 +102,9 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 		// One of which nothing is known but what is computed tells nothing of others.
 		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
 		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
+		if out[i].From == IsStated && begin[i].moved {
+			out[i].From = LikeAnother
+		}
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
 		}

@@ -32,7 +32,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
 		out[i] = v
-		if v.Profile.Usable() && !fits[v.Key].Informed() {
+		if v.Profile.Usable() && !fits[v.Key].Informed() && !begin[i].moved {
 			continue
 		}
 		b := begin[i].After(fits[v.Key])
@@ -71,11 +71,14 @@ func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 type beginning struct {
 	Belief
 	computed Prior // the zero value where it cannot be
+	moved    bool  // from what is stated, as another of the model is off what is stated of it
 }
 
 // beginnings returns what is believed of each variant before what was seen of it, and which is
 // the one of which most is known: the one that was seen most; where all were seen too little,
-// one with a stated profile of those that can be computed; -1 where none can be.
+// one with a stated profile of those that can be computed; -1 where none can be. Where that one
+// is not as it is stated, the others are taken to be off what is stated of them as it is: what
+// is measured in one place errs alike.
 func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
 	begin, anchor = make([]beginning, len(variants)), -1
 	var most Belief
@@ -92,9 +95,18 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 			anchor, most = i, b
 		}
 	}
+	if anchor < 0 {
+		return begin, anchor
+	}
+	from := begin[anchor]
+	shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
 	for i, v := range variants {
-		if anchor >= 0 && i != anchor && !v.Profile.Usable() {
-			begin[i].Belief = most.moved(begin[anchor].computed, begin[i].computed)
+		switch {
+		case i == anchor:
+		case !v.Profile.Usable():
+			begin[i].Belief = most.moved(from.computed.Belief, begin[i].computed.Belief)
+		case shown:
+			begin[i].Belief, begin[i].moved = most.moved(from.Belief, begin[i].Belief), true
 		}
 	}
 	return begin, anchor
