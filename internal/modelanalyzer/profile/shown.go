@@ -101,10 +101,7 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 		}
 		// One of which nothing is known but what is computed tells nothing of others.
 		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
-		out[i].From = origin(v, alone, anchor < 0, out[i].Looks)
-		if out[i].From == IsStated && begin[i].moved {
-			out[i].From = LikeAnother
-		}
+		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
 		}
@@ -127,10 +124,12 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 }
 
 // origin says where what is known of a variant comes from, of which so many windows count.
-func origin(v scaling.Variant, alone, nothing bool, looks float64) Origin {
+func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float64) Origin {
 	switch {
 	case v.Profile.Usable() && looks > 0:
 		return LearnedAfterStated
+	case begin.moved:
+		return LikeAnother
 	case v.Profile.Usable():
 		return IsStated
 	case nothing:

@@ -95,19 +95,24 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 			anchor, most = i, b
 		}
 	}
-	if anchor < 0 {
-		return begin, anchor
+	if anchor >= 0 {
+		shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
+		most.carried(variants, begin, anchor, shown)
 	}
+	return begin, anchor
+}
+
+// carried carries what is believed of the anchor over to the others: to those of which nothing is
+// stated, and where the anchor showed how far off what is stated of it is, to the rest.
+func (b Belief) carried(variants []scaling.Variant, begin []beginning, anchor int, shown bool) {
 	from := begin[anchor]
-	shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
 	for i, v := range variants {
 		switch {
 		case i == anchor:
 		case !v.Profile.Usable():
-			begin[i].Belief = most.moved(from.computed.Belief, begin[i].computed.Belief)
+			begin[i].Belief = b.moved(from.computed.Belief, begin[i].computed.Belief)
 		case shown:
-			begin[i].Belief, begin[i].moved = most.moved(from.Belief, begin[i].Belief), true
+			begin[i].Belief, begin[i].moved = b.moved(from.Belief, begin[i].Belief), true
 		}
 	}
-	return begin, anchor
 }

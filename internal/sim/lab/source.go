@@ -160,8 +160,8 @@ func (s Source) Repeat(least time.Duration) Source {
 		return s
 	}
 	once := s
-	if s.Length > 0 {
-		s.Length *= (least + s.Length - 1) / s.Length
+	for s.Length > 0 && s.Length < least {
+		s.Length += once.Length
 	}
 	s.Open = func(seed uint64) iter.Seq2[workload.Request, error] {
 		return func(yield func(workload.Request, error) bool) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,9 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/emulator"
@@ -28,6 +24,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
@@ -137,11 +136,7 @@ func pages(t *testing.T, profile, rates string) (all [][]byte) {
 func learn(t *testing.T, pages [][]byte) profile.Shown {
 	t.Helper()
 	now := testingclock.NewFakePassiveClock(began)
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(dir, now)
+	s, err := store.Open(t.TempDir(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
