@@ -24,7 +24,8 @@ import (
 //
 // Where that leaves somebody short who has a right to more, others return theirs:
 // those who borrowed it, to its owner, first what has not started; those of a lower rank, to one of a higher;
-// those above a minimum, to one of their rank or a higher below its own. Nobody returns more than down to
+// those above a minimum, to one of their rank or a higher below its own; and what is not needed, to
+// one of the same rank that is asked for more than it serves. Nobody returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
 // its load; and nobody returns any while what others are about to leave suffices.
 //
@@ -82,6 +83,7 @@ type claim struct {
 	coming   int            // replicas beyond those got for which others make room
 	refused  scaling.Reason // why the last replica was refused, "" if none was
 	taker    string         // for whom replicas are returned, "" for nobody
+	spare    bool           // what was returned last is not needed here, and lacks there
 }
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
@@ -228,6 +230,9 @@ func (c *contest) decide(x *claim) scaling.Decision {
 	switch {
 	case x.got == x.want || !x.limited:
 		return x.decision
+	case x.spare:
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s given up for %s, which is asked for more than it serves; the others are filled to %.0f %% then",
+			scaling.Replicas(max(0, min(x.want, x.have-x.lost)-x.got)), c.accelerators(x), x.taker, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
 	case x.taker != "":
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.lost)-x.got)), c.accelerators(x), x.taker)+c.below(x))
 	case x.lost > 0 && x.got < x.have:

@@ -42,6 +42,7 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 				left := min(victim.got, victim.placed()) - 1
 				c.models[victim.decision.Model] -= victim.got - left
 				victim.got, victim.taker = left, x.variant.Key.String()
+				victim.spare = victim.rank == x.rank && x.got+x.coming >= x.variant.Bounds.Min && !c.returns(victim)
 			}
 			x.coming++
 			c.coming[x.holder()] += x.gpus()
@@ -142,8 +143,29 @@ func (c *contest) mustYield(y, x *claim, have int) bool {
 	case c.returns(y) && c.owns(x):
 		return true
 	}
-	return x.refused == scaling.ReasonNoStock && y.rank > x.rank
+	return x.refused == scaling.ReasonNoStock && (y.rank > x.rank || c.spares(y, x, have))
 }
+
+const (
+	// starves is from how many times what its replicas serve on a model lacks so much that
+	// its equals give up what they can do without.
+	starves = 1.1
+	// eased is how full these may be then: between the two a replica does not go back and forth.
+	eased = 0.9
+)
+
+// spares reports whether y, of the rank of x, serves what is asked of it with a replica less, while x with
+// so many replicas does not by far. What y would give up in a while anyway it gives up at once.
+func (c *contest) spares(y, x *claim, have int) bool {
+	if y.rank != x.rank || y.decision.Model == x.decision.Model || !(y.load > 0) || !c.owns(x) {
+		return false
+	}
+	left := min(y.got, y.placed()) - 1
+	return x.asked() > starves*float64(have) && y.asked() <= eased*float64(left)
+}
+
+// asked is how many of its replicas what is asked of a claim fills.
+func (x *claim) asked() float64 { return x.load * float64(x.variant.Replicas.Ready) }
 
 // returns reports whether y's namespace still uses more than it owns, once those
 // that go are gone.
