@@ -93,6 +93,8 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 	}
 	if near := spelling.Nearest(name, names); near != "" {
 		said += "; did you mean " + near + "?"
+	} else if len(names) > 0 {
+		said += "; it has " + scaling.Few(names)
 	}
 	return nil, c.Now, errors.New(said)
 }

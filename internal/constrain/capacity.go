@@ -25,9 +25,9 @@ import (
 // Where that leaves somebody short who has a right to more, others return theirs:
 // those who borrowed it, to its owner, first what has not started; those of a lower rank, to one of a higher;
 // those above a minimum, to one of their rank or a higher below its own; and what is not needed, to
-// one of the same rank that is asked for more than it serves. Nobody returns more than down to
+// one of the same rank that is asked for more than it serves. No variant returns more than down to
 // the minimum and the last replica of the model, nor while nothing is known of
-// its load; and nobody returns any while what others are about to leave suffices.
+// its load; and none returns any while what others are about to leave suffices.
 //
 // A replica that no node has taken for a while, and for which there is no room, is
 // given back as well: it is wanted as one that is not there yet. A replica that has

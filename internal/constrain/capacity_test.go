@@ -133,11 +133,21 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
 		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]int{"low": 3, "lower": 1, "high": 1}, ""},
 		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
-		{"but for what one does not need and the other lacks", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5}}, map[string]int{"a": 3, "b": 1}, "1 replica with 1 A100 given up for ns/b, which is asked for more than it serves; the others are filled to 80 % then"},
-		{"as many as it does not need", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.4}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5}}, map[string]int{"a": 2, "b": 1}, ""},
-		{"nor more than the other lacks", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 8, want: 8, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 2, want: 9, rank: 1, load: 1.2}}, map[string]int{"a": 7, "b": 2}, ""},
-		{"nothing for one that lacks next to nothing", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 1.05}}, map[string]int{"a": 4, "b": 1}, ""},
-		{"nothing for a lower rank", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 1, want: 3, rank: 2, load: 2.5}}, map[string]int{"a": 4, "b": 1}, ""},
+		{"but for what one does not need and the other lacks", nodes("A100", 0), nil, []bid{
+			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5},
+		}, map[string]int{"a": 3, "b": 1}, "1 replica with 1 A100 given up for ns/b, which is asked for more than it serves; the others are filled to 80 % then"},
+		{"as many as it does not need", nodes("A100", 0), nil, []bid{
+			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.4}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5},
+		}, map[string]int{"a": 2, "b": 1}, ""},
+		{"nor more than the other lacks", nodes("A100", 0), nil, []bid{
+			{name: "a", on: "A100", have: 8, want: 8, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 2, want: 9, rank: 1, load: 1.2},
+		}, map[string]int{"a": 7, "b": 2}, ""},
+		{"nothing for one that lacks next to nothing", nodes("A100", 0), nil, []bid{
+			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 1.05},
+		}, map[string]int{"a": 4, "b": 1}, ""},
+		{"nothing for a lower rank", nodes("A100", 0), nil, []bid{
+			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 1, want: 3, rank: 2, load: 2.5},
+		}, map[string]int{"a": 4, "b": 1}, ""},
 		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"low": 0, "high": 4}, ""},
 		{"a minimum takes from an equal", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"a": 0, "b": 3}, ""},
 		{"nothing is taken on nothing known", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 4, "high": 1}, ""},

@@ -41,8 +41,8 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 				}
 				left := min(victim.got, victim.placed()) - 1
 				c.models[victim.decision.Model] -= victim.got - left
+				victim.spare = c.spares(victim, x, x.got+x.coming)
 				victim.got, victim.taker = left, x.variant.Key.String()
-				victim.spare = victim.rank == x.rank && x.got+x.coming >= x.variant.Bounds.Min && !c.returns(victim)
 			}
 			x.coming++
 			c.coming[x.holder()] += x.gpus()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,7 +22,9 @@ import (
 
 func main() {
 	var duration time.Duration
-	flag.Func("duration", "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C", func(text string) (err error) {
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Func("duration", "end after this time, with exit status 0 only if replicas rose and fell on our metric; 0 runs until Ctrl-C", func(text string) (err error) {
 		if duration, err = time.ParseDuration(text); err != nil {
 			return errors.New("want a duration with its unit, such as 5m")
 		}
@@ -30,11 +33,18 @@ func main() {
 		}
 		return nil
 	})
-	root := flag.String("root", ".", "the checkout, with bin and .local/bin built")
-	check := flag.Bool("check", false, "do nothing but say whether the other flags can be run")
-	picture := flag.String("picture", "", "draw the run into this SVG file")
-	flag.Parse()
-	if *check {
+	root := flags.String("root", ".", "the checkout, with bin and .local/bin built")
+	check := flags.Bool("check", false, "do nothing but say whether the other flags can be run")
+	picture := flags.String("picture", "", "draw the run into this SVG file")
+	switch err := flags.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(2)
+	case *check:
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

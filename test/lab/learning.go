@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -52,52 +53,52 @@ func parseLearning(args []string) (learningOptions, error) {
 // defaultDrawn is how many scenarios are drawn unless it is said.
 const defaultDrawn = 100
 
-// Policies of ours by what the user states.
+// Policies of ours by the profiles that the user states.
 const (
-	stated  = lab.Hybrid
-	nothing = lab.Hybrid + ":profiles=none"
-	halved  = lab.Hybrid + ":profiles=0.5"
-	doubled = lab.Hybrid + ":profiles=2"
+	trueProfiles   = lab.Hybrid
+	noProfiles     = lab.Hybrid + ":profiles=none"
+	halfProfiles   = lab.Hybrid + ":profiles=0.5"
+	doubleProfiles = lab.Hybrid + ":profiles=2"
 )
 
-// part is a part of a scenario in which policies are compared with one of them.
-type part struct {
+// period is a part of a scenario in which policies are compared with one of them.
+type period struct {
 	title    string
 	from, to time.Duration // to is 0 for the end
 	with     string
 	policies []string
 }
 
-// parts are those that are compared.
-func parts() []part {
-	return []part{
-		{title: "the first hour", to: time.Hour, with: lab.Tokens, policies: []string{nothing}},
-		{title: "after the first hour", from: time.Hour, with: stated, policies: []string{nothing}},
-		{title: "after two hours", from: 2 * time.Hour, with: stated, policies: []string{halved, doubled}},
+// periods are those that are compared, the first hour first.
+func periods() []period {
+	return []period{
+		{title: "the first hour", to: time.Hour, with: lab.Tokens, policies: []string{noProfiles}},
+		{title: "after the first hour", from: time.Hour, with: trueProfiles, policies: []string{noProfiles}},
+		{title: "after two hours", from: 2 * time.Hour, with: trueProfiles, policies: []string{halfProfiles, doubleProfiles}},
 	}
 }
 
-// Tolerances of the comparison: a policy that is within both is as good.
+// A policy that attains so much less, a ratio, at so many times the cost is as good.
 const (
-	points   = 0.01 // of the attainment
-	costlier = 1.05 // times the cost
+	attainmentTolerance = 0.01
+	costTolerance       = 1.05
 )
 
-// compared is what came of a policy beside another one in a part of a scenario.
+// compared is what came of a policy beside another one in a period of a scenario.
 type compared struct {
-	scenario, part, policy string
-	target                 float64
-	of, with               lab.Measures[float64]
+	scenario, period, policy string
+	target                   float64
+	of, with                 lab.Measures[float64]
 }
 
 // asGood reports whether the policy attains as much at no more cost, within the tolerances.
 // In the first hour, where little is known, it is enough that it attains as much, or the
 // target.
 func (c compared) asGood() bool {
-	if c.part == parts()[0].title {
-		return c.of.Attainment >= min(c.target, c.with.Attainment-points)
+	if c.period == periods()[0].title {
+		return c.of.Attainment >= min(c.target, c.with.Attainment-attainmentTolerance)
 	}
-	return c.of.Attainment >= c.with.Attainment-points && c.of.Cost <= costlier*c.with.Cost
+	return c.of.Attainment >= c.with.Attainment-attainmentTolerance && c.of.Cost <= costTolerance*c.with.Cost
 }
 
 // runLearning runs ours by what the user states, and prints what that is worth.
@@ -113,10 +114,7 @@ func runLearning(ctx context.Context, args []string, out io.Writer) error {
 	all := make([][]compared, len(scenarios))
 	errs := make([]error, len(scenarios))
 	var group errgroup.Group
-	group.SetLimit(max(1, o.workers))
-	if o.workers == 0 {
-		group.SetLimit(runtime.GOMAXPROCS(0))
-	}
+	group.SetLimit(cmp.Or(o.workers, runtime.GOMAXPROCS(0)))
 	for i, s := range scenarios {
 		group.Go(func() error {
 			all[i], errs[i] = compare(ctx, s)
@@ -182,10 +180,10 @@ func (o learningOptions) every() ([]lab.Scenario, error) {
 	return all, nil
 }
 
-// compare runs the policies of every part of a scenario.
+// compare runs the policies of every period of a scenario.
 func compare(ctx context.Context, s lab.Scenario) ([]compared, error) {
 	var all []compared
-	for _, p := range parts() {
+	for _, p := range periods() {
 		choices, err := lab.ReadChoices(append([]string{p.with}, p.policies...))
 		if err != nil {
 			return nil, err
@@ -204,16 +202,15 @@ func compare(ctx context.Context, s lab.Scenario) ([]compared, error) {
 	return all, nil
 }
 
-// writeLearning writes a table for every part and policy, what is not as good first in
-// words, and then every scenario.
+// writeLearning writes a table of the scenarios for every period and policy.
 func writeLearning(out *strings.Builder, all [][]compared) {
-	for _, p := range parts() {
+	for _, p := range periods() {
 		for _, policy := range p.policies {
 			good, total := 0, 0
 			var rows strings.Builder
 			for _, scenario := range all {
 				for _, c := range scenario {
-					if c.part != p.title || c.policy != policy {
+					if c.period != p.title || c.policy != policy {
 						continue
 					}
 					total++

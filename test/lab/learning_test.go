@@ -2,15 +2,16 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// TestLearningComparesWhatIsStated in the matrix and in what is drawn, each policy with
-// the one that it is held to.
+// TestLearningComparesWhatIsStated, each policy with the one that it is held to.
 func TestLearningComparesWhatIsStated(t *testing.T) {
 	dir := folder(t)
 	page := filepath.Join(dir, "learning.md")
@@ -24,6 +25,29 @@ func TestLearningComparesWhatIsStated(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if written, err := os.ReadFile(page); err != nil || string(written) != out.String() {
+		t.Errorf("the page is %q (%v), want what is printed", written, err)
+	}
+}
+
+// TestLearningRunsWhatIsDrawn as long as it says.
+func TestLearningRunsWhatIsDrawn(t *testing.T) {
+	drawn, err := learningOptions{traces: folder(t), seed: 6, n: 2, hours: 5}.scenarios()
+	if err != nil || len(drawn) != 2 {
+		t.Fatalf("%d scenarios, %v; want 2", len(drawn), err)
+	}
+	for _, s := range drawn {
+		last := time.Duration(0)
+		for r, err := range s.Workload.Open(zooSeed) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = r.At
+		}
+		if last < 4*time.Hour {
+			t.Errorf("%s ends after %s, want about 5 hours or more", s.Name, last)
 		}
 	}
 }
@@ -45,9 +69,9 @@ func TestAsGoodIsWithinBothTolerances(t *testing.T) {
 		{"in the first hour the target, at any cost", true, attained(0.95, 20), true},
 		{"in the first hour less than the target", true, attained(0.949, 1), false},
 	} {
-		c := compared{part: "after the first hour", target: 0.95, of: tt.of, with: attained(0.97, 10)}
+		c := compared{period: "after the first hour", target: 0.95, of: tt.of, with: attained(0.97, 10)}
 		if tt.first {
-			c.part = parts()[0].title
+			c.period = periods()[0].title
 		}
 		if got := c.asGood(); got != tt.want {
 			t.Errorf("%s: %v", tt.what, got)
