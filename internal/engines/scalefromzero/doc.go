@@ -14,6 +14,9 @@
 //	clear    = max(5 min, 3 * start-up)
 //	starting = replicas of other variants that were called and may become Ready, * their capacity
 //
+// Where the only replica that was ordered is not Ready in time and its variant has started before, one more is
+// ordered: the pod may be broken. Of several that are not Ready no more are ordered.
+//
 // So the requests that wait for the start-up buy a third of what the arrivals buy
 // at most. Those that arrive after it, because replicas are late, buy nothing more: the
 // replicas that were ordered clear them. The capacity of a replica is what the queueing model says of its profile within the objective of

@@ -233,7 +233,12 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 			detail += "; no node is known to have the accelerators of one"
 		}
 		to := max(c.stands, need.replicas)
-		if c.stands > 0 && !m.hopeful(c) {
+		switch {
+		case c.stands == 0 || m.hopeful(c):
+		case m.oneIsBroken(c):
+			to = 2
+			detail += "; 1 replica is not Ready in time and may be broken, one more is tried"
+		default:
 			to = c.stands // more of what does not start would not start either
 		}
 		return step(min(c.Bounds.Max, to), reason, detail)
@@ -241,6 +246,14 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 		return step(c.stands, c.fault(), "not Ready in time: what was ordered stays until another serves")
 	}
 	return step(c.stands, scaling.ReasonOtherVariant, "another variant is called")
+}
+
+// oneIsBroken reports whether the one replica that was ordered, of a variant that has started before and is
+// the only one that was, is not Ready in time: its pod may be broken and another may start. Several that are not
+// Ready have a common cause, and a variant that no node takes has another.
+func (m *model) oneIsBroken(c *candidate) bool {
+	return c.stands == 1 && c.StartUp > 0 && c.Replicas.Current == 1 && c.Replicas.Unschedulable == 0 &&
+		!slices.ContainsFunc(m.candidates, func(o *candidate) bool { return o != c && o.stands > 0 })
 }
 
 // inVain names the other variants that were called and will not serve, "" if there

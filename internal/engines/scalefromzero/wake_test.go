@@ -171,6 +171,19 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 		}, map[string]int{"a": 1, "b": 1}, ""},
+		{"the only replica of the only variant is late: one more is tried", 5, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+		}, map[string]int{"a": 2}, scaling.ReasonRequestsWaiting},
+		{"two of the only variant are late: no more is ordered", 95, func(in *Input) {
+			called(in, time.Hour, 2)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+		}, map[string]int{"a": 2}, ""},
+		{"the only replica is late, and its variant has never started", 5, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+			in.Snapshot.Variants[0].StartUp = 0
+		}, map[string]int{"a": 1}, ""},
 		{"called in vain, without stock: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
