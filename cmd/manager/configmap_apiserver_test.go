@@ -216,7 +216,7 @@ func (s *stage) run(t *testing.T) {
 	log := logging.New(s.log, level)
 	ctrl.SetLogger(log)
 	ctx, cancel := context.WithCancel(t.Context())
-	m, err := assemble(ctx, surface{operator: o, kube: s.kube, log: log, level: level})
+	m, err := assemble(ctx, environment{operator: o, kube: s.kube, log: log, level: level})
 	if err != nil {
 		t.Fatal(err)
 	}

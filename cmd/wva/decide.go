@@ -164,7 +164,7 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 }
 
 // objective is what requests of a model were to meet.
-func objective(p record.Policy) explain.Objective {
+func objective(p record.ModelSettings) explain.Objective {
 	o := explain.Objective{Objective: p.Objective}
 	if o.Set() {
 		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile

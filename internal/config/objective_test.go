@@ -60,7 +60,7 @@ func TestAPolicyWithoutAClassHasNoObjective(t *testing.T) {
 	if s.Policy(llama, ClassRef{classesMap, "a"}).Objective.Known() {
 		t.Error("a reference that leads nowhere gives an objective")
 	}
-	if (Policy{}).SizesToObjectives() || defaultPolicy().SizesToObjectives() {
+	if (ModelSettings{}).SizesToObjectives() || defaultPolicy().SizesToObjectives() {
 		t.Error("by default objectives are needed")
 	}
 }

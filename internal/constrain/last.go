@@ -24,7 +24,7 @@ const (
 // that was last known, and no request was seen since. While a replica starts it is not
 // known.
 func (m *retained) idle() bool {
-	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.QuietSince) > m.Retention
+	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.IdleSince) > m.Retention
 }
 
 // last brings an idle model that is not to go to zero from the last replica of each
@@ -78,7 +78,7 @@ func (m *retained) move(to int) {
 		return // what was ordered starts
 	}
 	v := m.variant(to)
-	past, ordered, patience := m.in.History[v.Key], m.in.History.Standing(v), patience(v)
+	past, ordered, patience := m.in.History[v.Key], m.in.History.LastDesired(v), patience(v)
 	waited := m.in.Now.Sub(past.DecidedAt)
 	detail := fmt.Sprintf("the last replica is to be of the cheapest variant, %s, and of %s until that is Ready", m.name(to), m.name(serving))
 	switch {

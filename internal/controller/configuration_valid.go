@@ -23,7 +23,7 @@ type Configured interface {
 	FindingsFor(m scaling.ModelKey, accelerator string) []config.Finding
 	// Policy returns how decisions are made for a model, given the service classes
 	// that its variants name.
-	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.Policy
+	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings
 	// Watch returns a channel that receives when any of this may have changed.
 	Watch() <-chan struct{}
 }

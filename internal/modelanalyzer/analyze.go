@@ -52,7 +52,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	if a.Demand > a.Anticipated {
 		a.Demand = a.Anticipated + (a.Demand-a.Anticipated)*coldness(shared, variants, load, objective, options)
 	}
-	if slower := compare(&a, snap, sides{shared, asStated(variants, sized, load), objective}, load); load.doubt == "" {
+	if slower := compare(&a, snap, sizings{shared, asStated(variants, sized, load), objective}, load); load.doubt == "" {
 		load.doubt = slower
 	}
 	byVariant := split(&a, shared, load, snap, past)
@@ -228,15 +228,15 @@ func concurrent(a scaling.Analysis, sized []sizing, load load) scaling.Analysis 
 // direction weighs the demand against what there is and what was ordered. keep is
 // what the replicas that stay after a reduction have to carry.
 func direction(a scaling.Analysis, load load, keep float64) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%s, the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
+	detail := fmt.Sprintf("%s, the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
 		load.asked(a.Demand), a.Supply, a.Anticipated)
 	switch {
 	case a.Demand > a.Anticipated:
-		return scaling.Grow, scaling.ReasonDemand, standing
+		return scaling.Grow, scaling.ReasonDemand, detail
 	case a.Demand >= a.Supply && a.Demand > 0:
-		return scaling.Steady, scaling.ReasonSteady, standing
+		return scaling.Steady, scaling.ReasonSteady, detail
 	case load.doubt != "":
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + load.doubt
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + load.doubt
 	}
 	var notes []string
 	if keep > a.Demand && load.inBatches > 0 {
@@ -246,12 +246,12 @@ func direction(a scaling.Analysis, load load, keep float64) (scaling.Signal, sca
 		notes = append(notes, load.unsurePods()+", without a fresh queue length, count as full")
 	}
 	if keep >= a.Supply && keep > 0 {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + strings.Join(notes, "; ")
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + strings.Join(notes, "; ")
 	}
 	if len(notes) > 0 {
-		standing += "; " + strings.Join(notes, "; ")
+		detail += "; " + strings.Join(notes, "; ")
 	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
 // infeasible reports whether no variant meets the objectives.

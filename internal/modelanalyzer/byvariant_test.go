@@ -43,13 +43,13 @@ func runningAt(p scaling.Profile, gets float64) (runs, waits float64) {
 // apart.
 func looks(t *testing.T, fleets ...scaling.Snapshot) (past scaling.Shares) {
 	t.Helper()
-	standing := scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}
+	backlog := scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}
 	for i, s := range fleets {
 		s.At = at.Add(time.Duration(i) * 2 * time.Minute)
 		for k := range s.Replicas {
 			s.Replicas[k].At = s.At
 		}
-		past = learn(past, s, standing)
+		past = learn(past, s, backlog)
 	}
 	return past
 }

@@ -23,7 +23,7 @@ const (
 
 // sides are the variants as sized to an objective by corrected profiles, and by the
 // stated ones, in the same order.
-type sides struct {
+type sizings struct {
 	corrected, stated []sizing
 	objective         scaling.Objective
 }
@@ -33,7 +33,7 @@ type sides struct {
 // profiles, and returns what is slower than even the corrected ones promise, "" for
 // nothing: replicas that do worse than that are not taken away, unless they keep their
 // objective amply.
-func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) string {
+func compare(a *scaling.Analysis, snap scaling.Snapshot, by sizings, load load) string {
 	if load.rate <= 0 || a.Supply <= 0 || load.rate > a.Supply {
 		return ""
 	}
@@ -46,7 +46,7 @@ func compare(a *scaling.Analysis, snap scaling.Snapshot, by sides, load load) st
 		return ""
 	}
 	a.Predicted = predicted
-	if !atRest(*a, snap, by.corrected, load) {
+	if !atSteadyState(*a, snap, by.corrected, load) {
 		return ""
 	}
 	if promised, ok := expect(by.stated, share); ok {
@@ -97,7 +97,7 @@ func expect(sized []sizing, share []float64) (scaling.Latency, bool) {
 // atRest reports whether the measured latencies are those of the replicas that
 // there are now: all serve within the objectives, none is new, and no more than
 // one request waits for each.
-func atRest(a scaling.Analysis, snap scaling.Snapshot, sized []sizing, load load) bool {
+func atSteadyState(a scaling.Analysis, snap scaling.Snapshot, sized []sizing, load load) bool {
 	replicas := 0.0
 	for _, s := range sized {
 		ready, current := s.replicas()

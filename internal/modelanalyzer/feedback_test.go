@@ -155,8 +155,8 @@ func TestTheVariantThatIsFullIsARemedyWhateverItsShare(t *testing.T) {
 
 func TestSharesAreRememberedAndFollowed(t *testing.T) {
 	s := uneven(t)
-	standing := scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}
-	past := learn(scaling.Shares{}, s, standing)
+	backlog := scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}
+	past := learn(scaling.Shares{}, s, backlog)
 	if len(past.Of) != 2 {
 		t.Fatalf("learned %+v", past)
 	}
@@ -203,7 +203,7 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 		"they complete it all":  func(s *scaling.Snapshot) { s.Load.ArrivalRate = fresh(5) },
 		"one variant, one only": func(s *scaling.Snapshot) { s.Replicas = s.Replicas[2:] },
 	} {
-		s, b := uneven(t), standing
+		s, b := uneven(t), backlog
 		if change == nil {
 			b.StandsSince = at.Add(-time.Second)
 		} else {

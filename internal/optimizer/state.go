@@ -64,7 +64,7 @@ func states(in Input) []variantState {
 		s := variantState{Variant: v, reporting: reporting[v.Key], perReplica: perReplica[v.Key]}
 		s.past, s.decided = in.History[v.Key]
 		s.absent = in.History.Absent(v, in.Snapshot.At)
-		s.hold = in.History.Standing(v)
+		s.hold = in.History.LastDesired(v)
 		out = append(out, s.classify(in.Snapshot))
 	}
 	slices.SortFunc(out, func(a, b variantState) int { return a.Key.Compare(b.Key) })
@@ -154,8 +154,8 @@ func (s variantState) countMissing(now time.Time) variantState {
 		placed := min(max(first, s.Replicas.Current-s.Replicas.Unschedulable), last)
 		set := min(max(placed, s.Replicas.Current), last)
 		waited := now.Sub(m.Since)
-		s.countAlike(placed-first, m.Lost, waited > s.patience())
-		s.countAlike(set-placed, m.Lost, waited > s.patienceForNode())
+		s.countAlike(placed-first, m.WasReady, waited > s.patience())
+		s.countAlike(set-placed, m.WasReady, waited > s.patienceForNode())
 		// A scaler that goes step by step is not late while it does.
 		unset := last - set
 		late := min(waited, now.Sub(s.past.ProgressAt)) > min(s.patience(), patienceScaler)

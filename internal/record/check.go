@@ -70,7 +70,7 @@ func (c Cycle) checkConfiguration() error {
 }
 
 // check refuses what no configuration accepts. at is the path of p.
-func (p Policy) check(at string) error {
+func (p ModelSettings) check(at string) error {
 	for _, name := range []struct {
 		field, value string
 		known        []string

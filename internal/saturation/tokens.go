@@ -23,7 +23,7 @@ type TokenView struct {
 // many a replica of each variant holds. past is what was remembered of the
 // variants, interval the time until the next cycle. The Signal is Unknown where no
 // replica reports the size of its cache, and nothing of that is remembered.
-func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval time.Duration) TokenView {
+func Tokens(snap scaling.Snapshot, p TokenThresholds, past scaling.History, interval time.Duration) TokenView {
 	m := meter{snap: snap, policy: p, interval: interval, variants: scaling.ByKey(snap.Variants), samples: snap.Sorted()}
 	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
 	capacities := m.capacities(past, view.Capacity)
@@ -34,7 +34,7 @@ func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval
 // meter reads tokens off one Snapshot.
 type meter struct {
 	snap     scaling.Snapshot
-	policy   TokenPolicy
+	policy   TokenThresholds
 	interval time.Duration
 	variants []scaling.Variant       // sorted by key
 	samples  []scaling.ReplicaSample // sorted by variant, pod

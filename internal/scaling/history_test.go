@@ -86,7 +86,7 @@ func TestStandingIsTheLastDecision(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.history.Standing(Variant{Key: key, Replicas: tt.counts}); got != tt.want {
+			if got := tt.history.LastDesired(Variant{Key: key, Replicas: tt.counts}); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})

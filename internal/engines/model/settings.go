@@ -31,12 +31,12 @@ const (
 // Settings is how one model is decided, with nothing left to look up. Spare and
 // Tokens hold the thresholds of either method; only those of Method are read.
 type Settings struct {
-	Engine    Engine                 `json:"engine,omitempty"`
-	Method    Method                 `json:"method,omitempty"`
-	Spare     saturation.Policy      `json:"spare"`
-	Tokens    saturation.TokenPolicy `json:"tokens"`
-	Objective scaling.Objective      `json:"objective,omitzero"`
-	Sizing    modelanalyzer.Options  `json:"sizing"`
+	Engine    Engine                     `json:"engine,omitempty"`
+	Method    Method                     `json:"method,omitempty"`
+	Spare     saturation.Thresholds      `json:"spare"`
+	Tokens    saturation.TokenThresholds `json:"tokens"`
+	Objective scaling.Objective          `json:"objective,omitzero"`
+	Sizing    modelanalyzer.Options      `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
 }

@@ -62,7 +62,7 @@ func (m *model) need(c *candidate) need {
 	n.backlog, n.clear = m.backlog(c, n.startUp), max(clearLeast, clearStartUps*n.startUp)
 	for _, o := range m.candidates {
 		if o != c && m.hopeful(o) {
-			n.starting += float64(o.stands) * m.capacity(o).rate
+			n.starting += float64(o.lastDesired) * m.capacity(o).rate
 		}
 	}
 	const rounding = 1e-9

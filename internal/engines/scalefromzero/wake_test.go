@@ -202,7 +202,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			}
 			reason := scaling.Reason("")
 			for _, d := range out.Decisions {
-				if step := d.Steps[0]; step.To > in.History.Standing(variant(in, d.Variant)) {
+				if step := d.Steps[0]; step.To > in.History.LastDesired(variant(in, d.Variant)) {
 					reason = step.Reason
 				}
 			}
@@ -299,9 +299,9 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 		for _, v := range in.Snapshot.Variants {
 			variants[v.Key] = v
 		}
-		policy := constrain.Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
+		policy := constrain.Pacing{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
 		plan := constrain.Apply(constrain.Input{
-			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Policy{model: policy},
+			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Pacing{model: policy},
 			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
 		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
 		if diff := cmp.Diff(map[string]int{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {

@@ -180,7 +180,7 @@ func (c Choice) open(f fitted) (sim.Policy, time.Duration, error) {
 		return openOwn(c, f)
 	}
 	o := sim.PeerOptions{
-		Name: c.Name, Rules: map[scaling.ModelKey]policy.Policy{},
+		Name: c.Name, Rules: map[scaling.ModelKey]policy.Autoscaler{},
 		Measured: func(v scaling.VariantKey) policy.Benchmark { return f.measured[v].Benchmark },
 	}
 	for _, m := range f.Models {

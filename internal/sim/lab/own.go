@@ -119,7 +119,7 @@ func (c Choice) ofScenario(param string) bool {
 
 // own is the configuration of the engine.
 type own struct {
-	policy          config.Policy
+	policy          config.ModelSettings
 	interval, fetch time.Duration
 	executor        executor.Mode
 }
@@ -260,19 +260,19 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	policies := map[scaling.ModelKey]cycle.Policy{}
+	policies := map[scaling.ModelKey]cycle.ModelSettings{}
 	for _, m := range f.Models {
 		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
-		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
+		Policy:  func(m scaling.ModelKey) cycle.ModelSettings { return policies[m] },
 		Profile: func(v scaling.VariantKey) scaling.Profile { return stated(f.measured[v].Profile) },
 	}), hpaSync, nil
 }
 
 // decides returns how a model is decided.
-func (c Choice) decides(o own, f fitted, m Model) cycle.Policy {
+func (c Choice) decides(o own, f fitted, m Model) cycle.ModelSettings {
 	p := cycle.Configured(o.policy)
 	if c.ofScenario(limiter) {
 		p.Settings.Limited = f.limits(m)

@@ -29,7 +29,7 @@ type Scalers interface {
 	Scalers(key scaling.VariantKey) scaling.Scalers
 }
 
-// Options are the parts of a Hand, all of them required.
+// Options are the parts of a TargetScaler, all of them required.
 type Options struct {
 	Objects client.Reader // a cache: VariantAutoscalings, and pods with the annotations that CacheOptions keeps
 	Scalers Scalers
@@ -39,9 +39,9 @@ type Options struct {
 	Count func(metrics.Outcome)
 }
 
-// Hand sets the replicas of targets. The zero value is not usable; see New. Carry
+// TargetScaler sets the replicas of targets. The zero value is not usable; see New. Carry
 // and Mark are for one goroutine, the other methods for any.
-type Hand struct {
+type TargetScaler struct {
 	Options
 
 	mu       sync.Mutex
@@ -54,13 +54,13 @@ type Hand struct {
 	markFault string // why pods could not be marked the last time
 }
 
-// New returns a Hand that has done nothing.
-func New(o Options) *Hand { return &Hand{Options: o} }
+// New returns a TargetScaler that has done nothing.
+func New(o Options) *TargetScaler { return &TargetScaler{Options: o} }
 
 // Trouble returns why the replicas of a target could not be set, the zero value
 // where they could be or need not be. It is known once this process has carried out a
 // plan.
-func (h *Hand) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
+func (h *TargetScaler) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.troubles[key].Trouble, h.troubles != nil
@@ -68,7 +68,7 @@ func (h *Hand) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
 
 // Watch returns a channel that receives when a Trouble begins, changes or ends.
 // Notices that are not read in time become one.
-func (h *Hand) Watch() <-chan struct{} {
+func (h *TargetScaler) Watch() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := make(chan struct{}, 1)
@@ -82,7 +82,7 @@ func (h *Hand) Watch() <-chan struct{} {
 //
 // No target may take longer than two seconds, and those that did go last the next
 // time. What somebody else keeps changing is set less and less often.
-func (h *Hand) Carry(ctx context.Context, record scaling.Record) {
+func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 	now := record.Plan.At
 	h.recall(now)
 	own, troubles := h.turns(record)
@@ -116,7 +116,7 @@ func (h *Hand) Carry(ctx context.Context, record scaling.Record) {
 
 // turns returns the orders that this process should carry out now, and what is in
 // trouble whether it does or not.
-func (h *Hand) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
+func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
 	troubles = map[scaling.VariantKey]trouble{}
 	for _, o := range orders(record) {
 		key, by := o.variant.Key, h.Scalers.Scalers(o.variant.Key)
@@ -141,7 +141,7 @@ func (h *Hand) turns(record scaling.Record) (own []order, troubles map[scaling.V
 }
 
 // learn takes what a plan of time at has changed, for those that follow.
-func (h *Hand) learn(r result, at time.Time) {
+func (h *TargetScaler) learn(r result, at time.Time) {
 	switch {
 	case !r.change.set:
 	case r.order.alone:
@@ -153,7 +153,7 @@ func (h *Hand) learn(r result, at time.Time) {
 
 // recall drops what is not to be known any more of what was set: all of it in a
 // process that has just begun to lead.
-func (h *Hand) recall(now time.Time) {
+func (h *TargetScaler) recall(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.troubles == nil {
@@ -164,7 +164,7 @@ func (h *Hand) recall(now time.Time) {
 }
 
 // timedOut reports whether a target did not answer in time when it was last tried.
-func (h *Hand) timedOut(key scaling.VariantKey) bool {
+func (h *TargetScaler) timedOut(key scaling.VariantKey) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.troubles[key].Reason == timeout
@@ -202,7 +202,7 @@ func orders(record scaling.Record) []order {
 // carry sets the replicas of one target, if it still is the turn of this process:
 // measuring may have taken longer than its owner needs to change his mind, or
 // another to be faster.
-func (h *Hand) carry(ctx context.Context, o order) (change, error) {
+func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	by := h.Scalers.Scalers(o.variant.Key)
 	asks, err := h.asks(ctx, o.variant)
 	if err != nil || asks != by.Own {
@@ -229,7 +229,7 @@ func (h *Hand) carry(ctx context.Context, o order) (change, error) {
 
 // set reads the scale of a target and sets it, unless the target has come to where
 // it is not the turn of this process any more.
-func (h *Hand) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
+func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
 	scale, err := h.Scales.Scale(ctx, o.variant.Key.Namespace, o.variant.Target)
 	if err != nil {
 		return change{}, err
@@ -252,7 +252,7 @@ func (h *Hand) set(ctx context.Context, o order, by scaling.Scalers) (change, er
 
 // asks returns what the object of a variant asks for now, "" where there is none
 // any more, or it is to be left alone.
-func (h *Hand) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
+func (h *TargetScaler) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
 	var va v1alpha1.VariantAutoscaling
 	err := h.Objects.Get(ctx, client.ObjectKey{Namespace: v.Key.Namespace, Name: v.Key.Name}, &va, client.UnsafeDisableDeepCopy)
 	switch {
@@ -268,7 +268,7 @@ func (h *Hand) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, 
 }
 
 // remember replaces what is in trouble, and tells whoever watches.
-func (h *Hand) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
+func (h *TargetScaler) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, now := range troubles {
@@ -293,4 +293,4 @@ func (h *Hand) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble
 }
 
 // Clear forgets what is in trouble, as a process must that no longer leads.
-func (h *Hand) Clear() { h.remember(logr.Discard(), nil) }
+func (h *TargetScaler) Clear() { h.remember(logr.Discard(), nil) }

@@ -2,8 +2,8 @@ package report
 
 import "time"
 
-// Page is everything that a report shows. Write does not change it.
-type Page struct {
+// Document is everything that a report shows. Write does not change it.
+type Document struct {
 	Title     string     // "" means "Policies compared"
 	Commit    string     // of the program that ran the simulations, "" where it is not known
 	Seeds     []uint64   // of the runs behind every Spread
@@ -19,7 +19,7 @@ type Scenario struct {
 	Seed        uint64  // of the runs whose samples and decisions are shown
 	Offered     []Point // requests/s that arrived, the same for every policy; up to the last arrival
 	Clairvoyant Clairvoyant
-	Policies    []Policy // in any order
+	Policies    []Result // in any order
 }
 
 // Objectives are what each request should meet.
@@ -44,8 +44,8 @@ type Clairvoyant struct {
 	Cost, Attainment Spread
 }
 
-// Policy is what came of one policy.
-type Policy struct {
+// Result is what came of one policy.
+type Result struct {
 	Name  string // not empty, and of no other policy of the scenario
 	About string // where the rule is from, "" for nothing
 	Own   bool   // it is one of this project

@@ -33,7 +33,7 @@ var (
 	deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
 )
 
-// world is everything around a Hand.
+// world is everything around a TargetScaler.
 type world struct {
 	objects  map[client.ObjectKey]*v1alpha1.VariantAutoscaling
 	pods     map[string]*corev1.Pod
@@ -63,7 +63,7 @@ func newWorld(a scaling.Actuation, current int32) *world {
 	}
 }
 
-func (w *world) hand() *Hand {
+func (w *world) hand() *TargetScaler {
 	return New(Options{Objects: w, Scalers: w, Scales: w, Pods: w, Count: func(o metrics.Outcome) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

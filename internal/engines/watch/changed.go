@@ -29,12 +29,12 @@ func (l Look) Reason(analyze Analyze) string {
 	for i, s := range l.Snapshots {
 		analyses[i] = analyze(l.Last, s)
 	}
-	reason := news(l.Last, l.Snapshots, analyses)
+	reason := changed(l.Last, l.Snapshots, analyses)
 	if reason == "" {
-		reason = call(l.Last, l.Snapshots)
+		reason = waiting(l.Last, l.Snapshots)
 	}
 	if reason == "" && l.Alone {
-		reason = cmp.Or(unrest(l.Last, l.Fleet, analyses), rest(l.Last, l.Snapshots))
+		reason = cmp.Or(unsettled(l.Last, l.Fleet, analyses), idle(l.Last, l.Snapshots))
 	}
 	return reason
 }
@@ -50,10 +50,10 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	}
 }
 
-// news says what a cycle would see now and the recorded one did not, in the
+// changed says what a cycle would see now and the recorded one did not, in the
 // models that both know; "" when that is nothing. analyses are those of
 // snapshots, in their order.
-func news(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
+func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
 	decided := make(map[scaling.ModelKey][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
 		decided[a.Model] = append(decided[a.Model], a)
@@ -105,8 +105,8 @@ func turned(before, now []scaling.Analysis) string {
 	return ""
 }
 
-// unrest says what time alone may change, "" when everything has settled.
-func unrest(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
+// unsettled says what time alone may change, "" when everything has settled.
+func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
 	for _, of := range analyses {
 		if a := of[0]; a.Signal != scaling.Steady {
 			return fmt.Sprintf("model %s: signal is %s", a.Model, a.Signal)

@@ -41,14 +41,14 @@ func newResting(t *testing.T, models, pods int, retention time.Duration, options
 	for i := range r.fleet.Variants {
 		r.fleet.Variants[i].Replicas.NewestReady = now.Add(-100 * time.Hour)
 	}
-	r.options.Quiet = r.begin(func(scaling.ModelKey) time.Duration { return retention })
+	r.options.Idle = r.begin(func(scaling.ModelKey) time.Duration { return retention })
 	r.use(r.source)
 	return r
 }
 
-// begin returns a Quiet that knows nothing and asks until the test ends.
-func (r *resting) begin(retention func(scaling.ModelKey) time.Duration) *collector.Quiet {
-	quiet := collector.NewQuiet(retention)
+// begin returns an IdleTracker that knows nothing and asks until the test ends.
+func (r *resting) begin(retention func(scaling.ModelKey) time.Duration) *collector.IdleTracker {
+	quiet := collector.NewIdleTracker(retention)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan error)
 	go func() { done <- quiet.Run(ctx) }()
@@ -68,7 +68,7 @@ func (r *resting) use(source collector.Source) {
 
 // tells makes the source say since when the first model has been without a request.
 func (r *resting) tells(since time.Time) {
-	r.source.Answer(query.AskRecent, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, "m000", collectortest.Unix(since)))
+	r.source.Answer(query.AskRecent, collectortest.ModelRow(query.NoRequestSince, collectortest.Namespace, "m000", collectortest.Unix(since)))
 }
 
 // after measures the fleet once more after a time, and lets what is asked beside it
@@ -116,7 +116,7 @@ func TestTheSourceSaysSinceWhenAModelIsIdle(t *testing.T) {
 		"the question fails":    {func(r *resting, _ time.Time) { r.source.Fail(query.AskRecent, errors.New("no")) }, 10 * time.Minute, 0},
 		"the answer has no row": {func(*resting, time.Time) {}, 10 * time.Minute, 0},
 		"the answer is no time": {func(r *resting, _ time.Time) {
-			r.source.Answer(query.AskRecent, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, "m000", math.NaN()))
+			r.source.Answer(query.AskRecent, collectortest.ModelRow(query.NoRequestSince, collectortest.Namespace, "m000", math.NaN()))
 		}, 10 * time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +235,7 @@ func (s store) Ask(ctx context.Context, r query.Request) (query.Answer, error) {
 	}
 	answer.At = r.At
 	for _, model := range r.Models {
-		answer.Rows = append(answer.Rows, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, model, collectortest.Unix(since)))
+		answer.Rows = append(answer.Rows, collectortest.ModelRow(query.NoRequestSince, collectortest.Namespace, model, collectortest.Unix(since)))
 	}
 	return answer, nil
 }
@@ -268,7 +268,7 @@ func TestOneFetchHasSoMuchAskedAndNoMore(t *testing.T) {
 					for _, call := range r.recent() {
 						perPod := int((call.Span + call.Window) / (15 * time.Second))
 						if !call.Whole {
-							perPod = 5 * int(call.Span/query.QuietStep(call.Span))
+							perPod = 5 * int(call.Span/query.IdleStep(call.Span))
 						}
 						samples += len(call.Models) * tt.pods * perPod
 						if n := len(call.Models); n == 0 || n > 500 {
@@ -298,7 +298,7 @@ func TestOneFetchHasSoMuchAskedAndNoMore(t *testing.T) {
 func TestSpansAreAskedAboutOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newResting(t, 3, 1, 0, collector.Options{})
-		r.options.Quiet = r.begin(func(m scaling.ModelKey) time.Duration {
+		r.options.Idle = r.begin(func(m scaling.ModelKey) time.Duration {
 			return map[string]time.Duration{"m000": 28 * time.Minute, "m001": 10 * time.Minute, "m002": 28 * time.Minute}[m.ID]
 		})
 		r.use(store{r.source, time.Now().Add(-time.Hour)})

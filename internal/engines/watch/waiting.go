@@ -6,11 +6,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// call says that requests wait or arrive for a model which the recorded cycle
+// waiting says that requests wait or arrive for a model which the recorded cycle
 // decided to have no replica, "" where there is none. A cycle that wakes nobody,
 // because the variants are paused or no node has room, is asked for again with the
 // next look, so that it is noticed when one may.
-func call(record scaling.Record, snapshots []scaling.Snapshot) string {
+func waiting(record scaling.Record, snapshots []scaling.Snapshot) string {
 	ordered := map[scaling.ModelKey]int{}
 	for _, d := range record.Plan.Decisions {
 		ordered[d.Model] += d.Target()

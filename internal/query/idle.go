@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// QuietStep is how far apart the looks are that AskRecent makes within a span:
+// IdleStep is how far apart the looks are that AskRecent makes within a span:
 // what happened is known to one of them. A day is looked at more coarsely than an
 // hour, so that neither takes a store long.
-func QuietStep(span time.Duration) time.Duration {
+func IdleStep(span time.Duration) time.Duration {
 	if span <= time.Hour {
 		return 15 * time.Second
 	}
@@ -21,7 +21,7 @@ func QuietStep(span time.Duration) time.Duration {
 // about at once: a gap is longer than the window and this.
 const wholeStep = 30 * time.Second
 
-// quietSince renders QuietSince: the last of the looks within the span at which a
+// idleSince renders NoRequestSince: the last of the looks within the span at which a
 // model showed a request or could have had one that no scrape saw, else the
 // beginning of the span.
 //
@@ -30,10 +30,10 @@ const wholeStep = 30 * time.Second
 // differ; two that are further apart leave a look without any sample in the window,
 // which is a gap. Of a counter that is new with more than 0 in it the first sample
 // is such a difference.
-func (r renderer) quietSince() string {
-	step := QuietStep(r.span)
+func (r renderer) idleSince() string {
+	step := IdleStep(r.span)
 	var seen []string
-	for _, e := range recipesOf(QuietSince) {
+	for _, e := range recipesOf(NoRequestSince) {
 		witness := r.selector(e.engine.Witness())
 		seen = append(seen, r.signs(e.recipe, r.window+2*step)...)
 		for _, selector := range r.selectors(e.recipe.Born) {
@@ -46,16 +46,16 @@ func (r renderer) quietSince() string {
 		modelOf, strings.Join(seen, " or "), Duration(r.span), Duration(step), there, there, seconds(r.span))
 }
 
-// quietThroughout renders QuietSince of the models that were surely quiet for the
+// idleThroughout renders NoRequestSince of the models that were surely idle for the
 // whole span, which is its beginning. It reads every sample once. Whatever is not
 // simple leaves a model out: a pod that came or went, or whose scrapes have a gap.
 // With the same pods all along, counters that are Born are compared at both ends
 // alone: that a process began anew in between shows in the others, where there are
 // any.
-func (r renderer) quietThroughout() string {
+func (r renderer) idleThroughout() string {
 	window, span := Duration(r.window), Duration(r.span)
 	var not []string
-	for _, e := range recipesOf(QuietSince) {
+	for _, e := range recipesOf(NoRequestSince) {
 		witness, simple := r.selector(e.engine.Witness()), e.recipe
 		if others := without(simple.Still, simple.Born); len(others) > 0 {
 			simple.Still = others
@@ -76,7 +76,7 @@ func (r renderer) quietThroughout() string {
 // there renders the models that have a page now.
 func (r renderer) there() string {
 	var witnesses []string
-	for _, e := range recipesOf(QuietSince) {
+	for _, e := range recipesOf(NoRequestSince) {
 		witnesses = append(witnesses, r.selector(e.engine.Witness()))
 	}
 	return "group by (" + modelOf + ") (" + strings.Join(witnesses, " or ") + ")"

@@ -42,7 +42,7 @@ func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 		if !ok || !of.Matches(labels.Set(p.Labels)) {
 			return strip(object)
 		}
-		page := pageOf(p)
+		page := metricsURLOf(p)
 		if len(p.Spec.Containers) == 0 {
 			// It was stripped before: every pod of the API server has a container. Of one
 			// that was not the annotation is its author's, and could name any address.
@@ -59,7 +59,7 @@ func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 // pageOf returns the URL of a pod's metrics, "" while it has no address: what
 // its annotations say, else the port that is named for metrics or, since engines
 // serve both at one port, for HTTP.
-func pageOf(p *corev1.Pod) string {
+func metricsURLOf(p *corev1.Pod) string {
 	if p.Status.PodIP == "" {
 		return ""
 	}
@@ -99,25 +99,25 @@ func metricsPort(p *corev1.Pod) int {
 	return best
 }
 
-// Page is where a pod serves its metrics.
-type Page struct {
+// MetricsEndpoint is where a pod serves its metrics.
+type MetricsEndpoint struct {
 	Namespace, Pod string
 	Model          string // that the pod serves, "" for an endpoint picker
 	URL            string
 	Starting       bool // the pod is not Ready, and may have no page yet
 }
 
-// Pages returns where the live pods of a fleet serve their metrics, in the
+// MetricsEndpoints returns where the live pods of a fleet serve their metrics, in the
 // fleet's order. A pod without an address is left out.
-func Pages(fleet scaling.Fleet) []Page {
+func MetricsEndpoints(fleet scaling.Fleet) []MetricsEndpoint {
 	models := make(map[scaling.VariantKey]string, len(fleet.Variants))
 	for _, v := range fleet.Variants {
 		models[v.Key] = v.Model.ID
 	}
-	pages := make([]Page, 0, len(fleet.Pods))
+	pages := make([]MetricsEndpoint, 0, len(fleet.Pods))
 	for _, p := range fleet.Pods {
-		if p.Page != "" {
-			pages = append(pages, Page{Namespace: p.Namespace, Pod: p.Name, Model: models[p.Variant], URL: p.Page, Starting: !p.Ready})
+		if p.MetricsURL != "" {
+			pages = append(pages, MetricsEndpoint{Namespace: p.Namespace, Pod: p.Name, Model: models[p.Variant], URL: p.MetricsURL, Starting: !p.Ready})
 		}
 	}
 	return pages
@@ -125,18 +125,18 @@ func Pages(fleet scaling.Fleet) []Page {
 
 // Pickers returns where the endpoint pickers of gateways serve their metrics: the
 // Ready pods that selector matches, sorted by namespace and name.
-func (c *Cluster) Pickers(ctx context.Context, selector labels.Selector) ([]Page, error) {
+func (c *Cluster) Pickers(ctx context.Context, selector labels.Selector) ([]MetricsEndpoint, error) {
 	var list corev1.PodList
 	if err := c.reader.List(ctx, &list, client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing endpoint pickers: %w", err)
 	}
-	var pages []Page
+	var pages []MetricsEndpoint
 	for i := range list.Items {
-		if p, ok := living(&list.Items[i]); ok && p.ready && p.page != "" {
-			pages = append(pages, Page{Namespace: p.namespace, Pod: p.name, URL: p.page})
+		if p, ok := living(&list.Items[i]); ok && p.ready && p.metricsURL != "" {
+			pages = append(pages, MetricsEndpoint{Namespace: p.namespace, Pod: p.name, URL: p.metricsURL})
 		}
 	}
-	slices.SortFunc(pages, func(a, b Page) int {
+	slices.SortFunc(pages, func(a, b MetricsEndpoint) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod))
 	})
 	return pages, nil

@@ -12,11 +12,11 @@ import (
 // having moved.
 type signs struct{ holds, still []query.Series }
 
-// podSigns are those of serving pods, of every engine: query.QuietSince.
+// podSigns are those of serving pods, of every engine: query.NoRequestSince.
 func podSigns() signs {
 	var s signs
 	for _, engine := range query.Engines() {
-		if r, ok := query.RecipeOf(engine, query.QuietSince); ok {
+		if r, ok := query.RecipeOf(engine, query.NoRequestSince); ok {
 			s.holds, s.still = append(s.holds, r.Holds...), append(s.still, r.Still...)
 		}
 	}
@@ -34,7 +34,7 @@ func pickerSigns() signs {
 
 // on reports whether a page shows a request that may be new since the one before.
 // What is new on the page has moved if it is not 0.
-func (s signs) on(p, before page) bool {
+func (s signs) on(p, before onePage) bool {
 	shows := func(list []query.Series, sign func(at series, value float64) bool) bool {
 		for _, metric := range list {
 			for _, name := range metric.Names {
@@ -63,7 +63,7 @@ func (s *store) longestGap() time.Duration {
 
 // quietRows returns since when each model shows no request, as far as its pages
 // have been watched: the latest of its pods, of those that are gone too.
-func (v view) quietRows(m moment, span time.Duration) []query.Row {
+func (v view) idleRows(m moment, span time.Duration) []query.Row {
 	since := map[modelKey]time.Time{}
 	note := func(k modelKey, at time.Time) {
 		if at.After(since[k]) {
@@ -74,15 +74,15 @@ func (v view) quietRows(m moment, span time.Duration) []query.Row {
 		if p, ok := t.history.last(m.at); ok {
 			for _, engine := range query.Engines() {
 				for _, model := range models(p, engine) {
-					note(modelKey{namespace: t.target.Namespace, model: model}, t.history.quiet)
+					note(modelKey{namespace: t.target.Namespace, model: model}, t.history.idleSince)
 				}
 			}
 		}
 	}
 	for pod, model := range v.models { // pickers speak for them
 		for _, t := range v.pickers {
-			if t.target.Namespace == pod.namespace && !t.history.quiet.IsZero() {
-				note(modelKey{namespace: pod.namespace, model: model}, t.history.quiet)
+			if t.target.Namespace == pod.namespace && !t.history.idleSince.IsZero() {
+				note(modelKey{namespace: pod.namespace, model: model}, t.history.idleSince)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (v view) quietRows(m moment, span time.Duration) []query.Row {
 		if from := m.at.Add(-span); at.Before(from) {
 			at = from
 		}
-		rows = append(rows, query.Row{Quantity: query.QuietSince, Namespace: k.namespace, Model: k.model, Value: unixSeconds(at)})
+		rows = append(rows, query.Row{Quantity: query.NoRequestSince, Namespace: k.namespace, Model: k.model, Value: unixSeconds(at)})
 	}
 	return rows
 }

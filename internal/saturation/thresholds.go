@@ -1,8 +1,8 @@
 package saturation
 
-// Policy holds the thresholds of one model. The zero value is not usable; see
+// Thresholds holds the thresholds of one model. The zero value is not usable; see
 // Default.
-type Policy struct {
+type Thresholds struct {
 	// KVCacheThreshold is the KV cache usage from which a replica counts as
 	// saturated, a ratio in [0, 1].
 	KVCacheThreshold float64 `json:"kvCacheThreshold"`
@@ -16,6 +16,6 @@ type Policy struct {
 }
 
 // Default returns the published defaults: 0.80, 5, 0.1 and 3.
-func Default() Policy {
-	return Policy{KVCacheThreshold: 0.80, QueueLengthThreshold: 5, KVSpareTrigger: 0.1, QueueSpareTrigger: 3}
+func Default() Thresholds {
+	return Thresholds{KVCacheThreshold: 0.80, QueueLengthThreshold: 5, KVSpareTrigger: 0.1, QueueSpareTrigger: 3}
 }

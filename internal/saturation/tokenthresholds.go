@@ -1,8 +1,8 @@
 package saturation
 
-// TokenPolicy holds the thresholds of the token capacity analysis. The zero
+// TokenThresholds holds the thresholds of the token capacity analysis. The zero
 // value is not usable; see DefaultTokens.
-type TokenPolicy struct {
+type TokenThresholds struct {
 	// KVCacheThreshold is the part of a replica's KV cache that is used at most, a
 	// ratio in (0, 1].
 	KVCacheThreshold float64 `json:"kvCacheThreshold"`
@@ -17,6 +17,6 @@ type TokenPolicy struct {
 }
 
 // DefaultTokens returns the published defaults: 0.80, 5, 0.85 and 0.70.
-func DefaultTokens() TokenPolicy {
-	return TokenPolicy{KVCacheThreshold: 0.80, QueueLengthThreshold: 5, ScaleUpThreshold: 0.85, ScaleDownBoundary: 0.70}
+func DefaultTokens() TokenThresholds {
+	return TokenThresholds{KVCacheThreshold: 0.80, QueueLengthThreshold: 5, ScaleUpThreshold: 0.85, ScaleDownBoundary: 0.70}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Quiet knows for how long each model has been without a request
+// IdleTracker knows for how long each model has been without a request
 // (scaling.Recent). It looks at every fetch, and asks the source for the time
 // before: of a model that is idle once, and again after a gap. Run asks, beside
 // the fetches, which never wait for it; until there is an answer the time before is
@@ -19,52 +19,52 @@ import (
 // many models are idle; the others are asked about after the next.
 //
 // The zero value is not usable; NewQuiet returns one. It outlives the Collectors
-// that it is given to (Options.Quiet), one at a time, and is safe for concurrent
-// use. A nil *Quiet knows nothing and asks nothing.
-type Quiet struct {
+// that it is given to (Options.Idle), one at a time, and is safe for concurrent
+// use. A nil *IdleTracker knows nothing and asks nothing.
+type IdleTracker struct {
 	retention func(scaling.ModelKey) time.Duration
 	inquiries chan inquiry
 	pending   sync.WaitGroup // what was offered and is not yet answered
 
 	mu     sync.Mutex
-	models map[scaling.ModelKey]*rest
+	models map[scaling.ModelKey]*idleModel
 	room   float64 // how much may be asked in one inquiry [samples]
 }
 
-// rest is what is known of the quiet of a model.
-type rest struct {
+// idleModel is what is known of the time without requests of a model.
+type idleModel struct {
 	scaling.Activity
-	before  scaling.Recent // the latest answer of the source, zero if there is none
-	asked   time.Time      // when it was last asked, zero if never
-	stirred bool           // it was asked, and the model was not quiet for all of the span
+	before scaling.Recent // the latest answer of the source, zero if there is none
+	asked  time.Time      // when it was last asked, zero if never
+	active bool           // it was asked, and the model was not quiet for all of the span
 }
 
-// NewQuiet returns a Quiet that knows nothing yet. retention returns for how long
+// NewIdleTracker returns an IdleTracker that knows nothing yet. retention returns for how long
 // a model has to be known to be quiet for that to matter, 0 if it never does.
-func NewQuiet(retention func(scaling.ModelKey) time.Duration) *Quiet {
-	return &Quiet{retention: retention, inquiries: make(chan inquiry), models: map[scaling.ModelKey]*rest{}, room: mostRoom}
+func NewIdleTracker(retention func(scaling.ModelKey) time.Duration) *IdleTracker {
+	return &IdleTracker{retention: retention, inquiries: make(chan inquiry), models: map[scaling.ModelKey]*idleModel{}, room: mostRoom}
 }
 
 // recent returns what is known of the quiet of a model that was idle at the last
 // fetch, else the zero value.
-func (q *Quiet) recent(model scaling.ModelKey) scaling.Recent {
+func (q *IdleTracker) recent(model scaling.ModelKey) scaling.Recent {
 	if q == nil {
 		return scaling.Recent{}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if r := q.models[model]; r != nil && r.Life == scaling.LifeIdle && !r.QuietSince.IsZero() {
-		return scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: r.QuietSince, Until: r.Until}
+	if r := q.models[model]; r != nil && r.Life == scaling.LifeIdle && !r.IdleSince.IsZero() {
+		return scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: r.IdleSince, Until: r.Until}
 	}
 	return scaling.Recent{}
 }
 
 // look takes over what a fetch shows of models, and forgets those that are not in the
 // fleet any more.
-func (q *Quiet) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot) {
+func (q *IdleTracker) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	there := make(map[scaling.ModelKey]*rest, len(fleet))
+	there := make(map[scaling.ModelKey]*idleModel, len(fleet))
 	for _, m := range fleet {
 		if r := q.models[m.Model]; r != nil {
 			there[m.Model] = r
@@ -73,7 +73,7 @@ func (q *Quiet) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot
 	for _, s := range snapshots {
 		r := q.models[s.Model]
 		if r == nil {
-			r = &rest{}
+			r = &idleModel{}
 		}
 		s.Load.Recent = r.before
 		r.Activity = r.Then(s)
@@ -85,11 +85,11 @@ func (q *Quiet) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot
 // span returns how far back before now the source is to be asked, 0 for not at
 // all: the model is not idle, or it is known how its quiet began and a look now
 // reaches back to the last one.
-func (r *rest) span(now time.Time, window, retention time.Duration) time.Duration {
-	if r.Life != scaling.LifeIdle || r.QuietSince.IsZero() {
+func (r *idleModel) span(now time.Time, window, retention time.Duration) time.Duration {
+	if r.Life != scaling.LifeIdle || r.IdleSince.IsZero() {
 		return 0
 	}
-	told := !r.before.Until.IsZero() && !r.QuietSince.After(r.before.Until)
+	told := !r.before.Until.IsZero() && !r.IdleSince.After(r.before.Until)
 	reaches := !r.Until.Before(now.Add(-window + window/windowScrapes))
 	switch {
 	case !told:
@@ -102,14 +102,14 @@ func (r *rest) span(now time.Time, window, retention time.Duration) time.Duratio
 
 // wanting returns the models to ask about, those first that were not asked about
 // for longest. window returns that of a namespace.
-func (q *Quiet) wanting(now time.Time, window func(namespace string) time.Duration) []idler {
+func (q *IdleTracker) wanting(now time.Time, window func(namespace string) time.Duration) []idler {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []idler
 	for model, r := range q.models {
 		over := window(model.Namespace)
 		if span := r.span(now, over, q.retention(model)); span > 0 {
-			all = append(all, idler{model: model, span: span, window: over, asked: r.asked, stirred: r.stirred})
+			all = append(all, idler{model: model, span: span, window: over, asked: r.asked, stirred: r.active})
 		}
 	}
 	slices.SortFunc(all, func(a, b idler) int { return cmp.Or(a.asked.Compare(b.asked), a.model.Compare(b.model)) })
@@ -118,7 +118,7 @@ func (q *Quiet) wanting(now time.Time, window func(namespace string) time.Durati
 
 // offer hands an inquiry to Run, unless that is still busy with another: the next
 // fetch has one too.
-func (q *Quiet) offer(i inquiry) {
+func (q *IdleTracker) offer(i inquiry) {
 	if len(i.of) == 0 {
 		return
 	}
@@ -132,10 +132,10 @@ func (q *Quiet) offer(i inquiry) {
 
 // Wait returns once what the last fetch had asked is answered. It is for those who
 // set the clocks, and for whom no time passes between two fetches.
-func (q *Quiet) Wait() { q.pending.Wait() }
+func (q *IdleTracker) Wait() { q.pending.Wait() }
 
 // Run asks what the fetches have to ask, until ctx ends.
-func (q *Quiet) Run(ctx context.Context) error {
+func (q *IdleTracker) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -149,7 +149,7 @@ func (q *Quiet) Run(ctx context.Context) error {
 
 // pursue asks about as many models as there is room for: which were quiet
 // throughout, as most are that are idle, and of the others since when.
-func (q *Quiet) pursue(ctx context.Context, i inquiry) {
+func (q *IdleTracker) pursue(ctx context.Context, i inquiry) {
 	var whole, parts []idler
 	for _, m := range i.of {
 		if m.stirred {
@@ -169,7 +169,7 @@ func (q *Quiet) pursue(ctx context.Context, i inquiry) {
 
 // put asks about some models with one span, and returns those that were not quiet
 // for the whole of it.
-func (q *Quiet) put(ctx context.Context, i inquiry, batch []idler, whole bool) []idler {
+func (q *IdleTracker) put(ctx context.Context, i inquiry, batch []idler, whole bool) []idler {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (q *Quiet) put(ctx context.Context, i inquiry, batch []idler, whole bool) [
 }
 
 // answered takes over an answer, and returns the models that it leaves out.
-func (q *Quiet) answered(i inquiry, batch []idler, whole bool, got answer, since map[scaling.ModelKey]time.Time) (rest []idler) {
+func (q *IdleTracker) answered(i inquiry, batch []idler, whole bool, got answer, since map[scaling.ModelKey]time.Time) (rest []idler) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if got.err != nil || got.took > slow {
@@ -208,9 +208,9 @@ func (q *Quiet) answered(i inquiry, batch []idler, whole bool, got answer, since
 		switch {
 		case told:
 			r.before = scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: at, Until: m.until}
-			r.Activity, r.stirred = r.With(r.before), false
+			r.Activity, r.active = r.With(r.before), false
 		case whole && got.err == nil:
-			r.stirred = true
+			r.active = true
 			rest = append(rest, m)
 			continue // it is its turn until it was asked about
 		}
@@ -220,15 +220,15 @@ func (q *Quiet) answered(i inquiry, batch []idler, whole bool, got answer, since
 }
 
 // size returns how much may be asked in one inquiry.
-func (q *Quiet) size() float64 {
+func (q *IdleTracker) size() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.room
 }
 
-// look shows the Quiet what a fetch brought.
-func (c *Collector) look(e errand, pods podIndex, sheets map[scaling.ModelKey]*sheet) {
-	if c.opts.Quiet == nil {
+// look shows the IdleTracker what a fetch brought.
+func (c *Collector) look(e fetchPlan, pods podIndex, sheets map[scaling.ModelKey]*modelAnswer) {
+	if c.opts.Idle == nil {
 		return
 	}
 	now := c.clock.Now()
@@ -240,5 +240,5 @@ func (c *Collector) look(e errand, pods podIndex, sheets map[scaling.ModelKey]*s
 			snapshots = append(snapshots, snap)
 		}
 	}
-	c.opts.Quiet.look(e.served, snapshots)
+	c.opts.Idle.look(e.served, snapshots)
 }

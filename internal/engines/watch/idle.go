@@ -6,10 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// rest says that a model with more replicas than its least is idle, "" where none
+// idle says that a model with more replicas than its least is idle, "" where none
 // is: its retention period goes by with nothing that changes. Once it is over there
 // is nothing to wait for.
-func rest(record scaling.Record, snapshots []scaling.Snapshot) string {
+func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
 	over := map[scaling.ModelKey]bool{}
 	for _, d := range record.Plan.Decisions {
 		for _, step := range d.Steps {

@@ -9,19 +9,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Policy is how one model is decided, with nothing left to look up.
-type Policy struct {
+// ModelSettings is how one model is decided, with nothing left to look up.
+type ModelSettings struct {
 	Settings model.Settings
-	Pacing   constrain.Policy // how fast its decisions may change, and whether to zero
+	Pacing   constrain.Pacing // how fast its decisions may change, and whether to zero
 }
 
-// Configured returns the policy that a configuration comes to. kvCacheThreshold
+// Configured returns the settings that a configuration comes to. kvCacheThreshold
 // and queueLengthThreshold say when a replica is full, to either way of measuring
 // saturation.
-func Configured(p config.Policy) Policy {
+func Configured(p config.ModelSettings) ModelSettings {
 	s := model.Settings{
 		Engine: model.Engine(p.Engine), Method: model.Spare, Spare: p.Saturation,
-		Tokens: saturation.TokenPolicy{
+		Tokens: saturation.TokenThresholds{
 			KVCacheThreshold: p.Saturation.KVCacheThreshold, QueueLengthThreshold: p.Saturation.QueueLengthThreshold,
 			ScaleUpThreshold: p.ScaleUpThreshold, ScaleDownBoundary: p.ScaleDownBoundary,
 		},
@@ -35,7 +35,7 @@ func Configured(p config.Policy) Policy {
 	if p.Engine == config.EngineTokens {
 		s.Engine = model.Saturation
 	}
-	return Policy{Settings: s, Pacing: constrain.Policy{
+	return ModelSettings{Settings: s, Pacing: constrain.Pacing{
 		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
 		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
 		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
@@ -44,7 +44,7 @@ func Configured(p config.Policy) Policy {
 
 // Objective is what requests of a model should meet, the zero value where no service
 // class holds it.
-func Objective(p config.Policy) scaling.Objective {
+func Objective(p config.ModelSettings) scaling.Objective {
 	o := scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL}
 	if o.Set() {
 		o.Attainment, o.AttainmentWindow = p.Attainment, p.AttainmentWindow

@@ -17,7 +17,7 @@ const (
 // lost returns how many replicas of x no node takes, nor will: for the others room
 // is promised. To whom it is promised is not known; those who come first are taken
 // to be it, so that nobody gives back what may be about to start.
-func (c *contest) lost(x *claim, past scaling.Unplaced, now time.Time) int {
+func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) int {
 	r := x.variant.Replicas
 	if !x.limited || !r.Observed || past.Cycles < lostCycles || now.Sub(past.Since) < lostAfter {
 		return 0
@@ -45,7 +45,7 @@ func (c *contest) keepLast() {
 	for _, x := range c.claims {
 		least := min(x.want, x.have)
 		switch {
-		case x.lost == 0:
+		case x.unplaced == 0:
 			continue
 		case x.decision.Fallback, x.variant.Paused:
 		case c.models[x.decision.Model] == 0:

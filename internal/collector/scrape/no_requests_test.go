@@ -52,7 +52,7 @@ func TestQuietBeginsWithTheLastPageThatShowsARequest(t *testing.T) {
 			for _, l := range tt.looks {
 				b.page(servingPod, "a", l.before, l.text)
 			}
-			same(t, b.quiet(time.Hour), query.Row{Quantity: query.QuietSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(tt.want))})
+			same(t, b.quiet(time.Hour), query.Row{Quantity: query.NoRequestSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(tt.want))})
 		})
 	}
 }
@@ -60,7 +60,7 @@ func TestQuietBeginsWithTheLastPageThatShowsARequest(t *testing.T) {
 func TestQuietIsThatOfAllPodsAndNoLongerThanAsked(t *testing.T) {
 	b := newBook(t)
 	row := func(before float64) query.Row {
-		return query.Row{Quantity: query.QuietSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(before))}
+		return query.Row{Quantity: query.NoRequestSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(before))}
 	}
 	for before := 300.0; before >= 0; before -= 15 {
 		b.page(servingPod, "a", before, vllmPage(0, 0, 0, 100))
@@ -85,7 +85,7 @@ func TestPickersSayWhetherTheirPoolIsQuiet(t *testing.T) {
 	b.page(endpointPicker, "epp", 60, picker("5"))
 	b.page(endpointPicker, "epp", 45, picker("6"))
 	b.page(endpointPicker, "epp", 30, picker("6"))
-	same(t, b.quiet(time.Hour), query.Row{Quantity: query.QuietSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(45))})
+	same(t, b.quiet(time.Hour), query.Row{Quantity: query.NoRequestSince, Namespace: "llm", Model: "m", Value: unixSeconds(ago(45))})
 }
 
 func TestModelsOfPodsThatAreGoneAreBoundedByNamespace(t *testing.T) {

@@ -6,11 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// standing is how far the numbers of a model may be trusted. They are added up
-// over its pods by the source, so that pods that are out of reach make all of
-// them a lower bound. While they are the lesser part, what is decided allows for
-// them: each counts as full for a reduction.
-type standing struct {
+// coverage is which of a model's Ready pods have a page. The source adds the numbers of a
+// model up over its pods, so pods without a page make every sum a lower bound. While these
+// are fewer than half, a reduction takes each of them for full.
+type coverage struct {
 	// young are the variants whose newest replica became Ready too short a time
 	// ago to have a page.
 	young    map[scaling.VariantKey]bool
@@ -20,14 +19,12 @@ type standing struct {
 	unseen   bool              // a Ready pod is too young to have one
 }
 
-// newStanding returns the standing of a model before any of its pods is known,
-// at the given instant. A pod need not have a page for the given grace after it
-// became Ready: a page as old as that would be Fresh, so what such a pod might say
-// is not missed yet, silent or not. Its own sample has no readings meanwhile. When
-// a pod became Ready is told of the newest replica of a variant only, so of the
-// pods of a variant that were never scraped one is forgiven.
-func newStanding(variants []scaling.Variant, at time.Time, grace time.Duration) standing {
-	s := standing{young: map[scaling.VariantKey]bool{}}
+// newCoverage returns the coverage of a model without pods, at the given instant. For the
+// given grace after it became Ready, a pod without a page does not count as missing: a page of
+// that age would be Fresh. Only the newest replica of a variant has a known Ready time, so one
+// pod of each variant has this grace.
+func newCoverage(variants []scaling.Variant, at time.Time, grace time.Duration) coverage {
+	s := coverage{young: map[scaling.VariantKey]bool{}}
 	for _, v := range variants {
 		newest := v.Replicas.NewestReady
 		s.young[v.Key] = !newest.IsZero() && at.Sub(newest) < grace
@@ -37,14 +34,14 @@ func newStanding(variants []scaling.Variant, at time.Time, grace time.Duration) 
 
 // add takes a pod of the model into account, with its page and how far that may
 // be trusted.
-func (s *standing) add(pod scaling.Pod, p page, state scaling.Freshness) {
+func (s *coverage) add(pod scaling.Pod, p pageTimes, state scaling.Freshness) {
 	s.freshest = max(s.freshest, state)
 	if pod.Ready {
 		s.ready++
 	}
 	switch {
 	case !pod.Ready || state == scaling.Fresh:
-	case p == page{} && s.young[pod.Variant]:
+	case p == pageTimes{} && s.young[pod.Variant]:
 		s.young[pod.Variant], s.unseen = false, true
 	default:
 		s.missing++
@@ -52,7 +49,7 @@ func (s *standing) add(pod scaling.Pod, p page, state scaling.Freshness) {
 }
 
 // page returns the state of the pages as if they were one.
-func (s *standing) page() scaling.Freshness {
+func (s *coverage) freshness() scaling.Freshness {
 	if 2*s.missing >= max(1, s.ready) {
 		return min(s.freshest, scaling.Aging)
 	}
@@ -61,6 +58,6 @@ func (s *standing) page() scaling.Freshness {
 
 // whole reports whether every Ready pod has a Fresh page, so that what all of
 // them leave out has not happened.
-func (s *standing) whole() bool {
+func (s *coverage) complete() bool {
 	return s.freshest == scaling.Fresh && s.missing == 0 && !s.unseen
 }

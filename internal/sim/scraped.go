@@ -25,7 +25,7 @@ const (
 )
 
 // page is what a pod's page said at one scrape.
-type page struct {
+type scraped struct {
 	at       time.Duration
 	usage    float64 // of the KV cache, a ratio
 	running  float64 // requests
@@ -38,7 +38,7 @@ type page struct {
 }
 
 // gatewayPage is what a gateway's page said at one scrape.
-type gatewayPage struct {
+type gatewayScraped struct {
 	at   time.Duration
 	held float64 // requests
 	// arrivals counts the requests sent on and those refused for want of a
@@ -58,7 +58,7 @@ func (w *world) scrapePod(p *pod) {
 	}
 	w.settle(p)
 	s := p.replica.Stats()
-	one := page{at: w.now, usage: s.KVUsage(), running: float64(s.Running), waiting: float64(s.Waiting), queued: float64(p.queued)}
+	one := scraped{at: w.now, usage: s.KVUsage(), running: float64(s.Running), waiting: float64(s.Waiting), queued: float64(p.queued)}
 	one.counters = [counters]float64{
 		finished: float64(s.Finished), inputTokens: float64(s.FinishedInput), outputTokens: float64(s.FinishedOutput),
 		firstTokens: float64(s.FirstTokens), ttftSum: milliseconds(s.TTFT),
@@ -68,7 +68,7 @@ func (w *world) scrapePod(p *pod) {
 	if p.variant.model.hasObjective() {
 		one.ttft, one.itl, one.each = p.ttft.counts, p.itl.counts, p.each.counts
 	}
-	p.pages = append(forget(p.pages, func(o page) bool { return o.at <= w.now-remembered }), one)
+	p.pages = append(forget(p.pages, func(o scraped) bool { return o.at <= w.now-remembered }), one)
 }
 
 // scrapeGateway reads the page of a gateway and comes back after the interval.
@@ -77,8 +77,8 @@ func (w *world) scrapeGateway(m *model) {
 	if w.misses() {
 		return
 	}
-	one := gatewayPage{at: w.now, held: float64(len(m.held)), arrivals: float64(uint64(m.sent) + m.tally.refused)}
-	m.pages = append(forget(m.pages, func(o gatewayPage) bool { return o.at <= w.now-remembered }), one)
+	one := gatewayScraped{at: w.now, held: float64(len(m.held)), arrivals: float64(uint64(m.sent) + m.tally.refused)}
+	m.pages = append(forget(m.pages, func(o gatewayScraped) bool { return o.at <= w.now-remembered }), one)
 }
 
 // misses draws whether a scrape fails.
@@ -104,7 +104,7 @@ func forget[P any](pages []P, old func(P) bool) []P {
 }
 
 // since returns the pages after an instant.
-func since(pages []page, from time.Duration) []page {
+func since(pages []scraped, from time.Duration) []scraped {
 	i := len(pages)
 	for i > 0 && pages[i-1].at > from {
 		i--
@@ -148,7 +148,7 @@ func (e ends) change(to, window time.Duration, isCounter bool) (float64, bool) {
 }
 
 // endsOf returns the ends of a series on pages.
-func endsOf(pages []page, value func(*page) float64) ends {
+func endsOf(pages []scraped, value func(*scraped) float64) ends {
 	if len(pages) == 0 {
 		return ends{}
 	}

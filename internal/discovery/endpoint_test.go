@@ -45,7 +45,7 @@ func TestPageOfAPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}, Spec: corev1.PodSpec{Containers: c.containers}, Status: corev1.PodStatus{PodIP: c.ip}}
-			if got := pageOf(p); got != c.want {
+			if got := metricsURLOf(p); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -86,8 +86,8 @@ func TestThePageOutlivesStrippingWhereItIsNeeded(t *testing.T) {
 				}
 				object = stripped
 			}
-			if p, _ := living(object.(*corev1.Pod)); p.page != tt.want {
-				t.Errorf("got %q, want %q", p.page, tt.want)
+			if p, _ := living(object.(*corev1.Pod)); p.metricsURL != tt.want {
+				t.Errorf("got %q, want %q", p.metricsURL, tt.want)
 			}
 		})
 	}
@@ -109,16 +109,16 @@ func TestPagesNameTheModelsOfPods(t *testing.T) {
 	fleet := scaling.Fleet{
 		Variants: []scaling.Variant{{Key: key, Model: scaling.ModelKey{Namespace: "ns", ID: "m"}}},
 		Pods: []scaling.Pod{
-			{Namespace: "ns", Name: "a", Variant: key, Ready: true, Page: "http://a"},
-			{Namespace: "ns", Name: "loading", Variant: key, Page: "http://b"},
+			{Namespace: "ns", Name: "a", Variant: key, Ready: true, MetricsURL: "http://a"},
+			{Namespace: "ns", Name: "loading", Variant: key, MetricsURL: "http://b"},
 			{Namespace: "ns", Name: "homeless", Variant: key, Ready: true},
 		},
 	}
-	want := []Page{
+	want := []MetricsEndpoint{
 		{Namespace: "ns", Pod: "a", Model: "m", URL: "http://a"},
 		{Namespace: "ns", Pod: "loading", Model: "m", URL: "http://b", Starting: true},
 	}
-	if diff := cmp.Diff(Pages(fleet), want); diff != "" {
+	if diff := cmp.Diff(MetricsEndpoints(fleet), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 }
@@ -139,7 +139,7 @@ func TestPickersAreTheReadyPodsOfTheSelector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Page{{Namespace: "ns", Pod: "epp-a", URL: "http://epp-a"}, {Namespace: "ns", Pod: "epp-b", URL: "http://epp-b"}}
+	want := []MetricsEndpoint{{Namespace: "ns", Pod: "epp-a", URL: "http://epp-a"}, {Namespace: "ns", Pod: "epp-b", URL: "http://epp-b"}}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// errand is what a fetch is about.
-type errand struct {
+// fetchPlan says which namespaces and questions a fetch asks about.
+type fetchPlan struct {
 	fleet scaling.Fleet
 	// served are the models of all that is served, of which the fleet is a part where
 	// part is true: whole namespaces.
@@ -17,12 +17,14 @@ type errand struct {
 	part   bool
 }
 
-// everything is the errand of asking about a whole fleet.
-func everything(fleet scaling.Fleet) errand { return errand{fleet: fleet, served: fleet.Models()} }
+// everything is the plan to ask about a whole fleet.
+func everything(fleet scaling.Fleet) fetchPlan {
+	return fetchPlan{fleet: fleet, served: fleet.Models()}
+}
 
 // namespaces returns those to ask about, sorted; none for all, and where they are too many
 // to be named.
-func (e errand) namespaces() []string {
+func (e fetchPlan) namespaces() []string {
 	if !e.part {
 		return nil
 	}
@@ -47,14 +49,14 @@ const (
 
 // last is the latest complete measurement of a model, and until when that is kept.
 type last struct {
-	sheet *sheet
-	until time.Time
+	measurement *modelAnswer
+	until       time.Time
 }
 
-// errand returns what to ask because models are missing from the cache, and the missing
+// planFetch returns what to ask because models are missing from the cache, and the missing
 // models of the namespaces that were asked about too often to be asked about now. Where
 // a measurement has come to its end, all are due.
-func (c *Collector) errand(fleet scaling.Fleet, models []scaling.ModelVariants, missing []scaling.ModelKey) (errand, []scaling.ModelKey) {
+func (c *Collector) planFetch(fleet scaling.Fleet, models []scaling.ModelVariants, missing []scaling.ModelKey) (fetchPlan, []scaling.ModelKey) {
 	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +74,7 @@ func (c *Collector) errand(fleet scaling.Fleet, models []scaling.ModelVariants, 
 			waiting = append(waiting, m)
 		}
 	}
-	e := errand{served: models, fleet: fleet.In(func(namespace string) bool { return allowed[namespace] })}
+	e := fetchPlan{served: models, fleet: fleet.In(func(namespace string) bool { return allowed[namespace] })}
 	e.part = len(e.fleet.Variants) < len(fleet.Variants)
 	return e, waiting
 }
@@ -91,7 +93,7 @@ func (c *Collector) mayAskEarly(namespace string, now time.Time) bool {
 
 // standIn puts the last measurements in the place of those of models that wait, and says
 // in the measurement why there is none of a new one.
-func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.ModelKey]*sheet, m *measurement) *measurement {
+func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.ModelKey]*modelAnswer, m *measurement) *measurement {
 	if len(waiting) == 0 {
 		return m
 	}
@@ -100,7 +102,7 @@ func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.Model
 	out := *m
 	for _, model := range waiting {
 		if l, ok := c.last[model]; ok {
-			sheets[model] = l.sheet
+			sheets[model] = l.measurement
 		} else if out.fault == "" {
 			out.fault = fmt.Sprintf("namespace %s was asked about %d times within %s because its objects changed; it is asked about again within that time",
 				model.Namespace, early, earlyWithin)
@@ -110,7 +112,7 @@ func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.Model
 }
 
 // remember takes over the last measurement of a model, if any are kept.
-func (c *Collector) remember(model scaling.ModelKey, s *sheet, until time.Time) {
+func (c *Collector) remember(model scaling.ModelKey, s *modelAnswer, until time.Time) {
 	if c.opts.Cache.Capacity() == 0 {
 		return
 	}

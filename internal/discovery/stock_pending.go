@@ -8,16 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// waitingRoom seats the pods that wait for a node: the scheduler will give them
-// what is free, before any that is not there yet. Where it will put them is its
-// choice among the nodes that they may run on; it is taken to be the one that is
-// left with the least, as replicas are placed here too. Where nothing is free it
-// will be what pods leave behind that terminate. A pod for which there is no room
-// takes nothing.
-type waitingRoom struct {
-	places  []place
-	fitting map[queue][]int // indexes of the places for each queue
-	full    map[seat]bool   // what there is no room for, nor will be
+// pendingPods reserves accelerators for the pods that wait for a node: the scheduler serves
+// them before pods that do not exist yet. Each is placed by best fit among the nodes that it may
+// run on: on the one that is left with the fewest free accelerators. Where none are free, it is
+// placed on those that terminating pods will free. A pod that fits nowhere reserves nothing.
+type pendingPods struct {
+	places      []place
+	fitting     map[queue][]int     // indexes of the places for each queue
+	unplaceable map[podRequest]bool // requests that no node can take, now or once pods have terminated
 }
 
 // queue is pods that may run on the same nodes and take of the same vendor.
@@ -26,14 +24,14 @@ type queue struct {
 	vendor int
 }
 
-// seat is what pods of a queue look for alike.
-type seat struct {
+// podRequest is how many accelerators pods of a queue ask for.
+type podRequest struct {
 	queue
 	gpus int
 }
 
-// seatAll seats the oldest first, among equals by name.
-func (w *waitingRoom) seatAll(waiting map[types.NamespacedName]stockPod) {
+// placeAll places the oldest pods first, those of one age by name.
+func (w *pendingPods) placeAll(waiting map[types.NamespacedName]stockPod) {
 	type entry struct {
 		name types.NamespacedName
 		pod  stockPod
@@ -47,8 +45,8 @@ func (w *waitingRoom) seatAll(waiting map[types.NamespacedName]stockPod) {
 	})
 	for _, e := range line {
 		for _, q := range e.pod.portions {
-			if s := (seat{queue{e.pod.place, q.vendor}, q.gpus}); !w.full[s] {
-				w.full[s] = !w.take(s, e.pod.where, (*place).now) && !w.take(s, e.pod.where, (*place).soon)
+			if s := (podRequest{queue{e.pod.place, q.vendor}, q.gpus}); !w.unplaceable[s] {
+				w.unplaceable[s] = !w.take(s, e.pod.where, (*place).now) && !w.take(s, e.pod.where, (*place).soon)
 			}
 		}
 	}
@@ -60,7 +58,7 @@ func (p *place) soon() int { return p.free + p.leaving }
 
 // take takes what is looked for off the place that it fits best by what each has,
 // and reports whether there is one.
-func (w *waitingRoom) take(s seat, on *where, has func(*place) int) bool {
+func (w *pendingPods) take(s podRequest, on *where, has func(*place) int) bool {
 	best := -1
 	for _, i := range w.placesFor(s.queue, on) {
 		if n := has(&w.places[i]); n >= s.gpus && (best < 0 || n < has(&w.places[best])) {
@@ -81,7 +79,7 @@ func (w *waitingRoom) take(s seat, on *where, has func(*place) int) bool {
 }
 
 // placesFor returns the places for a queue, which may be on the nodes on.
-func (w *waitingRoom) placesFor(q queue, on *where) []int {
+func (w *pendingPods) placesFor(q queue, on *where) []int {
 	indexes, ok := w.fitting[q]
 	if !ok {
 		for i := range w.places {

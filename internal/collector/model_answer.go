@@ -13,7 +13,7 @@ import (
 
 // sheet is what one fetch says of one model, whichever of its pods live. It is
 // never modified once it is built, and small: it is what the cache keeps.
-type sheet struct {
+type modelAnswer struct {
 	survey *survey
 	pods   []podRow // sorted by name
 	ranked bool     // some names carry the rank of an engine
@@ -28,10 +28,10 @@ type sheet struct {
 	twofold               string   // a pod whose rates count twice, "" for none: see builders.readNames
 }
 
-var _ cache.Value = (*sheet)(nil)
+var _ cache.Value = (*modelAnswer)(nil)
 
 // complete reports whether every question about the model was answered.
-func (s *sheet) complete() bool { return s.survey.failed == 0 }
+func (s *modelAnswer) complete() bool { return s.survey.failed == 0 }
 
 // survey is what the sheets of one fetch and namespace have in common.
 type survey struct {
@@ -71,7 +71,7 @@ const (
 // podRow is what the source says of one name of a pod.
 type podRow struct {
 	name   string
-	page   page
+	page   pageTimes
 	gauges [gauges]float64 // NaN where there is none
 	held   float64         // requests, NaN for a pod that cannot be stuck
 	stuck  stuckness
@@ -137,7 +137,7 @@ func newFlows() flows {
 func (f *flows) of(q query.Quantity) *float64 { return &f[q-firstFlow] }
 
 // Size implements cache.Value. The survey is shared and not counted.
-func (s *sheet) Size() int {
+func (s *modelAnswer) Size() int {
 	size := int(unsafe.Sizeof(*s)) + len(s.pods)*int(unsafe.Sizeof(podRow{})) + len(s.unjoined)
 	for i := range s.pods {
 		size += len(s.pods[i].name)

@@ -16,7 +16,7 @@ const (
 	firstPause   = time.Second
 	longestPause = time.Minute
 	// tussleEnds is after how long what was set has stayed: above longestPause, so
-	// that a pause does not end a tussle, and below the three minutes in which Argo CD
+	// that a pause does not end a conflict, and below the three minutes in which Argo CD
 	// compares by default, which undoes rarely enough.
 	tussleEnds = 2 * time.Minute
 )

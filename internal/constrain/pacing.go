@@ -2,9 +2,9 @@ package constrain
 
 import "time"
 
-// Policy is how fast and how far the decisions of a model may change. The zero
+// Pacing is how fast and how far the decisions of a model may change. The zero
 // value sets no limit.
-type Policy struct {
+type Pacing struct {
 	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
 	// have been wanted before it is made, >= 0; 0 is at once.
 	ScaleUpStabilization   time.Duration `json:"scaleUpStabilization"`
