@@ -27,7 +27,7 @@ type Rules struct {
 	Policies  []ScalingPolicy `json:"policies"`
 }
 
-// Policy is one scaling policy.
+// ScalingPolicy is one policy of the behaviour of an HPA.
 type ScalingPolicy struct {
 	Percent bool  `json:"percent,omitempty"`
 	Value   int32 `json:"value"`
