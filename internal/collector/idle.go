@@ -109,7 +109,7 @@ func (q *IdleTracker) wanting(now time.Time, window func(namespace string) time.
 	for model, r := range q.models {
 		over := window(model.Namespace)
 		if span := r.span(now, over, q.retention(model)); span > 0 {
-			all = append(all, idler{model: model, span: span, window: over, asked: r.asked, stirred: r.active})
+			all = append(all, idler{model: model, span: span, window: over, asked: r.asked, active: r.active})
 		}
 	}
 	slices.SortFunc(all, func(a, b idler) int { return cmp.Or(a.asked.Compare(b.asked), a.model.Compare(b.model)) })
@@ -152,7 +152,7 @@ func (q *IdleTracker) Run(ctx context.Context) error {
 func (q *IdleTracker) pursue(ctx context.Context, i inquiry) {
 	var whole, parts []idler
 	for _, m := range i.of {
-		if m.stirred {
+		if m.active {
 			parts = append(parts, m)
 		} else {
 			whole = append(whole, m)

@@ -30,7 +30,7 @@ type idler struct {
 	interval time.Duration
 	until    time.Time // the oldest page of its pods
 	asked    time.Time
-	stirred  bool // it was not quiet throughout the span
+	active   bool // the model was not idle throughout the span
 }
 
 // How much is asked, in samples that a store has to read of one series of each pod.

@@ -85,7 +85,7 @@ func TestNamesAreLabelValuesAndDiffer(t *testing.T) {
 }
 
 // TestRowsOfAQuestionAreOfOneScope keeps rows that a Row cannot tell apart from
-// standing in one answer.
+// sharing one answer.
 func TestRowsOfAQuestionAreOfOneScope(t *testing.T) {
 	for _, ask := range query.Questions() {
 		for _, q := range ask.Quantities() {

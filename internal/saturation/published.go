@@ -29,7 +29,7 @@ func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 
 // direction weighs the spare capacity against what is not known about it.
 func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Thresholds) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
+	detail := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
 		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
 	if short, why := spare.short(p); short {
 		if doubt := doubtGrowth(snap, samples, p); doubt != "" {
@@ -38,16 +38,16 @@ func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spa
 		return scaling.Grow, scaling.ReasonSaturated, why
 	}
 	if !spare.allowsOneLess(p) {
-		return scaling.Steady, scaling.ReasonSteady, standing
+		return scaling.Steady, scaling.ReasonSteady, detail
 	}
 	unsure := doubtful(samples)
 	if len(unsure) > 0 && !measure(loads(samples, certain), p).allowsOneLess(p) {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(unsure)
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + countedAsFull(unsure)
 	}
 	if len(unsure) > 0 {
-		standing += "; " + names(unsure) + ", without fresh readings, count as full"
+		detail += "; " + names(unsure) + ", without fresh readings, count as full"
 	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
 // doubtGrowth says why a shortage seen in the peaks is no reason to grow, or

@@ -99,18 +99,18 @@ func (m meter) unseen(capacities []scaling.Capacity) float64 {
 // direction weighs the demand against what there is and what was ordered. full is
 // the demand if every replica that is unsure is full.
 func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
+	detail := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
 		need, a.Supply, a.Anticipated, 100*m.policy.ScaleUpThreshold)
 	switch {
 	case a.Demand > a.Anticipated:
-		return scaling.Grow, scaling.ReasonSaturated, standing
+		return scaling.Grow, scaling.ReasonSaturated, detail
 	case a.Demand >= a.Supply:
-		return scaling.Steady, scaling.ReasonSteady, standing
+		return scaling.Steady, scaling.ReasonSteady, detail
 	}
 	if full >= a.Supply {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(doubtful(m.samples))
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + countedAsFull(doubtful(m.samples))
 	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
 // demand is the number of tokens that the requests need.

@@ -70,7 +70,7 @@ func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
 	}
 }
 
-func TestStandingIsTheLastDecision(t *testing.T) {
+func TestLastDesiredIsTheLastDecision(t *testing.T) {
 	key := VariantKey{Namespace: "ns", Name: "v"}
 	runs := ReplicaCounts{Observed: true, Current: 3}
 	tests := []struct {

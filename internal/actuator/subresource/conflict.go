@@ -15,10 +15,10 @@ const (
 	// longestPause at most.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// tussleEnds is after how long what was set has stayed: above longestPause, so
+	// conflictEnds is after how long what was set has stayed: above longestPause, so
 	// that a pause does not end a conflict, and below the three minutes in which Argo CD
 	// compares by default, which undoes rarely enough.
-	tussleEnds = 2 * time.Minute
+	conflictEnds = 2 * time.Minute
 )
 
 // push is what was last set at a target, by a variant that no other should scale.
@@ -50,7 +50,7 @@ func (p pushes) add(key scaling.VariantKey, at time.Time, c change) {
 
 // forget drops what has stayed until now.
 func (p pushes) forget(now time.Time) {
-	maps.DeleteFunc(p, func(_ scaling.VariantKey, last push) bool { return now.Sub(last.at) >= tussleEnds })
+	maps.DeleteFunc(p, func(_ scaling.VariantKey, last push) bool { return now.Sub(last.at) >= conflictEnds })
 }
 
 // tussles reports whether somebody else keeps changing what is set.

@@ -87,7 +87,7 @@ func TestAnotherLeaderBeginsWithoutPause(t *testing.T) {
 	}
 }
 
-func TestZeroBesideAnHPAIsNoTussle(t *testing.T) {
+func TestZeroBesideAnHPAIsNoConflict(t *testing.T) {
 	w := newWorld("zero", 0)
 	w.scalers.List = []scaling.Scaler{{Kind: scaling.KindHPA, Name: "h", Bounds: scaling.Bounds{Min: 1, Max: 9}}}
 	h := w.hand()
