@@ -80,7 +80,7 @@ var engineEffects = []struct {
 	{config.KindSaturation, "analyzerName", "", "engine: saturation", "engine: saturation\nanalyzerName: saturation", decided(half, fixedStock{}, "tokens"), "2 Steady", "2 Steady tokens"},
 	{config.KindSaturation, "scaleUpThreshold", "", "analyzerName: saturation", "analyzerName: saturation\nscaleUpThreshold: 0.5\nscaleDownBoundary: 0.4", decided(half, fixedStock{}, ""), "2 Steady", "3 Saturated"},
 	{config.KindSaturation, "scaleDownBoundary", "", "analyzerName: saturation\nscaleDownStabilization: 0s", "analyzerName: saturation\nscaleDownStabilization: 0s\nscaleDownBoundary: 0.3", decided(low, fixedStock{}, ""), "1 SpareCapacity", "2 Steady"},
-	{config.KindSaturation, "engine", "", "", "engine: model", decided(half, fixedStock{}, "ServiceClassMissing"), "2 Steady", "2 Steady ServiceClassMissing"},
+	{config.KindSaturation, "engine", "", "", "engine: queueing", decided(half, fixedStock{}, "ServiceClassMissing"), "2 Steady", "2 Steady ServiceClassMissing"},
 	{config.KindQuota, "namespaceQuotas", "enableLimiter: true", "", "namespaceQuotas: {serving: {A100: 6}}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
 	{config.KindQuota, "default", "enableLimiter: true", "", "default: {A100: 6}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
 	{config.KindQuota, "exclude", "enableLimiter: true", "default: {A100: 6}", "default: {A100: 6}\nexclude: [serving]", decided(full, fixedStock{8}, ""), "2 OverQuota", "3 Saturated"},

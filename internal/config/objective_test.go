@@ -77,7 +77,8 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 		"thresholds without a gap": {[]Source{system(saturationMap, "default", "scaleUpThreshold: 0.6")}, EngineSaturation},
 		"a class":                  {[]Source{class}, EngineHybrid},
 		"a class and a name":       {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
-		"a name and no class":      {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},
+		"a published name":         {[]Source{system(saturationMap, "default", "engine: model")}, EngineQueueing},
+		"a name and no class":      {[]Source{system(saturationMap, "default", "engine: queueing")}, EngineQueueing},
 		"an unreadable engine":     {[]Source{class, system(saturationMap, "default", "engine: magic")}, EngineHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
 // SizesToObjectives reports whether the engine needs objectives, and profiles to
 // meet them by.
 func (p ModelSettings) SizesToObjectives() bool {
-	return p.Engine == EngineModel || p.Engine == EngineHybrid
+	return p.Engine == EngineQueueing || p.Engine == EngineHybrid
 }
 
 // CountsTokens reports whether saturation is measured in tokens, and not by the spare
@@ -82,14 +82,17 @@ func (v values) namesSpare() bool {
 const (
 	EngineTokens     = "tokens"     // from the tokens that replicas hold and can hold
 	EngineSaturation = "saturation" // from the spare capacity that replicas report
-	EngineModel      = "model"      // from a queueing model and objectives
-	EngineHybrid     = "hybrid"     // model and tokens; either may grow, both must agree to shrink
+	EngineQueueing   = "queueing"   // from a queueing model and objectives
+	EngineHybrid     = "hybrid"     // queueing and tokens; either may grow, both must agree to shrink
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
+// engineModel is the name that EngineQueueing was published by.
+const engineModel = "model"
+
 // Engines returns the engines.
 func Engines() []string {
-	return []string{EngineTokens, EngineSaturation, EngineModel, EngineHybrid, EnginePublished}
+	return []string{EngineTokens, EngineSaturation, EngineQueueing, EngineHybrid, EnginePublished}
 }
 
 // engineDefault says which engine decides where none is named: where nobody said
@@ -157,7 +160,7 @@ func policyFields() []field[ModelSettings] {
 		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity; engine hybrid counts tokens unless this, kvSpareTrigger or queueSpareTrigger is set"}, Analyzers(), func(p *ModelSettings) *string { return &p.Analyzer }),
 		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *ModelSettings) *float64 { return &p.ScaleUpThreshold }),
 		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *ModelSettings) *float64 { return &p.ScaleDownBoundary }),
-		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *ModelSettings) *string { return &p.Engine }),
+		formerly(choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *ModelSettings) *string { return &p.Engine }), engineModel, EngineQueueing),
 		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleUpStabilization }),
 		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleDownStabilization }),
 		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleUpStep }),

@@ -48,8 +48,8 @@ type Cycle struct {
 
 // ModelSettings is the configuration of one model.
 type ModelSettings struct {
-	// Engine is what decides: saturation, model or hybrid. Left out, it is
-	// saturation.
+	// Engine is what decides: saturation, queueing (published as model), hybrid or published.
+	// Left out, it is saturation.
 	Engine string `json:"engine,omitempty"`
 	// Method is how saturation is measured: spare capacity, or tokens. Left out, it
 	// is spare.

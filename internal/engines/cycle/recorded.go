@@ -55,7 +55,7 @@ func FromRecord(r record.Cycle) (Setup, Case) {
 	for key, p := range r.Configuration {
 		pace[key] = p.Pacing
 		setup.Models[key] = model.Settings{
-			Engine: model.Engine(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
+			Engine: model.EngineOf(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
 			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited,
 		}
 	}

@@ -12,12 +12,20 @@ type Engine string
 // The engines. Any other value, the zero value among them, is Saturation.
 const (
 	Saturation Engine = "saturation"
-	Queueing   Engine = "model"
+	Queueing   Engine = "queueing"
 	Hybrid     Engine = "hybrid"
 	// Published is spare capacity by the published rule, one replica at a time,
 	// whatever the Method.
 	Published Engine = "published"
 )
+
+// EngineOf returns the engine of a name in a record. Queueing was published as "model".
+func EngineOf(name string) Engine {
+	if name == "model" {
+		return Queueing
+	}
+	return Engine(name)
+}
 
 // Method is how saturation is measured.
 type Method string

@@ -24,6 +24,9 @@ type Choice struct {
 func ParseChoice(text string) (Choice, error) {
 	name, params, _ := strings.Cut(text, ":")
 	c := Choice{Name: strings.TrimSpace(name)}
+	if c.Name == "model" { // as it was published
+		c.Name = Queueing
+	}
 	for pair := range strings.SplitSeq(params, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue

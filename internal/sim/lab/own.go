@@ -23,8 +23,8 @@ import (
 const (
 	Tokens     = "tokens"     // token capacity, the default
 	Saturation = "saturation" // spare capacity, how full replicas report to be
-	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
-	Hybrid     = "hybrid"     // model and tokens
+	Queueing   = "queueing"   // a queueing model, the profiles and the objectives of the scenario
+	Hybrid     = "hybrid"     // queueing and tokens
 	Published  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
@@ -43,8 +43,8 @@ func ownEngines() []ownEngine {
 	return []ownEngine{
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
-		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
-		{Hybrid, "what model and tokens read, or model and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
+		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: queueing"}, sizing},
+		{Hybrid, "what queueing and tokens read, or queueing and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
 		{Published, "KV cache usage, queue length, cost", []string{"engine: published"}, spare},
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	Spare        = "saturation" // spare capacity
 	Tokens       = "tokens"
-	Queueing     = "model"
+	Queueing     = "queueing"
 	Hybrid       = "hybrid"
 	HybridTokens = "hybrid-tokens"
 )
