@@ -28,7 +28,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	load.forecast = Look(snap, past)
 	load = load.smoothed(snap, past)
-	variants := inMemory(scaling.ByKey(snap.Variants), snap, past.Traffic.Footprint)
+	variants := withBatch(scaling.ByKey(snap.Variants), snap, past.Traffic.Footprint)
 	sized, fault := sizeAll(correct(variants, past.Traffic.Means), load, objective, options)
 	if fault.reason != "" {
 		a.Reason, a.Detail = fault.reason, fault.detail

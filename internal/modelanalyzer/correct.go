@@ -1,6 +1,7 @@
 package modelanalyzer
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -84,7 +85,7 @@ func largest(variants []scaling.Variant) float64 {
 	most := 0
 	for _, v := range variants {
 		if v.Replicas.Observed && v.Replicas.Ready > 0 {
-			most = max(most, batch(v.Profile))
+			most = max(most, cmp.Or(v.MaxBatch(), scaling.DefaultBatch))
 		}
 	}
 	return float64(most)

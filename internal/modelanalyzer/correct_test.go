@@ -180,7 +180,7 @@ func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
 	most := func(past scaling.Footprint) int {
 		s := snapshot(4, variant("v", a100, 1))
 		s.Replicas[0].KVCapacity = fresh(64 * 320)
-		return inMemory(s.Variants, s, past)[0].Profile.MaxBatchSize
+		return withBatch(s.Variants, s, past)[0].Profile.MaxBatchSize
 	}
 	for _, tt := range []struct {
 		name string
@@ -196,6 +196,26 @@ func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
 		if got := most(tt.past); got != tt.want {
 			t.Errorf("%s: %d requests, want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestTheArgumentsOfTheEngineBoundTheBatch: an engine that is started with fewer sequences than vLLM's
+// default computes no more, whether its profile says so or not.
+func TestTheArgumentsOfTheEngineBoundTheBatch(t *testing.T) {
+	for _, tt := range []struct{ stated, allowed, want int }{{0, 0, 0}, {0, 32, 32}, {64, 32, 32}, {16, 32, 16}} {
+		s := snapshot(4, variant("v", a100, 1))
+		s.Variants[0].Profile.MaxBatchSize, s.Variants[0].Limits.MaxBatch = tt.stated, tt.allowed
+		if got := withBatch(s.Variants, s, scaling.Footprint{})[0].Profile.MaxBatchSize; got != tt.want {
+			t.Errorf("profile %d, arguments %d: a batch of %d, want %d", tt.stated, tt.allowed, got, tt.want)
+		}
+	}
+	rate := func(allowed int) float64 {
+		s := snapshot(4, variant("v", a100, 1))
+		s.Variants[0].Profile.MaxBatchSize, s.Variants[0].Limits.MaxBatch = 0, allowed
+		return Analyze(s, scaling.Objective{Class: "slow", TTFT: 60_000, ITL: 1000}, Default(), Memory{}).Variants[0].PerReplica
+	}
+	if free, small := rate(0), rate(8); !(small > 0 && small < free) {
+		t.Errorf("%g requests/s with 8 sequences, %g by the default of the engine: want fewer", small, free)
 	}
 }
 

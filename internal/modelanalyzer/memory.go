@@ -41,14 +41,11 @@ func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
 	return replicas, mean(snap)
 }
 
-// inMemory returns the variants with no larger batch than the KV cache of a replica
-// holds: what is beyond that waits, or is computed twice. A variant of which no
-// replica says how large its cache is keeps its batch.
-func inMemory(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Footprint) []scaling.Variant {
+// withBatch returns the variants with the batch that a replica computes: no larger than the
+// engine's arguments and the profile allow, nor than its KV cache holds, since requests beyond
+// that wait or are computed twice. Where no replica says how large its cache is, that sets no limit.
+func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Footprint) []scaling.Variant {
 	each := held(snap.Load, past)
-	if !(each > 0) {
-		return variants
-	}
 	least := map[scaling.VariantKey]float64{} // tokens of a replica's KV cache
 	for _, r := range snap.Replicas {
 		if size := r.KVCapacity; size.Known() && size.Value > 0 {
@@ -59,7 +56,8 @@ func inMemory(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Fo
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		if tokens, ok := least[v.Key]; ok {
+		v.Profile.MaxBatchSize = v.MaxBatch()
+		if tokens, ok := least[v.Key]; ok && each > 0 {
 			v.Profile.MaxBatchSize = int(max(1, min(float64(batch(v.Profile)), math.Floor(tokens/each))))
 		}
 		out[i] = v

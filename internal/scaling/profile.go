@@ -32,5 +32,16 @@ type Profile struct {
 	MaxBatchSize int `json:"maxBatchSize,omitempty"`
 }
 
+// MaxBatch returns how many requests a replica of v computes together at most, up to MostBatch;
+// 0 where that is not known. An engine computes no more than its arguments allow, and a profile
+// was measured with no more than it says: the smaller of the two counts where both are known.
+func (v Variant) MaxBatch() int {
+	stated, allowed := max(0, v.Profile.MaxBatchSize), max(0, v.Limits.MaxBatch)
+	if stated > 0 && allowed > 0 {
+		return min(stated, allowed, MostBatch)
+	}
+	return min(max(stated, allowed), MostBatch)
+}
+
 // Usable reports whether the coefficients were given and can be read.
 func (p Profile) Usable() bool { return p.Source != "" && p.Problem == "" }

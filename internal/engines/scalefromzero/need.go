@@ -157,13 +157,7 @@ func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 // maximum batch size, and no more than its KV cache holds where both the cache and
 // the lengths are known.
 func (c *candidate) batch(load scaling.Load) float64 {
-	batch := float64(batchUnknown)
-	switch {
-	case c.Limits.MaxBatch > 0:
-		batch = float64(c.Limits.MaxBatch)
-	case c.Profile.MaxBatchSize > 0:
-		batch = float64(c.Profile.MaxBatchSize)
-	}
+	batch := float64(cmp.Or(c.MaxBatch(), batchUnknown))
 	length := load.InputTokens.Or(0) + load.OutputTokens.Or(0)
 	if held := c.past.Capacity.PerReplica; held > 0 && length > 0 {
 		batch = min(batch, held/length)

@@ -12,12 +12,6 @@ import (
 
 // How long a variant that was called may take to become Ready.
 const (
-	// patienceUnknown holds while its usual start-up is not known: the time for
-	// which any order counts then.
-	patienceUnknown = 5 * time.Minute
-	// patienceLeast covers what comes on top of a pod's own start: the scaler,
-	// scheduling and a readiness probe.
-	patienceLeast = time.Minute
 	// patienceStartUp is times the usual start-up: it varies with where the image
 	// and the weights are cached.
 	patienceStartUp = 1.5
@@ -285,12 +279,7 @@ func (c *candidate) fault() scaling.Reason {
 }
 
 // patience is how long the variant may take from the call to Ready.
-func (c *candidate) patience() time.Duration {
-	if c.StartUp <= 0 {
-		return patienceUnknown
-	}
-	return max(patienceLeast, time.Duration(patienceStartUp*float64(c.StartUp)))
-}
+func (c *candidate) patience() time.Duration { return c.Patience(patienceStartUp) }
 
 // fits reports whether a node has the accelerators of one replica, and whether as
 // many are promised to pods that wait for a node, of whichever variant.

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -174,7 +173,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	}
 	if prompt > 0 && answer > 0 {
 		s.Profile = Belief{step: s.step.linear, first: s.first.linear}.Profile(prompt, answer)
-		s.Profile.MaxBatchSize = cmp.Or(v.Profile.MaxBatchSize, v.Limits.MaxBatch)
+		s.Profile.MaxBatchSize = v.MaxBatch()
 	}
 	s.Doubts = append(s.Doubts, s.doubts(f)...)
 	return s
