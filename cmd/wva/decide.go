@@ -16,7 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -146,7 +146,7 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
 		e.Analysis = verdict.Analyses[i] // of several, the first decided
 	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == modelanalyzer.Name }); i >= 0 {
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == queueing.Name }); i >= 0 {
 		e.Sizing = verdict.Analyses[i]
 	}
 	for _, d := range verdict.Plan.Decisions {

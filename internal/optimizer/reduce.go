@@ -27,7 +27,7 @@ const (
 	restBeforeMove = 10 * time.Minute
 	// restAfterFutileMove is for how long no replicas move after a move that did not pay:
 	// requests are shared out so that the dearer replicas stay as full as they were. For
-	// as long as internal/modelanalyzer remembers how they are shared out. And for how
+	// as long as internal/queueing remembers how they are shared out. And for how
 	// long none move to a variant whose last order, or the order of whose last move, did
 	// not arrive.
 	restAfterFutileMove = 6 * time.Hour

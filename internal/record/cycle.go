@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -63,7 +63,7 @@ type ModelSettings struct {
 	// Objective is what requests of the model should meet.
 	Objective scaling.Objective `json:"objective,omitzero"`
 	// Sizing says what the objective holds for. What is left out has its default.
-	Sizing modelanalyzer.Options `json:"sizing"`
+	Sizing queueing.Options `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
 	// Pacing is how fast the decisions of the model may change.

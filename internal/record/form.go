@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
@@ -46,7 +46,7 @@ func newBuilder() *builder {
 		reflect.TypeFor[scaling.Bounds]():             reflect.ValueOf(scaling.Unbounded()),
 		reflect.TypeFor[saturation.Thresholds]():      reflect.ValueOf(saturation.Default()),
 		reflect.TypeFor[saturation.TokenThresholds](): reflect.ValueOf(saturation.DefaultTokens()),
-		reflect.TypeFor[modelanalyzer.Options]():      reflect.ValueOf(modelanalyzer.Default()),
+		reflect.TypeFor[queueing.Options]():           reflect.ValueOf(queueing.Default()),
 	}}
 	b.forms[reflect.TypeFor[scaling.Reading]()] = readingForm{newStruct(b, reflect.TypeFor[scaling.Reading]())}
 	b.forms[reflect.TypeFor[scaling.History]()] = newMap[scaling.VariantKey, scaling.Past](b, "variant")

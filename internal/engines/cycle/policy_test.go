@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -72,7 +72,7 @@ attainmentWindow: 2h
 			Spare:     saturation.Thresholds{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, KVSpareTrigger: 0.2, QueueSpareTrigger: 4},
 			Tokens:    saturation.TokenThresholds{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, ScaleUpThreshold: 0.8, ScaleDownBoundary: 0.6},
 			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30, Attainment: 0.9, AttainmentWindow: 2 * time.Hour},
-			Sizing:    modelanalyzer.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
+			Sizing:    queueing.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
 		},
 		Pacing: constrain.Pacing{
 			ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6,

@@ -4,7 +4,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -26,7 +26,7 @@ func Configured(p config.ModelSettings) ModelSettings {
 			ScaleUpThreshold: p.ScaleUpThreshold, ScaleDownBoundary: p.ScaleDownBoundary,
 		},
 		Objective: Objective(p),
-		Sizing:    modelanalyzer.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
+		Sizing:    queueing.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
 		Limited:   p.Limited,
 	}
 	if p.CountsTokens() {

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -44,7 +44,7 @@ type Settings struct {
 	Spare     saturation.Thresholds      `json:"spare"`
 	Tokens    saturation.TokenThresholds `json:"tokens"`
 	Objective scaling.Objective          `json:"objective,omitzero"`
-	Sizing    modelanalyzer.Options      `json:"sizing"`
+	Sizing    queueing.Options           `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
 }
@@ -52,6 +52,6 @@ type Settings struct {
 // Default returns the documented settings: token capacity at its thresholds.
 func Default() Settings {
 	return Settings{
-		Engine: Saturation, Method: Tokens, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: modelanalyzer.Default(),
+		Engine: Saturation, Method: Tokens, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: queueing.Default(),
 	}
 }

@@ -20,7 +20,7 @@
 // So the requests that wait for the start-up buy a third of what the arrivals buy
 // at most. Those that arrive after it, because replicas are late, buy nothing more: the
 // replicas that were ordered clear them. The capacity of a replica is what the queueing model says of its profile within the objective of
-// the model (internal/modelanalyzer); without one, the requests that it computes
+// the model (internal/queueing); without one, the requests that it computes
 // together over the time that each takes, by its profile or else assumed to be 20 s.
 // A start-up that is not known is assumed to be 2 minutes.
 //

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -145,7 +145,7 @@ func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 	load.ArrivalRate, load.GatewayQueue = scaling.Measured(1, scaling.Fresh), scaling.Reading{State: scaling.NotApplicable}
 	load.TTFT, load.ITL = scaling.Reading{}, scaling.Reading{}
 	alone := scaling.Snapshot{Model: m.Snapshot.Model, At: m.Snapshot.At, Window: m.Snapshot.Window, Variants: []scaling.Variant{v}, Load: load}
-	for _, of := range modelanalyzer.Analyze(alone, m.Objective, m.Sizing, modelanalyzer.Memory{}).Variants {
+	for _, of := range queueing.Analyze(alone, m.Objective, m.Sizing, queueing.Memory{}).Variants {
 		if of.PerReplica > 0 {
 			return capacity{of.PerReplica, of.Source}, true
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -31,7 +31,7 @@ type Input struct {
 	// Objective is what requests should meet, for what share of them Sizing says. With
 	// the zero value replicas are sized without one.
 	Objective scaling.Objective
-	Sizing    modelanalyzer.Options
+	Sizing    queueing.Options
 }
 
 // Outcome is what was decided.

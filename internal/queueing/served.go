@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 

@@ -1,11 +1,11 @@
-package modelanalyzer
+package queueing
 
 import (
 	"cmp"
 	"math"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -85,7 +85,7 @@ func largest(variants []scaling.Variant) float64 {
 	most := 0
 	for _, v := range variants {
 		if v.Replicas.Observed && v.Replicas.Ready > 0 {
-			most = max(most, cmp.Or(v.MaxBatch(), scaling.DefaultBatch))
+			most = max(most, cmp.Or(v.SizedBatch(), scaling.DefaultBatch))
 		}
 	}
 	return float64(most)

@@ -1,11 +1,11 @@
-package modelanalyzer
+package queueing
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 

@@ -57,7 +57,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 // known: as it is stated or its engine is started, of replicas that were seen no more than
 // twice what was seen, and of others no more than their KV cache is computed to hold, if it is.
 func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
-	stated, most := v.MaxBatch(), holds
+	stated, most := v.SizedBatch(), holds
 	if high := highest(f); high > 0 {
 		most = aheadAtMost * high
 	}

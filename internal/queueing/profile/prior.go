@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/roofline"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/roofline"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 

@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 import (
 	"slices"

@@ -173,7 +173,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	}
 	if prompt > 0 && answer > 0 {
 		s.Profile = Belief{step: s.step.linear, first: s.first.linear}.Profile(prompt, answer)
-		s.Profile.MaxBatchSize = v.MaxBatch()
+		s.Profile.MaxBatchSize = v.SizedBatch()
 	}
 	s.Doubts = append(s.Doubts, s.doubts(f)...)
 	return s

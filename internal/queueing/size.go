@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )

@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 import (
 	"math"
@@ -56,7 +56,7 @@ func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.F
 	}
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
-		v.Profile.MaxBatchSize = v.MaxBatch()
+		v.Profile.MaxBatchSize = v.SizedBatch()
 		if tokens, ok := least[v.Key]; ok && each > 0 {
 			v.Profile.MaxBatchSize = int(max(1, min(float64(batch(v.Profile)), math.Floor(tokens/each))))
 		}

@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 // Options say what an objective holds for. The zero value is the mean of both.
 type Options struct {

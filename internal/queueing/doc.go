@@ -1,4 +1,4 @@
-// Package modelanalyzer is the queueing view of a Snapshot: how many requests/s
+// Package queueing is the queueing view of a Snapshot: how many requests/s
 // a model has to serve, and how many of them one replica of each variant serves
 // within the objectives.
 //
@@ -51,4 +51,4 @@
 // it and never shrink it. Nor
 // does a profile that promises less latency than is measured by more than half of
 // it, after it was corrected.
-package modelanalyzer
+package queueing

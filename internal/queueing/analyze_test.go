@@ -1,4 +1,4 @@
-package modelanalyzer
+package queueing
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
