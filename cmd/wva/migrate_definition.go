@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // surveyDefinition returns the definition of VariantAutoscaling if it is an older
@@ -61,12 +62,7 @@ func olderDefinition(ours, theirs *apiextensionsv1.CustomResourceDefinition) str
 	if len(missing) == 0 {
 		return ""
 	}
-	const most = 3
-	text := strings.Join(missing[:min(most, len(missing))], ", ")
-	if more := len(missing) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return "of an older version: it lacks " + text
+	return "of an older version: it lacks " + scaling.FirstOf(missing, 3, func(m string) string { return m })
 }
 
 // fields returns the paths of all fields of the version of a definition that is

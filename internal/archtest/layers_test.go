@@ -19,6 +19,7 @@ var layers = map[string]int{
 	"pkg":    0,
 
 	"internal/budget":     1,
+	"internal/exposition": 1,
 	"internal/goldentest": 1,
 	"internal/query":      1,
 	"internal/scaling":    1,

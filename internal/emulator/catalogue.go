@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
@@ -205,7 +206,7 @@ func cacheConfig(p serving.Profile, v Version) []string {
 	if v >= 22 {
 		tokens := p.Blocks() * p.BlockSize
 		concurrency := math.Round(100*float64(tokens)/float64(p.MaxModelLen)) / 100
-		labels = append(labels, "kv_cache_size_tokens", strconv.Itoa(tokens), "kv_cache_max_concurrency", pythonFloat(concurrency))
+		labels = append(labels, "kv_cache_size_tokens", strconv.Itoa(tokens), "kv_cache_max_concurrency", exposition.Float(concurrency))
 	}
 	return labels
 }

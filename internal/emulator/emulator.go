@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
 // tick is how finely the fleet is stepped. Steps shorter than this are taken
@@ -177,7 +179,7 @@ func (e *Emulator) gatewayPage(namespace string) ([]byte, bool) {
 	for _, key := range e.fleet.keys(func(key ModelKey) bool { return key.Namespace == namespace }) {
 		pools = append(pools, e.fleet.pools[key])
 	}
-	var page exposition
+	var page exposition.Page
 	writeGatewayPage(&page, pools)
 	return page.Bytes(), len(pools) > 0
 }

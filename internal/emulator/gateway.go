@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
 // fairnessHeader names the flow that a request belongs to.
@@ -93,11 +95,11 @@ func (g *Gateway) forward(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gateway) page(w http.ResponseWriter, _ *http.Request) {
 	g.mu.Lock()
-	var page exposition
+	var page exposition.Page
 	writeFlowControl(&page, []*pool{g.pool})
 	writeObjectives(&page, []*pool{g.pool})
 	g.mu.Unlock()
-	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Type", exposition.ContentType)
 	_, _ = w.Write(page.Bytes())
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
 // The outcomes of flow control that happen here.
@@ -110,62 +112,62 @@ func (p *pool) sortedFlows() []flowKey {
 // gateway-api-inference-extension 1.5) over the pools of one namespace. Like
 // the EPP's, its series appear when they are first used; ready_pods is there
 // from the start.
-func writeGatewayPage(e *exposition, pools []*pool) {
+func writeGatewayPage(e *exposition.Page, pools []*pool) {
 	writeFlowControl(e, pools)
 	writeObjectives(e, pools)
-	e.family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
+	e.Family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
 	for _, p := range pools {
-		e.sample("inference_pool_ready_pods", labelSet("name", p.name), float64(len(p.replicas)))
+		e.Sample("inference_pool_ready_pods", exposition.Labels("name", p.name), float64(len(p.replicas)))
 	}
 }
 
 // writeFlowControl writes what waits and has waited before the replicas.
-func writeFlowControl(e *exposition, pools []*pool) {
+func writeFlowControl(e *exposition.Page, pools []*pool) {
 	const name = "inference_extension_flow_control_"
-	e.family(name+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
+	e.Family(name+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
 	for _, p := range pools {
 		for _, key := range p.sortedFlows() {
-			e.sample(name+"queue_size", labelSet(p.flowLabels(key)...), float64(p.flows[key].size))
+			e.Sample(name+"queue_size", exposition.Labels(p.flowLabels(key)...), float64(p.flows[key].size))
 		}
 	}
-	e.family(name+"request_queue_duration_seconds", "histogram", "Time requests spend in the flow control layer.")
+	e.Family(name+"request_queue_duration_seconds", "histogram", "Time requests spend in the flow control layer.")
 	for _, p := range pools {
 		for _, key := range p.sortedFlows() {
 			f := p.flows[key]
 			for _, outcome := range slices.Sorted(maps.Keys(f.durations)) {
-				e.histogram(name+"request_queue_duration_seconds", labelSet(append(p.flowLabels(key), "outcome", outcome)...), f.durations[outcome])
+				f.durations[outcome].expose(e, name+"request_queue_duration_seconds", exposition.Labels(append(p.flowLabels(key), "outcome", outcome)...))
 			}
 		}
 	}
 	// The witness that flow control is on, so that no queue_size means an empty queue.
-	e.family(name+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
+	e.Family(name+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
 	cycles := newHistogram(dispatchBuckets())
 	for _, p := range pools {
 		cycles.add(&p.dispatches)
 	}
-	e.histogram(name+"dispatch_cycle_duration_seconds", "", &cycles)
+	cycles.expose(e, name+"dispatch_cycle_duration_seconds", "")
 }
 
 // writeObjectives writes what has become of requests; a pool without any yet
 // has no series.
-func writeObjectives(e *exposition, pools []*pool) {
+func writeObjectives(e *exposition.Page, pools []*pool) {
 	const name = "inference_objective_"
-	e.family(name+"request_total", "counter", "Counter of inference requests, raised after admission.")
+	e.Family(name+"request_total", "counter", "Counter of inference requests, raised after admission.")
 	for _, p := range pools {
 		if p.hasRequests {
-			e.sample(name+"request_total", labelSet(append(p.modelLabels(), "priority", priority)...), float64(p.requests))
+			e.Sample(name+"request_total", exposition.Labels(append(p.modelLabels(), "priority", priority)...), float64(p.requests))
 		}
 	}
-	e.family(name+"request_error_total", "counter", "Counter of inference requests that failed.")
+	e.Family(name+"request_error_total", "counter", "Counter of inference requests that failed.")
 	for _, p := range pools {
 		for _, code := range slices.Sorted(maps.Keys(p.errors)) {
-			e.sample(name+"request_error_total", labelSet(append(p.modelLabels(), "error_code", code)...), float64(p.errors[code]))
+			e.Sample(name+"request_error_total", exposition.Labels(append(p.modelLabels(), "error_code", code)...), float64(p.errors[code]))
 		}
 	}
-	e.family(name+"running_requests", "gauge", "Requests running on the pool.")
+	e.Family(name+"running_requests", "gauge", "Requests running on the pool.")
 	for _, p := range pools {
 		if p.hasRequests {
-			e.sample(name+"running_requests", labelSet("model_name", p.key.ID), float64(p.running))
+			e.Sample(name+"running_requests", exposition.Labels("model_name", p.key.ID), float64(p.running))
 		}
 	}
 }

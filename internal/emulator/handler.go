@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
 // handler is the HTTP side of an Emulator.
@@ -71,7 +73,7 @@ func (h *handler) servePages(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, fmt.Sprintf("no emulated model in namespace %q", parts[1]), http.StatusNotFound)
 			return
 		}
-		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Type", exposition.ContentType)
 		_, _ = w.Write(page)
 	default:
 		writeError(w, notFound("", "no %s here; want /NAMESPACE/MODEL/v1/..., /pods/NAMESPACE/POD/metrics, /gateway/NAMESPACE/metrics, /sd or /healthz", r.URL.Path))
@@ -86,9 +88,9 @@ func (h *handler) podPage(w http.ResponseWriter, namespace, name string) {
 	case v == nil:
 		http.Error(w, "the model is loading", http.StatusServiceUnavailable)
 	default:
-		var page exposition
+		var page exposition.Page
 		writePage(&page, h.emulator.families, h.emulator.version, model, v)
-		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Type", exposition.ContentType)
 		_, _ = w.Write(page.Bytes())
 	}
 }

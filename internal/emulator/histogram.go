@@ -1,6 +1,10 @@
 package emulator
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
+)
 
 // histogram counts observations in buckets with inclusive upper bounds.
 type histogram struct {
@@ -17,6 +21,17 @@ func (h *histogram) observe(v float64) {
 	i, _ := slices.BinarySearch(h.bounds, v) // the first bound that is not below v
 	h.counts[i]++
 	h.sum += v
+}
+
+// expose writes the histogram on a page.
+func (h *histogram) expose(page *exposition.Page, name, labels string) {
+	atMost := make([]float64, len(h.counts))
+	total := uint64(0)
+	for i, n := range h.counts {
+		total += n
+		atMost[i] = float64(total)
+	}
+	page.Histogram(name, labels, h.bounds, atMost, h.sum)
 }
 
 // add books the observations of other, whose bounds are the same.

@@ -3,6 +3,7 @@ package emulator
 import (
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
@@ -54,27 +55,27 @@ func (p *engineCounters) observeFinish(c *call, at time.Duration) {
 }
 
 // writePage writes a vLLM metrics page of release v for model.
-func writePage(e *exposition, families []family, v Version, model string, s *view) {
-	labels := labelSet("engine", "0", "model_name", model)
+func writePage(e *exposition.Page, families []family, v Version, model string, s *view) {
+	labels := exposition.Labels("engine", "0", "model_name", model)
 	for i := range families {
 		f := &families[i]
 		if !f.in(v) {
 			continue
 		}
-		e.family(f.name, f.kind, f.help)
+		e.Family(f.name, f.kind, f.help)
 		switch {
 		case f.histogram != noHistogram:
-			e.histogram(f.name, labels, &s.counters.histograms[f.histogram])
+			s.counters.histograms[f.histogram].expose(e, f.name, labels)
 		case f.label != "":
 			for _, c := range f.children {
 				if c.since <= v {
-					e.sample(f.name, labels+","+labelSet(f.label, c.value), c.read(s))
+					e.Sample(f.name, labels+","+exposition.Labels(f.label, c.value), c.read(s))
 				}
 			}
 		default:
-			e.sample(f.name, labels, f.value(s))
+			e.Sample(f.name, labels, f.value(s))
 		}
 	}
-	e.family("vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig")
-	e.sample("vllm:cache_config_info", labelSet(cacheConfig(s.profile, v)...), 1)
+	e.Family("vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig")
+	e.Sample("vllm:cache_config_info", exposition.Labels(cacheConfig(s.profile, v)...), 1)
 }

@@ -11,6 +11,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
 func parsePage(t testing.TB, page []byte) map[string]*dto.MetricFamily {
@@ -25,7 +27,7 @@ func parsePage(t testing.TB, page []byte) map[string]*dto.MetricFamily {
 
 func renderPage(v Version, f *fleet) []byte {
 	r := f.pods[podKey{testModel.Namespace, "a"}].replica
-	var page exposition
+	var page exposition.Page
 	writePage(&page, catalogue(), v, testModel.ID, &view{profile: r.machine.Profile(), stats: r.machine.Stats(), counters: r.counters})
 	return page.Bytes()
 }
@@ -123,7 +125,7 @@ func TestPageWritesFloatsAsPythonDoes(t *testing.T) {
 		value float64
 		want  string
 	}{{0, "0.0"}, {1, "1.0"}, {0.001, "0.001"}, {2560, "2560.0"}, {123456, "123456.0"}, {1e6, "1e+06"}, {1234567, "1.234567e+06"}, {0.00001, "1e-05"}, {math.Inf(1), "+Inf"}, {math.NaN(), "NaN"}} {
-		if got := pythonFloat(c.value); got != c.want {
+		if got := exposition.Float(c.value); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
@@ -190,7 +192,7 @@ func TestGatewayPage(t *testing.T) {
 	f := newFleet(testProfiles(slowProfile()), 0)
 	p := f.declare(testModel)
 	render := func() map[string]*dto.MetricFamily {
-		var page exposition
+		var page exposition.Page
 		writeGatewayPage(&page, []*pool{p})
 		return parsePage(t, page.Bytes())
 	}

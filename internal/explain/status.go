@@ -136,13 +136,5 @@ func (c Conflict) Lost() string {
 
 // quoted lists names.
 func quoted(names []string) string {
-	out := make([]string, 0, min(len(names), seenAtMost))
-	for _, name := range names[:min(len(names), seenAtMost)] {
-		out = append(out, "'"+name+"'")
-	}
-	list := strings.Join(out, ", ")
-	if more := len(names) - seenAtMost; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
+	return scaling.FirstOf(names, seenAtMost, func(name string) string { return "'" + name + "'" })
 }

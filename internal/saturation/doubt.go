@@ -60,10 +60,7 @@ const namedAtMost = 3
 
 // names joins pod names.
 func names(pods []string) string {
-	if len(pods) <= namedAtMost {
-		return strings.Join(pods, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namedAtMost], ", "), len(pods)-namedAtMost)
+	return scaling.FirstOf(pods, namedAtMost, func(pod string) string { return pod })
 }
 
 // stuck says which pods hold requests and do nothing, as the end of a sentence;

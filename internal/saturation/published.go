@@ -21,9 +21,6 @@ func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 	capacities(&a, snap.Variants, samples, p)
 	a.Signal, a.Reason, a.Detail = direction(snap, samples, spare, p)
 	a.Detail += stuck(snap, samples)
-	if a.Signal == scaling.Shrink {
-		a.Removable = 1
-	}
 	return a
 }
 

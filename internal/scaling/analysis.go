@@ -50,9 +50,6 @@ type Analysis struct {
 	// Supply counts what serves now, Anticipated also what was ordered. [Unit]
 	Supply      float64 `json:"supply"`
 	Anticipated float64 `json:"anticipated"`
-	// Removable counts the replicas whose load the others can take without
-	// reaching the point where growth begins.
-	Removable int `json:"removable"`
 	// Variants lists what each variant can do. The PerReplica of 0 is a variant
 	// that carries nothing of the demand, or of which that is not known.
 	Variants []Capacity `json:"variants"` // sorted by Variant

@@ -17,3 +17,17 @@ func Few(texts []string) string {
 	}
 	return strings.Join(texts, "; ")
 }
+
+// FirstOf names the first most of all, and says how many more there are: "a, b and 2
+// more".
+func FirstOf[T any](all []T, most int, name func(T) string) string {
+	names := make([]string, 0, most)
+	for _, one := range all[:min(most, len(all))] {
+		names = append(names, name(one))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(all) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -162,25 +161,12 @@ func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
 	for _, fault := range order {
 		models := changed[fault]
 		if fault == "" {
-			log.Info("metrics are back", "models", len(models), "model", named(models))
+			log.Info("metrics are back", "models", len(models), "model", scaling.FirstOf(models, namedAtMost, scaling.ModelKey.String))
 		} else {
-			log.Error(nil, "metrics are out of reach, decisions hold", "models", len(models), "model", named(models), "reason", fault)
+			log.Error(nil, "metrics are out of reach, decisions hold", "models", len(models), "model", scaling.FirstOf(models, namedAtMost, scaling.ModelKey.String), "reason", fault)
 		}
 	}
 }
 
 // namedAtMost is how many models a line of the log names.
 const namedAtMost = 3
-
-// named lists the first models.
-func named(models []scaling.ModelKey) string {
-	names := make([]string, 0, namedAtMost)
-	for _, model := range models[:min(len(models), namedAtMost)] {
-		names = append(names, model.String())
-	}
-	list := strings.Join(names, ", ")
-	if more := len(models) - namedAtMost; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
-}

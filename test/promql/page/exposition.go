@@ -1,99 +1,58 @@
 package page
 
 import (
-	"bytes"
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
-// exposition is a page being written, in the text format.
-type exposition struct {
-	bytes.Buffer
+// output is a page being written.
+type output struct {
+	exposition.Page
 	typed map[string]bool
 }
 
 // family writes one sample of a counter or gauge. Labels are name and value in
 // turn.
-func (e *exposition) family(kind, name string, value float64, labels ...string) {
-	e.typeOf(kind, name)
-	e.sample(name, value, labels)
+func (o *output) family(kind, name string, value float64, labels ...string) {
+	o.typeOf(kind, name)
+	o.Sample(name, exposition.Labels(labels...), value)
 }
 
 // histogram writes one histogram.
-func (e *exposition) histogram(name string, h *histogram, labels ...string) {
-	e.typeOf("histogram", name)
-	for i, bound := range h.bounds {
-		e.sample(name+"_bucket", h.atMost[i], slices.Concat(labels, []string{"le", float(bound)}))
-	}
-	e.sample(name+"_bucket", h.count, slices.Concat(labels, []string{"le", "+Inf"}))
-	e.sample(name+"_sum", h.sum, labels)
-	e.sample(name+"_count", h.count, labels)
+func (o *output) histogram(name string, h *histogram, labels ...string) {
+	o.typeOf("histogram", name)
+	o.Histogram(name, exposition.Labels(labels...), h.bounds, h.atMost, h.sum)
 }
 
-func (e *exposition) typeOf(kind, name string) {
-	if e.typed == nil {
-		e.typed = map[string]bool{}
+func (o *output) typeOf(kind, name string) {
+	if o.typed == nil {
+		o.typed = map[string]bool{}
 	}
-	if !e.typed[name] {
-		e.typed[name] = true
-		fmt.Fprintf(e, "# HELP %s Of no interest.\n# TYPE %s %s\n", name, name, kind)
-	}
-}
-
-func (e *exposition) sample(name string, value float64, labels []string) {
-	e.WriteString(name)
-	separator := "{"
-	for pair := range slices.Chunk(labels, 2) {
-		fmt.Fprintf(e, "%s%s=\"%s\"", separator, pair[0], escaper.Replace(pair[1]))
-		separator = ","
-	}
-	if len(labels) > 0 {
-		e.WriteString("}")
-	}
-	fmt.Fprintf(e, " %s\n", float(value))
-}
-
-// escaper escapes a label value as the text format wants it.
-var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-// float renders a number as Python does, with a point: "1.0".
-func float(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "+Inf"
-	case math.IsNaN(v):
-		return "NaN"
-	case v == math.Trunc(v) && math.Abs(v) < 1e15:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
-		return strconv.FormatFloat(v, 'g', -1, 64)
+	if !o.typed[name] {
+		o.typed[name] = true
+		o.Family(name, kind, "Of no interest.")
 	}
 }
 
 // histogram counts observations at or below each bound.
 type histogram struct {
 	bounds []float64 // ascending, without +Inf
-	atMost []float64
+	atMost []float64 // up to each bound, and all
 	sum    float64
-	count  float64
 }
 
 func newHistogram(bounds []float64) *histogram {
-	return &histogram{bounds: bounds, atMost: make([]float64, len(bounds))}
+	return &histogram{bounds: bounds, atMost: make([]float64, len(bounds)+1)}
 }
 
 // observe adds n observations of v.
 func (h *histogram) observe(v, n float64) {
-	for i, bound := range h.bounds {
-		if v <= bound {
-			h.atMost[i] += n
-		}
+	first, _ := slices.BinarySearch(h.bounds, v)
+	for i := range h.atMost[first:] {
+		h.atMost[first+i] += n
 	}
 	h.sum += v * n
-	h.count += n
 }
 
 // TTFTBounds returns vLLM's bounds of the time to first token [s], 0.8 to 0.32.

@@ -27,7 +27,7 @@ type Flow struct {
 // Page returns the picker's page.
 func (p *Picker) Page() []byte {
 	p.cycles += 10
-	var e exposition
+	var e output
 	p.twins(func(newer bool, name func(suffix string) string) {
 		e.family("counter", name("flow_control_dispatch_cycle_duration_seconds_count"), p.cycles)
 		for _, f := range p.Flows {

@@ -120,7 +120,7 @@ func (r *Rank) Generate(tokens float64) { r.counts.generation += tokens }
 
 // Page returns the pod's page.
 func (p *Pod) Page() []byte {
-	var e exposition
+	var e output
 	for i, r := range p.Ranks {
 		if p.Engine == query.SGLang {
 			p.sglang(&e, strconv.Itoa(i), r)

@@ -4,7 +4,7 @@ import "slices"
 
 // sglang writes the series of one data-parallel rank. The second process of
 // tensor parallelism repeats the gauges, as it does when told to.
-func (p *Pod) sglang(e *exposition, rank string, r *Rank) {
+func (p *Pod) sglang(e *output, rank string, r *Rank) {
 	c := &r.counts
 	for _, tensor := range []string{"0", "1"} {
 		labels := []string{"model_name", p.Model, "engine_type", "unified", "tp_rank", tensor, "pp_rank", "0", "dp_rank", rank}
@@ -28,7 +28,7 @@ func (p *Pod) sglang(e *exposition, rank string, r *Rank) {
 
 // tokenizer writes what SGLang counts when requests end, of all ranks. Series
 // appear with their first count.
-func (p *Pod) tokenizer(e *exposition) {
+func (p *Pod) tokenizer(e *output) {
 	model := []string{"model_name", p.Model}
 	itl := newHistogram(SGLangITLBounds())
 	var aborted, cached float64
@@ -68,7 +68,7 @@ func (p *Pod) tokenizer(e *exposition) {
 	if cached > 0 {
 		e.family("counter", "sglang:cached_tokens_total", cached, slices.Concat(model, []string{"cache_source", "device"})...)
 	}
-	if itl.count > 0 {
+	if itl.atMost[len(itl.bounds)] > 0 {
 		for _, name := range p.names("sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds") {
 			e.histogram(name, itl, model...)
 		}
@@ -87,5 +87,4 @@ func (h *histogram) add(other *histogram) {
 		h.atMost[i] += n
 	}
 	h.sum += other.sum
-	h.count += other.count
 }

@@ -9,7 +9,7 @@ import (
 func reasons() []string { return []string{"stop", "length", "abort"} }
 
 // vllm writes the series of one rank.
-func (p *Pod) vllm(e *exposition, rank string, r *Rank) {
+func (p *Pod) vllm(e *output, rank string, r *Rank) {
 	labels := []string{"model_name", p.Model}
 	if p.Version != Oldest {
 		labels = append(labels, "engine", rank)

@@ -8,9 +8,8 @@ import (
 // A box narrows the counts of one group in a part of the search tree.
 type box struct {
 	lo, hi []int
-	serve  bool    // must be served
-	skip   bool    // must be left out
-	only   *column // the one decision, nil for any
+	serve  bool // must be served
+	skip   bool // must be left out
 }
 
 // A coverer solves the problem of one group, a bounded covering knapsack, at

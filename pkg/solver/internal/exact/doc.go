@@ -18,8 +18,7 @@
 // before any cost: as many as possible of the most important priority; of all
 // ways to do that, as many as possible of the next; and so on. Among all
 // solutions with this coverage the cheapest is wanted, so within one priority
-// cost decides who is left out. What is left of the stock can be handed to
-// groups that are not served by [BestEffort].
+// cost decides who is left out.
 //
 // The penalty for moving a group between accelerator types that is published
 // for its allocation a to b,
@@ -46,13 +45,31 @@
 // there are types are undecided between columns, which is why the bound is near
 // the optimum when the groups are many.
 //
-// Solutions are built by giving each group its column, repairing what does not
-// fit, moving single groups and pairs of groups, and solving parts of the
-// problem anew. What is left of the gap is closed by branch and bound on the
-// count of an option in a group, or on whether a group is served.
+// Solutions are built by giving each group its column, moving one group where
+// another does not fit, deciding single groups anew at falling shares of the
+// prices, and solving parts of the problem anew. What is left of the gap is closed
+// by branch and bound on the count of an option in a group, or on whether a group
+// is served.
 //
 // The coverage is decided by the same method, class by class, with costs of 1
 // for each group left out.
+//
+// # What each part brings
+//
+// BenchmarkSolve with 20 fleets of 100 models, stock for 0.6 to 0.9 of what they
+// would use and a gap of 1 or 2 %, and with 4 fleets of 1,000 models; ended after 2 s:
+//
+//	                               median, ms         proven, %
+//	models                         100      1,000     100      1,000
+//	as it is                       14-32    231       100      100
+//	prices by subgradients         53-232   1,617     85-100   75
+//	no prices, branch and bound    2,000    2,000     0        0
+//	a group that blocks stays      15-54    418       95-100   100
+//	no parts solved anew           16-29    214       90-100   100
+//
+// Without prices the bound stays 28 to 49 % below the cost, so nothing is proven, and
+// with local search alone 161 to 181 of the 1,000 models are left out in the place
+// of 146.
 //
 // # Order and time
 //

@@ -103,12 +103,8 @@ const near = 0.05
 // restrict makes the columns in the boxes active.
 func (d *dual) restrict(boxes []*box) {
 	for i, b := range boxes {
-		switch {
-		case b == d.p.open[i]:
+		if b == d.p.open[i] {
 			d.active[i] = d.p.pool[i]
-			continue
-		case b.only != nil:
-			d.active[i] = []*column{b.only}
 			continue
 		}
 		d.active[i] = nil
@@ -132,11 +128,6 @@ func (d *dual) separate(boxes []*box) (bound float64, fresh int) {
 		known := math.Inf(1)
 		for _, c := range d.active[i] {
 			known = min(known, c.at(d.prices))
-		}
-		if b.only != nil {
-			bound += known
-			d.plain += known
-			continue
 		}
 		below := known
 		if !math.IsInf(known, 1) {

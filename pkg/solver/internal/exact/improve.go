@@ -7,20 +7,14 @@ import (
 )
 
 // search looks for solutions near the relaxation that was solved last.
-func (t *tree) search(r relaxed, root bool) {
+func (t *tree) search() {
 	if t.p.effort.over() {
 		return
 	}
 	better := t.build(t.dual.prices)
-	if root {
-		better = t.dive(r) || better
-	}
 	t.searched++
-	for again := better || t.searched%mendEvery == 1; again; again = better {
-		better = !t.plain && len(t.best) > 2*mendGroups && t.mend()
-		if !better {
-			better = t.exchange()
-		}
+	if (better || t.searched%mendEvery == 1) && !t.plain && len(t.best) > 2*mendGroups {
+		t.mend()
 	}
 }
 
@@ -33,20 +27,6 @@ func (t *tree) build(prices []float64) bool {
 	}
 	t.pack.polish(prices)
 	return t.keep()
-}
-
-// exchange improves the best solution by pairs of groups.
-func (t *tree) exchange() bool {
-	better := false
-	t.pack.load(t.best)
-	for t.root < t.cutoff() && t.pack.exchange(t.prices, t.cost-t.root) {
-		t.pack.polish(t.prices)
-		if !t.keep() {
-			break
-		}
-		better = true
-	}
-	return better
 }
 
 // A mend solves the problem of a part of the groups anew in the room that the
@@ -62,17 +42,13 @@ const (
 // mend improves the best solution part by part. Half of each part are the
 // groups that are farthest from what they would do at the prices of the root,
 // half are others in turn.
-func (t *tree) mend() bool {
-	better := false
+func (t *tree) mend() {
 	for failed := 0; failed < mendParts && t.root < t.cutoff() && !t.p.effort.over(); {
-		if t.mendPart(t.choosePart()) {
-			better = true
-		} else {
+		if !t.mendPart(t.choosePart()) {
 			failed++
 			t.turn++
 		}
 	}
-	return better
 }
 
 // choosePart chooses the groups of the present turn.
@@ -134,58 +110,4 @@ func (t *tree) mendPart(part []int) bool {
 		t.pack.put(i, sub.best[k])
 	}
 	return t.keep()
-}
-
-// decided is the weight from which on a dive takes a column for chosen.
-const decided = 0.9
-
-// dive looks for a solution by deciding group after group, the clearest first,
-// and solving the relaxation of the others anew.
-func (t *tree) dive(r relaxed) bool {
-	boxes := append([]*box(nil), t.p.open...)
-	better := false
-	for t.cost > 0 && t.fix(boxes) && !t.p.effort.over() {
-		r = t.dual.solve(boxes, r.prices, max(r.mu, 1e-3*t.cost/float64(len(boxes))), aim{cutoff: t.cutoff(), tolerance: 0.05 * (t.cost - t.cutoff())})
-		if r.bound >= t.cutoff() {
-			break
-		}
-		better = t.build(t.dual.prices) || better
-	}
-	return better
-}
-
-// fix decides the groups whose weights favour one column clearly, at least the
-// clearest. It is false if all were decided before.
-func (t *tree) fix(boxes []*box) bool {
-	clearest, most := -1, 0.0
-	fixed := false
-	for i, b := range boxes {
-		if b.only != nil {
-			continue
-		}
-		k := heaviest(t.dual.weights[i])
-		w := t.dual.weights[i][k]
-		if w >= decided {
-			boxes[i] = &box{only: t.dual.active[i][k]}
-			fixed = true
-		} else if w > most {
-			clearest, most = i, w
-		}
-	}
-	if !fixed && clearest >= 0 {
-		boxes[clearest] = &box{only: t.dual.active[clearest][heaviest(t.dual.weights[clearest])]}
-		fixed = true
-	}
-	return fixed
-}
-
-// heaviest is the index of the largest weight, the first of equal ones.
-func heaviest(weights []float64) int {
-	best := 0
-	for k, w := range weights {
-		if w > weights[best] {
-			best = k
-		}
-	}
-	return best
 }

@@ -12,7 +12,6 @@ type packing struct {
 	p       *program
 	columns []*column // nil while a group has none
 	room    []int     // left by row, never negative
-	cheap   []float64 // least cost of each group with the whole room, filled by exchange
 	weighed []float64 // scratch: prices scaled
 }
 
@@ -165,72 +164,4 @@ func (k *packing) polish(prices []float64) {
 		}
 		k.relocate(k.weighed)
 	}
-}
-
-// exchange looks for pairs of groups of which one takes another known column
-// and the other makes room for it at less cost for both. Only columns whose
-// reduced cost at the prices is within the gap can be part of a better
-// solution. It reports whether it found one.
-func (k *packing) exchange(prices []float64, gap float64) bool {
-	if k.cheap == nil {
-		for i := range k.columns {
-			_, cost := k.p.decide(i, k.p.open[i], k.p.none, k.p.room, math.Inf(1))
-			k.cheap = append(k.cheap, cost)
-		}
-	}
-	found := false
-	for i := range k.columns {
-		least := math.Inf(1)
-		for _, c := range k.p.pool[i] {
-			least = min(least, c.at(prices))
-		}
-		for _, c := range k.p.pool[i] {
-			if c != k.columns[i] && c.at(prices) <= least+gap && k.swap(i, c) {
-				found = true
-			}
-		}
-		if k.p.effort.over() {
-			break
-		}
-	}
-	return found
-}
-
-// swap gives group i the column c if one other group can make room for it so
-// that the cost falls.
-func (k *packing) swap(i int, c *column) bool {
-	old := k.release(i)
-	for h := range k.columns {
-		if h == i {
-			continue
-		}
-		held := k.columns[h]
-		was := old.cost + held.cost
-		below := was - 1e-9*math.Abs(was)
-		if c.cost+k.cheap[h] >= below || !k.frees(held, c) {
-			continue
-		}
-		k.release(h)
-		if k.fits(c) {
-			k.put(i, c)
-			if is, _ := k.p.decide(h, k.p.open[h], k.p.none, k.room, below-c.cost); is != nothing {
-				k.put(h, k.p.column(h, is))
-				return true
-			}
-			k.release(i)
-		}
-		k.put(h, held)
-	}
-	k.put(i, old)
-	return false
-}
-
-// frees reports whether releasing held makes room for c.
-func (k *packing) frees(held, c *column) bool {
-	for r, u := range c.use {
-		if int(u) > k.room[r]+int(held.use[r]) {
-			return false
-		}
-	}
-	return true
 }

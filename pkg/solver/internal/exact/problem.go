@@ -10,7 +10,7 @@ import (
 // option without an upper limit. A negative number means the same.
 const Unlimited = math.MaxInt
 
-// ErrInvalid is wrapped by every error that [Solve] and [BestEffort] return:
+// ErrInvalid is wrapped by every error that [Solve] returns:
 // the problem or the start breaks a range stated at the field it names.
 var ErrInvalid = errors.New("invalid problem")
 

@@ -28,7 +28,6 @@ func (s *search) solution(p Problem) Solution {
 		out.Gap = (out.Cost - out.Bound) / out.Cost
 	}
 	out.Coverage = s.coverage(hopeless)
-	out.Unserved = s.unserved(p, out.Counts, hopeless)
 	out.Status = out.status(s.gap)
 	return out
 }
@@ -46,37 +45,6 @@ func (s *search) coverage(hopeless []bool) []Coverage {
 			}
 		}
 		out = append(out, c)
-	}
-	return out
-}
-
-// unserved names the groups left out and what they miss.
-func (s *search) unserved(p Problem, counts [][]int, hopeless []bool) []Unserved {
-	left := p.leftover(counts)
-	roomy := make([]int, len(s.in.stock))
-	for r := range roomy {
-		roomy[r] = Unlimited
-	}
-	none := make([]float64, len(roomy))
-	c := s.effort.coverer()
-	var out []Unserved
-	for i := range s.in.groups {
-		if s.known[i] != nil {
-			continue
-		}
-		g := &s.in.groups[i]
-		u := Unserved{Group: g.index, Name: p.Groups[g.index].Name, Impossible: hopeless[i]}
-		if g.fits(&c, none, roomy) {
-			u.Missing = make([]int, len(p.Types))
-			for v, n := range c.found {
-				o := p.Groups[g.index].Options[g.options[v].index]
-				u.Missing[o.Type] += n * o.Units
-			}
-			for t := range u.Missing {
-				u.Missing[t] = max(0, u.Missing[t]-left[t])
-			}
-		}
-		out = append(out, u)
 	}
 	return out
 }

@@ -2,12 +2,10 @@ package exact
 
 // A search decides the groups of an instance in stages, each a program:
 //
-//  1. All groups, each served or left out at a high cost. Mostly this serves
-//     them all, which settles the coverage.
-//  2. Otherwise class by class, the most important first: how few of its
-//     groups must be left out when every class before may leave out only as
-//     many as it must?
-//  3. The least cost when every class may leave out as many as it must.
+//  1. Class by class, the most important first: how few of its groups must be
+//     left out when every class before may leave out only as many as it must?
+//     A class that is served whole is settled.
+//  2. The least cost when every class may leave out as many as it must.
 //
 // Each stage may do so much work; if that proves too little, the stages are
 // repeated with more.
@@ -20,10 +18,8 @@ type search struct {
 	class []int   // of each of them
 	known [][]int // the best solution: counts by canonical group, nil if unserved
 
-	least  []int   // proven: groups of able that must be left out, by class
-	bound  float64 // proven cost of all of able, see Solution.Bound
-	pool   [][]*column
-	prices []float64
+	least []int   // proven: groups of able that must be left out, by class
+	bound float64 // proven cost of all of able, see Solution.Bound
 }
 
 // The first quota, in group problems for each group, lets a relaxation and the
@@ -56,10 +52,7 @@ func newSearch(in *instance, params Params) *search {
 // run improves known until it is proven to the gap or the effort is spent.
 func (s *search) run() {
 	quota := firstQuota * (1 + len(s.able))
-	if s.without(len(s.in.classes)) > 0 {
-		s.effort.begin(quota)
-		s.serveAll()
-	}
+	s.admit()
 	s.serveClasses(quota)
 	for !s.save(quota) || !s.covered() {
 		if s.effort.spent() {
@@ -75,7 +68,7 @@ func (s *search) run() {
 	}
 }
 
-// serveClasses is stage 2.
+// serveClasses is stage 1.
 func (s *search) serveClasses(quota int) {
 	for q := range s.in.classes {
 		s.effort.begin(quota)
@@ -107,8 +100,8 @@ func (s *search) covered() bool {
 	return true
 }
 
-// admit serves groups that fit into what is left. It matters only after a
-// search that ended before the coverage was proven.
+// admit serves groups that fit into what is left, the most important first, each as
+// cheaply as it can be.
 func (s *search) admit() {
 	room := append([]int(nil), s.in.stock...)
 	for i, counts := range s.known {

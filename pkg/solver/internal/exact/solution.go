@@ -52,8 +52,7 @@ func (s Status) String() string {
 // A Solution is a mix of replicas and what is proven about it.
 type Solution struct {
 	// Counts holds the replicas by group and option, in the order of the
-	// problem. A group either covers its demand within its bounds, or it is in
-	// Unserved and has none: see [BestEffort].
+	// problem. A group either covers its demand within its bounds, or has none.
 	Counts [][]int
 	// Cost is the cost of Counts, unserved groups included: they pay
 	// RemoveCost for what runs now.
@@ -64,8 +63,6 @@ type Solution struct {
 	// Gap is (Cost-Bound)/Cost, and 0 when Cost is 0.
 	Gap    float64
 	Status Status
-	// Unserved lists the groups left out, by priority and name.
-	Unserved []Unserved
 	// Coverage has one entry for each priority, the most important first.
 	Coverage []Coverage
 	// Nodes, Iterations and Work count the nodes of the search tree, the price
@@ -81,17 +78,4 @@ type Coverage struct {
 	// AtMost is proven: no solution that serves as many groups of every more
 	// important priority serves more of this one. Served == AtMost is the best.
 	AtMost int
-}
-
-// Unserved is a group whose demand is not covered.
-type Unserved struct {
-	Group int    // index in Problem.Groups
-	Name  string // its name
-	// Impossible is true if the group could not be served even if it had the
-	// whole stock to itself.
-	Impossible bool
-	// Missing holds by type, in the order of the problem, the units that the
-	// cheapest cover takes beyond what the solution leaves over; nil if the
-	// limits of the options alone (Max) keep it from being covered.
-	Missing []int
 }

@@ -40,6 +40,15 @@ func served(s Solution) []int {
 	return n
 }
 
+// total is how many groups of all priorities are served.
+func total(s Solution) int {
+	n := 0
+	for _, c := range s.Coverage {
+		n += c.Served
+	}
+	return n
+}
+
 // The costs of random problems are multiples of 1/4, so this tells them apart.
 const tolerance = 1e-6
 
@@ -54,10 +63,10 @@ func TestSolveAgreesWithBruteForce(t *testing.T) {
 			t.Fatalf("seed %d: got served %v, cost %v, bound %v, %v; want served %v, cost %v, optimal\n%+v", seed,
 				served(got), got.Cost, got.Bound, got.Status, wantServed, wantCost, p)
 		}
-		if slices.ContainsFunc(got.Unserved, func(u Unserved) bool { return !u.Impossible }) {
+		if able := newSearch(newInstance(p), Params{}).able; len(able) > total(got) {
 			unserved++
 		}
-		if got.Nodes > 4 {
+		if got.Nodes > 3 {
 			branched++
 		}
 	}
@@ -70,21 +79,19 @@ func TestSolveAgreesWithBruteForce(t *testing.T) {
 // check fails if the solution breaks what every solution promises.
 func check(t *testing.T, p Problem, s Solution) {
 	t.Helper()
-	out := make(map[int]bool)
-	for _, u := range s.Unserved {
-		out[u.Group] = true
-	}
-	cost := 0.0
+	cost, full := 0.0, 0
 	for i, g := range p.Groups {
 		for v, n := range s.Counts[i] {
 			cost += g.Options[v].price(n)
-			if out[i] && n != 0 {
-				t.Errorf("%s is unserved but has %d replicas of %s", g.Name, n, g.Options[v].Name)
-			}
 		}
-		if !out[i] && !g.serves(s.Counts[i]) {
-			t.Errorf("%s is not covered within its bounds by %v and not named", g.Name, s.Counts[i])
+		if g.serves(s.Counts[i]) {
+			full++
+		} else if slices.ContainsFunc(s.Counts[i], func(n int) bool { return n != 0 }) {
+			t.Errorf("%s is not covered within its bounds but has %v", g.Name, s.Counts[i])
 		}
+	}
+	if full < total(s) {
+		t.Errorf("coverage %+v, %d groups are covered", s.Coverage, full)
 	}
 	for i, left := range p.leftover(s.Counts) {
 		if left < 0 {
@@ -186,10 +193,7 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 func TestInputIsNotModified(t *testing.T) {
 	for seed := range 50 {
 		p := random(seed)
-		s := mustSolve(t, p, Params{})
-		if _, err := BestEffort(p, s); err != nil {
-			t.Fatal(err)
-		}
+		mustSolve(t, p, Params{})
 		if diff := cmp.Diff(random(seed), p); diff != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 		}
@@ -240,43 +244,18 @@ func TestScarceStockGoesToTheImportant(t *testing.T) {
 		name    string
 		problem Problem
 		want    [][]int
-		out     []Unserved
 	}{
-		{"enough for both", contested(8, 1, 1), [][]int{{2}, {2}}, nil},
-		{
-			"the dearer group is more important", contested(7, 2, 1),
-			[][]int{{0}, {2}},
-			[]Unserved{{Group: 0, Name: "a", Missing: []int{1}}},
-		},
-		{
-			"equals: the cheaper is served", contested(4, 1, 1),
-			[][]int{{2}, {0}},
-			[]Unserved{{Group: 1, Name: "b", Missing: []int{4}}},
-		},
-		{
-			"nobody fits", contested(3, 1, 2),
-			[][]int{{0}, {0}},
-			[]Unserved{{Group: 0, Name: "a", Impossible: true, Missing: []int{1}}, {Group: 1, Name: "b", Impossible: true, Missing: []int{1}}},
-		},
+		{"enough for both", contested(8, 1, 1), [][]int{{2}, {2}}},
+		{"the dearer group is more important", contested(7, 2, 1), [][]int{{0}, {2}}},
+		{"equals: the cheaper is served", contested(4, 1, 1), [][]int{{2}, {0}}},
+		{"none fits", contested(3, 1, 2), [][]int{{0}, {0}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := mustSolve(t, tc.problem, Params{})
 			if diff := cmp.Diff(tc.want, got.Counts); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.out, got.Unserved); diff != "" {
-				t.Errorf("unserved (-want +got):\n%s", diff)
-			}
 		})
-	}
-}
-
-func TestTooSmallMaxIsNamedWithoutMissingUnits(t *testing.T) {
-	p := contested(Unlimited, 1)
-	p.Groups[0].Options[0].Max = 1
-	want := []Unserved{{Group: 0, Name: "a", Impossible: true}}
-	if diff := cmp.Diff(want, mustSolve(t, p, Params{}).Unserved); diff != "" {
-		t.Errorf("unserved (-want +got):\n%s", diff)
 	}
 }
 
@@ -298,7 +277,7 @@ func TestADemandOfNothingIsServedWithoutOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if asked > 10_000 || s.Status != Optimal || len(s.Unserved) != len(p.Groups)-1 || s.Coverage[0].Served != 1 {
+		if asked > 10_000 || s.Status != Optimal || total(s) != 1 {
 			t.Errorf("got %+v after %d questions, want the idle group served", s, asked)
 		}
 	}
@@ -393,40 +372,6 @@ func TestInvalidInputIsNamed(t *testing.T) {
 				t.Errorf("got error %v, want one about %q", err, tc.want)
 			}
 		})
-	}
-}
-
-func TestBestEffortUsesWhatIsLeft(t *testing.T) {
-	p := contested(7, 1, 2) // a takes 4 units; of the 3 left, one replica of b takes 2
-	got, err := BestEffort(p, mustSolve(t, p, Params{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([][]int{{2}, {1}}, got); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
-}
-
-func TestBestEffortKeepsWithinStockAndMax(t *testing.T) {
-	for seed := range scaled(1000) {
-		p := random(seed)
-		s := mustSolve(t, p, Params{})
-		got, err := BestEffort(p, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, left := range p.leftover(got) {
-			if left < 0 {
-				t.Fatalf("seed %d: %s is overdrawn by %d", seed, p.Types[i].Name, -left)
-			}
-		}
-		for i, g := range p.Groups {
-			for v, n := range got[i] {
-				if n < s.Counts[i][v] || n > g.Options[v].Max {
-					t.Fatalf("seed %d: %s/%s has %d replicas, solved %d, max %d", seed, g.Name, g.Options[v].Name, n, s.Counts[i][v], g.Options[v].Max)
-				}
-			}
-		}
 	}
 }
 

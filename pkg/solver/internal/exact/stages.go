@@ -2,40 +2,6 @@ package exact
 
 import "math"
 
-// The cost of leaving a group out in stage 1, in cheapest covers of the dearest
-// group; and the nodes to try.
-const (
-	dread    = 10
-	patience = 4
-)
-
-// serveAll is stage 1.
-func (s *search) serveAll() {
-	c := s.effort.coverer()
-	most := 0.0
-	none := make([]float64, len(s.in.stock))
-	groups := make([]*group, len(s.able))
-	for k, i := range s.able {
-		groups[k] = &s.in.groups[i]
-		cost, _ := c.solve(groups[k], groups[k].box(), none, s.in.stock, math.Inf(1))
-		most = max(most, cost)
-	}
-	skips := make([]skip, len(s.able))
-	for k, g := range groups {
-		skips[k] = skip{allowed: true, cost: max(g.idle, dread*most) + 1e-3*most, row: -1}
-	}
-	p := newProgram(groups, skips, s.in.stock, s.effort)
-	t := newTree(p, s.columns(p), s.gap)
-	t.patience, t.plain = patience, true
-	t.run()
-	if s.better(t.best) {
-		s.learn(t.best)
-	}
-	if leftOut(t.best) == 0 {
-		s.pool, s.prices = p.pool, t.prices
-	}
-}
-
 // serveClass finds how few groups of class q must be left out.
 func (s *search) serveClass(q int) {
 	if s.out(q) <= s.least[q] {
@@ -83,7 +49,7 @@ func (s *search) allowances(room *[]int, end int) []skip {
 	return rows
 }
 
-// save is stage 3. It reports whether the cost is proven to the gap.
+// save is stage 2. It reports whether the cost is proven to the gap.
 func (s *search) save(quota int) bool {
 	s.effort.begin(quota)
 	if len(s.able) == 0 {
@@ -100,16 +66,6 @@ func (s *search) save(quota int) bool {
 	}
 	p := newProgram(groups, skips, room, s.effort)
 	t := newTree(p, s.columns(p), s.gap)
-	if s.pool != nil && len(room) == len(s.in.stock) {
-		t.prices = s.prices
-		for k, columns := range s.pool {
-			for _, c := range columns {
-				if c.counts != nil {
-					p.pool[k] = append(p.pool[k], c)
-				}
-			}
-		}
-	}
 	t.run()
 	s.learn(t.best)
 	s.bound = t.bound()
@@ -127,23 +83,6 @@ func (s *search) columns(p *program) []*column {
 		}
 	}
 	return columns
-}
-
-// better reports whether the columns, one for each group of able, serve more
-// groups than known of the first class in which they differ.
-func (s *search) better(columns []*column) bool {
-	for q := range s.in.classes {
-		n := 0
-		for k, c := range columns {
-			if s.class[k] == q && c.counts == nil {
-				n++
-			}
-		}
-		if out := s.out(q); n != out {
-			return n < out
-		}
-	}
-	return false
 }
 
 // learn makes the columns of the first groups of able known; later ones are

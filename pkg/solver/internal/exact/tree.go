@@ -25,10 +25,8 @@ type tree struct {
 	pack   *packing
 	prices []float64 // of the root; its first guess until it is bounded
 	root   float64   // its bound
-	// patience is how many nodes to try while the best solution leaves groups
-	// out, most how many in any case, 0 for no limit.
-	patience, most int
-	plain          bool // without mending
+	most   int       // nodes to try, 0 for no limit
+	plain  bool      // without mending
 
 	searched, turn int // searches so far, parts mended in vain
 }
@@ -112,23 +110,11 @@ func (t *tree) run() {
 	t.closed = math.Inf(1)
 	heap.Push(&t.queue, root)
 	for tried := 0; len(t.queue) > 0 && !t.p.effort.over(); tried++ {
-		if t.queue[0].bound >= t.cutoff() || t.most > 0 && tried >= t.most ||
-			t.patience > 0 && tried >= t.patience && leftOut(t.best) > 0 {
+		if t.queue[0].bound >= t.cutoff() || t.most > 0 && tried >= t.most {
 			return
 		}
 		t.expand(heap.Pop(&t.queue).(*node))
 	}
-}
-
-// leftOut counts the columns that leave their group out.
-func leftOut(columns []*column) int {
-	n := 0
-	for _, c := range columns {
-		if c.counts == nil {
-			n++
-		}
-	}
-	return n
 }
 
 // trivial solves all groups at no price: if that fits, it is the optimum, and
@@ -183,7 +169,7 @@ func (t *tree) expand(n *node) {
 		t.leaf()
 		return
 	}
-	t.search(r, n.born == 0)
+	t.search()
 	if bound >= t.cutoff() {
 		t.closed = min(t.closed, bound)
 		return
