@@ -112,7 +112,8 @@ soak: gotest build localcluster keda helm ## Run what takes longer than CI may: 
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m
 
 .PHONY: lint
-lint: golangci-lint ## Run the linters
+lint: golangci-lint ## Run the linters, and look for words that are not used
+	@$(GO) run ./hack/words
 	@# Without C, as the programs are built, so that nothing is compiled twice.
 	for module in $(MODULES); do \
 		(cd $$module && CGO_ENABLED=0 $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done

@@ -161,12 +161,12 @@ func olderDefinition(t *testing.T, name string) *apiextensionsv1.CustomResourceD
 func (c *cluster) install(t *testing.T, def *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	wantCurrent := cmp.Equal(def.Spec, definition(t).Spec)
-	var standing apiextensionsv1.CustomResourceDefinition
-	if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(def), &standing); err != nil {
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(def), &definition); err != nil {
 		t.Fatal(err)
 	}
-	standing.Spec = def.Spec
-	if err := c.Client.Update(t.Context(), &standing); err != nil {
+	definition.Spec = def.Spec
+	if err := c.Client.Update(t.Context(), &definition); err != nil {
 		t.Fatalf("replacing the definition: %v", err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); c.goesByCurrent(t) != wantCurrent; {

@@ -124,8 +124,8 @@ func matches(got, want string) bool {
 // spec holds every row of the contract's table of the spec, when an object is
 // created and when it is changed.
 func (c *cluster) spec(t *testing.T) {
-	standing := &unstructured.Unstructured{Object: object(t, "standing", "")}
-	if err := c.Client.Create(t.Context(), standing); err != nil {
+	existing := &unstructured.Unstructured{Object: object(t, "existing", "")}
+	if err := c.Client.Create(t.Context(), existing); err != nil {
 		t.Fatal(err)
 	}
 	rows := statements()
@@ -136,8 +136,8 @@ func (c *cluster) spec(t *testing.T) {
 					obj := &unstructured.Unstructured{Object: object(t, "new", want.spec)}
 					want.check(t, refusal(c.Client.Create(t.Context(), obj, client.DryRunAll, client.FieldValidation("Strict"))))
 
-					obj = &unstructured.Unstructured{Object: object(t, "standing", want.spec)}
-					obj.SetResourceVersion(standing.GetResourceVersion())
+					obj = &unstructured.Unstructured{Object: object(t, "existing", want.spec)}
+					obj.SetResourceVersion(existing.GetResourceVersion())
 					want.check(t, refusal(c.Client.Update(t.Context(), obj, client.DryRunAll, client.FieldValidation("Strict"))))
 				})
 			}
@@ -146,7 +146,7 @@ func (c *cluster) spec(t *testing.T) {
 	t.Run("bounds that one half of a change breaks", func(t *testing.T) {
 		patch := func(spec string) string {
 			raw := client.RawPatch("application/merge-patch+json", []byte(`{"spec":`+spec+`}`))
-			return refusal(c.Client.Patch(t.Context(), standing.DeepCopy(), raw))
+			return refusal(c.Client.Patch(t.Context(), existing.DeepCopy(), raw))
 		}
 		statement{want: accepted}.check(t, patch(`{"minReplicas":2}`))
 		statement{want: celOfBounds}.check(t, patch(`{"maxReplicas":1}`))

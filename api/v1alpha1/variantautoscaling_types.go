@@ -258,7 +258,7 @@ type VariantAutoscalingStatus struct {
 	// +optional
 	CurrentAlloc *CurrentAlloc `json:"currentAlloc,omitempty"`
 
-	// DesiredOptimizedAlloc is the standing decision. Absent: none was ever made.
+	// DesiredOptimizedAlloc is the decision that holds. Absent: none was ever made.
 	//
 	// +optional
 	DesiredOptimizedAlloc *OptimizedAlloc `json:"desiredOptimizedAlloc,omitempty"`

@@ -37,8 +37,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// surface is what a process has that a manager is built on.
-type surface struct {
+// environment is what a process gives the manager that it builds.
+type environment struct {
 	operator *config.Operator // what flags, environment and file say
 	kube     connection
 	log      logr.Logger
@@ -46,7 +46,7 @@ type surface struct {
 }
 
 // assemble builds the manager from its parts. ctx is for what is read on the way.
-func assemble(ctx context.Context, on surface) (manager.Manager, error) {
+func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	process, kube, log := on.operator, on.kube, on.log
 	store, err := process.NewStore()
 	if err != nil {
@@ -89,9 +89,9 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet := collector.NewQuiet(policies.retention)
+	quiet := collector.NewIdleTracker(policies.retention)
 	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, objective: policies.objective, quiet: quiet, waiting: gate.Waiting,
+		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, objective: policies.objective, idle: quiet, waiting: gate.Waiting,
 		surroundings: surroundings{log: log, cluster: fleet, observe: observe, over: over},
 	}); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func assemble(ctx context.Context, on surface) (manager.Manager, error) {
 		Objects: mgr.GetClient(), Scalers: fleet, Scales: subresource.NewScaleClient(mgr.GetClient()), Pods: mgr.GetClient(),
 		Count: instruments.CountScaleUpdate,
 	})
-	act := actuator.New(actuator.Options{Metrics: instruments, Store: exports, Memory: book, Hand: hand})
+	act := actuator.New(actuator.Options{Metrics: instruments, Store: exports, Memory: book, Scaler: hand})
 	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
 		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Memory: book,
 		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return policies.decides(m).Settings }),

@@ -42,7 +42,7 @@ type surroundings struct {
 // cluster is what the backends that scrape ask for what to scrape.
 type cluster interface {
 	Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error)
-	Pickers(ctx context.Context, selector labels.Selector) ([]discovery.Page, error)
+	Pickers(ctx context.Context, selector labels.Selector) ([]discovery.MetricsEndpoint, error)
 }
 
 var _ cluster = (*discovery.Cluster)(nil)

@@ -28,13 +28,13 @@ import (
 // pagesOnly is a cluster that knows where pages are.
 type pagesOnly struct {
 	fleet    scaling.Fleet
-	pickers  []discovery.Page
+	pickers  []discovery.MetricsEndpoint
 	selector string // that pickers were asked by last
 }
 
 func (p *pagesOnly) Fleet(context.Context, time.Time) (scaling.Fleet, error) { return p.fleet, nil }
 
-func (p *pagesOnly) Pickers(_ context.Context, selector labels.Selector) ([]discovery.Page, error) {
+func (p *pagesOnly) Pickers(_ context.Context, selector labels.Selector) ([]discovery.MetricsEndpoint, error) {
 	p.selector = selector.String()
 	return p.pickers, nil
 }
@@ -94,9 +94,9 @@ func TestPodsAreReadAndOnlyPickersAreTrusted(t *testing.T) {
 	pages := &pagesOnly{
 		fleet: scaling.Fleet{
 			Variants: []scaling.Variant{{Key: key, Model: scaling.ModelKey{Namespace: "n", ID: "m"}}},
-			Pods:     []scaling.Pod{{Namespace: "n", Name: "pod", Variant: key, Ready: true, Page: server.URL + "/pod"}},
+			Pods:     []scaling.Pod{{Namespace: "n", Name: "pod", Variant: key, Ready: true, MetricsURL: server.URL + "/pod"}},
 		},
-		pickers: []discovery.Page{{Namespace: "n", Pod: "epp", URL: "http://" + address.Hostname() + ":1/epp"}},
+		pickers: []discovery.MetricsEndpoint{{Namespace: "n", Pod: "epp", URL: "http://" + address.Hostname() + ":1/epp"}},
 	}
 	o := parsed(t, "--collector-backend=pods", "--scrape-interval=1s", "--epp-selector=app=epp", "--epp-port="+address.Port(), "--epp-token-path="+token)
 	built, err := newBackend(backends(), around(o, pages))

@@ -96,7 +96,7 @@ func (s *stage) conditions(t *testing.T) {
 	for _, name := range []string{"shared-by-none", "of-paused", "of-two"} {
 		s.create(t, deploymentOf(conditionsNamespace, name))
 	}
-	s.configure(t, thresholds, map[string]string{"sized": "model_id: sized\nengine: model", "unclassed": "model_id: unclassed\nengine: hybrid"})
+	s.configure(t, thresholds, map[string]string{"sized": "model_id: sized\nengine: queueing", "unclassed": "model_id: unclassed\nengine: hybrid"})
 	s.configure(t, "service-classes-config", map[string]string{"gold": "data: [{model: sized, slo-ttft: 500}]"})
 	for _, show := range shows {
 		va := &v1alpha1.VariantAutoscaling{

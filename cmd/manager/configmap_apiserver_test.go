@@ -58,7 +58,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("BadContentIsNamedAndMended", s.badContent)
 	t.Run("TextThatIsNoYAMLIsNamed", s.wrong("kvCacheThreshold: [", "one: is not read: yaml", "want YAML fields"))
 	t.Run("AContradictionIsNamed", s.wrong("model_id: model-007\nkvSpareTrigger: 0.9", "want kvCacheThreshold (0.7) at least kvSpareTrigger (0.9)"))
-	t.Run("AKeyThatIsWrittenTwiceIsNamed", s.wrong("model_id: model-007\nengine: model\nengine: model", `key "engine" already set in map`))
+	t.Run("AKeyThatIsWrittenTwiceIsNamed", s.wrong("model_id: model-007\nengine: queueing\nengine: queueing", `key "engine" already set in map`))
 	t.Run("AKeyThatIsNotKnownIsNamedWithTheNearest", s.wrong("model_id: model-007\nkvSpareTriger: 0.2", "did you mean kvSpareTrigger?"))
 	t.Run("ADeletedConfigMapLeavesTheDefaults", s.deleted)
 	t.Run("UnitCostsAreTheCostsOfReplicas", s.unitCosts)
@@ -216,7 +216,7 @@ func (s *stage) run(t *testing.T) {
 	log := logging.New(s.log, level)
 	ctrl.SetLogger(log)
 	ctx, cancel := context.WithCancel(t.Context())
-	m, err := assemble(ctx, surface{operator: o, kube: s.kube, log: log, level: level})
+	m, err := assemble(ctx, environment{operator: o, kube: s.kube, log: log, level: level})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// shelf is a stock of one type of accelerator.
-type shelf struct{ free int }
+// fixedStock is a stock of one type of accelerator.
+type fixedStock struct{ free int }
 
 // Inventory implements cycle.Stock.
-func (s shelf) Inventory(context.Context) scaling.Inventory {
+func (s fixedStock) Inventory(context.Context) scaling.Inventory {
 	i := scaling.Inventory{Known: s.free >= 0}
 	if s.free > 0 {
 		i.Groups = []scaling.NodeGroup{{Accelerator: "A100", Total: 64, Free: []scaling.FreeNodes{{GPUs: s.free, Nodes: 1}}}}
@@ -30,9 +30,9 @@ func (s shelf) Inventory(context.Context) scaling.Inventory {
 }
 
 // decided returns what a cycle decides for the fleet's first model, m000, of two
-// replicas on A100 that all show a page, with what is on the shelf: the number of
+// replicas on A100 that all show a page, with what is free: the number of
 // replicas and the reason, and a word of the detail if it is there.
-func decided(page collectortest.Page, stock shelf, word string) func(t *testing.T, l *lab) string {
+func decided(page collectortest.Page, stock fixedStock, word string) func(t *testing.T, l *lab) string {
 	return func(t *testing.T, l *lab) string {
 		t.Helper()
 		for i := range l.fleet.Variants {
@@ -75,15 +75,15 @@ var engineEffects = []struct {
 	see           func(t *testing.T, l *lab) string
 	before, after string
 }{
-	{config.KindSettings, "WVA_LIMITED_MODE", "", "false", "true", decided(full, shelf{0}, ""), "3 Saturated", "2 NoStock"},
-	{config.KindSaturation, "enableLimiter", "", "", "enableLimiter: true", decided(full, shelf{-1}, ""), "3 Saturated", "2 InventoryUnknown"},
-	{config.KindSaturation, "analyzerName", "", "engine: saturation", "engine: saturation\nanalyzerName: saturation", decided(half, shelf{}, "tokens"), "2 Steady", "2 Steady tokens"},
-	{config.KindSaturation, "scaleUpThreshold", "", "analyzerName: saturation", "analyzerName: saturation\nscaleUpThreshold: 0.5\nscaleDownBoundary: 0.4", decided(half, shelf{}, ""), "2 Steady", "3 Saturated"},
-	{config.KindSaturation, "scaleDownBoundary", "", "analyzerName: saturation\nscaleDownStabilization: 0s", "analyzerName: saturation\nscaleDownStabilization: 0s\nscaleDownBoundary: 0.3", decided(low, shelf{}, ""), "1 SpareCapacity", "2 Steady"},
-	{config.KindSaturation, "engine", "", "", "engine: model", decided(half, shelf{}, "ServiceClassMissing"), "2 Steady", "2 Steady ServiceClassMissing"},
-	{config.KindQuota, "namespaceQuotas", "enableLimiter: true", "", "namespaceQuotas: {serving: {A100: 6}}", decided(full, shelf{8}, ""), "3 Saturated", "2 OverQuota"},
-	{config.KindQuota, "default", "enableLimiter: true", "", "default: {A100: 6}", decided(full, shelf{8}, ""), "3 Saturated", "2 OverQuota"},
-	{config.KindQuota, "exclude", "enableLimiter: true", "default: {A100: 6}", "default: {A100: 6}\nexclude: [serving]", decided(full, shelf{8}, ""), "2 OverQuota", "3 Saturated"},
+	{config.KindSettings, "WVA_LIMITED_MODE", "", "false", "true", decided(full, fixedStock{0}, ""), "3 Saturated", "2 NoStock"},
+	{config.KindSaturation, "enableLimiter", "", "", "enableLimiter: true", decided(full, fixedStock{-1}, ""), "3 Saturated", "2 InventoryUnknown"},
+	{config.KindSaturation, "analyzerName", "", "engine: saturation", "engine: saturation\nanalyzerName: saturation", decided(half, fixedStock{}, "tokens"), "2 Steady", "2 Steady tokens"},
+	{config.KindSaturation, "scaleUpThreshold", "", "analyzerName: saturation", "analyzerName: saturation\nscaleUpThreshold: 0.5\nscaleDownBoundary: 0.4", decided(half, fixedStock{}, ""), "2 Steady", "3 Saturated"},
+	{config.KindSaturation, "scaleDownBoundary", "", "analyzerName: saturation\nscaleDownStabilization: 0s", "analyzerName: saturation\nscaleDownStabilization: 0s\nscaleDownBoundary: 0.3", decided(low, fixedStock{}, ""), "1 SpareCapacity", "2 Steady"},
+	{config.KindSaturation, "engine", "", "", "engine: queueing", decided(half, fixedStock{}, "ServiceClassMissing"), "2 Steady", "2 Steady ServiceClassMissing"},
+	{config.KindQuota, "namespaceQuotas", "enableLimiter: true", "", "namespaceQuotas: {serving: {A100: 6}}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
+	{config.KindQuota, "default", "enableLimiter: true", "", "default: {A100: 6}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
+	{config.KindQuota, "exclude", "enableLimiter: true", "default: {A100: 6}", "default: {A100: 6}\nexclude: [serving]", decided(full, fixedStock{8}, ""), "2 OverQuota", "3 Saturated"},
 }
 
 // Pages of replicas whose KV caches are full, half full, and as good as empty.

@@ -33,7 +33,7 @@ type lab struct {
 	*inForce
 	store *config.Store
 	book  *ledger.Ledger
-	quiet *collector.Quiet
+	quiet *collector.IdleTracker
 	given map[config.Kind][]config.Source // the ConfigMaps that there are
 	log   bytes.Buffer
 }
@@ -65,10 +65,10 @@ func newLab(t *testing.T, with start, args ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.quiet = collector.NewQuiet(l.policies().retention)
+	l.quiet = collector.NewIdleTracker(l.policies().retention)
 	if err := l.start(operators, tools{
 		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.policies().hasObjective,
-		objective: l.policies().objective, quiet: l.quiet,
+		objective: l.policies().objective, idle: l.quiet,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func path(from, to int) func(t *testing.T, l *lab) any {
 			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: from, Ready: from}
 			in := constrain.Input{
 				Now: l.fleet.At.Add(time.Duration(minute) * time.Minute), Variants: map[scaling.VariantKey]scaling.Variant{v.Key: v}, History: history,
-				Policies: map[scaling.ModelKey]constrain.Policy{v.Model: l.policies().decides(v.Model).Pacing},
+				Policies: map[scaling.ModelKey]constrain.Pacing{v.Model: l.policies().decides(v.Model).Pacing},
 			}
 			d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: from}.Then(scaling.StageOptimize, to, scaling.ReasonSaturated, "it is wanted")
 			d = constrain.Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]

@@ -139,7 +139,7 @@ func TestANewProcessIsToldSinceWhenAModelIsIdle(t *testing.T) {
 				l.configure(config.KindSaturation, "default", "scaleDownStabilization: 1h")
 				began := clock.RealClock{}.Now()
 				if tt.ago > 0 {
-					l.source.Answer(query.AskRecent, collectortest.ModelRow(query.QuietSince, collectortest.Namespace, "m000", collectortest.Unix(began.Add(-tt.ago))))
+					l.source.Answer(query.AskRecent, collectortest.ModelRow(query.NoRequestSince, collectortest.Namespace, "m000", collectortest.Unix(began.Add(-tt.ago))))
 				}
 				if diff := cmp.Diff(tt.want, l.restsFor(t, began, 12)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)

@@ -83,8 +83,8 @@ type oneGateway struct {
 }
 
 // Pickers implements cluster.
-func (g oneGateway) Pickers(context.Context, labels.Selector) ([]discovery.Page, error) {
-	return []discovery.Page{{Namespace: collectortest.Namespace, Pod: "epp", URL: g.url}, {Namespace: "elsewhere", Pod: "epp", URL: "http://127.0.0.1:1/not-asked"}}, nil
+func (g oneGateway) Pickers(context.Context, labels.Selector) ([]discovery.MetricsEndpoint, error) {
+	return []discovery.MetricsEndpoint{{Namespace: collectortest.Namespace, Pod: "epp", URL: g.url}, {Namespace: "elsewhere", Pod: "epp", URL: "http://127.0.0.1:1/not-asked"}}, nil
 }
 
 // TestAQueuedRequestChangesTheReplicasWithinASecond runs a manager's loop over a
@@ -116,8 +116,8 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 	woken := make(chan int, 10)
 	pass := &cycle.Cycle{
 		Clock: clock.RealClock{}, Cluster: b, Collector: newCollector(b.measuring), Recorder: book, Actuator: b,
-		Policy: func(scaling.ModelKey) cycle.Policy {
-			p := cycle.Configured(config.Policy{})
+		Policy: func(scaling.ModelKey) cycle.ModelSettings {
+			p := cycle.Configured(config.ModelSettings{})
 			p.Pacing.Zero.Enabled, p.Pacing.Zero.Retention = true, time.Hour
 			return p
 		},

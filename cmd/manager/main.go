@@ -49,7 +49,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := assemble(ctx, surface{operator: operator, kube: kube, log: log, level: level})
+	m, err := assemble(ctx, environment{operator: operator, kube: kube, log: log, level: level})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (k kept) forget(model scaling.ModelKey) { k.Invalidate(collector.Key(model)
 // policyOf returns how long measurements are kept, given the time between
 // cycles. That is not at all where the cache is off, and no page counts as Fresh
 // for longer then.
-func policyOf(c config.Cache, interval func() time.Duration) cache.Policy {
+func policyOf(c config.Cache, interval func() time.Duration) cache.Lifetime {
 	if !c.Enabled {
 		return cache.Fixed(0)
 	}
@@ -62,7 +62,7 @@ type measuring struct {
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
 	// quiet knows for how long models have been without a request.
-	quiet *collector.Quiet
+	idle *collector.IdleTracker
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64
 }
@@ -77,7 +77,7 @@ func newCollector(m measuring) *collector.Collector {
 		Limits:          collector.Limits{Fresh: c.FreshThreshold, Aging: c.UnavailableThreshold},
 		Percentiles:     m.hasObjective,
 		Objective:       m.objective,
-		Quiet:           m.quiet,
+		Idle:            m.idle,
 		Waiting:         m.waiting,
 		Cache:           m.store,
 		TTL:             policyOf(c, func() time.Duration { return m.operator.Interval }),

@@ -230,7 +230,7 @@ func TestTheCacheIsTheOneConfigured(t *testing.T) {
 	}
 
 	minute := func() time.Duration { return time.Minute }
-	tests := map[string]cache.Policy{
+	tests := map[string]cache.Lifetime{
 		"fixed":    cache.Fixed(40 * time.Second),
 		"adaptive": cache.Adaptive{Min: 10 * time.Second, Max: 40 * time.Second},
 	}

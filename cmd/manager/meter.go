@@ -23,7 +23,7 @@ type tools struct {
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
 	// quiet knows for how long models have been without a request.
-	quiet *collector.Quiet
+	idle *collector.IdleTracker
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64
 }
@@ -91,7 +91,7 @@ func (m *meter) build(o *config.Operator, last parts) (parts, error) {
 	}
 	next.collector = newCollector(measuring{
 		operator: o, source: next.from.source, store: next.store, instruments: m.instruments, hasObjective: m.hasObjective,
-		objective: m.objective, quiet: m.quiet, waiting: m.waiting,
+		objective: m.objective, idle: m.idle, waiting: m.waiting,
 	})
 	return next, nil
 }

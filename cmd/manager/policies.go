@@ -23,12 +23,12 @@ type policies struct {
 }
 
 // of returns the policy of a model, with nothing left to look up.
-func (p policies) of(m scaling.ModelKey) config.Policy {
+func (p policies) of(m scaling.ModelKey) config.ModelSettings {
 	return p.store.Snapshot().Policy(m, p.classes(m)...)
 }
 
 // decides returns how a model is decided.
-func (p policies) decides(m scaling.ModelKey) cycle.Policy { return cycle.Configured(p.of(m)) }
+func (p policies) decides(m scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(p.of(m)) }
 
 // quotas returns the accelerators that namespaces own.
 func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {

@@ -64,7 +64,7 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 			namespaces[v.Key.Namespace] = true
 		}
 		served.Store(&namespaces)
-		return targets(discovery.Pages(fleet)), nil
+		return targets(discovery.MetricsEndpoints(fleet)), nil
 	}
 	if !selector.Empty() { // an empty one would match every pod
 		options.Pickers = func(ctx context.Context) ([]scrape.Target, error) {
@@ -74,7 +74,7 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 			}
 			// Elsewhere a picker speaks for nobody, and whoever made it need not
 			// see the token.
-			pages = slices.DeleteFunc(pages, func(p discovery.Page) bool {
+			pages = slices.DeleteFunc(pages, func(p discovery.MetricsEndpoint) bool {
 				namespaces := served.Load()
 				return namespaces == nil || !(*namespaces)[p.Namespace]
 			})
@@ -86,7 +86,7 @@ func newScrape(s surroundings, options scrape.Options) (backend, error) {
 }
 
 // targets returns pages in the words of the scraper.
-func targets(pages []discovery.Page) []scrape.Target {
+func targets(pages []discovery.MetricsEndpoint) []scrape.Target {
 	out := make([]scrape.Target, len(pages))
 	for i, p := range pages {
 		out[i] = scrape.Target(p)

@@ -16,7 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -146,7 +146,7 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
 		e.Analysis = verdict.Analyses[i] // of several, the first decided
 	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == modelanalyzer.Name }); i >= 0 {
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == queueing.Name }); i >= 0 {
 		e.Sizing = verdict.Analyses[i]
 	}
 	for _, d := range verdict.Plan.Decisions {
@@ -164,7 +164,7 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 }
 
 // objective is what requests of a model were to meet.
-func objective(p record.Policy) explain.Objective {
+func objective(p record.ModelSettings) explain.Objective {
 	o := explain.Objective{Objective: p.Objective}
 	if o.Set() {
 		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile

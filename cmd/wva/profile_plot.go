@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console/plot"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 

@@ -31,9 +31,9 @@ func (h *historian) Interval() time.Duration { return 15 * time.Second }
 
 func (h *historian) Decide(v sim.View) ([]sim.Target, error) {
 	setup := cycle.Setup{Interval: h.Interval(), Models: map[scaling.ModelKey]model.Settings{}}
-	c := cycle.Case{Now: v.Now, Snapshots: v.Snapshots, History: h.history, Policies: map[scaling.ModelKey]constrain.Policy{}}
+	c := cycle.Case{Now: v.Now, Snapshots: v.Snapshots, History: h.history, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for _, s := range v.Snapshots {
-		setup.Models[s.Model], c.Policies[s.Model] = h.settings, constrain.Policy{}
+		setup.Models[s.Model], c.Policies[s.Model] = h.settings, constrain.Pacing{}
 	}
 	verdict := setup.Decide(c)
 	h.history = verdict.History

@@ -18,7 +18,7 @@ import (
 // simulateReport writes what came of a plan as HTML: each model of each scenario
 // by itself.
 func simulateReport(w io.Writer, plan lab.Plan, r lab.Results) error {
-	page := report.Page{Title: "Simulation of " + plan.Scenarios[0].Workload.Name, Commit: sourceRevision(), Seeds: r.Seeds}
+	page := report.Document{Title: "Simulation of " + plan.Scenarios[0].Workload.Name, Commit: sourceRevision(), Seeds: r.Seeds}
 	for i, s := range r.Scenarios {
 		for _, m := range plan.Scenarios[i].Models {
 			page.Scenarios = append(page.Scenarios, reportScenario(plan, plan.Scenarios[i], s, m))
@@ -60,8 +60,8 @@ func reportScenario(plan lab.Plan, asked lab.Scenario, s lab.ScenarioResults, m 
 }
 
 // reportPolicy is a row without its course.
-func reportPolicy(row lab.Row, model scaling.ModelKey) report.Policy {
-	p := report.Policy{Name: row.Policy.String(), Own: row.Own}
+func reportPolicy(row lab.Row, model scaling.ModelKey) report.Result {
+	p := report.Result{Name: row.Policy.String(), Own: row.Own}
 	definition := policy.Definition{}
 	for _, d := range lab.Catalogue() {
 		if d.Name == row.Policy.Name {
@@ -98,7 +98,7 @@ func reportPolicy(row lab.Row, model scaling.ModelKey) report.Policy {
 
 // reportCourse fills in how the run with the first seed went for one model, and
 // the load from the first policy that has one.
-func reportCourse(p *report.Policy, o *report.Scenario, course *lab.Course, model scaling.ModelKey, variants []scaling.VariantKey) {
+func reportCourse(p *report.Result, o *report.Scenario, course *lab.Course, model scaling.ModelKey, variants []scaling.VariantKey) {
 	if course == nil {
 		return
 	}

@@ -20,24 +20,24 @@ type Memory interface {
 	AgesFrom(key scaling.VariantKey) time.Time
 }
 
-// Options are the parts of an Actuator. All are required but for Hand.
+// Options are the parts of an Actuator. All are required but for Scaler.
 type Options struct {
 	Metrics *metrics.Metrics
 	Store   *external.Store
 	// Memory must know of a cycle before Apply is called with it.
 	Memory Memory
-	// Hand carries out what objects ask this process itself to do. Nil sets no
+	// Scaler sets replicas itself where an object asks for it. Nil sets no
 	// replicas.
-	Hand *subresource.Hand
+	Scaler *subresource.TargetScaler
 }
 
-// Actuator publishes plans, and has its Hand do what is its own. Apply is for one
+// Actuator publishes plans, and has its Scaler set those replicas that no HPA or ScaledObject sets. Apply is for one
 // goroutine at a time, the other methods for any.
 type Actuator struct {
 	metrics *metrics.Metrics
 	store   *external.Store
 	memory  Memory
-	hand    *subresource.Hand
+	scaler  *subresource.TargetScaler
 
 	mu sync.Mutex // keeps the two publications in step
 }
@@ -46,7 +46,7 @@ var _ cycle.Actuator = (*Actuator)(nil)
 
 // New returns an Actuator that has published nothing.
 func New(o Options) *Actuator {
-	return &Actuator{metrics: o.Metrics, store: o.Store, memory: o.Memory, hand: o.Hand}
+	return &Actuator{metrics: o.Metrics, store: o.Store, memory: o.Memory, scaler: o.Scaler}
 }
 
 // Apply publishes the decisions of the record, and then sets the replicas of the
@@ -54,18 +54,18 @@ func New(o Options) *Actuator {
 // find an older one and undo it. Pods that should go first are marked before.
 //
 // Its error names the variants that could not be published, the others are; what
-// could not be set is told by the Hand. Once ctx has ended nothing is done, because a
+// could not be set is told by the Scaler. Once ctx has ended nothing is done, because a
 // process that stops may not lead any more.
 func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
-	if a.hand != nil && ctx.Err() == nil {
-		a.hand.Mark(ctx, record)
+	if a.scaler != nil && ctx.Err() == nil {
+		a.scaler.Mark(ctx, record)
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("nothing was published: %w", err)
 	}
 	err := a.publish(record)
-	if a.hand != nil {
-		a.hand.Carry(ctx, record)
+	if a.scaler != nil {
+		a.scaler.Carry(ctx, record)
 	}
 	return err
 }
@@ -107,8 +107,8 @@ func (a *Actuator) Clear() {
 	defer a.mu.Unlock()
 	a.store.Clear()
 	a.metrics.Clear()
-	if a.hand != nil {
-		a.hand.Clear()
+	if a.scaler != nil {
+		a.scaler.Clear()
 	}
 }
 

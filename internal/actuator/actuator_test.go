@@ -245,7 +245,7 @@ func TestTheDecisionIsPublishedBeforeItIsCarriedOut(t *testing.T) {
 	b.reg = prometheus.NewRegistry()
 	hand := subresource.New(subresource.Options{Objects: by, Scalers: by, Scales: by, Count: func(metrics.Outcome) {}})
 	b.Actuator = actuator.New(actuator.Options{
-		Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b, Hand: hand,
+		Metrics: metrics.New(b.reg, b, metrics.Options{}), Store: b.store, Memory: b, Scaler: hand,
 	})
 	if err := b.Apply(t.Context(), newRecord(start, newVariant("v"))); err != nil {
 		t.Fatal(err)

@@ -65,10 +65,10 @@ func explainAbsence(all builders, pods podIndex, pages []query.Row) {
 			continue
 		}
 		if s, ok := a.strays[model]; ok {
-			b.sheet.unjoined = sentence(s.String())
+			b.measurement.unjoined = sentence(s.String())
 		}
 		if !a.carried[model] {
-			b.sheet.seen, b.sheet.elsewhere = seenInstead(names, model)
+			b.measurement.seen, b.measurement.elsewhere = seenInstead(names, model)
 		}
 	}
 }

@@ -12,19 +12,19 @@ import (
 
 // builder makes the sheet of one model.
 type builder struct {
-	sheet *sheet
-	index map[string]int // of pods by name
+	measurement *modelAnswer
+	index       map[string]int // of pods by name
 }
 
 // pod returns the row of a pod, which is new at its first mention.
 func (b *builder) pod(name string) *podRow {
 	i, ok := b.index[name]
 	if !ok {
-		i = len(b.sheet.pods)
-		b.sheet.pods = append(b.sheet.pods, newPodRow(name))
-		b.index[b.sheet.pods[i].name] = i
+		i = len(b.measurement.pods)
+		b.measurement.pods = append(b.measurement.pods, newPodRow(name))
+		b.index[b.measurement.pods[i].name] = i
 	}
-	return &b.sheet.pods[i]
+	return &b.measurement.pods[i]
 }
 
 // builders holds the builder of every model of the fleet.
@@ -43,8 +43,8 @@ func newBuilders(surveys map[string]*survey, fleet scaling.Fleet, pods podIndex)
 	for _, v := range fleet.Variants {
 		if all[v.Model] == nil {
 			all[v.Model] = &builder{
-				sheet: &sheet{survey: surveys[v.Model.Namespace], flows: newFlows()},
-				index: make(map[string]int, len(pods.byModel[v.Model])),
+				measurement: &modelAnswer{survey: surveys[v.Model.Namespace], flows: newFlows()},
+				index:       make(map[string]int, len(pods.byModel[v.Model])),
 			}
 		}
 	}
@@ -69,18 +69,18 @@ func (a *answers) pages() []query.Row {
 }
 
 // finish returns the sheets, which are not modified from then on.
-func (b builders) finish(pods podIndex, got *answers) map[scaling.ModelKey]*sheet {
+func (b builders) finish(pods podIndex, got *answers) map[scaling.ModelKey]*modelAnswer {
 	explainAbsence(b, pods, got.pages())
-	sheets := make(map[scaling.ModelKey]*sheet, len(b))
+	sheets := make(map[scaling.ModelKey]*modelAnswer, len(b))
 	for model, one := range b {
-		one.sheet.finish()
-		sheets[model] = one.sheet
+		one.measurement.finish()
+		sheets[model] = one.measurement
 	}
 	return sheets
 }
 
 // finish sorts the pods and gives back what they do not need.
-func (s *sheet) finish() {
+func (s *modelAnswer) finish() {
 	slices.SortFunc(s.pods, func(a, b podRow) int { return cmp.Compare(a.name, b.name) })
 	s.pods = slices.Clip(slices.Clone(s.pods))
 	s.ranked = slices.ContainsFunc(s.pods, func(p podRow) bool { return strings.Contains(p.name, rankMark) })
@@ -92,7 +92,7 @@ func (b builders) readPages(rows []query.Row, limits limits) {
 		row := &rows[i]
 		if model := b.of(row); model != nil && !math.IsNaN(instant(row.Value)) {
 			pod := model.pod(row.Pod)
-			pod.page = pod.page.newer(limits.page(job{row.Namespace, row.Job}, row.Value))
+			pod.page = pod.page.newer(limits.pageTimes(job{row.Namespace, row.Job}, row.Value))
 		}
 	}
 }
@@ -112,8 +112,8 @@ func (b builders) readNames(rows []query.Row) {
 			by = byPodName
 		}
 		pod.labels |= by
-		if pod.labels == byPod|byPodName && (model.sheet.twofold == "" || pod.name < model.sheet.twofold) {
-			model.sheet.twofold = pod.name
+		if pod.labels == byPod|byPodName && (model.measurement.twofold == "" || pod.name < model.measurement.twofold) {
+			model.measurement.twofold = pod.name
 		}
 	}
 }
@@ -152,8 +152,8 @@ func (b builders) readCapacities(rows []query.Row) {
 		return
 	}
 	for model, one := range b {
-		for i := range one.sheet.pods {
-			pod := &one.sheet.pods[i]
+		for i := range one.measurement.pods {
+			pod := &one.measurement.pods[i]
 			if size, ok := sizes[podKey{model.Namespace, pod.name}]; ok {
 				value := pod.gauge(query.KVCapacity)
 				*value = larger(*value, size)
@@ -175,8 +175,8 @@ func (b builders) readHeld(got *answers) {
 	}
 	blind := got[query.AskRunning].err != nil || got[query.AskQueueLength].err != nil
 	for _, model := range b {
-		for i := range model.sheet.pods {
-			pod := &model.sheet.pods[i]
+		for i := range model.measurement.pods {
+			pod := &model.measurement.pods[i]
 			if held := larger(*pod.gauge(query.Running), 0) + larger(*pod.gauge(query.QueueLength), 0); !pod.generates && (held > 0 || blind) {
 				pod.held = held
 			}
@@ -189,8 +189,8 @@ func (b builders) readHeld(got *answers) {
 func (b builders) suspects(pods podIndex) []string {
 	var names []string
 	for model, one := range b {
-		for i := range one.sheet.pods {
-			pod := &one.sheet.pods[i]
+		for i := range one.measurement.pods {
+			pod := &one.measurement.pods[i]
 			if math.IsNaN(pod.held) {
 				continue
 			}
@@ -232,7 +232,7 @@ func (b builders) readFlows(got *answers) {
 		case row.Quantity != query.InFlightGrowth && math.IsNaN(measurable(v)):
 			v = garbage
 		}
-		value := model.sheet.flows.of(row.Quantity)
+		value := model.measurement.flows.of(row.Quantity)
 		*value = larger(*value, v)
 	}
 }
@@ -240,21 +240,21 @@ func (b builders) readFlows(got *answers) {
 // readBuckets takes over the histograms of the models that they were asked for.
 func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 	for _, model := range models {
-		b[model].sheet.percentiles = true
+		b[model].measurement.percentiles = true
 	}
 	for _, row := range rows {
 		model := b.of(&row)
-		if model == nil || !model.sheet.percentiles || math.IsNaN(measurable(row.Value)) {
+		if model == nil || !model.measurement.percentiles || math.IsNaN(measurable(row.Value)) {
 			continue
 		}
 		var h *scaling.Histogram
 		switch row.Quantity {
 		case query.TTFTBuckets:
-			h = &model.sheet.ttft
+			h = &model.measurement.ttft
 		case query.ITLBuckets:
-			h = &model.sheet.itl
+			h = &model.measurement.itl
 		case query.RequestITLBuckets:
-			h = &model.sheet.requestITL
+			h = &model.measurement.requestITL
 		default:
 			continue
 		}
@@ -268,9 +268,9 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 		}
 	}
 	for _, model := range models {
-		b[model].sheet.ttft = folded(b[model].sheet.ttft)
-		b[model].sheet.itl = folded(b[model].sheet.itl)
-		b[model].sheet.requestITL = folded(b[model].sheet.requestITL)
+		b[model].measurement.ttft = folded(b[model].measurement.ttft)
+		b[model].measurement.itl = folded(b[model].measurement.itl)
+		b[model].measurement.requestITL = folded(b[model].measurement.requestITL)
 	}
 }
 

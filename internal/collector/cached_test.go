@@ -212,7 +212,7 @@ type step struct {
 
 func TestRefreshFetchesInEachPassUnlessAnAdaptiveEntryLasts(t *testing.T) {
 	for name, test := range map[string]struct {
-		ttl   cache.Policy
+		ttl   cache.Lifetime
 		steps []step
 	}{
 		// What was fetched less than half an interval ago is new enough.

@@ -58,7 +58,7 @@ func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + 
 // Collect returns one Snapshot for each model of the fleet, sorted by model. It
 // answers from the cache where every model has a live entry; else it fetches,
 // together with whoever fetches already, and asks each question once at most for each
-// window, whatever the size of the fleet; query.AskRecent is left to Options.Quiet. Where
+// window, whatever the size of the fleet; query.AskRecent is left to Options.Idle. Where
 // entries were dropped or models are new, it fetches their namespaces alone, and each of
 // those a few times a minute at most. A model
 // whose entry is still live keeps it if the fetch is not complete. See the package comment for what the
@@ -79,7 +79,7 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 	}
 	log.Info("Cache miss for replica metrics, fetching from the source",
 		"namespace", missing[0].Namespace, "model", missing[0].ID, "models", len(missing))
-	e, waiting := c.errand(fleet, models, missing)
+	e, waiting := c.planFetch(fleet, models, missing)
 	m := &measurement{}
 	if len(e.fleet.Variants) > 0 {
 		m = c.measure(ctx, e)
@@ -101,10 +101,10 @@ func (c *Collector) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Sn
 	models := fleet.Models()
 	m := c.refresh(ctx, fleet, models)
 	now := c.clock.Now()
-	sheets := make(map[scaling.ModelKey]*sheet, len(models))
+	sheets := make(map[scaling.ModelKey]*modelAnswer, len(models))
 	for _, model := range models {
 		entry, ok := c.opts.Cache.Peek(Key(model.Model))
-		if s, is := entry.Value.(*sheet); ok && is && entry.Live(now) {
+		if s, is := entry.Value.(*modelAnswer); ok && is && entry.Live(now) {
 			sheets[model.Model] = s
 		}
 	}
@@ -134,14 +134,14 @@ func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
 	if _, adaptive := c.opts.TTL.(cache.Adaptive); adaptive {
 		return false
 	}
-	s, ok := entry.Value.(*sheet)
+	s, ok := entry.Value.(*modelAnswer)
 	return ok && now.Sub(s.survey.asked) >= c.opts.RefreshInterval/2
 }
 
 // join returns the snapshots of the models: from the live entries, and from a
 // measurement where there is none or the measurement is complete. The map of
 // entries is used up.
-func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*sheet, m *measurement) []scaling.Snapshot {
+func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*modelAnswer, m *measurement) []scaling.Snapshot {
 	for model, s := range m.sheets {
 		if sheets[model] == nil || s.complete() {
 			sheets[model] = s
@@ -157,7 +157,7 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
 		}
 		snapshots[i].Backend = c.opts.Backend
-		snapshots[i].Load.Recent = c.opts.Quiet.recent(model.Model)
+		snapshots[i].Load.Recent = c.opts.Idle.recent(model.Model)
 		c.atGate(&snapshots[i])
 	}
 	return snapshots
@@ -165,11 +165,11 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 
 // cached returns the sheets of the models that have a live entry, and the
 // others.
-func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.ModelKey]*sheet, missing []scaling.ModelKey) {
-	found = make(map[scaling.ModelKey]*sheet, len(models))
+func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.ModelKey]*modelAnswer, missing []scaling.ModelKey) {
+	found = make(map[scaling.ModelKey]*modelAnswer, len(models))
 	for _, model := range models {
 		entry, _ := c.opts.Cache.Get(Key(model.Model))
-		if s, ok := entry.Value.(*sheet); ok {
+		if s, ok := entry.Value.(*modelAnswer); ok {
 			found[model.Model] = s
 		} else {
 			missing = append(missing, model.Model)
@@ -180,7 +180,7 @@ func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.Mo
 
 // keep puts what is complete of a measurement, which was begun at since, into the
 // cache, and says when that has not enough room.
-func (c *Collector) keep(ctx context.Context, e errand, m *measurement, since cache.Mark) {
+func (c *Collector) keep(ctx context.Context, e fetchPlan, m *measurement, since cache.Mark) {
 	for _, model := range slices.SortedFunc(maps.Keys(m.sheets), scaling.ModelKey.Compare) {
 		s := m.sheets[model]
 		if !s.complete() {
@@ -188,7 +188,7 @@ func (c *Collector) keep(ctx context.Context, e errand, m *measurement, since ca
 		}
 		entry, _ := c.opts.Cache.Peek(Key(model))
 		moved := 1.0
-		if before, ok := entry.Value.(*sheet); ok {
+		if before, ok := entry.Value.(*modelAnswer); ok {
 			moved = s.movedSince(before)
 		}
 		ttl := c.opts.TTL.TTL(entry.TTL, moved)
@@ -220,7 +220,7 @@ func (c *Collector) reportCrowding(ctx context.Context, models int) {
 }
 
 // oldest returns the time since the earliest of the fetches behind the sheets.
-func (c *Collector) oldest(sheets map[scaling.ModelKey]*sheet) time.Duration {
+func (c *Collector) oldest(sheets map[scaling.ModelKey]*modelAnswer) time.Duration {
 	var age time.Duration
 	for _, s := range sheets {
 		age = max(age, c.clock.Since(s.survey.asked))

@@ -19,7 +19,7 @@
 // The first two are about the whole fleet, the others are asked once for each window
 // that is in use, of the namespaces that have it. That is 12 questions, and 15 at most,
 // where all have one window, as they mostly do; there are five windows, whatever the size
-// of the fleet. Beside them Quiet asks recent of the models that are idle, while it is
+// of the fleet. Beside them the IdleTracker asks recent of the models that are idle, while it is
 // not known since when; a collection does not wait for that.
 //
 // The window of a namespace is the least of 1m, 2m, 4m and 10m that spans four scrape

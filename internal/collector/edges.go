@@ -56,7 +56,7 @@ func (l *layout) around(o scaling.Objective) []string {
 
 // complete reports whether what is there of the histograms of a model has the buckets
 // around its objective.
-func (l *layout) complete(s *sheet, o scaling.Objective) bool {
+func (l *layout) complete(s *modelAnswer, o scaling.Objective) bool {
 	if l == nil {
 		l = &layout{}
 	}
@@ -127,7 +127,7 @@ func (c *Collector) learn(models []scaling.ModelKey, b builders, rows []query.Ro
 	defer c.mu.Unlock()
 	if len(asked) > 0 {
 		for _, m := range models {
-			if s := b[m].sheet; !c.layouts[m].complete(s, c.opts.Objective(m)) {
+			if s := b[m].measurement; !c.layouts[m].complete(s, c.opts.Objective(m)) {
 				s.ttft, s.itl, s.requestITL = scaling.Histogram{}, scaling.Histogram{}, scaling.Histogram{}
 				delete(c.layouts, m)
 			}

@@ -13,10 +13,10 @@ import (
 
 // measurement is the outcome of one fetch.
 type measurement struct {
-	sheets map[scaling.ModelKey]*sheet // of the models of which something is known
-	err    error                       // why it is not complete, nil if it is
-	part   bool                        // only some namespaces were asked about
-	fault  string                      // why nothing is known of the others, "" if something is of all
+	sheets map[scaling.ModelKey]*modelAnswer // of the models of which something is known
+	err    error                             // why it is not complete, nil if it is
+	part   bool                              // only some namespaces were asked about
+	fault  string                            // why nothing is known of the others, "" if something is of all
 }
 
 // covers reports whether m is about every model of the fleet.
@@ -69,9 +69,9 @@ func mainRound() []query.Question {
 // question is for the source's own now; the instant that it names is that of all
 // others, so that the answers fit each other and a manager whose clock is wrong
 // asks for the right time. The second settles the windows of all others, which are
-// asked once for each window. Of the pages, all are asked for whatever the errand: they
+// asked once for each window. Of the pages, all are asked for whatever the plan: they
 // say which models have some where another has none.
-func (c *Collector) fetch(ctx context.Context, e errand) *measurement {
+func (c *Collector) fetch(ctx context.Context, e fetchPlan) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	asked := c.clock.Now()
@@ -88,7 +88,7 @@ func (c *Collector) fetch(ctx context.Context, e errand) *measurement {
 	if !e.part {
 		c.inquire(asked, got.at(), seen, panels)
 	}
-	m := &measurement{sheets: map[scaling.ModelKey]*sheet{}}
+	m := &measurement{sheets: map[scaling.ModelKey]*modelAnswer{}}
 	for _, p := range panels {
 		c.survey(ctx, m, p, surveying{asked: asked, limits: limits, common: got})
 	}

@@ -17,7 +17,7 @@ type flight struct {
 // found to fail, the next does not try. One that gives up does not spoil the others'
 // answer: the next asks instead. Waiting and asking together stay within the
 // budget.
-func (c *Collector) measure(ctx context.Context, e errand) *measurement {
+func (c *Collector) measure(ctx context.Context, e fetchPlan) *measurement {
 	left, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
 	for limit := ctx; ; limit = left {
@@ -50,7 +50,7 @@ func (c *Collector) board() (f *flight, leads bool) {
 
 // lead fetches on behalf of everybody. A failure for which the end of ctx may be
 // the cause is the caller's own.
-func (c *Collector) lead(ctx context.Context, f *flight, e errand) *measurement {
+func (c *Collector) lead(ctx context.Context, f *flight, e fetchPlan) *measurement {
 	defer func() {
 		c.mu.Lock()
 		c.flight = nil

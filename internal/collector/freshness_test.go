@@ -58,7 +58,7 @@ func states(s scaling.Snapshot) map[string]scaling.Freshness {
 func TestPageAgesFromFreshToStale(t *testing.T) {
 	for _, tc := range []struct {
 		interval time.Duration
-		ttl      cache.Policy
+		ttl      cache.Lifetime
 		age      time.Duration
 		want     scaling.Freshness
 	}{

@@ -19,7 +19,7 @@ const (
 	sightLasts = 30 * time.Second
 	// wakesApart is the least time between two cycles that are asked for because
 	// of the same queue: one that wakes nobody (the variants are paused, no node has
-	// room) is nobody's news.
+	// room) is not reported.
 	wakesApart = 15 * time.Second
 )
 
@@ -73,7 +73,7 @@ func (g *Gate) Look(ctx context.Context) {
 	models := g.Models()
 	sheets, idle := builders{}, false
 	for _, m := range models {
-		sheets[m.Model] = &builder{sheet: &sheet{survey: &survey{}, flows: newFlows()}}
+		sheets[m.Model] = &builder{measurement: &modelAnswer{survey: &survey{}, flows: newFlows()}}
 		idle = idle || m.Idle
 	}
 	g.forgetServed(models)
@@ -86,7 +86,7 @@ func (g *Gate) Look(ctx context.Context) {
 	}
 	sheets.readPickers(got.Rows, limits{least: DefaultLimits()})
 	for _, m := range models {
-		if p := sheets[m.Model].sheet.picker; m.Idle && p.page.state(got.At.UnixMilli()) == scaling.Fresh {
+		if p := sheets[m.Model].measurement.picker; m.Idle && p.page.state(got.At.UnixMilli()) == scaling.Fresh {
 			g.note(m, p.queue)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 // picker is what the endpoint pickers of a model's namespace say of the model.
 type picker struct {
-	page     page    // of the freshest picker with flow control; zero if never seen
-	queue    float64 // requests; NaN where there is no row, garbage where it is no number
-	arrivals float64 // requests/s, likewise
+	page     pageTimes // of the freshest picker with flow control; zero if never seen
+	queue    float64   // requests; NaN where there is no row, garbage where it is no number
+	arrivals float64   // requests/s, likewise
 	// unnamed: requests wait or arrive which may be meant for the model, and
 	// nobody says so.
 	unnamed bool
@@ -28,7 +28,7 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 	for model := range b {
 		models[model.Namespace]++
 	}
-	pages := map[string]page{}
+	pages := map[string]pageTimes{}
 	queues, arrivals := map[scaling.ModelKey]float64{}, map[scaling.ModelKey]float64{}
 	for _, row := range rows {
 		if row.Quantity == query.GatewaySeen {
@@ -62,7 +62,7 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 		p.arrivals, unnamed[1] = pick(arrivals, model, alone)
 		p.unnamed = unnamed[0] || unnamed[1]
 		p.meet(strangers[model.Namespace], alone)
-		one.sheet.picker = p
+		one.measurement.picker = p
 	}
 }
 
@@ -113,7 +113,7 @@ func pick(of map[scaling.ModelKey]float64, model scaling.ModelKey, alone bool) (
 }
 
 // gatewayQueue returns the requests that wait in front of the model.
-func (s *sheet) gatewayQueue(now int64) scaling.Reading {
+func (s *modelAnswer) gatewayQueue(now int64) scaling.Reading {
 	state := s.picker.page.state(now)
 	if s.picker.guessed {
 		state = min(state, scaling.Aging)
@@ -138,7 +138,7 @@ func (s *sheet) gatewayQueue(now int64) scaling.Reading {
 // atGateway returns an arrival rate that was estimated from the engines, raised
 // to what the endpoint picker counts. Where a picker should know better and
 // cannot be asked, the estimate is a lower bound.
-func (s *sheet) atGateway(engines scaling.Reading, now int64) scaling.Reading {
+func (s *modelAnswer) atGateway(engines scaling.Reading, now int64) scaling.Reading {
 	state := s.picker.page.state(now)
 	if s.picker.guessed {
 		state = min(state, scaling.Aging)

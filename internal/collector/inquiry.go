@@ -30,7 +30,7 @@ type idler struct {
 	interval time.Duration
 	until    time.Time // the oldest page of its pods
 	asked    time.Time
-	stirred  bool // it was not quiet throughout the span
+	active   bool // the model was not idle throughout the span
 }
 
 // How much is asked, in samples that a store has to read of one series of each pod.
@@ -55,7 +55,7 @@ func (i inquiry) throughout(m idler) float64 {
 
 // since returns what it is worth to ask since when it was.
 func (i inquiry) since(m idler) float64 {
-	return float64(m.pods) * perLook * m.span.Seconds() / query.QuietStep(m.span).Seconds()
+	return float64(m.pods) * perLook * m.span.Seconds() / query.IdleStep(m.span).Seconds()
 }
 
 // batches returns the models to ask about in one question each, in their order, as
@@ -92,10 +92,10 @@ func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
 // usualInterval stands for a scrape interval that is not known.
 const usualInterval = 15 * time.Second
 
-// inquire has the Quiet asked about the time before the fetch that began at an
+// inquire has the IdleTracker asked about the time before the fetch that began at an
 // instant of the manager's clock, and whose instant on the source's clock is at.
 func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel) {
-	if c.opts.Quiet == nil {
+	if c.opts.Idle == nil {
 		return
 	}
 	s := survey{at: at, asked: began}
@@ -114,7 +114,7 @@ func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel)
 			of[namespace] = p
 		}
 	}
-	for _, m := range c.opts.Quiet.wanting(began, func(namespace string) time.Duration { return of[namespace].window }) {
+	for _, m := range c.opts.Idle.wanting(began, func(namespace string) time.Duration { return of[namespace].window }) {
 		m.interval = cmp.Or(of[m.model.Namespace].paces[m.model.Namespace].shortest, usualInterval)
 		for _, pod := range seen.pods.byModel[m.model] {
 			if at := seen.at[pod]; at > 0 {
@@ -128,7 +128,7 @@ func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel)
 			i.of = append(i.of, m)
 		}
 	}
-	c.opts.Quiet.offer(i)
+	c.opts.Idle.offer(i)
 }
 
 // sorted returns the different ones of texts, in order.

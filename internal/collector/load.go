@@ -41,7 +41,7 @@ func (r row) mean(page scaling.Freshness, none bool) scaling.Reading {
 }
 
 // flow returns the row of q.
-func (s *sheet) flow(q query.Quantity) row {
+func (s *modelAnswer) flow(q query.Quantity) row {
 	ask := query.AskMeans
 	switch q {
 	case query.Completions, query.InFlightGrowth:
@@ -55,8 +55,8 @@ func (s *sheet) flow(q query.Quantity) row {
 }
 
 // load returns what the model is asked to do, given the pages of its live pods.
-func (s *sheet) load(pages *standing, now int64) scaling.Load {
-	page, completions := pages.page(), s.completions(pages)
+func (s *modelAnswer) load(pages *coverage, now int64) scaling.Load {
+	page, completions := pages.freshness(), s.completions(pages)
 	none := completions.State == scaling.Fresh && completions.Value == 0
 	load := scaling.Load{
 		ArrivalRate:  s.atGateway(s.arrivals(completions), now),
@@ -83,19 +83,19 @@ func (s *sheet) load(pages *standing, now int64) scaling.Load {
 // missing from the page of every Ready pod, each just scraped, has counted
 // nothing, if the store is old enough to compare two scrapes: the growth of the
 // gauges shows that.
-func (s *sheet) completions(pages *standing) scaling.Reading {
+func (s *modelAnswer) completions(pages *coverage) scaling.Reading {
 	if s.twofold != "" {
 		return scaling.Reading{} // it counts some pods twice, and others not
 	}
 	r := s.flow(query.Completions)
-	if r.answered && !r.found() && pages.whole() && s.flow(query.InFlightGrowth).found() {
+	if r.answered && !r.found() && pages.complete() && s.flow(query.InFlightGrowth).found() {
 		return scaling.Measured(0, scaling.Fresh)
 	}
-	return r.reading(pages.page())
+	return r.reading(pages.freshness())
 }
 
 // arrivals returns the arrival rate as the engines show it.
-func (s *sheet) arrivals(completions scaling.Reading) scaling.Reading {
+func (s *modelAnswer) arrivals(completions scaling.Reading) scaling.Reading {
 	if !completions.Known() {
 		return completions
 	}
@@ -107,7 +107,7 @@ func (s *sheet) arrivals(completions scaling.Reading) scaling.Reading {
 }
 
 // buckets returns a histogram in the state of its page.
-func (s *sheet) buckets(h scaling.Histogram, page scaling.Freshness, none bool) scaling.Histogram {
+func (s *modelAnswer) buckets(h scaling.Histogram, page scaling.Freshness, none bool) scaling.Histogram {
 	if !s.percentiles {
 		return scaling.Histogram{State: scaling.NotApplicable}
 	}

@@ -17,11 +17,11 @@ const (
 // sheet: the largest part by which any of them changed, from 0 for equal ones to
 // 1 for a number that came or went, or a replica that did. KV cache usage counts
 // by its difference, which is a part of the whole already.
-func (s *sheet) movedSince(before *sheet) float64 {
+func (s *modelAnswer) movedSince(before *modelAnswer) float64 {
 	if len(s.pods) != len(before.pods) {
 		return 1
 	}
-	usage := func(s *sheet) float64 {
+	usage := func(s *modelAnswer) float64 {
 		return s.total(query.KVCacheUsagePeak) / float64(max(len(s.pods), 1))
 	}
 	moved := part(usage(s), usage(before), 1)
@@ -34,7 +34,7 @@ func (s *sheet) movedSince(before *sheet) float64 {
 }
 
 // total adds up a number over the pods that have it.
-func (s *sheet) total(q query.Quantity) float64 {
+func (s *modelAnswer) total(q query.Quantity) float64 {
 	var sum float64
 	for i := range s.pods {
 		if v := *s.pods[i].gauge(q); !math.IsNaN(v) {

@@ -31,9 +31,9 @@ type Options struct {
 	// buckets around it are asked for, once it is known which there are. Nil means that
 	// all are.
 	Objective func(scaling.ModelKey) scaling.Objective
-	// Quiet is told of every fetch, and tells since when models show no request. Nil
+	// Idle is told of every fetch, and tells since when models show no request. Nil
 	// means that snapshots do not say it.
-	Quiet *Quiet
+	Idle *IdleTracker
 	// Waiting returns how many requests were seen to wait at the gateway for a model
 	// by whoever looks there more often (Gate), 0 for none. Nil means nobody does.
 	Waiting func(scaling.ModelKey) float64
@@ -41,13 +41,13 @@ type Options struct {
 	Cache cache.Cache
 	// TTL says for how long, and so how much longer pages count as Fresh. Nil
 	// means cache.DefaultTTL; without a cache it has no effect.
-	TTL cache.Policy
+	TTL cache.Lifetime
 	// RefreshInterval is how often Refresh is called: it fetches what would not
 	// live until the next call has fetched, an interval later. 0 means 15s.
 	RefreshInterval time.Duration
 	// Observe is told of every question after it ended: its name, how long it took
 	// and its error. One call at a time, in the order of the catalogue within each
-	// round of questions; those of Quiet come in between. Nil means nobody listens.
+	// round of questions; those of Idle come in between. Nil means nobody listens.
 	Observe func(name string, took time.Duration, err error)
 	// ObserveFetch is told of every fetch after it ended, whoever wanted it: how
 	// long it took, and the error because of which it is not kept. One call at a

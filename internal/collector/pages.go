@@ -195,10 +195,10 @@ type limits struct {
 // page returns the page that j scraped at the given time. While its interval is
 // not known the page is Aging at best: the store is too young to hold two scrapes
 // of it, and what it leaves out means nothing.
-func (l limits) page(j job, at float64) page {
+func (l limits) pageTimes(j job, at float64) pageTimes {
 	interval, known := l.intervals[j]
 	limit := l.least.For(interval, l.ttl)
-	p := page{at: unixMilli(at)}
+	p := pageTimes{at: unixMilli(at)}
 	p.agingUntil = p.at + limit.Aging.Milliseconds()
 	if known {
 		p.freshUntil = p.at + limit.Fresh.Milliseconds()
@@ -213,9 +213,9 @@ func (l limits) grace(slowest time.Duration) time.Duration { return 2*slowest + 
 
 // gateway returns the page of an endpoint picker of a namespace, whose own interval
 // nobody asks for.
-func (l limits) gateway(namespace string, at float64) page {
+func (l limits) gateway(namespace string, at float64) pageTimes {
 	limit := l.least.For(l.paces[namespace].longest, l.ttl)
-	p := page{at: unixMilli(at)}
+	p := pageTimes{at: unixMilli(at)}
 	p.freshUntil, p.agingUntil = p.at+limit.Fresh.Milliseconds(), p.at+limit.Aging.Milliseconds()
 	return p
 }
@@ -223,19 +223,19 @@ func (l limits) gateway(namespace string, at float64) page {
 // page is when something was scraped and for how long that counts, in
 // milliseconds since 1970 on the source's clock. The zero value was never
 // scraped.
-type page struct{ at, freshUntil, agingUntil int64 }
+type pageTimes struct{ at, freshUntil, agingUntil int64 }
 
 // newer folds two pages of one thing, by different jobs: the one counts that
 // makes it fresher, at any time.
-func (p page) newer(o page) page {
-	return page{max(p.at, o.at), max(p.freshUntil, o.freshUntil), max(p.agingUntil, o.agingUntil)}
+func (p pageTimes) newer(o pageTimes) pageTimes {
+	return pageTimes{max(p.at, o.at), max(p.freshUntil, o.freshUntil), max(p.agingUntil, o.agingUntil)}
 }
 
 // state returns how far the page may be trusted at the given instant of the
 // source's clock [ms].
-func (p page) state(now int64) scaling.Freshness {
+func (p pageTimes) state(now int64) scaling.Freshness {
 	switch {
-	case p == page{}:
+	case p == pageTimes{}:
 		return scaling.Absent
 	case now < p.freshUntil:
 		return scaling.Fresh

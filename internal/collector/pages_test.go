@@ -63,7 +63,7 @@ func TestPageOfSeveralJobsIsAsFreshAsTheFreshestAtAnyTime(t *testing.T) {
 	fast := job{"n", "fast"}
 	slow := job{"n", "slow"}
 	l := limits{least: DefaultLimits(), intervals: intervals{fast: 15 * time.Second, slow: 2 * time.Minute}}
-	pages := []page{l.page(fast, 1000), l.page(slow, 950), l.page(job{"n", "unknown"}, 1020)}
+	pages := []pageTimes{l.pageTimes(fast, 1000), l.pageTimes(slow, 950), l.pageTimes(job{"n", "unknown"}, 1020)}
 	folded := pages[0].newer(pages[1]).newer(pages[2])
 	for now := int64(900_000); now < 2_000_000; now += 1000 {
 		want := scaling.Absent
@@ -85,34 +85,34 @@ func TestNumbersAreLaidOutInCatalogueOrder(t *testing.T) {
 			t.Errorf("%s: kept as a number of a pod is %v, want %v", q, gauge, want)
 		}
 		flow := q >= firstFlow && q < firstFlow+flowCount
-		if want := q.Scope() == query.PerModel && q != query.TTFTBuckets && q != query.ITLBuckets && q != query.RequestITLBuckets && q != query.QuietSince; flow != want {
+		if want := q.Scope() == query.PerModel && q != query.TTFTBuckets && q != query.ITLBuckets && q != query.RequestITLBuckets && q != query.NoRequestSince; flow != want {
 			t.Errorf("%s: kept as a number of a model is %v, want %v", q, flow, want)
 		}
 	}
 }
 
 func TestMovement(t *testing.T) {
-	base := func() *sheet {
+	base := func() *modelAnswer {
 		p := newPodRow("p")
 		*p.gauge(query.KVCacheUsagePeak), *p.gauge(query.QueueLengthPeak), *p.gauge(query.Running) = 0.5, 20, 40
-		s := &sheet{flows: newFlows(), pods: []podRow{p}, picker: picker{queue: math.NaN(), arrivals: math.NaN()}}
+		s := &modelAnswer{flows: newFlows(), pods: []podRow{p}, picker: picker{queue: math.NaN(), arrivals: math.NaN()}}
 		*s.flows.of(query.Completions) = 10
 		return s
 	}
 	for _, tc := range []struct {
 		name   string
-		change func(*sheet)
+		change func(*modelAnswer)
 		want   float64
 	}{
-		{"nothing", func(*sheet) {}, 0},
-		{"KV cache usage by its difference", func(s *sheet) { *s.pods[0].gauge(query.KVCacheUsagePeak) = 0.7 }, 0.2},
-		{"a queue by its part", func(s *sheet) { *s.pods[0].gauge(query.QueueLengthPeak) = 15 }, 0.25},
-		{"running requests by their part", func(s *sheet) { *s.pods[0].gauge(query.Running) = 50 }, 0.2},
-		{"completions by their part", func(s *sheet) { *s.flows.of(query.Completions) = 20 }, 0.5},
-		{"a number that is missing", func(s *sheet) { *s.flows.of(query.Completions) = math.NaN() }, 1},
-		{"a number that is none", func(s *sheet) { *s.flows.of(query.Completions) = garbage }, 1},
-		{"a gateway that appears", func(s *sheet) { s.picker.queue = 0 }, 1},
-		{"another replica", func(s *sheet) { s.pods = append(s.pods, newPodRow("q")) }, 1},
+		{"nothing", func(*modelAnswer) {}, 0},
+		{"KV cache usage by its difference", func(s *modelAnswer) { *s.pods[0].gauge(query.KVCacheUsagePeak) = 0.7 }, 0.2},
+		{"a queue by its part", func(s *modelAnswer) { *s.pods[0].gauge(query.QueueLengthPeak) = 15 }, 0.25},
+		{"running requests by their part", func(s *modelAnswer) { *s.pods[0].gauge(query.Running) = 50 }, 0.2},
+		{"completions by their part", func(s *modelAnswer) { *s.flows.of(query.Completions) = 20 }, 0.5},
+		{"a number that is missing", func(s *modelAnswer) { *s.flows.of(query.Completions) = math.NaN() }, 1},
+		{"a number that is none", func(s *modelAnswer) { *s.flows.of(query.Completions) = garbage }, 1},
+		{"a gateway that appears", func(s *modelAnswer) { s.picker.queue = 0 }, 1},
+		{"another replica", func(s *modelAnswer) { s.pods = append(s.pods, newPodRow("q")) }, 1},
 	} {
 		s := base()
 		tc.change(s)

@@ -26,7 +26,7 @@ type panel struct {
 // had while it was.
 //
 // rows are the pages, of which seen is what they say of the whole fleet.
-func (c *Collector) panels(e errand, paces map[string]pace, seen pagesSeen, rows []query.Row) []panel {
+func (c *Collector) panels(e fetchPlan, paces map[string]pace, seen pagesSeen, rows []query.Row) []panel {
 	of := c.divided(e.fleet, paces)
 	all := make([]panel, 0, len(of))
 	for _, window := range slices.Sorted(maps.Keys(of)) {

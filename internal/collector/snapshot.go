@@ -14,7 +14,7 @@ import (
 
 // snapshot joins the sheet of a model with its live pods, as of now on the
 // manager's clock.
-func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time) scaling.Snapshot {
+func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time) scaling.Snapshot {
 	snap := scaling.Snapshot{
 		Model:    model.Model,
 		At:       at,
@@ -22,7 +22,7 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 		Variants: model.Variants,
 	}
 	instant := s.survey.now(now)
-	pages, reports := newStanding(model.Variants, at, s.survey.grace), false
+	pages, reports := newCoverage(model.Variants, at, s.survey.grace), false
 	for _, i := range pods.byModel[model.Model] {
 		row := s.join(pods, i)
 		state := row.page.state(instant)
@@ -51,7 +51,7 @@ func (s *sheet) snapshot(at time.Time, model scaling.ModelVariants, pods podInde
 // strangers counts the pods that report for the model, belong to none of the fleet, and
 // were scraped since the oldest Fresh page of one of its own: so a pod that ended is
 // none after one scrape. It returns the name of the first too.
-func (s *sheet) strangers(namespace string, pods podIndex, instant int64) (first string, n int) {
+func (s *modelAnswer) strangers(namespace string, pods podIndex, instant int64) (first string, n int) {
 	oldest := int64(math.MaxInt64)
 	var others []*podRow
 	for i := range s.pods {
@@ -98,7 +98,7 @@ func sortReplicas(replicas []scaling.ReplicaSample) {
 // join returns the row of the i-th pod: that of its name, and those of its ranks
 // where the source writes each as a pod of its own. The whole and its ranks are
 // duplicates: the larger counts. A name that some pod bears is no rank.
-func (s *sheet) join(pods podIndex, i int) podRow {
+func (s *modelAnswer) join(pods podIndex, i int) podRow {
 	pod := pods.pods[i]
 	joined := newPodRow("")
 	if at, ok := slices.BinarySearchFunc(s.pods, pod.Name, func(p podRow, name string) int {
@@ -168,9 +168,9 @@ func (p podRow) or(o podRow) podRow {
 // sample returns the readings of a pod whose page is in the given state. The
 // gauges of a replica that is stuck are no load: they are Absent, as if it were
 // silent. While it cannot be known whether it is, they are Aging at best.
-func (s *sheet) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample {
+func (s *modelAnswer) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample {
 	r := scaling.ReplicaSample{KVCapacity: s.gauge(p, query.KVCapacity, query.AskKVCapacity).reading(state)}
-	if p.page != (page{}) {
+	if p.page != (pageTimes{}) {
 		r.At = s.survey.shown(p.page.at)
 	}
 	if p.stuck != moves && state >= scaling.Aging {
@@ -207,6 +207,6 @@ func paceOf(p *podRow) (out scaling.Pace) {
 }
 
 // gauge returns a number of a pod.
-func (s *sheet) gauge(p *podRow, q query.Quantity, ask query.Question) row {
+func (s *modelAnswer) gauge(p *podRow, q query.Quantity, ask query.Question) row {
 	return row{value: *p.gauge(q), answered: !s.survey.failed.has(ask)}
 }

@@ -22,10 +22,10 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"nothing", system(saturationMap, "default", " \n# a comment\n"), "default: is not read: it is empty"},
 		{"field twice", system(saturationMap, "default", "engine: model\nengine: model"), `key "engine" already set in map`},
 		{"reference to itself", system(saturationMap, "default", "engine: &a [*a]"), "default: is not read: "},
-		{"wrong type", system(saturationMap, "default", "engine: {name: model}"), `default, engine: "{\"name\":\"model\"}" is not accepted: want one of tokens, saturation, model, hybrid, published`},
+		{"wrong type", system(saturationMap, "default", "engine: {name: model}"), `default, engine: "{\"name\":\"model\"}" is not accepted: want one of tokens, saturation, queueing (or model), hybrid, published`},
 		{
 			"an engine misspelt", system(saturationMap, "default", "engine: tokenz"),
-			`engine: "tokenz" is not accepted: want one of tokens, saturation, model, hybrid, published; did you mean tokens?`,
+			`engine: "tokenz" is not accepted: want one of tokens, saturation, queueing (or model), hybrid, published; did you mean tokens?`,
 		},
 		{"fraction of a replica", system(saturationMap, "default", "maxScaleUpStep: 1.5"), `maxScaleUpStep: "1.5" is not accepted: want a whole number from 0 to 10000`},
 		{"text for a boolean", system(saturationMap, "default", `enableLimiter: "true"`), `enableLimiter: "true" is not accepted: want true or false`},
@@ -179,7 +179,7 @@ func TestQuotasKeepWhatCannotBeRead(t *testing.T) {
 
 func TestOneDocumentMayBeMarkedAsSuch(t *testing.T) {
 	for _, content := range []string{"---\nengine: model", "# why\n---\nengine: model\n---\n# the end\n", "engine: model # --- not a line of its own\n"} {
-		if got := applied(t, system(saturationMap, "default", content)).Policy(llama).Engine; got != EngineModel {
+		if got := applied(t, system(saturationMap, "default", content)).Policy(llama).Engine; got != EngineQueueing {
 			t.Errorf("%q: got engine %q", content, got)
 		}
 	}

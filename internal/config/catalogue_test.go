@@ -53,26 +53,26 @@ var settingCases = []struct {
 // policyCases is the same for the fields of KindSaturation.
 var policyCases = []struct {
 	key, value string
-	seen       func(Policy) any
+	seen       func(ModelSettings) any
 	want       any
 }{
-	{"kvCacheThreshold", "0.6", func(p Policy) any { return p.Saturation.KVCacheThreshold }, 0.6},
-	{"queueLengthThreshold", "7", func(p Policy) any { return p.Saturation.QueueLengthThreshold }, 7.0},
-	{"kvSpareTrigger", "0.2", func(p Policy) any { return p.Saturation.KVSpareTrigger }, 0.2},
-	{"queueSpareTrigger", "1", func(p Policy) any { return p.Saturation.QueueSpareTrigger }, 1.0},
-	{"enableLimiter", "true", func(p Policy) any { return p.Limited }, true},
-	{"analyzerName", "saturation", func(p Policy) any { return p.Analyzer }, "saturation"},
-	{"scaleUpThreshold", "0.95", func(p Policy) any { return p.ScaleUpThreshold }, 0.95},
-	{"scaleDownBoundary", "0.5", func(p Policy) any { return p.ScaleDownBoundary }, 0.5},
-	{"engine", "hybrid", func(p Policy) any { return p.Engine }, "hybrid"},
-	{"scaleUpStabilization", "20s", func(p Policy) any { return p.ScaleUpStabilization }, 20 * time.Second},
-	{"scaleDownStabilization", "0s", func(p Policy) any { return p.ScaleDownStabilization }, time.Duration(0)},
-	{"maxScaleUpStep", "4", func(p Policy) any { return p.MaxScaleUpStep }, 4},
-	{"maxScaleDownStep", "0", func(p Policy) any { return p.MaxScaleDownStep }, 0},
-	{"ttftPercentile", "0.99", func(p Policy) any { return p.TTFTPercentile }, 0.99},
-	{"attainment", "0.99", func(p Policy) any { return p.Attainment }, 0.99},
-	{"attainmentWindow", "24h", func(p Policy) any { return p.AttainmentWindow }, 24 * time.Hour},
-	{"itlPercentile", "0.5", func(p Policy) any { return p.ITLPercentile }, 0.5},
+	{"kvCacheThreshold", "0.6", func(p ModelSettings) any { return p.Saturation.KVCacheThreshold }, 0.6},
+	{"queueLengthThreshold", "7", func(p ModelSettings) any { return p.Saturation.QueueLengthThreshold }, 7.0},
+	{"kvSpareTrigger", "0.2", func(p ModelSettings) any { return p.Saturation.KVSpareTrigger }, 0.2},
+	{"queueSpareTrigger", "1", func(p ModelSettings) any { return p.Saturation.QueueSpareTrigger }, 1.0},
+	{"enableLimiter", "true", func(p ModelSettings) any { return p.Limited }, true},
+	{"analyzerName", "saturation", func(p ModelSettings) any { return p.Analyzer }, "saturation"},
+	{"scaleUpThreshold", "0.95", func(p ModelSettings) any { return p.ScaleUpThreshold }, 0.95},
+	{"scaleDownBoundary", "0.5", func(p ModelSettings) any { return p.ScaleDownBoundary }, 0.5},
+	{"engine", "hybrid", func(p ModelSettings) any { return p.Engine }, "hybrid"},
+	{"scaleUpStabilization", "20s", func(p ModelSettings) any { return p.ScaleUpStabilization }, 20 * time.Second},
+	{"scaleDownStabilization", "0s", func(p ModelSettings) any { return p.ScaleDownStabilization }, time.Duration(0)},
+	{"maxScaleUpStep", "4", func(p ModelSettings) any { return p.MaxScaleUpStep }, 4},
+	{"maxScaleDownStep", "0", func(p ModelSettings) any { return p.MaxScaleDownStep }, 0},
+	{"ttftPercentile", "0.99", func(p ModelSettings) any { return p.TTFTPercentile }, 0.99},
+	{"attainment", "0.99", func(p ModelSettings) any { return p.Attainment }, 0.99},
+	{"attainmentWindow", "24h", func(p ModelSettings) any { return p.AttainmentWindow }, 24 * time.Hour},
+	{"itlPercentile", "0.5", func(p ModelSettings) any { return p.ITLPercentile }, 0.5},
 }
 
 // otherCases is the same for the kinds with few fields.

@@ -138,6 +138,19 @@ func choiceField[T any](k Key, names []string, at func(*T) *string) field[T] {
 	return f
 }
 
+// formerly also accepts a name as it was published, for the one that it has now.
+func formerly[T any](f field[T], was, is string) field[T] {
+	parse := f.parse
+	f.parse = func(raw any) (any, bool) {
+		if name, _ := text(raw); name == was {
+			return is, true
+		}
+		return parse(raw)
+	}
+	f.Accepts = strings.Replace(f.Accepts, is, fmt.Sprintf("%s (or %s)", is, was), 1)
+	return f
+}
+
 // textField is any text.
 func textField[T any](k Key, at func(*T) *string) field[T] {
 	k.Type = "text"

@@ -60,7 +60,7 @@ func TestAPolicyWithoutAClassHasNoObjective(t *testing.T) {
 	if s.Policy(llama, ClassRef{classesMap, "a"}).Objective.Known() {
 		t.Error("a reference that leads nowhere gives an objective")
 	}
-	if (Policy{}).SizesToObjectives() || defaultPolicy().SizesToObjectives() {
+	if (ModelSettings{}).SizesToObjectives() || defaultPolicy().SizesToObjectives() {
 		t.Error("by default objectives are needed")
 	}
 }
@@ -77,7 +77,8 @@ func TestWhereNoEngineIsNamedAClassMakesItHybrid(t *testing.T) {
 		"thresholds without a gap": {[]Source{system(saturationMap, "default", "scaleUpThreshold: 0.6")}, EngineSaturation},
 		"a class":                  {[]Source{class}, EngineHybrid},
 		"a class and a name":       {[]Source{class, system(saturationMap, "default", "engine: saturation")}, EngineSaturation},
-		"a name and no class":      {[]Source{system(saturationMap, "default", "engine: model")}, EngineModel},
+		"a published name":         {[]Source{system(saturationMap, "default", "engine: model")}, EngineQueueing},
+		"a name and no class":      {[]Source{system(saturationMap, "default", "engine: queueing")}, EngineQueueing},
 		"an unreadable engine":     {[]Source{class, system(saturationMap, "default", "engine: magic")}, EngineHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {

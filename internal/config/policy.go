@@ -8,11 +8,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Policy is how decisions are made for one model, with nothing left to look up.
-type Policy struct {
+// ModelSettings is how decisions are made for one model, with nothing left to look up.
+type ModelSettings struct {
 	Model scaling.ModelKey
 	// Saturation holds the thresholds of the spare capacity analysis.
-	Saturation saturation.Policy
+	Saturation saturation.Thresholds
 	// Analyzer is what measures saturation, one of Analyzers.
 	Analyzer string
 	// NamesSpare is whether an entry names how spare capacity is measured: a trigger of it,
@@ -62,11 +62,13 @@ func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
 
 // SizesToObjectives reports whether the engine needs objectives, and profiles to
 // meet them by.
-func (p Policy) SizesToObjectives() bool { return p.Engine == EngineModel || p.Engine == EngineHybrid }
+func (p ModelSettings) SizesToObjectives() bool {
+	return p.Engine == EngineQueueing || p.Engine == EngineHybrid
+}
 
 // CountsTokens reports whether saturation is measured in tokens, and not by the spare
 // capacity of replicas.
-func (p Policy) CountsTokens() bool {
+func (p ModelSettings) CountsTokens() bool {
 	return p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens || p.Engine == EngineHybrid && !p.NamesSpare
 }
 
@@ -80,14 +82,17 @@ func (v values) namesSpare() bool {
 const (
 	EngineTokens     = "tokens"     // from the tokens that replicas hold and can hold
 	EngineSaturation = "saturation" // from the spare capacity that replicas report
-	EngineModel      = "model"      // from a queueing model and objectives
-	EngineHybrid     = "hybrid"     // model and tokens; either may grow, both must agree to shrink
+	EngineQueueing   = "queueing"   // from a queueing model and objectives
+	EngineHybrid     = "hybrid"     // queueing and tokens; either may grow, both must agree to shrink
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
+// engineModel is the name that EngineQueueing was published by.
+const engineModel = "model"
+
 // Engines returns the engines.
 func Engines() []string {
-	return []string{EngineTokens, EngineSaturation, EngineModel, EngineHybrid, EnginePublished}
+	return []string{EngineTokens, EngineSaturation, EngineQueueing, EngineHybrid, EnginePublished}
 }
 
 // engineDefault says which engine decides where none is named: where nobody said
@@ -100,7 +105,7 @@ const engineDefault = EngineHybrid + " for a model that a service class names, e
 // withEngine returns the policy with an engine, the default where none is named.
 // Thresholds of tokens that leave no gap are accepted then, since the published versions
 // read them where analyzerName says so alone: spare capacity decides.
-func (p Policy) withEngine() Policy {
+func (p ModelSettings) withEngine() ModelSettings {
 	if p.Engine != "" {
 		return p
 	}
@@ -121,51 +126,51 @@ func (p Policy) withEngine() Policy {
 const limiterKey = "enableLimiter"
 
 // policyFields are the fields of an entry of KindSaturation.
-func policyFields() []field[Policy] {
+func policyFields() []field[ModelSettings] {
 	const (
 		mostRequests = 1_000_000 // a queue beyond that is no queue
 		mostReplicas = 10_000
 	)
-	ratio := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+	ratio := func(name, def, meaning string, at func(*ModelSettings) *float64) field[ModelSettings] {
 		return numberField(Key{Name: name, Default: def, Accepts: "a ratio from 0 to 1", Meaning: meaning}, 0, 1, at)
 	}
-	requests := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+	requests := func(name, def, meaning string, at func(*ModelSettings) *float64) field[ModelSettings] {
 		return numberField(Key{Name: name, Default: def, Meaning: meaning}, 0, mostRequests, at)
 	}
-	positive := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+	positive := func(name, def, meaning string, at func(*ModelSettings) *float64) field[ModelSettings] {
 		f := numberField(Key{Name: name, Default: def, Accepts: "a ratio above 0, up to 1", Meaning: meaning}, 0, 1, at)
 		return f.excluding(0.0)
 	}
-	percentile := func(name, def, meaning string, at func(*Policy) *float64) field[Policy] {
+	percentile := func(name, def, meaning string, at func(*ModelSettings) *float64) field[ModelSettings] {
 		f := numberField(Key{Name: name, Default: def, Accepts: "a ratio from 0 to below 1: 0.9 is the 90th percentile, 0 the mean", Meaning: meaning}, 0, 1, at)
 		return f.excluding(1.0)
 	}
-	pause := func(name, def, meaning string, at func(*Policy) *time.Duration) field[Policy] {
+	pause := func(name, def, meaning string, at func(*ModelSettings) *time.Duration) field[ModelSettings] {
 		return durationField(Key{Name: name, Default: def, Meaning: meaning}, 0, time.Hour, at)
 	}
-	step := func(name, def, meaning string, at func(*Policy) *int) field[Policy] {
+	step := func(name, def, meaning string, at func(*ModelSettings) *int) field[ModelSettings] {
 		return countField(Key{Name: name, Default: def, Meaning: meaning}, 0, mostReplicas, at)
 	}
-	fields := []field[Policy]{
-		ratio("kvCacheThreshold", "0.8", "KV cache usage from which a replica counts as saturated [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVCacheThreshold }),
-		requests("queueLengthThreshold", "5", "queue length from which a replica counts as saturated [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueLengthThreshold }),
-		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *Policy) *float64 { return &p.Saturation.KVSpareTrigger }),
-		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *Policy) *float64 { return &p.Saturation.QueueSpareTrigger }),
-		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *Policy) *bool { return &p.Limited }),
-		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity; engine hybrid counts tokens unless this, kvSpareTrigger or queueSpareTrigger is set"}, Analyzers(), func(p *Policy) *string { return &p.Analyzer }),
-		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *Policy) *float64 { return &p.ScaleUpThreshold }),
-		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *Policy) *float64 { return &p.ScaleDownBoundary }),
-		choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *Policy) *string { return &p.Engine }),
-		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleUpStabilization }),
-		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *Policy) *time.Duration { return &p.ScaleDownStabilization }),
-		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *Policy) *int { return &p.MaxScaleUpStep }),
-		step("maxScaleDownStep", "1", "most replicas removed by one decision, 0 for no limit", func(p *Policy) *int { return &p.MaxScaleDownStep }),
-		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *Policy) *float64 { return &p.TTFTPercentile }),
-		percentile("itlPercentile", "0", "percentile that ITL is held to", func(p *Policy) *float64 { return &p.ITLPercentile }),
+	fields := []field[ModelSettings]{
+		ratio("kvCacheThreshold", "0.8", "KV cache usage from which a replica counts as saturated [ratio]", func(p *ModelSettings) *float64 { return &p.Saturation.KVCacheThreshold }),
+		requests("queueLengthThreshold", "5", "queue length from which a replica counts as saturated [requests]", func(p *ModelSettings) *float64 { return &p.Saturation.QueueLengthThreshold }),
+		ratio("kvSpareTrigger", "0.1", "mean spare KV cache usage below which a replica is added [ratio]", func(p *ModelSettings) *float64 { return &p.Saturation.KVSpareTrigger }),
+		requests("queueSpareTrigger", "3", "mean spare queue length below which a replica is added [requests]", func(p *ModelSettings) *float64 { return &p.Saturation.QueueSpareTrigger }),
+		truthField(Key{Name: limiterKey, Default: "WVA_LIMITED_MODE", Meaning: "whether the inventory bounds decisions"}, func(p *ModelSettings) *bool { return &p.Limited }),
+		choiceField(Key{Name: "analyzerName", Meaning: "how saturation is measured: empty for spare capacity, saturation for token capacity; engine hybrid counts tokens unless this, kvSpareTrigger or queueSpareTrigger is set"}, Analyzers(), func(p *ModelSettings) *string { return &p.Analyzer }),
+		positive("scaleUpThreshold", "0.85", "utilization above which token capacity grows [ratio]", func(p *ModelSettings) *float64 { return &p.ScaleUpThreshold }),
+		positive("scaleDownBoundary", "0.7", "utilization below which token capacity shrinks [ratio]", func(p *ModelSettings) *float64 { return &p.ScaleDownBoundary }),
+		formerly(choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *ModelSettings) *string { return &p.Engine }), engineModel, EngineQueueing),
+		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleUpStabilization }),
+		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleDownStabilization }),
+		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleUpStep }),
+		step("maxScaleDownStep", "1", "most replicas removed by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleDownStep }),
+		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *ModelSettings) *float64 { return &p.TTFTPercentile }),
+		percentile("itlPercentile", "0", "percentile that ITL is held to", func(p *ModelSettings) *float64 { return &p.ITLPercentile }),
 	}
 	fields = append(fields,
-		numberField(Key{Name: "attainment", Default: "0.95", Accepts: "a ratio from 0.5 to 0.999", Meaning: "part of the requests that are to meet the objectives"}, 0.5, 0.999, func(p *Policy) *float64 { return &p.Attainment }),
-		durationField(Key{Name: "attainmentWindow", Default: "8h", Meaning: "time over which those are counted"}, time.Hour, 7*24*time.Hour, func(p *Policy) *time.Duration { return &p.AttainmentWindow }),
+		numberField(Key{Name: "attainment", Default: "0.95", Accepts: "a ratio from 0.5 to 0.999", Meaning: "part of the requests that are to meet the objectives"}, 0.5, 0.999, func(p *ModelSettings) *float64 { return &p.Attainment }),
+		durationField(Key{Name: "attainmentWindow", Default: "8h", Meaning: "time over which those are counted"}, time.Hour, 7*24*time.Hour, func(p *ModelSettings) *time.Duration { return &p.AttainmentWindow }),
 	)
 	for i := range fields {
 		fields[i].In, fields[i].PerNamespace = KindSaturation, true
@@ -174,8 +179,8 @@ func policyFields() []field[Policy] {
 }
 
 // defaultPolicy returns what holds where nothing is set.
-func defaultPolicy() Policy {
-	var p Policy
+func defaultPolicy() ModelSettings {
+	var p ModelSettings
 	for _, f := range policyFields() {
 		if v, ok := f.parse(plainText(f.Default)); ok {
 			f.apply(&p, v)
@@ -186,7 +191,7 @@ func defaultPolicy() Policy {
 
 // contradiction says what is wrong between thresholds that are accepted each by
 // itself, or returns nothing.
-func (p Policy) contradiction() (want string, found bool) {
+func (p ModelSettings) contradiction() (want string, found bool) {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold < t.KVSpareTrigger:
 		return "kvCacheThreshold (" + plainNumber(t.KVCacheThreshold) + ") at least kvSpareTrigger (" + plainNumber(t.KVSpareTrigger) + ")", true
@@ -197,7 +202,7 @@ func (p Policy) contradiction() (want string, found bool) {
 }
 
 // doubt says what thresholds do that nobody can want, or returns "".
-func (p Policy) doubt() string {
+func (p ModelSettings) doubt() string {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold == 0 || t.QueueLengthThreshold == 0:
 		return "with a threshold of 0 every replica counts as saturated, and the model grows to its bounds"

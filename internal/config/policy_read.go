@@ -39,8 +39,8 @@ func (p policies) chain(s Scope) []policyEntry {
 
 // policyReader reads ConfigMaps of KindSaturation.
 type policyReader struct {
-	fields   []field[Policy]
-	defaults Policy
+	fields   []field[ModelSettings]
+	defaults ModelSettings
 }
 
 // read returns the accepted entries of a ConfigMap, with those of last in the
@@ -184,7 +184,7 @@ func ownNamespace(namespace string, of Source, f *findings) bool {
 // resolve puts the entries for a model over a policy, layer by layer, the first
 // the lowest. An entry that would make the policy contradict itself is passed
 // over and returned.
-func (r policyReader) resolve(p Policy, s Scope, layers ...policies) (resolved Policy, passed []policyEntry) {
+func (r policyReader) resolve(p ModelSettings, s Scope, layers ...policies) (resolved ModelSettings, passed []policyEntry) {
 	for _, entries := range layers {
 		for _, e := range entries.chain(s) {
 			next := r.over(p, e)
@@ -199,7 +199,7 @@ func (r policyReader) resolve(p Policy, s Scope, layers ...policies) (resolved P
 }
 
 // over puts one entry over a policy.
-func (r policyReader) over(p Policy, e policyEntry) Policy {
+func (r policyReader) over(p ModelSettings, e policyEntry) ModelSettings {
 	applyFields(r.fields, &p, e.Fields)
 	p.NamesSpare = p.NamesSpare || e.Fields.namesSpare()
 	return p

@@ -37,7 +37,7 @@ func TestOverridesInheritWhatTheyDoNotName(t *testing.T) {
 	alone, both := applied(t, system1), applied(t, system1, local)
 	for _, tt := range tests {
 		p := alone.Policy(tt.model)
-		if p.MaxScaleUpStep != tt.up || p.MaxScaleDownStep != tt.down || p.Saturation.QueueLengthThreshold != tt.queue || p.Saturation.KVCacheThreshold != 0.7 || p.Engine != EngineModel {
+		if p.MaxScaleUpStep != tt.up || p.MaxScaleDownStep != tt.down || p.Saturation.QueueLengthThreshold != tt.queue || p.Saturation.KVCacheThreshold != 0.7 || p.Engine != EngineQueueing {
 			t.Errorf("%s: got %+v, want steps %d and %d, queue %v", tt.model, p, tt.up, tt.down, tt.queue)
 		}
 		p = both.Policy(tt.model)

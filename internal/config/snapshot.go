@@ -64,7 +64,7 @@ func (s *Snapshot) Settings() Settings { return s.reader.settings(s.system.setti
 // the entry default, those for its namespace, for its ID, for both; then the
 // same of the ConfigMap in its own namespace. Its objective is that of the classes
 // that refs name; see Objective.
-func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) Policy {
+func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) ModelSettings {
 	p, _ := s.resolvePolicy(m)
 	p.Objective, _ = s.Objective(m, refs...) // the zero Objective says the same as the error
 	return p.withEngine()
@@ -72,7 +72,7 @@ func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) Policy {
 
 // resolvePolicy is Policy, and returns the entries that were passed over because
 // they contradict others.
-func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p Policy, passed []policyEntry) {
+func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p ModelSettings, passed []policyEntry) {
 	local := s.local(m.Namespace)
 	settings := s.reader.settings(s.system.settings, local.settings)
 	scope := Scope{Namespace: m.Namespace, Model: m.ID}

@@ -72,7 +72,7 @@ type claim struct {
 	rank     int
 	load     float64 // utilization
 	have     int     // replicas that run or start
-	lost     int     // of these, those that no node takes or will
+	unplaced int     // of these, those that no node takes or will
 	podless  int     // of these, those that have no pod and no room for one
 	stopped  bool    // something refuses its pods
 	ordered  int     // replicas that stand, beyond those that it has
@@ -118,10 +118,10 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		if !ok {
 			continue
 		}
-		standing, limited := in.Limits.Models[d.Model]
+		model, limited := in.Limits.Models[d.Model]
 		x := &claim{
-			index: i, decision: d, variant: v, limited: limited, rank: standing.Rank, load: standing.Utilization[d.Variant],
-			have: d.Current, ordered: max(0, in.History.Standing(v)-d.Current), goes: in.History.Standing(v) < d.Current, want: d.Target(),
+			index: i, decision: d, variant: v, limited: limited, rank: model.Rank, load: model.Utilization[d.Variant],
+			have: d.Current, ordered: max(0, in.History.LastDesired(v)-d.Current), goes: in.History.LastDesired(v) < d.Current, want: d.Target(),
 		}
 		since := in.History[v.Key].ProgressAt
 		x.stuck = x.goes && !since.IsZero() && in.Now.Sub(since) > leavesFor
@@ -159,8 +159,8 @@ func (c *contest) ranks() iter.Seq[[]*claim] {
 // enter books what a claim has, and what the stock does not know of it: pods that
 // are yet to come.
 func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
-	x.lost = c.lost(x, past.Unplaced, now)
-	x.got = min(x.want, x.have-x.lost)
+	x.unplaced = c.unplaced(x, past.Unplaced, now)
+	x.got = min(x.want, x.have-x.unplaced)
 	x.podless = min(x.variant.Replicas.Podless, x.have)
 	x.stopped = x.podless > 0 && past.Podless.Cycles >= lostCycles && now.Sub(past.Podless.Since) >= lostAfter
 	for !x.stopped && !x.variant.Unaccelerated && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
@@ -232,12 +232,12 @@ func (c *contest) decide(x *claim) scaling.Decision {
 		return x.decision
 	case x.spare:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s given up for %s, which is asked for more than it serves; the others are filled to %.0f %% then",
-			scaling.Replicas(max(0, min(x.want, x.have-x.lost)-x.got)), c.accelerators(x), x.taker, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
+			scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.taker, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
 	case x.taker != "":
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.lost)-x.got)), c.accelerators(x), x.taker)+c.below(x))
-	case x.lost > 0 && x.got < x.have:
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.taker)+c.below(x))
+	case x.unplaced > 0 && x.got < x.have:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
-			x.got, x.want, x.lost, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
+			x.got, x.want, x.unplaced, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 	case x.refused == scaling.ReasonInventoryUnknown:
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, "the stock of accelerators is not known, nothing grows until it is"+c.below(x))
 	case x.refused == scaling.ReasonTargetNotMoving:

@@ -39,7 +39,7 @@ type bid struct {
 // contestOf returns the input and the plan of bids.
 func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid) (Input, scaling.Plan) {
 	in := Input{Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{}, Limits: Limits{
-		Models: map[scaling.ModelKey]Standing{}, Inventory: inventory, Quotas: quotas,
+		Models: map[scaling.ModelKey]LimitedModel{}, Inventory: inventory, Quotas: quotas,
 	}}
 	var plan scaling.Plan
 	for _, b := range bids {
@@ -67,7 +67,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 			in.History[key] = past
 		}
 		if !b.free {
-			in.Limits.Models[model] = Standing{Rank: b.rank, Utilization: map[scaling.VariantKey]float64{key: b.load}}
+			in.Limits.Models[model] = LimitedModel{Rank: b.rank, Utilization: map[scaling.VariantKey]float64{key: b.load}}
 		}
 		d := scaling.Decision{Variant: key, Model: model, Current: b.have, Fallback: b.blind}
 		plan.Decisions = append(plan.Decisions, d.Then(scaling.StageOptimize, b.want, scaling.ReasonDemand, "wanted"))

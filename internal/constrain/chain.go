@@ -10,7 +10,7 @@ import (
 type Input struct {
 	Now      time.Time
 	Variants map[scaling.VariantKey]scaling.Variant
-	Policies map[scaling.ModelKey]Policy // a model without one has the zero Policy
+	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Policy
 	History  scaling.History             // before the plan
 	// Activity is what is remembered of each model, with what this cycle saw. A
 	// model without an entry is one of which nothing is known.

@@ -32,7 +32,7 @@ func TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod(t *testing.T) {
 	grew, shrank := 0, 0
 	for seed := range uint64(400) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
-		p := Policy{
+		p := Pacing{
 			ScaleUpStabilization:   []time.Duration{0, time.Minute, 5 * time.Minute}[rnd.IntN(3)],
 			ScaleDownStabilization: []time.Duration{0, 2 * time.Minute, 10 * time.Minute}[rnd.IntN(3)],
 		}

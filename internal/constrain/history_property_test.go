@@ -13,9 +13,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// party is a limited variant of one accelerator a replica, a model of its own, in
+// contestant is a limited variant of one accelerator a replica, a model of its own, in
 // a cluster that carries its decisions out.
-type party struct {
+type contestant struct {
 	bid
 	spec    int           // replicas of its target
 	running int           // pods with a node
@@ -29,31 +29,31 @@ type party struct {
 	late    bool          // its controller did nothing for a cycle
 }
 
-// yard is a cluster with accelerators of one type.
-type yard struct {
-	r       *rand.Rand
-	gpus    int
-	now     time.Time
-	parties []*party
+// nodePool is a cluster with accelerators of one type.
+type nodePool struct {
+	r           *rand.Rand
+	gpus        int
+	now         time.Time
+	contestants []*contestant
 }
 
-func newYard(r *rand.Rand) *yard {
-	y := &yard{r: r, gpus: 4 + r.IntN(8), now: start}
+func newNodePool(r *rand.Rand) *nodePool {
+	y := &nodePool{r: r, gpus: 4 + r.IntN(8), now: start}
 	left := y.gpus
 	for i := range 2 + r.IntN(3) {
-		p := &party{bid: bid{name: fmt.Sprint("v", i), on: "A100", rank: 1 + r.IntN(3), load: float64(r.IntN(2))}, delay: time.Duration(r.IntN(3)) * 30 * time.Second}
+		p := &contestant{bid: bid{name: fmt.Sprint("v", i), on: "A100", rank: 1 + r.IntN(3), load: float64(r.IntN(2))}, delay: time.Duration(r.IntN(3)) * 30 * time.Second}
 		p.spec = min(left, 1+r.IntN(4))
 		left -= p.spec
 		p.running, p.target, p.min = p.spec, p.spec, r.IntN(2)
-		y.parties = append(y.parties, p)
+		y.contestants = append(y.contestants, p)
 	}
 	return y
 }
 
 // held is how many accelerators pods hold.
-func (y *yard) held() int {
+func (y *nodePool) held() int {
 	n := 0
-	for _, p := range y.parties {
+	for _, p := range y.contestants {
 		n += p.running + len(p.ending)
 	}
 	return n
@@ -61,9 +61,9 @@ func (y *yard) held() int {
 
 // turn carries out what was decided, as controllers and the scheduler do in the 30 s
 // before a cycle; how long a pod takes to end is up to 5 minutes.
-func (y *yard) turn() {
+func (y *nodePool) turn() {
 	y.now = y.now.Add(30 * time.Second)
-	for _, p := range y.parties {
+	for _, p := range y.contestants {
 		if p.spec != p.target && !y.now.Before(p.due) {
 			p.spec = p.target
 		}
@@ -80,17 +80,17 @@ func (y *yard) turn() {
 		}
 		p.pending = max(p.pending, p.spec-p.running)
 	}
-	for _, i := range y.r.Perm(len(y.parties)) {
-		for p := y.parties[i]; p.pending > 0 && y.held() < y.gpus; p.pending-- {
+	for _, i := range y.r.Perm(len(y.contestants)) {
+		for p := y.contestants[i]; p.pending > 0 && y.held() < y.gpus; p.pending-- {
 			p.running++
 		}
 	}
 }
 
 // lose takes a node away, with the pods on it.
-func (y *yard) lose() {
+func (y *nodePool) lose() {
 	for y.gpus--; y.held() > y.gpus; {
-		switch p := y.parties[y.r.IntN(len(y.parties))]; {
+		switch p := y.contestants[y.r.IntN(len(y.contestants))]; {
 		case len(p.ending) > 0:
 			p.ending = p.ending[1:]
 		case p.running > 0:
@@ -100,10 +100,10 @@ func (y *yard) lose() {
 }
 
 // decide is a cycle: what the stage is given, and what it says, is carried over.
-func (y *yard) decide() (Input, scaling.Plan) {
+func (y *nodePool) decide() (Input, scaling.Plan) {
 	var bids []bid
 	leaving, pending := 0, 0
-	for _, p := range y.parties {
+	for _, p := range y.contestants {
 		p.have = p.spec
 		bids = append(bids, p.bid)
 		leaving += len(p.ending)
@@ -114,7 +114,7 @@ func (y *yard) decide() (Input, scaling.Plan) {
 	fromFree := min(free, promised)
 	in, plan := contestOf(scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: y.gpus, Promised: promised, Free: singles(free-fromFree, leaving-(promised-fromFree))}}}, nil, bids...)
 	in.Now = y.now
-	for i, p := range y.parties {
+	for i, p := range y.contestants {
 		key := plan.Decisions[i].Variant
 		v := in.Variants[key]
 		v.Replicas = scaling.ReplicaCounts{
@@ -126,7 +126,7 @@ func (y *yard) decide() (Input, scaling.Plan) {
 		in.History[key] = p.past
 	}
 	got := Capacity(in, plan)
-	for i, p := range y.parties {
+	for i, p := range y.contestants {
 		d := got.Decisions[i]
 		if d.Target() != p.target {
 			p.due = y.now.Add(p.delay)
@@ -159,11 +159,11 @@ const settles = 40
 func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 	returned, lost, last := 0, 0, 0
 	for seed := range uint64(100) {
-		y := newYard(rand.New(rand.NewPCG(seed, 23)))
+		y := newNodePool(rand.New(rand.NewPCG(seed, 23)))
 		var before []int
 		for cycle := range 60 + settles + 20 {
 			if cycle < 60 && y.r.IntN(8) == 0 {
-				for _, p := range y.parties {
+				for _, p := range y.contestants {
 					p.want = max(1, p.min, y.r.IntN(8))
 				}
 			}
@@ -172,14 +172,14 @@ func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 			}
 			y.turn()
 			if cycle == 0 {
-				for _, p := range y.parties {
+				for _, p := range y.contestants {
 					p.want = max(1, p.min, y.r.IntN(8))
 				}
 			}
 			in, got := y.decide()
 			y.check(t, in, got)
 			var targets []int
-			for _, p := range y.parties {
+			for _, p := range y.contestants {
 				targets = append(targets, p.target)
 				switch {
 				case p.step.Reason == scaling.ReasonReturned:
@@ -210,7 +210,7 @@ func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 }
 
 // check holds what is true of every cycle.
-func (y *yard) check(t *testing.T, in Input, plan scaling.Plan) {
+func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 	t.Helper()
 	room, granted, wanted := 0, 0, 0
 	for _, f := range in.Limits.Inventory.Groups[0].Free {
@@ -218,7 +218,7 @@ func (y *yard) check(t *testing.T, in Input, plan scaling.Plan) {
 		granted -= f.Nodes * f.GPUs
 	}
 	returned := false
-	for i, p := range y.parties {
+	for i, p := range y.contestants {
 		r := in.Variants[plan.Decisions[i].Variant].Replicas
 		granted += max(0, p.target-p.spec)
 		room += r.Surplus - r.Podless
@@ -237,9 +237,9 @@ func (y *yard) check(t *testing.T, in Input, plan scaling.Plan) {
 }
 
 // checkSettled holds what is true once nothing moves.
-func (y *yard) checkSettled(t *testing.T) {
+func (y *nodePool) checkSettled(t *testing.T) {
 	t.Helper()
-	for _, p := range y.parties {
+	for _, p := range y.contestants {
 		if p.spec != p.target || len(p.ending) > 0 {
 			t.Errorf("%s: decided on %d, has %d and %d that end", p.name, p.target, p.spec, len(p.ending))
 		}
@@ -249,7 +249,7 @@ func (y *yard) checkSettled(t *testing.T) {
 		if p.running < p.want && y.held() < y.gpus {
 			t.Errorf("%s: %d run of %d wanted, and accelerators are free", p.name, p.running, p.want)
 		}
-		for _, q := range y.parties {
+		for _, q := range y.contestants {
 			if p.running < p.want && q.rank > p.rank && q.running > max(1, q.min) {
 				t.Errorf("%s of rank %d runs %d of %d, and %s of rank %d runs %d", p.name, p.rank, p.running, p.want, q.name, q.rank, q.running)
 			}

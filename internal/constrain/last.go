@@ -9,22 +9,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-const (
-	// How long the replica that is to stay may take to become Ready, as any order:
-	// twice the usual start-up, a minute at least, five while it is not known.
-	patienceStartUp = 2
-	patienceLeast   = time.Minute
-	patienceUnknown = 5 * time.Minute
-	// moveAgain is after how long a variant that was reduced is started again for the
-	// last replica: one that did not become Ready is not tried all the time.
-	moveAgain = time.Hour
-)
+// moveAgain is after how long a variant that was reduced is started again for the
+// last replica: one that did not become Ready is not tried all the time.
+const moveAgain = time.Hour
 
 // idle reports whether the model was idle for longer than its retention period when
 // that was last known, and no request was seen since. While a replica starts it is not
 // known.
 func (m *retained) idle() bool {
-	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.QuietSince) > m.Retention
+	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.IdleSince) > m.Retention
 }
 
 // last brings an idle model that is not to go to zero from the last replica of each
@@ -78,7 +71,7 @@ func (m *retained) move(to int) {
 		return // what was ordered starts
 	}
 	v := m.variant(to)
-	past, ordered, patience := m.in.History[v.Key], m.in.History.Standing(v), patience(v)
+	past, ordered, patience := m.in.History[v.Key], m.in.History.LastDesired(v), v.Patience(2)
 	waited := m.in.Now.Sub(past.DecidedAt)
 	detail := fmt.Sprintf("the last replica is to be of the cheapest variant, %s, and of %s until that is Ready", m.name(to), m.name(serving))
 	switch {
@@ -94,13 +87,6 @@ func (m *retained) move(to int) {
 	if m.adjustable(serving) {
 		m.change(serving, max(1, m.least(serving)), scaling.ReasonLastReplica, detail)
 	}
-}
-
-func patience(v scaling.Variant) time.Duration {
-	if v.StartUp <= 0 {
-		return patienceUnknown
-	}
-	return max(patienceLeast, patienceStartUp*v.StartUp)
 }
 
 func (m *retained) variant(i int) scaling.Variant { return m.in.Variants[m.decisions[i].Variant] }

@@ -15,23 +15,23 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 		*d = d.Then(scaling.StageRetention, d.Target(), scaling.ReasonRequestsWaiting, "requests wait")
 	}
 	for name, tt := range map[string]struct {
-		policy Policy
+		policy Pacing
 		most   int
 		size   int
 		change func(*scaling.Decision)
 		paused bool
 		want   int
 	}{
-		"at once":                             {Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}, 100, 49, nil, false, 49},
-		"no more than are asked for anyway":   {Policy{}, 100, 5, nil, false, 9},
-		"within maxReplicas":                  {Policy{}, 30, 49, nil, false, 30},
-		"by maxScaleUpStep":                   {Policy{MaxScaleUpStep: 10}, 100, 49, nil, false, 18},
-		"after scaleUpStabilization":          {Policy{ScaleUpStabilization: time.Minute}, 100, 49, nil, false, 8},
-		"not without an analysis":             {Policy{}, 100, 49, fallback, false, 9},
-		"not where it wakes from zero":        {Policy{}, 100, 49, retained, false, 9},
-		"not of a variant that is paused":     {Policy{}, 100, 49, nil, true, 9},
-		"not where the load is not back":      {Policy{}, 100, 0, nil, false, 9},
-		"also what is withheld for the while": {Policy{}, 100, 49, withheld, false, 49},
+		"at once":                             {Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}, 100, 49, nil, false, 49},
+		"no more than are asked for anyway":   {Pacing{}, 100, 5, nil, false, 9},
+		"within maxReplicas":                  {Pacing{}, 30, 49, nil, false, 30},
+		"by maxScaleUpStep":                   {Pacing{MaxScaleUpStep: 10}, 100, 49, nil, false, 18},
+		"after scaleUpStabilization":          {Pacing{ScaleUpStabilization: time.Minute}, 100, 49, nil, false, 8},
+		"not without an analysis":             {Pacing{}, 100, 49, fallback, false, 9},
+		"not where it wakes from zero":        {Pacing{}, 100, 49, retained, false, 9},
+		"not of a variant that is paused":     {Pacing{}, 100, 49, nil, true, 9},
+		"not where the load is not back":      {Pacing{}, 100, 0, nil, false, 9},
+		"also what is withheld for the while": {Pacing{}, 100, 49, withheld, false, 49},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(8, tt.policy)
@@ -54,7 +54,7 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 }
 
 func TestALoadThatComesBackIsSaidWithItsNumbers(t *testing.T) {
-	in := newRun(8, Policy{}).input(0)
+	in := newRun(8, Pacing{}).input(0)
 	in.Resumed = map[scaling.VariantKey]int{key: 20}
 	in.History[key] = scaling.Past{Desired: 8, DecidedAt: start, Busy: scaling.Busy{Replicas: 49, Rate: 120, Lull: start.Add(-13 * time.Minute)}}
 	d := Apply(in, scaling.Plan{Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 8}}}).Decisions[0]

@@ -65,7 +65,7 @@ type retained struct {
 }
 
 func (m *retained) decide() {
-	quiet := m.activity.Quiet()
+	quiet := m.activity.IdleFor()
 	switch {
 	case m.asleep():
 		if m.Enabled && m.activity.Life != scaling.LifeActive {
@@ -94,7 +94,7 @@ func (m *retained) asleep() bool {
 		if known && m.in.History.Absent(v, m.in.Now) {
 			continue
 		}
-		if !known || !v.Replicas.Observed || v.Replicas.Current > 0 || m.in.History.Standing(v) > 0 {
+		if !known || !v.Replicas.Observed || v.Replicas.Current > 0 || m.in.History.LastDesired(v) > 0 {
 			return false
 		}
 		_, has := m.in.History[key]
@@ -122,7 +122,7 @@ func (m *retained) hold(quiet time.Duration) {
 	}
 	for _, i := range m.members {
 		if v := m.in.Variants[m.decisions[i].Variant]; m.adjustable(i) {
-			if stands := m.in.History.Standing(v); stands > 0 {
+			if stands := m.in.History.LastDesired(v); stands > 0 {
 				m.change(i, stands, scaling.ReasonRetained, why)
 			}
 		}

@@ -26,7 +26,7 @@ type site struct {
 	r        *rand.Rand
 	now      time.Time
 	gateway  bool
-	policy   Policy
+	policy   Pacing
 	history  scaling.History
 	variants []scaling.Variant
 	ordered  []time.Time // of each variant, when its replicas were last raised
@@ -48,7 +48,7 @@ func newSite(t *testing.T, seed uint64) *site {
 }
 
 func (s *site) configure() {
-	s.policy = Policy{MaxScaleDownStep: s.r.IntN(2), ScaleDownStabilization: time.Duration(s.r.IntN(3)) * time.Minute, Zero: Zero{
+	s.policy = Pacing{MaxScaleDownStep: s.r.IntN(2), ScaleDownStabilization: time.Duration(s.r.IntN(3)) * time.Minute, Zero: Zero{
 		Enabled: s.r.IntN(4) > 0, Retention: []time.Duration{2 * time.Minute, 5 * time.Minute, 9 * time.Minute}[s.r.IntN(3)],
 	}}
 }
@@ -156,7 +156,7 @@ func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 func (s *site) decide(snap scaling.Snapshot) {
 	activity := s.history.Activity(s.variants).Then(snap)
 	in := Input{
-		Now: s.now, Variants: map[scaling.VariantKey]scaling.Variant{}, Policies: map[scaling.ModelKey]Policy{model: s.policy},
+		Now: s.now, Variants: map[scaling.VariantKey]scaling.Variant{}, Policies: map[scaling.ModelKey]Pacing{model: s.policy},
 		History: s.history, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
 	}
 	waiting, _ := s.held()
@@ -164,7 +164,7 @@ func (s *site) decide(snap scaling.Snapshot) {
 	plan := scaling.Plan{At: s.now}
 	for i, v := range s.variants {
 		in.Variants[v.Key] = v
-		asked := s.history.Standing(v)
+		asked := s.history.LastDesired(v)
 		switch {
 		case i == 1 && current == 0 && waiting > 0:
 			asked = 1 // woken

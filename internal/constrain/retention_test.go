@@ -32,7 +32,7 @@ func vkey(name string) scaling.VariantKey { return scaling.VariantKey{Namespace:
 
 // quiet is the activity of a model that is known to have been idle so long.
 func quiet(d time.Duration) scaling.Activity {
-	return scaling.Activity{At: start, Life: scaling.LifeIdle, QuietSince: start.Add(-d), Until: start}
+	return scaling.Activity{At: start, Life: scaling.LifeIdle, IdleSince: start.Add(-d), Until: start}
 }
 
 // then is an activity at a later look that found another life.
@@ -45,7 +45,7 @@ func then(a, later scaling.Activity) scaling.Activity {
 func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]int, scaling.Plan) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{},
-		Policies: map[scaling.ModelKey]Policy{model: {Zero: zero}}, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
+		Policies: map[scaling.ModelKey]Pacing{model: {Zero: zero}}, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
 	}
 	var plan scaling.Plan
 	for _, p := range pieces {
@@ -253,7 +253,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 	v := scaling.Variant{Key: key, Model: model, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 3}}
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: v}, History: scaling.History{key: {Desired: 3, DecidedAt: start.Add(-time.Hour)}},
-		Policies: map[scaling.ModelKey]Policy{model: {ScaleDownStabilization: time.Hour, MaxScaleDownStep: 1, Zero: Zero{true, time.Minute}}},
+		Policies: map[scaling.ModelKey]Pacing{model: {ScaleDownStabilization: time.Hour, MaxScaleDownStep: 1, Zero: Zero{true, time.Minute}}},
 		Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(2 * time.Minute)},
 	}
 	var got scaling.Decision
@@ -272,7 +272,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 func TestRetentionLeavesItsInput(t *testing.T) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: {Key: key, Model: model, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}}},
-		Policies: map[scaling.ModelKey]Policy{model: {Zero: Zero{true, time.Minute}}}, Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(time.Hour)},
+		Policies: map[scaling.ModelKey]Pacing{model: {Zero: Zero{true, time.Minute}}}, Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(time.Hour)},
 	}
 	plan := scaling.Plan{Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 1, Fallback: true}}}
 	before := fmt.Sprintf("%+v", plan)

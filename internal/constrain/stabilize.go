@@ -31,8 +31,8 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
 		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback {
-			p := pace{Policy: in.Policies[d.Model], variant: v, standing: in.History.Standing(v), wants: Wants(in, d), now: in.Now}
-			if !unpaced(d, p.standing, p.Zero) {
+			p := pace{Pacing: in.Policies[d.Model], variant: v, lastDesired: in.History.LastDesired(v), wants: Wants(in, d), now: in.Now}
+			if !unpaced(d, p.lastDesired, p.Zero) {
 				d = p.limitReduction(p.stabilize(d))
 			}
 			d = p.limitGrowth(d)
@@ -53,7 +53,7 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 	wants, policy := in.History[d.Variant].Wants, in.Policies[d.Model]
 	keep := max(remembered, policy.ScaleUpStabilization, policy.ScaleDownStabilization)
 	if !wants.Known() {
-		wants = wants.Then(in.History.Standing(v), in.Now, keep)
+		wants = wants.Then(in.History.LastDesired(v), in.Now, keep)
 	}
 	if d.Withheld {
 		return wants
@@ -70,20 +70,20 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 
 // pace is how fast a variant may change.
 type pace struct {
-	Policy
-	variant  scaling.Variant
-	standing int // replicas that stand if nothing is changed
-	wants    scaling.Wants
-	now      time.Time
+	Pacing
+	variant     scaling.Variant
+	lastDesired int // replicas that stand if nothing is changed
+	wants       scaling.Wants
+	now         time.Time
 }
 
 // stabilize holds back what was not wanted for the whole period.
 func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	to := d.Target()
 	switch from := p.growsFrom(); {
-	case to < p.standing && p.ScaleDownStabilization > 0:
+	case to < p.lastDesired && p.ScaleDownStabilization > 0:
 		most := p.wants.MostSince(p.now.Add(-p.ScaleDownStabilization))
-		held := p.within(max(to, min(p.standing, most.Replicas)))
+		held := p.within(max(to, min(p.lastDesired, most.Replicas)))
 		if held > to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
 				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", scaling.Replicas(held), p.since(most), p.ScaleDownStabilization))
@@ -125,11 +125,11 @@ func (p pace) limitGrowth(d scaling.Decision) scaling.Decision {
 
 // growsFrom is the number beyond which replicas are added: what is to go and
 // still runs is not added by staying.
-func (p pace) growsFrom() int { return max(p.standing, p.variant.Replicas.Current) }
+func (p pace) growsFrom() int { return max(p.lastDesired, p.variant.Replicas.Current) }
 
 // shrinksFrom is the number below which serving replicas are taken away: what
 // was ordered and does not serve is not taken away by being cancelled.
-func (p pace) shrinksFrom() int { return min(p.standing, p.variant.Replicas.Ready) }
+func (p pace) shrinksFrom() int { return min(p.lastDesired, p.variant.Replicas.Ready) }
 
 // within keeps a limit of pace within the bounds, which are hard.
 func (p pace) within(n int) int { return p.variant.Bounds.Clamp(n) }

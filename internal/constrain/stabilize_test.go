@@ -21,13 +21,13 @@ var (
 // run is one variant under a policy, whose target follows every decision at once
 // unless told otherwise.
 type run struct {
-	policy  Policy
+	policy  Pacing
 	bounds  scaling.Bounds
 	history scaling.History
 	counts  scaling.ReplicaCounts
 }
 
-func newRun(replicas int, p Policy) *run {
+func newRun(replicas int, p Pacing) *run {
 	r := &run{policy: p, bounds: scaling.Unbounded(), history: scaling.History{}}
 	r.has(replicas, replicas)
 	return r
@@ -55,7 +55,7 @@ func (r *run) input(after time.Duration) Input {
 	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts}
 	return Input{
 		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
-		Policies: map[scaling.ModelKey]Policy{model: r.policy}, History: r.history,
+		Policies: map[scaling.ModelKey]Pacing{model: r.policy}, History: r.history,
 	}
 }
 
@@ -88,15 +88,15 @@ type moment struct {
 }
 
 func TestStabilize(t *testing.T) {
-	down, up := Policy{ScaleDownStabilization: 2 * time.Minute}, Policy{ScaleUpStabilization: time.Minute}
+	down, up := Pacing{ScaleDownStabilization: 2 * time.Minute}, Pacing{ScaleUpStabilization: time.Minute}
 	const s = time.Second
 	tests := []struct {
 		name    string
-		policy  Policy
+		policy  Pacing
 		from    int
 		moments []moment
 	}{
-		{"without a policy everything is at once", Policy{}, 4, []moment{{0, 1, 1, nil}, {s, 9, 9, nil}, {2 * s, 2, 2, nil}}},
+		{"without a policy everything is at once", Pacing{}, 4, []moment{{0, 1, 1, nil}, {s, 9, 9, nil}, {2 * s, 2, 2, nil}}},
 		{"growth does not wait for a reduction's period", down, 4, []moment{{0, 9, 9, nil}, {s, 11, 11, nil}}},
 		{
 			"a reduction is made when it was wanted for the whole period, and not a second before", down, 4,
@@ -129,13 +129,13 @@ func TestStabilize(t *testing.T) {
 		{"a decision without an analysis is left alone", up, 0, []moment{{0, 1, 1, fallback}}},
 		{
 			"a step is no larger than allowed",
-			Policy{MaxScaleUpStep: 4, MaxScaleDownStep: 1},
+			Pacing{MaxScaleUpStep: 4, MaxScaleDownStep: 1},
 			2,
 			[]moment{{0, 9, 6, nil}, {s, 9, 9, nil}, {2 * s, 3, 8, nil}, {3 * s, 3, 7, nil}, {4 * s, 6, 6, nil}},
 		},
 		{
 			"both limits together",
-			Policy{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 2},
+			Pacing{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 2},
 			9,
 			[]moment{{0, 2, 9, nil}, {59 * s, 2, 9, nil}, {60 * s, 2, 7, nil}, {61 * s, 2, 5, nil}, {62 * s, 2, 3, nil}, {63 * s, 2, 2, nil}},
 		},
@@ -158,31 +158,31 @@ func TestStabilize(t *testing.T) {
 func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 	tests := []struct {
 		name   string
-		policy Policy
+		policy Pacing
 		asked  []int // at 45 s from one to the next
 		want   string
 	}{
 		{
 			"too early to shrink",
-			Policy{ScaleDownStabilization: 2 * time.Minute},
+			Pacing{ScaleDownStabilization: 2 * time.Minute},
 			[]int{3, 3},
 			"stabilize 3 -> 4 Stabilizing: fewer than 4 replicas have been wanted for 45s, scaleDownStabilization is 2m0s",
 		},
 		{
 			"too early to grow",
-			Policy{ScaleUpStabilization: time.Minute},
+			Pacing{ScaleUpStabilization: time.Minute},
 			[]int{9},
 			"stabilize 9 -> 4 Stabilizing: more than 4 replicas have been wanted for 0s, scaleUpStabilization is 1m0s",
 		},
 		{
 			"too many to remove",
-			Policy{MaxScaleDownStep: 1},
+			Pacing{MaxScaleDownStep: 1},
 			[]int{1},
 			"stabilize 1 -> 3 StepLimited: 3 replicas fewer than 4 are wanted, maxScaleDownStep is 1",
 		},
 		{
 			"too many to add",
-			Policy{MaxScaleUpStep: 2},
+			Pacing{MaxScaleUpStep: 2},
 			[]int{9},
 			"stabilize 9 -> 6 StepLimited: 5 replicas more than 4 are wanted, maxScaleUpStep is 2",
 		},
@@ -206,7 +206,7 @@ func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 // The bounds are hard: what they ask for is reached at once, however slow the
 // policy is.
 func TestBoundsDoNotWait(t *testing.T) {
-	slow := Policy{ScaleUpStabilization: time.Hour, ScaleDownStabilization: time.Hour, MaxScaleUpStep: 1, MaxScaleDownStep: 1}
+	slow := Pacing{ScaleUpStabilization: time.Hour, ScaleDownStabilization: time.Hour, MaxScaleUpStep: 1, MaxScaleDownStep: 1}
 	r := newRun(2, slow)
 	r.bounds = scaling.Bounds{Min: 6, Max: math.MaxInt}
 	if got := r.ask(0, 2).Target(); got != 6 {
@@ -223,7 +223,7 @@ func TestBoundsDoNotWait(t *testing.T) {
 }
 
 func TestARemovalTakenBackDoesNotWait(t *testing.T) {
-	r := newRun(5, Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: 1})
+	r := newRun(5, Pacing{ScaleUpStabilization: time.Hour, MaxScaleUpStep: 1})
 	if got := r.ask(0, 2).Target(); got != 2 {
 		t.Fatalf("shrank to %d, want 2", got)
 	}
@@ -233,7 +233,7 @@ func TestARemovalTakenBackDoesNotWait(t *testing.T) {
 }
 
 func TestAnOrderThatNeverArrivedIsCancelledInOneStep(t *testing.T) {
-	r := newRun(3, Policy{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 1})
+	r := newRun(3, Pacing{ScaleDownStabilization: time.Minute, MaxScaleDownStep: 1})
 	if got := r.ask(0, 8).Target(); got != 8 {
 		t.Fatalf("grew to %d, want 8", got)
 	}
@@ -246,7 +246,7 @@ func TestAnOrderThatNeverArrivedIsCancelledInOneStep(t *testing.T) {
 
 // A new process remembers the last decision and none of the wants.
 func TestNothingShrinksWithinAPeriodOfTheStart(t *testing.T) {
-	r := newRun(4, Policy{ScaleDownStabilization: 2 * time.Minute})
+	r := newRun(4, Pacing{ScaleDownStabilization: 2 * time.Minute})
 	r.follow(0, 3)
 	past := r.history[key]
 	past.Wants = scaling.Wants{}
@@ -262,7 +262,7 @@ func TestNothingShrinksWithinAPeriodOfTheStart(t *testing.T) {
 }
 
 func TestALongerPeriodCountsFromThen(t *testing.T) {
-	r := newRun(4, Policy{ScaleDownStabilization: time.Minute})
+	r := newRun(4, Pacing{ScaleDownStabilization: time.Minute})
 	r.ask(0, 4)
 	for after := time.Second; after < time.Minute; after += time.Second {
 		r.ask(after, 3)
@@ -282,7 +282,7 @@ func TestALongerPeriodCountsFromThen(t *testing.T) {
 func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 	for seed := range uint64(500) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
-		p := Policy{
+		p := Pacing{
 			ScaleUpStabilization: time.Duration(rnd.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(rnd.IntN(4)) * time.Minute,
 			MaxScaleUpStep: rnd.IntN(3), MaxScaleDownStep: rnd.IntN(3),
 		}
@@ -331,7 +331,7 @@ func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 // TestALaterStageDoesNotChangeWhatWasWanted: a stage of any name that takes growth
 // back after its period begins no other period, and growth is there when it relents.
 func TestALaterStageDoesNotChangeWhatWasWanted(t *testing.T) {
-	r := newRun(2, Policy{ScaleUpStabilization: time.Minute})
+	r := newRun(2, Pacing{ScaleUpStabilization: time.Minute})
 	r.ask(0, 9)
 	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
 		d := r.ask(after, 9)

@@ -102,7 +102,7 @@ func (c *Configuration) FindingsFor(m scaling.ModelKey, accelerator string) []co
 }
 
 // Policy returns how decisions are made for a model; see config.Snapshot.
-func (c *Configuration) Policy(m scaling.ModelKey, refs ...config.ClassRef) config.Policy {
+func (c *Configuration) Policy(m scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings {
 	return c.Store.Snapshot().Policy(m, refs...)
 }
 

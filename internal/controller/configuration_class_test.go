@@ -25,7 +25,7 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 	lost := config.Objective{Class: "Free", Key: "free", Priority: 9, TTFT: 5000, Unfollowed: "gold is not there"}
 	profiled := scaling.Variant{Accelerator: "A100", Profile: scaling.Profile{Source: "variantProfile"}}
 	const noClass = `model "m" in namespace "n" not found in any service class and default/default fallback not found`
-	const noProfile = `Engine "model" sizes by profiles, and the variant has none yet: ` +
+	const noProfile = `Engine "queueing" sizes by profiles, and the variant has none yet: ` +
 		`one is learned in three minutes in which its replicas serve and no queue stands; ` +
 		`none is computed until then: the name of model "m" does not say its size; to state one, want ` +
 		`spec.variantProfile.perfParms with decodeParms (alpha, beta) and prefillParms (gamma, delta), or an entry of spec.modelProfile for A100`
@@ -44,19 +44,19 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 		"no class":                              {va: object(naming("gold")), named: refs("gold"), reason: v1alpha1.ReasonServiceClassMissing, want: noClass},
 		"another class":                         {va: object(naming("gold")), classes: map[string]config.Objective{"gold": lost}, named: refs("gold"), reason: v1alpha1.ReasonServiceClassMissing, want: "gold is not there; in force: class Free"},
 		"a class that another one outranks":     {va: object(naming("free")), classes: map[string]config.Objective{"gold": gold, "free": free}, named: refs("gold", "free"), reason: v1alpha1.ReasonInvalidConfiguration, want: "spec.sloClassRef: class Free has priority 9, and another variant of the model names class Gold with priority 1: want one class for a model; in force: class Gold"},
-		"no class for an engine that needs one": {va: object(), engine: config.EngineModel, variant: profiled, reason: v1alpha1.ReasonServiceClassMissing, want: noClass},
+		"no class for an engine that needs one": {va: object(), engine: config.EngineQueueing, variant: profiled, reason: v1alpha1.ReasonServiceClassMissing, want: noClass},
 		"no profile for an engine that needs one": {
-			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},
+			va: object(), engine: config.EngineQueueing, classes: map[string]config.Objective{"": gold},
 			variant: scaling.Variant{Model: scaling.ModelKey{ID: "m"}, Accelerator: "A100"}, reason: v1alpha1.ReasonProfileMissing, want: noProfile,
 		},
 		"a profile that is computed": {
-			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},
+			va: object(), engine: config.EngineQueueing, classes: map[string]config.Objective{"": gold},
 			variant: scaling.Variant{Model: scaling.ModelKey{ID: "Qwen/Qwen3-32B"}, Accelerator: "H200"}, reason: v1alpha1.ReasonConfigurationAccepted,
-			want: accepted + ` Engine "model" sizes by profiles: until the variant's is learned, in three minutes in which its replicas serve and no queue stands, ` +
+			want: accepted + ` Engine "queueing" sizes by profiles: until the variant's is learned, in three minutes in which its replicas serve and no queue stands, ` +
 				"by one that is computed from 32 billion parameters of 16 bits and the memory bandwidth of 1 x H200, 4800 GB/s; may be off by a factor of 2.5.",
 		},
 		"a profile that is learned": {
-			va: object(), engine: config.EngineModel, classes: map[string]config.Objective{"": gold},
+			va: object(), engine: config.EngineQueueing, classes: map[string]config.Objective{"": gold},
 			variant: scaling.Variant{Accelerator: "A100"}, learned: true, reason: v1alpha1.ReasonConfigurationAccepted, want: accepted,
 		},
 		"both": {va: object(), engine: config.EngineHybrid, classes: map[string]config.Objective{"": gold}, variant: profiled, reason: v1alpha1.ReasonConfigurationAccepted, want: accepted},

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -23,7 +23,7 @@ type Configured interface {
 	FindingsFor(m scaling.ModelKey, accelerator string) []config.Finding
 	// Policy returns how decisions are made for a model, given the service classes
 	// that its variants name.
-	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.Policy
+	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings
 	// Watch returns a channel that receives when any of this may have changed.
 	Watch() <-chan struct{}
 }

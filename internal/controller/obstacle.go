@@ -144,23 +144,10 @@ func (o order) explicit(s scaling.Scaler) bool {
 // tolerates reports whether a scaler takes the decision for no difference to what runs.
 func (o order) tolerates(s scaling.Scaler) bool {
 	_, rules := o.direction(s)
-	return tolerates(rules, o.desired, o.current)
+	return scaling.Tolerates(rules.Tolerance, o.desired, o.current)
 }
 
 func (o order) tolerated(s scaling.Scaler) string {
 	direction, rules := o.direction(s)
 	return explain.Tolerated(s, direction, rules)
-}
-
-// tolerates reports whether a scaler takes desired replicas for no difference to
-// the current ones, in the very arithmetic of an HPA that reads an average of 1:
-// whether 11 of 10 are within 10 % is decided by the last bit
-// (k8s.io/kubernetes, podautoscaler, GetExternalPerPodMetricReplicas).
-func tolerates(r scaling.ScalerRules, desired, current int) bool {
-	const milli = 1000
-	ratio := float64(milli*desired) / (float64(milli) * float64(current))
-	if desired < current {
-		return 1.0-r.Tolerance <= ratio
-	}
-	return ratio <= 1.0+r.Tolerance
 }

@@ -29,7 +29,7 @@ func sized(a scaling.Analysis) view {
 
 // byModel is the configuration of a model that is sized to a class.
 func byModel() *fixedFindings {
-	return &fixedFindings{engine: config.EngineModel, classes: map[string]config.Objective{"": {Class: "premium", ITL: 24}}}
+	return &fixedFindings{engine: config.EngineQueueing, classes: map[string]config.Objective{"": {Class: "premium", ITL: 24}}}
 }
 
 func TestAContradictedProfileIsNamedWithBothNumbersUntilItHolds(t *testing.T) {

@@ -105,8 +105,8 @@ type fixedFindings struct {
 }
 
 func (f *fixedFindings) FindingsFor(scaling.ModelKey, string) []config.Finding { return f.all }
-func (f *fixedFindings) Policy(_ scaling.ModelKey, refs ...config.ClassRef) config.Policy {
-	p := config.Policy{Engine: f.engine, Objective: f.classes[""]}
+func (f *fixedFindings) Policy(_ scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings {
+	p := config.ModelSettings{Engine: f.engine, Objective: f.classes[""]}
 	if len(refs) > 0 {
 		p.Objective = f.classes[refs[0].Key]
 	}

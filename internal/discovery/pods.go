@@ -25,7 +25,7 @@ type pod struct {
 	readyAt         time.Time // when it last became Ready, zero while it is not
 	neverReady      bool      // it has not been Ready yet
 	restarted       bool      // a container of it has been
-	page            string    // URL of its metrics, "" where that is not kept
+	metricsURL      string    // URL of its metrics, "" where that is not kept
 	gpus            int       // accelerators that it takes
 }
 
@@ -35,7 +35,7 @@ func living(p *corev1.Pod) (pod, bool) {
 		return pod{}, false
 	}
 	out := pod{
-		namespace: p.Namespace, name: p.Name, uid: p.UID, labels: p.Labels, created: p.CreationTimestamp.Time, page: p.Annotations[annotationPage],
+		namespace: p.Namespace, name: p.Name, uid: p.UID, labels: p.Labels, created: p.CreationTimestamp.Time, metricsURL: p.Annotations[annotationPage],
 		neverReady: neverReady(p), restarted: restarted(p), gpus: gpusHeld(p),
 	}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
@@ -94,7 +94,7 @@ func (c claims) add(key scaling.VariantKey, t target) {
 		if held, taken := c[name]; taken && (held.owned || !t.owned) {
 			continue
 		}
-		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready, Page: p.page}, t.owned}
+		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready, MetricsURL: p.metricsURL}, t.owned}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 // What a HorizontalPodAutoscaler does unless it is told otherwise: the defaults
 // of kube-controller-manager, which a cluster may change, and of autoscaling/v2.
 const (
-	defaultTolerance  = 0.1
 	defaultDownWindow = 5 * time.Minute
 	defaultPeriod     = 15 * time.Second
 )
@@ -79,7 +78,7 @@ func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler 
 
 // rules returns how an autoscaler goes in a direction, nil for the defaults.
 func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.ScalerRules {
-	out := scaling.ScalerRules{Tolerance: defaultTolerance, Window: window, Period: defaultPeriod}
+	out := scaling.ScalerRules{Tolerance: scaling.DefaultTolerance, Window: window, Period: defaultPeriod}
 	if r == nil {
 		return out
 	}

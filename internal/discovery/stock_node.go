@@ -27,18 +27,18 @@ var leaving = []string{
 
 // stockNode is what is used of a node with accelerators.
 type stockNode struct {
-	name    string
-	group   string
-	open    bool // takes new pods
-	labels  map[string]string
-	taints  []corev1.Taint // that keep pods off
-	shelves []shelf
+	name       string
+	group      string
+	open       bool // takes new pods
+	labels     map[string]string
+	taints     []corev1.Taint // that keep pods off
+	capacities []nodeCapacity
 }
 
 // stockNodeOf returns what is used of n, and false if it has no accelerators.
 func stockNodeOf(n *corev1.Node, of []vendor) (stockNode, bool) {
-	out := stockNode{name: n.Name, labels: n.Labels, shelves: shelvesOf(n, of), open: n.DeletionTimestamp == nil && !n.Spec.Unschedulable && ready(n)}
-	if len(out.shelves) == 0 {
+	out := stockNode{name: n.Name, labels: n.Labels, capacities: nodeCapacities(n, of), open: n.DeletionTimestamp == nil && !n.Spec.Unschedulable && ready(n)}
+	if len(out.capacities) == 0 {
 		return stockNode{}, false
 	}
 	for _, label := range groupLabels {

@@ -98,10 +98,10 @@ func use(by map[string][]int, p stockPod, sign, vendors int) {
 	}
 }
 
-// place is a shelf of a node that takes pods, and what is free on it.
+// place is the accelerators of one vendor on a node that takes pods, and how many are free.
 type place struct {
 	node *stockNode
-	shelf
+	nodeCapacity
 	free     int
 	leaving  int // that will be free besides
 	promised int // of both, to pods that wait, which is in neither any more
@@ -112,8 +112,8 @@ type place struct {
 // in no group.
 func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) {
 	places := t.places(now)
-	w := waitingRoom{places: places, fitting: map[queue][]int{}, full: map[seat]bool{}}
-	w.seatAll(t.waiting)
+	w := pendingPods{places: places, fitting: map[queue][]int{}, unplaceable: map[podRequest]bool{}}
+	w.placeAll(t.waiting)
 
 	type key struct{ accelerator, name string }
 	byKey := map[key]*scaling.NodeGroup{}
@@ -150,7 +150,7 @@ func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) 
 	return groups, unnamed
 }
 
-// places returns the shelves of the nodes that take pods, by the names of the
+// places returns the accelerators of the nodes that take pods, by the names of the
 // nodes.
 func (t *tally) places(now time.Time) []place {
 	ending := map[string][]int{} // by node and vendor
@@ -166,8 +166,8 @@ func (t *tally) places(now time.Time) []place {
 			continue
 		}
 		used := t.used[name]
-		for _, s := range n.shelves {
-			p := place{node: &n, shelf: s, free: s.total}
+		for _, s := range n.capacities {
+			p := place{node: &n, nodeCapacity: s, free: s.total}
 			if used != nil {
 				p.free = max(0, p.free-used[s.vendor])
 				if leaving := ending[name]; leaving != nil { // while pods hold more than there is, the end of one frees less

@@ -70,16 +70,16 @@ func withDomains(domains []string) []vendor {
 	return out
 }
 
-// shelf is the accelerators of one vendor on a node.
-type shelf struct {
+// nodeCapacity is the accelerators of one vendor on a node.
+type nodeCapacity struct {
 	vendor      int    // index of the vendors
 	accelerator string // canonical type, "" when no label names the product
 	total       int    // >= 1
 }
 
-// shelvesOf returns what a node has for pods, by vendor.
-func shelvesOf(n *corev1.Node, of []vendor) []shelf {
-	var out []shelf
+// nodeCapacities returns what a node has for pods, by vendor.
+func nodeCapacities(n *corev1.Node, of []vendor) []nodeCapacity {
+	var out []nodeCapacity
 	for i, v := range of {
 		total := int64(0)
 		for _, name := range v.resources {
@@ -87,7 +87,7 @@ func shelvesOf(n *corev1.Node, of []vendor) []shelf {
 			total += q.Value()
 		}
 		if total > 0 {
-			out = append(out, shelf{vendor: i, accelerator: productOf(n, v.labels), total: int(total)})
+			out = append(out, nodeCapacity{vendor: i, accelerator: productOf(n, v.labels), total: int(total)})
 		}
 	}
 	if len(out) == 1 && out[0].accelerator == "" { // of two vendors it is not known which one a cloud means

@@ -46,7 +46,7 @@ type call struct {
 
 // handle books an event of the call's replica.
 func (c *call) handle(e serving.Event) {
-	page := c.replica.page
+	page := c.replica.counters
 	switch e.Kind {
 	case serving.Admitted:
 		if c.admitted < 0 {

@@ -65,9 +65,9 @@ const (
 
 // view is what the families of one page are read from.
 type view struct {
-	profile serving.Profile
-	stats   serving.Stats
-	page    *page
+	profile  serving.Profile
+	stats    serving.Stats
+	counters *engineCounters
 }
 
 // family is one metric family of a vLLM page. Exactly one of value and
@@ -106,7 +106,7 @@ func prefixQueries(v *view) float64     { return float64(v.stats.PrefixQueries) 
 func prefixHits(v *view) float64        { return float64(v.stats.PrefixHits) }
 func preemptions(v *view) float64       { return float64(v.stats.Preemptions) }
 func finishedByLength(v *view) float64  { return float64(v.stats.Finished) }
-func admissionRefusals(v *view) float64 { return float64(v.page.refused) }
+func admissionRefusals(v *view) float64 { return float64(v.counters.refused) }
 
 // catalogue returns every family of a vLLM page in the order of the page, for
 // all releases. Releases at which a family came or went that are known only

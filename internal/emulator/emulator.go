@@ -167,7 +167,7 @@ func (e *Emulator) podView(namespace, name string) (v *view, model string, ok bo
 	if r == nil {
 		return nil, state.pod.Model, true
 	}
-	return &view{profile: r.machine.Profile(), stats: r.machine.Stats(), page: r.page.clone()}, state.pod.Model, true
+	return &view{profile: r.machine.Profile(), stats: r.machine.Stats(), counters: r.counters.clone()}, state.pod.Model, true
 }
 
 // gatewayPage renders the EPP page of a namespace; false means that no model

@@ -87,7 +87,7 @@ func (f *fleet) start(now time.Duration, state *podState, p *pool) error {
 		return fmt.Errorf("pod %s/%s: %w", state.pod.Namespace, state.pod.Name, err)
 	}
 	machine.Advance(now, nil)
-	r := &replica{pod: state.pod, pool: p, machine: machine, page: newPage(profile), calls: map[uint64]*call{}}
+	r := &replica{pod: state.pod, pool: p, machine: machine, counters: newEngineCounters(profile), calls: map[uint64]*call{}}
 	state.replica = r
 	f.replicas = append(f.replicas, r)
 	p.add(r)
@@ -186,7 +186,7 @@ func (f *fleet) advanceReplica(now time.Duration, r *replica) {
 	f.events = r.machine.Advance(now, f.events[:0])
 	for _, e := range f.events {
 		if e.Kind == serving.Step {
-			r.page.observe(stepTokens, float64(e.Tokens))
+			r.counters.observe(stepTokens, float64(e.Tokens))
 		} else if c := r.calls[e.ID]; c != nil {
 			c.handle(e)
 		}

@@ -8,22 +8,22 @@ import (
 )
 
 // page is what a vLLM metrics page holds beyond the machine's own Stats.
-type page struct {
+type engineCounters struct {
 	histograms [histogramCount]histogram
 	refused    uint64 // requests refused because the queue was full
 }
 
 // newPage returns a page with every child at 0.
-func newPage(p serving.Profile) *page {
+func newEngineCounters(p serving.Profile) *engineCounters {
 	layouts := bucketLayouts(p.MaxModelLen)
-	pg := &page{}
+	pg := &engineCounters{}
 	for i := range pg.histograms {
 		pg.histograms[i] = newHistogram(layouts[i])
 	}
 	return pg
 }
 
-func (p *page) clone() *page {
+func (p *engineCounters) clone() *engineCounters {
 	c := *p
 	for i := range c.histograms {
 		c.histograms[i] = p.histograms[i].clone()
@@ -31,10 +31,10 @@ func (p *page) clone() *page {
 	return &c
 }
 
-func (p *page) observe(id histogramID, v float64) { p.histograms[id].observe(v) }
+func (p *engineCounters) observe(id histogramID, v float64) { p.histograms[id].observe(v) }
 
 // observeFinish books what vLLM observes once, when a request finishes.
-func (p *page) observeFinish(c *call, at time.Duration) {
+func (p *engineCounters) observeFinish(c *call, at time.Duration) {
 	p.observe(endToEnd, (at - c.submitted).Seconds())
 	p.observe(queueTime, (c.admitted - c.submitted).Seconds())
 	p.observe(prefillTime, (c.first - c.admitted).Seconds())
@@ -65,7 +65,7 @@ func writePage(e *exposition.Page, families []family, v Version, model string, s
 		e.Family(f.name, f.kind, f.help)
 		switch {
 		case f.histogram != noHistogram:
-			s.page.histograms[f.histogram].expose(e, f.name, labels)
+			s.counters.histograms[f.histogram].expose(e, f.name, labels)
 		case f.label != "":
 			for _, c := range f.children {
 				if c.since <= v {

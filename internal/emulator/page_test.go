@@ -28,7 +28,7 @@ func parsePage(t testing.TB, page []byte) map[string]*dto.MetricFamily {
 func renderPage(v Version, f *fleet) []byte {
 	r := f.pods[podKey{testModel.Namespace, "a"}].replica
 	var page exposition.Page
-	writePage(&page, catalogue(), v, testModel.ID, &view{profile: r.machine.Profile(), stats: r.machine.Stats(), page: r.page})
+	writePage(&page, catalogue(), v, testModel.ID, &view{profile: r.machine.Profile(), stats: r.machine.Stats(), counters: r.counters})
 	return page.Bytes()
 }
 

@@ -29,7 +29,7 @@ type replica struct {
 	pod      Pod
 	pool     *pool
 	machine  *serving.Replica
-	page     *page
+	counters *engineCounters
 	calls    map[uint64]*call // on this replica
 	ready    bool
 	draining bool
@@ -108,7 +108,7 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 		case serving.Accepted:
 			return r, request, nil
 		case serving.QueueFull:
-			r.page.refused++
+			r.counters.refused++
 			err = errBusy
 		default: // refused by its size, as by every replica of the profile
 		}

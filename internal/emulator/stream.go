@@ -34,7 +34,7 @@ type progress struct {
 var _ receiver = (*stream)(nil)
 
 // newStream returns the stream of one answer; open counts the answers that are
-// sent as they come, nil standing for one that is sent whole.
+// sent as they come, nil for one that is sent whole.
 func newStream(open *atomic.Int64) *stream {
 	return &stream{open: open, wake: make(chan struct{}, 1)}
 }

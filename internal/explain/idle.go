@@ -15,7 +15,7 @@ func idle(a scaling.Activity) string {
 	case a.At.IsZero():
 		return ""
 	case a.Life == scaling.LifeIdle:
-		return fmt.Sprintf("for %s: %s", a.Quiet().Round(time.Second), a.Detail)
+		return fmt.Sprintf("for %s: %s", a.IdleFor().Round(time.Second), a.Detail)
 	case a.Life == scaling.LifeActive:
 		return "no: " + a.Detail
 	}

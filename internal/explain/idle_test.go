@@ -15,7 +15,7 @@ func TestAReportSaysWhyAModelIsNotIdle(t *testing.T) {
 		want     string
 	}{
 		"idle": {
-			scaling.Activity{At: now, Life: scaling.LifeIdle, Detail: "nothing runs, waits or arrives", QuietSince: now.Add(-250 * time.Second), Until: now},
+			scaling.Activity{At: now, Life: scaling.LifeIdle, Detail: "nothing runs, waits or arrives", IdleSince: now.Add(-250 * time.Second), Until: now},
 			"  idle        for 4m10s: nothing runs, waits or arrives\n",
 		},
 		"active":    {scaling.Activity{At: now, Life: scaling.LifeActive, Detail: "a-0: 3 requests run, 0 wait"}, "  idle        no: a-0: 3 requests run, 0 wait\n"},

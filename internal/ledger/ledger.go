@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -178,7 +178,7 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 	}
 	e.Snapshot, _ = l.record.Snapshot(v.Model)
 	e.Analysis, _ = l.record.Analysis(v.Model)
-	e.Sizing, _ = l.record.By(v.Model, modelanalyzer.Name)
+	e.Sizing, _ = l.record.By(v.Model, queueing.Name)
 	e.Model = slices.Clip(l.ofModel[v.Model])
 	return e, true
 }

@@ -35,7 +35,7 @@ type Metrics struct {
 	families map[string]family // the decision series, by name
 
 	publishing sync.Mutex // one publication at a time; scrapes do not take it
-	page       atomic.Pointer[page]
+	exposition atomic.Pointer[exposition]
 	following  following
 }
 
@@ -46,7 +46,7 @@ type family struct {
 }
 
 // page is what a scrape of the decision series returns. It is never modified.
-type page struct {
+type exposition struct {
 	series []prometheus.Metric
 	ages   []age
 	tally  map[scaling.VariantKey]tally
@@ -76,7 +76,7 @@ func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 	for _, i := range instruments {
 		m.families[i.Name] = i.family(opts.ControllerInstance)
 	}
-	m.page.Store(&page{})
+	m.exposition.Store(&exposition{})
 	reg.MustRegister(decisions{m})
 	reg.MustRegister(m.collectors()...)
 	return m
@@ -87,7 +87,7 @@ func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 func (m *Metrics) Clear() {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
-	m.page.Store(&page{})
+	m.exposition.Store(&exposition{})
 	m.following.keep(nil)
 }
 
@@ -106,7 +106,7 @@ func (d decisions) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect sends the series of the latest page, with the ages of this moment.
 func (d decisions) Collect(ch chan<- prometheus.Metric) {
-	p, now := d.page.Load(), d.clock.Now()
+	p, now := d.exposition.Load(), d.clock.Now()
 	for _, s := range p.series {
 		ch <- s
 	}

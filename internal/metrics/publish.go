@@ -43,7 +43,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 		p.learned(s, r.History)
 		p.metricsAge(s)
 	}
-	m.page.Store(p.page)
+	m.exposition.Store(p.page)
 	m.following.keep(r.Fleet.Variants)
 	return first(p.faults)
 }
@@ -56,12 +56,12 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
-	if len(m.page.Load().series) > 0 {
+	if len(m.exposition.Load().series) > 0 {
 		return nil
 	}
 	p := m.press()
 	p.plan(r, agesFrom)
-	m.page.Store(p.page)
+	m.exposition.Store(p.page)
 	return first(p.faults)
 }
 
@@ -82,7 +82,7 @@ type press struct {
 	opts     Options
 	previous map[scaling.VariantKey]tally
 	taken    map[string]bool // the series on the page, by family and labels
-	page     *page
+	page     *exposition
 	faults   []error
 }
 
@@ -91,9 +91,9 @@ func (m *Metrics) press() *press {
 	return &press{
 		families: m.families,
 		opts:     m.opts,
-		previous: m.page.Load().tally,
+		previous: m.exposition.Load().tally,
 		taken:    map[string]bool{},
-		page:     &page{tally: map[scaling.VariantKey]tally{}},
+		page:     &exposition{tally: map[scaling.VariantKey]tally{}},
 	}
 }
 

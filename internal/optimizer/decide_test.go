@@ -134,7 +134,7 @@ func TestDecide(t *testing.T) {
 			[]string{"cheap: 2 OrderCancelled", "dear: 2 OtherVariant"},
 		},
 		{
-			"a steady model leaves an overdue order standing, and named",
+			"a steady model keeps an overdue order, and names it",
 			input(scaling.Steady, 3, variant{name: "cheap", cost: 10, current: 3, ready: 2, reporting: -1, unschedulable: 1, desired: 3, quiet: time.Hour}, dear),
 			[]string{"cheap: 3 PodsUnschedulable", "dear: 2 Steady"},
 		},

@@ -27,7 +27,7 @@ const (
 	restBeforeMove = 10 * time.Minute
 	// restAfterFutileMove is for how long no replicas move after a move that did not pay:
 	// requests are shared out so that the dearer replicas stay as full as they were. For
-	// as long as internal/modelanalyzer remembers how they are shared out. And for how
+	// as long as internal/queueing remembers how they are shared out. And for how
 	// long none move to a variant whose last order, or the order of whose last move, did
 	// not arrive.
 	restAfterFutileMove = 6 * time.Hour
@@ -161,7 +161,7 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 // save more than a tenth of the cost of what goes and of what comes, the published penalty
 // of a transition.
 func (c cover) move() (map[scaling.VariantKey]int, float64) {
-	if c.rest() > 0 {
+	if c.holdCost() > 0 {
 		return nil, 0
 	}
 	sorted := byCost(c.variants)
@@ -306,12 +306,12 @@ func (c cover) keeps() float64 {
 	if c.comparable() {
 		return 0
 	}
-	return c.rest()
+	return c.holdCost()
 }
 
 // rest returns the cost per hour of the fleet that does for the load of now, while the model
 // rests after a turn; 0 while it does not.
-func (c cover) rest() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At) }
+func (c cover) holdCost() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At) }
 
 // comparable reports whether one fleet of the model is larger than another if it costs
 // more: what is attained corrects what replicas carry, and all are of one variant.

@@ -259,7 +259,7 @@ func (c Contender) current() core.Allocation {
 func (c Contender) grows() bool {
 	return slices.ContainsFunc(c.Decisions, func(d scaling.Decision) bool {
 		v, ok := c.variant(d.Variant)
-		return ok && d.Target() > max(d.Current, c.Votes.History.Standing(v))
+		return ok && d.Target() > max(d.Current, c.Votes.History.LastDesired(v))
 	})
 }
 
@@ -274,7 +274,7 @@ func (c Contender) shared(solved shares, err error) []scaling.Decision {
 	for i, d := range c.Decisions {
 		which := solver.Variant{Server: c.name(), Accelerator: d.Variant.String()}
 		v, _ := c.variant(d.Variant)
-		to := max(solved.given[which], min(d.Target(), c.Votes.History.Standing(v)))
+		to := max(solved.given[which], min(d.Target(), c.Votes.History.LastDesired(v)))
 		why := err
 		if why == nil {
 			why = solved.refused[which]

@@ -2,7 +2,6 @@ package optimizer
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -64,7 +63,7 @@ func states(in Input) []variantState {
 		s := variantState{Variant: v, reporting: reporting[v.Key], perReplica: perReplica[v.Key]}
 		s.past, s.decided = in.History[v.Key]
 		s.absent = in.History.Absent(v, in.Snapshot.At)
-		s.hold = in.History.Standing(v)
+		s.hold = in.History.LastDesired(v)
 		out = append(out, s.classify(in.Snapshot))
 	}
 	slices.SortFunc(out, func(a, b variantState) int { return a.Key.Compare(b.Key) })
@@ -112,11 +111,6 @@ func (s variantState) unmeasured(snap scaling.Snapshot) bool {
 
 // How long a replica may be waited for.
 const (
-	patienceUnknown = 5 * time.Minute // while the usual start-up is unknown
-	// patienceLeast covers what comes on top of a pod's own start: the scaler's
-	// sync period (15 s for HPA), scheduling, and the first two scrapes.
-	patienceLeast   = time.Minute
-	patienceStartUp = 2 // times the usual start-up
 	// patienceScaler is for how long a target may not be asked for what was decided:
 	// an HPA looks every 15 s, KEDA every 30 s, and an adapter lists its metrics
 	// every minute.
@@ -127,22 +121,12 @@ const (
 )
 
 // patience is how long a replica of the variant may take from the order to Ready.
-func (s variantState) patience() time.Duration {
-	if s.StartUp <= 0 {
-		return patienceUnknown
-	}
-	return max(patienceLeast, patienceStartUp*s.StartUp)
-}
+func (s variantState) patience() time.Duration { return s.Patience(2) }
 
 // patienceForNode is how long a pod may wait for a node. The usual start-up counts
 // from the pod's creation: where nodes are added on demand, it contains the wait for
 // one.
-func (s variantState) patienceForNode() time.Duration {
-	if s.StartUp <= 0 {
-		return patienceUnknown
-	}
-	return max(patienceLeast, s.StartUp)
-}
+func (s variantState) patienceForNode() time.Duration { return s.Patience(1) }
 
 // countMissing sorts the replicas that do not serve by how long they have been waited
 // for. Those that the target was not asked for are the last; before them are those
@@ -154,8 +138,8 @@ func (s variantState) countMissing(now time.Time) variantState {
 		placed := min(max(first, s.Replicas.Current-s.Replicas.Unschedulable), last)
 		set := min(max(placed, s.Replicas.Current), last)
 		waited := now.Sub(m.Since)
-		s.countAlike(placed-first, m.Lost, waited > s.patience())
-		s.countAlike(set-placed, m.Lost, waited > s.patienceForNode())
+		s.countAlike(placed-first, m.WasReady, waited > s.patience())
+		s.countAlike(set-placed, m.WasReady, waited > s.patienceForNode())
 		// A scaler that goes step by step is not late while it does.
 		unset := last - set
 		late := min(waited, now.Sub(s.past.ProgressAt)) > min(s.patience(), patienceScaler)
@@ -213,17 +197,19 @@ func (s variantState) waitsFor(quiet time.Duration) (scaling.Reason, string) {
 	return reason, detail
 }
 
-// withinTolerance reports whether an HPA with the default tolerance of 0.1 takes a
-// decision for so many replicas for no difference (k8s.io/kubernetes, podautoscaler).
+// withinTolerance reports whether an HPA with the default tolerance takes a decision for so
+// many replicas for no difference.
 func (s variantState) withinTolerance(replicas int) bool {
-	return math.Abs(float64(replicas-s.Replicas.Current)) <= tolerance*float64(s.Replicas.Current)+rounding
+	return replicas == s.Replicas.Current || scaling.Tolerates(scaling.DefaultTolerance, replicas, s.Replicas.Current)
 }
-
-const tolerance = 0.1
 
 // beyondTolerance is the least growth that such an HPA takes for a difference.
 func (s variantState) beyondTolerance() int {
-	return int(math.Floor((1+tolerance)*float64(s.Replicas.Current)+rounding)) + 1
+	replicas := int((1 + scaling.DefaultTolerance) * float64(s.Replicas.Current))
+	for s.withinTolerance(replicas) {
+		replicas++
+	}
+	return replicas
 }
 
 // mayGive reports whether a replica of the variant may be given up and one stays.

@@ -30,10 +30,10 @@ func oneByOne(s variantState, now time.Time) variantState {
 				s.late, s.unset = s.late+1, s.unset+1
 			case s.decided && waited > patience:
 				s.late++
-				if !m.Lost {
+				if !m.WasReady {
 					s.failed++
 				}
-			case m.Lost && set:
+			case m.WasReady && set:
 				s.returning++
 			default:
 				s.starting++
@@ -56,7 +56,7 @@ func TestMissingReplicasAreCountedAsOneByOne(t *testing.T) {
 		s.past.Waits.There = random.IntN(8)
 		for to := s.past.Waits.There; random.IntN(4) > 0; {
 			to += 1 + random.IntN(4)
-			s.past.Waits.Runs = append(s.past.Waits.Runs, scaling.Wait{To: to, Since: ago(), Lost: random.IntN(2) == 0})
+			s.past.Waits.Runs = append(s.past.Waits.Runs, scaling.Wait{To: to, Since: ago(), WasReady: random.IntN(2) == 0})
 		}
 		want, got := oneByOne(s, now), s.countMissing(now)
 		if got.late != want.late || got.unset != want.unset || got.returning != want.returning || got.starting != want.starting {

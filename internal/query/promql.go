@@ -109,11 +109,11 @@ func (r renderer) perModel(q Quantity) string {
 	recipe := recipesOf(q)[0].recipe // engines differ in series alone
 	var vector string
 	switch recipe.Over {
-	case Quiet:
+	case NoRequests:
 		if r.whole {
-			return r.quietThroughout()
+			return r.idleThroughout()
 		}
-		return r.quietSince()
+		return r.idleSince()
 	case Mean:
 		// `> 0` drops a model without observations, whose 0/0 would be NaN.
 		vector = "(" + r.total(q, Rate, modelOf, of) + " / (" + r.total(q, Rate, modelOf, per) + " > 0))"

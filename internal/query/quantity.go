@@ -35,7 +35,7 @@ const (
 	Starting
 	// Started is the rate of first tokens.
 	Started
-	// Generating marks a pod that generated tokens within the QuietSpan: its value
+	// Generating marks a pod that generated tokens within the StuckSpan: its value
 	// is 1. What holds requests and has no row may be stuck.
 	Generating
 	// Stuck marks a pod that holds requests while nothing at all has moved for
@@ -72,12 +72,12 @@ const (
 	// GatewayArrivals is the rate at which requests reach the endpoint picker:
 	// those it sent on, those it refused, and the growth of its queue.
 	GatewayArrivals
-	// QuietSince is from when on the engines of a model show no request, and none
+	// NoRequestSince is from when on the engines of a model show no request, and none
 	// can have been missed: since then every pod that is there now was scraped
 	// without a gap longer than the window, no counter of requests or tokens has
 	// moved, and nothing has run or waited. It is no earlier than the Span goes
-	// back, and late by up to the window and two of QuietStep.
-	QuietSince
+	// back, and late by up to the window and two of IdleStep.
+	NoRequestSince
 
 	// Count is the number of quantities.
 	Count = iota
@@ -149,7 +149,7 @@ func lines() [Count]line {
 		GatewaySeen:       {"gateway_seen", UnixSeconds, PerGateway},
 		GatewayQueue:      {"gateway_queue", Requests, PerGateway},
 		GatewayArrivals:   {"gateway_arrivals", RequestsPerSecond, PerGateway},
-		QuietSince:        {"quiet_since", UnixSeconds, PerModel},
+		NoRequestSince:    {"quiet_since", UnixSeconds, PerModel},
 	}
 }
 

@@ -69,7 +69,7 @@ func topics() [QuestionCount]topic {
 		AskMeans:            {"means", InputTokens, ITL},
 		AskGateway:          {"gateway", GatewaySeen, GatewayArrivals},
 		AskObjective:        {"objective", PrefixHits, RequestITLBuckets},
-		AskRecent:           {"recent", QuietSince, QuietSince},
+		AskRecent:           {"recent", NoRequestSince, NoRequestSince},
 	}
 }
 
@@ -137,9 +137,9 @@ type Request struct {
 	Aged bool
 }
 
-// QuietSpan is how long nothing must move for a pod to be Stuck: the window, but
+// StuckSpan is how long nothing must move for a pod to be Stuck: the window, but
 // 2 minutes at least.
-func QuietSpan(window time.Duration) time.Duration { return max(2*time.Minute, window) }
+func StuckSpan(window time.Duration) time.Duration { return max(2*time.Minute, window) }
 
 // Answer is what came back for a Request.
 type Answer struct {

@@ -47,7 +47,7 @@ func TestEveryQuantityBelongsToOneQuestion(t *testing.T) {
 		query.GatewaySeen:       {query.AskGateway},
 		query.GatewayQueue:      {query.AskGateway},
 		query.GatewayArrivals:   {query.AskGateway},
-		query.QuietSince:        {query.AskRecent},
+		query.NoRequestSince:    {query.AskRecent},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("questions of each quantity (-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestNamesAreLabelValuesAndDiffer(t *testing.T) {
 }
 
 // TestRowsOfAQuestionAreOfOneScope keeps rows that a Row cannot tell apart from
-// standing in one answer.
+// sharing one answer.
 func TestRowsOfAQuestionAreOfOneScope(t *testing.T) {
 	for _, ask := range query.Questions() {
 		for _, q := range ask.Quantities() {
@@ -116,7 +116,7 @@ func TestQuietSpanIsTwoMinutesAtLeast(t *testing.T) {
 	for window, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Minute, time.Minute: 2 * time.Minute, 4 * time.Minute: 4 * time.Minute,
 	} {
-		if got := query.QuietSpan(window); got != want {
+		if got := query.StuckSpan(window); got != want {
 			t.Errorf("window %s: got %s, want %s", window, got, want)
 		}
 	}

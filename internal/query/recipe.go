@@ -5,16 +5,16 @@ type Over uint8
 
 // The ways.
 const (
-	Last    Over = iota // the value at the last scrape
-	Peak                // the highest within the window; see Request.Aged
-	Rate                // increase of a counter per second over the window
-	Growth              // change of a gauge per second over the window
-	Mean                // Rate of Series over Rate of Per, where that is above 0
-	Buckets             // Rate of each bucket of a histogram, summed by bound
-	Info                // the labels of By are the value, the sample is always 1 (see RowOf)
-	Moving              // 1 where a series changed its value within the QuietSpan
-	Idle                // Last, of a pod that holds requests and does not move: Holds and Still
-	Quiet               // since when nothing of Holds was above 0, and nothing of Still moved
+	Last       Over = iota // the value at the last scrape
+	Peak                   // the highest within the window; see Request.Aged
+	Rate                   // increase of a counter per second over the window
+	Growth                 // change of a gauge per second over the window
+	Mean                   // Rate of Series over Rate of Per, where that is above 0
+	Buckets                // Rate of each bucket of a histogram, summed by bound
+	Info                   // the labels of By are the value, the sample is always 1 (see RowOf)
+	Moving                 // 1 where a series changed its value within the StuckSpan
+	Idle                   // Last, of a pod that holds requests and does not move: Holds and Still
+	NoRequests             // since when nothing of Holds was above 0, and nothing of Still moved
 )
 
 // Series are the series of one metric on an engine's pages.
@@ -47,17 +47,17 @@ type Recipe struct {
 	Worst bool
 	Scale float64 // to the unit of the quantity; 0 means 1
 
-	// Holds and Still are the conditions of Quiet, and of Idle. There a pod has a row if of Holds one
-	// is above 0 at the last scrape and one was a QuietSpan before (so that a
+	// Holds and Still are the conditions of NoRequests, and of Idle. There a pod has a row if of Holds one
+	// is above 0 at the last scrape and one was a StuckSpan before (so that a
 	// young pod, and one that just got its first request, has none), and if no
-	// series of Still changed its value within the QuietSpan. A series of Still
+	// series of Still changed its value within the StuckSpan. A series of Still
 	// that is missing did not change.
 	Holds, Still []Series
-	// Born are the counters of Still, of Quiet, whose series begin with the first
+	// Born are the counters of Still, of NoRequests, whose series begin with the first
 	// thing that they count: with more than 0 in it one that is new has moved.
 	Born []Series
 	// Scrapes is how many times the engine's witness must have been scraped
-	// within the QuietSpan for Idle; 0 means no matter. What was hardly looked at
+	// within the StuckSpan for Idle; 0 means no matter. What was hardly looked at
 	// is not still: after a gap the only sample agrees with itself.
 	Scrapes int
 }

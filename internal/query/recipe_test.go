@@ -37,7 +37,7 @@ func TestRecipesAreWellFormed(t *testing.T) {
 			for _, s := range slices.Concat(r.Of, r.Holds, r.Still) {
 				wellFormed(t, e, q, s)
 			}
-			if got, want := len(r.Of) > 0, r.Over != query.Quiet; got != want {
+			if got, want := len(r.Of) > 0, r.Over != query.NoRequests; got != want {
 				t.Errorf("%s of %s is made of series: %v, want %v", q, e, got, want)
 			}
 			if (r.Worst || r.Over == query.Info || r.Over == query.Buckets) && len(r.Of) != 1 {
@@ -51,7 +51,7 @@ func TestRecipesAreWellFormed(t *testing.T) {
 					t.Errorf("%s of %s: %d twins over %d", q, e, len(r.Of[0].Names), len(r.Per.Names))
 				}
 			}
-			if got, want := len(r.Holds) > 0 && len(r.Still) > 0, r.Over == query.Idle || r.Over == query.Quiet; got != want {
+			if got, want := len(r.Holds) > 0 && len(r.Still) > 0, r.Over == query.Idle || r.Over == query.NoRequests; got != want {
 				t.Errorf("%s of %s: conditions %v, want %v", q, e, got, want)
 			}
 		}

@@ -71,9 +71,9 @@ func sglang() map[Quantity]Recipe {
 		TTFT:         histogramMean(1000, streamed, ttft),
 		ITL:          histogramMean(1000, counted, itl...),
 		// Absent until the first hit.
-		PrefixHits:  {Over: Mean, Of: []Series{tokenizer("cache_source")("sglang:cached_tokens_total")}, Per: prompt},
-		TTFTBuckets: {Over: Buckets, Of: []Series{streamed(ttft)}},
-		ITLBuckets:  {Over: Buckets, Of: []Series{counted(itl...)}},
-		QuietSince:  {Over: Quiet, Holds: held, Still: counters, Born: counters},
+		PrefixHits:     {Over: Mean, Of: []Series{tokenizer("cache_source")("sglang:cached_tokens_total")}, Per: prompt},
+		TTFTBuckets:    {Over: Buckets, Of: []Series{streamed(ttft)}},
+		ITLBuckets:     {Over: Buckets, Of: []Series{counted(itl...)}},
+		NoRequestSince: {Over: NoRequests, Holds: held, Still: counters, Born: counters},
 	}
 }

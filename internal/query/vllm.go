@@ -79,7 +79,7 @@ func vllm() map[Quantity]Recipe {
 		ITLBuckets: {Over: Buckets, Of: []Series{named(itl...)}},
 		// 0.12.0 on.
 		RequestITLBuckets: {Over: Buckets, Of: []Series{named("vllm:request_time_per_output_token_seconds")}},
-		QuietSince:        {Over: Quiet, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
+		NoRequestSince:    {Over: NoRequests, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
 	}
 }
 

@@ -55,7 +55,7 @@ func (r renderer) scrapeIntervals(e Engine) string {
 func (r renderer) moving(series []Series) string {
 	terms := r.selectors(series)
 	for i, selector := range terms {
-		terms[i] = "group by (" + podOf + ") (changes(" + selector + "[" + Duration(QuietSpan(r.window)) + "]) > 0)"
+		terms[i] = "group by (" + podOf + ") (changes(" + selector + "[" + Duration(StuckSpan(r.window)) + "]) > 0)"
 	}
 	return strings.Join(terms, " or ")
 }
@@ -64,7 +64,7 @@ func (r renderer) moving(series []Series) string {
 // become few: each looks at every pod, but nothing is labelled or added up for
 // it.
 func (r renderer) idle(e Engine, recipe Recipe) string {
-	span, on := Duration(QuietSpan(r.window)), " on ("+podOf+") "
+	span, on := Duration(StuckSpan(r.window)), " on ("+podOf+") "
 	holds := func(offset string) string {
 		var terms []string
 		for _, selector := range r.selectors(recipe.Holds) {

@@ -20,7 +20,7 @@ func fleet(variants int) Cycle {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	c := Cycle{
 		Format: Format, Cycle: "k7hw2cxd-12", Build: "v0.1.0", Interval: time.Minute, Now: at,
-		Configuration: map[scaling.ModelKey]Policy{}, History: scaling.History{}, Plan: &scaling.Plan{At: at},
+		Configuration: map[scaling.ModelKey]ModelSettings{}, History: scaling.History{}, Plan: &scaling.Plan{At: at},
 	}
 	for m := range variants / 2 {
 		ns := fmt.Sprintf("team-%02d", m%20)
@@ -51,7 +51,7 @@ func fleet(variants int) Cycle {
 			c.Plan.Decisions = append(c.Plan.Decisions, scaling.Decision{Variant: key, Model: model, Current: 10}.Then(
 				scaling.StageOptimize, 10, scaling.ReasonSteady, "KV spare 0.312 and queue spare 3.9 of 20 replicas, triggers 0.100 and 3.0; not reduced: nothing calls for it"))
 		}
-		c.Configuration[model] = Policy{Saturation: saturation.Default(), Pacing: constrain.Policy{ScaleDownStabilization: 2 * time.Minute}}
+		c.Configuration[model] = ModelSettings{Saturation: saturation.Default(), Pacing: constrain.Pacing{ScaleDownStabilization: 2 * time.Minute}}
 		c.Snapshots = append(c.Snapshots, s)
 	}
 	return c

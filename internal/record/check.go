@@ -70,11 +70,11 @@ func (c Cycle) checkConfiguration() error {
 }
 
 // check refuses what no configuration accepts. at is the path of p.
-func (p Policy) check(at string) error {
+func (p ModelSettings) check(at string) error {
 	for _, name := range []struct {
 		field, value string
 		known        []string
-	}{{"engine", p.Engine, []string{"", "saturation", "model", "hybrid", "published"}}, {"method", p.Method, []string{"", "spare", "tokens"}}} {
+	}{{"engine", p.Engine, []string{"", "saturation", "queueing", "hybrid", "published", "model"}}, {"method", p.Method, []string{"", "spare", "tokens"}}} {
 		if !slices.Contains(name.known, name.value) {
 			return &FieldError{Path: at + "." + name.field, Problem: fmt.Sprintf("want %s, found %.80q", strings.Join(name.known[1:], ", "), name.value)}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -31,7 +31,7 @@ type Cycle struct {
 	Now time.Time `json:"now"`
 	// Configuration is what was in force for each model. A model without an entry
 	// has the default thresholds and no limit of pace.
-	Configuration map[scaling.ModelKey]Policy `json:"configuration"`
+	Configuration map[scaling.ModelKey]ModelSettings `json:"configuration"`
 	// Inventory is the stock of accelerators, which bounds the models that are
 	// limited. Left out, it is not known.
 	Inventory scaling.Inventory `json:"inventory,omitzero"`
@@ -46,28 +46,28 @@ type Cycle struct {
 	Plan *scaling.Plan `json:"plan,omitempty"`
 }
 
-// Policy is the configuration of one model.
-type Policy struct {
-	// Engine is what decides: saturation, model or hybrid. Left out, it is
-	// saturation.
+// ModelSettings is the configuration of one model.
+type ModelSettings struct {
+	// Engine is what decides: saturation, queueing (published as model), hybrid or published.
+	// Left out, it is saturation.
 	Engine string `json:"engine,omitempty"`
 	// Method is how saturation is measured: spare capacity, or tokens. Left out, it
 	// is spare.
 	Method string `json:"method,omitempty"`
 	// Saturation holds the thresholds of the spare capacity analysis. Those that
 	// are left out have their defaults.
-	Saturation saturation.Policy `json:"saturation"`
+	Saturation saturation.Thresholds `json:"saturation"`
 	// Tokens holds the thresholds of the token capacity analysis. Those that are
 	// left out have their defaults.
-	Tokens saturation.TokenPolicy `json:"tokens"`
+	Tokens saturation.TokenThresholds `json:"tokens"`
 	// Objective is what requests of the model should meet.
 	Objective scaling.Objective `json:"objective,omitzero"`
 	// Sizing says what the objective holds for. What is left out has its default.
-	Sizing modelanalyzer.Options `json:"sizing"`
+	Sizing queueing.Options `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
 	// Pacing is how fast the decisions of the model may change.
-	Pacing constrain.Policy `json:"pacing"`
+	Pacing constrain.Pacing `json:"pacing"`
 }
 
 // Build returns the version of the running program, as the go command stamped

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
@@ -43,14 +43,14 @@ func newBuilder() *builder {
 			string(scaling.CostVariant), string(scaling.CostUnitCost),
 		},
 	}, presets: map[reflect.Type]reflect.Value{
-		reflect.TypeFor[scaling.Bounds]():         reflect.ValueOf(scaling.Unbounded()),
-		reflect.TypeFor[saturation.Policy]():      reflect.ValueOf(saturation.Default()),
-		reflect.TypeFor[saturation.TokenPolicy](): reflect.ValueOf(saturation.DefaultTokens()),
-		reflect.TypeFor[modelanalyzer.Options]():  reflect.ValueOf(modelanalyzer.Default()),
+		reflect.TypeFor[scaling.Bounds]():             reflect.ValueOf(scaling.Unbounded()),
+		reflect.TypeFor[saturation.Thresholds]():      reflect.ValueOf(saturation.Default()),
+		reflect.TypeFor[saturation.TokenThresholds](): reflect.ValueOf(saturation.DefaultTokens()),
+		reflect.TypeFor[queueing.Options]():           reflect.ValueOf(queueing.Default()),
 	}}
 	b.forms[reflect.TypeFor[scaling.Reading]()] = readingForm{newStruct(b, reflect.TypeFor[scaling.Reading]())}
 	b.forms[reflect.TypeFor[scaling.History]()] = newMap[scaling.VariantKey, scaling.Past](b, "variant")
-	b.forms[reflect.TypeFor[map[scaling.ModelKey]Policy]()] = newMap[scaling.ModelKey, Policy](b, "model")
+	b.forms[reflect.TypeFor[map[scaling.ModelKey]ModelSettings]()] = newMap[scaling.ModelKey, ModelSettings](b, "model")
 	return b
 }
 

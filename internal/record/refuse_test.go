@@ -76,7 +76,7 @@ func TestDecodeNamesWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"unknown engine": {
 			`"saturation": {"kvCacheThreshold"`, `"engine": "magic", "saturation": {"kvCacheThreshold"`,
-			`configuration[demo/meta/llama-3.1-8b].engine: want saturation, model, hybrid, published, found "magic"`,
+			`configuration[demo/meta/llama-3.1-8b].engine: want saturation, queueing, hybrid, published, model, found "magic"`,
 		},
 		"percentile of all": {
 			`"saturation": {"kvCacheThreshold"`, `"sizing": {"ttftPercentile": 1}, "saturation": {"kvCacheThreshold"`,

@@ -15,7 +15,7 @@ const Name = "saturation"
 // growth begins, beside how many there are. It grows a model where the published
 // rule does, and where that overlooks replicas that are saturated. interval is the
 // time until the next cycle. The Signal is Unknown when no replica reports.
-func Analyze(snap scaling.Snapshot, p Policy, interval time.Duration) scaling.Analysis {
+func Analyze(snap scaling.Snapshot, p Thresholds, interval time.Duration) scaling.Analysis {
 	a := Published(snap, p)
 	a.FromReplicas = true
 	if a.Signal == scaling.Unknown {
@@ -75,13 +75,13 @@ const least = 1e-6
 // gauge reads off how full the replicas of a model are.
 type gauge struct {
 	snap    scaling.Snapshot
-	policy  Policy
+	policy  Thresholds
 	samples []scaling.ReplicaSample // sorted by variant, pod
 	weights map[scaling.VariantKey]weight
 	read    func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)
 }
 
-func newGauge(snap scaling.Snapshot, p Policy) gauge {
+func newGauge(snap scaling.Snapshot, p Thresholds) gauge {
 	samples := snap.Sorted()
 	g := gauge{snap: snap, policy: p, samples: samples, weights: weigh(snap.Variants, samples), read: peak}
 	if younger(snap) {

@@ -15,7 +15,7 @@ const full = 1e6
 // where sizes are unknown. Its utilization is its load over the point at which
 // growth begins (threshold - trigger), for the KV cache and for the queue; the
 // demand is the larger of the two sums of utilization x weight.
-func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scaling.ReplicaSample, p Policy) {
+func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scaling.ReplicaSample, p Thresholds) {
 	weights := weigh(variants, samples)
 	a.Demand, a.Supply = balance(weights, samples, p, 1)
 	type sum struct{ utilization, replicas float64 }
@@ -42,7 +42,7 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 // utilization is the load of a replica over the point at which growth begins, of
 // its KV cache and of its queue, over the window. A replica that is unsure has at
 // least the given load of both.
-func (p Policy) utilization(s scaling.ReplicaSample, least float64) (kv, queue float64) {
+func (p Thresholds) utilization(s scaling.ReplicaSample, least float64) (kv, queue float64) {
 	kv = ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
 	queue = ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
 	if unsure(s) {
@@ -53,7 +53,7 @@ func (p Policy) utilization(s scaling.ReplicaSample, least float64) (kv, queue f
 
 // balance adds up the load and the weight of the replicas. A replica that is
 // unsure counts as loaded at least to the given part of its weight.
-func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Policy, least float64) (demand, supply float64) {
+func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Thresholds, least float64) (demand, supply float64) {
 	var kvDemand, queueDemand float64
 	for _, s := range samples {
 		kv, queue := p.utilization(s, least)
@@ -67,7 +67,7 @@ func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSam
 
 // fitsWithIdle reports whether the load that is known would fit the model if
 // every replica that is Ready and silent were idle.
-func fitsWithIdle(variants []scaling.Variant, samples []scaling.ReplicaSample, p Policy) bool {
+func fitsWithIdle(variants []scaling.Variant, samples []scaling.ReplicaSample, p Thresholds) bool {
 	demand, supply := balance(weigh(variants, samples), samples, p, 0)
 	return demand <= supply
 }

@@ -41,25 +41,16 @@ func (m meter) ceilings() []scaling.Ceiling {
 func (m meter) batches() []float64 {
 	var batches, rates []float64
 	for _, v := range m.variants {
-		batches = append(batches, batch(v))
+		batches = append(batches, float64(v.MaxBatch()))
 		rates = append(rates, throughput(v, m.snap.Load.InputTokens.Or(0)*(1-min(1, m.snap.Load.PrefixHits.Or(0))), m.snap.Load.OutputTokens.Or(0)))
 	}
 	return inProportion(m.variants, m.samples, batches, rates)
 }
 
-// batch is how many requests a replica computes together, 0 where that is not
-// known.
-func batch(v scaling.Variant) float64 {
-	if v.Limits.MaxBatch > 0 {
-		return float64(v.Limits.MaxBatch)
-	}
-	return float64(v.Profile.MaxBatchSize)
-}
-
 // throughput is how many requests/s a full batch completes, by the profile; 0
 // where that is not known.
 func throughput(v scaling.Variant, input, output float64) float64 {
-	n := batch(v)
+	n := float64(v.MaxBatch())
 	if !v.Profile.Usable() || n <= 0 {
 		return 0
 	}

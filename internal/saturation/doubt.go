@@ -70,7 +70,7 @@ func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
 	for _, s := range samples {
 		if s.Stuck != "" {
 			clauses = append(clauses, fmt.Sprintf("; pod %s holds %.0f requests and nothing has moved for %s: %s",
-				s.Pod, s.Held, query.Duration(query.QuietSpan(snap.Window)), s.Stuck))
+				s.Pod, s.Held, query.Duration(query.StuckSpan(snap.Window)), s.Stuck))
 		}
 	}
 	if more := len(clauses) - namedAtMost; more > 0 {

@@ -18,7 +18,7 @@ type goldenCase struct {
 	Area, Case, ID string
 	Tolerance      float64 `json:"tolerance_rel"`
 	Inputs         struct {
-		Config   Policy
+		Config   Thresholds
 		Replicas []struct {
 			Pod, Variant              string
 			Cost                      float64

@@ -9,7 +9,7 @@ import (
 // Published says whether the model of snap has too little spare capacity, enough,
 // or more than it needs, by the published rule: one replica more, or one less. The
 // Signal is Unknown when no replica reports.
-func Published(snap scaling.Snapshot, p Policy) scaling.Analysis {
+func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 	samples := snap.Sorted()
 	peaks := loads(samples, peak)
 	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
@@ -25,8 +25,8 @@ func Published(snap scaling.Snapshot, p Policy) scaling.Analysis {
 }
 
 // direction weighs the spare capacity against what is not known about it.
-func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Policy) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
+func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Thresholds) (scaling.Signal, scaling.Reason, string) {
+	detail := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
 		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
 	if short, why := spare.short(p); short {
 		if doubt := doubtGrowth(snap, samples, p); doubt != "" {
@@ -35,21 +35,21 @@ func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spa
 		return scaling.Grow, scaling.ReasonSaturated, why
 	}
 	if !spare.allowsOneLess(p) {
-		return scaling.Steady, scaling.ReasonSteady, standing
+		return scaling.Steady, scaling.ReasonSteady, detail
 	}
 	unsure := doubtful(samples)
 	if len(unsure) > 0 && !measure(loads(samples, certain), p).allowsOneLess(p) {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(unsure)
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + countedAsFull(unsure)
 	}
 	if len(unsure) > 0 {
-		standing += "; " + names(unsure) + ", without fresh readings, count as full"
+		detail += "; " + names(unsure) + ", without fresh readings, count as full"
 	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
 // doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
 // returns "".
-func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Policy) string {
+func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Thresholds) string {
 	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
 		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
 	}

@@ -35,7 +35,7 @@ type VariantSpare struct {
 }
 
 // measure computes the spare capacity of loads, which are sorted by variant.
-func measure(loads []load, p Policy) Spare {
+func measure(loads []load, p Thresholds) Spare {
 	s := Spare{Replicas: len(loads)}
 	for first := 0; first < len(loads); {
 		last := first
@@ -56,7 +56,7 @@ func measure(loads []load, p Policy) Spare {
 	return s
 }
 
-func measureVariant(loads []load, p Policy) VariantSpare {
+func measureVariant(loads []load, p Thresholds) VariantSpare {
 	v := VariantSpare{Variant: loads[0].variant, Replicas: len(loads)}
 	for _, l := range loads {
 		v.MaxKV = max(v.MaxKV, l.kv)
@@ -78,7 +78,7 @@ func measureVariant(loads []load, p Policy) VariantSpare {
 }
 
 // short reports whether the spare capacity is below a trigger, and says which.
-func (s Spare) short(p Policy) (bool, string) {
+func (s Spare) short(p Thresholds) (bool, string) {
 	kv, queue := s.KV < p.KVSpareTrigger, s.Queue < p.QueueSpareTrigger
 	switch {
 	case kv && queue:
@@ -98,7 +98,7 @@ const leastToShrink = 2
 
 // allowsOneLess simulates the removal of one non-saturated replica and reports
 // whether the others would keep the spare that the triggers ask for.
-func (s Spare) allowsOneLess(p Policy) bool {
+func (s Spare) allowsOneLess(p Thresholds) bool {
 	if s.NonSaturated < leastToShrink {
 		return false
 	}

@@ -48,7 +48,7 @@ func completes(v scaling.Variant, l scaling.Load, tokens float64) float64 {
 		return 0
 	}
 	n := tokens / (input + output/2)
-	if most := batch(v); most > 0 {
+	if most := float64(v.MaxBatch()); most > 0 {
 		n = min(n, most)
 	}
 	return rate(v.Profile, n, input*(1-min(1, l.PrefixHits.Or(0))), output)

@@ -109,7 +109,7 @@ func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bo
 		return 0, false
 	}
 	memory := kv.Or(0) >= explains*m.policy.KVCacheThreshold
-	if n := batch(v); !memory && (n <= 0 || s.Running.Or(0) < explains*n) {
+	if n := float64(v.MaxBatch()); !memory && (n <= 0 || s.Running.Or(0) < explains*n) {
 		return 0, false
 	}
 	tokens := math.Round(min(1, kv.Or(0)) * size(s))

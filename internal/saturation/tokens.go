@@ -23,7 +23,7 @@ type TokenView struct {
 // many a replica of each variant holds. past is what was remembered of the
 // variants, interval the time until the next cycle. The Signal is Unknown where no
 // replica reports the size of its cache, and nothing of that is remembered.
-func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval time.Duration) TokenView {
+func Tokens(snap scaling.Snapshot, p TokenThresholds, past scaling.History, interval time.Duration) TokenView {
 	m := meter{snap: snap, policy: p, interval: interval, variants: scaling.ByKey(snap.Variants), samples: snap.Sorted()}
 	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
 	capacities := m.capacities(past, view.Capacity)
@@ -34,7 +34,7 @@ func Tokens(snap scaling.Snapshot, p TokenPolicy, past scaling.History, interval
 // meter reads tokens off one Snapshot.
 type meter struct {
 	snap     scaling.Snapshot
-	policy   TokenPolicy
+	policy   TokenThresholds
 	interval time.Duration
 	variants []scaling.Variant       // sorted by key
 	samples  []scaling.ReplicaSample // sorted by variant, pod
@@ -99,18 +99,18 @@ func (m meter) unseen(capacities []scaling.Capacity) float64 {
 // direction weighs the demand against what there is and what was ordered. full is
 // the demand if every replica that is unsure is full.
 func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal, scaling.Reason, string) {
-	standing := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
+	detail := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
 		need, a.Supply, a.Anticipated, 100*m.policy.ScaleUpThreshold)
 	switch {
 	case a.Demand > a.Anticipated:
-		return scaling.Grow, scaling.ReasonSaturated, standing
+		return scaling.Grow, scaling.ReasonSaturated, detail
 	case a.Demand >= a.Supply:
-		return scaling.Steady, scaling.ReasonSteady, standing
+		return scaling.Steady, scaling.ReasonSteady, detail
 	}
 	if full >= a.Supply {
-		return scaling.Steady, scaling.ReasonSteady, standing + "; not reduced: " + countedAsFull(doubtful(m.samples))
+		return scaling.Steady, scaling.ReasonSteady, detail + "; not reduced: " + countedAsFull(doubtful(m.samples))
 	}
-	return scaling.Shrink, scaling.ReasonSpareCapacity, standing
+	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
 // demand is the number of tokens that the requests need.

@@ -21,7 +21,7 @@ type tokenCase struct {
 	Area, Case, ID string
 	Tolerance      float64 `json:"tolerance_rel"`
 	Inputs         struct {
-		Config   TokenPolicy
+		Config   TokenThresholds
 		Replicas []struct {
 			Accelerator, Pod, Variant                          string
 			AvgInputTokens, AvgOutputTokens, Cost, QueueLength float64

@@ -21,7 +21,7 @@ func (h History) MayServe(v Variant, now time.Time) bool {
 	if v.Replicas.Observed {
 		return v.Replicas.Ready > 0
 	}
-	return h.Standing(v) > 0 && !h.Absent(v, now)
+	return h.LastDesired(v) > 0 && !h.Absent(v, now)
 }
 
 // See returns p after a look at now. Seen says whether the target was read or a

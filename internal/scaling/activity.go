@@ -34,7 +34,7 @@ type Recent struct {
 // Activity is what is remembered of the life of a model. The zero value
 // remembers nothing.
 //
-// The model is known to be quiet from QuietSince to Until. What keeps it so are
+// The model is known to be idle from IdleSince to Until. What keeps it so are
 // looks that overlap: each tells of the Snapshot's window before it, so a look
 // that failed does no harm as long as the next one reaches back to the one before.
 // Over a longer gap the quiet begins anew, unless Load.Recent overlaps both.
@@ -47,9 +47,9 @@ type Activity struct {
 	// ReadySince is from when on requests could be served: a replica was Ready for
 	// the first time since the model last had none. Zero before.
 	ReadySince time.Time `json:"readySince,omitzero"`
-	// QuietSince and Until bound the quiet; both are zero while there is none.
-	QuietSince time.Time `json:"quietSince,omitzero"`
-	Until      time.Time `json:"until,omitzero"`
+	// IdleSince and Until bound the time without requests; both are zero while there is none.
+	IdleSince time.Time `json:"quietSince,omitzero"`
+	Until     time.Time `json:"until,omitzero"`
 }
 
 // Activity returns what is remembered of the model that the variants serve: the
@@ -64,13 +64,13 @@ func (h History) Activity(variants []Variant) Activity {
 	return latest
 }
 
-// Quiet returns for how long the model is known to have been without a request,
+// IdleFor returns for how long the model is known to have been without a request,
 // 0 unless the last look found it idle.
-func (a Activity) Quiet() time.Duration {
-	if a.Life != LifeIdle || a.QuietSince.IsZero() {
+func (a Activity) IdleFor() time.Duration {
+	if a.Life != LifeIdle || a.IdleSince.IsZero() {
 		return 0
 	}
-	return max(0, a.Until.Sub(a.QuietSince))
+	return max(0, a.Until.Sub(a.IdleSince))
 }
 
 // What a source is asked for beyond what is remembered.
@@ -94,7 +94,7 @@ func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case retention <= 0 || now.Sub(a.Seen) < retention:
 		return 0
-	case a.Quiet() > min(retention, recalled):
+	case a.IdleFor() > min(retention, recalled):
 		// To a minute, so that models that were looked at together have one span.
 		return min(now.Sub(a.Until), recallLongest).Truncate(time.Minute) + recallMargin + time.Minute
 	}
@@ -108,17 +108,17 @@ func (a Activity) Then(s Snapshot) Activity {
 	a.Life, a.Detail = s.life()
 	switch {
 	case atZero(s.Variants):
-		a.ReadySince, a.QuietSince, a.Until = time.Time{}, time.Time{}, time.Time{}
+		a.ReadySince, a.IdleSince, a.Until = time.Time{}, time.Time{}, time.Time{}
 	case a.ReadySince.IsZero():
 		a.ReadySince = readySince(s)
 	}
 	if a.Life == LifeActive {
-		a.Seen, a.QuietSince, a.Until = s.At, time.Time{}, time.Time{}
+		a.Seen, a.IdleSince, a.Until = s.At, time.Time{}, time.Time{}
 	}
 	if a.Life == LifeIdle && !a.ReadySince.IsZero() {
 		look := s.covered()
-		quiet := look.joined(s.Load.Recent.quiet(look), interval{a.QuietSince, a.Until})
-		a.QuietSince, a.Until = latest(quiet.from, a.Seen, a.ReadySince), look.until
+		quiet := look.joined(s.Load.Recent.idle(look), interval{a.IdleSince, a.Until})
+		a.IdleSince, a.Until = latest(quiet.from, a.Seen, a.ReadySince), look.until
 	}
 	return a
 }
@@ -126,9 +126,9 @@ func (a Activity) Then(s Snapshot) Activity {
 // With returns a with what became known of the time before the last look: where
 // that found the model idle, the quiet begins as much earlier.
 func (a Activity) With(r Recent) Activity {
-	if a.Life == LifeIdle && !a.QuietSince.IsZero() {
-		known := interval{a.QuietSince, a.Until}
-		a.QuietSince = latest(known.joined(r.quiet(known)).from, a.Seen, a.ReadySince)
+	if a.Life == LifeIdle && !a.IdleSince.IsZero() {
+		known := interval{a.IdleSince, a.Until}
+		a.IdleSince = latest(known.joined(r.idle(known)).from, a.Seen, a.ReadySince)
 	}
 	return a
 }
@@ -149,7 +149,7 @@ func (i interval) joined(known ...interval) interval {
 }
 
 // quiet returns the time that r knows to be without a request, beside a look.
-func (r Recent) quiet(look interval) interval {
+func (r Recent) idle(look interval) interval {
 	if r.Requests.State != Fresh || r.Requests.Value != 0 {
 		return interval{}
 	}

@@ -139,7 +139,7 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 				l.change(&s)
 				a = a.Then(s)
 			}
-			if got := a.Quiet(); got != tt.want {
+			if got := a.IdleFor(); got != tt.want {
 				t.Errorf("quiet for %s, want %s (%+v)", got, tt.want, a)
 			}
 		})
@@ -148,7 +148,7 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 
 func TestWhatBecomesKnownLaterMakesTheQuietLonger(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
-	idle := Activity{At: noon, Life: LifeIdle, ReadySince: ago(time.Hour), QuietSince: ago(time.Minute), Until: noon}
+	idle := Activity{At: noon, Life: LifeIdle, ReadySince: ago(time.Hour), IdleSince: ago(time.Minute), Until: noon}
 	busy := Activity{At: noon, Life: LifeActive, ReadySince: ago(time.Hour), Seen: noon}
 	young, seen := idle, idle
 	young.ReadySince, seen.Seen = ago(5*time.Minute), ago(2*time.Minute)
@@ -167,7 +167,7 @@ func TestWhatBecomesKnownLaterMakesTheQuietLonger(t *testing.T) {
 		"from before the last request":           {seen, Recent{none, ago(10 * time.Minute), noon}, 2 * time.Minute},
 		"of a model that shows a request by now": {busy, Recent{none, ago(10 * time.Minute), noon}, 0},
 	} {
-		if got := tt.activity.With(tt.known).Quiet(); got != tt.want {
+		if got := tt.activity.With(tt.known).IdleFor(); got != tt.want {
 			t.Errorf("%s: quiet for %s, want %s", name, got, tt.want)
 		}
 	}
@@ -179,17 +179,17 @@ func TestQuietReachesToTheOldestScrape(t *testing.T) {
 	s := idleSnapshot(noon)
 	s.Replicas[0].At = noon.Add(-20 * time.Second)
 	a := Activity{}.Then(s)
-	if got := a.Quiet(); got != 40*time.Second {
+	if got := a.IdleFor(); got != 40*time.Second {
 		t.Errorf("quiet for %s, want the window without the 20 s between the scrapes", got)
 	}
 	s = idleSnapshot(noon.Add(40 * time.Second))
-	if got := a.Then(s).Quiet(); got != 100*time.Second {
+	if got := a.Then(s).IdleFor(); got != 100*time.Second {
 		t.Errorf("quiet for %s, want 100 s: the window reaches back to the scrape before", got)
 	}
 	s = idleSnapshot(noon.Add(41 * time.Second))
 	s.Replicas[0].At = noon.Add(-19 * time.Second)
 	s.Window = 40 * time.Second
-	if got := a.Then(s).Quiet(); got != 0 {
+	if got := a.Then(s).IdleFor(); got != 0 {
 		t.Errorf("quiet for %s, want none: the windows of the two replicas have nothing in common", got)
 	}
 }
@@ -197,7 +197,7 @@ func TestQuietReachesToTheOldestScrape(t *testing.T) {
 func TestASourceIsAskedAsFarBackAsItMatters(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
 	idle := func(since, until time.Duration) Activity {
-		return Activity{At: ago(until), Life: LifeIdle, QuietSince: ago(since), Until: ago(until)}
+		return Activity{At: ago(until), Life: LifeIdle, IdleSince: ago(since), Until: ago(until)}
 	}
 	busy := Activity{At: ago(time.Minute), Life: LifeActive, Seen: ago(time.Minute)}
 	blind := idle(20*time.Minute, time.Minute)

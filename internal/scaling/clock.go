@@ -95,8 +95,8 @@ func (c TokenCapacity) at(now time.Time) TokenCapacity {
 
 // at is At of a Past, of the life of its model.
 func (a Activity) at(now time.Time) Activity {
-	if a.QuietSince.After(now) {
-		a.QuietSince, a.Until = time.Time{}, time.Time{}
+	if a.IdleSince.After(now) {
+		a.IdleSince, a.Until = time.Time{}, time.Time{}
 	}
 	a.At, a.Seen, a.ReadySince = before(a.At, now), before(a.Seen, now), before(a.ReadySince, now)
 	a.Until = before(a.Until, now)

@@ -86,11 +86,11 @@ func TestWhatAClockSetBackLeaves(t *testing.T) {
 			Past{Wants: Wants{Most: []Want{{9, minutes(-5)}, {7, instant}, {Replicas: 4}}, Least: []Want{{2, instant}, {Replicas: 4}}}},
 		},
 		"a quiet that ends later ends now": {
-			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, QuietSince: minutes(-3), Until: minutes(40)}},
-			Past{Activity: Activity{At: instant, Life: LifeIdle, QuietSince: minutes(-3), Until: instant}},
+			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(-3), Until: minutes(40)}},
+			Past{Activity: Activity{At: instant, Life: LifeIdle, IdleSince: minutes(-3), Until: instant}},
 		},
 		"one that begins later begins anew": {
-			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, QuietSince: minutes(20), Until: minutes(40)}},
+			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(20), Until: minutes(40)}},
 			Past{Activity: Activity{At: instant, Life: LifeIdle}},
 		},
 		"arrivals of which one is later tell nothing of how far they lie apart": {

@@ -12,7 +12,7 @@ type Pod struct {
 	Variant   VariantKey `json:"variant"` // whose target owns the pod
 	Ready     bool       `json:"ready"`
 	// Page is the URL of the pod's metrics, "" where nobody scrapes pods here.
-	Page string `json:"page,omitempty"`
+	MetricsURL string `json:"page,omitempty"`
 }
 
 // Fleet is every variant of the cluster and the pods behind them, at one

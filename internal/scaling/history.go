@@ -112,11 +112,11 @@ type Held struct {
 // entry has never been decided on.
 type History map[VariantKey]Past
 
-// Standing returns the replicas that stand for v until something else is
-// decided: the last decision, else what its target has. A decision for zero
-// counts as none while the target can be read: it only ever confirms that
-// nothing runs, so whoever has started replicas since then is not undone by it.
-func (h History) Standing(v Variant) int {
+// LastDesired returns the replicas that v keeps until a cycle decides otherwise: those of
+// the last decision, else those that its target has. A last decision for zero counts as none
+// while the target can be read: it confirmed that nothing runs, and must not undo replicas
+// that a user has started since.
+func (h History) LastDesired(v Variant) int {
 	past, decided := h[v.Key]
 	if decided && (past.Desired != 0 || !v.Replicas.Observed) {
 		return past.Desired
@@ -124,11 +124,11 @@ func (h History) Standing(v Variant) int {
 	return v.Replicas.Current
 }
 
-// Cost returns what the replicas cost an hour that stand for variants.
+// Cost returns the cost per hour of the LastDesired replicas of variants.
 func (h History) Cost(variants []Variant) float64 {
 	sum := 0.0
 	for _, v := range variants {
-		sum += v.Cost * float64(h.Standing(v))
+		sum += v.Cost * float64(h.LastDesired(v))
 	}
 	return sum
 }

@@ -70,7 +70,7 @@ func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
 	}
 }
 
-func TestStandingIsTheLastDecision(t *testing.T) {
+func TestLastDesiredIsTheLastDecision(t *testing.T) {
 	key := VariantKey{Namespace: "ns", Name: "v"}
 	runs := ReplicaCounts{Observed: true, Current: 3}
 	tests := []struct {
@@ -86,7 +86,7 @@ func TestStandingIsTheLastDecision(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.history.Standing(Variant{Key: key, Replicas: tt.counts}); got != tt.want {
+			if got := tt.history.LastDesired(Variant{Key: key, Replicas: tt.counts}); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})

@@ -1,5 +1,7 @@
 package scaling
 
+import "cmp"
+
 // MostBatch bounds the requests that a replica computes together: no engine is run
 // with more, and the work and the memory of sizing one grow with it.
 const MostBatch = 4096
@@ -30,6 +32,21 @@ type Profile struct {
 	// MaxBatchSize, at most MostBatch, is how many requests a replica serves at the same time, 0
 	// where the profile does not say. It holds with a Problem too.
 	MaxBatchSize int `json:"maxBatchSize,omitempty"`
+}
+
+// MaxBatch returns how many requests a replica of v computes together at most, up to MostBatch:
+// what the arguments of its engine allow, else what its profile says; 0 where neither is known.
+func (v Variant) MaxBatch() int {
+	return min(max(0, cmp.Or(v.Limits.MaxBatch, v.Profile.MaxBatchSize)), MostBatch)
+}
+
+// SizedBatch returns up to how many requests the profile of v can be relied on: no more than
+// it says, nor than the arguments of the engine allow; 0 where neither is known.
+func (v Variant) SizedBatch() int {
+	if stated, allowed := v.Profile.MaxBatchSize, v.Limits.MaxBatch; stated > 0 && allowed > 0 {
+		return min(stated, allowed, MostBatch)
+	}
+	return v.MaxBatch()
 }
 
 // Usable reports whether the coefficients were given and can be read.

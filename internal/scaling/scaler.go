@@ -68,6 +68,23 @@ type ScalerRules struct {
 	Disabled bool
 }
 
+// DefaultTolerance is that of an HPA where neither it nor its cluster sets another
+// (--horizontal-pod-autoscaler-tolerance).
+const DefaultTolerance = 0.1
+
+// Tolerates reports whether an HPA with such a tolerance takes desired replicas for no
+// difference to the current ones. It is the arithmetic of an HPA that reads an average of 1:
+// whether 11 of 10 are within 10 % is decided by the last bit
+// (k8s.io/kubernetes, podautoscaler, GetExternalPerPodMetricReplicas).
+func Tolerates(tolerance float64, desired, current int) bool {
+	const milli = 1000
+	ratio := float64(milli*desired) / (float64(milli) * float64(current))
+	if desired < current {
+		return 1.0-tolerance <= ratio
+	}
+	return ratio <= 1.0+tolerance
+}
+
 // Trouble is what an object says is wrong with it.
 type Trouble struct {
 	Reason  string    // CamelCase, "" for no trouble

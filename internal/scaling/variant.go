@@ -154,6 +154,23 @@ type ReplicaCounts struct {
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }
 
+const (
+	// patienceUnknown is how long an order is waited for while the usual start-up is not known.
+	patienceUnknown = 5 * time.Minute
+	// patienceLeast covers what comes on top of the start of a pod: the scaler's sync period (15 s
+	// for an HPA), scheduling, a readiness probe, and the first two scrapes.
+	patienceLeast = time.Minute
+)
+
+// Patience returns how long a replica of v that was ordered is waited for: so many times the usual
+// start-up, 1 minute at least, and 5 minutes while that is not known.
+func (v Variant) Patience(startUps float64) time.Duration {
+	if v.StartUp <= 0 {
+		return patienceUnknown
+	}
+	return max(patienceLeast, time.Duration(startUps*float64(v.StartUp)))
+}
+
 // Replicas writes a number of replicas: "1 replica", "3 replicas".
 func Replicas(n int) string {
 	if n == 1 {

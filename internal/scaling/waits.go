@@ -26,7 +26,7 @@ type Wait struct {
 	To    int       `json:"to"`
 	Since time.Time `json:"since"` // when they were ordered, or lost
 	// Lost is true of replicas that were there, false of those that were ordered.
-	Lost bool `json:"lost,omitempty"`
+	WasReady bool `json:"lost,omitempty"`
 	// Back is since when they are Ready, zero while they are not.
 	Back time.Time `json:"back,omitzero"`
 }
@@ -40,7 +40,7 @@ func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 	next := w.upTo(wanted, ordered)
 	if lost := next.There; ready < lost {
 		next.There = ready
-		next.Runs = slices.Insert(next.Runs, 0, Wait{To: lost, Since: now, Lost: true})
+		next.Runs = slices.Insert(next.Runs, 0, Wait{To: lost, Since: now, WasReady: true})
 	}
 	var runs []Wait
 	for _, r := range next.Runs {
@@ -66,7 +66,7 @@ func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 	}
 	next.Runs = runs
 	for _, r := range runs {
-		if r.Lost && r.Back.Equal(now) {
+		if r.WasReady && r.Back.Equal(now) {
 			next = next.exchange(r.Since, now)
 		}
 	}
@@ -77,8 +77,8 @@ func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 // became Ready may as well be replicas that were ordered since then: these are taken
 // for the ones that arrived, and as many that are still missing for those that were lost.
 func (w Waits) exchange(since, now time.Time) Waits {
-	returned := func(r Wait) bool { return r.Lost && r.Since.Equal(since) && r.Back.Equal(now) }
-	ordered := func(r Wait) bool { return !r.Lost && r.Back.IsZero() && !r.Since.Before(since) }
+	returned := func(r Wait) bool { return r.WasReady && r.Since.Equal(since) && r.Back.Equal(now) }
+	ordered := func(r Wait) bool { return !r.WasReady && r.Back.IsZero() && !r.Since.Before(since) }
 	n := min(w.count(returned), w.count(ordered))
 	toLost := w.turn(n, ordered) // first, since it turns none that the other would
 	return toLost.turn(n, returned)
@@ -104,7 +104,7 @@ func (w Waits) turn(n int, ok func(Wait) bool) Waits {
 	for _, r := range w.Runs {
 		if some := min(n, r.To-last); some > 0 && ok(r) {
 			other := r
-			other.Lost, other.To = !r.Lost, last+some
+			other.WasReady, other.To = !r.WasReady, last+some
 			runs, n = join(runs, other), n-some
 			last = other.To
 		}
@@ -139,7 +139,7 @@ func (w Waits) Ordered(beyond, wanted int) int {
 	w = w.upTo(wanted, time.Time{})
 	n, last := 0, w.There
 	for _, r := range w.Runs {
-		if !r.Lost {
+		if !r.WasReady {
 			n += max(0, r.To-max(last, beyond))
 		}
 		last = r.To
@@ -149,7 +149,7 @@ func (w Waits) Ordered(beyond, wanted int) int {
 
 // join appends a run, to the last one where they are alike.
 func join(runs []Wait, r Wait) []Wait {
-	if n := len(runs); n > 0 && runs[n-1].Since.Equal(r.Since) && runs[n-1].Back.Equal(r.Back) && runs[n-1].Lost == r.Lost {
+	if n := len(runs); n > 0 && runs[n-1].Since.Equal(r.Since) && runs[n-1].Back.Equal(r.Back) && runs[n-1].WasReady == r.WasReady {
 		runs[n-1].To = r.To
 		return runs
 	}
@@ -163,11 +163,11 @@ func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
 	var out []Missing
 	from := max(ready, min(w.There, wanted))
 	if n := from - ready; n > 0 { // was there at the last look
-		out = append(out, Missing{Replicas: n, Since: otherwise, Lost: true})
+		out = append(out, Missing{Replicas: n, Since: otherwise, WasReady: true})
 	}
 	for _, r := range w.Runs {
 		if to := min(r.To, wanted); to > from {
-			out = append(out, Missing{Replicas: to - from, Since: r.Since, Lost: r.Lost})
+			out = append(out, Missing{Replicas: to - from, Since: r.Since, WasReady: r.WasReady})
 			from = to
 		}
 	}
@@ -181,5 +181,5 @@ func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
 type Missing struct {
 	Replicas int // >= 1
 	Since    time.Time
-	Lost     bool // they were there; else they were ordered
+	WasReady bool // they were there; else they were ordered
 }

@@ -60,8 +60,8 @@ func TestOfWhatIsCancelledOnlyOrdersCount(t *testing.T) {
 		want          int
 	}{
 		{"two of three that were ordered", Waits{There: 5, Runs: []Wait{{To: 8, Since: at}}}, 6, 8, 2},
-		{"two that were lost", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, Lost: true}}}, 5, 7, 0},
-		{"two that were lost and one that was ordered", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, Lost: true}, {To: 8, Since: at}}}, 5, 8, 1},
+		{"two that were lost", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, WasReady: true}}}, 5, 7, 0},
+		{"two that were lost and one that was ordered", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, WasReady: true}, {To: 8, Since: at}}}, 5, 8, 1},
 		{"one that was ordered since the last look", Waits{There: 5}, 5, 6, 1},
 		{"replicas that are there", Waits{There: 5}, 3, 5, 0},
 	} {

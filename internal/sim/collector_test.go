@@ -55,12 +55,12 @@ func (s store) pod(r query.Request, m *model, p *pod) []query.Row {
 		return nil
 	}
 	last := recent[len(recent)-1]
-	peak := func(value func(page) float64) float64 {
+	peak := func(value func(scraped) float64) float64 {
 		inside := since(p.pages, s.w.now-r.Window)
 		if len(inside) == 0 {
 			return value(last)
 		}
-		return value(slices.MaxFunc(inside, func(a, b page) int { return int(1e6 * (value(a) - value(b))) }))
+		return value(slices.MaxFunc(inside, func(a, b scraped) int { return int(1e6 * (value(a) - value(b))) }))
 	}
 	switch r.Ask {
 	case query.AskPages, query.AskEarlierPages:
@@ -68,18 +68,18 @@ func (s store) pod(r query.Request, m *model, p *pod) []query.Row {
 	case query.AskKVCacheUsage:
 		return []query.Row{row(query.KVCacheUsage, last.usage)}
 	case query.AskKVCacheUsagePeak:
-		return []query.Row{row(query.KVCacheUsagePeak, peak(func(p page) float64 { return p.usage }))}
+		return []query.Row{row(query.KVCacheUsagePeak, peak(func(p scraped) float64 { return p.usage }))}
 	case query.AskQueueLength:
 		return []query.Row{row(query.QueueLength, last.waiting)}
 	case query.AskQueueLengthPeak:
-		return []query.Row{row(query.QueueLengthPeak, peak(func(p page) float64 { return p.waiting }))}
+		return []query.Row{row(query.QueueLengthPeak, peak(func(p scraped) float64 { return p.waiting }))}
 	case query.AskRunning:
 		return []query.Row{row(query.Running, last.running)}
 	case query.AskKVCapacity:
 		return []query.Row{row(query.KVCapacity, p.capacity)}
 	case query.AskPace:
 		rate := func(c counter) float64 {
-			grown, _ := endsOf(since(p.pages, s.w.now-r.Window), func(p *page) float64 { return p.counters[c] }).change(s.w.now, r.Window, true)
+			grown, _ := endsOf(since(p.pages, s.w.now-r.Window), func(p *scraped) float64 { return p.counters[c] }).change(s.w.now, r.Window, true)
 			return grown / r.Window.Seconds()
 		}
 		return []query.Row{
@@ -108,18 +108,18 @@ func (s store) model(r query.Request, m *model) []query.Row {
 				continue
 			}
 			found = true
-			grown := func(value func(*page) float64, isCounter bool) float64 {
+			grown := func(value func(*scraped) float64, isCounter bool) float64 {
 				change, _ := endsOf(inside, value).change(s.w.now, r.Window, isCounter)
 				return change / r.Window.Seconds()
 			}
 			for c := range counters {
-				sums[c] += grown(func(p *page) float64 { return p.counters[c] }, true)
+				sums[c] += grown(func(p *scraped) float64 { return p.counters[c] }, true)
 			}
-			growth += grown(func(p *page) float64 { return p.running }, false) + grown(func(p *page) float64 { return p.waiting }, false)
+			growth += grown(func(p *scraped) float64 { return p.running }, false) + grown(func(p *scraped) float64 { return p.waiting }, false)
 			for i := range ttft {
-				ttft[i] += grown(func(p *page) float64 { return p.ttft[i] }, true)
-				itl[i] += grown(func(p *page) float64 { return p.itl[i] }, true)
-				each[i] += grown(func(p *page) float64 { return p.each[i] }, true)
+				ttft[i] += grown(func(p *scraped) float64 { return p.ttft[i] }, true)
+				itl[i] += grown(func(p *scraped) float64 { return p.itl[i] }, true)
+				each[i] += grown(func(p *scraped) float64 { return p.each[i] }, true)
 			}
 		}
 	}

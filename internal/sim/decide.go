@@ -112,13 +112,13 @@ func (m *model) view(s survey) ModelView {
 		for _, p := range v.pods {
 			pod := PodView{Name: p.name, Variant: v.Spec.Key, Placed: p.phase != unplaced, Ready: p.phase == serves}
 			if len(p.pages) > 0 {
-				pod.QueuedTokens = scaling.Measured(p.pages[len(p.pages)-1].queued, s.page(p))
+				pod.QueuedTokens = scaling.Measured(p.pages[len(p.pages)-1].queued, s.freshness(p))
 			}
 			view.Pods = append(view.Pods, pod)
 		}
 		view.Variants = append(view.Variants, VariantView{
 			Key: v.Spec.Key, KVTokens: v.kvTokens(), BatchedTokens: float64(v.Profile.MaxBatchedTokens),
-			ArrivalRate: v.flows(s).arrivals(s.standing(v)), InFlight: v.inFlight(),
+			ArrivalRate: v.flows(s).arrivals(s.coverage(v)), InFlight: v.inFlight(),
 		})
 	}
 	slices.SortFunc(view.Pods, func(a, b PodView) int { return a.compare(b) })

@@ -88,7 +88,7 @@
 // at times of its own.
 //
 // [Engine] is asked when the manager runs a cycle: at its interval, when the
-// replicas of a target change or become Ready, and when a look finds news by the
+// replicas of a target change or become Ready, and when a look finds a change by the
 // rule of internal/engines/watch. Any other policy is asked at its interval.
 //
 // Pages are scraped every ScrapeInterval, each pod at its own phase, from when

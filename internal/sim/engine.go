@@ -34,7 +34,7 @@ type EngineOptions struct {
 	Quotas []scaling.Quota
 	// Policy returns how a model is decided. Nil decides all by the documented
 	// settings, with no limit of pace.
-	Policy func(scaling.ModelKey) cycle.Policy
+	Policy func(scaling.ModelKey) cycle.ModelSettings
 	// Profile returns what the operator states of a replica of a variant. Nil
 	// means what the Spec of the variant says.
 	Profile func(scaling.VariantKey) scaling.Profile
@@ -90,7 +90,7 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 	if e.options.Executor == executor.Reactive {
 		setup.Interval = 0
 	}
-	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Policy{}}
+	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for _, s := range v.Snapshots {
 		p := e.policy(s.Model)
 		setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
@@ -113,9 +113,9 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 }
 
 // policy returns how a model is decided.
-func (e *Engine) policy(m scaling.ModelKey) cycle.Policy {
+func (e *Engine) policy(m scaling.ModelKey) cycle.ModelSettings {
 	if e.options.Policy == nil {
-		return cycle.Policy{Settings: enginemodel.Default()}
+		return cycle.ModelSettings{Settings: enginemodel.Default()}
 	}
 	return e.options.Policy(m)
 }

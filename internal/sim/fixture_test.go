@@ -38,10 +38,10 @@ func testConfig(requests iter.Seq2[workload.Request, error]) Config {
 	return Config{Seed: 1, Models: []Model{testModel(requests)}}
 }
 
-func testEngine(p saturation.Policy) *Engine {
+func testEngine(p saturation.Thresholds) *Engine {
 	settings := enginemodel.Default()
 	settings.Spare = p
-	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) cycle.Policy { return cycle.Policy{Settings: settings} }})
+	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) cycle.ModelSettings { return cycle.ModelSettings{Settings: settings} }})
 }
 
 // scripted wants what it is told at each decision, and the last of it for ever.

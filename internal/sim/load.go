@@ -27,27 +27,27 @@ func (v *variant) flows(s survey) flows {
 }
 
 // add adds the pages of one pod.
-func (f *flows) add(pages []page, s survey, histograms bool) {
+func (f *flows) add(pages []scraped, s survey, histograms bool) {
 	if len(pages) < 2 {
 		return
 	}
 	f.found = true
 	seconds := s.window.Seconds()
-	rate := func(value func(*page) float64, isCounter bool) float64 {
+	rate := func(value func(*scraped) float64, isCounter bool) float64 {
 		grown, _ := endsOf(pages, value).change(s.now, s.window, isCounter)
 		return grown / seconds
 	}
 	for c := range counters {
-		f.rates[c] += rate(func(p *page) float64 { return p.counters[c] }, true)
+		f.rates[c] += rate(func(p *scraped) float64 { return p.counters[c] }, true)
 	}
-	f.growth += rate(func(p *page) float64 { return p.running }, false) + rate(func(p *page) float64 { return p.waiting }, false)
+	f.growth += rate(func(p *scraped) float64 { return p.running }, false) + rate(func(p *scraped) float64 { return p.waiting }, false)
 	if !histograms {
 		return
 	}
 	for i := range f.ttft {
-		f.ttft[i] += rate(func(p *page) float64 { return p.ttft[i] }, true)
-		f.itl[i] += rate(func(p *page) float64 { return p.itl[i] }, true)
-		f.each[i] += rate(func(p *page) float64 { return p.each[i] }, true)
+		f.ttft[i] += rate(func(p *scraped) float64 { return p.ttft[i] }, true)
+		f.itl[i] += rate(func(p *scraped) float64 { return p.itl[i] }, true)
+		f.each[i] += rate(func(p *scraped) float64 { return p.each[i] }, true)
 	}
 }
 
@@ -69,7 +69,7 @@ func (f flows) plus(o flows) flows {
 // load returns what a model is asked to do, as collector.sheet.load does.
 func (w *world) load(m *model, s survey) scaling.Load {
 	var f flows
-	state := s.standing(m.variants...)
+	state := s.coverage(m.variants...)
 	for _, v := range m.variants {
 		f = f.plus(v.flows(s))
 	}
@@ -137,9 +137,9 @@ func (f flows) arrivals(state scaling.Freshness) scaling.Reading {
 
 // lastGatewayPage returns the newest page of a gateway that exports a queue, and
 // its state; Absent where there is none.
-func (w *world) lastGatewayPage(m *model, s survey) (gatewayPage, scaling.Freshness) {
+func (w *world) lastGatewayPage(m *model, s survey) (gatewayScraped, scaling.Freshness) {
 	if m.Hold == 0 || len(m.pages) == 0 {
-		return gatewayPage{}, scaling.Absent
+		return gatewayScraped{}, scaling.Absent
 	}
 	last := m.pages[len(m.pages)-1]
 	state := scaling.Stale

@@ -21,7 +21,7 @@ var _ Policy = (*Peer)(nil)
 type PeerOptions struct {
 	Name     string                                    // in a Report
 	Interval time.Duration                             // of the rules; those of one peer agree
-	Rules    map[scaling.ModelKey]policy.Policy        // of each model that the peer scales
+	Rules    map[scaling.ModelKey]policy.Autoscaler    // of each model that the peer scales
 	Measured func(scaling.VariantKey) policy.Benchmark // what was measured of a replica before; nil means nothing
 }
 

@@ -30,7 +30,7 @@ func TestPeerSeesWhatItsRuleReads(t *testing.T) {
 	var decided []Target
 	c.OnDecision = func(_ time.Duration, target Target) { decided = append(decided, target) }
 	peer := NewPeer(PeerOptions{
-		Name: "watcher", Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Policy{c.Models[0].Key: rule},
+		Name: "watcher", Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Autoscaler{c.Models[0].Key: rule},
 		Measured: func(scaling.VariantKey) policy.Benchmark { return policy.Benchmark{Rate: 7} },
 	})
 	if _, err := Run(t.Context(), c, peer); err != nil {

@@ -42,7 +42,7 @@ type pod struct {
 	ttft     distribution  // of what it has observed
 	itl      distribution
 	each     distribution  // ITL of requests, each counted once
-	pages    []page        // oldest first
+	pages    []scraped     // oldest first
 	scraped  bool          // a podScrape is scheduled
 	free     time.Duration // before it no node takes the pod
 	hits     []hit         // faults that concern it

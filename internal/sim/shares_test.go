@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
@@ -33,7 +33,7 @@ func (w *wanderer) Decide(v View) ([]Target, error) {
 		waits += r.Waiting().Or(0)
 	}
 	w.backlog = w.backlog.Then(waits, snap.At, snap.Window)
-	w.traffic = modelanalyzer.Remember(w.traffic, snap, w.backlog, time.Minute, scaling.Objective{TTFT: 1000, ITL: 60}).Traffic
+	w.traffic = queueing.Remember(w.traffic, snap, w.backlog, time.Minute, scaling.Objective{TTFT: 1000, ITL: 60}).Traffic
 	if w.traffic.Shares.ByVariant {
 		w.by++
 	}

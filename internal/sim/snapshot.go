@@ -97,11 +97,11 @@ func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
 	return snap
 }
 
-// standing returns how far numbers that are added up over the pods of some
+// coverage returns how far numbers that are added up over the pods of some
 // variants may be trusted: as far as the freshest page, but Aging at best while
 // half of the Ready pods have no Fresh one. One pod of a variant, if its newest is young, may have
-// none yet. It is the rule of collector.standing.
-func (s survey) standing(variants ...*variant) scaling.Freshness {
+// none yet. It is the rule of collector.coverage.
+func (s survey) coverage(variants ...*variant) scaling.Freshness {
 	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range variants {
 		newest := time.Duration(-1)
@@ -115,7 +115,7 @@ func (s survey) standing(variants ...*variant) scaling.Freshness {
 			if p.phase != serves && p.phase != unready {
 				continue
 			}
-			state := s.page(p)
+			state := s.freshness(p)
 			freshest = max(freshest, state)
 			if p.phase == serves {
 				ready++
@@ -140,7 +140,7 @@ const earlierPages = 15 * time.Minute
 
 // page returns how far the page of a pod may be trusted, Absent before its first
 // scrape and once nobody asks for the last one any more.
-func (s survey) page(p *pod) scaling.Freshness {
+func (s survey) freshness(p *pod) scaling.Freshness {
 	if len(p.pages) == 0 || s.now-p.pages[len(p.pages)-1].at >= earlierPages {
 		return scaling.Absent
 	}
@@ -185,7 +185,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 // sample returns what a pod reports.
 func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: p.phase == serves}
-	if s.page(p) == scaling.Absent {
+	if s.freshness(p) == scaling.Absent {
 		return r
 	}
 	last := &p.pages[len(p.pages)-1]
@@ -218,7 +218,7 @@ func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 }
 
 // pace returns how fast a pod worked.
-func pace(pages []page, s survey) scaling.Pace {
+func pace(pages []scraped, s survey) scaling.Pace {
 	var f flows
 	f.add(pages, s, false)
 	var out scaling.Pace

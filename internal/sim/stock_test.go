@@ -87,7 +87,7 @@ func TestALimitedModelAsksForNoMoreThanTheNodesHold(t *testing.T) {
 			settings := enginemodel.Default()
 			settings.Limited = tt.limited
 			engine := NewEngine(EngineOptions{
-				Name: "engine", Policy: func(scaling.ModelKey) cycle.Policy { return cycle.Policy{Settings: settings} }, Quotas: tt.quotas,
+				Name: "engine", Policy: func(scaling.ModelKey) cycle.ModelSettings { return cycle.ModelSettings{Settings: settings} }, Quotas: tt.quotas,
 			})
 			r, err := Run(t.Context(), c, engine)
 			if err != nil {

@@ -47,7 +47,7 @@ func TestAPolicyIsAskedWhenSomethingHappens(t *testing.T) {
 	}{
 		{"nothing but the interval", Attention{}, nil, two, seconds(0, 60, 120, 180)},
 		{
-			"a look with news puts off nothing",
+			"a look that shows a change puts off nothing",
 			Attention{Looks: 20 * time.Second, Rest: time.Second},
 			seconds(20, 100), nil, seconds(0, 20, 60, 100, 120, 180),
 		},

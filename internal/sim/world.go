@@ -48,9 +48,9 @@ type model struct {
 
 	ttftBounds, itlBounds []float64 // of its pods' histograms [ms]
 
-	shapes      Shapes        // of what arrived
-	inputTokens int64         // of the requests in flight
-	pages       []gatewayPage // oldest first
+	shapes      Shapes           // of what arrived
+	inputTokens int64            // of the requests in flight
+	pages       []gatewayScraped // oldest first
 }
 
 // variant is a variant at run time.

@@ -23,14 +23,14 @@ type section interface {
 	// dirty reports whether there is something worth a write.
 	dirty() bool
 	// next returns what the ConfigMap should hold.
-	next(now time.Time) page
+	next(now time.Time) content
 }
 
 // page is what a ConfigMap should hold.
-type page struct {
+type content struct {
 	data map[string]string
 	// lost says what found no room.
-	lost []string
+	dropped []string
 	// written takes over that the ConfigMap holds it.
 	written func(m *corev1.ConfigMap)
 }
@@ -86,9 +86,9 @@ func (k *known[T]) dirty() bool {
 	return false
 }
 
-func (k *known[T]) next(now time.Time) page {
+func (k *known[T]) next(now time.Time) content {
 	entries, offered := maps.Clone(k.stored), maps.Clone(k.offered)
-	var p page
+	var p content
 	for _, model := range slices.SortedFunc(maps.Keys(k.held), scaling.ModelKey.Compare) {
 		value := k.held[model]
 		if !value.Differs(k.offered[model]) {
@@ -98,7 +98,7 @@ func (k *known[T]) next(now time.Time) page {
 		offered[model] = value
 		e, err := k.kind.fit(model, now, value)
 		if err != nil {
-			p.lost = append(p.lost, err.Error())
+			p.dropped = append(p.dropped, err.Error())
 			delete(entries, model)
 			continue
 		}
@@ -106,7 +106,7 @@ func (k *known[T]) next(now time.Time) page {
 	}
 	kept, dropped := pack(k.items(entries), k.kind.AllBytes)
 	if len(dropped) > 0 {
-		p.lost = append(p.lost, fmt.Sprintf("%d entries, the first of them %s, have no room within %d bytes", len(dropped), dropped[0].key, k.kind.AllBytes))
+		p.dropped = append(p.dropped, fmt.Sprintf("%d entries, the first of them %s, have no room within %d bytes", len(dropped), dropped[0].key, k.kind.AllBytes))
 	}
 	p.data = make(map[string]string, len(kept))
 	for _, i := range kept {

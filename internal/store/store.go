@@ -215,10 +215,10 @@ func (s *Store) attempt(ctx context.Context, of section) error {
 	s.mu.Lock()
 	page.written(m)
 	maps.DeleteFunc(s.told, func(what string, _ bool) bool {
-		return strings.HasPrefix(what, eventUnavailable+"/"+m.Name+"/") || strings.HasPrefix(what, eventNoRoom+"/"+m.Name+"/") && len(page.lost) == 0
+		return strings.HasPrefix(what, eventUnavailable+"/"+m.Name+"/") || strings.HasPrefix(what, eventNoRoom+"/"+m.Name+"/") && len(page.dropped) == 0
 	})
 	s.mu.Unlock()
-	for _, lost := range page.lost {
+	for _, lost := range page.dropped {
 		s.tell(m, notice{eventNoRoom, "Write", "", lost})
 	}
 	return nil

@@ -189,6 +189,6 @@ func engine(m Machinery) (*sim.Engine, error) {
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: "hybrid", Interval: settings.Interval, Executor: mode, Fetch: min(settings.Cache.FetchInterval, settings.Interval),
-		Policy: func(key scaling.ModelKey) cycle.Policy { return cycle.Configured(store.Snapshot().Policy(key)) },
+		Policy: func(key scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(store.Snapshot().Policy(key)) },
 	}), nil
 }

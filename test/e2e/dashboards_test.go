@@ -27,7 +27,7 @@ func TestDashboardsShowALiveFleet(t *testing.T) {
 		t.Fatalf("draw is built by make draw: %v", err)
 	}
 	const ns, name, model = "dashboards", "shown", "meta/shown"
-	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: model\nenableLimiter: true"})
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing\nenableLimiter: true"})
 	configure(t, ns, "service-classes-config", map[string]string{"premium": class("Premium", 1, model)})
 	v, most := slow(ns, name), int32(2)
 	v.ModelID, v.Max = model, &most

@@ -60,7 +60,7 @@ func TestPrioritiesShareWhatTheNodesHave(t *testing.T) {
 		variants = append(variants, v)
 		classes[c.name] = class(c.name, c.priority, v.ModelID)
 	}
-	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: model\nenableLimiter: true"})
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing\nenableLimiter: true"})
 	configure(t, ns, "service-classes-config", classes)
 	deploy(t, variants...)
 	for _, c := range contenders {

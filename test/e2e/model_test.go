@@ -32,7 +32,7 @@ const wantedTTFT, wantedITL = 500, 40
 func TestObjectivesAreHeldByTheCheaperMix(t *testing.T) {
 	t.Parallel()
 	const ns, model = "objectives", "meta/mixed"
-	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: model"})
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing"})
 	configure(t, ns, "service-classes-config", map[string]string{"premium": class("Premium", 1, model)})
 	cheap, dear := slow(ns, "cheap"), fast(ns, "dear")
 	cheap.ModelID, dear.ModelID = model, model
@@ -122,7 +122,7 @@ func TestObjectivesAreHeldByTheCheaperMix(t *testing.T) {
 func TestAProfileThatIsWrongIsNamedWithBothNumbers(t *testing.T) {
 	t.Parallel()
 	const ns = "promises"
-	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: model"})
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing"})
 	configure(t, ns, "service-classes-config", map[string]string{"premium": class("Premium", 1, "default/default")})
 	liar, honest := fast(ns, "liar"), fast(ns, "honest")
 	liar.ModelID, honest.ModelID = "meta/liar", "meta/honest"
@@ -166,7 +166,7 @@ func TestAProfileThatIsWrongIsNamedWithBothNumbers(t *testing.T) {
 func TestAModelWithoutAClassIsDecidedBySaturation(t *testing.T) {
 	t.Parallel()
 	const ns = "classless"
-	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: model"})
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing"})
 	v := fast(ns, "nobody")
 	v.ModelID = "meta/nobody"
 	deploy(t, v)

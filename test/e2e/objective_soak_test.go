@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 )
 
 // TestAnObjectiveIsAllThatIsStated has a model without a class and without a profile, which tokens
@@ -40,7 +40,7 @@ func TestAnObjectiveIsAllThatIsStated(t *testing.T) {
 	}
 	decidedBy(2*time.Minute, "tokens", "")
 	configure(t, ns, "service-classes-config", map[string]string{"premium": class("Premium", 1, model)})
-	decidedBy(10*time.Minute, modelanalyzer.Name, profile.Source)
+	decidedBy(10*time.Minute, queueing.Name, profile.Source)
 	eventually(t, 3*time.Minute, func(ctx context.Context) string {
 		now, err := latencyOf(ctx, ns)
 		if err != nil {

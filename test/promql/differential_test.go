@@ -270,8 +270,8 @@ func (w *world) tolerance(a answered, row query.Row) float64 {
 	case row.Quantity == query.ScrapeInterval:
 		scrapes := query.ScrapeSpan.Seconds() / w.interval.Seconds()
 		return w.interval.Seconds() * (scrapes/(scrapes-1-float64(w.failed(a, row.Namespace))) - 1)
-	case row.Quantity == query.QuietSince:
-		return (a.request.Window + 2*query.QuietStep(a.request.Span) + w.interval).Seconds()
+	case row.Quantity == query.NoRequestSince:
+		return (a.request.Window + 2*query.IdleStep(a.request.Span) + w.interval).Seconds()
 	default:
 		return 0
 	}
@@ -297,7 +297,7 @@ func (w *world) blinked(a answered, row query.Row) bool {
 	if row.Quantity != query.Stuck {
 		return false
 	}
-	since := a.after - query.QuietSpan(a.request.Window)
+	since := a.after - query.StuckSpan(a.request.Window)
 	return slices.ContainsFunc(w.scrapes, func(s scraped) bool {
 		return s.page == nil && s.agent.namespace == row.Namespace && s.agent.name == row.Pod && s.after <= since && s.after > since-w.interval
 	})

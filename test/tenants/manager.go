@@ -58,7 +58,7 @@ type leader struct {
 	fleet     *discovery.Cluster
 	source    *scrape.Source
 	collector *collector.Collector
-	quiet     *collector.Quiet
+	idle      *collector.IdleTracker
 	stock     *discovery.Stock
 	book      *ledger.Ledger
 	cycle     *cycle.Cycle
@@ -109,8 +109,8 @@ func newLeader(c *cluster) (*leader, error) {
 	l.stock = discovery.NewStock(discovery.StockOptions{Client: stock{cluster: c}, Clock: clk, Idle: func() time.Duration { return time.Hour }})
 	l.cycle = &cycle.Cycle{
 		Process: "tenants", Clock: clk, Cluster: l.fleet, Collector: l.collector, Recorder: l.book,
-		Actuator: actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: l.book, Hand: hand}),
-		Policy:   func(m scaling.ModelKey) cycle.Policy { return cycle.Configured(l.policy(m)) }, Stock: l.stock,
+		Actuator: actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: l.book, Scaler: hand}),
+		Policy:   func(m scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(l.policy(m)) }, Stock: l.stock,
 		Quotas: func(variants []scaling.Variant) []scaling.Quota { return l.store.Snapshot().Quotas(variants) },
 	}
 	l.watch = &watch.Watch{
@@ -128,7 +128,7 @@ func newLeader(c *cluster) (*leader, error) {
 // measure wires what reads the pages.
 func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics, over *budget.Book) {
 	clk := clock.RealClock{}
-	list := func(found []discovery.Page) []scrape.Target {
+	list := func(found []discovery.MetricsEndpoint) []scrape.Target {
 		out := make([]scrape.Target, len(found))
 		for i, p := range found {
 			out[i] = scrape.Target(p)
@@ -143,7 +143,7 @@ func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics
 		Name: operator.Collector.Backend, Interval: operator.Collector.Scrape.Interval, Client: &http.Client{Transport: pages{l.cluster}},
 		Pods: func(ctx context.Context) ([]scrape.Target, error) {
 			fleet, err := l.fleet.Fleet(ctx, clk.Now())
-			return list(discovery.Pages(fleet)), err
+			return list(discovery.MetricsEndpoints(fleet)), err
 		},
 		Pickers: func(ctx context.Context) ([]scrape.Target, error) {
 			found, err := l.fleet.Pickers(ctx, selector)
@@ -157,11 +157,11 @@ func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics
 			}
 		},
 	})
-	l.quiet = collector.NewQuiet(func(m scaling.ModelKey) time.Duration { return l.policy(m).ScaleToZero.Retention })
+	l.idle = collector.NewIdleTracker(func(m scaling.ModelKey) time.Duration { return l.policy(m).ScaleToZero.Retention })
 	kept := operator.Collector.Cache
 	l.collector = collector.New(l.source, clk, collector.Options{
 		Backend: scaling.Backend(operator.Collector.Backend), Limits: collector.Limits{Fresh: kept.FreshThreshold, Aging: kept.UnavailableThreshold},
-		Percentiles: l.hasObjective, Quiet: l.quiet, Cache: cache.New(clk, cache.Options{MaxEntries: kept.MaxEntries}), TTL: cache.Fixed(kept.TTL),
+		Percentiles: l.hasObjective, Idle: l.idle, Cache: cache.New(clk, cache.Options{MaxEntries: kept.MaxEntries}), TTL: cache.Fixed(kept.TTL),
 		RefreshInterval: operator.FetchInterval(),
 	})
 }
@@ -181,7 +181,7 @@ func (c unspread) NewTimer(d time.Duration) clock.Timer {
 }
 
 // policy returns the policy of a model.
-func (l *leader) policy(m scaling.ModelKey) config.Policy {
+func (l *leader) policy(m scaling.ModelKey) config.ModelSettings {
 	return l.store.Snapshot().Policy(m, l.fleet.ClassRefs(m)...)
 }
 
@@ -195,7 +195,7 @@ func (l *leader) hasObjective(m scaling.ModelKey) bool {
 func (l *leader) begin(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(logr.NewContext(ctx, l.log))
 	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{l.configure.Start, l.source.Run, l.stock.Run, l.quiet.Run} {
+	for _, run := range []func(context.Context) error{l.configure.Start, l.source.Run, l.stock.Run, l.idle.Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				l.refuse(err)

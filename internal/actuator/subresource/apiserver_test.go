@@ -36,7 +36,7 @@ import (
 
 const namespace = "acting"
 
-// TestOnAPIServer has a Hand act on a real API server, with the controllers that
+// TestOnAPIServer has a TargetScaler act on a real API server, with the controllers that
 // make pods of it. Its parts share one local cluster.
 func TestOnAPIServer(t *testing.T) {
 	s := newStage(t)

@@ -39,7 +39,7 @@ func newFleet(silent ...string) *fleet {
 	return f
 }
 
-func (f *fleet) hand() *Hand {
+func (f *fleet) hand() *TargetScaler {
 	return New(Options{Objects: f, Scalers: f, Scales: f, Count: func(metrics.Outcome) {}})
 }
 

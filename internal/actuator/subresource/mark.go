@@ -37,7 +37,7 @@ type Patcher interface {
 // variants that this process acts for. It is called before the plan is published,
 // and takes two seconds at most: a plan is carried out without marks as well. That it
 // cannot mark is logged when it begins.
-func (h *Hand) Mark(ctx context.Context, record scaling.Record) {
+func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	within, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()
 	pods := cachedPods{reader: h.Objects, by: map[string]map[string]*corev1.Pod{}}
@@ -69,7 +69,7 @@ func ranksPods(target scaling.TargetRef) bool {
 
 // markOne brings the marks on the pods of one target up to date, and reports whether
 // there was anything to do.
-func (h *Hand) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
+func (h *TargetScaler) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
 	snapshot, _ := record.Snapshot(o.variant.Model)
 	candidates, err := candidatesOf(ctx, o.variant.Key, record.Fleet.Pods, snapshot, pods)
 	if err != nil {
@@ -159,7 +159,7 @@ func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.P
 
 // patch sets the cost of a pod, 0 to take it away together with the mark. Another
 // pod of the same name is not touched.
-func (h *Hand) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Pod, cost int) error {
+func (h *TargetScaler) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Pod, cost int) error {
 	var value, mark any
 	if cost != 0 {
 		value, mark = strconv.Itoa(cost), key.Name
@@ -179,7 +179,7 @@ func (h *Hand) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Po
 }
 
 // reportMarks logs when marking begins to fail, and when it is possible again.
-func (h *Hand) reportMarks(log logr.Logger, err error) {
+func (h *TargetScaler) reportMarks(log logr.Logger, err error) {
 	fault := ""
 	if err != nil {
 		fault = err.Error()

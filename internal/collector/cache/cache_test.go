@@ -271,7 +271,7 @@ func TestPolicies(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name    string
-		policy  cache.Policy
+		policy  cache.Lifetime
 		last    time.Duration
 		moved   float64
 		want    time.Duration

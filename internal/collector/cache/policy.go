@@ -2,8 +2,8 @@ package cache
 
 import "time"
 
-// Policy decides how long an entry lives.
-type Policy interface {
+// Lifetime decides how long an entry lives.
+type Lifetime interface {
 	// TTL returns for how long to keep an entry, given that of its predecessor (0
 	// if there is none) and how far its readings have moved since: 0 for not at
 	// all, 1 for by as much as they can or from nothing.
@@ -19,10 +19,10 @@ type Fixed time.Duration
 // DefaultTTL is how long an entry lives unless something else is configured.
 const DefaultTTL = Fixed(30 * time.Second)
 
-// TTL implements Policy.
+// TTL implements Lifetime.
 func (f Fixed) TTL(time.Duration, float64) time.Duration { return time.Duration(f) }
 
-// Longest implements Policy.
+// Longest implements Lifetime.
 func (f Fixed) Longest() time.Duration { return time.Duration(f) }
 
 // Following keeps entries for as long as the optimization interval is, so that
@@ -38,10 +38,10 @@ type Following struct {
 // mostFollowed is the default of Following.Most.
 const mostFollowed = 2 * time.Minute
 
-// TTL implements Policy.
+// TTL implements Lifetime.
 func (f Following) TTL(time.Duration, float64) time.Duration { return f.Longest() }
 
-// Longest implements Policy.
+// Longest implements Lifetime.
 func (f Following) Longest() time.Duration {
 	most := f.Most
 	if most <= 0 {
@@ -63,7 +63,7 @@ const (
 	jump  = 0.25
 )
 
-// TTL implements Policy.
+// TTL implements Lifetime.
 func (a Adaptive) TTL(last time.Duration, moved float64) time.Duration {
 	switch {
 	case last <= 0 || !(moved < jump):
@@ -75,5 +75,5 @@ func (a Adaptive) TTL(last time.Duration, moved float64) time.Duration {
 	}
 }
 
-// Longest implements Policy.
+// Longest implements Lifetime.
 func (a Adaptive) Longest() time.Duration { return a.Max }

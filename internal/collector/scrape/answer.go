@@ -51,15 +51,15 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 	var rows []query.Row
 	switch r.Ask {
 	case query.AskPages:
-		rows = v.pageTimes(m, func(h history) (page, bool) { return h.last(m.at) })
+		rows = v.pageTimes(m, func(h history) (onePage, bool) { return h.last(m.at) })
 	case query.AskEarlierPages:
-		rows = v.pageTimes(m, func(h history) (page, bool) { return h.newest(m.at, earlierSpan) })
+		rows = v.pageTimes(m, func(h history) (onePage, bool) { return h.newest(m.at, earlierSpan) })
 	case query.AskScrapeIntervals:
 		rows = v.intervals(m)
 	case query.AskGateway:
 		rows = v.gatewayRows(m)
 	case query.AskRecent:
-		rows = v.quietRows(m, r.Span)
+		rows = v.idleRows(m, r.Span)
 		if len(r.Models) > 0 {
 			rows = slices.DeleteFunc(rows, func(row query.Row) bool { return !slices.Contains(r.Models, row.Model) })
 		}
@@ -87,7 +87,7 @@ func (v view) restrict(r query.Request) view {
 }
 
 // pageTimes returns when each target that shows an engine's witness was scraped.
-func (v view) pageTimes(m moment, of func(history) (page, bool)) []query.Row {
+func (v view) pageTimes(m moment, of func(history) (onePage, bool)) []query.Row {
 	var rows []query.Row
 	if v.models != nil {
 		rows = v.poolTimes(m, of)
@@ -110,7 +110,7 @@ func (v view) pageTimes(m moment, of func(history) (page, bool)) []query.Row {
 }
 
 // models returns the models that the witness of an engine names on a page.
-func models(p page, engine query.Engine) []string {
+func models(p onePage, engine query.Engine) []string {
 	var names []string
 	for _, i := range p.layout.byName[engine.Witness()] {
 		names = append(names, p.layout.series[i].label(query.LabelModel))

@@ -71,7 +71,7 @@ func (e evaluator) over(o query.Over) func(series) (float64, bool) {
 }
 
 // lastOf returns the newest value of a series on pages.
-func lastOf(pages []page, s series) (float64, bool) {
+func lastOf(pages []onePage, s series) (float64, bool) {
 	for _, p := range slices.Backward(pages) {
 		if v, ok := p.value(s); ok {
 			return v, true

@@ -99,14 +99,14 @@ func appendKey(to []byte, p point) []byte {
 }
 
 // page is what one scrape saw.
-type page struct {
+type onePage struct {
 	at     time.Time
 	layout *layout
 	values []float64 // in the order of the layout
 }
 
 // value returns the value of a series, and false when the page does not have it.
-func (p page) value(s series) (float64, bool) {
+func (p onePage) value(s series) (float64, bool) {
 	i, ok := p.layout.byKey[s.key]
 	if !ok {
 		return 0, false
@@ -116,7 +116,7 @@ func (p page) value(s series) (float64, bool) {
 
 // history is the pages of one target, the oldest first. The zero value is empty.
 type history struct {
-	pages []page
+	pages []onePage
 	// failed is when the last scrape failed, zero when it did not: what it would
 	// have shown is unknown from then on.
 	failed time.Time
@@ -125,10 +125,10 @@ type history struct {
 	failures int
 	// quiet is from when on the pages show no request, and no page is missing that
 	// could have shown one; zero before the first.
-	quiet    time.Time
-	starting bool // see Target
-	underWay bool // it is being scraped
-	weight   int  // that the store counts for its pages
+	idleSince time.Time
+	starting  bool // see Target
+	underWay  bool // it is being scraped
+	weight    int  // that the store counts for its pages
 	// beyond is the budget of the namespace that the last page, or those before it, did
 	// not fit, "" for none; halved is when older pages were dropped for that.
 	beyond budget.What
@@ -137,7 +137,7 @@ type history struct {
 
 // add appends a page and drops those that span does not reach back to, but for
 // the newest, which remains to age.
-func (h *history) add(p page, span time.Duration) {
+func (h *history) add(p onePage, span time.Duration) {
 	if h.beyond != budget.PageBytes || p.at.Sub(h.halved) >= span {
 		h.failures = 0 // else this page may be dropped as the last was
 	}
@@ -202,32 +202,32 @@ func (h *history) due(round int) bool {
 
 // clone returns a copy that later scrapes do not change.
 func (h *history) clone() history {
-	return history{pages: slices.Clone(h.pages), failed: h.failed, quiet: h.quiet}
+	return history{pages: slices.Clone(h.pages), failed: h.failed, idleSince: h.idleSince}
 }
 
 // last returns the newest page at or before at, within the look-back of it. Where the
 // scrape after it failed there is none: the target is gone or does not answer.
-func (h history) last(at time.Time) (page, bool) {
+func (h history) last(at time.Time) (onePage, bool) {
 	if !h.failed.IsZero() && !h.failed.After(at) {
-		return page{}, false
+		return onePage{}, false
 	}
 	return h.newest(at, query.ScrapeSpan)
 }
 
 // newest returns the newest page at or before at, within lookBack of it, whatever
 // came after.
-func (h history) newest(at time.Time, lookBack time.Duration) (page, bool) {
+func (h history) newest(at time.Time, lookBack time.Duration) (onePage, bool) {
 	for _, p := range slices.Backward(h.pages) {
 		if !p.at.After(at) {
 			return p, p.at.After(at.Add(-lookBack))
 		}
 	}
-	return page{}, false
+	return onePage{}, false
 }
 
 // within returns the pages after from, up to and including to.
-func (h history) within(from, to time.Time) []page {
-	first, _ := slices.BinarySearchFunc(h.pages, from, func(p page, t time.Time) int {
+func (h history) within(from, to time.Time) []onePage {
+	first, _ := slices.BinarySearchFunc(h.pages, from, func(p onePage, t time.Time) int {
 		if p.at.After(t) {
 			return 1
 		}

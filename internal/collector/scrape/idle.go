@@ -9,7 +9,7 @@ import (
 // movingRows returns a row for each model of a target of which a series changed
 // its value within the span of quiet.
 func (e evaluator) movingRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
-	inside := e.pages.within(e.moment.at.Add(-query.QuietSpan(e.moment.window)), e.moment.at)
+	inside := e.pages.within(e.moment.at.Add(-query.StuckSpan(e.moment.window)), e.moment.at)
 	moving := e.moving(inside, r.Of)
 	var rows []query.Row
 	for _, model := range e.modelsOf(inside) {
@@ -23,7 +23,7 @@ func (e evaluator) movingRows(q query.Quantity, r query.Recipe, t Target) []quer
 // idleRows returns a row for each model of a target that holds requests while
 // nothing moves, as query.Recipe defines Idle.
 func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
-	span := query.QuietSpan(e.moment.window)
+	span := query.StuckSpan(e.moment.window)
 	from := e.moment.at.Add(-span)
 	before, ok := e.pages.newest(from, query.ScrapeSpan)
 	if !ok {
@@ -44,7 +44,7 @@ func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.
 }
 
 // holding returns the models of which one of metrics was above 0 on a page.
-func holding(p page, metrics []query.Series) map[string]bool {
+func holding(p onePage, metrics []query.Series) map[string]bool {
 	models := map[string]bool{}
 	for _, metric := range metrics {
 		for _, name := range metric.Names {
@@ -59,7 +59,7 @@ func holding(p page, metrics []query.Series) map[string]bool {
 }
 
 // witnessed counts the pages that carry the engine's witness, by model.
-func (e evaluator) witnessed(pages []page) map[string]int {
+func (e evaluator) witnessed(pages []onePage) map[string]int {
 	counts := map[string]int{}
 	for _, p := range pages {
 		for _, model := range models(p, e.engine) {
@@ -70,7 +70,7 @@ func (e evaluator) witnessed(pages []page) map[string]int {
 }
 
 // modelsOf returns the models that the engine's witness names on any of the pages.
-func (e evaluator) modelsOf(pages []page) []string {
+func (e evaluator) modelsOf(pages []onePage) []string {
 	var names []string
 	var before *layout
 	for _, p := range pages {
@@ -84,7 +84,7 @@ func (e evaluator) modelsOf(pages []page) []string {
 
 // moving returns the models of which a series changed its value on pages. It looks at
 // each series once: a page may hold thousands of models.
-func (e evaluator) moving(pages []page, metrics []query.Series) map[string]bool {
+func (e evaluator) moving(pages []onePage, metrics []query.Series) map[string]bool {
 	models := map[string]bool{}
 	for _, metric := range metrics {
 		for _, name := range metric.Names {

@@ -177,7 +177,7 @@ func (p picker) hasReadyPods(pool string) bool {
 }
 
 // poolTimes returns the times of the pages that speak for the pods of pools.
-func (v view) poolTimes(m moment, of func(history) (page, bool)) []query.Row {
+func (v view) poolTimes(m moment, of func(history) (onePage, bool)) []query.Row {
 	var rows []query.Row
 	for _, t := range v.pickers {
 		newest, ok := of(t.history)

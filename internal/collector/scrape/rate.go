@@ -12,7 +12,7 @@ type sample struct {
 }
 
 // samplesOf returns the samples of a series on pages, without the gaps.
-func samplesOf(pages []page, s series) []sample {
+func samplesOf(pages []onePage, s series) []sample {
 	samples := make([]sample, 0, len(pages))
 	for _, p := range pages {
 		if v, ok := p.value(s); ok {

@@ -223,7 +223,7 @@ func TestAPodThatFailsIsAskedMoreRarely(t *testing.T) {
 	if want := []int{0, 1, 2, 4, 8, 12, 16, 20}; !slices.Equal(rounds, want) {
 		t.Errorf("got rounds %v, want %v", rounds, want)
 	}
-	h.add(page{at: noon, layout: &layout{}}, time.Minute)
+	h.add(onePage{at: noon, layout: &layout{}}, time.Minute)
 	if !h.due(21) {
 		t.Error("a pod that answers again is not asked in each round")
 	}

@@ -43,7 +43,7 @@ func newStore(job string, interval time.Duration, limits budget.Limits) *store {
 // span is how far back pages are kept: what the longest question looks back,
 // and two pages more for its beginning.
 func (s *store) span() time.Duration {
-	return query.QuietSpan(s.longestGap()) + 2*s.interval
+	return query.StuckSpan(s.longestGap()) + 2*s.interval
 }
 
 // kind tells serving pods from endpoint pickers.
@@ -73,9 +73,9 @@ func (s *store) add(t task, at time.Time, points []point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.histories(t.kind)[t.target.key()]; ok {
-		p := page{at: at, layout: l, values: values}
+		p := onePage{at: at, layout: l, values: values}
 		if n := len(h.pages); n == 0 || at.Sub(h.pages[n-1].at) > s.longestGap() || s.signs[t.kind].on(p, h.pages[n-1]) {
-			h.quiet = at
+			h.idleSince = at
 		}
 		s.change(t.target, h, func() { h.add(p, s.span()) })
 		if s.lighten(t.target.Namespace, at) {
@@ -171,9 +171,9 @@ func (s *store) part(t Target, h *history) {
 	}
 	for _, engine := range query.Engines() {
 		for _, model := range models(h.pages[len(h.pages)-1], engine) {
-			if k := (modelKey{namespace: t.Namespace, model: model}); h.quiet.After(s.gone[k]) {
+			if k := (modelKey{namespace: t.Namespace, model: model}); h.idleSince.After(s.gone[k]) {
 				k.model = strings.Clone(k.model) // the page that it is a part of is forgotten
-				s.gone[k] = h.quiet
+				s.gone[k] = h.idleSince
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 	past, r := scaling.History{}, rand.New(rand.NewPCG(1, 1))
 	for n := range cycles {
 		t := time.Duration(n) * tick
-		c := Case{Now: now.Add(t), History: past, Policies: map[scaling.ModelKey]constrain.Policy{}}
+		c := Case{Now: now.Add(t), History: past, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 		for i, s := range sites {
 			s.serve(t)
 			c.Snapshots = append(c.Snapshots, measured(s.observe(t), modelOf(i), r))

@@ -26,7 +26,7 @@ type Cycle struct {
 	Actuator  Actuator
 	// Policy returns how a model is decided. It is asked once for each model of a
 	// cycle. Nil decides all by the documented settings, with no limit of pace.
-	Policy func(scaling.ModelKey) Policy
+	Policy func(scaling.ModelKey) ModelSettings
 	// Stock tells what accelerators there are. It is asked only while a model is
 	// limited. Nil is a stock that is not known.
 	Stock Stock
@@ -89,7 +89,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 
 // setup resolves how each model is decided: by the engine of its settings, and at
 // the pace of its policy.
-func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Policy) {
+func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Pacing) {
 	var setup Setup
 	if c.Quotas != nil {
 		setup.Quotas = c.Quotas(fleet.Variants)
@@ -98,7 +98,7 @@ func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scal
 		return setup, nil
 	}
 	setup.Models = make(map[scaling.ModelKey]model.Settings, len(snapshots))
-	pace := make(map[scaling.ModelKey]constrain.Policy, len(snapshots))
+	pace := make(map[scaling.ModelKey]constrain.Pacing, len(snapshots))
 	limited := false
 	for _, s := range snapshots {
 		p := c.Policy(s.Model)
@@ -142,7 +142,7 @@ func report(log logr.Logger, before scaling.History, r scaling.Record) {
 
 // reportFaults logs when the source of models' metrics begins to fail, when it
 // fails for another reason, and when it is back: a log without a line must not
-// pass for health. One line tells of all models with the same news.
+// pass for health. One line tells of all models with the same change.
 func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
 	faults := make(map[scaling.ModelKey]string, len(snapshots))
 	changed := map[string][]scaling.ModelKey{} // by the fault of now

@@ -175,9 +175,9 @@ func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	w := &world{history: scaling.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}, full: true}
 	c := newCycle(w)
 	var asked []scaling.ModelKey
-	c.Policy = func(m scaling.ModelKey) Policy {
+	c.Policy = func(m scaling.ModelKey) ModelSettings {
 		asked = append(asked, m)
-		return Policy{Settings: model.Default(), Pacing: constrain.Policy{ScaleUpStabilization: time.Minute}}
+		return ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{ScaleUpStabilization: time.Minute}}
 	}
 	w.present = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 	if err := c.Run(t.Context(), time.Minute); err != nil {
@@ -226,10 +226,10 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 			c.Quotas = func(variants []scaling.Variant) []scaling.Quota {
 				return []scaling.Quota{{Namespace: variants[0].Key.Namespace, Accelerator: variants[0].Accelerator, GPUs: tt.quota}}
 			}
-			c.Policy = func(scaling.ModelKey) Policy {
+			c.Policy = func(scaling.ModelKey) ModelSettings {
 				settings := model.Default()
 				settings.Limited = tt.limited
-				return Policy{Settings: settings}
+				return ModelSettings{Settings: settings}
 			}
 			if err := c.Run(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
@@ -245,7 +245,7 @@ func TestARecordHoldsTheObjectivesOfItsModels(t *testing.T) {
 	w, of := &world{}, scaling.ModelKey{Namespace: "ns", ID: "m"}
 	c := newCycle(w)
 	settings := model.Default()
-	c.Policy = func(scaling.ModelKey) Policy { return Policy{Settings: settings} }
+	c.Policy = func(scaling.ModelKey) ModelSettings { return ModelSettings{Settings: settings} }
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 type Case struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot
-	Policies  map[scaling.ModelKey]constrain.Policy // a model without one has the zero Policy
+	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Policy
 	History   scaling.History
 }
 
@@ -93,7 +93,7 @@ func (e Setup) Decide(c Case) Verdict {
 		p.Fit = outcomes[d.Model].Fits[d.Variant]
 		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
-			p.Failures = p.Failures.Then(v, past[d.Variant].Waits.Ordered(d.Target(), past.Standing(v)), c.Now)
+			p.Failures = p.Failures.Then(v, past[d.Variant].Waits.Ordered(d.Target(), past.LastDesired(v)), c.Now)
 		}
 		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
 			p.Capacity = capacity
@@ -153,9 +153,9 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 			to, known := decided[v.Key]
 			stays := to
 			if !known {
-				stays = past.Standing(v)
+				stays = past.LastDesired(v)
 			}
-			before := past.Standing(v)
+			before := past.LastDesired(v)
 			r.Cost += v.Cost * float64(stays)
 			r.Ready += v.Cost * float64(min(stays, v.Replicas.Ready))
 			switch {
@@ -257,17 +257,17 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 
 // limits returns what bounds the limited models.
 func (e Setup) limits(outcomes map[scaling.ModelKey]model.Outcome) constrain.Limits {
-	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.Standing{}, Inventory: e.Inventory, Quotas: e.Quotas}
+	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.LimitedModel{}, Inventory: e.Inventory, Quotas: e.Quotas}
 	for key, out := range outcomes {
 		settings, ok := e.Models[key]
 		if !ok || !settings.Limited {
 			continue
 		}
-		standing := constrain.Standing{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
+		limited := constrain.LimitedModel{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
 		for _, c := range out.Analyses[0].Variants {
-			standing.Utilization[c.Variant] = c.Utilization
+			limited.Utilization[c.Variant] = c.Utilization
 		}
-		limits.Models[key] = standing
+		limits.Models[key] = limited
 	}
 	return limits
 }

@@ -21,7 +21,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // targets, pods that do not start or do not report, old readings, orders that
 // did not arrive, bounds that contradict what runs.
 func randomCase(r *rand.Rand) Case {
-	c := Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Policy{}}
+	c := Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for m := range 1 + r.IntN(4) {
 		// Two models may share an ID in different namespaces.
 		model := scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", m%2), ID: fmt.Sprintf("model-%d", m/2)}
@@ -61,7 +61,7 @@ func randomCase(r *rand.Rand) Case {
 		}
 		c.Snapshots = append(c.Snapshots, s)
 		if r.IntN(2) == 0 {
-			c.Policies[model] = constrain.Policy{
+			c.Policies[model] = constrain.Pacing{
 				ScaleUpStabilization: time.Duration(r.IntN(2)) * time.Minute, ScaleDownStabilization: time.Duration(r.IntN(4)) * time.Minute,
 				MaxScaleUpStep: r.IntN(3), MaxScaleDownStep: r.IntN(3),
 			}

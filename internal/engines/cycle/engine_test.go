@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -46,7 +46,7 @@ func steady(rate float64) func(time.Duration) float64 {
 func perReplica(t *testing.T, v scaling.Variant) float64 {
 	t.Helper()
 	s := site{variants: []scaling.Variant{v}, rate: steady(1), tick: time.Minute, created: [][]time.Duration{{-time.Hour}}, ready: []float64{most(v.Profile)}}
-	a := modelanalyzer.Analyze(s.observe(0), siteObjective, modelanalyzer.Default(), modelanalyzer.Memory{})
+	a := queueing.Analyze(s.observe(0), siteObjective, queueing.Default(), queueing.Memory{})
 	if a.Signal == scaling.Unknown {
 		t.Fatalf("the site cannot be sized: %s", a.Detail)
 	}

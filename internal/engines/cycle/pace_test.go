@@ -142,7 +142,7 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	for seed := range uint64(12) {
 		for name, settings := range paced() {
 			r := rand.New(rand.NewPCG(seed, 66))
-			policy := constrain.Policy{ScaleUpStabilization: time.Duration(r.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(1+r.IntN(4)) * time.Minute}
+			policy := constrain.Pacing{ScaleUpStabilization: time.Duration(r.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(1+r.IntN(4)) * time.Minute}
 			load, until := 2.0, time.Duration(0)
 			set, stepped := time.Duration(0), time.Duration(0)
 			v := siteVariant("v", 10, 1, 4)

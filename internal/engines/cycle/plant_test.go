@@ -26,7 +26,7 @@ type plant struct {
 	healthy int           // replicas at the start, 0 is one
 	noise   *rand.Rand    // of each scrape, nil is none
 	spread  float64       // standard deviation of the noise, a part of the usage
-	policy  constrain.Policy
+	policy  constrain.Pacing
 	after   func(t time.Duration, h scaling.History) scaling.History // what becomes of the memory after a cycle, nil is nothing
 
 	replicas []time.Duration // when each was created
@@ -43,7 +43,7 @@ func (p *plant) run(length time.Duration) (targets []int) {
 		snap := p.observe(t)
 		verdict := Setup{}.Decide(Case{
 			Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
-			Policies: map[scaling.ModelKey]constrain.Policy{snap.Model: p.policy},
+			Policies: map[scaling.ModelKey]constrain.Pacing{snap.Model: p.policy},
 		})
 		p.past = verdict.History
 		if p.after != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // policyOf configures a model by the entries of ConfigMaps.
-func policyOf(t *testing.T, data map[config.Kind]map[string]string) Policy {
+func policyOf(t *testing.T, data map[config.Kind]map[string]string) ModelSettings {
 	t.Helper()
 	const here = "system"
 	store, err := config.NewStore(config.StoreOptions{SystemNamespace: here})
@@ -34,7 +34,7 @@ func policyOf(t *testing.T, data map[config.Kind]map[string]string) Policy {
 }
 
 func TestAnEmptyConfigurationComesToTheDocumentedSettings(t *testing.T) {
-	want := Policy{Settings: model.Default(), Pacing: constrain.Policy{
+	want := ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{
 		ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: constrain.Zero{Retention: 10 * time.Minute},
 	}}
 	if diff := cmp.Diff(want, policyOf(t, nil)); diff != "" {
@@ -66,15 +66,15 @@ attainmentWindow: 2h
 		config.KindScaleToZero:    {"default": "enable_scale_to_zero: true", "model.m": "modelID: m\nretentionPeriod: 7m"},
 		config.KindServiceClasses: {"premium": "name: premium\npriority: 3\ndata:\n  - model: m\n    slo-ttft: 700\n    slo-tpot: 30\n"},
 	})
-	want := Policy{
+	want := ModelSettings{
 		Settings: model.Settings{
 			Engine: model.Hybrid, Method: model.Tokens, Limited: true,
-			Spare:     saturation.Policy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, KVSpareTrigger: 0.2, QueueSpareTrigger: 4},
-			Tokens:    saturation.TokenPolicy{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, ScaleUpThreshold: 0.8, ScaleDownBoundary: 0.6},
+			Spare:     saturation.Thresholds{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, KVSpareTrigger: 0.2, QueueSpareTrigger: 4},
+			Tokens:    saturation.TokenThresholds{KVCacheThreshold: 0.7, QueueLengthThreshold: 9, ScaleUpThreshold: 0.8, ScaleDownBoundary: 0.6},
 			Objective: scaling.Objective{Class: "premium", Priority: 3, TTFT: 700, ITL: 30, Attainment: 0.9, AttainmentWindow: 2 * time.Hour},
-			Sizing:    modelanalyzer.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
+			Sizing:    queueing.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
 		},
-		Pacing: constrain.Policy{
+		Pacing: constrain.Pacing{
 			ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6,
 			Zero: constrain.Zero{Enabled: true, Retention: 7 * time.Minute},
 		},

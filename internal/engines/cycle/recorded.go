@@ -25,7 +25,7 @@ type Decided struct {
 // Recorded returns the cycle as a record holds it, with the settings by which a
 // model without any was decided.
 func (d Decided) Recorded() record.Cycle {
-	configuration := make(map[scaling.ModelKey]record.Policy, len(d.Setup.Models))
+	configuration := make(map[scaling.ModelKey]record.ModelSettings, len(d.Setup.Models))
 	for key, pacing := range d.Case.Policies {
 		configuration[key] = recordedPolicy(model.Default(), pacing)
 	}
@@ -39,8 +39,8 @@ func (d Decided) Recorded() record.Cycle {
 	}
 }
 
-func recordedPolicy(s model.Settings, pacing constrain.Policy) record.Policy {
-	return record.Policy{
+func recordedPolicy(s model.Settings, pacing constrain.Pacing) record.ModelSettings {
+	return record.ModelSettings{
 		Engine: string(s.Engine), Method: string(s.Method), Saturation: s.Spare, Tokens: s.Tokens,
 		Objective: s.Objective, Sizing: s.Sizing, Limited: s.Limited, Pacing: pacing,
 	}
@@ -51,11 +51,11 @@ func FromRecord(r record.Cycle) (Setup, Case) {
 	setup := Setup{
 		Models: make(map[scaling.ModelKey]model.Settings, len(r.Configuration)), Interval: r.Interval, Inventory: r.Inventory, Quotas: r.Quotas,
 	}
-	pace := make(map[scaling.ModelKey]constrain.Policy, len(r.Configuration))
+	pace := make(map[scaling.ModelKey]constrain.Pacing, len(r.Configuration))
 	for key, p := range r.Configuration {
 		pace[key] = p.Pacing
 		setup.Models[key] = model.Settings{
-			Engine: model.Engine(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
+			Engine: model.EngineOf(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
 			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited,
 		}
 	}

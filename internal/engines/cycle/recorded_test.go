@@ -48,7 +48,7 @@ func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
 	forSeeds(t, 150, func(t *testing.T, c Case, r *rand.Rand) {
 		c, setup := randomSetup(c, r)
 		for key, s := range setup.Models {
-			s.Spare = saturation.Policy{
+			s.Spare = saturation.Thresholds{
 				KVCacheThreshold: 0.5 + r.Float64()/2, QueueLengthThreshold: 5 * r.Float64(), KVSpareTrigger: r.Float64() / 5, QueueSpareTrigger: r.Float64(),
 			}
 			setup.Models[key] = s
@@ -83,8 +83,8 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	c := newCycle(w)
 	c.Archive = kept
 	c.Clock = testingclock.NewFakePassiveClock(time.Now()) // with a monotonic clock
-	c.Policy = func(scaling.ModelKey) Policy {
-		return Policy{Settings: model.Default(), Pacing: constrain.Policy{MaxScaleUpStep: 3}}
+	c.Policy = func(scaling.ModelKey) ModelSettings {
+		return ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{MaxScaleUpStep: 3}}
 	}
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 		Setup: Setup{Interval: time.Minute, Models: map[scaling.ModelKey]model.Settings{{Namespace: "ns", ID: "m"}: model.Default()}},
 		Case: Case{
 			Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past,
-			Policies: map[scaling.ModelKey]constrain.Policy{{Namespace: "ns", ID: "m"}: {MaxScaleUpStep: 3}},
+			Policies: map[scaling.ModelKey]constrain.Pacing{{Namespace: "ns", ID: "m"}: {MaxScaleUpStep: 3}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

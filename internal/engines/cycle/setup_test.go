@@ -83,9 +83,9 @@ func checkSetup(t *testing.T, seed uint64) {
 		if v.Bounds.Clamp(d.Target()) != d.Target() && !cut {
 			t.Errorf("seed %d: %s: target %d outside %+v", seed, d.Variant, d.Target(), v.Bounds)
 		}
-		standing := max(d.Current, c.History.Standing(v))
-		if s := e.Models[d.Model]; s.Limited && !e.Inventory.Known && d.Target() > standing {
-			t.Errorf("seed %d: %s: from %d to %d while the stock is not known", seed, d.Variant, standing, d.Target())
+		held := max(d.Current, c.History.LastDesired(v))
+		if s := e.Models[d.Model]; s.Limited && !e.Inventory.Known && d.Target() > held {
+			t.Errorf("seed %d: %s: from %d to %d while the stock is not known", seed, d.Variant, held, d.Target())
 		}
 	}
 	checkDoubt(t, seed, c, e)
@@ -144,7 +144,7 @@ func FuzzSetup(f *testing.F) {
 // TestLimitedModelsShareWhatThereIs: three models want more than the nodes have.
 // The most important has what it needs, and nobody less than its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
-	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Policy{}}
+	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	sites := map[string]*site{}
 	for i, name := range []string{"gold", "silver", "bronze"} {
 		v := siteVariant("v", 10, 1, 1)

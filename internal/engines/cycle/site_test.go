@@ -23,7 +23,7 @@ type site struct {
 	window   time.Duration // over which the rate is the mean; 0 shows it at once
 	noise    *rand.Rand    // of every rate that is measured, nil is none
 	spread   float64       // the most that noise is, a part of the rate
-	policy   constrain.Policy
+	policy   constrain.Pacing
 	blind    func(t time.Duration) bool          // whether the readings fail, nil is never
 	off      func(t time.Duration) time.Duration // by how much the clock is wrong, nil is not
 	gateway  bool                                // requests wait there, and not in replicas
@@ -100,7 +100,7 @@ func (s *site) run(length time.Duration) []int {
 		setup := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Interval: s.tick}
 		s.last = setup.Decide(Case{
 			Now: s.clock(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past,
-			Policies: map[scaling.ModelKey]constrain.Policy{siteModel: s.policy},
+			Policies: map[scaling.ModelKey]constrain.Pacing{siteModel: s.policy},
 		})
 		s.past = s.last.History
 		targets, sum := make([]int, len(s.variants)), 0

@@ -16,7 +16,7 @@ import (
 )
 
 // documented is the policy that holds where nothing is configured.
-var documented = constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}
+var documented = constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}
 
 // restless is a plant whose load wanders between nothing and five replicas.
 func restless(seed uint64) plant {
@@ -52,7 +52,7 @@ func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 		for _, period := range []time.Duration{45 * time.Second, 2 * time.Minute, 5 * time.Minute} {
 			p := restless(seed)
 			p.sync = 3 * p.tick
-			p.policy = constrain.Policy{ScaleDownStabilization: period, MaxScaleDownStep: 1}
+			p.policy = constrain.Pacing{ScaleDownStabilization: period, MaxScaleDownStep: 1}
 			targets := p.run(time.Hour)
 			changes(targets, func(i, before, after int) {
 				if after > before {
@@ -86,12 +86,12 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		c.Policies = nil
 		free := Setup{}.Decide(c).Plan.Decisions
-		c.Policies = map[scaling.ModelKey]constrain.Policy{}
+		c.Policies = map[scaling.ModelKey]constrain.Pacing{}
 		for _, s := range c.Snapshots {
 			c.Policies[s.Model] = documented
 		}
 		for i, d := range (Setup{}).Decide(c).Plan.Decisions {
-			stood := c.History.Standing(variantsOf(c)[d.Variant])
+			stood := c.History.LastDesired(variantsOf(c)[d.Variant])
 			if free[i].Target() < stood {
 				continue
 			}
@@ -117,7 +117,7 @@ func TestAPolicyOnlyEverSlowsDown(t *testing.T) {
 		free.Policies = nil
 		for i, d := range (Setup{}).Decide(free).Plan.Decisions {
 			v := variantsOf(c)[d.Variant]
-			stood := v.Bounds.Clamp(c.History.Standing(v))
+			stood := v.Bounds.Clamp(c.History.LastDesired(v))
 			if got := limited[i].Target(); got < min(stood, d.Target()) || got > max(stood, d.Target(), v.Bounds.Clamp(v.Replicas.Current)) {
 				t.Errorf("%s: %d replicas, between %d and %d were possible", d.Variant, got, stood, d.Target())
 			}
@@ -126,7 +126,7 @@ func TestAPolicyOnlyEverSlowsDown(t *testing.T) {
 }
 
 func TestConstantDemandComesToRestUnderThePolicy(t *testing.T) {
-	policies := []constrain.Policy{
+	policies := []constrain.Pacing{
 		documented,
 		{ScaleUpStabilization: time.Minute, ScaleDownStabilization: 5 * time.Minute, MaxScaleUpStep: 1, MaxScaleDownStep: 2},
 	}
@@ -246,7 +246,7 @@ func TestPausedVariantsKeepTheirDecision(t *testing.T) {
 				continue
 			}
 			frozen++
-			if want := v.Bounds.Clamp(c.History.Standing(v)); d.Target() != want || d.Steps[0].Reason != scaling.ReasonPaused {
+			if want := v.Bounds.Clamp(c.History.LastDesired(v)); d.Target() != want || d.Steps[0].Reason != scaling.ReasonPaused {
 				t.Errorf("%s is paused at %d and decided for %d: %+v", d.Variant, want, d.Target(), d.Steps)
 			}
 		}

@@ -232,11 +232,11 @@ func (s *rest) quietSince(span time.Duration) time.Time {
 
 // decide runs a cycle and carries its plan out.
 func (s *rest) decide() {
-	policy := constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
+	policy := constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
 	setup := s.setup
 	setup.Interval = s.interval
 	verdict := setup.Decide(Case{
-		Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{restModel: policy},
+		Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{restModel: policy},
 	})
 	s.past, s.last = verdict.History, verdict.Plan
 	for _, d := range verdict.Plan.Decisions {

@@ -411,7 +411,7 @@ func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
 			s.pass()
 			snap := s.snapshot()
 			snap.Variants[0].Replicas, snap.Variants[0].Missing = scaling.ReplicaCounts{}, "no answer"
-			verdict := s.setup.Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{snap}, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{restModel: {Zero: s.zero}}})
+			verdict := s.setup.Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{snap}, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{restModel: {Zero: s.zero}}})
 			for _, d := range verdict.Plan.Decisions {
 				if d.Variant == s.variants[1].Key && d.Target() > 0 {
 					t.Fatalf("zero enabled %t: %s is called %s after the other could last be read: %+v", enabled, d.Variant, s.now.Sub(now), d.Steps)

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -43,13 +43,13 @@ func Decide(in Input) Outcome {
 	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
 	p.learn()
 	if p.sizes() {
-		a := modelanalyzer.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
+		a := queueing.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 		if p.guessed {
 			a = doubled(p.unreduced(a))
 		}
 		a.Detail += p.refuted()
 		p.add(a)
-		p.memory.Traffic = modelanalyzer.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
+		p.memory.Traffic = queueing.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
 	p.addSaturation()
 	live := recall(in, p.analyses)
@@ -65,7 +65,7 @@ type panel struct {
 	analyses []scaling.Analysis // the queueing one first, where there is one
 	capacity map[scaling.VariantKey]scaling.TokenCapacity
 	backlog  scaling.Backlog
-	memory   modelanalyzer.Memory
+	memory   queueing.Memory
 	fits     map[scaling.VariantKey]scaling.Fit
 	guessed  bool // no profile is stated, and none learned
 }
@@ -298,7 +298,7 @@ func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
 
 // cover decides by the cheapest replicas that carry every demand.
 func (p *panel) cover(votes []scaling.Analysis) Outcome {
-	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling, Attained: votes[0].Analyzer == modelanalyzer.Name}
+	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling, Attained: votes[0].Analyzer == queueing.Name}
 	return Outcome{Analyses: p.order(votes...), Decisions: optimizer.Cover(by), Votes: &by}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -67,12 +67,12 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 		{"the published rule, whatever the method", Published, Tokens, nil, saturation.Name, nil, ""},
 		{"tokens", Saturation, Tokens, nil, saturation.TokensName, nil, ""},
 		{"tokens that cannot be counted", Saturation, Tokens, noCache, saturation.Name, []string{saturation.TokensName}, ""},
-		{"the queueing model", Queueing, Spare, nil, modelanalyzer.Name, []string{saturation.Name}, ""},
-		{"the queueing model without an objective", Queueing, Spare, noObjective, saturation.Name, []string{modelanalyzer.Name}, "queueing has no vote, saturation decides (ServiceClassMissing"},
-		{"the queueing model without an objective, and tokens", Queueing, Tokens, noObjective, saturation.TokensName, []string{modelanalyzer.Name}, "queueing has no vote, tokens decides"},
-		{"hybrid", Hybrid, Spare, nil, modelanalyzer.Name, []string{saturation.Name}, ""},
-		{"hybrid with tokens", Hybrid, Tokens, nil, modelanalyzer.Name, []string{saturation.TokensName}, ""},
-		{"hybrid without an objective", Hybrid, Spare, noObjective, saturation.Name, []string{modelanalyzer.Name}, "saturation decides alone (ServiceClassMissing"},
+		{"the queueing model", Queueing, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
+		{"the queueing model without an objective", Queueing, Spare, noObjective, saturation.Name, []string{queueing.Name}, "queueing has no vote, saturation decides (ServiceClassMissing"},
+		{"the queueing model without an objective, and tokens", Queueing, Tokens, noObjective, saturation.TokensName, []string{queueing.Name}, "queueing has no vote, tokens decides"},
+		{"hybrid", Hybrid, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
+		{"hybrid with tokens", Hybrid, Tokens, nil, queueing.Name, []string{saturation.TokensName}, ""},
+		{"hybrid without an objective", Hybrid, Spare, noObjective, saturation.Name, []string{queueing.Name}, "saturation decides alone (ServiceClassMissing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, snap := settings(tc.engine, tc.method), snapshot(3)
@@ -117,7 +117,7 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			}
 			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Informed: out.Informed}}
 		}
-		q, s := modelanalyzer.Name, saturation.Name
+		q, s := queueing.Name, saturation.Name
 		if diff := cmp.Diff([]string{q, q, q, q, s, s, s}, deciders); diff != "" {
 			t.Errorf("%s: deciders (-want +got):\n%s", engine, diff)
 		}
@@ -156,7 +156,7 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(tc.engine, Tokens), Interval: time.Minute})
 			if out.Decisions[0].Target() < 9 {
 				shrunk = minute
-				if by := out.Analyses[0].Analyzer; tc.waits && by != modelanalyzer.Name {
+				if by := out.Analyses[0].Analyzer; tc.waits && by != queueing.Name {
 					t.Errorf("%s: %s gives up %d of 9 replicas before the profile is learned", tc.engine, by, 9-out.Decisions[0].Target())
 				}
 			}
@@ -179,7 +179,7 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	v.Profile, v.Model.ID, v.Accelerator = scaling.Profile{}, "Qwen/Qwen3-14B", "H100"
 	snap.Load.ArrivalRate = scaling.Measured(110, scaling.Fresh)
 	out := Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
-	if d := out.Decisions[0]; d.Target() != 4 || out.Analyses[0].Analyzer != modelanalyzer.Name {
+	if d := out.Decisions[0]; d.Target() != 4 || out.Analyses[0].Analyzer != queueing.Name {
 		t.Errorf("%d replicas by %s, want 4 by what is computed: %+v", d.Target(), out.Analyses[0].Analyzer, d.Steps)
 	}
 }
@@ -208,8 +208,8 @@ func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 	goesOn, _ := look(10, past)
 	restored, _ := look(10, scaling.Past{Fit: past.Fit})
 	without, _ := look(10, scaling.Past{})
-	if by := restored.Analyses[0].Analyzer; by != modelanalyzer.Name || restored.Decisions[0].Target() != goesOn.Decisions[0].Target() {
-		t.Errorf("with the fit alone %s decides for %d replicas, want %s for %d", by, restored.Decisions[0].Target(), modelanalyzer.Name, goesOn.Decisions[0].Target())
+	if by := restored.Analyses[0].Analyzer; by != queueing.Name || restored.Decisions[0].Target() != goesOn.Decisions[0].Target() {
+		t.Errorf("with the fit alone %s decides for %d replicas, want %s for %d", by, restored.Decisions[0].Target(), queueing.Name, goesOn.Decisions[0].Target())
 	}
 	if goesOn.Decisions[0].Target() >= 9 || without.Decisions[0].Target() != 9 {
 		t.Errorf("%d replicas in the same process and %d without the fit, want less than the 9 that run and 9", goesOn.Decisions[0].Target(), without.Decisions[0].Target())
@@ -239,7 +239,7 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	snap := snapshot(9)
 	snap.Load.ArrivalRate = scaling.Reading{}
 	key := snap.Variants[0].Key
-	h := scaling.History{key: {Informed: []scaling.Informed{{Analyzer: modelanalyzer.Name, At: at.Add(time.Hour)}}, Backlog: scaling.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}
+	h := scaling.History{key: {Informed: []scaling.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: scaling.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}
 	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
@@ -278,7 +278,7 @@ func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
 	for _, engine := range []Engine{Queueing, Hybrid} {
 		out, _ := growing(t, engine, nil)
 		a := out.Analyses[0]
-		if a.Analyzer != modelanalyzer.Name || a.Demand <= 20 || a.Signal != scaling.Grow {
+		if a.Analyzer != queueing.Name || a.Demand <= 20 || a.Signal != scaling.Grow {
 			t.Errorf("%s: %s, %s, a demand of %g while 20 arrive", engine, a.Analyzer, a.Signal, a.Demand)
 		}
 		if detail := out.Decisions[0].Cause().Detail; !strings.Contains(detail, "are expected in 3m15s (20 arrive") {

@@ -18,6 +18,6 @@
 // new process shrinks nothing until it knows something itself, and a replay finds
 // what the cycle found.
 //
-// It is not the queueing model itself (internal/modelanalyzer), and it knows no
+// It is not the queueing model itself (internal/queueing), and it knows no
 // other model: what models take from each other is for internal/constrain.
 package model

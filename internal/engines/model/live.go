@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -100,12 +100,12 @@ func backlog(in Input) scaling.Backlog {
 
 // memory returns what is remembered of the requests of the model, with what the
 // Snapshot shows: of several variants, what was seen last.
-func memory(in Input, backlog scaling.Backlog) modelanalyzer.Memory {
+func memory(in Input, backlog scaling.Backlog) queueing.Memory {
 	var past scaling.Traffic
 	for _, v := range scaling.ByKey(in.Snapshot.Variants) {
 		if t := in.History[v.Key].Traffic; t.Footprint.At.After(past.Footprint.At) && !t.Footprint.At.After(in.Snapshot.At) {
 			past = t
 		}
 	}
-	return modelanalyzer.Remember(past, in.Snapshot, backlog, in.Interval, in.Settings.Objective)
+	return queueing.Remember(past, in.Snapshot, backlog, in.Interval, in.Settings.Objective)
 }

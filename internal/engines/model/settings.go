@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -12,12 +12,20 @@ type Engine string
 // The engines. Any other value, the zero value among them, is Saturation.
 const (
 	Saturation Engine = "saturation"
-	Queueing   Engine = "model"
+	Queueing   Engine = "queueing"
 	Hybrid     Engine = "hybrid"
 	// Published is spare capacity by the published rule, one replica at a time,
 	// whatever the Method.
 	Published Engine = "published"
 )
+
+// EngineOf returns the engine of a name in a record. Queueing was published as "model".
+func EngineOf(name string) Engine {
+	if name == "model" {
+		return Queueing
+	}
+	return Engine(name)
+}
 
 // Method is how saturation is measured.
 type Method string
@@ -31,12 +39,12 @@ const (
 // Settings is how one model is decided, with nothing left to look up. Spare and
 // Tokens hold the thresholds of either method; only those of Method are read.
 type Settings struct {
-	Engine    Engine                 `json:"engine,omitempty"`
-	Method    Method                 `json:"method,omitempty"`
-	Spare     saturation.Policy      `json:"spare"`
-	Tokens    saturation.TokenPolicy `json:"tokens"`
-	Objective scaling.Objective      `json:"objective,omitzero"`
-	Sizing    modelanalyzer.Options  `json:"sizing"`
+	Engine    Engine                     `json:"engine,omitempty"`
+	Method    Method                     `json:"method,omitempty"`
+	Spare     saturation.Thresholds      `json:"spare"`
+	Tokens    saturation.TokenThresholds `json:"tokens"`
+	Objective scaling.Objective          `json:"objective,omitzero"`
+	Sizing    queueing.Options           `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
 }
@@ -44,6 +52,6 @@ type Settings struct {
 // Default returns the documented settings: token capacity at its thresholds.
 func Default() Settings {
 	return Settings{
-		Engine: Saturation, Method: Tokens, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: modelanalyzer.Default(),
+		Engine: Saturation, Method: Tokens, Spare: saturation.Default(), Tokens: saturation.DefaultTokens(), Sizing: queueing.Default(),
 	}
 }

@@ -14,10 +14,13 @@
 //	clear    = max(5 min, 3 * start-up)
 //	starting = replicas of other variants that were called and may become Ready, * their capacity
 //
+// Where the only replica that was ordered is not Ready in time and its variant has started before, one more is
+// ordered: the pod may be broken. Of several that are not Ready no more are ordered.
+//
 // So the requests that wait for the start-up buy a third of what the arrivals buy
 // at most. Those that arrive after it, because replicas are late, buy nothing more: the
 // replicas that were ordered clear them. The capacity of a replica is what the queueing model says of its profile within the objective of
-// the model (internal/modelanalyzer); without one, the requests that it computes
+// the model (internal/queueing); without one, the requests that it computes
 // together over the time that each takes, by its profile or else assumed to be 20 s.
 // A start-up that is not known is assumed to be 2 minutes.
 //

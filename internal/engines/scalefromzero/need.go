@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -62,7 +62,7 @@ func (m *model) need(c *candidate) need {
 	n.backlog, n.clear = m.backlog(c, n.startUp), max(clearLeast, clearStartUps*n.startUp)
 	for _, o := range m.candidates {
 		if o != c && m.hopeful(o) {
-			n.starting += float64(o.stands) * m.capacity(o).rate
+			n.starting += float64(o.lastDesired) * m.capacity(o).rate
 		}
 	}
 	const rounding = 1e-9
@@ -145,7 +145,7 @@ func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 	load.ArrivalRate, load.GatewayQueue = scaling.Measured(1, scaling.Fresh), scaling.Reading{State: scaling.NotApplicable}
 	load.TTFT, load.ITL = scaling.Reading{}, scaling.Reading{}
 	alone := scaling.Snapshot{Model: m.Snapshot.Model, At: m.Snapshot.At, Window: m.Snapshot.Window, Variants: []scaling.Variant{v}, Load: load}
-	for _, of := range modelanalyzer.Analyze(alone, m.Objective, m.Sizing, modelanalyzer.Memory{}).Variants {
+	for _, of := range queueing.Analyze(alone, m.Objective, m.Sizing, queueing.Memory{}).Variants {
 		if of.PerReplica > 0 {
 			return capacity{of.PerReplica, of.Source}, true
 		}
@@ -157,13 +157,7 @@ func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 // maximum batch size, and no more than its KV cache holds where both the cache and
 // the lengths are known.
 func (c *candidate) batch(load scaling.Load) float64 {
-	batch := float64(batchUnknown)
-	switch {
-	case c.Limits.MaxBatch > 0:
-		batch = float64(c.Limits.MaxBatch)
-	case c.Profile.MaxBatchSize > 0:
-		batch = float64(c.Profile.MaxBatchSize)
-	}
+	batch := float64(cmp.Or(c.MaxBatch(), batchUnknown))
 	length := load.InputTokens.Or(0) + load.OutputTokens.Or(0)
 	if held := c.past.Capacity.PerReplica; held > 0 && length > 0 {
 		batch = min(batch, held/length)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -81,7 +81,7 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		}, 2.5, "sized to a tenth above its best"}, // 20 + 0.4 n = 1.1 x 20.4: 6.1 together at the most, 2.73 requests/s
 		"within the objective": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
-			in.Objective, in.Sizing = objective, modelanalyzer.Options{}
+			in.Objective, in.Sizing = objective, queueing.Options{}
 		}, 4.18, "ITL of 24 ms at the mean limits the rate"}, // 10 / 2.391, as many as keep the ITL
 		"within the objective, in what its KV cache holds": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}

@@ -6,18 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/modelanalyzer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // How long a variant that was called may take to become Ready.
 const (
-	// patienceUnknown holds while its usual start-up is not known: the time for
-	// which any order counts then.
-	patienceUnknown = 5 * time.Minute
-	// patienceLeast covers what comes on top of a pod's own start: the scaler,
-	// scheduling and a readiness probe.
-	patienceLeast = time.Minute
 	// patienceStartUp is times the usual start-up: it varies with where the image
 	// and the weights are cached.
 	patienceStartUp = 1.5
@@ -37,7 +31,7 @@ type Input struct {
 	// Objective is what requests should meet, for what share of them Sizing says. With
 	// the zero value replicas are sized without one.
 	Objective scaling.Objective
-	Sizing    modelanalyzer.Options
+	Sizing    queueing.Options
 }
 
 // Outcome is what was decided.
@@ -84,13 +78,13 @@ type model struct {
 // candidate is one variant.
 type candidate struct {
 	scaling.Variant
-	past    scaling.Past
-	decided bool      // whether there is a past
-	stands  int       // replicas if nothing is changed
-	called  time.Time // zero if it is not
-	able    bool      // it may be called
-	fits    bool      // a node has the accelerators of one replica
-	awaited bool      // or has promised them to a pod that waits
+	past        scaling.Past
+	decided     bool      // whether there is a past
+	lastDesired int       // replicas if nothing is changed
+	called      time.Time // zero if it is not
+	able        bool      // it may be called
+	fits        bool      // a node has the accelerators of one replica
+	awaited     bool      // or has promised them to a pod that waits
 }
 
 func survey(in Input) *model {
@@ -100,7 +94,7 @@ func survey(in Input) *model {
 		m.ready = m.ready || r.Ready
 	}
 	for _, v := range in.Snapshot.Variants {
-		c := &candidate{Variant: v, stands: in.History.Standing(v)}
+		c := &candidate{Variant: v, lastDesired: in.History.LastDesired(v)}
 		c.past, c.decided = in.History[v.Key]
 		c.called = c.past.Called
 		c.able = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
@@ -126,7 +120,7 @@ func (m *model) wanted() bool { return m.waiting > 0 || m.arriving > 0 }
 func (m *model) still() map[scaling.VariantKey]time.Time {
 	out := map[scaling.VariantKey]time.Time{}
 	for _, c := range m.candidates {
-		if !c.called.IsZero() && (m.wanted() || c.stands > 0) {
+		if !c.called.IsZero() && (m.wanted() || c.lastDesired > 0) {
 			out[c.Key] = c.called
 		}
 	}
@@ -160,13 +154,13 @@ func (m *model) hopeful(c *candidate) bool {
 
 // refused reports whether a constraint leaves the variant none of the replicas that
 // it was called for.
-func (c *candidate) refused() bool { return c.stands == 0 && !c.past.Refused.IsZero() }
+func (c *candidate) refused() bool { return c.lastDesired == 0 && !c.past.Refused.IsZero() }
 
 // elsewhere reports whether it is known that no node has room for the variant, and
 // that one has, or had, for another.
 func (m *model) elsewhere(c *candidate) bool {
 	return !c.fits && !c.awaited && slices.ContainsFunc(m.candidates, func(o *candidate) bool {
-		return o.able && (o.fits || o.stands > 0 && o.Replicas.Unschedulable == 0)
+		return o.able && (o.fits || o.lastDesired > 0 && o.Replicas.Unschedulable == 0)
 	})
 }
 
@@ -218,10 +212,10 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	case !c.Replicas.Observed && !c.decided:
 		return d, false
 	case !c.Replicas.Observed:
-		d.Current, d.Fallback = c.stands, true
-		return step(c.stands, scaling.ReasonTargetUnreadable, "the last decision holds: "+c.Missing)
+		d.Current, d.Fallback = c.lastDesired, true
+		return step(c.lastDesired, scaling.ReasonTargetUnreadable, "the last decision holds: "+c.Missing)
 	case c.Paused:
-		return step(c.stands, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.stands))
+		return step(c.lastDesired, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.lastDesired))
 	case receives:
 		need := m.need(c)
 		reason, detail := scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
@@ -232,15 +226,28 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 		} else if isNext && !c.fits {
 			detail += "; no node is known to have the accelerators of one"
 		}
-		to := max(c.stands, need.replicas)
-		if c.stands > 0 && !m.hopeful(c) {
-			to = c.stands // more of what does not start would not start either
+		to := max(c.lastDesired, need.replicas)
+		switch {
+		case c.lastDesired == 0 || m.hopeful(c):
+		case m.oneIsBroken(c):
+			to = 2
+			detail += "; 1 replica is not Ready in time and may be broken, one more is tried"
+		default:
+			to = c.lastDesired // more of what does not start would not start either
 		}
 		return step(min(c.Bounds.Max, to), reason, detail)
-	case c.stands > 0 && !m.hopeful(c):
-		return step(c.stands, c.fault(), "not Ready in time: what was ordered stays until another serves")
+	case c.lastDesired > 0 && !m.hopeful(c):
+		return step(c.lastDesired, c.fault(), "not Ready in time: what was ordered stays until another serves")
 	}
-	return step(c.stands, scaling.ReasonOtherVariant, "another variant is called")
+	return step(c.lastDesired, scaling.ReasonOtherVariant, "another variant is called")
+}
+
+// oneIsBroken reports whether the one replica that was ordered, of a variant that has started before and is
+// the only one that was, is not Ready in time: its pod may be broken and another may start. Several that are not
+// Ready have a common cause, and a variant that no node takes has another.
+func (m *model) oneIsBroken(c *candidate) bool {
+	return c.lastDesired == 1 && c.StartUp > 0 && c.Replicas.Current == 1 && c.Replicas.Unschedulable == 0 &&
+		!slices.ContainsFunc(m.candidates, func(o *candidate) bool { return o != c && o.lastDesired > 0 })
 }
 
 // inVain names the other variants that were called and will not serve, "" if there
@@ -265,19 +272,14 @@ func (c *candidate) fault() scaling.Reason {
 	switch {
 	case c.Replicas.Unschedulable > 0:
 		return scaling.ReasonPodsUnschedulable
-	case c.Replicas.Current < c.stands:
+	case c.Replicas.Current < c.lastDesired:
 		return scaling.ReasonTargetNotMoving
 	}
 	return scaling.ReasonPodsNotReady
 }
 
 // patience is how long the variant may take from the call to Ready.
-func (c *candidate) patience() time.Duration {
-	if c.StartUp <= 0 {
-		return patienceUnknown
-	}
-	return max(patienceLeast, time.Duration(patienceStartUp*float64(c.StartUp)))
-}
+func (c *candidate) patience() time.Duration { return c.Patience(patienceStartUp) }
 
 // fits reports whether a node has the accelerators of one replica, and whether as
 // many are promised to pods that wait for a node, of whichever variant.

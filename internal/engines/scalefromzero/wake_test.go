@@ -171,6 +171,19 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 		}, map[string]int{"a": 1, "b": 1}, ""},
+		{"the only replica of the only variant is late: one more is tried", 5, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+		}, map[string]int{"a": 2}, scaling.ReasonRequestsWaiting},
+		{"two of the only variant are late: no more is ordered", 95, func(in *Input) {
+			called(in, time.Hour, 2)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+		}, map[string]int{"a": 2}, ""},
+		{"the only replica is late, and its variant has never started", 5, func(in *Input) {
+			called(in, time.Hour, 1)
+			in.Snapshot.Variants = in.Snapshot.Variants[:1]
+			in.Snapshot.Variants[0].StartUp = 0
+		}, map[string]int{"a": 1}, ""},
 		{"called in vain, without stock: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
@@ -189,7 +202,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			}
 			reason := scaling.Reason("")
 			for _, d := range out.Decisions {
-				if step := d.Steps[0]; step.To > in.History.Standing(variant(in, d.Variant)) {
+				if step := d.Steps[0]; step.To > in.History.LastDesired(variant(in, d.Variant)) {
 					reason = step.Reason
 				}
 			}
@@ -286,9 +299,9 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 		for _, v := range in.Snapshot.Variants {
 			variants[v.Key] = v
 		}
-		policy := constrain.Policy{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
+		policy := constrain.Pacing{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
 		plan := constrain.Apply(constrain.Input{
-			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Policy{model: policy},
+			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Pacing{model: policy},
 			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
 		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
 		if diff := cmp.Diff(map[string]int{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {

@@ -2,7 +2,7 @@
 // keeps the measurements warm, so that a cycle never waits for the network, and
 // it wakes a cycle at once when that would see something new.
 //
-//	observe the fleet ──> refresh the measurements ──> analyze ──> news? ──> wake
+//	observe the fleet ──> refresh the measurements ──> analyze ──> changed? ──> wake
 //
 // News is, for any model that the last cycle saw:
 //
@@ -11,7 +11,7 @@
 //	it was decided to have no replica, and requests wait or arrive
 //
 // Where nothing else runs cycles (the reactive executor), everything that time
-// alone may change is news too, for as long as it lasts: a signal that is not
+// alone may change wakes a cycle too, for as long as it lasts: a signal that is not
 // Steady, replicas that are not as decided or not Ready, counts that the last
 // cycle did not see, and a model that is idle, whose retention period goes by.
 //

@@ -50,7 +50,7 @@ type Watch struct {
 	failing bool // the last pass failed
 }
 
-// Pass refreshes the measurements once and wakes a cycle if there is news. It
+// Pass refreshes the measurements once and wakes a cycle if something has changed. It
 // returns when ctx ends at the latest.
 func (w *Watch) Pass(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
@@ -78,7 +78,7 @@ func (w *Watch) Pass(ctx context.Context) {
 	}
 }
 
-// wake wakes a cycle if there is news in the snapshots of the fleet.
+// wake wakes a cycle if the snapshots of the fleet show a change.
 func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	record, ok := w.Memory.Latest()
 	if !ok {

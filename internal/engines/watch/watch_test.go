@@ -153,7 +153,7 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 			nil, nil,
 		},
 		{
-			"two models have news",
+			"two models have changed",
 			func(w *world) {
 				w.snapshots = append(w.snapshots, scaling.Snapshot{Model: other})
 				w.record.Analyses = append(w.record.Analyses, scaling.Analysis{Model: other, Signal: scaling.Grow})

@@ -24,6 +24,9 @@ type Choice struct {
 func ParseChoice(text string) (Choice, error) {
 	name, params, _ := strings.Cut(text, ":")
 	c := Choice{Name: strings.TrimSpace(name)}
+	if c.Name == "model" { // as it was published
+		c.Name = Queueing
+	}
 	for pair := range strings.SplitSeq(params, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
@@ -180,7 +183,7 @@ func (c Choice) open(f fitted) (sim.Policy, time.Duration, error) {
 		return openOwn(c, f)
 	}
 	o := sim.PeerOptions{
-		Name: c.Name, Rules: map[scaling.ModelKey]policy.Policy{},
+		Name: c.Name, Rules: map[scaling.ModelKey]policy.Autoscaler{},
 		Measured: func(v scaling.VariantKey) policy.Benchmark { return f.measured[v].Benchmark },
 	}
 	for _, m := range f.Models {

@@ -107,7 +107,7 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 
 func TestChoicesSayWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"hpa", `policy "hpa" is not known: want one of tokens, saturation, model, hybrid, published, static`},
+		{"hpa", `policy "hpa" is not known: want one of tokens, saturation, queueing, hybrid, published, static`},
 		{"tokenz", `policy "tokenz" is not known (did you mean tokens?): want one of tokens, saturation`},
 		{"kpa:utilisation=0.7", `policy kpa has no parameter "utilisation" (did you mean utilization?): want one of`},
 		{"kpa:utilization=2", "policy kpa: parameter utilization: found 2"},
@@ -115,7 +115,7 @@ func TestChoicesSayWhatIsWrong(t *testing.T) {
 		{"kpa:utilization=0.5,utilization=0.6", "each parameter once"},
 		{"saturation:kvSpare=0.1", `policy saturation has no parameter "kvSpare": want one of kvCacheThreshold`},
 		{"saturation:kvSpareTrigger=lots", `policy saturation: parameter kvSpareTrigger: found "lots", want a ratio from 0 to 1`},
-		{"model:kvSpareTrigger=0.1", `policy model has no parameter "kvSpareTrigger": want one of ttftPercentile`},
+		{"model:kvSpareTrigger=0.1", `policy queueing has no parameter "kvSpareTrigger": want one of ttftPercentile`},
 		{"tokens:scaleUpThreshold=0.5", "policy tokens: parameter"},
 		{"saturation:interval=1ms", `policy saturation: parameter interval: found "1ms", want a duration from 1s to 1h`},
 		{"hybrid:executor=often", `policy hybrid: parameter executor: found "often", want one of hybrid, polling, reactive`},

@@ -23,8 +23,8 @@ import (
 const (
 	Tokens     = "tokens"     // token capacity, the default
 	Saturation = "saturation" // spare capacity, how full replicas report to be
-	Queueing   = "model"      // a queueing model, the profiles and the objectives of the scenario
-	Hybrid     = "hybrid"     // model and tokens
+	Queueing   = "queueing"   // a queueing model, the profiles and the objectives of the scenario
+	Hybrid     = "hybrid"     // queueing and tokens
 	Published  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
@@ -43,8 +43,8 @@ func ownEngines() []ownEngine {
 	return []ownEngine{
 		{Tokens, "tokens in KV caches, queues, arrival rate and lengths, cost", []string{"engine: tokens"}, tokens},
 		{Saturation, "KV cache usage, queue length, what runs and arrives, cost", []string{"engine: saturation"}, spare},
-		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: model"}, sizing},
-		{Hybrid, "what model and tokens read, or model and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
+		{Queueing, "arrival rate and lengths, queues, profiles, objectives, cost", []string{"engine: queueing"}, sizing},
+		{Hybrid, "what queueing and tokens read, or queueing and saturation where a trigger of spare capacity is given", []string{"engine: hybrid"}, slices.Concat(sizing, spare, tokens[2:], []string{"analyzerName"})},
 		{Published, "KV cache usage, queue length, cost", []string{"engine: published"}, spare},
 	}
 }
@@ -119,7 +119,7 @@ func (c Choice) ofScenario(param string) bool {
 
 // own is the configuration of the engine.
 type own struct {
-	policy          config.Policy
+	policy          config.ModelSettings
 	interval, fetch time.Duration
 	executor        executor.Mode
 }
@@ -260,19 +260,19 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	policies := map[scaling.ModelKey]cycle.Policy{}
+	policies := map[scaling.ModelKey]cycle.ModelSettings{}
 	for _, m := range f.Models {
 		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
-		Policy:  func(m scaling.ModelKey) cycle.Policy { return policies[m] },
+		Policy:  func(m scaling.ModelKey) cycle.ModelSettings { return policies[m] },
 		Profile: func(v scaling.VariantKey) scaling.Profile { return stated(f.measured[v].Profile) },
 	}), hpaSync, nil
 }
 
 // decides returns how a model is decided.
-func (c Choice) decides(o own, f fitted, m Model) cycle.Policy {
+func (c Choice) decides(o own, f fitted, m Model) cycle.ModelSettings {
 	p := cycle.Configured(o.policy)
 	if c.ofScenario(limiter) {
 		p.Settings.Limited = f.limits(m)

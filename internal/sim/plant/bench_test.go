@@ -35,7 +35,7 @@ func testVariant(name string, cost float64, replicas int) Variant {
 func testConfig(engine model.Engine, replicas int) Config {
 	c := Config{
 		Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, Variants: []Variant{testVariant("a", 10, replicas)}, Settings: model.Default(),
-		Pace:        constrain.Policy{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1},
+		Pace:        constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1},
 		InputTokens: 256, OutputTokens: 128, Tick: time.Minute, Patience: 10 * time.Minute,
 	}
 	c.Settings.Engine = engine

@@ -24,7 +24,7 @@ type Config struct {
 	Model    scaling.ModelKey
 	Variants []Variant // one or more, by distinct keys
 	Settings model.Settings
-	Pace     constrain.Policy
+	Pace     constrain.Pacing
 	// Load returns the requests/s that are offered at an offset from the start.
 	Load                      func(time.Duration) float64
 	InputTokens, OutputTokens float64       // of every request, >= 1

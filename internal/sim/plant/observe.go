@@ -22,7 +22,7 @@ const (
 
 // state returns how far the page of a pod may be trusted.
 func (p *pod) state(now time.Duration) scaling.Freshness {
-	switch age := now - p.page; {
+	switch age := now - p.scrapedAt; {
 	case !p.scraped || age >= askedUntil:
 		return scaling.Absent
 	case age < freshUntil:
@@ -95,8 +95,8 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 	if !p.runs || state == scaling.Absent {
 		return r, p.ready
 	}
-	r.At = w.clock(p.page)
-	if now-p.page >= query.ScrapeSpan {
+	r.At = w.clock(p.scrapedAt)
+	if now-p.scrapedAt >= query.ScrapeSpan {
 		gone := scaling.Reading{State: state}
 		r.KVCacheUsage, r.QueueLength, r.KVCacheUsageNow, r.QueueLengthNow, r.Running, r.KVCapacity = gone, gone, gone, gone, gone, gone
 		return r, p.ready
@@ -110,10 +110,10 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 	return r, true
 }
 
-// standing returns how far sums over all pods may be trusted, as
-// collector.standing: as far as the freshest page, but Aging at best while half of the
+// coverage returns how far sums over all pods may be trusted, as
+// collector.coverage: as far as the freshest page, but Aging at best while half of the
 // Ready pods have no Fresh one. One pod of a variant may be too young.
-func (w *plant) standing(now time.Duration) scaling.Freshness {
+func (w *plant) coverage(now time.Duration) scaling.Freshness {
 	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range w.variants {
 		newest := time.Duration(math.MinInt64)
@@ -149,7 +149,7 @@ func (w *plant) standing(now time.Duration) scaling.Freshness {
 
 // load returns what the model is asked to do, as the collector measures it.
 func (w *plant) load(now time.Duration, offered float64) scaling.Load {
-	state := w.standing(now)
+	state := w.coverage(now)
 	absent, none := scaling.Reading{}, scaling.Reading{State: scaling.NotApplicable}
 	l := scaling.Load{GatewayQueue: none, PrefixHits: none, TTFTBuckets: scaling.Histogram{State: scaling.NotApplicable}, ITLBuckets: scaling.Histogram{State: scaling.NotApplicable}, RequestITLBuckets: scaling.Histogram{State: scaling.NotApplicable}}
 	ticks := max(1, int(window/w.Tick))

@@ -79,7 +79,7 @@ func Run(c Config, length time.Duration, see func(Tick) bool) {
 		for range v.Replicas {
 			p := w.add(one, 0)
 			p.created, p.placed, p.up = longAgo-v.StartUp, longAgo-v.StartUp, longAgo
-			p.page, p.scraped, p.ready, p.readyAt = 0, true, true, longAgo
+			p.scrapedAt, p.scraped, p.ready, p.readyAt = 0, true, true, longAgo
 			p.hits = slices.DeleteFunc(p.hits, func(h hit) bool { return w.Faults[h.fault].Kind == fault.NoNode })
 			for k := range p.hits {
 				p.hits[k].since = 0
@@ -97,7 +97,7 @@ func Run(c Config, length time.Duration, see func(Tick) bool) {
 		offered := w.serve(now)
 		in := cycle.Case{
 			Now: w.clock(now), Snapshots: []scaling.Snapshot{w.observe(now, offered)}, History: w.past,
-			Policies: map[scaling.ModelKey]constrain.Policy{c.Model: c.Pace},
+			Policies: map[scaling.ModelKey]constrain.Pacing{c.Model: c.Pace},
 		}
 		verdict := setup.Decide(in)
 		tick := w.tick(now, offered, in, verdict)

@@ -17,18 +17,18 @@ const goldenRatio = 1.618033988749895
 
 // pod is one replica.
 type pod struct {
-	name    string
-	created time.Duration
-	placed  time.Duration // when it has a node
-	up      time.Duration // when its last start is over
-	hits    []hit
-	runs    bool // its engine runs
-	ready   bool
-	readyAt time.Duration // when it became Ready last
-	page    time.Duration // the last scrape that succeeded; scraped says whether one did
-	scraped bool
-	usage   [kept]float64 // of the KV cache at the last ticks, the newest first
-	queue   [kept]float64 // waiting requests, likewise
+	name      string
+	created   time.Duration
+	placed    time.Duration // when it has a node
+	up        time.Duration // when its last start is over
+	hits      []hit
+	runs      bool // its engine runs
+	ready     bool
+	readyAt   time.Duration // when it became Ready last
+	scrapedAt time.Duration // the last scrape that succeeded; scraped says whether one did
+	scraped   bool
+	usage     [kept]float64 // of the KV cache at the last ticks, the newest first
+	queue     [kept]float64 // waiting requests, likewise
 	// phase is the part of a request, in [0, 1), from which on a whole one is seen: pods
 	// that compute as many in the mean do not all show the same whole number.
 	phase  float64
@@ -145,7 +145,7 @@ func (w *plant) refresh(p *pod, now time.Duration) {
 	case !runs:
 		p.scraped, p.usage, p.queue = false, [kept]float64{}, [kept]float64{}
 	case !w.has(p, fault.Silent, now) && (!ready || now-p.readyAt >= scrape):
-		p.page, p.scraped = now, true
+		p.scrapedAt, p.scraped = now, true
 	}
 }
 

@@ -69,7 +69,7 @@ type apaState struct {
 // NewAIBrixAPA follows the KV cache usage, averaged over the pods of a variant
 // that report and over the window. It keeps one replica: from zero, where no pod
 // reports, it could not come back.
-func NewAIBrixAPA(p APAParams) (Policy, error) {
+func NewAIBrixAPA(p APAParams) (Autoscaler, error) {
 	return &apa{p, perVariant[apaState]{}}, check("aibrix-apa", p.fields())
 }
 

@@ -58,7 +58,7 @@ type ilp struct {
 // for what has queued up, and does not see the queue; and its cooldown goes by the
 // least recommendation of the window and not by the greatest, so one quiet look
 // removes replicas that take minutes to come back.
-func NewAIBrixILP(p ILPParams) (Policy, error) {
+func NewAIBrixILP(p ILPParams) (Autoscaler, error) {
 	return &ilp{p, map[bucket]*series{}, perVariant[cooldown]{}}, check("aibrix-ilp", p.fields())
 }
 

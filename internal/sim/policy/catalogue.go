@@ -72,7 +72,7 @@ func (e *UnknownParamError) Error() string {
 // ByName returns a new policy, with defaults for the parameters that are not
 // given. A name that is not known is an *UnknownPolicyError or an
 // *UnknownParamError; other errors name the parameter and what it accepts.
-func ByName(name string, params map[string]string) (Policy, error) {
+func ByName(name string, params map[string]string) (Autoscaler, error) {
 	for _, p := range peers() {
 		if p.name == name {
 			return p.make(params)
@@ -105,18 +105,18 @@ func Catalogue() []Definition {
 // peer is one policy of the catalogue.
 type peer struct {
 	name, source, reads string
-	open                func() (fields []field, build func() (Policy, error))
+	open                func() (fields []field, build func() (Autoscaler, error))
 }
 
 // define makes a peer of its parameters with their defaults.
-func define[P any](name, source, reads string, defaults P, fields func(*P) []field, build func(P) (Policy, error)) peer {
-	return peer{name, source, reads, func() ([]field, func() (Policy, error)) {
+func define[P any](name, source, reads string, defaults P, fields func(*P) []field, build func(P) (Autoscaler, error)) peer {
+	return peer{name, source, reads, func() ([]field, func() (Autoscaler, error)) {
 		p := defaults
-		return fields(&p), func() (Policy, error) { return build(p) }
+		return fields(&p), func() (Autoscaler, error) { return build(p) }
 	}}
 }
 
-func (p peer) make(params map[string]string) (Policy, error) {
+func (p peer) make(params map[string]string) (Autoscaler, error) {
 	fields, build := p.open()
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })

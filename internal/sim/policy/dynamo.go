@@ -50,7 +50,7 @@ type dynamoState struct {
 // NewDynamoSLA is the published rule of the SLA planner for one aggregated pool:
 // the replicas that the predicted load needs for its prefill and its decode
 // together, corrected by how the measured latencies compare with the profile's.
-func NewDynamoSLA(p DynamoParams) (Policy, error) {
+func NewDynamoSLA(p DynamoParams) (Autoscaler, error) {
 	if p.Tick > p.Interval {
 		return nil, fmt.Errorf("policy dynamo-sla: parameter tick: found %s, want at most the interval (%s)", p.Tick, p.Interval)
 	}

@@ -34,7 +34,7 @@ type dynamoLoad struct{ p DynamoLoadParams }
 // NewDynamoLoad adds a replica when any needs more than Up of its KV cache for
 // what runs and waits, and removes one when all need less than Down. While
 // replicas start, or one does not report, it decides nothing.
-func NewDynamoLoad(p DynamoLoadParams) (Policy, error) {
+func NewDynamoLoad(p DynamoLoadParams) (Autoscaler, error) {
 	if p.Down >= p.Up {
 		return nil, fmt.Errorf("policy dynamo-load: parameter down: found %v, want less than up (%v)", p.Down, p.Up)
 	}

@@ -141,7 +141,7 @@ type hpaPolicy struct {
 	hpas      perVariant[HPA]
 }
 
-var _ Policy = (*hpaPolicy)(nil)
+var _ Autoscaler = (*hpaPolicy)(nil)
 
 func newHPA(p HPAParams, metrics ...metric) *hpaPolicy {
 	return &hpaPolicy{
@@ -169,7 +169,7 @@ func (h *hpaPolicy) reconcile(now time.Time, in Observation, v Variant) (int, st
 // External metric with Target requests per replica, or, with TypeValue, Target
 // requests in all, which multiplies: a queue of twice the target doubles the
 // replicas for as long as it lasts.
-func NewHPAQueue(p HPAParams) (Policy, error) {
+func NewHPAQueue(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name: "queue length", target: fixed(p.Target), value: p.Type == TypeValue,
 		total: func(_ time.Time, _ Observation, v Variant) scaling.Reading { return v.sum(queueLength) },
@@ -178,14 +178,14 @@ func NewHPAQueue(p HPAParams) (Policy, error) {
 
 // NewHPAKV is an HPA on the mean KV cache usage, a Pods metric with Target as a
 // ratio.
-func NewHPAKV(p HPAParams) (Policy, error) {
+func NewHPAKV(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{name: "KV cache usage", target: fixed(p.Target), pod: kvCacheUsage}),
 		check("hpa-kv", p.fixedFields("KV cache usage"))
 }
 
 // NewHPARate is an HPA on the arrival rate of a variant, whose target is Share
 // of the rate that the Benchmark found.
-func NewHPARate(p HPAParams) (Policy, error) {
+func NewHPARate(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name:   "arrival rate",
 		target: func(_ Observation, v Variant) float64 { return p.Share * v.Benchmark.Rate },
@@ -195,7 +195,7 @@ func NewHPARate(p HPAParams) (Policy, error) {
 
 // NewHPAInflight is an HPA on the running and waiting requests of a variant,
 // whose target is Share of the concurrency that the Benchmark found.
-func NewHPAInflight(p HPAParams) (Policy, error) {
+func NewHPAInflight(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name:   "requests in flight",
 		target: func(_ Observation, v Variant) float64 { return p.Share * v.Benchmark.Concurrency },

@@ -42,7 +42,7 @@ type keda struct {
 	objects perVariant[scaledObject]
 }
 
-var _ Policy = (*keda)(nil)
+var _ Autoscaler = (*keda)(nil)
 
 // scaledObject is what the operator remembers of one.
 type scaledObject struct {
@@ -85,7 +85,7 @@ func (k *keda) poll(now time.Time, o *scaledObject, in Observation, v Variant) (
 // wait, in the gateway and in the replicas, and KEDA's defaults else: the HPA
 // that it makes has no behavior section, unless its window differs from the
 // cluster's. A query without a result is 0 (ignoreNullValues).
-func NewKEDA(p KEDAParams) (Policy, error) {
+func NewKEDA(p KEDAParams) (Autoscaler, error) {
 	waiting := func(in Observation, v Variant) float64 { return gatewayQueue(in) + v.sum(queueLength).Or(0) }
 	k := newKEDA(p, metric{
 		name: "requests waiting", target: fixed(p.Target),

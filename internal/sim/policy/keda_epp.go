@@ -44,7 +44,7 @@ func newPicker(down time.Duration, metrics ...metric) *keda {
 
 // NewKEDAEPP wants max(queue / Queue, running / Running): two triggers, each with
 // the HPA's tolerance.
-func NewKEDAEPP(p EPPParams) (Policy, error) {
+func NewKEDAEPP(p EPPParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown,
 		metric{name: "gateway queue", target: fixed(p.Queue), total: func(_ time.Time, in Observation, _ Variant) scaling.Reading {
 			return scaling.Measured(gatewayQueue(in), scaling.Fresh)
@@ -57,7 +57,7 @@ func NewKEDAEPP(p EPPParams) (Policy, error) {
 
 // NewKEDAQueueGuard is the same demand in one formula (scalingModifiers) that
 // discounts what is pending and never goes below the present while it grows.
-func NewKEDAQueueGuard(p EPPParams) (Policy, error) {
+func NewKEDAQueueGuard(p EPPParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown, metric{
 		name: "guarded queue", target: fixed(1),
 		total: func(_ time.Time, in Observation, v Variant) scaling.Reading {
@@ -105,7 +105,7 @@ func (p *TokenParams) fields() []field {
 // where V is the benchmark's prefill speed and budget = TTFT objective - input
 // tokens / V, and for the decode the summed KV cache usage / KV. The numbers of
 // the calibration stay as they are, whatever the load becomes.
-func NewKEDAToken(p TokenParams) (Policy, error) {
+func NewKEDAToken(p TokenParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown,
 		metric{name: "prefill tokens", target: p.tokens, total: func(_ time.Time, in Observation, _ Variant) scaling.Reading {
 			return scaling.Measured(in.Load.UncachedTokens.Or(0), scaling.Fresh)
@@ -148,7 +148,7 @@ func (p *SLOParams) fields() []field {
 // NewKEDASLO follows s, the mean over the window of the larger of P90 TTFT and
 // P90 ITL over their objectives, at most 2, through an HPA with the guide's
 // behavior: up max(100 %, 4) in 60 s after 30 s, down 1 in 120 s after 180 s.
-func NewKEDASLO(p SLOParams) (Policy, error) {
+func NewKEDASLO(p SLOParams) (Autoscaler, error) {
 	memory := perVariant[series]{}
 	k := newPicker(0, metric{
 		name: "SLO-aware demand", target: fixed(1),

@@ -60,7 +60,7 @@ type kpaState struct {
 
 // NewKPA is Knative's autoscaler on the requests in flight of a variant, those
 // at the gateway included.
-func NewKPA(p KPAParams) (Policy, error) {
+func NewKPA(p KPAParams) (Autoscaler, error) {
 	return &kpa{p, perVariant[kpaState]{}}, check("kpa", p.fields())
 }
 

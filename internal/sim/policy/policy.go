@@ -6,10 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Policy is one autoscaler of one model. Its memory is in the value; it has no
+// Autoscaler is a peer that scales one model. Its memory is in the value; it has no
 // clock and no randomness, so the same calls give the same answers. It is not
 // safe for concurrent use.
-type Policy interface {
+type Autoscaler interface {
 	// Interval is how often the peer decides, at least 100 ms.
 	Interval() time.Duration
 	// Decide returns one Target for every variant of in, in their order. Calls

@@ -11,14 +11,14 @@ import (
 // as an External metric with an average of 1: whatever the policy wants, the HPA
 // applies its tolerance, its windows and its limits to.
 type inSeries struct {
-	law    Policy
+	law    Autoscaler
 	hpa    *hpaPolicy
 	wanted map[scaling.VariantKey]Target
 }
 
-var _ Policy = (*inSeries)(nil)
+var _ Autoscaler = (*inSeries)(nil)
 
-func newSeries(law Policy, behavior *Behavior, tolerance float64) *inSeries {
+func newSeries(law Autoscaler, behavior *Behavior, tolerance float64) *inSeries {
 	s := &inSeries{law: law, wanted: map[scaling.VariantKey]Target{}}
 	p := DefaultHPAParams(1)
 	p.Sync, p.Tolerance = law.Interval(), tolerance

@@ -73,7 +73,7 @@ type rayState struct {
 
 // NewRayServe follows the running and waiting requests of a variant, those at
 // the gateway included, as Ray's handles count those they hold.
-func NewRayServe(p RayParams) (Policy, error) {
+func NewRayServe(p RayParams) (Autoscaler, error) {
 	return &rayServe{p, perVariant[rayState]{}}, check("ray-serve", p.fields())
 }
 

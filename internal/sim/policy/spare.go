@@ -82,7 +82,7 @@ type spareLaw struct {
 // the published HPA in series: the cheapest variant gains one replica, or the
 // dearest with more than one loses one, and nothing is decided while a former
 // decision is not carried out or replicas start.
-func NewSpareCapacity(p SpareParams) (Policy, error) {
+func NewSpareCapacity(p SpareParams) (Autoscaler, error) {
 	law := &spareLaw{p, peaksOverTime{window: p.Window}, map[scaling.VariantKey]int{}}
 	return newSeries(law, publishedBehavior(), p.Tolerance), check("spare-capacity", p.fields())
 }

@@ -58,7 +58,7 @@ const learnedSamples = 10
 // NewSpareTokens is the token-based form of the spare-capacity rule as published,
 // with the published HPA in series: demand and supply in tokens of KV cache, many
 // replicas at a time, pending ones counted for growth.
-func NewSpareTokens(p TokenSpareParams) (Policy, error) {
+func NewSpareTokens(p TokenSpareParams) (Autoscaler, error) {
 	if p.Down > p.Up {
 		return nil, fmt.Errorf("policy spare-tokens: parameter down: found %v, want at most up (%v)", p.Down, p.Up)
 	}

@@ -23,7 +23,7 @@ type static struct{ p StaticParams }
 
 // NewStatic keeps the replicas on the variant of the least cost, as far as its
 // bounds allow, and the others at their minimum.
-func NewStatic(p StaticParams) (Policy, error) {
+func NewStatic(p StaticParams) (Autoscaler, error) {
 	return static{p}, check("static", p.fields())
 }
 

@@ -28,7 +28,7 @@ type policyData struct {
 	Name      string        `json:"name"`
 	Own       bool          `json:"own"`
 	Drawn     bool          `json:"drawn"`
-	Reached   standing      `json:"reached"`
+	Reached   outcome       `json:"reached"`
 	Place     *place        `json:"place"`
 	Variants  []string      `json:"variants"`
 	Replicas  []series      `json:"replicas"` // of each variant; before them all together where they are several
@@ -83,7 +83,7 @@ func (r rounded) MarshalJSON() ([]byte, error) {
 	return plain(v, digits), nil
 }
 
-func newData(p Page) data {
+func newData(p Document) data {
 	var d data
 	var known phrases
 	for _, s := range p.Scenarios {
@@ -108,7 +108,7 @@ func newScenarioData(s Scenario, known *phrases) scenarioData {
 	policies := ranked(s.Policies, s.Objectives)
 	for i, draw := range drawn(policies) {
 		one := newPolicyData(policies[i], known)
-		one.Drawn, one.Reached = draw, s.Objectives.standing(policies[i])
+		one.Drawn, one.Reached = draw, s.Objectives.outcome(policies[i])
 		d.Policies = append(d.Policies, one)
 	}
 	return d
@@ -131,7 +131,7 @@ func (s Scenario) end() time.Duration {
 	return end
 }
 
-func newPolicyData(p Policy, known *phrases) policyData {
+func newPolicyData(p Result, known *phrases) policyData {
 	column := func(read func(Sample) float64) series {
 		times, values := make([]time.Duration, len(p.Samples)), make([]float64, len(p.Samples))
 		for i, s := range p.Samples {
@@ -155,7 +155,7 @@ func newPolicyData(p Policy, known *phrases) policyData {
 	return d
 }
 
-func newDecisionsData(p Policy, known *phrases) decisionsData {
+func newDecisionsData(p Result, known *phrases) decisionsData {
 	index := map[string]int{}
 	for i, v := range p.Variants {
 		index[v] = i

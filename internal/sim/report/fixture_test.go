@@ -24,11 +24,11 @@ const own = "saturation"
 var few = []string{own, "static", "hpa-kv", "kpa"}
 
 // sample is the report of half an hour of real simulations, made once.
-var sample = sync.OnceValues(func() (report.Page, error) {
+var sample = sync.OnceValues(func() (report.Document, error) {
 	return simulate("sine(1->10,20m,30m)", 1, few)
 })
 
-func samplePage(tb testing.TB) report.Page {
+func samplePage(tb testing.TB) report.Document {
 	tb.Helper()
 	p, err := sample()
 	if err != nil {
@@ -38,7 +38,7 @@ func samplePage(tb testing.TB) report.Page {
 }
 
 // written is the file of a page.
-func written(tb testing.TB, p report.Page) string {
+func written(tb testing.TB, p report.Document) string {
 	tb.Helper()
 	var b bytes.Buffer
 	if err := report.Write(&b, p); err != nil {
@@ -48,8 +48,8 @@ func written(tb testing.TB, p report.Page) string {
 }
 
 // simulate runs policies over a workload with so many seeds, on two variants.
-func simulate(load string, seeds int, policies []string) (report.Page, error) {
-	page := report.Page{Title: "Policies over a generated load", Commit: "0123abc"}
+func simulate(load string, seeds int, policies []string) (report.Document, error) {
+	page := report.Document{Title: "Policies over a generated load", Commit: "0123abc"}
 	scenario := report.Scenario{
 		Name:        "one model on two accelerators",
 		Description: "An 8B model on L40S at 2 cost units per replica-hour and on a card twice as fast at 5. Arrivals follow " + load + ", lengths ShareGPT; replicas take 2 minutes to start.",
@@ -62,7 +62,7 @@ func simulate(load string, seeds int, policies []string) (report.Page, error) {
 	for _, name := range policies {
 		one, offered, err := runs(load, name, page.Seeds)
 		if err != nil {
-			return report.Page{}, fmt.Errorf("running %s: %w", name, err)
+			return report.Document{}, fmt.Errorf("running %s: %w", name, err)
 		}
 		scenario.Policies, scenario.Offered = append(scenario.Policies, one), offered
 	}
@@ -75,8 +75,8 @@ func simulate(load string, seeds int, policies []string) (report.Page, error) {
 }
 
 // runs tries one policy with each seed. What is drawn is of the first.
-func runs(load, name string, seeds []uint64) (report.Policy, []report.Point, error) {
-	out := report.Policy{Name: name, Own: name == own, Variants: []string{"fast", "l40s"}}
+func runs(load, name string, seeds []uint64) (report.Result, []report.Point, error) {
+	out := report.Result{Name: name, Own: name == own, Variants: []string{"fast", "l40s"}}
 	var offered []report.Point
 	measures := map[string][]float64{}
 	for i, seed := range seeds {
@@ -201,7 +201,7 @@ func newPolicy(name string, c sim.Config) (sim.Policy, error) {
 	}
 	model := c.Models[0]
 	return sim.NewPeer(sim.PeerOptions{
-		Name: name, Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Policy{model.Key: rule},
+		Name: name, Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Autoscaler{model.Key: rule},
 		Measured: func(scaling.VariantKey) policy.Benchmark {
 			return policy.Benchmark{Rate: 3, Concurrency: 25, PrefillSpeed: 5000, InputTokens: workload.ShareGPTInputMean, OutputTokens: workload.ShareGPTOutputMean}
 		},

@@ -12,26 +12,26 @@ const drawnOf = 2
 // ranked returns the policies in the order in which they are listed: those that
 // meet the attainment asked for, by cost; the others that have one, by
 // attainment; then those without.
-func ranked(policies []Policy, o Objectives) []Policy {
-	return slices.SortedFunc(slices.Values(policies), func(a, b Policy) int {
+func ranked(policies []Result, o Objectives) []Result {
+	return slices.SortedFunc(slices.Values(policies), func(a, b Result) int {
 		return cmp.Or(
-			cmp.Compare(o.standing(a), o.standing(b)),
+			cmp.Compare(o.outcome(a), o.outcome(b)),
 			o.preference(a, b),
 			cmp.Compare(a.Name, b.Name),
 		)
 	})
 }
 
-// standing is how far a policy got. The script in the page knows the numbers.
-type standing int
+// outcome is how far a policy got. The script in the page knows the numbers.
+type outcome int
 
 const (
-	meets standing = iota
+	meets outcome = iota
 	misses
 	unknown
 )
 
-func (o Objectives) standing(p Policy) standing {
+func (o Objectives) outcome(p Result) outcome {
 	switch m := p.Measures; {
 	case !m.Attainment.Known() || !m.Cost.Known() || p.Unfinished != "":
 		return unknown
@@ -42,9 +42,9 @@ func (o Objectives) standing(p Policy) standing {
 	}
 }
 
-// preference compares two policies of one standing.
-func (o Objectives) preference(a, b Policy) int {
-	switch o.standing(a) {
+// preference compares two policies of one outcome.
+func (o Objectives) preference(a, b Result) int {
+	switch o.outcome(a) {
 	case meets:
 		return cmp.Compare(a.Measures.Cost.Mean, b.Measures.Cost.Mean)
 	case misses:
@@ -59,7 +59,7 @@ func (o Objectives) preference(a, b Policy) int {
 
 // drawn reports of each ranked policy whether its lines are drawn at first: the
 // best two of this project and the best two others.
-func drawn(ranked []Policy) []bool {
+func drawn(ranked []Result) []bool {
 	left := map[bool]int{true: drawnOf, false: drawnOf}
 	out := make([]bool, len(ranked))
 	for i, p := range ranked {

@@ -71,10 +71,10 @@ type row struct {
 	Cells                   []cell
 }
 
-func rows(ranked []Policy, o Objectives) []row {
+func rows(ranked []Result, o Objectives) []row {
 	out := make([]row, len(ranked))
 	for i, p := range ranked {
-		out[i] = row{Name: p.Name, About: p.About, Unfinished: p.Unfinished, Own: p.Own, Meets: o.standing(p) == meets}
+		out[i] = row{Name: p.Name, About: p.About, Unfinished: p.Unfinished, Own: p.Own, Meets: o.outcome(p) == meets}
 		for _, c := range columns() {
 			out[i].Cells = append(out[i].Cells, c.cell(p.Measures))
 		}

@@ -19,7 +19,7 @@ func (e *Error) Error() string {
 }
 
 // validate returns nil or an *Error.
-func (p Page) validate() error {
+func (p Document) validate() error {
 	if len(p.Scenarios) == 0 {
 		return &Error{"scenarios", "empty", "one or more"}
 	}
@@ -67,7 +67,7 @@ func (s Scenario) validate(at string) error {
 	return nil
 }
 
-func (p Policy) validate(at string) error {
+func (p Result) validate(at string) error {
 	if err := inOrder(at+".samples", p.Samples, func(s Sample) time.Duration { return s.At }); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 // verdict compares, in a sentence or two, the best policy of this project with
 // the best of the others; "" where neither was measured.
-func verdict(ranked []Policy, o Objectives, c Clairvoyant) string {
+func verdict(ranked []Result, o Objectives, c Clairvoyant) string {
 	own, ownFound := best(ranked, o, true)
 	peer, peerFound := best(ranked, o, false)
 	var said []string
@@ -22,7 +22,7 @@ func verdict(ranked []Policy, o Objectives, c Clairvoyant) string {
 	default:
 		return ""
 	}
-	if subject := firstKnown(ownFound, own, peer); c.reaches(o) && o.standing(subject) == meets {
+	if subject := firstKnown(ownFound, own, peer); c.reaches(o) && o.outcome(subject) == meets {
 		said = append(said, fmt.Sprintf("That is %s times the cost of the best schedule that was found by knowing every arrival.",
 			number(subject.Measures.Cost.Mean/c.Cost.Mean)))
 	}
@@ -34,7 +34,7 @@ func (c Clairvoyant) reaches(o Objectives) bool {
 	return c.Cost.Known() && c.Cost.Mean > 0 && c.Attainment.Known() && c.Attainment.Mean >= o.Attainment
 }
 
-func firstKnown(ownFound bool, own, peer Policy) Policy {
+func firstKnown(ownFound bool, own, peer Result) Result {
 	if ownFound {
 		return own
 	}
@@ -42,20 +42,20 @@ func firstKnown(ownFound bool, own, peer Policy) Policy {
 }
 
 // best returns the best policy of this project, or of the others.
-func best(ranked []Policy, o Objectives, own bool) (Policy, bool) {
+func best(ranked []Result, o Objectives, own bool) (Result, bool) {
 	for _, p := range ranked {
-		if p.Own == own && o.standing(p) != unknown {
+		if p.Own == own && o.outcome(p) != unknown {
 			return p, true
 		}
 	}
-	return Policy{}, false
+	return Result{}, false
 }
 
 // result says what a policy came to.
-func result(p Policy, o Objectives) string {
+func result(p Result, o Objectives) string {
 	m := p.Measures
 	verb := "misses"
-	if o.standing(p) == meets {
+	if o.outcome(p) == meets {
 		verb = "reaches"
 	}
 	return fmt.Sprintf("%s %s the target: %s of the requests within their objectives (%s asked for) at a cost of %s",
@@ -63,8 +63,8 @@ func result(p Policy, o Objectives) string {
 }
 
 // compared says how a policy stands to one of the others.
-func compared(own, peer Policy, o Objectives) string {
-	reached := [2]bool{o.standing(own) == meets, o.standing(peer) == meets}
+func compared(own, peer Result, o Objectives) string {
+	reached := [2]bool{o.outcome(own) == meets, o.outcome(peer) == meets}
 	switch reached {
 	case [2]bool{true, true}:
 		return difference(own.Measures.Cost, peer.Measures.Cost) + " " + peer.Name + ", the cheapest of the others that reach it"

@@ -14,7 +14,7 @@ var assets embed.FS
 
 // Write writes a page as one HTML file. An *Error says what in it cannot be
 // shown; any other error is that of w. Equal pages give equal bytes.
-func Write(w io.Writer, p Page) error {
+func Write(w io.Writer, p Document) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ type tuned struct {
 	Parameters []Parameter
 }
 
-func newView(p Page) view {
+func newView(p Document) view {
 	v := view{Title: p.Title, Commit: p.Commit, Columns: columns(), Data: newData(p)}
 	if v.Title == "" {
 		v.Title = "Policies compared"

@@ -21,9 +21,9 @@ import (
 )
 
 // onePolicy is a page with one scenario and one policy.
-func onePolicy(p report.Policy) report.Page {
-	return report.Page{Title: "t", Scenarios: []report.Scenario{{
-		Name: "s", Objectives: report.Objectives{TTFT: 500, Attainment: 0.9}, Policies: []report.Policy{p},
+func onePolicy(p report.Result) report.Document {
+	return report.Document{Title: "t", Scenarios: []report.Scenario{{
+		Name: "s", Objectives: report.Objectives{TTFT: 500, Attainment: 0.9}, Policies: []report.Result{p},
 	}}}
 }
 
@@ -70,7 +70,7 @@ func TestEqualPagesGiveEqualBytes(t *testing.T) {
 	}
 	q := p
 	q.Scenarios = append([]report.Scenario(nil), p.Scenarios...)
-	policies := append([]report.Policy(nil), p.Scenarios[0].Policies...)
+	policies := append([]report.Result(nil), p.Scenarios[0].Policies...)
 	policies[0], policies[2] = policies[2], policies[0]
 	q.Scenarios[0].Policies = policies
 	if written(t, p) != written(t, q) {
@@ -117,9 +117,9 @@ func TestTheScriptIsOne(t *testing.T) {
 func TestNamesAndReasonsAreData(t *testing.T) {
 	const hostile = `</script><script>alert(1)</script><img onerror=x>"'&{{.}}` + "\u2028`${x}`"
 	d := report.Decision{Variant: hostile, From: 1, To: 2, Reason: hostile}
-	page := report.Page{Title: hostile, Commit: hostile, Scenarios: []report.Scenario{{
+	page := report.Document{Title: hostile, Commit: hostile, Scenarios: []report.Scenario{{
 		Name: hostile, Description: hostile,
-		Policies: []report.Policy{{
+		Policies: []report.Result{{
 			Name: hostile, About: hostile, Unfinished: hostile, Variants: []string{hostile}, Decisions: []report.Decision{d},
 			Parameters: []report.Parameter{{Name: hostile, Value: hostile, Default: hostile, Tried: []string{hostile}}},
 		}},
@@ -173,7 +173,7 @@ func TestEveryDecisionIsInTheFile(t *testing.T) {
 
 func TestWhatIsNotKnownIsAbsent(t *testing.T) {
 	nan := math.NaN()
-	p := onePolicy(report.Policy{
+	p := onePolicy(report.Result{
 		Name: "p", Unfinished: "interrupted", Variants: []string{"a"},
 		Samples: []report.Sample{
 			{At: time.Minute, TTFT: nan, ITL: 0, Queued: 0, Replicas: []int{1}},
@@ -226,10 +226,10 @@ func TestTheTableNeedsNoScript(t *testing.T) {
 
 func TestLongSeriesOfManyPoliciesStaySmall(t *testing.T) {
 	const policies, days = 20, 7
-	page := report.Page{Scenarios: []report.Scenario{{Name: "week"}}}
+	page := report.Document{Scenarios: []report.Scenario{{Name: "week"}}}
 	s := &page.Scenarios[0]
 	for i := range policies {
-		p := report.Policy{Name: fmt.Sprint("p", i), Variants: []string{"a", "b"}}
+		p := report.Result{Name: fmt.Sprint("p", i), Variants: []string{"a", "b"}}
 		for minute := range days * 24 * 60 {
 			load := 1 + math.Sin(float64(minute)/200+float64(i))
 			p.Samples = append(p.Samples, report.Sample{
@@ -264,18 +264,18 @@ func TestBadPagesAreRefused(t *testing.T) {
 		return report.Sample{At: at, Replicas: replicas}
 	}
 	tests := map[string]struct {
-		page report.Page
+		page report.Document
 		want string
 	}{
-		"no scenario":      {report.Page{}, "report: scenarios is empty, want one or more"},
-		"no name":          {report.Page{Scenarios: []report.Scenario{{}}}, `report: scenarios[""].name is "", want a name that no other has`},
-		"name twice":       {report.Page{Scenarios: []report.Scenario{{Name: "s"}, {Name: "s"}}}, `report: scenarios["s"].name is "s", want a name that no other has`},
-		"attainment in %":  {report.Page{Scenarios: []report.Scenario{{Name: "s", Objectives: report.Objectives{Attainment: 90}}}}, `report: scenarios["s"].objectives.attainment is 90, want a ratio in [0, 1]`},
-		"policy twice":     {report.Page{Scenarios: []report.Scenario{{Name: "s", Policies: []report.Policy{{Name: "p"}, {Name: "p"}}}}}, `report: scenarios["s"].policies["p"].name is "p", want a name that no other has`},
-		"time goes back":   {onePolicy(report.Policy{Name: "p", Samples: []report.Sample{sample(2), sample(1)}}), `report: scenarios["s"].policies["p"].samples[1].at is 1ns, want no earlier than the one before it`},
-		"before the start": {report.Page{Scenarios: []report.Scenario{{Name: "s", Offered: []report.Point{{At: -1}}}}}, `report: scenarios["s"].offered[0].at is -1ns, want 0 or later`},
-		"replicas missing": {onePolicy(report.Policy{Name: "p", Variants: []string{"a", "b"}, Samples: []report.Sample{sample(1, 1)}}), `report: scenarios["s"].policies["p"].samples[0].replicas is of length 1, want one for each of the 2 variants`},
-		"unknown variant":  {onePolicy(report.Policy{Name: "p", Variants: []string{"a"}, Decisions: []report.Decision{{Variant: "b"}}}), `report: scenarios["s"].policies["p"].decisions[0].variant is "b", want one of ["a"]`},
+		"no scenario":      {report.Document{}, "report: scenarios is empty, want one or more"},
+		"no name":          {report.Document{Scenarios: []report.Scenario{{}}}, `report: scenarios[""].name is "", want a name that no other has`},
+		"name twice":       {report.Document{Scenarios: []report.Scenario{{Name: "s"}, {Name: "s"}}}, `report: scenarios["s"].name is "s", want a name that no other has`},
+		"attainment in %":  {report.Document{Scenarios: []report.Scenario{{Name: "s", Objectives: report.Objectives{Attainment: 90}}}}, `report: scenarios["s"].objectives.attainment is 90, want a ratio in [0, 1]`},
+		"policy twice":     {report.Document{Scenarios: []report.Scenario{{Name: "s", Policies: []report.Result{{Name: "p"}, {Name: "p"}}}}}, `report: scenarios["s"].policies["p"].name is "p", want a name that no other has`},
+		"time goes back":   {onePolicy(report.Result{Name: "p", Samples: []report.Sample{sample(2), sample(1)}}), `report: scenarios["s"].policies["p"].samples[1].at is 1ns, want no earlier than the one before it`},
+		"before the start": {report.Document{Scenarios: []report.Scenario{{Name: "s", Offered: []report.Point{{At: -1}}}}}, `report: scenarios["s"].offered[0].at is -1ns, want 0 or later`},
+		"replicas missing": {onePolicy(report.Result{Name: "p", Variants: []string{"a", "b"}, Samples: []report.Sample{sample(1, 1)}}), `report: scenarios["s"].policies["p"].samples[0].replicas is of length 1, want one for each of the 2 variants`},
+		"unknown variant":  {onePolicy(report.Result{Name: "p", Variants: []string{"a"}, Decisions: []report.Decision{{Variant: "b"}}}), `report: scenarios["s"].policies["p"].decisions[0].variant is "b", want one of ["a"]`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

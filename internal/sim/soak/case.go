@@ -18,7 +18,7 @@ import (
 const (
 	Spare        = "saturation" // spare capacity
 	Tokens       = "tokens"
-	Queueing     = "model"
+	Queueing     = "queueing"
 	Hybrid       = "hybrid"
 	HybridTokens = "hybrid-tokens"
 )
@@ -161,7 +161,7 @@ func (s Segment) valid() bool { return s.For > 0 && s.From >= 0 && s.To >= 0 && 
 func (c Case) Plant() plant.Config {
 	p := plant.Config{
 		Model: scaling.ModelKey{Namespace: namespace, ID: "m"}, Settings: c.settings(), Load: c.Rate,
-		Pace: constrain.Policy{
+		Pace: constrain.Pacing{
 			ScaleUpStabilization: c.ScaleUpStabilization, ScaleDownStabilization: c.ScaleDownStabilization,
 			MaxScaleUpStep: c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
 			Zero: constrain.Zero{Enabled: c.Retention > 0, Retention: c.Retention},

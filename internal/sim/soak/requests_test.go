@@ -79,7 +79,9 @@ func judgeRequests(t *testing.T, c Case, seed uint64) []Violation {
 	}
 	var needs Needs
 	w := &watched{judging: newJudging(c, &needs), Engine: sim.NewEngine(sim.EngineOptions{
-		Name: c.Engine, Interval: c.Tick, Executor: executor.Polling, Policy: func(scaling.ModelKey) cycle.Policy { return cycle.Policy{Settings: p.Settings, Pacing: p.Pace} },
+		Name: c.Engine, Interval: c.Tick, Executor: executor.Polling, Policy: func(scaling.ModelKey) cycle.ModelSettings {
+			return cycle.ModelSettings{Settings: p.Settings, Pacing: p.Pace}
+		},
 	})}
 	_, err := sim.Run(t.Context(), sim.Config{
 		Seed: seed, Models: []sim.Model{m}, Tolerance: c.Tolerance, Faults: p.Faults, Duration: c.Length, Tail: time.Second, Interval: time.Hour,

@@ -160,7 +160,7 @@ func TestAConnectionStaysWhereItIsWhileItsBackendIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := hear(c); got != "!" {
-		t.Errorf("the standing connection answers %q, want what it was told", got)
+		t.Errorf("the open connection answers %q, want what it was told", got)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestABackendThatDiedEndsItsConnectionsAndTakesNoMore(t *testing.T) {
 	})
 }
 
-func TestServeEndsStandingConnections(t *testing.T) {
+func TestServeEndsOpenConnections(t *testing.T) {
 	f, err := New(Options{Period: period, Out: t.Output(), Backends: []Backend{newInstance(t, "a").backend()}})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func newRules(rng *rand.Rand) *Rules {
 		r.Select = "Max"
 	}
 	for range 1 + rng.IntN(3) {
-		r.Policies = append(r.Policies, Policy{
+		r.Policies = append(r.Policies, ScalingPolicy{
 			Percent: rng.IntN(2) == 0, Value: 1 + rng.Int32N(6), Period: 15 * (1 + rng.Int32N(6)),
 		})
 		if p := &r.Policies[len(r.Policies)-1]; p.Percent {

@@ -21,14 +21,14 @@ type Sequence struct {
 
 // Rules is one direction of spec.behavior.
 type Rules struct {
-	Window    int32    `json:"window"`    // seconds
-	Select    string   `json:"select"`    // Max, Min, Disabled
-	Tolerance int64    `json:"tolerance"` // thousandths, -1 for the controller's own
-	Policies  []Policy `json:"policies"`
+	Window    int32           `json:"window"`    // seconds
+	Select    string          `json:"select"`    // Max, Min, Disabled
+	Tolerance int64           `json:"tolerance"` // thousandths, -1 for the controller's own
+	Policies  []ScalingPolicy `json:"policies"`
 }
 
-// Policy is one scaling policy.
-type Policy struct {
+// ScalingPolicy is one policy of the behaviour of an HPA.
+type ScalingPolicy struct {
 	Percent bool  `json:"percent,omitempty"`
 	Value   int32 `json:"value"`
 	Period  int32 `json:"period"` // seconds

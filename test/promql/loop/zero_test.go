@@ -27,7 +27,7 @@ const late = 90*time.Second + scrapes + cycles
 type sleeper struct {
 	*loop
 	past  scaling.History
-	quiet *collector.Quiet
+	quiet *collector.IdleTracker
 }
 
 func beginSleeper(t *testing.T) *sleeper {
@@ -42,8 +42,8 @@ func (s *sleeper) startManager() {
 	for key, p := range s.past {
 		s.past[key] = scaling.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
 	}
-	s.quiet = collector.NewQuiet(func(scaling.ModelKey) time.Duration { return retention })
-	s.collect = collector.New(s.source, s.manager, collector.Options{Quiet: s.quiet})
+	s.quiet = collector.NewIdleTracker(func(scaling.ModelKey) time.Duration { return retention })
+	s.collect = collector.New(s.source, s.manager, collector.Options{Idle: s.quiet})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error)
 	go func() { done <- s.quiet.Run(ctx) }()
@@ -68,9 +68,9 @@ func (s *sleeper) fetches(d time.Duration, pass func(time.Duration)) {
 func (s *sleeper) zero() bool {
 	s.t.Helper()
 	snapshots := s.collect.Collect(s.t.Context(), s.fleet())
-	policy := constrain.Policy{Zero: constrain.Zero{Enabled: true, Retention: retention}}
+	policy := constrain.Pacing{Zero: constrain.Zero{Enabled: true, Retention: retention}}
 	verdict := cycle.Setup{}.Decide(cycle.Case{
-		Now: s.manager.Now(), Snapshots: snapshots, History: s.past, Policies: map[scaling.ModelKey]constrain.Policy{snapshots[0].Model: policy},
+		Now: s.manager.Now(), Snapshots: snapshots, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{snapshots[0].Model: policy},
 	})
 	s.past = verdict.History
 	for key, p := range s.past {

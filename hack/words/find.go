@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// word is one that is not used. It may be a phrase of several.
+type word struct {
+	text, instead string
+	except        []string // patterns of path.Match, of files or folders, where it has another meaning
+	whole         *regexp.Regexp
+}
+
+// words is the list.
+type words []word
+
+// finding is a word in a file.
+type finding struct {
+	line           int // 1 is the first
+	found, instead string
+}
+
+// parseList reads lines "word | replacement | file file...", of which the last part may be left
+// out. Empty lines and those that begin with # say nothing.
+func parseList(text string) (words, error) {
+	var out words
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, "|")
+		if len(parts) < 2 || len(parts) > 3 {
+			return nil, fmt.Errorf("line %d: %q, want word | replacement | files", i+1, line)
+		}
+		w := word{text: strings.ToLower(strings.TrimSpace(parts[0])), instead: strings.TrimSpace(parts[1])}
+		if w.text == "" || w.instead == "" {
+			return nil, fmt.Errorf("line %d: %q has no word or no replacement", i+1, line)
+		}
+		if len(parts) == 3 {
+			w.except = strings.Fields(parts[2])
+		}
+		w.whole = regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(w.text), " ", `\s+`) + `\b`)
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// in returns the words in a file.
+func (l words) in(file string, text []byte) []finding {
+	var here words
+	for _, w := range l {
+		if !w.excepted(file) {
+			here = append(here, w)
+		}
+	}
+	if strings.HasSuffix(file, ".md") {
+		return here.inMarkdown(string(text))
+	}
+	return here.inGo(text)
+}
+
+// excepted reports whether the word has another meaning in the file.
+func (w word) excepted(file string) bool {
+	for _, pattern := range w.except {
+		for at := file; at != "."; at = path.Dir(at) {
+			if ok, err := path.Match(pattern, at); ok && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inGo looks at the comments and the names of a file. Strings may quote others.
+func (l words) inGo(text []byte) []finding {
+	var out []finding
+	files := token.NewFileSet()
+	file := files.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	for {
+		at, kind, literal := s.Scan()
+		if kind == token.EOF {
+			return out
+		}
+		if kind == token.IDENT {
+			literal = parts(literal)
+		}
+		if kind == token.IDENT || kind == token.COMMENT {
+			out = append(out, l.inText(files.Position(at).Line, literal)...)
+		}
+	}
+}
+
+// inMarkdown looks at the lines outside of code.
+func (l words) inMarkdown(text string) []finding {
+	var out []finding
+	fenced := false
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+			continue
+		}
+		if !fenced {
+			out = append(out, l.inText(i+1, quoted.ReplaceAllString(line, "``"))...)
+		}
+	}
+	return out
+}
+
+// quoted is code within a line of Markdown.
+var quoted = regexp.MustCompile("`[^`]*`")
+
+func (l words) inText(line int, text string) []finding {
+	var out []finding
+	for _, w := range l {
+		for _, at := range w.whole.FindAllStringIndex(text, -1) {
+			out = append(out, finding{line + strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]], w.instead})
+		}
+	}
+	return out
+}
+
+// parts separates the words of a name by spaces: waitingRoom and waiting_room are "waiting room".
+func parts(name string) string {
+	var b strings.Builder
+	before := rune(0)
+	for _, r := range name {
+		if r == '_' {
+			r = ' '
+		} else if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}

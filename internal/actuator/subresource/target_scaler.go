@@ -1,0 +1,296 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// mostReplicas is what the field of a scale holds.
+const mostReplicas = math.MaxInt32
+
+// attempts is how often a scale is read and set while others change its target.
+const attempts = 5
+
+// Scalers knows who sets the replicas of targets.
+type Scalers interface {
+	// Scalers returns who scales the target of a variant, as far as it is known.
+	Scalers(key scaling.VariantKey) scaling.Scalers
+}
+
+// Options are the parts of a TargetScaler, all of them required.
+type Options struct {
+	Objects client.Reader // a cache: VariantAutoscalings, and pods with the annotations that CacheOptions keeps
+	Scalers Scalers
+	Scales  Scales
+	Pods    Patcher
+	// Count is told how each attempt to set a scale ended.
+	Count func(metrics.Outcome)
+}
+
+// TargetScaler sets the replicas of targets. The zero value is not usable; see New. Carry
+// and Mark are for one goroutine, the other methods for any.
+type TargetScaler struct {
+	Options
+
+	mu       sync.Mutex
+	troubles map[scaling.VariantKey]trouble
+	watchers []chan struct{}
+
+	pushes pushes // of targets that no other should scale
+	starts starts // of targets that another scales but from and to zero
+
+	markFault string // why pods could not be marked the last time
+}
+
+// New returns a TargetScaler that has done nothing.
+func New(o Options) *TargetScaler { return &TargetScaler{Options: o} }
+
+// Trouble returns why the replicas of a target could not be set, the zero value
+// where they could be or need not be. It is known once this process has carried out a
+// plan.
+func (h *TargetScaler) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.troubles[key].Trouble, h.troubles != nil
+}
+
+// Watch returns a channel that receives when a Trouble begins, changes or ends.
+// Notices that are not read in time become one.
+func (h *TargetScaler) Watch() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := make(chan struct{}, 1)
+	h.watchers = append(h.watchers, w)
+	return w
+}
+
+// Carry sets the replicas of every target whose turn is its own to what the record's
+// plan decides. It returns when that is done, ctx has ended, or after ten seconds. What
+// failed is a Trouble of its variant, and logged when it begins.
+//
+// No target may take longer than two seconds, and those that did go last the next
+// time. What somebody else keeps changing is set less and less often.
+func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
+	now := record.Plan.At
+	h.recall(now)
+	own, troubles := h.turns(record)
+	begin, cancel := context.WithTimeout(ctx, beginsWithin)
+	defer cancel()
+	ended, left := inTurn(begin, queue(own, h.timedOut), func(o order) (change, error) {
+		within, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return h.carry(within, o)
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	for _, r := range ended {
+		key := r.order.variant.Key
+		h.learn(r, now)
+		switch {
+		case r.err != nil:
+			troubles[key] = troubleOf(r.err)
+		case r.order.alone && h.pushes.tussles(key):
+			troubles[key] = undone()
+		default:
+			delete(troubles, key)
+		}
+	}
+	for _, o := range left {
+		troubles[o.variant.Key] = untried()
+	}
+	h.remember(logr.FromContextOrDiscard(ctx), troubles)
+}
+
+// turns returns the orders that this process should carry out now, and what is in
+// trouble whether it does or not.
+func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
+	troubles = map[scaling.VariantKey]trouble{}
+	for _, o := range orders(record) {
+		key, by := o.variant.Key, h.Scalers.Scalers(o.variant.Key)
+		turn, _ := by.Turn(o.variant.Replicas.Current, o.desired)
+		switch by.InForce() {
+		case scaling.ActuationScale:
+			o.alone = true
+		case scaling.ActuationZero:
+			o.repeat = h.starts.repeat(o, by)
+		case scaling.ActuationMetrics: // nothing is set, so nothing is repeated
+		}
+		if o.alone && h.pushes.tussles(key) {
+			troubles[key] = undone() // until it has stayed
+		}
+		switch {
+		case o.alone && h.pushes.waits(key, record.Plan.At):
+		case turn == scaling.TurnOwn, o.repeat > 0:
+			own = append(own, o)
+		}
+	}
+	return own, troubles
+}
+
+// learn takes what a plan of time at has changed, for those that follow.
+func (h *TargetScaler) learn(r result, at time.Time) {
+	switch {
+	case !r.change.set:
+	case r.order.alone:
+		h.pushes.add(r.order.variant.Key, at, r.change)
+	default:
+		h.starts.add(r.order, at, r.change)
+	}
+}
+
+// recall drops what is not to be known any more of what was set: all of it in a
+// process that has just begun to lead.
+func (h *TargetScaler) recall(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.troubles == nil {
+		h.pushes, h.starts = pushes{}, starts{}
+	}
+	h.pushes.forget(now)
+	h.starts.forget(now)
+}
+
+// timedOut reports whether a target did not answer in time when it was last tried.
+func (h *TargetScaler) timedOut(key scaling.VariantKey) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.troubles[key].Reason == timeout
+}
+
+// order is a decision on a variant whose target was read.
+type order struct {
+	variant scaling.Variant
+	desired int
+	alone   bool // whether no other should set the replicas
+	repeat  int  // replicas to set once more if there are fewer but some, 0 for none
+}
+
+// change is what was done to a target; the zero value is nothing.
+type change struct {
+	from, to int // replicas
+	set      bool
+}
+
+// orders returns what a plan decides for targets that were read and may be set.
+func orders(record scaling.Record) []order {
+	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
+	for _, v := range record.Fleet.Variants {
+		fleet[v.Key] = v
+	}
+	var out []order
+	for _, d := range record.Plan.Decisions {
+		if v, ok := fleet[d.Variant]; ok && v.Replicas.Observed && !v.Paused {
+			out = append(out, order{variant: v, desired: d.Target()})
+		}
+	}
+	return out
+}
+
+// carry sets the replicas of one target, if it still is the turn of this process:
+// measuring may have taken longer than its owner needs to change his mind, or
+// another to be faster.
+func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
+	by := h.Scalers.Scalers(o.variant.Key)
+	asks, err := h.asks(ctx, o.variant)
+	if err != nil || asks != by.Own {
+		return change{}, err
+	}
+	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", o.variant.Key.Namespace, "variant", o.variant.Key.Name, "target", o.variant.Target.String())
+	for range attempts {
+		done, failed := h.set(ctx, o, by)
+		if err = failed; apierrors.IsConflict(err) {
+			continue
+		}
+		if done.set {
+			log.Info("replicas set by the scale subresource", "from", done.from, "to", done.to)
+			h.Count(metrics.Success)
+			return done, nil
+		}
+		break
+	}
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		h.Count(outcomeOf(err))
+	}
+	return change{}, err
+}
+
+// set reads the scale of a target and sets it, unless the target has come to where
+// it is not the turn of this process any more.
+func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
+	scale, err := h.Scales.Scale(ctx, o.variant.Key.Namespace, o.variant.Target)
+	if err != nil {
+		return change{}, err
+	}
+	from := int(scale.Spec.Replicas)
+	turn, to := by.Turn(from, o.desired)
+	switch {
+	case turn == scaling.TurnOwn:
+	case 0 < from && from < o.repeat:
+		to = o.repeat
+	default:
+		return change{}, nil
+	}
+	scale.Spec.Replicas = int32(min(to, mostReplicas))
+	if err := h.Scales.SetScale(ctx, o.variant.Target, scale); err != nil {
+		return change{}, err
+	}
+	return change{from: from, to: int(scale.Spec.Replicas), set: true}, nil
+}
+
+// asks returns what the object of a variant asks for now, "" where there is none
+// any more, or it is to be left alone.
+func (h *TargetScaler) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
+	var va v1alpha1.VariantAutoscaling
+	err := h.Objects.Get(ctx, client.ObjectKey{Namespace: v.Key.Namespace, Name: v.Key.Name}, &va, client.UnsafeDisableDeepCopy)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !va.DeletionTimestamp.IsZero(), va.Annotations[v1alpha1.AnnotationPaused] == "true", scaling.TargetRef(va.Target()) != v.Target:
+		return "", nil
+	}
+	asks, _ := scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation])
+	return asks, nil
+}
+
+// remember replaces what is in trouble, and tells whoever watches.
+func (h *TargetScaler) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, now := range troubles {
+		before := h.troubles[key]
+		if now.Reason == before.Reason && now.by == before.by {
+			troubles[key] = before // in the words of the first time
+			continue
+		}
+		log.Info("replicas could not be set by the scale subresource", "namespace", key.Namespace, "variant", key.Name,
+			"reason", now.Reason, "err", now.Message)
+	}
+	if maps.Equal(h.troubles, troubles) && (h.troubles == nil) == (troubles == nil) {
+		return
+	}
+	h.troubles = troubles
+	for _, w := range h.watchers {
+		select {
+		case w <- struct{}{}:
+		default: // the watcher has not yet read the last notice, which says the same
+		}
+	}
+}
+
+// Clear forgets what is in trouble, as a process must that no longer leads.
+func (h *TargetScaler) Clear() { h.remember(logr.Discard(), nil) }

@@ -1,0 +1,63 @@
+package collector
+
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// coverage is which of a model's Ready pods have a page. The source adds the numbers of a
+// model up over its pods, so pods without a page make every sum a lower bound. While these
+// are fewer than half, a reduction takes each of them for full.
+type coverage struct {
+	// young are the variants whose newest replica became Ready too short a time
+	// ago to have a page.
+	young    map[scaling.VariantKey]bool
+	freshest scaling.Freshness // of the pages
+	ready    int               // Ready pods
+	missing  int               // those that should have a Fresh page and have none
+	unseen   bool              // a Ready pod is too young to have one
+}
+
+// newCoverage returns the coverage of a model without pods, at the given instant. For the
+// given grace after it became Ready, a pod without a page does not count as missing: a page of
+// that age would be Fresh. Only the newest replica of a variant has a known Ready time, so one
+// pod of each variant has this grace.
+func newCoverage(variants []scaling.Variant, at time.Time, grace time.Duration) coverage {
+	s := coverage{young: map[scaling.VariantKey]bool{}}
+	for _, v := range variants {
+		newest := v.Replicas.NewestReady
+		s.young[v.Key] = !newest.IsZero() && at.Sub(newest) < grace
+	}
+	return s
+}
+
+// add takes a pod of the model into account, with its page and how far that may
+// be trusted.
+func (s *coverage) add(pod scaling.Pod, p pageTimes, state scaling.Freshness) {
+	s.freshest = max(s.freshest, state)
+	if pod.Ready {
+		s.ready++
+	}
+	switch {
+	case !pod.Ready || state == scaling.Fresh:
+	case p == pageTimes{} && s.young[pod.Variant]:
+		s.young[pod.Variant], s.unseen = false, true
+	default:
+		s.missing++
+	}
+}
+
+// page returns the state of the pages as if they were one.
+func (s *coverage) freshness() scaling.Freshness {
+	if 2*s.missing >= max(1, s.ready) {
+		return min(s.freshest, scaling.Aging)
+	}
+	return s.freshest
+}
+
+// whole reports whether every Ready pod has a Fresh page, so that what all of
+// them leave out has not happened.
+func (s *coverage) complete() bool {
+	return s.freshest == scaling.Fresh && s.missing == 0 && !s.unseen
+}

@@ -1,0 +1,150 @@
+package collector
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// sheet is what one fetch says of one model, whichever of its pods live. It is
+// never modified once it is built, and small: it is what the cache keeps.
+type modelAnswer struct {
+	survey *survey
+	pods   []podRow // sorted by name
+	ranked bool     // some names carry the rank of an engine
+	flows  flows
+	picker picker
+	// The histograms have no State: that is the page's, when they are read.
+	ttft, itl, requestITL scaling.Histogram
+	percentiles           bool     // they were asked for
+	seen                  []string // the models that have pages, where this one has none
+	elsewhere             bool     // those are of other namespaces
+	unjoined              string   // why pages that name the model belong to none of its pods
+	twofold               string   // a pod whose rates count twice, "" for none: see builders.readNames
+}
+
+var _ cache.Value = (*modelAnswer)(nil)
+
+// complete reports whether every question about the model was answered.
+func (s *modelAnswer) complete() bool { return s.survey.failed == 0 }
+
+// survey is what the sheets of one fetch and namespace have in common.
+type survey struct {
+	at     time.Time // of the answers, on the source's clock
+	asked  time.Time // when the fetch began, on the manager's
+	window time.Duration
+	grace  time.Duration // for which a pod may be Ready before it must have a page
+	failed questions
+}
+
+// questions is a set of questions.
+type questions uint32
+
+// with returns the set with one more member.
+func (s questions) with(ask query.Question) questions { return s | 1<<ask }
+
+// has reports whether ask is in the set.
+func (s questions) has(ask query.Question) bool { return s&(1<<ask) != 0 }
+
+// now returns the present instant of the source's clock [ms], given that of the
+// manager's.
+func (s *survey) now(manager time.Time) int64 {
+	return s.at.UnixMilli() + max(manager.Sub(s.asked), 0).Milliseconds()
+}
+
+// shown returns an instant of the source's clock [ms] on that of the manager.
+func (s *survey) shown(at int64) time.Time {
+	return time.UnixMilli(at).Add(s.asked.Sub(s.at).Truncate(time.Millisecond)).UTC()
+}
+
+// The numbers of a pod are those from firstGauge on, in catalogue order.
+const (
+	firstGauge = query.KVCacheUsagePeak
+	gauges     = query.Started - firstGauge + 1
+)
+
+// podRow is what the source says of one name of a pod.
+type podRow struct {
+	name   string
+	page   pageTimes
+	gauges [gauges]float64 // NaN where there is none
+	held   float64         // requests, NaN for a pod that cannot be stuck
+	stuck  stuckness
+	// generates: it generated tokens within the span of quiet.
+	generates bool
+	labels    podLabels
+}
+
+// podLabels are the labels in which pages name a pod.
+type podLabels uint8
+
+const (
+	byPod podLabels = 1 << iota
+	byPodName
+)
+
+// stuckness is the scaling.Stuckness of a row in one byte, in order of severity.
+type stuckness uint8
+
+const (
+	moves stuckness = iota
+	frozen
+	sick
+)
+
+// newPodRow returns a row without numbers. It has its own copy of the name, which
+// may be part of a long answer.
+func newPodRow(name string) podRow {
+	p := podRow{name: strings.Clone(name), held: math.NaN()}
+	for i := range p.gauges {
+		p.gauges[i] = math.NaN()
+	}
+	return p
+}
+
+// gauge returns the number of q.
+func (p *podRow) gauge(q query.Quantity) *float64 { return &p.gauges[q-firstGauge] }
+
+// The numbers of a model are those from firstFlow on, in catalogue order.
+const (
+	firstFlow = query.Completions
+	flowCount = query.PrefixHits - firstFlow + 1
+)
+
+// flows are the rates and means of a model: NaN where there is no row, garbage
+// where the row has no number in it.
+type flows [flowCount]float64
+
+// garbage stands for something that was there and is no number. It is less than
+// any number, so that a number beside it counts.
+var garbage = math.Inf(-1)
+
+// newFlows returns flows without rows.
+func newFlows() flows {
+	var f flows
+	for i := range f {
+		f[i] = math.NaN()
+	}
+	return f
+}
+
+// of returns the number of q.
+func (f *flows) of(q query.Quantity) *float64 { return &f[q-firstFlow] }
+
+// Size implements cache.Value. The survey is shared and not counted.
+func (s *modelAnswer) Size() int {
+	size := int(unsafe.Sizeof(*s)) + len(s.pods)*int(unsafe.Sizeof(podRow{})) + len(s.unjoined)
+	for i := range s.pods {
+		size += len(s.pods[i].name)
+	}
+	size += (len(s.ttft.Buckets) + len(s.itl.Buckets) + len(s.requestITL.Buckets)) * int(unsafe.Sizeof(scaling.Bucket{}))
+	for _, name := range s.seen {
+		size += int(unsafe.Sizeof(name)) + len(name)
+	}
+	return size
+}

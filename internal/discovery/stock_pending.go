@@ -1,0 +1,93 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pendingPods reserves accelerators for the pods that wait for a node: the scheduler serves
+// them before pods that do not exist yet. Each is placed by best fit among the nodes that it may
+// run on: on the one that is left with the fewest free accelerators. Where none are free, it is
+// placed on those that terminating pods will free. A pod that fits nowhere reserves nothing.
+type pendingPods struct {
+	places      []place
+	fitting     map[queue][]int     // indexes of the places for each queue
+	unplaceable map[podRequest]bool // requests that no node can take, now or once pods have terminated
+}
+
+// queue is pods that may run on the same nodes and take of the same vendor.
+type queue struct {
+	place  string
+	vendor int
+}
+
+// podRequest is how many accelerators pods of a queue ask for.
+type podRequest struct {
+	queue
+	gpus int
+}
+
+// placeAll places the oldest pods first, those of one age by name.
+func (w *pendingPods) placeAll(waiting map[types.NamespacedName]stockPod) {
+	type entry struct {
+		name types.NamespacedName
+		pod  stockPod
+	}
+	line := make([]entry, 0, len(waiting))
+	for name, p := range waiting {
+		line = append(line, entry{name, p})
+	}
+	slices.SortFunc(line, func(a, b entry) int {
+		return cmp.Or(a.pod.created.Compare(b.pod.created), strings.Compare(a.name.Namespace, b.name.Namespace), strings.Compare(a.name.Name, b.name.Name))
+	})
+	for _, e := range line {
+		for _, q := range e.pod.portions {
+			if s := (podRequest{queue{e.pod.place, q.vendor}, q.gpus}); !w.unplaceable[s] {
+				w.unplaceable[s] = !w.take(s, e.pod.where, (*place).now) && !w.take(s, e.pod.where, (*place).soon)
+			}
+		}
+	}
+}
+
+// now and soon are what a place has to give.
+func (p *place) now() int  { return p.free }
+func (p *place) soon() int { return p.free + p.leaving }
+
+// take takes what is looked for off the place that it fits best by what each has,
+// and reports whether there is one.
+func (w *pendingPods) take(s podRequest, on *where, has func(*place) int) bool {
+	best := -1
+	for _, i := range w.placesFor(s.queue, on) {
+		if n := has(&w.places[i]); n >= s.gpus && (best < 0 || n < has(&w.places[best])) {
+			if best = i; n == s.gpus {
+				break
+			}
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	p := &w.places[best]
+	soon := max(0, s.gpus-p.free) // what it has to wait for
+	p.free -= s.gpus - soon
+	p.leaving -= soon
+	p.promised += s.gpus
+	return true
+}
+
+// placesFor returns the places for a queue, which may be on the nodes on.
+func (w *pendingPods) placesFor(q queue, on *where) []int {
+	indexes, ok := w.fitting[q]
+	if !ok {
+		for i := range w.places {
+			if p := &w.places[i]; p.vendor == q.vendor && p.soon() > 0 && on.admits(*p.node) {
+				indexes = append(indexes, i)
+			}
+		}
+		w.fitting[q] = indexes
+	}
+	return indexes
+}

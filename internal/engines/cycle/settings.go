@@ -1,0 +1,53 @@
+package cycle
+
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// ModelSettings is how one model is decided, with nothing left to look up.
+type ModelSettings struct {
+	Settings model.Settings
+	Pacing   constrain.Pacing // how fast its decisions may change, and whether to zero
+}
+
+// Configured returns the settings that a configuration comes to. kvCacheThreshold
+// and queueLengthThreshold say when a replica is full, to either way of measuring
+// saturation.
+func Configured(p config.ModelSettings) ModelSettings {
+	s := model.Settings{
+		Engine: model.Engine(p.Engine), Method: model.Spare, Spare: p.Saturation,
+		Tokens: saturation.TokenThresholds{
+			KVCacheThreshold: p.Saturation.KVCacheThreshold, QueueLengthThreshold: p.Saturation.QueueLengthThreshold,
+			ScaleUpThreshold: p.ScaleUpThreshold, ScaleDownBoundary: p.ScaleDownBoundary,
+		},
+		Objective: Objective(p),
+		Sizing:    queueing.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
+		Limited:   p.Limited,
+	}
+	if p.CountsTokens() {
+		s.Method = model.Tokens
+	}
+	if p.Engine == config.EngineTokens {
+		s.Engine = model.Saturation
+	}
+	return ModelSettings{Settings: s, Pacing: constrain.Pacing{
+		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
+		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
+		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
+	}}
+}
+
+// Objective is what requests of a model should meet, the zero value where no service
+// class holds it.
+func Objective(p config.ModelSettings) scaling.Objective {
+	o := scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL}
+	if o.Set() {
+		o.Attainment, o.AttainmentWindow = p.Attainment, p.AttainmentWindow
+	}
+	return o
+}

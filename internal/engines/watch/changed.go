@@ -1,0 +1,134 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Analyze returns the analyses by which the cycle after last would decide about
+// snap, the foremost first; By makes one. It returns one at least.
+type Analyze func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis
+
+// Look is one look between two cycles.
+type Look struct {
+	Last      scaling.Record // of the last cycle: fleet, snapshots, analyses, plan, history and interval
+	Fleet     scaling.Fleet  // as it is now; read only where Alone
+	Snapshots []scaling.Snapshot
+	// Alone says that nothing else would notice what time alone changes.
+	Alone bool
+}
+
+// Reason says why a cycle should run now, "" where it can wait for its time. It
+// is pure, so that a simulation wakes its cycles by the rule of the manager.
+func (l Look) Reason(analyze Analyze) string {
+	analyses := make([][]scaling.Analysis, len(l.Snapshots))
+	for i, s := range l.Snapshots {
+		analyses[i] = analyze(l.Last, s)
+	}
+	reason := changed(l.Last, l.Snapshots, analyses)
+	if reason == "" {
+		reason = waiting(l.Last, l.Snapshots)
+	}
+	if reason == "" && l.Alone {
+		reason = cmp.Or(unsettled(l.Last, l.Fleet, analyses), idle(l.Last, l.Snapshots))
+	}
+	return reason
+}
+
+// By analyzes every model as its settings say.
+func By(settings func(scaling.ModelKey) model.Settings) Analyze {
+	return func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis {
+		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: settings(snap.Model), Interval: last.Interval})
+		if out.Votes == nil {
+			return out.Analyses[:1]
+		}
+		return out.Analyses[:len(out.Votes.Analyses)]
+	}
+}
+
+// changed says what a cycle would see now and the recorded one did not, in the
+// models that both know; "" when that is nothing. analyses are those of
+// snapshots, in their order.
+func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
+	decided := make(map[scaling.ModelKey][]scaling.Analysis, len(snapshots))
+	for _, a := range record.Analyses {
+		decided[a.Model] = append(decided[a.Model], a)
+	}
+	faults := make(map[scaling.ModelKey]bool, len(record.Snapshots))
+	for _, s := range record.Snapshots {
+		faults[s.Model] = s.Fault != ""
+	}
+	first, count := "", 0
+	for i, s := range snapshots {
+		what := ""
+		if before, ok := faults[s.Model]; ok && before != (s.Fault != "") {
+			what = "metrics are back"
+			if !before {
+				what = "metrics are out of reach"
+			}
+		} else {
+			what = turned(decided[s.Model], analyses[i])
+		}
+		if what == "" {
+			continue
+		}
+		if count++; count == 1 {
+			first = fmt.Sprintf("model %s: %s", s.Model, what)
+		}
+	}
+	if count > 1 {
+		return fmt.Sprintf("%s; and %d more", first, count-1)
+	}
+	return first
+}
+
+// turned says which signal of a model differs from that of the last cycle: of the
+// foremost analysis, or of another that wants to grow now and did not; "" where none
+// does. That another one would shrink brings no replica back by itself.
+func turned(before, now []scaling.Analysis) string {
+	if len(before) == 0 {
+		return ""
+	}
+	if before[0].Signal != now[0].Signal {
+		return fmt.Sprintf("signal went from %s to %s", before[0].Signal, now[0].Signal)
+	}
+	for _, a := range now[1:] {
+		i := slices.IndexFunc(before, func(b scaling.Analysis) bool { return b.Analyzer == a.Analyzer })
+		if i >= 0 && a.Signal == scaling.Grow && before[i].Signal != scaling.Grow {
+			return fmt.Sprintf("signal of %s went from %s to %s", a.Analyzer, before[i].Signal, a.Signal)
+		}
+	}
+	return ""
+}
+
+// unsettled says what time alone may change, "" when everything has settled.
+func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
+	for _, of := range analyses {
+		if a := of[0]; a.Signal != scaling.Steady {
+			return fmt.Sprintf("model %s: signal is %s", a.Model, a.Signal)
+		}
+	}
+	seen := make(map[scaling.VariantKey]scaling.ReplicaCounts, len(record.Fleet.Variants))
+	for _, v := range record.Fleet.Variants {
+		seen[v.Key] = v.Replicas
+	}
+	for _, v := range fleet.Variants {
+		now, before := v.Replicas, seen[v.Key]
+		past, decided := record.History[v.Key]
+		switch {
+		case !now.Observed:
+			return fmt.Sprintf("variant %s: its target is not readable", v.Key)
+		case decided && past.Desired != now.Current:
+			return fmt.Sprintf("variant %s: %d replicas decided, target has %d", v.Key, past.Desired, now.Current)
+		case now.Ready != now.Current:
+			return fmt.Sprintf("variant %s: %d of %d replicas Ready", v.Key, now.Ready, now.Current)
+		case now.Current != before.Current || now.Ready != before.Ready:
+			return fmt.Sprintf("variant %s: replicas changed", v.Key)
+		}
+	}
+	return ""
+}

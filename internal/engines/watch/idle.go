@@ -1,0 +1,32 @@
+package watch
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// idle says that a model with more replicas than its least is idle, "" where none
+// is: its retention period goes by with nothing that changes. Once it is over there
+// is nothing to wait for.
+func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
+	over := map[scaling.ModelKey]bool{}
+	for _, d := range record.Plan.Decisions {
+		for _, step := range d.Steps {
+			over[d.Model] = over[d.Model] || step.Stage == scaling.StageRetention && (step.Reason == scaling.ReasonIdle || step.Reason == scaling.ReasonLastReplica)
+		}
+	}
+	for _, s := range snapshots {
+		if over[s.Model] {
+			continue
+		}
+		spare := 0
+		for _, v := range s.Variants {
+			spare += max(0, v.Replicas.Current-v.Bounds.Min)
+		}
+		if spare > 0 && record.History.Activity(s.Variants).Then(s).Life == scaling.LifeIdle {
+			return fmt.Sprintf("model %s: is idle, for %d replicas too many", s.Model, spare)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,25 @@
+package watch
+
+import (
+	"fmt"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// waiting says that requests wait or arrive for a model which the recorded cycle
+// decided to have no replica, "" where there is none. A cycle that wakes nobody,
+// because the variants are paused or no node has room, is asked for again with the
+// next look, so that it is noticed when one may.
+func waiting(record scaling.Record, snapshots []scaling.Snapshot) string {
+	ordered := map[scaling.ModelKey]int{}
+	for _, d := range record.Plan.Decisions {
+		ordered[d.Model] += d.Target()
+	}
+	for _, s := range snapshots {
+		waiting, arriving := s.Load.GatewayQueue.Or(0), s.Load.ArrivalRate.Or(0)
+		if total, decided := ordered[s.Model]; decided && total == 0 && (waiting > 0 || arriving > 0) {
+			return fmt.Sprintf("model %s: %.3g requests wait, %.3g requests/s arrive, and it has no replica", s.Model, waiting, arriving)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// IdleStep is how far apart the looks are that AskRecent makes within a span:
+// what happened is known to one of them. A day is looked at more coarsely than an
+// hour, so that neither takes a store long.
+func IdleStep(span time.Duration) time.Duration {
+	if span <= time.Hour {
+		return 15 * time.Second
+	}
+	return time.Minute
+}
+
+// wholeStep is how far apart the looks for a gap are where the whole span is asked
+// about at once: a gap is longer than the window and this.
+const wholeStep = 30 * time.Second
+
+// idleSince renders NoRequestSince: the last of the looks within the span at which a
+// model showed a request or could have had one that no scrape saw, else the
+// beginning of the span.
+//
+// A look covers the window and two steps. Two samples that are no further apart
+// than the window and one step are both in one look, which sees whether they
+// differ; two that are further apart leave a look without any sample in the window,
+// which is a gap. Of a counter that is new with more than 0 in it the first sample
+// is such a difference.
+func (r renderer) idleSince() string {
+	step := IdleStep(r.span)
+	var seen []string
+	for _, e := range recipesOf(NoRequestSince) {
+		witness := r.selector(e.engine.Witness())
+		seen = append(seen, r.signs(e.recipe, r.window+2*step)...)
+		for _, selector := range r.selectors(e.recipe.Born) {
+			seen = append(seen, "group by ("+modelOf+") ("+selector+" > 0 unless count_over_time("+selector+"["+Duration(r.window)+"] offset "+Duration(2*step)+"))")
+		}
+		seen = append(seen, "group by ("+modelOf+") ("+witness+" @ end() unless count_over_time("+witness+"["+Duration(r.window)+"]))")
+	}
+	there := r.there()
+	return fmt.Sprintf("max_over_time(timestamp(group by (%s) (%s))[%s:%s]) and %s or %s * (time() - %s)",
+		modelOf, strings.Join(seen, " or "), Duration(r.span), Duration(step), there, there, seconds(r.span))
+}
+
+// idleThroughout renders NoRequestSince of the models that were surely idle for the
+// whole span, which is its beginning. It reads every sample once. Whatever is not
+// simple leaves a model out: a pod that came or went, or whose scrapes have a gap.
+// With the same pods all along, counters that are Born are compared at both ends
+// alone: that a process began anew in between shows in the others, where there are
+// any.
+func (r renderer) idleThroughout() string {
+	window, span := Duration(r.window), Duration(r.span)
+	var not []string
+	for _, e := range recipesOf(NoRequestSince) {
+		witness, simple := r.selector(e.engine.Witness()), e.recipe
+		if others := without(simple.Still, simple.Born); len(others) > 0 {
+			simple.Still = others
+		}
+		not = append(not, r.signs(simple, r.window+r.span)...)
+		for _, selector := range r.selectors(e.recipe.Born) {
+			sum := func(samples string) string {
+				return "(sum by (" + modelOf + ") (" + samples + ") or 0 * group by (" + modelOf + ") (" + witness + "))"
+			}
+			not = append(not, sum(selector)+" != "+sum("last_over_time("+selector+"["+window+"] offset "+span+")"))
+		}
+		not = append(not, fmt.Sprintf("min by (%s) (count_over_time((count_over_time(%s[%s]))[%s:%s])) < %d",
+			modelOf, witness, window, span, Duration(wholeStep), r.span/wholeStep))
+	}
+	return fmt.Sprintf("%s * (time() - %s) unless (%s)", r.there(), seconds(r.span), strings.Join(not, " or "))
+}
+
+// there renders the models that have a page now.
+func (r renderer) there() string {
+	var witnesses []string
+	for _, e := range recipesOf(NoRequestSince) {
+		witnesses = append(witnesses, r.selector(e.engine.Witness()))
+	}
+	return "group by (" + modelOf + ") (" + strings.Join(witnesses, " or ") + ")"
+}
+
+// signs renders the models that show a request within a span. Pods are many and
+// models are few: each metric is folded to models before they are united.
+func (r renderer) signs(recipe Recipe, within time.Duration) []string {
+	of := func(function, selector string) string {
+		return "max by (" + modelOf + ") (" + function + "(" + selector + "[" + Duration(within) + "])) > 0"
+	}
+	var terms []string
+	for _, selector := range r.selectors(recipe.Holds) {
+		terms = append(terms, of("max_over_time", selector))
+	}
+	for _, selector := range r.selectors(recipe.Still) {
+		terms = append(terms, of("changes", selector))
+	}
+	return terms
+}
+
+// without returns the metrics that are none of some others.
+func without(all, others []Series) []Series {
+	return slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
+		return slices.ContainsFunc(others, func(o Series) bool { return slices.Equal(o.Names, s.Names) })
+	})
+}

@@ -1,0 +1,58 @@
+package queueing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// spend is by which part more a replica is given for each hour of error budget that
+	// is left. Slow: what it changes shows only after replicas have started, and a
+	// correction faster than that swings.
+	spend = 0.15
+	// repay is by which part less it is given for each hour that is overdrawn. Fast: a
+	// replica too many costs its price, one too few costs what the model is for.
+	repay = 1
+	// allowanceLeast and allowanceMost bound it.
+	allowanceLeast, allowanceMost = 0.7, 1.5
+)
+
+// allowance is how many times what a profile promises within the objective a replica is
+// given, by the error budget, and in words why. The objective asks for a share of the
+// requests, and no queueing model knows which load attains it: prompts come in bursts,
+// replicas start late, and profiles are of other requests. What is attained tells. A model
+// of which more requests meet the objective than are asked for can do with fewer replicas,
+//
+//	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.7, at most 1.5
+//
+// and e^left where that is overdrawn. As long as more are met the allowance grows, so that
+// in the long run the share is met and no more is paid for.
+func allowance(b scaling.Budget, o scaling.Objective) (factor float64, why string) {
+	attained, known := b.Attainment()
+	if !known {
+		return 1, ""
+	}
+	left, rate := b.Left(o), spend
+	if left < 0 {
+		rate = repay
+	}
+	factor = min(allowanceMost, max(allowanceLeast, math.Exp(rate*left)))
+	return factor, fmt.Sprintf("; %.1f %% of the requests met the objectives lately, %g %% are to, so a replica is given %.2f times what its profile promises",
+		100*attained, 100*o.Share(), factor)
+}
+
+// allow multiplies what replicas serve, up to the part of what full batches complete
+// that is never exceeded. One that cannot meet the objectives is not given more.
+func allow(sized []sizing, factor float64) {
+	for i, s := range sized {
+		switch {
+		case s.rate <= 0 || s.infeasible != nil || !s.usable:
+		case factor > 1:
+			sized[i].rate = max(s.rate, min(s.rate*factor, fullest*s.most))
+		default:
+			sized[i].rate = s.rate * factor
+		}
+	}
+}

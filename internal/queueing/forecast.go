@@ -1,0 +1,124 @@
+package queueing
+
+import (
+	"math"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// trendOf is how many windows a trend is fitted to. It is the least with which
+	// a step that falls into any place of a window is no trend: of three, two
+	// levels and the window in which the one became the other lie on a line.
+	trendOf = 4
+	// studentAt is the quantile 0.975 of Student's t with trendOf - 2 degrees of
+	// freedom: a trend counts as far as it is beyond doubt, in one of 40 trials of
+	// noise.
+	studentAt = 4.303
+	// normalAt is the same of the normal distribution, for the noise of arrivals
+	// that are independent of each other, which is known.
+	normalAt = 1.960
+)
+
+// Forecast is the arrival rate to be expected when a replica that is ordered now
+// is Ready. The zero value is none: the present rate is the best that is known.
+type Forecast struct {
+	Rate   float64       // requests/s, more than arrive now; 0 for none
+	Growth float64       // requests/s per minute that it goes by, > 0
+	In     time.Duration // from now until that rate, at most Lead
+	Lead   time.Duration // from now until a replica ordered in the next cycle is Ready
+	Over   time.Duration // for which the growth was seen
+}
+
+// Look extrapolates what arrives to the time at which a replica ordered in the
+// cycle after this one would be Ready,
+//
+//	lead = start-up + interval + sync period of the scaler
+//
+// since this cycle is the last that can order for the time before. What is
+// extrapolated is the growth over the last four windows that is beyond doubt:
+//
+//	growth   = slope - max(1.96 sqrt(rate / window), 4.30 s) / sqrt(sum (t - mean t)^2)
+//	forecast = present rate + growth (lead + window / 2)
+//
+// where slope and residual deviation s are of a least-squares line, the first bound
+// is the noise of Poisson arrivals, the second that of whatever else there is, and
+// the rate of a window is that of its middle. Nothing is extrapolated further than
+// it was seen: where the lead is longer than four windows a cycle apart, four that
+// span the lead are looked at too, and the larger forecast counts. So a forecast is
+// never more than the growth of now continued, noise and steps are hardly ever growth,
+// and it goes continuously from none to the full slope. It is never below what arrives
+// now: what falls is followed as it is measured.
+//
+// There is none where that is not known: no start-up time, a gap in the last four
+// windows, or one of another length.
+//
+// Autoscalers that look ahead learn daily patterns (SageServe, arXiv 2502.14617, by
+// ARIMA) or smooth level and trend (Holt's linear method, 1957). Reactive ones
+// answer a surge with a shorter window (the panic mode of Knative's KPA) or by
+// backpressure (Chiron, arXiv 2501.08090). A line through four windows needs no
+// season, no training and no parameter, and tells of itself how far it can be
+// trusted, which smoothing does not.
+func Look(snap scaling.Snapshot, past Memory) Forecast {
+	lead := scaling.Lead(snap.Variants, past.Interval)
+	if lead <= 0 {
+		return Forecast{}
+	}
+	found := extrapolate(snap, past, past.Interval, lead)
+	if far := farApart(snap, past.Interval); far > max(past.Interval, snap.Window) {
+		if long := extrapolate(snap, past, far, lead); long.Rate > found.Rate {
+			return long
+		}
+	}
+	return found
+}
+
+// longestTrend is the longest time over which growth is looked for: what grows for
+// longer is seen in it, and more is not remembered.
+const longestTrend = 30 * time.Minute
+
+// farApart is how far apart four windows are that together span the lead; 0 where
+// the lead is not known.
+func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
+	lead := min(longestTrend, scaling.Lead(snap.Variants, interval))
+	return max(0, lead-snap.Window/2) / (trendOf - 1)
+}
+
+// extrapolate continues the growth of four windows so far apart.
+func extrapolate(snap scaling.Snapshot, past Memory, step, lead time.Duration) Forecast {
+	points := past.Traffic.Arrivals.Apart(trendOf, step)
+	if points == nil || !points[0].At.Equal(snap.At) {
+		return Forecast{}
+	}
+	growth := certainGrowth(points)
+	if !(growth > 0) {
+		return Forecast{}
+	}
+	window := points[0].Over
+	seen := snap.At.Sub(points[trendOf-1].At) + window
+	ahead := min(lead+window/2, seen)
+	return Forecast{Rate: points[0].Rate + growth*ahead.Minutes(), Growth: growth, In: ahead - window/2, Lead: lead, Over: seen}
+}
+
+// certainGrowth is the least slope of a line through the points, in requests/s per
+// minute, of which there is no doubt; 0 or less for none.
+func certainGrowth(points []scaling.Arrival) float64 {
+	n := float64(len(points))
+	var t, y float64 // means: minutes after the last point, requests/s
+	for _, p := range points {
+		t += p.At.Sub(points[0].At).Minutes() / n
+		y += p.Rate / n
+	}
+	var tt, ty, yy float64
+	for _, p := range points {
+		dt, dy := p.At.Sub(points[0].At).Minutes()-t, p.Rate-y
+		tt += dt * dt
+		ty += dt * dy
+		yy += dy * dy
+	}
+	slope := ty / tt
+	residual := math.Sqrt(max(0, yy-slope*ty) / (n - 2))
+	poisson := math.Sqrt(y / points[0].Over.Seconds())
+	return slope - max(normalAt*poisson, studentAt*residual)/math.Sqrt(tt)
+}

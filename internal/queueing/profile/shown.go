@@ -1,0 +1,311 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Origin is where what is known of a replica comes from.
+type Origin string
+
+// The origins.
+const (
+	Nowhere            Origin = "nothing"              // too little was seen of all variants of the model, nothing is stated and nothing can be computed
+	IsComputed         Origin = "computed"             // from the model's size and the accelerator, of whose replicas nothing was seen
+	IsStated           Origin = "stated"               // the profile of the user, of whose replicas nothing was seen
+	IsLearned          Origin = "learned"              // from its own replicas
+	LearnedAfterStated Origin = "learned after stated" // from its own replicas, beginning with the profile of the user
+	LikeAnother        Origin = "like another"         // another variant of the model, of which most was seen
+	LearnedAfterLike   Origin = "learned after like"   // from its own replicas, beginning with that variant
+)
+
+// Shown is what is known of the speed of the replicas of one variant, for people and
+// their programs. Lengths are of the requests of now, in tokens; 0 while they are not known.
+type Shown struct {
+	Variant scaling.VariantKey `json:"variant"`
+	From    Origin             `json:"from"`
+	// Like is the variant that it is taken to be like, where it is to one.
+	Like     scaling.VariantKey `json:"like,omitzero"`
+	Looks    float64            `json:"looks"`       // windows that count
+	At       time.Time          `json:"at,omitzero"` // of the last look
+	Informed bool               `json:"informed"`    // enough was seen without a queue
+	Prompt   float64            `json:"prompt"`      // without what is found in the prefix cache
+	Answer   float64            `json:"answer"`
+	// Coefficients are those of the laws of the package, none where nothing is known.
+	Coefficients []Coefficient `json:"coefficients,omitempty"`
+	// ITLScatter and TTFTScatter are the part by which one window is off what is fitted.
+	ITLScatter  float64 `json:"itlScatter,omitempty"`
+	TTFTScatter float64 `json:"ttftScatter,omitempty"`
+	Bands       []Seen  `json:"bands,omitempty"`
+	// Profile is what is learned as a profile for requests of those lengths. The zero value is none.
+	Profile scaling.Profile `json:"profile,omitzero"`
+	// Stated is the profile of the user. The zero value is none.
+	Stated scaling.Profile `json:"stated,omitzero"`
+	// Computed says from what the prior of the variant is computed, "" where it cannot be.
+	Computed string `json:"computed,omitempty"`
+	// Refuted says why what was seen of its replicas is not used, "" where it is.
+	Refuted string `json:"refuted,omitempty"`
+	// Doubts are what to know before the numbers are relied on.
+	Doubts []string `json:"doubts,omitempty"`
+
+	step, first estimate
+}
+
+// Coefficient is one number of a law.
+type Coefficient struct {
+	Name    string `json:"name"`
+	Unit    string `json:"unit"`
+	Meaning string `json:"meaning"`
+	Interval
+}
+
+// Seen is what was seen while about as many requests were computed together.
+type Seen struct {
+	From float64 `json:"from"` // concurrency
+	To   float64 `json:"to"`
+	// Overload says that more requests waited than there were replicas.
+	Overload    bool    `json:"overload,omitempty"`
+	Concurrency float64 `json:"concurrency"` // in the mean
+	Tokens      float64 `json:"tokens"`      // of prompts in a step, in the mean
+	ITL         Fitted  `json:"itl"`
+	TTFT        Fitted  `json:"ttft,omitzero"`
+}
+
+// Fitted is a time that was measured beside the same by the law.
+type Fitted struct {
+	Looks    float64 `json:"looks"`    // windows
+	Measured float64 `json:"measured"` // ms
+	Fit      float64 `json:"fit"`      // ms
+	Off      float64 `json:"off"`      // by which part the measured is above the fitted, in the mean
+	Scatter  float64 `json:"scatter"`  // by which part one window is off, the root of the mean square
+	// Now is what would be measured with the lengths of now, in ms; 0 while they are not known.
+	Now float64 `json:"now,omitempty"`
+}
+
+// Show returns what is known of the variants of a model, in their order, for requests with
+// so many tokens of prompt to compute and of answer; 0 where that is not known.
+func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
+	seen := fits
+	fits = used(variants, fits)
+	begin, anchor := beginnings(variants, fits, prompt, answer)
+	out := make([]Shown, len(variants))
+	for i, v := range variants {
+		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)
+		if why, numbers := Refuted(seen[v.Key]); why != "" {
+			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
+		}
+		// One of which nothing is known but what is computed tells nothing of others.
+		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
+		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
+		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
+			out[i].Like = variants[anchor].Key
+		}
+		if from := out[i].From; out[i].Profile.Source != "" && from == LikeAnother {
+			out[i].Profile.Source = SourceOthers
+		} else if out[i].Profile.Source != "" && from == IsComputed {
+			out[i].Profile.Source = SourceComputed
+		}
+		if begin[i].computed.known() {
+			out[i].Computed = begin[i].computed.String()
+		}
+		if out[i].From == Nowhere {
+			out[i].Profile = scaling.Profile{}
+			if out[i].Looks == 0 {
+				out[i].Coefficients = nil
+			}
+		}
+	}
+	return out
+}
+
+// origin says where what is known of a variant comes from, of which so many windows count.
+func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float64) Origin {
+	switch {
+	case v.Profile.Usable() && looks > 0:
+		return LearnedAfterStated
+	case begin.moved:
+		return LikeAnother
+	case v.Profile.Usable():
+		return IsStated
+	case nothing:
+		return Nowhere
+	case alone && looks > 0:
+		return IsLearned
+	case alone:
+		return IsComputed
+	case looks > 0:
+		return LearnedAfterLike
+	}
+	return LikeAnother
+}
+
+// shown returns what is known of v by what was believed before and what was seen.
+func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float64) Shown {
+	s := Shown{Variant: v.Key, At: f.At, Informed: f.Informed(), Prompt: prompt, Answer: answer}
+	if v.Profile.Usable() {
+		s.Stated = v.Profile
+	}
+	if !prior.After(f).sound() {
+		f = scaling.Fit{}
+	}
+	itl, ttft := seen(f)
+	s.step = prior.step.estimated(itl)
+	s.first = afterStep(s.step.mean[2]).estimated(ttft)
+	for _, b := range itl {
+		s.Looks += b.Looks
+	}
+	if len(itl) > 0 {
+		s.ITLScatter = s.step.scatter
+	}
+	if len(ttft) > 0 {
+		s.TTFTScatter = s.first.scatter
+	}
+	s.Coefficients = coefficients(s.step, s.first)
+	for _, b := range f.Bands {
+		s.Bands = append(s.Bands, s.band(math.Exp2(float64(b.Of)), math.Exp2(float64(b.Of+1)), b.ITL, b.TTFT))
+	}
+	if over := f.Over; over.Looks > 0 {
+		s.Bands = append(s.Bands, s.band(0, 0, over, scaling.Sums{}))
+	}
+	if prompt > 0 && answer > 0 {
+		s.Profile = Belief{step: s.step.linear, first: s.first.linear}.Profile(prompt, answer)
+		s.Profile.MaxBatchSize = v.SizedBatch()
+	}
+	s.Doubts = append(s.Doubts, s.doubts(f)...)
+	return s
+}
+
+// seen returns the sums of which f's laws are made.
+func seen(f scaling.Fit) (itl, ttft []scaling.Sums) {
+	itl, ttft = make([]scaling.Sums, 0, len(f.Bands)+1), make([]scaling.Sums, 0, len(f.Bands))
+	for _, b := range f.Bands {
+		if b.ITL.Looks > 0 {
+			itl = append(itl, b.ITL)
+		}
+		if b.TTFT.Looks > 0 {
+			ttft = append(ttft, b.TTFT)
+		}
+	}
+	if !f.Informed() && f.Over.Looks > 0 {
+		itl = append(itl, f.Over)
+	}
+	return itl, ttft
+}
+
+func coefficients(step, first estimate) []Coefficient {
+	out := []Coefficient{
+		{Name: "a", Unit: "ms", Meaning: "a step, whatever it computes"},
+		{Name: "b", Unit: "ms/request", Meaning: "each request that gets a token in the step"},
+		{Name: "d", Unit: "ms/token", Meaning: "each token of a prompt in the step"},
+		{Name: "c", Unit: "ms", Meaning: "before the first token, whatever is computed"},
+		{Name: "e", Unit: "steps", Meaning: "until the first token: 1.5 times as many where a step runs, half as many where none does"},
+		{Name: "f", Unit: "ms/token", Meaning: "each token of the own prompt"},
+	}
+	for i := range out {
+		var x [3]float64
+		x[i%3] = 1
+		if out[i].Interval = step.at(x); i >= 3 {
+			out[i].Interval = first.at(x)
+		}
+	}
+	return out
+}
+
+// band is what was seen in one band.
+func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
+	b := Seen{From: from, To: to, Overload: to == 0, ITL: fitted(s.step, itl), TTFT: fitted(s.first, ttft)}
+	b.Concurrency, b.Tokens = itl.X1/itl.X0, itl.X2/itl.X0
+	if s.Prompt > 0 && s.Answer > 0 {
+		b.ITL.Now = b.ITL.Measured + s.step.mean[2]*(s.tokens(b.Concurrency)-b.Tokens)
+		if b.TTFT.Looks > 0 {
+			b.TTFT.Now = b.TTFT.Measured + dot(s.first.mean, s.firstAt(b.Concurrency, b.ITL.Now)) - b.TTFT.Fit
+		}
+	}
+	return b
+}
+
+// fitted compares what was measured with the law.
+func fitted(e estimate, s scaling.Sums) Fitted {
+	if !(s.Looks > 0) {
+		return Fitted{}
+	}
+	measured, off := s.Looks/s.X0, above(e.mean, s)
+	return Fitted{Looks: s.Looks, Measured: measured, Fit: (1 - off) * measured, Off: off, Scatter: math.Sqrt(misfit(e.mean, s))}
+}
+
+// tokens is how many tokens of prompts a step computes with so many requests together.
+func (s Shown) tokens(concurrency float64) float64 {
+	return alongside(concurrency) * s.Prompt / max(1, s.Answer-1)
+}
+
+// firstAt is what explains a TTFT with so many requests together and such an ITL, of prompts of so many tokens.
+func (s Shown) firstAt(concurrency, itl float64) [3]float64 {
+	decoding := alongside(concurrency)
+	return firstOf(decoding, itl, s.step.mean[2]*s.tokens(concurrency)/max(tiny, itl), s.Prompt)
+}
+
+// ITL returns what is believed of the mean ITL with so many requests computed together, in ms,
+// at the lengths of now.
+func (s Shown) ITL(concurrency float64) Interval {
+	return s.step.latency([3]float64{1, concurrency, s.tokens(concurrency)})
+}
+
+// TTFT returns the same of the mean TTFT of a request that does not wait.
+func (s Shown) TTFT(concurrency float64) Interval {
+	itl := s.ITL(concurrency)
+	x := s.firstAt(concurrency, itl.Mean)
+	out := s.first.latency(x)
+	low, high, e := out.Mean-out.Low, out.High-out.Mean, s.first.mean[1]*x[1]/max(tiny, itl.Mean)
+	out.Low = max(0, out.Mean-math.Hypot(low, e*(itl.Mean-itl.Low)))
+	out.High = out.Mean + math.Hypot(high, e*(itl.High-itl.Mean))
+	return out
+}
+
+// Highest is about the most requests that were seen to be computed together, 0 for none.
+func (s Shown) Highest() (most float64) {
+	for _, b := range s.Bands {
+		most = max(most, b.To, b.Concurrency)
+	}
+	return most
+}
+
+// doubts says what keeps f from telling more than it does.
+func (s Shown) doubts(f scaling.Fit) (out []string) {
+	const joined = 0.95 // correlation
+	if len(f.Bands) == 1 {
+		b := s.Bands[0]
+		out = append(out, fmt.Sprintf("only one band was seen, of %.0f to %.0f requests together: what is said of more and of fewer follows from what was believed before", b.From, b.To))
+	}
+	if cov := s.step.free.cov; f.Informed() && -cov[1][2] > joined*math.Sqrt(cov[1][1]*cov[2][2]) {
+		out = append(out, "b and d cannot be told apart, since the lengths of the requests hardly change: rely on what both come to, not on each")
+	}
+	return out
+}
+
+// Lengths returns the lengths of the requests of a model, in tokens: of prompts what has to
+// be computed, since it is not found in the prefix cache. It is false where no request was seen.
+func Lengths(m scaling.Means, now scaling.Load) (prompt, answer float64, known bool) {
+	prompt, answer, known = m.Lengths()
+	return prompt * (1 - min(1, now.PrefixHits.Or(0))), answer, known
+}
+
+// LengthsFor returns the same by the newest of what is remembered with the variants of a model,
+// of the requests of now where nothing is, as where no engine sizes by lengths; 0 where neither is known.
+func LengthsFor(remembered []scaling.Means, now scaling.Load) (prompt, answer float64) {
+	var newest scaling.Means
+	for _, m := range remembered {
+		if m.At.After(newest.At) {
+			newest = m
+		}
+	}
+	prompt, answer, known := Lengths(newest, now)
+	if !known && now.InputTokens.Known() && now.OutputTokens.Known() {
+		prompt, _ = now.Computed()
+		answer = now.OutputTokens.Value
+	}
+	return prompt, answer
+}

@@ -1,0 +1,36 @@
+package queueing
+
+import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+
+// limitToServed limits what replicas serve to what full ones start, while more requests
+// wait than there are replicas and do not become fewer: once the KV cache is full, requests
+// are computed twice and more, and no profile tells how often. A variant of which fewer
+// than half of the replicas are full keeps what its profile promises.
+func limitToServed(sized []sizing, load load, snap scaling.Snapshot, past Memory) {
+	replicas := 0.0
+	for _, s := range sized {
+		ready, _ := s.replicas()
+		replicas += ready
+	}
+	if !(load.backlog > replicas) || !past.Backlog.Stands(snap.At, snap.Window) {
+		return
+	}
+	full, started := map[scaling.VariantKey]float64{}, map[scaling.VariantKey]float64{}
+	for _, r := range snap.Sorted() {
+		if r.Stuck == "" && r.Waiting().Or(0) >= 1 && r.Pace.Started > 0 {
+			full[r.Variant]++
+			started[r.Variant] += r.Pace.Started
+		}
+	}
+	for i, s := range sized {
+		count := full[s.variant.Key]
+		if ready, _ := s.replicas(); count == 0 || count < ready/2 {
+			continue
+		}
+		served := started[s.variant.Key] / count
+		sized[i].most = min(s.most, served)
+		if served < s.rate {
+			sized[i].rate, sized[i].source = served, "full replicas start no more, and requests wait"
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package queueing
+
+import (
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// sharesKept is for how long shares count that were not seen again: a few hours,
+	// after which another routing is worth a try.
+	sharesKept = 6 * time.Hour
+	// telling is how many requests a replica computes together, in the mean over a
+	// variant, from which on that says how many it gets.
+	telling = 2
+)
+
+// flow is what one replica of a variant gets and completes, in requests/s, how long a
+// request takes in it and how many wait.
+type flow struct {
+	variant   scaling.VariantKey
+	ready     float64
+	running   float64
+	completes float64
+	takes     float64 // ms
+	itl       float64 // ms
+	waits     float64
+	usage     float64   // of the KV cache, a ratio
+	oldest    time.Time // of its readings
+}
+
+// add adds what a replica of the variant says.
+func (f *flow) add(s scaling.ReplicaSample) {
+	if f.ready == 0 || s.At.Before(f.oldest) {
+		f.oldest = s.At
+	}
+	f.ready++
+	f.running += s.Running.Value
+	f.waits += s.Waiting().Value
+	f.usage += s.KVCacheUsageNow.Or(s.KVCacheUsage.Or(0))
+}
+
+// queued reports whether a queue stands in the replicas.
+func (f flow) queued() bool { return f.waits > 1 }
+
+// flows reads off what the replicas of each variant complete,
+//
+//	completed = running / total time of a request in such a batch
+//
+// by the profiles, sorted by variant. It returns nil where that is not known of all
+// that serve, or only one variant does.
+func flows(snap scaling.Snapshot) []flow {
+	l := snap.Load
+	if l.ArrivalRate.State != scaling.Fresh || !l.InputTokens.Known() || !l.OutputTokens.Known() {
+		return nil
+	}
+	input, output := l.InputTokens.Value*(1-min(1, l.PrefixHits.Or(0))), max(1, l.OutputTokens.Value)
+	profiles := map[scaling.VariantKey]scaling.Profile{}
+	for _, v := range snap.Variants {
+		profiles[v.Key] = v.Profile
+	}
+	var out []flow
+	for _, s := range snap.Sorted() {
+		if s.Running.State != scaling.Fresh || s.Waiting().State != scaling.Fresh || !profiles[s.Variant].Usable() {
+			return nil
+		}
+		if n := len(out); n == 0 || out[n-1].variant != s.Variant {
+			out = append(out, flow{variant: s.Variant})
+		}
+		last := &out[len(out)-1]
+		last.add(s)
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	for i, f := range out {
+		p := profiles[f.variant]
+		f.running, f.waits, f.usage = f.running/f.ready, f.waits/f.ready, f.usage/f.ready
+		takes := p.Gamma + p.Delta*input*f.running + (output-1)*(p.Alpha+p.Beta*f.running)
+		if takes <= 0 {
+			return nil
+		}
+		f.completes, f.takes = 1000*f.running/takes, takes
+		f.itl = p.Alpha + p.Beta*f.running
+		out[i] = f
+	}
+	return out
+}
+
+// learn returns the shares after a look at snap. They are first seen where a queue
+// stands in all replicas of some variants while the others have none: what arrives
+// and does not go to those goes to the first. From then on they are followed, while
+// nothing waits, by what the replicas complete.
+func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) scaling.Shares {
+	if snap.At.Sub(past.At) > sharesKept {
+		past = scaling.Shares{}
+	}
+	all := flows(snap)
+	if all == nil || !snap.At.After(past.At) || filling(snap, all) {
+		return past
+	}
+	full := 0.0 // replicas in which a queue stands
+	for _, f := range all {
+		if f.queued() {
+			full += f.ready
+		}
+	}
+	switch {
+	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
+		return seenQueuing(past, snap, all, full)
+	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):
+		return followed(past, remembered(atCounts(past, all), past, all, snap.At), all)
+	}
+	return past
+}
+
+// seenQueuing returns the shares by what goes to the replicas in which a queue stands, full
+// in number: by variant where that was told or no way to treat replicas alike explains it.
+func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full float64) scaling.Shares {
+	arriving, ok := queuing(measured(all, snap.Load.ITL), snap.Load.ArrivalRate.Value)
+	byVariant := past.ByVariant || ok && treatedUnlike(arriving)
+	if !byVariant {
+		arriving, ok = fed(all, snap.Load.ArrivalRate.Value, full)
+	}
+	if !ok {
+		return past
+	}
+	out := remembered(scaling.Shares{}, past, arriving, snap.At)
+	out.ByVariant, out.Since = byVariant, past.Since
+	return out
+}
+
+// fed returns the flows with what the replicas get in the place of what they complete:
+// the replicas in which a queue stands, full in number, get the part of the arrival rate
+// that the others do not complete. It returns false where they complete what they get:
+// the queue has another cause.
+func fed(all []flow, rate, full float64) ([]flow, bool) {
+	for _, f := range all {
+		if !f.queued() {
+			rate -= f.completes * f.ready
+		}
+	}
+	out := slices.Clone(all)
+	for i, f := range all {
+		switch {
+		case !f.queued():
+		case rate/full <= f.completes:
+			return nil, false
+		default:
+			out[i].completes = rate / full
+		}
+	}
+	return out, true
+}
+
+func replicas(all []flow) float64 {
+	sum := 0.0
+	for _, f := range all {
+		sum += f.ready
+	}
+	return sum
+}
+
+// remembered returns the weights of the flows, each the mean with the one before
+// where there is one, beside those of variants that are not among them.
+func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling.Shares {
+	mean := 0.0
+	for _, f := range all {
+		mean += f.completes * f.ready
+	}
+	mean /= replicas(all)
+	if !(mean > 0) {
+		return beside
+	}
+	out, was, is := scaling.Shares{At: at}, 0.0, 0.0
+	for _, f := range all {
+		if last, seen := beside.Weight(f.variant); seen {
+			was, is = was+last, is+f.completes/mean
+		}
+		weight := max(f.completes/mean, little)
+		if last, seen := before.Weight(f.variant); seen {
+			weight = (weight + last) / 2
+		}
+		out.Of = append(out.Of, scaling.Share{Variant: f.variant, Weight: weight, Replicas: f.ready})
+	}
+	for _, s := range beside.Of {
+		if was > 0 && is > 0 {
+			s.Weight *= is / was // beside the mean of those that run now
+		}
+		if !slices.ContainsFunc(all, func(f flow) bool { return f.variant == s.Variant }) {
+			out.Of = append(out.Of, s)
+		}
+	}
+	slices.SortFunc(out.Of, func(a, b scaling.Share) int { return a.Variant.Compare(b.Variant) })
+	return out
+}
+
+// asShared returns the sizings with what a replica carries while requests are shared
+// out as they were seen to be. A fleet is full as soon as the replicas of one variant
+// are, so that the others carry no more than their share of that:
+//
+//	carried = weight x min over the variants that run (rate / weight)
+//
+// A variant that does not run and would be the first to be full takes from what the
+// others carry: it is no candidate. Nor is one that carries no more than its share while
+// replicas of the full one can be added, unless all replicas get about as much: then
+// requests are shared out by variant, perhaps, and more of it take nothing off the
+// full one.
+func asShared(sized []sizing, shares scaling.Shares) []sizing {
+	if len(shares.Of) == 0 || shares.ByVariant {
+		return sized
+	}
+	least, known := firstFull(sized, shares)
+	if !known {
+		return sized
+	}
+	out := slices.Clone(sized)
+	helpless := relieved(sized, shares, least) && !alike(sized, shares)
+	for i, s := range out {
+		weight, seen := shares.Weight(s.variant.Key)
+		if !seen || s.rate <= 0 {
+			continue
+		}
+		_, current := s.replicas()
+		switch share := least * weight; {
+		case share < s.rate*(1-little): // not of the one that is full, by rounding
+			out[i].rate, out[i].most = share, s.most*share/s.rate
+			out[i].fixed = s.fixed || helpless
+			out[i].source += "; no more than its share of the requests, with which another variant is full"
+		case current == 0 && share > s.rate*(1+little):
+			out[i].fixed = true
+			out[i].source += "; its share of the requests would be too large for it"
+		}
+	}
+	return out
+}
+
+// firstFull returns the rate per weight at which the replicas of the first variant that
+// runs are full, and whether one runs of which that is known.
+func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool) {
+	for _, s := range sized {
+		_, current := s.replicas()
+		weight, seen := shares.Weight(s.variant.Key)
+		if current == 0 || !seen || s.rate <= 0 || weight <= 0 {
+			continue
+		}
+		if full := s.rate / weight; !known || full < least {
+			least, known = full, true
+		}
+	}
+	return least, known
+}
+
+// relieved reports whether replicas can be added to a variant that is full first, at
+// least requests/s per weight: not while no node takes those that it has.
+func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
+	return slices.ContainsFunc(sized, func(s sizing) bool {
+		_, current := s.replicas()
+		weight, seen := shares.Weight(s.variant.Key)
+		return current > 0 && seen && s.rate > 0 && s.rate <= least*weight*(1+little) &&
+			!s.fixed && !s.variant.Paused && s.variant.Bounds.Max > s.variant.Replicas.Current && s.variant.Replicas.Unschedulable == 0
+	})
+}
+
+// likeness is how many times as much as another a replica may get that is said to get
+// as much: shares are read off whole numbers of requests.
+const likeness = 1.5
+
+// alike reports whether the replicas of all variants that run get about as much.
+func alike(sized []sizing, shares scaling.Shares) bool {
+	var weights []float64
+	for _, s := range sized {
+		_, current := s.replicas()
+		if weight, seen := shares.Weight(s.variant.Key); seen && current > 0 {
+			weights = append(weights, weight)
+		}
+	}
+	return len(weights) == 0 || slices.Max(weights) <= likeness*slices.Min(weights)
+}

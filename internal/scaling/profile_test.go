@@ -1,0 +1,21 @@
+package scaling
+
+import "testing"
+
+func TestTheBatchIsThatOfTheArgumentsAndSizedByTheSmaller(t *testing.T) {
+	for _, tt := range []struct{ stated, allowed, most, sized int }{
+		{0, 0, 0, 0},
+		{64, 0, 64, 64},
+		{0, 128, 128, 128},
+		{64, 128, 128, 64},
+		{128, 64, 64, 64},
+		{-1, 32, 32, 32},
+		{2 * MostBatch, 0, MostBatch, MostBatch},
+		{0, 2 * MostBatch, MostBatch, MostBatch},
+	} {
+		v := Variant{Profile: Profile{MaxBatchSize: tt.stated}, Limits: EngineLimits{MaxBatch: tt.allowed}}
+		if most, sized := v.MaxBatch(), v.SizedBatch(); most != tt.most || sized != tt.sized {
+			t.Errorf("profile %d, arguments %d: %d and %d, want %d and %d", tt.stated, tt.allowed, most, sized, tt.most, tt.sized)
+		}
+	}
+}
