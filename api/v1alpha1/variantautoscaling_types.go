@@ -279,6 +279,13 @@ type VariantAutoscalingStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Facts name, by the type of a condition, the fact that its message puts into words:
+	// the objects, fields and values that it is about. The manager compares facts, never
+	// messages. Absent: the type and the reason of the condition say it all.
+	//
+	// +optional
+	Facts map[string]string `json:"facts,omitempty"`
 }
 
 // CurrentAlloc is what ran when the status was written.

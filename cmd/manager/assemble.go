@@ -158,7 +158,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 		return nil, err
 	}
 	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, Hand: hand, Configured: configuration, Classes: fleet,
+		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, TargetScaler: hand, Configured: configuration, Classes: fleet,
 		Events: recorder, Gauge: instruments, Allotted: fleet, Budget: limits, Over: over,
 	})
 	if err := status.SetupWithManager(mgr); err != nil {

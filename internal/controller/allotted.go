@@ -131,12 +131,13 @@ func (b *budgeted) take(namespace string) (sent, first bool) {
 	return sent, !sent && after.LeftOut() == 1
 }
 
-// leftOutOf says why an object is left out, "" for one that is served.
-func (s *Status) leftOutOf(key scaling.VariantKey) string {
+// leftOutOf says why an object is left out and what of the budget is used up, "" for one that
+// is served.
+func (s *Status) leftOutOf(key scaling.VariantKey) (why, of string) {
 	if w, out := s.allotted.LeftOut(key); out {
-		return sentence(s.budget.Left(w))
+		return sentence(s.budget.Left(w)), string(w)
 	}
-	return ""
+	return "", ""
 }
 
 // sentence begins text with a capital letter.

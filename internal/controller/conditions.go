@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,10 +18,10 @@ func condition(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reaso
 
 // explained returns the conditions of a variant that a cycle saw, without Ready.
 // The status of va is that before.
-func explained(va *v1alpha1.VariantAutoscaling, v view) []metav1.Condition {
+func explained(va *v1alpha1.VariantAutoscaling, v view) []stated {
 	e := v.Explanation
-	return []metav1.Condition{
-		targetResolved(e), metricsAvailable(e), optimizationReady(va.Status, e), scalerFollowing(va, v),
+	return []stated{
+		{targetResolved(e), ""}, {metricsAvailable(e), ""}, optimizationReady(va.Status, e), {scalerFollowing(va, v), ""},
 	}
 }
 
@@ -35,33 +36,46 @@ func targetResolved(e explain.Explanation) metav1.Condition {
 // optimizationReady says whether a decision stands. While a fallback lasts at
 // one number its message stays, because that says since when, which another
 // process may know better; but metrics are awaited only for a while.
-func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) metav1.Condition {
+func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) stated {
 	const kind = v1alpha1.ConditionOptimizationReady
 	switch {
 	case !e.Decided:
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonMetricsUnavailable, explain.Undecided())
+		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonMetricsUnavailable, explain.Undecided()), ""}
 	case e.Variant.Paused:
-		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonPaused, explain.Paused(e))
+		return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonPaused, explain.Paused(e)), ""}
 	case !e.Decision.Fallback:
 		if stable, moving := explain.Infeasible(e); stable != "" {
-			return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonOptimizationFailed, stable), moving)
+			return kept(was, stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonOptimizationFailed, stable), infeasible(e)}, moving)
 		}
-		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, explain.Optimized(e))
+		return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonOptimizationSucceeded, explain.Optimized(e)), ""}
 	}
-	message := explain.FellBack(e)
-	if before := fallbackOf(was); before != nil && before.Message != explain.Awaited() && decides(was, e) {
-		message = before.Message
+	if before := fallbackOf(was); before != nil && factOf(was, kind) != factAwaitsMetrics && decides(was, e) {
+		return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFallbackUsed, before.Message), factOf(was, kind)}
 	}
-	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFallbackUsed, message)
+	out := stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonFallbackUsed, explain.FellBack(e)), ""}
+	if explain.AwaitsMetrics(e) {
+		out.fact = factAwaitsMetrics
+	}
+	return out
 }
 
-// kept returns a condition whose message ends with numbers that move. They are
-// those of the condition of a status that says the same, and only else those of now:
-// a status is written when its meaning changes.
-func kept(was v1alpha1.VariantAutoscalingStatus, c metav1.Condition, moving string) metav1.Condition {
+// infeasible is the fact of objectives that no variant meets: which, without what is possible
+// instead, which moves with the load.
+func infeasible(e explain.Explanation) string {
+	parts := make([]string, len(e.Sizing.Infeasible))
+	for i, of := range e.Sizing.Infeasible {
+		parts[i] = fmt.Sprintf("%s %s %g", of.Variant.Name, of.Target, of.Wanted)
+	}
+	return strings.Join(parts, factEnd)
+}
+
+// kept returns a condition whose message ends with numbers that move. A condition that a status
+// holds with the same reason and fact keeps its message: a status is written when its meaning changes.
+func kept(was v1alpha1.VariantAutoscalingStatus, c stated, moving string) stated {
 	before := meta.FindStatusCondition(was.Conditions, c.Type)
-	if before != nil && before.Reason == c.Reason && strings.HasPrefix(before.Message, c.Message) {
-		return condition(v1alpha1.ConditionType(c.Type), c.Status, v1alpha1.ConditionReason(c.Reason), before.Message)
+	if before != nil && before.Reason == c.Reason && factOf(was, v1alpha1.ConditionType(c.Type)) == c.fact {
+		c.Message = before.Message
+		return c
 	}
 	c.Message += moving
 	return c
@@ -84,11 +98,11 @@ func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool 
 
 // ready sums up conditions, which are in the order in which they stand in the
 // way. A decision that is frozen stands and is in the way.
-func ready(conditions []metav1.Condition) metav1.Condition {
+func ready(conditions []stated) stated {
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) {
-			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message)
+			return stated{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message), ""}
 		}
 	}
-	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale())
+	return stated{condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, explain.ReadyToScale()), ""}
 }

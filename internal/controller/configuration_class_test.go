@@ -76,7 +76,7 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 				v.Past.Fit.Bands = []scaling.Band{{ITL: scaling.Sums{}.Plus([3]float64{1, 1, 1}, 15, scaling.LooksEnough, 10)}}
 			}
 			want := condition(v1alpha1.ConditionConfigurationValid, status, tt.reason, tt.want)
-			if diff := cmp.Diff(want, configurationValid(&fixedFindings{engine: tt.engine, classes: tt.classes}, tt.va, v)); diff != "" {
+			if diff := cmp.Diff(want, configurationValid(&fixedFindings{engine: tt.engine, classes: tt.classes}, tt.va, v).Condition); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

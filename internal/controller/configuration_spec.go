@@ -11,13 +11,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// specProblems returns what of an object itself is not in force, in words: what no
+// specProblems returns what of an object itself is not in force: what no
 // schema refuses, and what an object holds that was stored under an older one.
-func specProblems(va *v1alpha1.VariantAutoscaling, v view) []string {
-	var out []string
+func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
+	var out []problem
 	refuse := func(key, value, want, inForce string) {
 		err := config.FieldError{Key: key, Value: firstOf(value, longestFinding/4), Want: want}
-		out = append(out, err.Error()+"; in force: "+inForce)
+		out = append(out, problem{err.Error() + "; in force: " + inForce, fieldFact(key, err.Value)})
 	}
 	if cost := va.Spec.VariantCost; cost != "" && !isCost(cost) {
 		refuse("spec.variantCost", cost, fmt.Sprintf("a decimal number from 0 to %g", math.MaxFloat64), "what holds without it")
@@ -35,11 +35,11 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []string {
 			break // one is enough to mend the others
 		}
 	}
-	if problem := v.Variant.Profile.Problem; problem != "" {
-		out = append(out, "spec."+problem+"; in force: no profile")
+	if why := v.Variant.Profile.Problem; why != "" {
+		out = append(out, problem{"spec." + why + "; in force: no profile", "profile " + v.Variant.Profile.Source})
 	}
-	if problem := v.Variant.Limits.Problem; problem != "" {
-		out = append(out, "target, "+problem+"; in force: no limits of the engine")
+	if why := v.Variant.Limits.Problem; why != "" {
+		out = append(out, problem{"target, " + why + "; in force: no limits of the engine", "engine arguments"})
 	}
 	return out
 }

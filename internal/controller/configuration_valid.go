@@ -50,7 +50,7 @@ const usualPrompt, usualAnswer = 500, 200
 // configurationValid says whether everything that was written for va is in force,
 // and whether there is what its engine decides by. It does not stand in the way of
 // Ready: something else is in force instead.
-func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) metav1.Condition {
+func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) stated {
 	const kind = v1alpha1.ConditionConfigurationValid
 	model := modelOf(va)
 	policy := c.Policy(model, v.classes...)
@@ -61,23 +61,24 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) m
 	}
 	refused := slices.Concat(specProblems(va, v), refusals(findings))
 	if outranked != "" {
-		refused = append(refused, outranked)
+		refused = append(refused, problem{outranked, fmt.Sprintf("outranked %s %d", policy.Objective.Class, policy.Objective.Priority)})
 	}
 	switch {
 	case len(refused) > 0:
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, list(refused))
+		text, fact := list(refused)
+		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, text), fact}
 	case missing != "":
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, missing)
+		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, missing), fieldFact("spec.sloClassRef", classNamed(va))}
 	case policy.SizesToObjectives() && policy.Objective.Class == "":
-		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error())
+		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error()), ""}
 	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "" && !v.Past.Fit.Informed():
-		return unlearned(v.Variant, policy.Engine)
+		return stated{unlearned(v.Variant, policy.Engine), ""}
 	case policy.SizesToObjectives() && v.explained:
 		if c, found := contradicted(va.Status, v); found {
 			return c
 		}
 	}
-	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force.")
+	return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."), ""}
 }
 
 // unlearned says of a variant without a profile whether one is computed until it is learned.
@@ -93,23 +94,23 @@ func unlearned(v scaling.Variant, engine string) metav1.Condition {
 // contradicted returns that the profile of the variant, or the law by which one is learned, and what is measured differ,
 // and false where they do not. While they cannot be compared, what was last found
 // stands.
-func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (metav1.Condition, bool) {
+func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (stated, bool) {
 	const kind = v1alpha1.ConditionConfigurationValid
-	if why, numbers := profile.Refuted(v.Past.Fit); why != "" {
+	if what, why, numbers := profile.Refuted(v.Past.Fit); what != "" {
 		stable := "What was learned of the speed of its replicas is not used, and a profile that is stated or computed decides, or tokens: " + why
 		if numbers != "" {
 			numbers = ". When it was first seen, " + numbers
 		}
-		return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), numbers), true
+		return kept(was, stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), "Refuted " + string(what)}, numbers), true
 	}
 	if stable, moving := explain.Contradicted(v.Explanation); stable != "" {
-		return kept(was, condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), moving), true
+		return kept(was, stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, stable), contradictions(v.Explanation)}, moving), true
 	}
 	before := meta.FindStatusCondition(was.Conditions, string(kind))
 	if v.Sizing.Compared || before == nil || before.Reason != string(v1alpha1.ReasonProfileContradicted) {
-		return metav1.Condition{}, false
+		return stated{}, false
 	}
-	return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, before.Message), true
+	return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, before.Message), factOf(was, kind)}, true
 }
 
 // classProblems says why the service class that va names is not in force: because
@@ -135,25 +136,48 @@ func classProblems(c Configured, va *v1alpha1.VariantAutoscaling, inForce config
 	return "", ""
 }
 
-// refusals returns what is not in force of ConfigMaps, in words.
-func refusals(findings []config.Finding) []string {
-	var out []string
+// contradictions is the fact of a profile that is not as measured: which latencies.
+func contradictions(e explain.Explanation) string {
+	var parts []string
+	for _, c := range e.Sizing.Contradictions {
+		if c.Variant == e.Variant.Key {
+			parts = append(parts, c.Quantity)
+		}
+	}
+	return strings.Join(parts, factEnd)
+}
+
+// classNamed is the service class that va names, "" for none.
+func classNamed(va *v1alpha1.VariantAutoscaling) string {
+	if ref := va.Spec.SLOClassRef; ref != nil {
+		return ref.Name + "/" + ref.Key
+	}
+	return ""
+}
+
+// refusals returns what is not in force of ConfigMaps.
+func refusals(findings []config.Finding) []problem {
+	var out []problem
 	for _, f := range findings {
 		if f.Severity == config.Refused {
-			out = append(out, f.String())
+			where := strings.Join([]string{f.Namespace, f.ConfigMap, f.Key, f.Field}, "/")
+			out = append(out, problem{f.String(), fieldFact(where, f.Value)})
 		}
 	}
 	return out
 }
 
-// list puts problems into one message, the first few of them.
-func list(problems []string) string {
-	var out []string
+// fieldFact is the fact of a field with a value that is not in force.
+func fieldFact(field, value string) string { return firstOf(field+"="+value, longestFact) }
+
+// list puts problems into one message and one fact, the first few of them.
+func list(problems []problem) (text, fact string) {
+	var out, facts []string
 	for _, p := range problems[:min(len(problems), mostFindings)] {
-		out = append(out, firstOf(p, longestFinding))
+		out, facts = append(out, firstOf(p.text, longestFinding)), append(facts, p.fact)
 	}
 	if more := len(problems) - mostFindings; more > 0 {
-		out = append(out, fmt.Sprintf("%d more", more))
+		out, facts = append(out, fmt.Sprintf("%d more", more)), append(facts, fmt.Sprint(more))
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, "; "), strings.Join(facts, factEnd)
 }

@@ -43,7 +43,7 @@ func TestConfigurationValidSaysWhatIsNotInForce(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			want := condition(v1alpha1.ConditionConfigurationValid, tt.status, tt.reason, tt.want)
-			if diff := cmp.Diff(want, configurationValid(&fixedFindings{all: tt.found}, object(), view{})); diff != "" {
+			if diff := cmp.Diff(want, configurationValid(&fixedFindings{all: tt.found}, object(), view{}).Condition); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

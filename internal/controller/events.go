@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,15 +62,18 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 // configured for it.
 func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID) []notice {
 	var out []notice
-	if conflict := contested(is); conflict != "" && conflict != contested(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventTargetConflict, "Arbitrate", explain.Noted(conflict, cycle)})
+	tell := func(kind v1alpha1.ConditionType, reason, action string) {
+		c := meta.FindStatusCondition(is.Conditions, string(kind))
+		out = append(out, notice{corev1.EventTypeWarning, reason, cmp.Or(action, c.Reason), explain.Noted(c.Message, cycle)})
 	}
-	if left := leftOut(is); left != "" && left != leftOut(was) {
-		out = append(out, notice{corev1.EventTypeWarning, eventBudgetExceeded, "LeaveOut", explain.Noted(left, cycle)})
+	if begins(was, is, v1alpha1.ConditionDeploymentTargetConflict) {
+		tell(v1alpha1.ConditionDeploymentTargetConflict, eventTargetConflict, "Arbitrate")
 	}
-	c, before := misconfigured(is), misconfigured(was)
-	if c != nil && (before == nil || before.Reason != c.Reason || before.Message != c.Message) {
-		out = append(out, notice{corev1.EventTypeWarning, eventInvalidConfiguration, c.Reason, explain.Noted(c.Message, cycle)})
+	if begins(was, is, v1alpha1.ConditionWithinBudget) {
+		tell(v1alpha1.ConditionWithinBudget, eventBudgetExceeded, "LeaveOut")
+	}
+	if misconfigured(is) != nil && begins(was, is, v1alpha1.ConditionConfigurationValid) {
+		tell(v1alpha1.ConditionConfigurationValid, eventInvalidConfiguration, "")
 	}
 	return out
 }
@@ -142,26 +146,7 @@ func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 
 // awaited reports whether a status says that the first metrics may be on their way.
 func awaited(s v1alpha1.VariantAutoscalingStatus) bool {
-	c := fallbackOf(s)
-	return c != nil && c.Message == explain.Awaited()
-}
-
-// contested returns what a status says of other objects with the same target, ""
-// when there are none.
-func contested(s v1alpha1.VariantAutoscalingStatus) string {
-	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict)); c != nil {
-		return c.Message
-	}
-	return ""
-}
-
-// leftOut returns why a status says that the object is beyond the budget of its
-// namespace, "" where it does not.
-func leftOut(s v1alpha1.VariantAutoscalingStatus) string {
-	if c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionWithinBudget)); c != nil {
-		return c.Message
-	}
-	return ""
+	return fallbackOf(s) != nil && factOf(s, v1alpha1.ConditionOptimizationReady) == factAwaitsMetrics
 }
 
 // misconfigured returns the condition that says what is wrong with the

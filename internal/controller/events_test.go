@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -110,7 +109,7 @@ func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
 func TestConditionsThatOthersSetAreToldOnceForEachCause(t *testing.T) {
 	with := func(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reason v1alpha1.ConditionReason, message string) v1alpha1.VariantAutoscalingStatus {
 		s := statusAfter(object(), explanation())
-		meta.SetStatusCondition(&s.Conditions, condition(kind, status, reason, message))
+		state(&s, stated{condition(kind, status, reason, message), message}) // each message of this test is a fact of its own
 		return s
 	}
 	const valid, ready = v1alpha1.ConditionConfigurationValid, v1alpha1.ConditionOptimizationReady

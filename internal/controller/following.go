@@ -38,7 +38,7 @@ type order struct {
 	overdue          scaling.Reason
 	last             report
 	scalers          scaling.Scalers
-	hand             handSays
+	scaled           scaleOutcome
 	paused           bool
 	podFailure       scaling.Trouble // why pods of the target are not created
 	now              time.Time
@@ -90,7 +90,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	o := order{
 		target: v.Variant.Target, bounds: v.Variant.Bounds, desired: v.Decision.Target(), current: v.Variant.Replicas.Current,
 		overdue: overdue(va.Status, v.Explanation), last: reported(va.Status), scalers: v.scalers,
-		hand: v.hand, paused: v.Variant.Paused, podFailure: v.podFailure, now: v.At,
+		scaled: v.scaled, paused: v.Variant.Paused, podFailure: v.podFailure, now: v.At,
 	}
 	if since := v.Past.ProgressAt; !since.IsZero() {
 		o.waited = v.At.Sub(since)
@@ -105,7 +105,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 func (o order) follow() (reason scaling.Reason, message string) {
 	switch turn, _ := o.scalers.Turn(o.current, o.desired); turn {
 	case scaling.TurnOwn, scaling.TurnUnknown:
-		reason, message = o.byHand(turn)
+		reason, message = o.byManager(turn)
 	case scaling.TurnScaler:
 		reason, message = o.byOthers(turn)
 		if reason == "" && o.overdue == notMoving {

@@ -277,7 +277,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := order{
 				target: scaling.TargetRef{Kind: "Deployment", Name: "d"}, bounds: tt.bounds,
-				desired: tt.current, current: tt.current, scalers: tt.scalers, last: tt.last, hand: handSays{acted: true}, now: now,
+				desired: tt.current, current: tt.current, scalers: tt.scalers, last: tt.last, scaled: scaleOutcome{acted: true}, now: now,
 			}
 			reason, message := o.follow()
 			if reason != tt.want || !strings.Contains(message, tt.message) || message == "" {

@@ -59,7 +59,7 @@ func TestTheStepNearestToTheDecisionLimitsIt(t *testing.T) {
 }
 
 func TestWhatWasToldOfDeletedObjectsIsForgotten(t *testing.T) {
-	var l standing[scaling.Reason]
+	var l lastReported[scaling.Reason]
 	gone := scaling.VariantKey{Namespace: "n", Name: "gone"}
 	for _, key := range []scaling.VariantKey{keyV, gone} {
 		if !l.begins(key, scaling.ReasonAboveMax) || l.begins(key, scaling.ReasonAboveMax) {

@@ -3,10 +3,10 @@ package controller
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -22,13 +22,14 @@ type view struct {
 	explained bool // whether the cycle saw the variant
 	explain.Explanation
 	leftOut    string               // why it is beyond the budget of its namespace, "" if it is not
+	leftOutFor string               // what of the budget is used up then
 	contenders []scaling.VariantKey // all that name its target, nil when it is alone
 	scalers    scaling.Scalers      // who sets the replicas of its target
 	podFailure scaling.Trouble      // why pods of its target are not created
-	hand       handSays             // what became of setting its replicas
+	scaled     scaleOutcome         // what became of setting its replicas
 	classes    []config.ClassRef    // that the variants of its model name
 	// configuration says whether what was configured is in force, nil if unknown.
-	configuration *metav1.Condition
+	configuration *stated
 }
 
 // suppressed reports whether another object scales the target of key.
@@ -40,12 +41,12 @@ func (v view) suppressed(key scaling.VariantKey) bool {
 // about it. It does not modify va.
 func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingStatus, bool) {
 	status := *va.Status.DeepCopy()
-	var conditions []metav1.Condition
+	var conditions []stated
 	switch key := keyOf(va); {
 	case v.leftOut != "":
-		conditions = []metav1.Condition{
-			condition(v1alpha1.ConditionWithinBudget, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut),
-			condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut),
+		conditions = []stated{
+			{condition(v1alpha1.ConditionWithinBudget, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut), v.leftOutFor},
+			{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonBudgetExceeded, v.leftOut), ""},
 		}
 		if status.Actuation != nil {
 			status.Actuation.Applied = false
@@ -59,8 +60,8 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 		conditions = explained(va, v)
 		conditions = append(conditions, ready(conditions))
 		if len(v.contenders) > 1 {
-			conditions = append(conditions, condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue,
-				v1alpha1.ReasonConflictResolvedByArbitration, conflictOf(va, v).Won()))
+			conditions = append(conditions, stated{condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue,
+				v1alpha1.ReasonConflictResolvedByArbitration, conflictOf(va, v).Won()), contention(va, v)})
 		}
 		status.CurrentAlloc = currentAlloc(va, v.Explanation)
 		status.DesiredOptimizedAlloc = desiredAlloc(va.Status, v.Explanation)
@@ -69,28 +70,38 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 		return status, false
 	}
 	if v.leftOut == "" {
-		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionWithinBudget))
+		retract(&status, v1alpha1.ConditionWithinBudget)
 	}
 	if len(v.contenders) <= 1 {
-		meta.RemoveStatusCondition(&status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
+		retract(&status, v1alpha1.ConditionDeploymentTargetConflict)
 	}
 	if v.configuration != nil {
 		conditions = append(conditions, *v.configuration) // after Ready, in whose way it does not stand
 	}
 	for _, c := range conditions {
 		c.ObservedGeneration, c.LastTransitionTime = va.Generation, metav1.NewTime(v.at)
-		meta.SetStatusCondition(&status.Conditions, c)
+		state(&status, c)
 	}
 	return status, true
 }
 
 // suppress returns the conditions of an object whose target another one scales.
-func suppress(va *v1alpha1.VariantAutoscaling, v view) []metav1.Condition {
+func suppress(va *v1alpha1.VariantAutoscaling, v view) []stated {
 	message := conflictOf(va, v).Lost()
-	return []metav1.Condition{
-		condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue, v1alpha1.ReasonSuppressedDueToConflict, message),
-		condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuppressedDueToConflict, message),
+	return []stated{
+		{condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue, v1alpha1.ReasonSuppressedDueToConflict, message), contention(va, v)},
+		{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuppressedDueToConflict, message), ""},
 	}
+}
+
+// contention is the fact of a conflict: the target, and who contends for it.
+func contention(va *v1alpha1.VariantAutoscaling, v view) string {
+	target := va.Target()
+	parts := []string{target.Kind + " " + target.Name}
+	for _, key := range v.contenders {
+		parts = append(parts, key.String())
+	}
+	return strings.Join(parts, factEnd)
 }
 
 func conflictOf(va *v1alpha1.VariantAutoscaling, v view) explain.Conflict {

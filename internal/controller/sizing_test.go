@@ -57,7 +57,7 @@ func TestAContradictedProfileIsNamedWithBothNumbersUntilItHolds(t *testing.T) {
 		if got.Type != string(kind) {
 			t.Fatalf("a condition %s", got.Type)
 		}
-		va.Status.Conditions = []metav1.Condition{got}
+		state(&va.Status, got)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestObjectivesOutOfReachAreNamedWithWhatIsPossible(t *testing.T) {
 		!strings.Contains(first.Message, "v ITL of 10 ms") || !strings.Contains(first.Message, "the best were v 21.3 ms") {
 		t.Errorf("%+v", first)
 	}
-	before.Conditions = []metav1.Condition{first}
+	state(&before, first)
 	if again := optimizationReady(before, sized(out(22.9)).Explanation); again.Message != first.Message {
 		t.Errorf("the message moves with the load: %q", again.Message)
 	}

@@ -89,41 +89,41 @@ type Objects interface {
 // tells changes as events. It is safe for concurrent use as far as its parts are, of
 // one object by one goroutine at a time. The zero value is not usable; see NewStatus.
 type Status struct {
-	objects    Objects
-	ledger     Ledger
-	conflicts  Conflicts
-	scalers    Scalers
-	hand       Hand
-	configured Configured
-	classes    Classes
-	events     events.EventRecorder
-	limits     standing[scaling.Reason] // what keeps them from what their load calls for
-	costs      standing[string]         // what their costs cannot be compared with
-	graces     standing[time.Duration]  // that is less than their requests take
-	refused    standing[bool]           // whether their status may not be written
-	sighted    sightings                // since when their scalers are in trouble
-	gauge      Gauge
-	allotted   Allotted
-	budget     budget.Limits
-	over       *budget.Book
-	left       standing[budget.What] // for what they are left out
-	overTold   map[budget.Key]bool   // that pages of a namespace are left out; of afterCycles
+	objects      Objects
+	ledger       Ledger
+	conflicts    Conflicts
+	scalers      Scalers
+	targetScaler TargetScaler
+	configured   Configured
+	classes      Classes
+	events       events.EventRecorder
+	limits       lastReported[scaling.Reason] // what keeps them from what their load calls for
+	costs        lastReported[string]         // what their costs cannot be compared with
+	graces       lastReported[time.Duration]  // that is less than their requests take
+	refused      lastReported[bool]           // whether their status may not be written
+	sighted      firstSeen                    // since when their scalers are in trouble
+	gauge        Gauge
+	allotted     Allotted
+	budget       budget.Limits
+	over         *budget.Book
+	left         lastReported[budget.What] // for what they are left out
+	overTold     map[budget.Key]bool       // that pages of a namespace are left out; of afterCycles
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
 
 // StatusOptions are the parts of a Status, all of them required.
 type StatusOptions struct {
-	Objects    Objects
-	Ledger     Ledger
-	Conflicts  Conflicts
-	Scalers    Scalers
-	Hand       Hand
-	Configured Configured
-	Classes    Classes
-	Events     events.EventRecorder
-	Gauge      Gauge
-	Allotted   Allotted
+	Objects      Objects
+	Ledger       Ledger
+	Conflicts    Conflicts
+	Scalers      Scalers
+	TargetScaler TargetScaler
+	Configured   Configured
+	Classes      Classes
+	Events       events.EventRecorder
+	Gauge        Gauge
+	Allotted     Allotted
 	// Budget is that of each namespace, and Over what of namespaces is left out.
 	Budget budget.Limits
 	Over   *budget.Book
@@ -132,7 +132,7 @@ type StatusOptions struct {
 // NewStatus returns a Status.
 func NewStatus(o StatusOptions) *Status {
 	return &Status{
-		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, hand: o.Hand, configured: o.Configured, classes: o.Classes, events: o.Events, gauge: o.Gauge,
+		objects: o.Objects, ledger: o.Ledger, conflicts: o.Conflicts, scalers: o.Scalers, targetScaler: o.TargetScaler, configured: o.Configured, classes: o.Classes, events: o.Events, gauge: o.Gauge,
 		allotted: o.Allotted, budget: o.Budget, over: o.Over,
 	}
 }
@@ -171,6 +171,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	if !va.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
+	va.Status = withFacts(va.Status)
 	v := s.view(keyOf(va))
 	v.classes = s.classes.ClassRefs(modelOf(va))
 	valid := withActuation(configurationValid(s.configured, va, v), va, v.scalers)
@@ -229,10 +230,11 @@ func (s *Status) view(key scaling.VariantKey) view {
 		return view{}
 	}
 	v := view{
-		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key), leftOut: s.leftOutOf(key),
+		at: latest.Plan.At, cycle: latest.Cycle, contenders: s.conflicts.Contenders(key),
 		scalers: s.scalers.Scalers(key), podFailure: s.scalers.PodFailure(key),
 	}
-	v.hand.trouble, v.hand.acted = s.hand.Trouble(key)
+	v.leftOut, v.leftOutFor = s.leftOutOf(key)
+	v.scaled.trouble, v.scaled.acted = s.targetScaler.Trouble(key)
 	if e, ok := s.ledger.Explain(key); ok {
 		v.Explanation, v.explained, v.at, v.cycle = e, true, e.At, e.Cycle
 	}
@@ -247,7 +249,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // configuration concerns it, and when it turns out that replicas cannot be set,
 // until ctx ends. What comes while it does so is one.
 func (s *Status) afterCycles(ctx context.Context, q queue) error {
-	recorded, configured, acted := s.ledger.Watch(), s.configured.Watch(), s.hand.Watch()
+	recorded, configured, acted := s.ledger.Watch(), s.configured.Watch(), s.targetScaler.Watch()
 	go func() {
 		s.enqueue(ctx, q) // what was recorded before the watch began
 		for {

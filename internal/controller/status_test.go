@@ -82,7 +82,7 @@ func (f *fixedScalers) GracePeriod(scaling.VariantKey) time.Duration  { return f
 
 // fakeHand says the same of every target; the zero value has not acted.
 type fakeHand struct {
-	handSays
+	scaleOutcome
 	watchers chan struct{}
 }
 
@@ -152,7 +152,7 @@ func newFixture() fixture {
 		allotted: fixedAllotted{}, over: budget.NewBook(nil),
 	}
 	f.Status = NewStatus(StatusOptions{
-		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, Hand: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events, Gauge: f.gauge,
+		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, TargetScaler: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events, Gauge: f.gauge,
 		Allotted: f.allotted, Over: f.over,
 	})
 	return f

@@ -52,8 +52,8 @@ func FellBack(e Explanation) string {
 	case scaling.ReasonFirstReplica:
 		return since + ": nothing runs, one replica of the cheapest variant starts"
 	default:
-		if awaits(e) {
-			return Awaited()
+		if AwaitsMetrics(e) {
+			return "No analysis so far, and the first metrics are awaited: the larger of the last decision and what runs holds, within the bounds"
 		}
 		return since + ": the larger of the last decision and what runs holds, within the bounds"
 	}
@@ -64,14 +64,12 @@ func FellBack(e Explanation) string {
 // default, a minute.
 const firstMetricsAfter = 2 * time.Minute
 
-// Awaited says what holds without an analysis while it is too early for one.
-func Awaited() string {
-	return "No analysis so far, and the first metrics are awaited: the larger of the last decision and what runs holds, within the bounds"
-}
-
-// awaits reports whether the variant was never analyzed, and there may be nothing to
-// read yet: no replica is Ready, or the variant or a replica is too new.
-func awaits(e Explanation) bool {
+// AwaitsMetrics reports whether a decision without an analysis holds because it is too early for
+// one: the variant was never analyzed, and no replica is Ready, or the variant or a replica is new.
+func AwaitsMetrics(e Explanation) bool {
+	if reason := e.Decision.Cause().Reason; reason == scaling.ReasonTargetUnreadable || reason == scaling.ReasonFirstReplica {
+		return false
+	}
 	young := func(since time.Time) bool { return !since.IsZero() && e.At.Sub(since) < firstMetricsAfter }
 	r := e.Variant.Replicas
 	return e.AnalyzedAt.IsZero() && e.Snapshot.Fault == "" && r.Current > 0 &&

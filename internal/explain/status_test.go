@@ -159,7 +159,7 @@ func TestFirstMetricsAreAwaitedForAWhile(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := FellBack(tt.e); (got == Awaited()) != tt.want {
+			if got := FellBack(tt.e); AwaitsMetrics(tt.e) != tt.want || strings.Contains(got, "awaited") != tt.want {
 				t.Errorf("got %q", got)
 			}
 		})

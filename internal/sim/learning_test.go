@@ -203,7 +203,7 @@ func TestAnotherEngineIsLearnedInHalfAnHour(t *testing.T) {
 		l.start = l.fit.At.Add(time.Minute)
 		p = simtest.Slower(p, 2)
 		served(t, p, varying(t, p, seed+7), seed+7, &l)
-		if why, numbers := profile.Refuted(l.fit); why != "" {
+		if _, why, numbers := profile.Refuted(l.fit); why != "" {
 			t.Fatalf("%s: %s: %s", p.Name, why, numbers)
 		}
 		a.compare(t, &l, p, seed)
@@ -251,7 +251,7 @@ func TestWhatIsReportedWronglyIsSaidAndNotUsed(t *testing.T) {
 		}, "do not keep the law"},
 	} {
 		l := learn(tt.change)
-		why, numbers := profile.Refuted(l.fit)
+		_, why, numbers := profile.Refuted(l.fit)
 		if !strings.Contains(why, tt.want) || tt.want == "" && why != "" {
 			t.Errorf("%s: %q (%s), want %q", name, why, numbers, tt.want)
 		}

@@ -118,7 +118,7 @@ func newLeader(c *cluster) (*leader, error) {
 		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return cycle.Configured(l.policy(m)).Settings }),
 	}
 	l.status = controller.NewStatus(controller.StatusOptions{
-		Objects: c, Ledger: l.book, Conflicts: l.fleet, Scalers: l.fleet, Hand: hand, Configured: l.configure, Classes: l.fleet, Events: events, Gauge: instruments,
+		Objects: c, Ledger: l.book, Conflicts: l.fleet, Scalers: l.fleet, TargetScaler: hand, Configured: l.configure, Classes: l.fleet, Events: events, Gauge: instruments,
 		Allotted: l.fleet, Budget: limits, Over: over,
 	})
 	l.page = web.Decisions(l.book, around{l}, nil)

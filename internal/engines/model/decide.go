@@ -79,7 +79,7 @@ func (p *panel) learn() {
 		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
 	}
 	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
-		refuted, _ := profile.Refuted(p.fits[v.Key])
+		refuted, _, _ := profile.Refuted(p.fits[v.Key])
 		return v.Profile.Usable() || p.fits[v.Key].Informed() && refuted == ""
 	})
 	prompt, answer, known := profile.Lengths(p.memory.Traffic.Means, snap.Load)
@@ -94,7 +94,7 @@ func (p *panel) learn() {
 // refuted says of which variants what was learned is not used, and why; "" for none.
 func (p *panel) refuted() (said string) {
 	for _, v := range p.in.Snapshot.Variants {
-		if why, numbers := profile.Refuted(p.fits[v.Key]); why != "" {
+		if what, why, numbers := profile.Refuted(p.fits[v.Key]); what != "" {
 			said += strings.TrimSuffix(fmt.Sprintf("; what was learned of %s is not used: %s: %s", v.Key.Name, why, numbers), ": ")
 		}
 	}

@@ -16,25 +16,36 @@ const (
 	chunked = 1.5
 )
 
+// Refutation is why what was seen of replicas is not used, "" where it is.
+type Refutation string
+
+// The refutations.
+const (
+	Chunked  Refutation = "Chunked"  // an interval is that between chunks of several tokens
+	Unsound  Refutation = "Unsound"  // the coefficients are no numbers that an engine has
+	Unlawful Refutation = "Unlawful" // windows do not keep the law of a step
+)
+
 // Refuted says why what was seen of replicas is not used, since the law of the package does not hold
-// for what they report: first what stays the same, then the numbers, which move. Both are "" where it is used.
-func Refuted(f scaling.Fit) (stable, moving string) {
+// for what they report: which refutation, what stays the same of it in words, and the numbers, which
+// move. All are "" where it is used.
+func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
 	if !f.Informed() {
-		return "", ""
+		return "", "", ""
 	}
 	if each := f.Generated / f.Reported; f.Reported > 0 && each > chunked {
-		return "what its replicas report as the time between two tokens is that between chunks of several, as with speculative decoding or several steps at once",
+		return Chunked, "what its replicas report as the time between two tokens is that between chunks of several, as with speculative decoding or several steps at once",
 			fmt.Sprintf("%.1f tokens in a chunk", each)
 	}
 	law := Unknown().After(f)
 	if !law.sound() {
-		return "what its replicas report comes to coefficients that no engine has", ""
+		return Unsound, "what its replicas report comes to coefficients that no engine has", ""
 	}
 	if off := law.off(f); !(off <= unlike) {
-		return "its replicas do not keep the law of a step, as where pages are of several models, counters were reset or the engine has become another",
+		return Unlawful, "its replicas do not keep the law of a step, as where pages are of several models, counters were reset or the engine has become another",
 			fmt.Sprintf("a window is off by %.0f %% in the mean", 100*off)
 	}
-	return "", ""
+	return "", "", ""
 }
 
 // off is by which part a window of f is off the law of a step.
@@ -48,7 +59,7 @@ func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) m
 	out := make(map[scaling.VariantKey]scaling.Fit, len(variants))
 	for _, v := range variants {
 		f := fits[v.Key]
-		if why, _ := Refuted(f); why != "" {
+		if what, _, _ := Refuted(f); what != "" {
 			f = scaling.Fit{Of: f.Of, At: f.At}
 		}
 		out[v.Key] = f

@@ -95,7 +95,7 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
 		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)
-		if why, numbers := Refuted(seen[v.Key]); why != "" {
+		if what, why, numbers := Refuted(seen[v.Key]); what != "" {
 			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
 		}
 		// One of which nothing is known but what is computed tells nothing of others.

@@ -175,7 +175,7 @@ func learn(t *testing.T, pages [][]byte) profile.Shown {
 			last = look
 		}
 	}
-	if why, numbers := profile.Refuted(fit); why != "" {
+	if _, why, numbers := profile.Refuted(fit); why != "" {
 		t.Fatalf("%s: %s", why, numbers)
 	}
 	return profile.Show(last.Variants, map[scaling.VariantKey]scaling.Fit{key: fit}, prompt, answer)[0]

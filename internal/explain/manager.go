@@ -2,16 +2,15 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // What the manager itself does about replicas, by the scale subresource.
 
-// byHand says, as a sentence of its own, which replicas the manager sets itself, or
+// byManager says, as a sentence of its own, which replicas the manager sets itself, or
 // why it does not where it was asked to; "" where it was not.
-func byHand(by scaling.Scalers) string {
+func byManager(by scaling.Scalers) string {
 	s, found := by.AtZeroBy()
 	switch mode := by.InForce(); {
 	case mode == scaling.ActuationScale:
@@ -28,48 +27,33 @@ func byHand(by scaling.Scalers) string {
 
 // FollowingBy says that the decision is being carried out, and what of that the
 // manager does itself.
-func FollowingBy(by scaling.Scalers) string { return Following() + byHand(by) }
+func FollowingBy(by scaling.Scalers) string { return Following() + byManager(by) }
 
-// How TwoHands begins and ends.
-const (
-	twoHandsBegin = `annotation wva.llmd.ai/actuation is "scale": `
-	twoHandsEnd   = `in force: "metrics"`
-)
-
-// TwoHands says that a variant asks the manager to set all replicas of a target that
-// others set too, and what is done instead.
-func TwoHands(all []scaling.Scaler) string {
-	return fmt.Sprintf("%swant no other that sets the replicas, and %s does; %s", twoHandsBegin, scaler(all[0]), twoHandsEnd)
+// TwoScalers says that a variant asks the manager to set all replicas of a target that
+// another scaler sets too, and what is done instead.
+func TwoScalers(other scaling.Scaler) string {
+	return fmt.Sprintf(`annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, and %s does; in force: "metrics"`, scaler(other))
 }
 
-// TwoHandsIn returns what TwoHands said where a message begins with it, else "".
-func TwoHandsIn(message string) string {
-	said, _, found := strings.Cut(message, twoHandsEnd)
-	if !found || !strings.HasPrefix(said, twoHandsBegin) {
-		return ""
-	}
-	return said + twoHandsEnd
-}
-
-// HandPaused says that the manager leaves the replicas alone because the variant is
+// ManagerPaused says that the manager leaves the replicas alone because the variant is
 // paused.
-func HandPaused() string {
+func ManagerPaused() string {
 	return "Paused: the manager does not set the replicas, which are others than those decided on. " +
 		"Remove the annotation wva.llmd.ai/paused to go on"
 }
 
-// HandBlind says that the manager sets no replicas because others may.
-func HandBlind(target scaling.TargetRef, by scaling.Scalers) string {
+// ManagerBlind says that the manager sets no replicas because others may.
+func ManagerBlind(target scaling.TargetRef, by scaling.Scalers) string {
 	return fmt.Sprintf("Who else scales %s %s is not known, so the manager leaves its replicas as they are: %s", target.Kind, target.Name, steady(by.Fault))
 }
 
-// HandRefused says why the manager could not set the replicas.
-func HandRefused(target scaling.TargetRef, t scaling.Trouble) string {
+// ManagerRefused says why the manager could not set the replicas.
+func ManagerRefused(target scaling.TargetRef, t scaling.Trouble) string {
 	return fmt.Sprintf("The replicas of %s %s stay as they are, and each cycle tries again: %s", target.Kind, target.Name, said(t))
 }
 
-// HandUndone says that the manager sets the replicas and they do not stay so.
-func HandUndone(target scaling.TargetRef) string {
+// ManagerUndone says that the manager sets the replicas and they do not stay so.
+func ManagerUndone(target scaling.TargetRef) string {
 	return fmt.Sprintf("The manager sets the replicas of %s %s, and they do not stay so. "+
 		"Check what else sets spec.replicas, such as a tool that applies manifests", target.Kind, target.Name)
 }

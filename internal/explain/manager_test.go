@@ -58,31 +58,14 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 	}
 }
 
-func TestTwoHandsAreRecognizedInAMessage(t *testing.T) {
-	said := TwoHands([]scaling.Scaler{{Kind: scaling.KindHPA, Name: "h"}})
-	for message, want := range map[string]string{
-		"":                      "",
-		said:                    said,
-		said + "; another":      said,
-		"another; " + said:      "",
-		said[:len(said)/2]:      "",
-		`in force: "metrics"`:   "",
-		said + "; also " + said: said,
-	} {
-		if got := TwoHandsIn(message); got != want {
-			t.Errorf("in %q: got %q, want %q", message, got, want)
-		}
-	}
-}
-
-func TestHandMessages(t *testing.T) {
+func TestManagerMessages(t *testing.T) {
 	target := scaling.TargetRef{Kind: "Deployment", Name: "d"}
 	for got, want := range map[string]string{
-		TwoHands([]scaling.Scaler{{Kind: scaling.KindHPA, Name: "h"}}): `annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, ` +
+		TwoScalers(scaling.Scaler{Kind: scaling.KindHPA, Name: "h"}): `annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, ` +
 			`and HorizontalPodAutoscaler h does; in force: "metrics"`,
-		HandRefused(target, scaling.Trouble{Reason: "Forbidden", Message: "no"}): "The replicas of Deployment d stay as they are, and each cycle tries again: Forbidden: no",
-		HandBlind(target, scaling.Scalers{Fault: "forbidden"}):                   "Who else scales Deployment d is not known, so the manager leaves its replicas as they are: forbidden",
-		HandUndone(target): "The manager sets the replicas of Deployment d, and they do not stay so. " +
+		ManagerRefused(target, scaling.Trouble{Reason: "Forbidden", Message: "no"}): "The replicas of Deployment d stay as they are, and each cycle tries again: Forbidden: no",
+		ManagerBlind(target, scaling.Scalers{Fault: "forbidden"}):                   "Who else scales Deployment d is not known, so the manager leaves its replicas as they are: forbidden",
+		ManagerUndone(target): "The manager sets the replicas of Deployment d, and they do not stay so. " +
 			"Check what else sets spec.replicas, such as a tool that applies manifests",
 		ShortGracePeriod(target, 30, 61.4): "pods of Deployment d have terminationGracePeriodSeconds 30, and 1 of 100 requests takes longer than about 61 s " +
 			"(estimated from TTFT, ITL and output tokens, as if their number were exponential): what then runs is cut off when a replica is removed. Give them as long",

@@ -9,17 +9,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// standing remembers of each variant what was last told that no status holds, so that
+// lastReported remembers of each variant what an event last told that no status holds, so that
 // it is told when it begins and not again; a new process tells it once more. The
 // zero value remembers nothing. It is safe for concurrent use.
-type standing[T comparable] struct {
+type lastReported[T comparable] struct {
 	mu sync.Mutex
 	by map[scaling.VariantKey]T
 }
 
 // begins remembers what there is to tell of a variant, the zero T for nothing,
 // and reports whether that is new.
-func (s *standing[T]) begins(key scaling.VariantKey, now T) bool {
+func (s *lastReported[T]) begins(key scaling.VariantKey, now T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by[key] == now {
@@ -33,7 +33,7 @@ func (s *standing[T]) begins(key scaling.VariantKey, now T) bool {
 }
 
 // forget drops the variants that are not among those that live.
-func (s *standing[T]) forget(alive []client.ObjectKey) {
+func (s *lastReported[T]) forget(alive []client.ObjectKey) {
 	lives := living(alive)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,41 +23,41 @@ func asking(a scaling.Actuation, list ...scaling.Scaler) scaling.Scalers {
 
 func TestOrderNamesWhyTheManagerDoesNotSetTheReplicas(t *testing.T) {
 	const minute = time.Minute
-	done, none := handSays{acted: true}, handSays{}
-	refused := handSays{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
-	tussle := handSays{acted: true, trouble: scaling.Trouble{Reason: "TargetNotMoving", Message: "each after a pause"}}
+	done, none := scaleOutcome{acted: true}, scaleOutcome{}
+	refused := scaleOutcome{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
+	rewritten := scaleOutcome{acted: true, trouble: scaling.Trouble{Reason: "TargetNotMoving", Message: "each after a pause"}}
 	blind := scaling.Scalers{Own: scaling.ActuationScale, Fault: "listing: forbidden"}
 	atZero := hpa(func(s *scaling.Scaler) { s.AtZero = true })
-	undone := explain.HandUndone(scaling.TargetRef{Kind: "Deployment", Name: "d"})
+	undone := explain.ManagerUndone(scaling.TargetRef{Kind: "Deployment", Name: "d"})
 	tests := map[string]struct {
 		o       order
 		want    scaling.Reason
 		message string // part of it
 	}{
-		"it does":                                  {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), hand: done}, "", "The manager sets them"},
-		"it has":                                   {order{desired: 2, current: 2, scalers: asking("scale"), hand: done}, "", "The manager sets them"},
-		"it may not, at once":                      {order{desired: 2, current: 1, scalers: asking("scale"), hand: refused}, notMoving, "each cycle tries again: Forbidden: bind the role"},
-		"it may not, and there it is":              {order{desired: 2, current: 2, scalers: asking("scale"), hand: refused}, "", ""},
-		"it could not before, and has not tried":   {order{desired: 2, current: 1, scalers: asking("scale"), hand: none, last: report{reason: notMoving, message: "refused"}}, notMoving, "refused"},
-		"it could not before, and did now":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, last: report{reason: notMoving, message: "refused"}, overdue: notMoving}, notMoving, "refused"},
-		"it could not before, and goes on":         {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, last: report{reason: notMoving, message: "refused"}}, "", "on its way"},
-		"it does, and somebody undoes it":          {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), hand: done, overdue: notMoving}, notMoving, "do not stay so"},
-		"still":                                    {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, last: report{reason: notMoving, message: undone}}, notMoving, "do not stay so"},
-		"somebody keeps undoing it":                {order{desired: 2, current: 1, scalers: asking("scale"), hand: tussle}, notMoving, undone + "; each after a pause"},
-		"somebody kept undoing it, and still does": {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, overdue: notMoving, last: report{reason: notMoving, message: undone + "; each after a pause"}}, notMoving, undone},
-		"it does, and no node takes the pods":      {order{desired: 3, current: 2, scalers: asking("scale"), hand: done, overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
-		"it is paused":                             {order{desired: 2, current: 1, scalers: asking("scale"), hand: done, paused: true}, notMoving, "Paused"},
-		"others are not known, at once":            {order{desired: 2, current: 1, scalers: blind, hand: done}, "", ""},
-		"others are not known":                     {order{desired: 2, current: 1, waited: minute, scalers: blind, hand: done}, notMoving, "leaves its replicas as they are: listing: forbidden"},
-		"others are not known, at zero":            {order{desired: 1, current: 0, waited: minute, scalers: blind, hand: done}, "", ""},
-		"from zero, while an HPA stands still":     {order{desired: 1, current: 0, waited: minute, scalers: asking("zero", atZero), hand: done}, "", "From and to zero"},
-		"from zero, refused":                       {order{desired: 1, current: 0, scalers: asking("zero", atZero), hand: refused}, notMoving, "bind the role"},
-		"to zero, below the minimum of an HPA":     {order{desired: 0, current: 1, waited: minute, scalers: asking("zero", hpa()), hand: done}, "", "From and to zero"},
+		"it does":                                  {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), scaled: done}, "", "The manager sets them"},
+		"it has":                                   {order{desired: 2, current: 2, scalers: asking("scale"), scaled: done}, "", "The manager sets them"},
+		"it may not, at once":                      {order{desired: 2, current: 1, scalers: asking("scale"), scaled: refused}, notMoving, "each cycle tries again: Forbidden: bind the role"},
+		"it may not, and there it is":              {order{desired: 2, current: 2, scalers: asking("scale"), scaled: refused}, "", ""},
+		"it could not before, and has not tried":   {order{desired: 2, current: 1, scalers: asking("scale"), scaled: none, last: report{reason: notMoving, message: "refused"}}, notMoving, "refused"},
+		"it could not before, and did now":         {order{desired: 2, current: 1, scalers: asking("scale"), scaled: done, last: report{reason: notMoving, message: "refused"}, overdue: notMoving}, notMoving, "refused"},
+		"it could not before, and goes on":         {order{desired: 2, current: 1, scalers: asking("scale"), scaled: done, last: report{reason: notMoving, message: "refused"}}, "", "on its way"},
+		"it does, and somebody undoes it":          {order{desired: 2, current: 1, waited: minute, scalers: asking("scale"), scaled: done, overdue: notMoving}, notMoving, "do not stay so"},
+		"still":                                    {order{desired: 2, current: 1, scalers: asking("scale"), scaled: done, overdue: notMoving, last: report{reason: notMoving, message: undone}}, notMoving, "do not stay so"},
+		"somebody keeps undoing it":                {order{desired: 2, current: 1, scalers: asking("scale"), scaled: rewritten}, notMoving, undone + "; each after a pause"},
+		"somebody kept undoing it, and still does": {order{desired: 2, current: 1, scalers: asking("scale"), scaled: done, overdue: notMoving, last: report{reason: notMoving, message: undone + "; each after a pause"}}, notMoving, undone},
+		"it does, and no node takes the pods":      {order{desired: 3, current: 2, scalers: asking("scale"), scaled: done, overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, ""},
+		"it is paused":                             {order{desired: 2, current: 1, scalers: asking("scale"), scaled: done, paused: true}, notMoving, "Paused"},
+		"others are not known, at once":            {order{desired: 2, current: 1, scalers: blind, scaled: done}, "", ""},
+		"others are not known":                     {order{desired: 2, current: 1, waited: minute, scalers: blind, scaled: done}, notMoving, "leaves its replicas as they are: listing: forbidden"},
+		"others are not known, at zero":            {order{desired: 1, current: 0, waited: minute, scalers: blind, scaled: done}, "", ""},
+		"from zero, while an HPA stands still":     {order{desired: 1, current: 0, waited: minute, scalers: asking("zero", atZero), scaled: done}, "", "From and to zero"},
+		"from zero, refused":                       {order{desired: 1, current: 0, scalers: asking("zero", atZero), scaled: refused}, notMoving, "bind the role"},
+		"to zero, below the minimum of an HPA":     {order{desired: 0, current: 1, waited: minute, scalers: asking("zero", hpa()), scaled: done}, "", "From and to zero"},
 		"to zero, by the HPA alone":                {order{desired: 0, current: 1, waited: minute, scalers: asking("metrics", hpa())}, limited, `to "zero"`},
-		"not from nor to zero, by nobody":          {order{desired: 2, current: 1, waited: minute, scalers: asking("zero"), hand: done}, noScaler, `to "scale"`},
-		"not from nor to zero, by a limited HPA":   {order{desired: 200, current: 100, waited: minute, scalers: asking("zero", hpa()), hand: refused}, limited, ""},
-		"beside an HPA that does not read it":      {order{desired: 2, current: 1, waited: minute, scalers: asking("scale", hpa(func(s *scaling.Scaler) { s.Misread = "why" })), hand: done}, notReading, ""},
-		"paused, and the HPA carries out the rest": {order{desired: 2, current: 1, scalers: asking("zero", hpa()), hand: done, paused: true}, "", "on its way"},
+		"not from nor to zero, by nobody":          {order{desired: 2, current: 1, waited: minute, scalers: asking("zero"), scaled: done}, noScaler, `to "scale"`},
+		"not from nor to zero, by a limited HPA":   {order{desired: 200, current: 100, waited: minute, scalers: asking("zero", hpa()), scaled: refused}, limited, ""},
+		"beside an HPA that does not read it":      {order{desired: 2, current: 1, waited: minute, scalers: asking("scale", hpa(func(s *scaling.Scaler) { s.Misread = "why" })), scaled: done}, notReading, ""},
+		"paused, and the HPA carries out the rest": {order{desired: 2, current: 1, scalers: asking("zero", hpa()), scaled: done, paused: true}, "", "on its way"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestAnAnnotationThatIsNotInForceIsNamed(t *testing.T) {
 			va.Annotations = map[string]string{v1alpha1.AnnotationActuation: value}
 		})
 	}
-	accepted := condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "all")
-	missing := condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, "profile")
-	invalid := condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "cost")
+	accepted := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "all"), "the fact before"}
+	missing := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, "profile"), "the fact before"}
+	invalid := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "cost"), "the fact before"}
 	const meaningless = `annotation wva.llmd.ai/actuation: "yes" is not accepted: want "metrics", "zero" or "scale"; in force: "metrics"`
-	twoHands := explain.TwoHands([]scaling.Scaler{hpa()})
+	twoHands := explain.TwoScalers(hpa())
 	tests := map[string]struct {
-		given   metav1.Condition
+		given   stated
 		va      *v1alpha1.VariantAutoscaling
 		by      scaling.Scalers
 		reason  v1alpha1.ConditionReason
@@ -124,13 +124,13 @@ func TestReplicasThatCannotBeSetAreToldOnce(t *testing.T) {
 	}
 	f.cycle(10, 1, 2, scaling.ReasonSaturated)
 	look() // recorded, and not carried out yet
-	f.hand.handSays = handSays{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
+	f.hand.scaleOutcome = scaleOutcome{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
 	look()
 	f.cycle(20, 1, 2, scaling.ReasonInTransition)
 	look()
-	f.hand.handSays = handSays{} // another process
+	f.hand.scaleOutcome = scaleOutcome{} // another process
 	look()
-	f.hand.handSays = handSays{acted: true}
+	f.hand.scaleOutcome = scaleOutcome{acted: true}
 	look()
 	f.cycle(30, 2, 2, scaling.ReasonSteady)
 	look()

@@ -13,8 +13,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Hand sets the replicas of targets where their variants ask for that.
-type Hand interface {
+// TargetScaler sets the replicas of targets where their variants ask for that.
+type TargetScaler interface {
 	// Trouble returns why the replicas of the target of a variant could not be set,
 	// the zero value where they could be or need not be. The reason TargetNotMoving is
 	// that they could, and somebody else keeps changing them. It is not known before
@@ -24,53 +24,53 @@ type Hand interface {
 	Watch() <-chan struct{}
 }
 
-// handSays is what became of setting the replicas of a target.
-type handSays struct {
+// scaleOutcome is what became of setting the replicas of a target.
+type scaleOutcome struct {
 	trouble scaling.Trouble // why they could not be set
 	acted   bool            // whether that is known
 }
 
-// byHand says why this process itself does not bring the target to the decision, ""
+// byManager says why this process itself does not bring the target to the decision, ""
 // where it does, may have to wait, or something else is to be said.
-func (o order) byHand(turn scaling.Turn) (reason scaling.Reason, message string) {
+func (o order) byManager(turn scaling.Turn) (reason scaling.Reason, message string) {
 	switch {
 	case o.paused:
-		return notMoving, explain.HandPaused()
-	case o.last.reason == notMoving && (turn == scaling.TurnUnknown || !o.hand.acted):
+		return notMoving, explain.ManagerPaused()
+	case o.last.reason == notMoving && (turn == scaling.TurnUnknown || !o.scaled.acted):
 		return notMoving, o.last.message // a new process has not read the others, or has not tried yet
 	case turn == scaling.TurnUnknown && o.waited >= scalerGrace:
-		return notMoving, explain.HandBlind(o.target, o.scalers)
+		return notMoving, explain.ManagerBlind(o.target, o.scalers)
 	case turn == scaling.TurnUnknown:
 		return "", ""
-	case o.hand.trouble.Reason == string(notMoving):
-		return notMoving, explain.HandUndone(o.target) + "; " + o.hand.trouble.Message
-	case o.hand.trouble.Reason != "":
-		return notMoving, explain.HandRefused(o.target, o.hand.trouble)
+	case o.scaled.trouble.Reason == string(notMoving):
+		return notMoving, explain.ManagerUndone(o.target) + "; " + o.scaled.trouble.Message
+	case o.scaled.trouble.Reason != "":
+		return notMoving, explain.ManagerRefused(o.target, o.scaled.trouble)
 	case o.overdue == notMoving && o.last.reason == notMoving: // until the target is seen to have them
 		return notMoving, o.last.message
 	case o.overdue == notMoving:
-		return notMoving, explain.HandUndone(o.target)
+		return notMoving, explain.ManagerUndone(o.target)
 	}
 	return "", ""
 }
 
 // withActuation returns what is said of the configuration of va together with what
 // of its annotation for actuation is not in force.
-func withActuation(c metav1.Condition, va *v1alpha1.VariantAutoscaling, by scaling.Scalers) metav1.Condition {
-	problem := actuationProblem(va, by)
+func withActuation(c stated, va *v1alpha1.VariantAutoscaling, by scaling.Scalers) stated {
+	p := actuationProblem(va, by)
 	switch {
-	case problem == "":
+	case p.text == "":
 		return c
 	case c.Reason == string(v1alpha1.ReasonInvalidConfiguration):
-		c.Message = problem + "; " + c.Message
+		c.Message, c.fact = p.text+"; "+c.Message, p.fact+factEnd+c.fact
 		return c
 	}
-	return condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, problem)
+	return stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, p.text), p.fact}
 }
 
-// actuationProblem says what of the annotation of va for actuation is not in force,
-// "" where it is.
-func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) string {
+// actuationProblem says what of the annotation of va for actuation is not in force, the
+// zero value where it is.
+func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) problem {
 	value := va.Annotations[v1alpha1.AnnotationActuation]
 	asked, valid := scaling.ActuationOf(value)
 	switch {
@@ -78,17 +78,22 @@ func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) strin
 		err := config.FieldError{
 			Key: "annotation " + v1alpha1.AnnotationActuation, Value: firstOf(value, longestFinding/4), Want: `"metrics", "zero" or "scale"`,
 		}
-		return err.Error() + `; in force: "metrics"`
+		return problem{err.Error() + `; in force: "metrics"`, fieldFact(err.Key, err.Value)}
 	case asked != scaling.ActuationScale || by.Own != asked:
-		return ""
+		return problem{}
 	case !by.Known: // a new process has not read the others yet
-		if before := misconfigured(va.Status); before != nil {
-			return explain.TwoHandsIn(before.Message)
+		if other, named := twoScalersOf(va.Status); named {
+			return twoScalers(other)
 		}
 	case by.InForce() != asked:
-		return explain.TwoHands(by.List)
+		return twoScalers(by.List[0])
 	}
-	return ""
+	return problem{}
+}
+
+// twoScalers says that another scaler sets the replicas that the manager was asked to set.
+func twoScalers(other scaling.Scaler) problem {
+	return problem{explain.TwoScalers(other), factTwoScalers + other.Kind + " " + other.Name}
 }
 
 // actionGracePeriod is the action of the event that says that pods end too soon.

@@ -11,28 +11,28 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// sightings remember since when scalers are in a trouble whose beginning their objects
+// firstSeen remembers since when scalers are in a trouble whose beginning their objects
 // do not tell. A new process begins anew. The zero value remembers nothing. It is safe
 // for concurrent use.
-type sightings struct {
+type firstSeen struct {
 	mu sync.Mutex
-	by map[scaling.VariantKey]map[sighting]time.Time
+	by map[scaling.VariantKey]map[scalerTrouble]time.Time
 }
 
-// sighting is a trouble that a scaler is in.
-type sighting struct{ kind, name, reason string }
+// scalerTrouble is a trouble that a scaler is in.
+type scalerTrouble struct{ kind, name, reason string }
 
 // date returns what is known of who scales a target at now, with the time at which a
 // trouble was first seen where nothing tells when it began. It does not modify all.
-func (s *sightings) date(key scaling.VariantKey, all scaling.Scalers, now time.Time) scaling.Scalers {
+func (s *firstSeen) date(key scaling.VariantKey, all scaling.Scalers, now time.Time) scaling.Scalers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := map[sighting]time.Time{}
+	seen := map[scalerTrouble]time.Time{}
 	date := func(by scaling.Scaler, t scaling.Trouble) scaling.Trouble {
 		if t.Reason == "" || !t.Since.IsZero() {
 			return t
 		}
-		what := sighting{by.Kind, by.Name, t.Reason}
+		what := scalerTrouble{by.Kind, by.Name, t.Reason}
 		t.Since = now
 		if first, known := s.by[key][what]; known {
 			t.Since = first
@@ -45,7 +45,7 @@ func (s *sightings) date(key scaling.VariantKey, all scaling.Scalers, now time.T
 		all.List[i].Unread, all.List[i].Unable = date(by, by.Unread), date(by, by.Unable)
 	}
 	if s.by == nil {
-		s.by = map[scaling.VariantKey]map[sighting]time.Time{}
+		s.by = map[scaling.VariantKey]map[scalerTrouble]time.Time{}
 	}
 	if s.by[key] = seen; len(seen) == 0 {
 		delete(s.by, key)
@@ -54,9 +54,9 @@ func (s *sightings) date(key scaling.VariantKey, all scaling.Scalers, now time.T
 }
 
 // forget drops the variants that are not among those that live.
-func (s *sightings) forget(alive []client.ObjectKey) {
+func (s *firstSeen) forget(alive []client.ObjectKey) {
 	lives := living(alive)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.by, func(key scaling.VariantKey, _ map[sighting]time.Time) bool { return !lives[key] })
+	maps.DeleteFunc(s.by, func(key scaling.VariantKey, _ map[scalerTrouble]time.Time) bool { return !lives[key] })
 }

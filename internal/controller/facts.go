@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// stated is a condition with the fact that its message puts into words, as status.facts has
+// it. Programs compare type, reason and fact: the message may be worded anew at any time.
+type stated struct {
+	metav1.Condition
+	fact string // "" where the type and the reason say it all
+}
+
+// The parts of facts that are looked for. Parts are separated by factEnd.
+const (
+	// factAwaitsMetrics is of OptimizationReady: there was no time yet for a first analysis.
+	factAwaitsMetrics = "AwaitsMetrics"
+	// factTwoScalers begins the part of ConfigurationValid that names, by kind and name, who sets
+	// the replicas that the manager was asked to set too.
+	factTwoScalers = "TwoScalers "
+	factEnd        = "\n"
+)
+
+// longestFact bounds a part of a fact: it holds values that users wrote.
+const longestFact = 120 // characters
+
+// problem is something of which not all is in force, in words and as a part of a fact.
+type problem struct{ text, fact string }
+
+// factOf returns the fact that a status holds of a condition, "" for none.
+func factOf(s v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) string {
+	return s.Facts[string(kind)]
+}
+
+// state puts a condition and its fact into a status.
+func state(s *v1alpha1.VariantAutoscalingStatus, c stated) {
+	meta.SetStatusCondition(&s.Conditions, c.Condition)
+	if c.fact == "" {
+		delete(s.Facts, c.Type)
+		return
+	}
+	if s.Facts == nil {
+		s.Facts = map[string]string{}
+	}
+	s.Facts[c.Type] = c.fact
+}
+
+// retract takes a condition and its fact out of a status.
+func retract(s *v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) {
+	meta.RemoveStatusCondition(&s.Conditions, string(kind))
+	delete(s.Facts, string(kind))
+}
+
+// begins reports whether a status has a condition that the one before had not, or had with
+// another reason or fact.
+func begins(was, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) bool {
+	now, before := meta.FindStatusCondition(is.Conditions, string(kind)), meta.FindStatusCondition(was.Conditions, string(kind))
+	if now == nil {
+		return false
+	}
+	if before != nil && was.Facts == nil && before.Reason == now.Reason && before.Status == now.Status {
+		return false // of a version that wrote no facts
+	}
+	return before == nil || before.Reason != now.Reason || before.Status != now.Status || factOf(was, kind) != factOf(is, kind)
+}
+
+// twoScalersOf returns the scaler that a status names beside the manager, and false for none.
+func twoScalersOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Scaler, bool) {
+	for part := range strings.SplitSeq(factOf(s, v1alpha1.ConditionConfigurationValid), factEnd) {
+		if named, ok := strings.CutPrefix(part, factTwoScalers); ok {
+			kind, name, _ := strings.Cut(named, " ")
+			return scaling.Scaler{Kind: kind, Name: name}, true
+		}
+	}
+	return scaling.Scaler{}, false
+}
+
+// The sentences by which the version without facts said the facts that are looked for.
+const (
+	olderAwaits     = "No analysis so far, and the first metrics are awaited: the larger of the last decision and what runs holds, within the bounds"
+	olderTwoScalers = `annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, and `
+)
+
+// withFacts returns a status as this version writes it: of a version that kept facts in the
+// messages of conditions, those that are looked for are read from these, once.
+func withFacts(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
+	if s.Facts != nil {
+		return s
+	}
+	facts := map[string]string{}
+	if c := fallbackOf(s); c != nil && c.Message == olderAwaits {
+		facts[c.Type] = factAwaitsMetrics
+	}
+	if c := misconfigured(s); c != nil {
+		if rest, ok := strings.CutPrefix(c.Message, olderTwoScalers); ok {
+			if named, _, ok := strings.Cut(rest, " does; "); ok {
+				facts[c.Type] = factTwoScalers + named
+			}
+		}
+	}
+	if len(facts) > 0 {
+		s.Facts = facts
+	}
+	return s
+}
