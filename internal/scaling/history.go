@@ -4,112 +4,109 @@ import "time"
 
 // Past is what is remembered of one variant between cycles.
 type Past struct {
-	// Target is what the variant scaled then. A decision for another target says
-	// nothing of this one. Empty where it is not known: after a restart.
+	// Target is the object that the variant scaled. A decision for another target does not
+	// hold for this one. Empty while unknown: after a restart.
 	Target TargetRef `json:"target,omitzero"`
-	// Model is what the variant served then. Empty where it is not known: after a
-	// restart.
+	// Model is the model that the variant served. Empty while unknown: after a restart.
 	Model ModelKey `json:"model,omitzero"`
 	// Desired is the last decision, in replicas.
 	Desired int `json:"desired"`
-	// Change is by how many replicas Desired last changed, of the first decision
-	// from what there was; 0 if it never did.
+	// Change is the last change of Desired, in replicas: new minus old. For the first
+	// decision, old is what the target had. 0 if Desired never changed.
 	Change int `json:"change"`
-	// MoveTo is how many replicas the move to cheaper variants asked for by which the
-	// variant last grew; 0 if that was no move, or one that was cancelled. It is more
-	// than Desired while the pace lets the move go on in steps, and after a reduction.
+	// MoveTo is how many replicas the last growth of the variant aimed at, where that growth
+	// was a move to cheaper variants; 0 if it was no move, or a cancelled one. MoveTo exceeds
+	// Desired while pacing splits the move into steps, and after a reduction.
 	MoveTo int `json:"moveTo,omitempty"`
-	// MoveCost is what the replicas of the model cost an hour before that move, or before
-	// the one that was cancelled, >= 0; 0 if there was none.
+	// MoveCost is the cost per hour of the model's replicas before the last move, cancelled or
+	// not, >= 0; 0 if there was no move.
 	MoveCost float64 `json:"moveCost,omitempty"`
 	// DecidedAt is when Desired took its present value.
 	DecidedAt time.Time `json:"decidedAt"`
-	// ProgressAt is when the wait for Desired began, or when the target last came
-	// closer to it than ever since. Zero while nothing was observed yet.
+	// ProgressAt is when the wait for Desired began, or when the target last came closer to it
+	// than at any time since then. Zero before the first observation.
 	ProgressAt time.Time `json:"progressAt,omitzero"`
-	// Gap counts what was missing when the target was closest, in replicas to be
-	// set and replicas to become Ready; 0 once nothing was.
+	// Gap is how far the target was from Desired when it was closest: replicas to be set, plus
+	// replicas to become Ready. 0 once none were missing.
 	Gap int `json:"gap"`
-	// WholeAt is since when nothing has been missing, zero while something is.
+	// WholeAt is since when no replica has been missing, zero while one is.
 	WholeAt time.Time `json:"wholeAt,omitzero"`
-	// Before counts the Ready replicas when more were last decided on, while no more
-	// than those have become Ready; else 0.
+	// Before is how many replicas were Ready at the last decision for more, until more than
+	// that many are Ready; then 0.
 	Before int `json:"before,omitempty"`
-	// Waits says of each missing replica since when it is waited for.
+	// Waits holds, for each missing replica, since when it has been missing.
 	Waits Waits `json:"waits,omitzero"`
 	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
-	// Unplaced are the replicas that no node took for a while.
+	// Unplaced counts the replicas for which the scheduler has found no node for a while.
 	Unplaced Unplaced `json:"unplaced,omitzero"`
-	// Podless says for how long there has been a replica without a pod; it counts one.
+	// Podless is for how long some replica has had no pod; it counts as one replica.
 	Podless Unplaced `json:"podless,omitzero"`
-	// Wants are the replicas wanted lately, decided on or not. A new process knows
-	// none.
+	// Wants are the replicas that recent cycles wanted, whether the constraints allowed them
+	// or not. Empty in a new process.
 	Wants Wants `json:"wants,omitzero"`
-	// Informed lists when each analyzer last knew something of the variant's model,
-	// sorted by Analyzer.
+	// Informed lists when each analyzer last had a result for the variant's model, sorted by
+	// Analyzer.
 	Informed []Informed `json:"informed,omitempty"`
-	// Backlog is what was waiting of the variant's model.
+	// Backlog is how many requests of the variant's model waited.
 	Backlog Backlog `json:"backlog,omitzero"`
-	// Activity is what is remembered of the life of the variant's model.
+	// Activity says whether the variant's model had requests, and when.
 	Activity Activity `json:"activity,omitzero"`
-	// Called is since when replicas of the variant have been called from zero and
-	// none is Ready; zero while none is called.
+	// Called is when the variant was asked to wake its model from zero; zero once one of its
+	// replicas is Ready, and while it is not asked.
 	Called time.Time `json:"called,omitzero"`
-	// Refused is when a constraint last left the variant none of the replicas that it
-	// was called for; zero once it was left some, and while it is not called.
+	// Refused is when a constraint last granted none of the replicas that were to wake the
+	// model; zero once it granted some, and while Called is zero.
 	Refused time.Time `json:"refused,omitzero"`
-	// UnseenSince is since when neither the target could be read nor a pod of it was
-	// Ready; zero while one of both is so.
+	// UnseenSince is since when the target cannot be read and no pod of it is Ready; zero
+	// while the target can be read or a pod is Ready.
 	UnseenSince time.Time `json:"unseenSince,omitzero"`
 	// Busy is the size of the variant when its model was last busy.
 	Busy Busy `json:"busy,omitzero"`
-	// Traffic is what is remembered of the requests of the variant's model.
+	// Traffic holds the lengths and rates of the requests of the variant's model.
 	Traffic Traffic `json:"traffic,omitzero"`
-	// Turns is what is remembered of the reductions of the variant's model that
-	// growth undid.
+	// Turns are the reductions of the variant's model that growth undid.
 	Turns Turns `json:"turns,omitzero"`
-	// Failures are the orders of the variant that were cancelled because they did
-	// not arrive.
+	// Failures are the orders of the variant that were cancelled because no replica became
+	// Ready.
 	Failures Failures `json:"failures,omitzero"`
-	// Capacity is what is remembered of one replica of the variant.
+	// Capacity is how many tokens one replica of the variant holds, as last seen.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
-	// Fit is what was seen of the speed of its replicas.
+	// Fit is how fast the variant's replicas were.
 	Fit Fit `json:"fit,omitzero"`
 }
 
-// Informed is when an analyzer last had an informative result.
+// Informed is when an analyzer last had a result other than Unknown.
 type Informed struct {
 	Analyzer string    `json:"analyzer"`
 	At       time.Time `json:"at"`
 }
 
-// TokenCapacity is what one replica of a variant was seen to hold. The zero
-// value is a variant that was never seen.
+// TokenCapacity is how many tokens one replica of a variant held. The zero value is a variant
+// of which no replica was ever seen.
 type TokenCapacity struct {
-	// PerReplica is the last known capacity in tokens, for the time in which the
-	// variant has no replicas; 0 while none is known. At is when it was seen.
+	// PerReplica is the last known capacity in tokens, used while the variant has no replicas;
+	// 0 while unknown. At is when it was measured.
 	PerReplica float64   `json:"perReplica,omitempty"`
 	At         time.Time `json:"at,omitzero"`
-	// Full is what replicas held when their queue was full, for each class of output
-	// length, oldest first and at most ten of each. Sorted by Length.
+	// Full lists the tokens that replicas held while their queue was full, by class of output
+	// length: at most ten a class, the oldest first. Sorted by Length.
 	Full []FullAt `json:"full,omitempty"`
 }
 
-// FullAt is what full replicas held while outputs were of one length.
+// FullAt lists the tokens that full replicas held while outputs were of one class of length.
 type FullAt struct {
 	Length string `json:"length"` // "short", "medium", "long"
 	Seen   []Held `json:"seen"`   // oldest first
 }
 
-// Held is what one replica held at a time.
+// Held is how many tokens one replica held at one time.
 type Held struct {
 	At     time.Time `json:"at"`
 	Tokens float64   `json:"tokens"`
 }
 
-// History holds the Past of every variant that has one. A variant without an
-// entry has never been decided on.
+// History holds the Past of each variant. No cycle has decided on a variant without an entry.
 type History map[VariantKey]Past
 
 // LastDesired returns the replicas that v keeps until a cycle decides otherwise: those of
@@ -133,9 +130,9 @@ func (h History) Cost(variants []Variant) float64 {
 	return sum
 }
 
-// Serving returns p of a variant that serves model at now. Of another model than
-// before, what was remembered of the old one and its requests says nothing: what
-// is left is the decision and the replicas, and the wait for them begins anew.
+// Serving returns p of a variant that serves model at now. If the variant served another model
+// before, the result keeps the decision and the replicas, forgets the old model and its requests,
+// and begins the wait for the replicas anew.
 func (p Past) Serving(model ModelKey, now time.Time) Past {
 	if p.Model != model && p.Model != (ModelKey{}) {
 		p = Past{
@@ -148,10 +145,9 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 	return p
 }
 
-// Observe returns p brought up to date with the replicas seen at now. Progress
-// is to come closer than before: a pod that comes and goes makes it once, and
-// not for ever. A target that had what was decided on for long enough, and that
-// somebody else has changed, begins a new wait.
+// Observe returns p after the replicas seen at now. Only a target that comes closer to Desired
+// than ever before makes progress, so a pod that comes and goes makes progress once. If a target
+// had the desired replicas for long enough, and another client then changes them, a new wait begins.
 func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !seen.Observed {
 		return p
@@ -174,18 +170,18 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	}
 	ordered := now
 	if !p.Waits.Known() {
-		ordered = p.ProgressAt // of a new process: as long as is remembered
+		ordered = p.ProgressAt // a new process knows no earlier time
 	}
 	p.Waits = p.Waits.Then(p.asked(), min(seen.Ready, seen.Current), ordered, now)
 	return p
 }
 
-// MoveCancelled reports whether the last move to the variant was cancelled, since its order
-// did not arrive, and nothing was ordered since.
+// MoveCancelled reports whether the last move to the variant was cancelled because its replicas
+// did not become Ready, and no replica was ordered since.
 func (p Past) MoveCancelled() bool { return p.MoveTo == 0 && p.MoveCost > 0 }
 
-// Starts returns p of a variant with a usual start-up, 0 while that is unknown. What was
-// given up before it was known may only have been late.
+// Starts returns p of a variant with the given usual start-up, 0 while unknown. Orders that were
+// cancelled before the start-up was known are forgotten: they may have been late only.
 func (p Past) Starts(usual time.Duration) Past {
 	if usual <= 0 || !p.Failures.Early {
 		return p
@@ -197,14 +193,14 @@ func (p Past) Starts(usual time.Duration) Past {
 	return p
 }
 
-// Decide returns p after a decision for target replicas at now. A decision
-// that changes nothing leaves the clocks alone.
+// Decide returns p after a decision for target replicas at now. A decision for the same number
+// leaves all times as they are.
 func (p Past) Decide(target int, now time.Time) Past {
 	switch {
 	case p.DecidedAt.IsZero():
 		if p.Counts.Observed {
 			p.Change = target - p.Counts.Current
-			p.Waits = Waits{There: p.Counts.Current} // what is missing of these was not ordered
+			p.Waits = Waits{There: p.Counts.Current} // no cycle ordered those that are missing of these
 		}
 		p.Desired, p.DecidedAt = target, now
 	case target != p.Desired:
@@ -219,8 +215,8 @@ func (p Past) Decide(target int, now time.Time) Past {
 	return p.wait(now)
 }
 
-// wait returns p with a wait for Desired that begins at now. Replicas that are
-// waited for already stay so.
+// wait returns p with a wait for Desired that begins at now. Replicas that were missing before
+// keep the time since which they are missing.
 func (p Past) wait(now time.Time) Past {
 	p.ProgressAt, p.Gap, p.WholeAt = now, p.missing(), time.Time{}
 	if p.Counts.Observed {
@@ -232,8 +228,8 @@ func (p Past) wait(now time.Time) Past {
 	return p
 }
 
-// asked counts the replicas that are waited for: those decided on, or those that
-// somebody else started after a decision for zero.
+// asked is how many replicas the target should have: the desired ones, or, after a decision for
+// zero, those that another client started.
 func (p Past) asked() int {
 	if p.Desired == 0 {
 		return p.Counts.Current
@@ -241,8 +237,8 @@ func (p Past) asked() int {
 	return p.Desired
 }
 
-// missing counts the replicas between what is and what was decided: those to be
-// set or taken away, and those that are asked for and not Ready.
+// missing counts the replicas by which the target differs from Desired, and those that it asks
+// for and that are not Ready.
 func (p Past) missing() int {
 	if !p.Counts.Observed {
 		return 0

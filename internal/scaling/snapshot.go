@@ -13,7 +13,7 @@ type ReplicaSample struct {
 	Pod     string     `json:"pod"`
 	Variant VariantKey `json:"variant"`
 	Ready   bool       `json:"ready"`
-	// At is when the pod was scraped, zero if never. Not when it was asked for.
+	// At is when the pod was scraped, zero if never; not when the query asked for it.
 	At time.Time `json:"at,omitzero"`
 	// KVCacheUsage is the part of the KV cache in use, a ratio in [0, 1], the
 	// peak over the Snapshot's window.
@@ -25,29 +25,28 @@ type ReplicaSample struct {
 	QueueLengthNow  Reading `json:"queueLengthNow"`
 	Running         Reading `json:"running"`    // requests in the batch
 	KVCapacity      Reading `json:"kvCapacity"` // tokens
-	// Pace is that of a page that is Fresh.
+	// Pace is how fast the replica works, known while its page is Fresh.
 	Pace Pace `json:"pace,omitzero"`
-	// Stuck says that the replica holds requests and does nothing with them. Its
-	// load is then Absent, as if it were silent.
+	// Stuck says that the replica holds requests and makes no progress with them. Its load is
+	// then Absent, as if it reported nothing.
 	Stuck Stuckness `json:"stuck,omitempty"`
 	// Held counts the requests that a replica which is Stuck holds, running and
 	// waiting; else 0.
 	Held float64 `json:"held,omitempty"`
 }
 
-// Stuckness says in which way a replica holds requests while nothing has moved
-// for the quiet span of the Snapshot's window: neither its requests, nor its KV
-// cache usage, nor any counter. In either way they are no load, and it is not known
-// whether they are there: the model is neither idle nor active by them. The zero
-// value is a replica that is not stuck.
+// Stuckness says how a replica is stuck: it holds requests, and neither they, nor its KV cache
+// usage, nor any counter has changed for the stuck span (query.StuckSpan). Such requests are no load.
+// Whether they still exist is unknown, so they make the model neither idle nor active. The zero value
+// is a replica that is not stuck.
 type Stuckness string
 
 // The ways.
 const (
-	// Frozen: no request waits. The engine updates its gauges only while it
-	// works, so what they show is left over and no load.
+	// Frozen: no request waits. The engine updates its gauges only while it works, so they show
+	// values of an earlier time and no load.
 	Frozen Stuckness = "frozen"
-	// Sick: requests wait and nothing happens to them. The replica serves nobody.
+	// Sick: requests wait and make no progress. The replica serves no request.
 	Sick Stuckness = "sick"
 )
 
@@ -65,7 +64,7 @@ func (s ReplicaSample) Waiting() Reading {
 	return s.QueueLength
 }
 
-// Load is what a model is asked to do, measured over the Snapshot's window.
+// Load is the traffic of a model, measured over the Snapshot's window.
 type Load struct {
 	ArrivalRate  Reading `json:"arrivalRate"`  // requests/s
 	InputTokens  Reading `json:"inputTokens"`  // mean tokens per request
@@ -79,13 +78,13 @@ type Load struct {
 	// NotApplicable for a model without a latency objective.
 	TTFTBuckets Histogram `json:"ttftBuckets,omitzero"`
 	ITLBuckets  Histogram `json:"itlBuckets,omitzero"`
-	// RequestITLBuckets is the distribution of the mean ITL of each request, where the
-	// engine tells it: ITLBuckets is of tokens.
+	// RequestITLBuckets is the distribution of the mean ITL of a request, where the engine
+	// exports it. ITLBuckets is that of single tokens.
 	RequestITLBuckets Histogram `json:"requestITLBuckets,omitzero"`
 }
 
-// Backend is where readings come from, by its name in COLLECTOR_BACKEND. The zero
-// value is one that is not known; it is spoken of as BackendPrometheus.
+// Backend is where readings come from, by its name in COLLECTOR_BACKEND. The zero value is
+// unknown; messages name it as BackendPrometheus.
 type Backend string
 
 // The backends.
@@ -108,20 +107,17 @@ type Snapshot struct {
 	// Fault says why the readings are missing when the source itself failed,
 	// "" when it answered.
 	Fault string `json:"fault,omitempty"`
-	// SeenModels lists the model names that the source does carry when it carries
-	// none for this model, sorted: those of the namespace, else all of them as
-	// namespace/name.
+	// SeenModels lists the model names that the source has while it has no series of this model,
+	// sorted: those of the namespace, else all as namespace/name.
 	SeenModels []string `json:"seenModels,omitempty"`
 	// SeenElsewhere says that SeenModels are of other namespaces.
 	SeenElsewhere bool `json:"seenElsewhere,omitempty"`
-	// Unjoined says in one sentence why series that name the model belong to none
-	// of its pods, or which of them count in its rates beside its own, with an example;
-	// "" when they do and nothing else is there, or when there are none.
+	// Unjoined says in one sentence, with an example, why series that name the model belong to
+	// none of its pods, or which foreign series count in its rates; "" where neither is the case.
 	Unjoined string `json:"unjoined,omitempty"`
 }
 
-// Waiting is how many requests wait, at the gateway and in replicas, as far as that is
-// known.
+// Waiting is how many requests are known to wait, at the gateway and in replicas.
 func (s Snapshot) Waiting() float64 {
 	sum := s.Load.GatewayQueue.Or(0)
 	for _, r := range s.Sorted() {
@@ -130,8 +126,7 @@ func (s Snapshot) Waiting() float64 {
 	return sum
 }
 
-// Young reports whether a replica of the model became Ready within the window. One of
-// which it is not known when is not.
+// Young reports whether a replica of the model is known to have become Ready within the window.
 func (s Snapshot) Young() bool {
 	return slices.ContainsFunc(s.Variants, func(v Variant) bool {
 		newest := v.Replicas.NewestReady
@@ -139,8 +134,8 @@ func (s Snapshot) Young() bool {
 	})
 }
 
-// Sorted returns the samples by Variant, then Pod, whatever their order was, so
-// that sums over them round alike. The Snapshot stays as it is.
+// Sorted returns the samples by Variant, then Pod, so that sums over them round alike. The
+// Snapshot stays as it is.
 func (s Snapshot) Sorted() []ReplicaSample {
 	byKey := func(a, b ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Variant is one way to serve a model: an accelerator and engine settings, as
-// configured, with the replicas that it has now.
+// Variant is one way to serve a model: an accelerator with engine settings, and the replicas
+// that serve so now.
 type Variant struct {
 	Key            VariantKey `json:"key"`
 	ID             string     `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
@@ -19,45 +19,44 @@ type Variant struct {
 	Cost           float64    `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
 	CostSource     CostSource `json:"costSource,omitempty"`
 	Profile        Profile    `json:"profile,omitzero"` // of one replica, for the engines that need it
-	// Stated is the profile that the user gave, where Profile is what was learned since;
-	// the zero value elsewhere.
+	// Stated is the user's profile where Profile is a learned one; else the zero value.
 	Stated Profile      `json:"stated,omitzero"`
 	Limits EngineLimits `json:"limits,omitzero"` // of one replica, as its engine was started
 	Loaded Loaded       `json:"loaded,omitzero"` // by one replica, as its engine was started
-	// Template names the image, the command and the arguments that the engine of a new
-	// replica is started with: equal ones have equal names. "" while they are not known.
+	// Template identifies the image, command and arguments of the pod template: equal ones have
+	// equal names. "" while unknown.
 	Template string        `json:"template,omitempty"`
 	Bounds   Bounds        `json:"bounds"`            // replicas
 	Replicas ReplicaCounts `json:"replicas"`          // as the target has them
 	StartUp  time.Duration `json:"startUp,omitempty"` // usual time from a pod's creation to its first Ready: the median of the last pods; 0 while unknown
-	// SlowStartUp is the time that nine of ten of those pods did not exceed, for
-	// decisions that must not be late; 0 while unknown.
+	// SlowStartUp is the 90th percentile of those times, for decisions that must not be late;
+	// 0 while unknown.
 	SlowStartUp time.Duration `json:"slowStartUp,omitempty"`
-	// StartUps counts the pods that both times are taken from: of one or two, the
-	// slow time says no more than the usual one.
+	// StartUps counts the pods behind both times. With one or two pods SlowStartUp says no more
+	// than StartUp.
 	StartUps int `json:"startUps,omitempty"`
-	// Paused is true while the object asks that its decision stays as it is.
+	// Paused is true while an annotation of the object freezes its decision.
 	Paused bool `json:"paused,omitempty"`
-	// GPUsRequested is how many accelerators the pod template of the target requests, or
-	// one of its pods if that is more, at least 1: what the stock and the quotas count for
-	// a replica. 0 where the target shows no template: GPUsPerReplica counts.
+	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what
+	// the target's pod template requests, or one of its pods if that is more, at least 1. 0 where
+	// the target shows no template: then GPUsPerReplica counts.
 	GPUsRequested int `json:"gpusRequested,omitempty"`
-	// GPUsShort is how many accelerators fewer the pods of the target request than
-	// GPUsRequested comes to for as many, at least 0: they are of an earlier template, as
-	// all are while a rollout is paused.
+	// GPUsShort is how many accelerators fewer the target's pods request than as many pods of
+	// its template would, at least 0. Pods of an earlier template may request fewer, as all do
+	// while a rollout is paused.
 	GPUsShort int `json:"gpusShort,omitempty"`
-	// Unaccelerated is true where neither that template nor a pod requests a device of any
-	// kind: the replicas that run hold no accelerators, whatever the object says of them.
+	// Unaccelerated is true where neither the template nor a pod requests a device of any kind:
+	// the running replicas hold no accelerators, even if the object states some.
 	Unaccelerated bool `json:"unaccelerated,omitempty"`
 	// Missing says why the target cannot be read, "" when it can.
 	Missing string `json:"missing,omitempty"`
-	// Gone is true where it cannot be read because it does not exist: it has no
-	// replica. It is false of one that could not be asked for.
+	// Gone is true if the target does not exist, so that it has no replica. It is false if the
+	// API server did not answer.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// ByKey returns the variants in the order of their keys, so that sums over them round
-// alike: those that are given where they are in it, which stay as they are.
+// ByKey returns the variants sorted by key, so that sums over them round alike: the given slice
+// if it is sorted, else a sorted copy.
 func ByKey(variants []Variant) []Variant {
 	inOrder := func(a, b Variant) int { return a.Key.Compare(b.Key) }
 	if slices.IsSortedFunc(variants, inOrder) {
@@ -68,13 +67,12 @@ func ByKey(variants []Variant) []Variant {
 	return sorted
 }
 
-// mostCounted bounds the replicas, and the accelerators of each, that enter a sum of
-// accelerators: their product leaves a sum of millions of variants within an int.
+// mostCounted bounds the replicas, and the accelerators of each, in a sum of accelerators, so
+// that a sum over millions of variants fits an int.
 const mostCounted = 1 << 20
 
-// GPUs returns how many accelerators so many replicas take of the stock and of the
-// quotas: what their pods request, whatever the object says of them. A count beyond a
-// million, of replicas or of the accelerators of one, counts as a million.
+// GPUs returns how many accelerators so many replicas take of the stock and of the quotas: what
+// their pods request, whatever the object states. A count beyond a million counts as a million.
 func (v Variant) GPUs(replicas int) int {
 	each := v.GPUsRequested
 	if each <= 0 {
@@ -83,8 +81,8 @@ func (v Variant) GPUs(replicas int) int {
 	return min(max(0, replicas), mostCounted) * min(max(1, each), mostCounted)
 }
 
-// Holds returns how many of the accelerators that GPUs counts for so many replicas are
-// not there for others while those run.
+// Holds returns how many accelerators so many running replicas keep from others: those of GPUs,
+// or none if the variant is Unaccelerated.
 func (v Variant) Holds(replicas int) int {
 	if v.Unaccelerated {
 		return 0
@@ -92,28 +90,29 @@ func (v Variant) Holds(replicas int) int {
 	return v.GPUs(replicas)
 }
 
-// Held returns how many accelerators so many replicas hold that have a pod, or room for
-// one: what their pods request, whatever the template asks for.
+// Held returns how many accelerators the pods of so many replicas request, which is fewer than
+// Holds where pods are of an earlier template.
 func (v Variant) Held(replicas int) int { return max(0, v.Holds(replicas)-v.GPUsShort) }
 
-// EngineLimits are what the arguments of a serving engine bound. The zero value
-// is an engine of which they are not known.
+// EngineLimits are the limits that the arguments of a serving engine set. The zero value is an
+// engine whose arguments are unknown.
 type EngineLimits struct {
 	BatchTokens int `json:"batchTokens,omitempty"` // tokens computed in one step, 0 while unknown
 	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
-	// Problem says why they are not read where the target has to change, else "".
+	// Problem says why the arguments cannot be read, where the user has to change the target;
+	// else "".
 	Problem string `json:"problem,omitempty"`
 }
 
-// Loaded is what the arguments of a serving engine say of the model that it loads. The zero
-// value says nothing.
+// Loaded describes the model that a serving engine loads, by the engine's arguments. The zero
+// value is unknown.
 type Loaded struct {
-	Model        string  `json:"model,omitempty"`        // by its name or its path, where users may ask for it by another name
+	Model        string  `json:"model,omitempty"`        // name or path; users may ask for it by another name
 	Quantization string  `json:"quantization,omitempty"` // of the parameters: fp8, awq, ...
 	Type         string  `json:"type,omitempty"`         // of parameters that are not quantized: bfloat16, ...
 	KVType       string  `json:"kvType,omitempty"`       // of the KV cache: fp8, ...
 	Memory       float64 `json:"memory,omitempty"`       // part of an accelerator's memory that the engine takes, in (0, 1]; 0 while unknown
-	Accelerators int     `json:"accelerators,omitempty"` // over which each layer is spread, 0 where that is not said
+	Accelerators int     `json:"accelerators,omitempty"` // over which each layer is spread, 0 while unknown
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins
@@ -132,23 +131,20 @@ func (b Bounds) Clamp(n int) int { return min(max(n, b.Min), b.Max) }
 // ReplicaCounts counts replicas in units of the target's scale subresource.
 // While Observed, Current = Ready + Pending.
 type ReplicaCounts struct {
-	// Observed is false while the target cannot be read; the counts then mean
-	// nothing, which is not the same as zero.
+	// Observed is false while the target cannot be read. The other fields are then unknown, not 0.
 	Observed bool `json:"observed"`
 	// Current is what the target is asked to run (spec.replicas of its scale).
 	// The surge of a rollout is not in it.
 	Current int `json:"current"`
 	Ready   int `json:"ready"`
 	Pending int `json:"pending"` // asked for and not Ready
-	// Unschedulable is the part of Pending for which the scheduler says that it
-	// found no node.
+	// Unschedulable is the part of Pending for which the scheduler found no node.
 	Unschedulable int `json:"unschedulable,omitempty"`
-	// Podless is the part of Pending for which there is no pod yet: an Inventory does
-	// not know of the accelerators that it will take.
+	// Podless is the part of Pending that has no pod yet: an Inventory does not contain the
+	// accelerators that it will take.
 	Podless int `json:"podless,omitempty"`
-	// Surplus counts pods beyond Current that hold accelerators and are not ending yet:
-	// those that a target which was just shrunk is about to end, or the surge of a
-	// rollout.
+	// Surplus counts pods beyond Current that hold accelerators and do not terminate yet: the
+	// target was just scaled down, or a rollout surges.
 	Surplus int `json:"surplus,omitempty"`
 	// NewestReady is when the youngest Ready replica became so, zero if none.
 	NewestReady time.Time `json:"newestReady,omitzero"`
