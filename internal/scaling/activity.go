@@ -5,55 +5,51 @@ import (
 	"time"
 )
 
-// Life says whether a model has anything to do. The zero value is not known,
-// which is never the same as idle.
+// Life says whether a model has requests. The zero value is unknown, which is never the same as
+// idle.
 type Life string
 
 // The lives.
 const (
 	LifeUnknown Life = ""
-	LifeIdle    Life = "idle"   // nothing runs, waits, is queued or has arrived, and all of that is known
-	LifeActive  Life = "active" // a request was seen in some form
+	LifeIdle    Life = "idle"   // no request runs, waits, is queued or has arrived, and each of these is known
+	LifeActive  Life = "active" // some reading shows a request
 )
 
-// Recent is what is known of the time before a Snapshot: of the fetches before it,
-// and of what the source of metrics told of the time before those. Its zero value
-// tells nothing.
+// Recent is how many requests a model had before a Snapshot: by the fetches before it, and by the
+// history that the source of metrics returned for the time before those. Its zero value is unknown.
 type Recent struct {
-	// Requests counts those that began, ended or received a token between Since and
-	// Until.
+	// Requests counts the requests that began, ended or received a token between Since and Until.
 	Requests Reading `json:"requests"`
-	// Since is from when on there are samples of every replica without a gap that
-	// could hide a request.
+	// Since is from when on every replica has samples without a gap that could hide a request.
 	Since time.Time `json:"since,omitzero"`
-	// Until is the last scrape that this is known of. Zero stands for those that the
-	// Snapshot was made from.
+	// Until is the time of the last scrape that counts. Zero stands for the scrapes behind the
+	// Snapshot.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Activity is what is remembered of the life of a model. The zero value
-// remembers nothing.
+// Activity remembers whether a model had requests, and when. The zero value remembers nothing.
 //
-// The model is known to be idle from IdleSince to Until. What keeps it so are
-// looks that overlap: each tells of the Snapshot's window before it, so a look
-// that failed does no harm as long as the next one reaches back to the one before.
-// Over a longer gap the quiet begins anew, unless Load.Recent overlaps both.
+// The model is known to be idle from IdleSince to Until. Each look covers the Snapshot's window
+// before it, and overlapping looks extend the idle time. So a failed look does no harm if the next
+// one reaches back to the last that succeeded. After a longer gap the idle time begins anew, unless
+// Load.Recent overlaps both sides of the gap.
 type Activity struct {
 	At     time.Time `json:"at,omitzero"`    // of the last look
 	Life   Life      `json:"life,omitempty"` // at the last look
 	Detail string    `json:"detail,omitempty"`
 	// Seen is when a request was last seen in any form, zero if never.
 	Seen time.Time `json:"seen,omitzero"`
-	// ReadySince is from when on requests could be served: a replica was Ready for
-	// the first time since the model last had none. Zero before.
+	// ReadySince is when the model could first serve requests: when its first replica became
+	// Ready after it had none. Zero before that.
 	ReadySince time.Time `json:"readySince,omitzero"`
 	// IdleSince and Until bound the time without requests; both are zero while there is none.
 	IdleSince time.Time `json:"quietSince,omitzero"`
 	Until     time.Time `json:"until,omitzero"`
 }
 
-// Activity returns what is remembered of the model that the variants serve: the
-// latest of what is kept with each.
+// Activity returns the Activity of the model that the variants serve: the latest that is stored
+// with one of them.
 func (h History) Activity(variants []Variant) Activity {
 	var latest Activity
 	for _, v := range ByKey(variants) {
@@ -73,23 +69,23 @@ func (a Activity) IdleFor() time.Duration {
 	return max(0, a.Until.Sub(a.IdleSince))
 }
 
-// What a source is asked for beyond what is remembered.
+// The span of the query for the time before the looks.
 const (
-	// recallMargin is by how much more than it takes is asked for: the scrapes that a
-	// look is made from are older than the look, and an answer may be a kept one.
+	// recallMargin is added to the span: the scrapes behind a look are older than the look, and
+	// an answer may come from a cache.
 	recallMargin = 2 * time.Minute
-	// recallLongest is the most that is asked for: it takes a store as long as the
-	// span. A longer quiet is remembered while it lasts.
+	// recallLongest bounds the span, since the work of a store grows with it. A longer idle time
+	// is remembered while it lasts.
 	recallLongest = 24 * time.Hour
-	// recalled is how long a quiet lasts of which it is known how it began: looks
-	// alone do not come to that before a source had the time to answer.
+	// recalled is the idle time from which its beginning counts as known: the source answers
+	// before looks alone add up to it.
 	recalled = 5 * time.Minute
 )
 
-// Recall returns how far back before now a source should be asked for Load.Recent,
-// given the retention period: the whole of it where it is not known how the quiet
-// began, else what the next look may not reach back to. It is 0 where the answer
-// changes nothing: a request was seen since.
+// Recall returns over which span before now to query a source for Load.Recent, given the retention
+// period: the whole period while the beginning of the idle time is unknown, else the time that the
+// next look may not cover. It is 0 where the answer would change nothing, since a request was seen
+// within the period.
 func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case retention <= 0 || now.Sub(a.Seen) < retention:
@@ -101,8 +97,7 @@ func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
 	return min(retention, recallLongest) + recallMargin
 }
 
-// Then returns a after a look at the model. Time does not go back: s is of the
-// look's time or later.
+// Then returns a after a look at the model. s must not be older than the last look.
 func (a Activity) Then(s Snapshot) Activity {
 	a.At = s.At
 	a.Life, a.Detail = s.life()
@@ -123,8 +118,8 @@ func (a Activity) Then(s Snapshot) Activity {
 	return a
 }
 
-// With returns a with what became known of the time before the last look: where
-// that found the model idle, the quiet begins as much earlier.
+// With returns a with what a source answered about the time before the last look. If that look
+// found the model idle, the idle time begins as much earlier.
 func (a Activity) With(r Recent) Activity {
 	if a.Life == LifeIdle && !a.IdleSince.IsZero() {
 		known := interval{a.IdleSince, a.Until}
@@ -133,10 +128,10 @@ func (a Activity) With(r Recent) Activity {
 	return a
 }
 
-// interval is a time that something is known of.
+// interval is a time for which the readings are known.
 type interval struct{ from, until time.Time }
 
-// joined returns i from the beginning of what reaches to it without a gap.
+// joined returns i, extended back to the beginning of those intervals that reach it without a gap.
 func (i interval) joined(known ...interval) interval {
 	for range known { // each may reach to it through the others
 		for _, k := range known {
@@ -148,7 +143,7 @@ func (i interval) joined(known ...interval) interval {
 	return i
 }
 
-// quiet returns the time that r knows to be without a request, beside a look.
+// idle returns the time in which r shows no request. look is that of the Snapshot.
 func (r Recent) idle(look interval) interval {
 	if r.Requests.State != Fresh || r.Requests.Value != 0 {
 		return interval{}
@@ -159,8 +154,8 @@ func (r Recent) idle(look interval) interval {
 	return interval{r.Since, r.Until}
 }
 
-// life says whether the snapshot shows a request, and how, or else what keeps it
-// from showing that there is none.
+// life returns whether the snapshot shows a request, with the reading that shows it, or the reading
+// that is missing.
 func (s Snapshot) life() (Life, string) {
 	if sign := s.sign(); sign != "" {
 		return LifeActive, sign
@@ -174,8 +169,7 @@ func (s Snapshot) life() (Life, string) {
 	return LifeIdle, "nothing runs, waits or arrives"
 }
 
-// sign returns a sign of life, "" if there is none. One that is Aging counts: it
-// was seen lately.
+// sign returns a reading that shows a request, "" if there is none. An Aging reading counts.
 func (s Snapshot) sign() string {
 	for _, r := range s.Sorted() {
 		waiting := max(r.QueueLength.Or(0), r.QueueLengthNow.Or(0))
@@ -207,8 +201,8 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// gap returns why a snapshot without a sign of life does not show that there is
-// none, "" if it does.
+// gap returns which reading is missing to know that a model without a sign of life is idle, "" if
+// none is.
 func (s Snapshot) gap() string {
 	if s.Fault != "" {
 		return "no metrics: " + s.Fault
@@ -225,7 +219,7 @@ func (s Snapshot) gap() string {
 		}
 	}
 	for _, v := range ByKey(s.Variants) {
-		// What never had a node holds no request.
+		// A pod that never had a node holds no request.
 		switch want := v.Replicas.Current - v.Replicas.Unschedulable; {
 		case v.Gone:
 			continue
@@ -244,19 +238,18 @@ func (s Snapshot) gap() string {
 	return ""
 }
 
-// windowScrapes is how many scrapes a window spans. What was counted before the
-// first of them does not show in a rate, so of a window its first part is not told.
+// windowScrapes is how many scrapes a window spans. A rate does not contain what was counted before
+// the first scrape of its window, so the first part of a window is not covered.
 const windowScrapes = 4
 
-// covered returns of which time the readings tell: of the window before the scrapes
-// that they were made from, without the part before the first scrape in it, up to
-// the oldest of them.
+// covered returns the time that the readings cover: from the first scrape in the window to the
+// oldest of the last scrapes.
 func (s Snapshot) covered() interval {
 	var from time.Time
 	until := s.At
 	for _, r := range s.Replicas {
 		if r.Running.State != Fresh || r.At.IsZero() {
-			continue // not what the snapshot is judged by
+			continue // its readings do not count
 		}
 		from = latest(from, r.At)
 		if r.At.Before(until) {
@@ -279,8 +272,8 @@ func atZero(variants []Variant) bool {
 	return true
 }
 
-// readySince returns from when on a replica was Ready at the latest, zero if none
-// is. Of several variants the first counts.
+// readySince returns the earliest time, over the variants, at which the newest Ready replica became
+// Ready, zero if none is Ready.
 func readySince(s Snapshot) time.Time {
 	var since time.Time
 	for _, v := range s.Variants {

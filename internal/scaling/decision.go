@@ -26,27 +26,27 @@ const (
 	ReasonSteady Reason = "Steady"
 	// ReasonSaturated: too little spare capacity is left; a replica is added.
 	ReasonSaturated Reason = "Saturated"
-	// ReasonSpareCapacity: the others can carry the load of the removed.
+	// ReasonSpareCapacity: the remaining replicas can carry the load of those removed.
 	ReasonSpareCapacity Reason = "SpareCapacity"
-	// ReasonOtherVariant: the model changes, on another variant.
+	// ReasonOtherVariant: another variant of the model grows or shrinks.
 	ReasonOtherVariant Reason = "OtherVariant"
-	// ReasonInTransition: what was ordered has not arrived yet.
+	// ReasonInTransition: ordered replicas are not Ready yet.
 	ReasonInTransition Reason = "InTransition"
 	// ReasonRemovalCancelled: a reduction under way is no longer safe.
 	ReasonRemovalCancelled Reason = "RemovalCancelled"
-	// ReasonOrderCancelled: an order that never arrived is no longer needed.
+	// ReasonOrderCancelled: ordered replicas that never became Ready are no longer needed.
 	ReasonOrderCancelled Reason = "OrderCancelled"
 	// ReasonNoCandidate: growth is called for and no variant can grow.
 	ReasonNoCandidate Reason = "NoCandidate"
-	// ReasonAtFloor: a reduction is possible and every variant is at its least.
+	// ReasonAtFloor: a reduction is possible and every variant is at its minimum.
 	ReasonAtFloor Reason = "AtFloor"
-	// ReasonTargetNotMoving: the target was not given the replicas ordered.
+	// ReasonTargetNotMoving: no scaler set the target to the replicas decided on.
 	ReasonTargetNotMoving Reason = "TargetNotMoving"
-	// ReasonPodsUnschedulable: pods were created and no node takes them.
+	// ReasonPodsUnschedulable: pods were created and the scheduler finds no node for them.
 	ReasonPodsUnschedulable Reason = "PodsUnschedulable"
-	// ReasonPodsNotReady: pods were placed and do not become Ready or do not report.
+	// ReasonPodsNotReady: pods have nodes and do not become Ready, or report no metrics.
 	ReasonPodsNotReady Reason = "PodsNotReady"
-	// ReasonNoData: nothing is known about the load; the last decision holds.
+	// ReasonNoData: the load is unknown; the last decision holds.
 	ReasonNoData Reason = "NoData"
 	// ReasonTargetUnreadable: the target's replicas are unknown.
 	ReasonTargetUnreadable Reason = "TargetUnreadable"
@@ -85,18 +85,18 @@ const (
 	ReasonIdle Reason = "Idle"
 	// ReasonLastReplica: the model is not to go to zero, so one replica stays.
 	ReasonLastReplica Reason = "LastReplica"
-	// ReasonRetained: nothing is needed, and the retention period is not over or
-	// what happened in it is not known.
+	// ReasonRetained: no replica is needed, and the retention period is not over, or the
+	// requests in it are not known.
 	ReasonRetained Reason = "Retained"
-	// ReasonLoadReturned: requests come back after a time without any, and the variant
-	// has the size that carried as many before.
+	// ReasonLoadReturned: requests come back after a time without any, and the variant gets
+	// the replicas that carried as many before.
 	ReasonLoadReturned Reason = "LoadReturned"
 	// ReasonRequestsWaiting: requests wait for a model of which no replica is Ready.
 	ReasonRequestsWaiting Reason = "RequestsWaiting"
-	// ReasonNotReadyInTime: the same, and the variant that was woken first is not
-	// Ready in the time that it may take, or no node takes it.
+	// ReasonNotReadyInTime: requests wait, and the variant that was woken first is not Ready
+	// in time, or no node takes its pod.
 	ReasonNotReadyInTime Reason = "NotReadyInTime"
-	// ReasonPaused: the decision is frozen at the variant's request.
+	// ReasonPaused: an annotation of the variant freezes its decision.
 	ReasonPaused Reason = "Paused"
 )
 
@@ -117,11 +117,11 @@ type Decision struct {
 	Current int        `json:"current"` // replicas when the Snapshot was taken
 	// Fallback is true when no analysis stood behind the decision.
 	Fallback bool `json:"fallback,omitempty"`
-	// Spare counts the replicas that could go too, after those that the decision
-	// gives up: the load fits without them.
+	// Spare counts further replicas, after those that the decision removes, that the load does
+	// not need.
 	Spare int `json:"spare,omitempty"`
-	// Withheld is true when the analysis calls for a reduction, and none is made
-	// only because the readings do not show the last change yet.
+	// Withheld is true when the analysis calls for a reduction, and the cycle makes none only
+	// because the readings do not show the last change yet.
 	Withheld bool   `json:"withheld,omitempty"`
 	Steps    []Step `json:"steps"`
 }

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// lasting is for how long a replica must be Ready before it counts as there: one
-// that comes and goes is still waited for since it was ordered, or lost.
+// lasting is for how long a replica must be Ready until it counts as there. A replica that comes
+// and goes stays missing since it was ordered, or since it was last there.
 const lasting = 5 * time.Minute
 
-// Waits says for each replica of a variant that is not lastingly Ready since when
-// it has been waited for. Replicas are numbered from 1, and those that are Ready
-// are always the first: 8 Ready of 10 are replicas 1 to 8, and 9 and 10 are waited
-// for. The zero value knows of no replica. It is a value: no method changes it.
+// Waits holds since when each missing replica of a variant is missing. Replicas are numbered from 1,
+// and Ready replicas come first: with 8 of 10 Ready, replicas 9 and 10 are missing. A replica that is
+// Ready for less than lasting still counts as missing. The zero value knows no replica. It is a value:
+// no method changes it.
 type Waits struct {
-	// There counts the replicas that have been Ready for long enough.
+	// There counts the replicas that have been Ready for lasting or longer.
 	There int `json:"there,omitempty"`
-	// Runs are the others in order: each the replicas after the run before it.
+	// Runs are the other replicas in order; each run begins after the one before it.
 	Runs []Wait `json:"runs,omitempty"`
 }
 
-// Wait is one run of replicas that have been waited for since the same time.
+// Wait is a run of replicas that have been missing since the same time.
 type Wait struct {
 	// To is the number of its last replica, > that of the run before.
 	To    int       `json:"to"`
-	Since time.Time `json:"since"` // when they were ordered, or lost
-	// Lost is true of replicas that were there, false of those that were ordered.
+	Since time.Time `json:"since"` // when they were ordered, or stopped being Ready
+	// WasReady is true for replicas that were there before, false for those that were ordered
+	// and have not been there yet.
 	WasReady bool `json:"lost,omitempty"`
 	// Back is since when they are Ready, zero while they are not.
 	Back time.Time `json:"back,omitzero"`
@@ -34,8 +35,8 @@ type Wait struct {
 // Known reports whether w knows of any replica.
 func (w Waits) Known() bool { return w.There > 0 || len(w.Runs) > 0 }
 
-// Then returns w after a look at now, at which wanted replicas were asked for and
-// ready of them were Ready. Replicas beyond those of w are ordered since ordered.
+// Then returns w after a look at now that found ready of wanted replicas Ready. Replicas beyond those
+// that w knows were ordered at the time ordered.
 func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 	next := w.upTo(wanted, ordered)
 	if lost := next.There; ready < lost {
@@ -73,9 +74,9 @@ func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
 	return next
 }
 
-// exchange returns w after replicas that were lost at since are Ready at now. Those that
-// became Ready may as well be replicas that were ordered since then: these are taken
-// for the ones that arrived, and as many that are still missing for those that were lost.
+// exchange returns w after replicas that stopped being Ready at since are Ready again at now. The pods
+// that became Ready may be newly ordered ones instead. So as many ordered replicas count as arrived, and
+// as many that are still missing count as those that were Ready before.
 func (w Waits) exchange(since, now time.Time) Waits {
 	returned := func(r Wait) bool { return r.WasReady && r.Since.Equal(since) && r.Back.Equal(now) }
 	ordered := func(r Wait) bool { return !r.WasReady && r.Back.IsZero() && !r.Since.Before(since) }
@@ -96,8 +97,7 @@ func (w Waits) count(ok func(Wait) bool) int {
 	return n
 }
 
-// turn returns w with Lost the other way round for the first n replicas of the runs for
-// which ok holds.
+// turn returns w with WasReady inverted for the first n replicas of the runs for which ok holds.
 func (w Waits) turn(n int, ok func(Wait) bool) Waits {
 	var runs []Wait
 	last := w.There
@@ -133,8 +133,8 @@ func (w Waits) upTo(wanted int, ordered time.Time) Waits {
 	return out
 }
 
-// Ordered counts the replicas beyond the first so many, up to wanted, that were ordered and
-// have not been there, unlike those that were lost.
+// Ordered counts the replicas after the first beyond ones, up to wanted, that were ordered and have
+// not been Ready yet.
 func (w Waits) Ordered(beyond, wanted int) int {
 	w = w.upTo(wanted, time.Time{})
 	n, last := 0, w.There
@@ -156,9 +156,8 @@ func join(runs []Wait, r Wait) []Wait {
 	return append(runs, r)
 }
 
-// Missing lists the waits for the replicas after the first ready ones up to wanted,
-// each once, with as many replicas as it waits for. Of replicas that w does not know
-// the wait is one for an order since otherwise.
+// Missing lists the missing replicas, from the first that is not Ready up to wanted, one entry for
+// each time since which some are missing. Replicas that w does not know count as ordered at otherwise.
 func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
 	var out []Missing
 	from := max(ready, min(w.There, wanted))
@@ -177,9 +176,9 @@ func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
 	return out
 }
 
-// Missing is a number of replicas that are waited for.
+// Missing is a number of replicas that have been missing since the same time.
 type Missing struct {
 	Replicas int // >= 1
 	Since    time.Time
-	WasReady bool // they were there; else they were ordered
+	WasReady bool // they were Ready before; else they were ordered
 }
