@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// startUpAssumed is that of a variant of which it is not known: replicas on GPUs
-	// take one to four minutes, most of it to load the weights.
+	// startUpAssumed is the start-up time of a variant for which it is unknown: replicas on
+	// GPUs take one to four minutes, most of it to load the weights.
 	startUpAssumed = 2 * time.Minute
-	// clearLeast and clearStartUps say in which time the backlog is to be cleared, once
-	// a replica is Ready: in three times the start-up that let it build up, so that it
-	// never orders more than a third of what the arrivals order, and not faster than
-	// replicas that were ordered for it are given up again.
+	// clearLeast and clearStartUps give the time in which the backlog is to be cleared,
+	// once a replica is Ready: three times the start-up time in which it built up. So the
+	// backlog orders at most a third of the replicas that the arrival rate orders, and
+	// these replicas are not removed again before they have cleared it.
 	clearLeast    = 5 * time.Minute
 	clearStartUps = 3
 	// batchUnknown is the assumed batch size of a replica where neither its arguments nor

@@ -86,8 +86,8 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 }
 
 // turned names a signal that differs from the last cycle's: that of the foremost analysis,
-// or of another that now wants to grow and did not before; "" for none. An analysis that is
-// not the foremost cannot remove a replica, so its change to Shrink does not count.
+// or of another that now wants to grow and did not before; "" for none. A change of another
+// analysis to Shrink does not count: it alone removes no replica.
 func turned(before, now []scaling.Analysis) string {
 	if len(before) == 0 {
 		return ""
