@@ -41,7 +41,7 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 }
 
 // Wants returns the wants of the variant of d with the present one added: the number before
-// this stage and all later ones, without replicas that could go too. A withheld reduction
+// this stage and all later ones, less the replicas that could go too. A withheld reduction
 // adds no want: the last one stays.
 func Wants(in Input, d scaling.Decision) scaling.Wants {
 	v, ok := in.Variants[d.Variant]

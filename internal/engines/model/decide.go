@@ -273,7 +273,7 @@ type served struct {
 
 // inProportion returns the capacity of a replica of v in proportion to its rate, so that
 // the reporting replicas together have the capacity that limits give them. It returns false
-// where that is unknown, or where the entry of v in limits applies.
+// where that is unknown, and where v itself reports unless all is set.
 func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (float64, bool) {
 	carried, serve := 0.0, 0.0
 	for _, l := range limits {
