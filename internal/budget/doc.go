@@ -6,10 +6,9 @@
 //	variants        1,000      VariantAutoscalings                         the object is left out
 //	object_bytes    5 MiB      text of VariantAutoscalings                 the object is left out
 //	batch_sizes     524,288    requests of a batch, over all profiles      the object is left out
-//	page_bytes      16 MiB     pages kept, beside 128 KiB for each pod     older pages are dropped
-//	series          8,192      series of the latest pages, beside 256 for  the page is not kept
-//	                           each pod
-//	findings        50         findings about ConfigMaps                   they are counted, not told
+//	page_bytes      16 MiB     kept metrics pages, and 128 KiB a pod       older pages are dropped
+//	series          8,192      series of the latest pages, and 256 a pod   the page is not kept
+//	findings        50         findings about ConfigMaps                   they are only counted
 //	events          5,000      events within an hour                       they are not sent
 //
 // The oldest objects stay. Objects are admitted by age, then by name. An object that

@@ -23,8 +23,8 @@ type Zero struct {
 //
 //	the model           zero is enabled                  it is not
 //	idle for longer     every variant to its minimum     one replica stays, on the cheapest variant
-//	else                not to zero: what stands holds   the same
-//	at zero, decided    stays there, unless it is called one replica starts
+//	otherwise           not to zero: last desired holds  the same
+//	at zero by decision stays there, unless called       one replica starts
 //
 // Idle is defined by scaling.Activity: every source that shows requests is known and shows
 // none. An unknown model is never idle. A paused variant and one whose target cannot be

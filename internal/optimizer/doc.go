@@ -12,13 +12,13 @@
 //	starting   ordered, for at most twice the usual start-up (1 minute at least, 5
 //	           while that is unknown); 2 minutes where the target was not asked for it;
 //	           the usual start-up where no node takes its pod. It counts as supply, and
-//	           readings wait for it: the load of a fleet that changes says nothing
-//	           about the fleet that it will be
-//	returning  lost, for as long. It counts as supply, and nothing waits for it
-//	late       ordered or lost, for longer. It does not count, it is named, and the
-//	           rest is planned without it. It stays decided, so that a node that is
-//	           added can still take it, and is the first to be cancelled when there is
-//	           too much
+//	           the decision waits for it: the load of a changing fleet does not
+//	           predict the load of the fleet after the change
+//	returning  lost, for as long. It counts as supply, and no decision waits for it
+//	late       ordered or lost, for longer. It does not count as supply, the decision
+//	           names it, and plans without it. It stays decided, so that a new node
+//	           can still take it. It is the first to be cancelled when there is too
+//	           much supply
 //
 // A Ready replica that reports nothing serves. It counts as idle for growth and as full for
 // a reduction. While most Ready replicas of a model report nothing fresh, none is given up.
@@ -63,19 +63,20 @@
 // replicas waits as in Decide. For a demand that was not read off the replicas, a variant
 // with unknown capacity is no candidate while the capacity of another variant is known.
 //
-//	grow    what stands carries less than the demand. Of a model whose requests are
-//	        shared out by variant, variants that are no help give up meanwhile what is
-//	        beyond their own part
+//	grow    the running and ordered replicas carry less than the demand. Where the
+//	        gateway shares requests by variant, variants that cannot help give up
+//	        the replicas that they do not need themselves
 //	shrink  the cheapest part of the fleet would be filled to 90 % at most, or to
 //	        80 % where the last change was growth: a tenth of noise up and a tenth
-//	        down are 0.9/1.1 = 82 % of what was too little
-//	        (95 % and 90 % where what requests attain corrects what replicas carry)
+//	        down are 0.9/1.1 = 82 % of the load that was too large
+//	        (95 % and 90 % where attainment corrects the capacity of replicas)
 //	move    10 minutes after the last change, to a fleet that saves more than a
-//	        tenth of what comes and goes; the old replicas go once the new report.
+//	        tenth of the cost of the added and removed replicas; the old replicas
+//	        are removed once the new ones report.
 //	        Until the model is cheaper for it, there is no other move for six hours.
 //	        Analyses that are read off the replicas need not call for a reduction: where
-//	        no replica can go, a fleet of other variants with as much room as after
-//	        growth may carry the same
+//	        no replica can be removed, other variants with as much room as after
+//	        growth may carry the same demand
 //
 // Share lets limited models use their other variants where the cheapest ones have too few
 // accelerators. It uses the exact solver of pkg/solver.

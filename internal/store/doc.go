@@ -17,8 +17,8 @@
 //
 // Bytes are bounded three times:
 //
-//	of an entry        Kind.EntryBytes; a longer one is made Less until it fits, so
-//	                   that no model takes room from others
+//	of an entry        Kind.EntryBytes; a longer one is reduced with Less until it fits,
+//	                   so that no model takes room from others
 //	of a ConfigMap     Kind.AllBytes; entries that cannot be read go first, then those
 //	                   of models that are not served, then those of the namespace that
 //	                   holds most, each time the oldest

@@ -5,9 +5,9 @@
 //
 // After a plan was published:
 //
-//	read the object    gone, deleted, paused, or asks no more: nothing is done
-//	read the scale     live; somebody else was faster: nothing is done
-//	set the scale      conflict: both are read again, five times at most
+//	read the object    gone, deleted, paused, or without the annotation: end
+//	read the scale     live; another scaler has already acted: end
+//	set the scale      on a conflict read both again, five times at most
 //
 // A failed attempt is a Trouble of the variant until an attempt succeeds or none is needed.
 // The next cycle retries. A process whose context has ended does nothing, because it may no
@@ -16,9 +16,9 @@
 // Limits keep one target from delaying the others:
 //
 //	each target               two seconds
-//	all of a plan             ten seconds, eight at a time, two of one namespace
+//	all targets of a plan     ten seconds, eight at a time, two of one namespace
 //	starts from zero          first
-//	without an answer before  last
+//	no answer the last time   last
 //
 // Where another client changes the replicas each time after this process set them, and only
 // this process should, it pauses before it sets them again. The pauses begin with the third
@@ -29,10 +29,10 @@
 // Before a plan with fewer replicas is published, the pods with the fewest requests in
 // flight are marked to end first, where the manager has the right to mark pods:
 //
-//	replicas       pods                    marks
-//	are to go      of one to stay are set  of those that are to go, once
-//	as decided     too many                as they are, until the pods have gone
-//	as decided     as many                 are taken away
+//	replicas          pods                 marks
+//	above decision    as many as replicas  set once, on the pods that are to end
+//	as decided        too many             unchanged, until the pods have ended
+//	as decided        as many as replicas  removed
 //
 // A mark is the annotation controller.kubernetes.io/pod-deletion-cost (Kubernetes,
 // "ReplicaSet: Pod deletion cost") together with one that says that it is ours. Where pods

@@ -148,7 +148,7 @@ func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.P
 			return nil, err
 		}
 		if object == nil {
-			continue // it has gone
+			continue // the pod is deleted
 		}
 		_, cost := object.Annotations[corev1.PodDeletionCost]
 		_, marked := object.Annotations[v1alpha1.AnnotationMarked]
