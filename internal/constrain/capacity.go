@@ -73,7 +73,7 @@ type claim struct {
 	rank     int
 	load     float64 // utilization
 	have     int     // replicas that run or start
-	unplaced int     // of these, replicas that no node takes
+	unplaced int     // of these, replicas that no node takes or will take
 	podless  int     // of these, replicas that have no pod and no room for one
 	stopped  bool    // something refuses its pods
 	ordered  int     // replicas already ordered, beyond those that it has

@@ -321,8 +321,8 @@ func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
 	}
 }
 
-// TestWhatIsOfNoUseToAVariantThatIsShortGoes: requests are shared out by variant. a needs
-// two replicas, and b more than it has.
+// TestWhatIsOfNoUseToAVariantThatIsShortGoes: the gateway shares requests by variant. a
+// needs two replicas, and b more than it has.
 func TestWhatIsOfNoUseToAVariantThatIsShortGoes(t *testing.T) {
 	apart := func(a, b float64) func(*Votes) {
 		return func(v *Votes) {
