@@ -20,7 +20,7 @@
 //	not Ready yet              none; its metrics page answers 503, as while a model loads
 //	Ready                      takes requests
 //	was Ready, is not          takes no new requests, continues those it has
-//	terminating or gone        drains: finishes its requests within the grace
+//	terminating or gone        drains: has the grace to finish its requests
 //	grace over                 requests without output go to the head of the held ones, others fail
 //
 // # What is served
