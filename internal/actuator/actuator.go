@@ -13,10 +13,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Memory knows how old the decisions are.
+// Memory returns how old the decisions are.
 type Memory interface {
-	// AgesFrom returns the time from which the age of the decision for a variant
-	// counts, zero when nothing was decided.
+	// AgesFrom returns the time from which the age of the decision for a variant counts,
+	// zero when there is no decision.
 	AgesFrom(key scaling.VariantKey) time.Time
 }
 
@@ -24,22 +24,22 @@ type Memory interface {
 type Options struct {
 	Metrics *metrics.Metrics
 	Store   *external.Store
-	// Memory must know of a cycle before Apply is called with it.
+	// Memory must hold a cycle before Apply is called with it.
 	Memory Memory
-	// Scaler sets replicas itself where an object asks for it. Nil sets no
-	// replicas.
+	// Scaler sets replicas through the scale subresource where an object asks for it. Nil
+	// sets no replicas.
 	Scaler *subresource.TargetScaler
 }
 
-// Actuator publishes plans, and has its Scaler set those replicas that no HPA or ScaledObject sets. Apply is for one
-// goroutine at a time, the other methods for any.
+// Actuator publishes plans. Its Scaler sets the replicas of targets that no HPA or
+// ScaledObject sets. Apply is for one goroutine at a time, the other methods for any.
 type Actuator struct {
 	metrics *metrics.Metrics
 	store   *external.Store
 	memory  Memory
 	scaler  *subresource.TargetScaler
 
-	mu sync.Mutex // keeps the two publications in step
+	mu sync.Mutex // makes the two publications change together
 }
 
 var _ cycle.Actuator = (*Actuator)(nil)
@@ -49,13 +49,13 @@ func New(o Options) *Actuator {
 	return &Actuator{metrics: o.Metrics, store: o.Store, memory: o.Memory, scaler: o.Scaler}
 }
 
-// Apply publishes the decisions of the record, and then sets the replicas of the
-// targets that are to be set by this process: whoever reads the decision must not
-// find an older one and undo it. Pods that should go first are marked before.
+// Apply publishes the decisions of the record, and then sets the replicas of the targets
+// that this process scales. It publishes first, so that no other reader finds an older
+// decision and undoes the new one. Before that it marks the pods that should end first.
 //
-// Its error names the variants that could not be published, the others are; what
-// could not be set is told by the Scaler. Once ctx has ended nothing is done, because a
-// process that stops may not lead any more.
+// Its error names the variants that could not be published; the others are published. The
+// Scaler reports replicas that could not be set. Once ctx has ended Apply does nothing,
+// because a process that stops may no longer lead.
 func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
 	if a.scaler != nil && ctx.Err() == nil {
 		a.scaler.Mark(ctx, record)
@@ -78,17 +78,16 @@ func (a *Actuator) publish(record scaling.Record) error {
 	return a.metrics.Publish(record, ages)
 }
 
-// Restore publishes as metrics what an earlier process decided, until the first
-// plan is applied: record is what StatusValues make of it. The External Metrics
-// need nothing, they answer from the status by themselves until then. Its error
-// is that of Apply.
+// Restore publishes as metrics the decisions of an earlier process, until the first plan is
+// applied. StatusValues makes the record. The External Metrics need no restore: until then
+// they answer from the status. Its error is that of Apply.
 func (a *Actuator) Restore(record scaling.Record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.metrics.Restore(record, a.agesFrom(record))
 }
 
-// agesFrom returns the time from which the age of each decision counts, where
+// agesFrom returns the time from which the age of each decision counts, for decisions where
 // it is known.
 func (a *Actuator) agesFrom(record scaling.Record) map[scaling.VariantKey]time.Time {
 	from := map[scaling.VariantKey]time.Time{}
@@ -100,8 +99,8 @@ func (a *Actuator) agesFrom(record scaling.Record) map[scaling.VariantKey]time.T
 	return from
 }
 
-// Clear withdraws everything that was published, and forgets what could not be set,
-// as a process must that no longer leads. It is called when no cycle runs any more.
+// Clear withdraws everything that was published, and forgets which replicas could not be
+// set. A process that no longer leads must call it, when no cycle runs any more.
 func (a *Actuator) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,9 +111,9 @@ func (a *Actuator) Clear() {
 	}
 }
 
-// values returns what the External Metrics say of each variant decided on. A
-// decision on a variant that is not in the fleet has no labels; publishing the
-// metrics names it.
+// values returns the External Metrics of each variant with a decision. A decision on a
+// variant that is not in the fleet has no labels; publishing the metrics reports it as an
+// error.
 func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
@@ -128,7 +127,7 @@ func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []exte
 		}
 		at, known := ages[d.Variant]
 		if !known {
-			at = record.Plan.At // nothing better is known
+			at = record.Plan.At // no better time is known
 		}
 		out = append(out, external.Value{
 			Variant:     v.Key,

@@ -23,12 +23,12 @@ const (
 	eventInvalidConfiguration = "InvalidConfiguration"
 	actionSelect              = "SelectOneVariant"
 
-	// toldAgainAfter is when an ambiguity that lasts is told again: an API server
-	// keeps events for an hour.
+	// toldAgainAfter is how often an ambiguity that lasts is reported: an API server keeps
+	// events for an hour.
 	toldAgainAfter = time.Hour
 
-	// rememberedAtMost limits how many ambiguities are known at a time, and with it
-	// what a client can make this process remember. Those beyond are not told.
+	// rememberedAtMost limits how many ambiguities are remembered at a time, and with it
+	// the memory that a client can fill. Further ambiguities are not reported.
 	rememberedAtMost = 1000
 
 	// namedAtMost limits how many variants an event names and goes to.
@@ -40,9 +40,9 @@ const (
 	namesAtMost    = 550
 )
 
-// Ambiguities tells the owners of variants that an autoscaler's selector takes
-// several of them for one: an event on each, and a line in the log. It is safe
-// for concurrent use.
+// Ambiguities reports to the owners of variants that the selector of an autoscaler matches
+// several variants and adds them up: an event on each variant, and a line in the log. It is
+// safe for concurrent use.
 type Ambiguities struct {
 	reader client.Reader
 	events events.EventRecorder
@@ -50,7 +50,7 @@ type Ambiguities struct {
 	log    logr.Logger
 
 	mu   sync.Mutex
-	told map[string]time.Time // by what makes two the same
+	told map[string]time.Time // by the key that makes two ambiguities equal
 }
 
 // AmbiguitiesOptions are the parts of Ambiguities, all of them required.
@@ -61,13 +61,13 @@ type AmbiguitiesOptions struct {
 	Log    logr.Logger
 }
 
-// NewAmbiguities returns Ambiguities that were told nothing.
+// NewAmbiguities returns Ambiguities without reports.
 func NewAmbiguities(o AmbiguitiesOptions) *Ambiguities {
 	return &Ambiguities{reader: o.Reader, events: o.Events, clock: o.Clock, log: o.Log, told: map[string]time.Time{}}
 }
 
-// Tell tells of a, once an hour while it lasts. Variants that cannot be read are
-// not told.
+// Tell reports an ambiguity, once an hour while it lasts. A variant that cannot be read
+// gets no event.
 func (a *Ambiguities) Tell(ctx context.Context, several external.Ambiguity) {
 	if !a.due(several) {
 		return
@@ -84,7 +84,7 @@ func (a *Ambiguities) Tell(ctx context.Context, several external.Ambiguity) {
 	}
 }
 
-// due reports whether it is time to tell of an ambiguity, and takes it as told.
+// due reports whether an ambiguity is to be reported now, and remembers it as reported.
 func (a *Ambiguities) due(several external.Ambiguity) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,8 +98,7 @@ func (a *Ambiguities) due(several external.Ambiguity) bool {
 	return true
 }
 
-// describe says what was asked, what an autoscaler makes of the answer, and what
-// to do.
+// describe says what the query was, how an autoscaler reads the answer, and what to do.
 func describe(several external.Ambiguity) string {
 	names := make([]string, 0, namedAtMost)
 	for _, key := range several.Variants[:min(len(several.Variants), namedAtMost)] {
@@ -117,7 +116,7 @@ func describe(several external.Ambiguity) string {
 	return text
 }
 
-// clip returns s, or what of it fits into n bytes and a mark.
+// clip returns s, or as much of it as fits into n bytes with a mark.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

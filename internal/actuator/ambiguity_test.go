@@ -27,7 +27,7 @@ func (n *notes) Eventf(regarding, _ runtime.Object, kind, reason, action, note s
 	*n = append(*n, fmt.Sprintf("%s: %s %s %s: %s", regarding.(client.Object).GetName(), kind, reason, action, fmt.Sprintf(note, args...)))
 }
 
-// named is a cache that holds an object of every name but "gone".
+// named is a cache that has an object for every name but "gone".
 type named struct{ client.Reader }
 
 func (named) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {

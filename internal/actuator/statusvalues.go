@@ -13,8 +13,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// StatusValues answers the External Metrics of a process that does not lead, or
-// has not decided yet, from what the status of each VariantAutoscaling says.
+// StatusValues returns the External Metrics of a process that does not lead, or has not
+// decided yet, from the status of each VariantAutoscaling.
 type StatusValues struct {
 	reader client.Reader
 }
@@ -24,9 +24,9 @@ var _ external.Fallback = (*StatusValues)(nil)
 // NewStatusValues returns StatusValues that read from reader, a cache.
 func NewStatusValues(reader client.Reader) *StatusValues { return &StatusValues{reader: reader} }
 
-// Values returns the last decisions for the variants of a namespace. Those that
-// nothing was decided on, that are being deleted, or whose target another one
-// scales, are left out.
+// Values returns the last decisions for the variants of a namespace. It leaves out variants
+// without a decision, variants that are being deleted, and variants whose target another
+// object scales.
 func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external.Value, error) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := s.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -41,8 +41,8 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 	return values, nil
 }
 
-// Record returns the last decisions for the variants of all namespaces as of
-// now, as Restore takes them: with no more of each variant than its series say.
+// Record returns the last decisions for the variants of all namespaces as of now, for
+// Restore: each variant only with the values of its series.
 func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Record, error) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := s.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -61,7 +61,7 @@ func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Recor
 			Replicas: scaling.ReplicaCounts{Observed: value.Observed, Current: value.Current},
 			Paused:   va.Annotations[v1alpha1.AnnotationPaused] == "true",
 		})
-		// Without steps, which no status holds, the target is Current.
+		// A status holds no steps; without them the target is Current.
 		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: value.Variant, Current: value.Desired})
 	}
 	return record, nil
@@ -93,8 +93,8 @@ func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 	return value, true
 }
 
-// suppressed reports whether another object scales the target of va, which then
-// publishes nothing, whatever its last decision was.
+// suppressed reports whether another object scales the target of va. Then va publishes
+// nothing, whatever its last decision was.
 func suppressed(va *v1alpha1.VariantAutoscaling) bool {
 	c := meta.FindStatusCondition(va.Status.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
 	return c != nil && c.Reason == string(v1alpha1.ReasonSuppressedDueToConflict)

@@ -29,7 +29,7 @@ func (l listed) List(_ context.Context, list client.ObjectList, _ ...client.List
 	return l.err
 }
 
-// decided returns an object for which 4 replicas were decided on while 2 ran.
+// decided returns an object with a decision for 4 replicas while 2 ran.
 func decided(name string, change ...func(*v1alpha1.VariantAutoscaling)) v1alpha1.VariantAutoscaling {
 	updated := metav1.NewTime(start)
 	va := v1alpha1.VariantAutoscaling{
@@ -50,7 +50,7 @@ func decided(name string, change ...func(*v1alpha1.VariantAutoscaling)) v1alpha1
 	return va
 }
 
-// withoutDecision are objects that have none to publish.
+// withoutDecision are objects that publish no decision.
 func withoutDecision() []v1alpha1.VariantAutoscaling {
 	return []v1alpha1.VariantAutoscaling{
 		decided("new", func(va *v1alpha1.VariantAutoscaling) { va.Status = v1alpha1.VariantAutoscalingStatus{} }),

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// Object is a VariantAutoscaling and what it costs.
+// Object is the size of a VariantAutoscaling.
 type Object struct {
 	Namespace, Name string
 	Created         time.Time
-	// Bytes is how long its text is, >= 0.
+	// Bytes is the length of its text, >= 0.
 	Bytes int
-	// Batch is how many requests the batch of its profile holds, >= 0; 0 without a
-	// profile.
+	// Batch is the batch size in its profile, in requests, >= 0; 0 without a profile.
 	Batch int
 }
 
 // Key is the namespace and name of an object.
 type Key struct{ Namespace, Name string }
 
-// Admit returns the objects that are left out, each with the first limit that it
-// exceeds, nil where there is none. The order of objects does not matter.
+// Admit returns the objects that are left out, each with the first limit that it exceeds,
+// nil where none is left out. The order of objects does not matter.
 func (l Limits) Admit(objects []Object) map[Key]What {
 	if l = l.OrDefault(); l.fits(objects) {
 		return nil
@@ -43,7 +42,7 @@ func (l Limits) Admit(objects []Object) map[Key]What {
 	return left
 }
 
-// fits reports whether all objects are within the limits, as they mostly are.
+// fits reports whether all objects are within the limits, the usual case.
 func (l Limits) fits(objects []Object) bool {
 	all := map[string]spent{}
 	for _, o := range objects {
@@ -57,10 +56,10 @@ func (l Limits) fits(objects []Object) bool {
 	return true
 }
 
-// spent is what admitted objects cost together.
+// spent is the sum over admitted objects.
 type spent struct{ objects, bytes, batches int }
 
-// and returns what they cost with one more.
+// and returns the sum with one more object.
 func (s spent) and(o Object) spent {
 	return spent{s.objects + 1, s.bytes + o.Bytes, s.batches + o.Batch}
 }
@@ -78,8 +77,8 @@ func (s spent) over(l Limits) (What, bool) {
 	return "", false
 }
 
-// Counts returns how many objects are left out, by what they exceed and by namespace.
-// What nothing exceeds has an empty map.
+// Counts returns how many objects are left out, by the limit that they exceed and by
+// namespace. A limit that no object exceeds has an empty map.
 func Counts(left map[Key]What) map[What]map[string]int {
 	counts := map[What]map[string]int{Variants: {}, ObjectBytes: {}, BatchSizes: {}}
 	for key, w := range left {

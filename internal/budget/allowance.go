@@ -2,16 +2,17 @@ package budget
 
 import "time"
 
-// Allowance is how many events of a namespace may be sent at once. It begins full,
-// with the number of an hour, and fills at that rate. The zero value is full.
+// Allowance is how many events of a namespace may be sent at once (a token bucket). It
+// starts full, with the number of one hour, and refills at that rate. The zero value is
+// full.
 type Allowance struct {
-	used float64 // of the number of an hour, >= 0
+	used float64 // part of the number of one hour, >= 0
 	at   time.Time
 	left int
 }
 
-// Take returns the allowance after one more event at now, and whether that may be sent.
-// perHour is > 0. A clock that goes back fills nothing.
+// Take returns the allowance after one more event at now, and whether that event may be
+// sent. perHour is > 0. A clock that goes back refills nothing.
 func (a Allowance) Take(now time.Time, perHour int) (Allowance, bool) {
 	a = a.filled(now, perHour)
 	if a.used+1 > float64(perHour) {
@@ -22,11 +23,10 @@ func (a Allowance) Take(now time.Time, perHour int) (Allowance, bool) {
 	return a, true
 }
 
-// Full reports whether nothing of it is in use at now: it says no more than the zero
-// value.
+// Full reports whether no part of it is used at now, so that it equals the zero value.
 func (a Allowance) Full(now time.Time, perHour int) bool { return a.filled(now, perHour).used == 0 }
 
-// LeftOut returns how many events were not sent since it was full.
+// LeftOut returns how many events were not sent since it was last full.
 func (a Allowance) LeftOut() int { return a.left }
 
 // filled returns the allowance at now.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Book is what is left out now of each namespace. It is safe for concurrent use. A nil
-// *Book takes notes of nothing.
+// Book holds what is left out now of each namespace. It is safe for concurrent use. A nil
+// *Book ignores notes.
 type Book struct {
 	observe func(w What, counts map[string]int)
 
@@ -14,14 +14,14 @@ type Book struct {
 	left map[What]map[string]int
 }
 
-// NewBook returns a book in which nothing is left out. observe is given every note, and
-// must not modify it; nil is given none.
+// NewBook returns an empty book. It calls observe with every note; observe must not modify
+// it, and may be nil.
 func NewBook(observe func(w What, counts map[string]int)) *Book {
 	return &Book{observe: observe, left: map[What]map[string]int{}}
 }
 
-// Note takes over how much of one kind is left out of each namespace, in the place of
-// what was noted of it. The caller must not modify counts any more.
+// Note replaces the counts of one limit, by namespace. The caller must not modify counts
+// any more.
 func (b *Book) Note(w What, counts map[string]int) {
 	if b == nil {
 		return
@@ -35,7 +35,7 @@ func (b *Book) Note(w What, counts map[string]int) {
 	}
 }
 
-// Of returns what of a namespace is left out, in the order of All.
+// Of returns the exceeded limits of a namespace, in the order of All.
 func (b *Book) Of(namespace string) []What {
 	if b == nil {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// What names one of the things that a namespace has a budget of.
+// What names one kind of budget of a namespace.
 type What string
 
-// What a namespace has a budget of.
+// The kinds of budget of a namespace.
 const (
 	Variants    What = "variants"
 	ObjectBytes What = "object_bytes"
@@ -19,39 +19,39 @@ const (
 	Events      What = "events"
 )
 
-// All returns what a namespace has a budget of, in the order in which it is told.
+// All returns every kind of budget, in the order in which they are reported.
 func All() []What {
 	return []What{Variants, ObjectBytes, BatchSizes, PageBytes, Series, Findings, Events}
 }
 
-// Limits is the budget of each namespace. A limit that is 0 is its default, so that
-// nothing is without a limit.
+// Limits is the budget of each namespace. A limit of 0 means its default, so every kind has
+// a limit.
 type Limits struct {
-	// Variants is how many VariantAutoscalings are served.
+	// Variants is the largest number of VariantAutoscalings that are served.
 	Variants int
-	// ObjectBytes is how long the text of these may be together.
+	// ObjectBytes is the largest length of their text together.
 	ObjectBytes int
-	// BatchSizes is how many requests the batches of their profiles may hold together:
-	// the time to size a replica is in proportion to its batch.
+	// BatchSizes is the largest sum of the batch sizes of their profiles, in requests: the
+	// time to size a replica is in proportion to its batch size.
 	BatchSizes int
-	// PageBytes is what the pages of its pods may take that are kept, beside what is
-	// kept for every pod.
+	// PageBytes is the largest size of the kept metrics pages of its pods, in addition to
+	// the allowance of each pod.
 	PageBytes int
-	// Series is how many series the latest pages of its pods may hold together, beside 256
-	// for each pod.
+	// Series is the largest number of series in the latest metrics pages of its pods, in
+	// addition to 256 for each pod.
 	Series int
-	// Findings is how many findings about its ConfigMaps are told.
+	// Findings is how many findings about its ConfigMaps are reported.
 	Findings int
 	// Events is how many events of its objects are sent within an hour.
 	Events int
 }
 
-// DefaultLimits returns what is in force where nothing else is said: what the largest
-// installation known needs in one namespace. That is 1,000 variants, of ten replicas each.
-// Their objects take up to 5 KiB each, their profiles say batches of up to 512, and in
-// an hour in which all of them change twice there are 4,000 events. Their pages hold 20 to 100
-// series for each rank of the engine; where replicas have many ranks, or an endpoint picker
-// many flows, the budget has room for the 8,192 series beyond those that each pod may have.
+// DefaultLimits returns the default limits: what the largest known installation needs in
+// one namespace. That is 1,000 variants with ten replicas each. Each object takes up to 5
+// KiB, and its profile has a batch size of up to 512. In an hour in which all variants
+// change twice there are 4,000 events. The metrics pages hold 20 to 100 series for each
+// rank of the engine. Where replicas have many ranks, or an endpoint picker many flows, the
+// 8,192 series in addition to those of each pod suffice.
 func DefaultLimits() Limits {
 	return Limits{
 		Variants: 1000, ObjectBytes: 5 << 20, BatchSizes: 512 << 10, PageBytes: 16 << 20, Series: 8 << 10,
@@ -69,7 +69,7 @@ func (l Limits) OrDefault() Limits {
 	}
 }
 
-// Of returns one of the limits. It panics where there is no such one.
+// Of returns one of the limits. It panics for an unknown kind.
 func (l Limits) Of(w What) int {
 	l = l.OrDefault()
 	switch w {
@@ -100,8 +100,8 @@ func (w What) Setting() string {
 	}[w]
 }
 
-// Left says in a sentence why an object is not served, what that means, and what to do,
-// given what was exceeded.
+// Left returns a message why an object is not served, what that means, and what to do, for
+// the exceeded limit.
 func (l Limits) Left(w What) string {
 	reason := map[What]string{
 		Variants:    "the namespace has more than %d VariantAutoscalings",

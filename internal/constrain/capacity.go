@@ -11,34 +11,35 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Capacity lets limited models grow only onto accelerators that there are and
-// that their namespace may use.
+// Capacity lets limited models grow only onto accelerators that are free and that the quota
+// of their namespace allows.
 //
-// Replicas are granted one by one, by rank, and within a rank those below a minimum
-// first: a minimum is worth its rank. Among equals those ordered earlier come first,
-// then the fullest, the cheapest. A replica
-// needs all its accelerators free on one node now: what another gives up in this
-// cycle is granted once it is gone, so that no more is promised than there is. A
-// namespace may borrow what the owners of the same type leave idle, after all who
-// ask for their own.
+// It grants replicas one by one, by rank. Within a rank, replicas below a variant's minimum
+// come first. Among equals the order is: the replica ordered earlier, the variant with the
+// higher utilization, the cheaper variant. A replica needs all its accelerators free on one
+// node now: accelerators that another variant gives up in this cycle are granted only after
+// they are free, so the grants never exceed the stock. A namespace may borrow idle quota of
+// other namespaces of the same type, after all claims within their own quota.
 //
-// Where that leaves somebody short who has a right to more, others return theirs:
-// those who borrowed it, to its owner, first what has not started; those of a lower rank, to one of a higher;
-// those above a minimum, to one of their rank or a higher below its own; and what is not needed, to
-// one of the same rank that is asked for more than it serves. No variant returns more than down to
-// the minimum and the last replica of the model, nor while nothing is known of
-// its load; and none returns any while what others are about to leave suffices.
+// Where a claim with a better right is still short, other variants return replicas. A
+// namespace that borrowed quota returns it to the owner, first replicas that have not
+// started. A lower rank returns to a higher rank. Replicas above a minimum are returned to
+// variants of the same or a higher rank that are below their minimum. Replicas that a model
+// does not need are returned to a model of the same rank whose demand exceeds what it
+// serves. No variant returns replicas below its minimum, nor the last replica of its model,
+// nor while its load is unknown. No variant returns a replica while the replicas that
+// others are about to remove suffice.
 //
-// A replica that no node has taken for a while, and for which there is no room, is
-// given back as well: it is wanted as one that is not there yet. A replica that has
-// had no pod for as long reserves nothing, and its variant grows no further: something
-// refuses its pods, such as a ResourceQuota.
+// A replica that no node has taken for a while, and for which there is no room, is given
+// back as well: it stays wanted, as a replica that is not ordered yet. A replica without a
+// pod for as long reserves nothing, and its variant grows no further: something refuses its
+// pods, such as a ResourceQuota.
 //
-// A replica whose pod template requests no device is granted as one of 1, so that
-// it does not grow without bound, and holds none: it counts against the quota of its own
-// namespace alone, and its return helps no other.
+// A replica whose pod template requests no device is granted as if it had 1 accelerator, so
+// that its variant does not grow without bound. It holds no accelerator: it counts only
+// against the quota of its own namespace, and its return frees nothing for others.
 //
-// While the stock is not known, nothing that is limited grows.
+// While the stock is unknown, no limited model grows.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	if len(in.Limits.Models) == 0 {
@@ -63,7 +64,7 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	return out
 }
 
-// claim is what one decision asks of the stock.
+// claim is the request of one decision for accelerators of the stock.
 type claim struct {
 	index    int // in the plan
 	decision scaling.Decision
@@ -72,25 +73,25 @@ type claim struct {
 	rank     int
 	load     float64 // utilization
 	have     int     // replicas that run or start
-	unplaced int     // of these, those that no node takes or will
-	podless  int     // of these, those that have no pod and no room for one
+	unplaced int     // of these, replicas that no node takes or will take
+	podless  int     // of these, replicas that have no pod and no room for one
 	stopped  bool    // something refuses its pods
-	ordered  int     // replicas that stand, beyond those that it has
-	goes     bool    // fewer stand than it has
-	stuck    bool    // of these none has gone for leavesFor
+	ordered  int     // replicas already ordered, beyond those that it has
+	goes     bool    // fewer are ordered than it has
+	stuck    bool    // it has removed no replica for leavesFor
 	want     int
 	got      int
-	coming   int            // replicas beyond those got for which others make room
+	coming   int            // replicas beyond got for which other claims make room
 	refused  scaling.Reason // why the last replica was refused, "" if none was
-	taker    string         // for whom replicas are returned, "" for nobody
-	spare    bool           // what was returned last is not needed here, and lacks there
+	taker    string         // name of the claim that the returned replicas go to, "" for none
+	spare    bool           // the replica returned last is not needed here and is missing there
 }
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
 
 func (x *claim) gpus() int { return x.variant.GPUs(1) }
 
-// frees is how many accelerators one replica leaves that has a pod.
+// frees returns how many accelerators one replica with a pod frees when it ends.
 func (x *claim) frees() int {
 	if pods := x.have - x.podless; pods > 0 && x.variant.GPUsShort > 0 {
 		return x.variant.Held(pods) / pods
@@ -98,17 +99,17 @@ func (x *claim) frees() int {
 	return x.gpus()
 }
 
-// leastOf and wantOf are up to how many replicas a claim is served.
+// leastOf and wantOf return the number of replicas up to which a claim is served.
 func leastOf(x *claim) int { return min(x.want, x.variant.Bounds.Min) }
 func wantOf(x *claim) int  { return x.want }
 
-// contest is all claims with what they compete for.
+// contest holds all claims and the resources for which they compete.
 type contest struct {
 	claims []*claim // in the order in which they are served
 	stock  *stock
 	quotas *quotas
 	models map[scaling.ModelKey]int // replicas that each has got
-	coming map[holder]int           // accelerators of replicas for which others make room
+	coming map[holder]int           // accelerators of replicas for which other claims make room
 }
 
 func newContest(in Input, plan scaling.Plan) *contest {
@@ -156,8 +157,8 @@ func (c *contest) ranks() iter.Seq[[]*claim] {
 	}
 }
 
-// enter books what a claim has, and what the stock does not know of it: pods that
-// are yet to come.
+// enter books the replicas that a claim has, and the pods still to be created, which the
+// stock does not show.
 func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
 	x.unplaced = c.unplaced(x, past.Unplaced, now)
 	x.got = min(x.want, x.have-x.unplaced)
@@ -170,7 +171,7 @@ func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
 	c.models[x.decision.Model] += x.got
 }
 
-// grantUnlimited takes what nobody can refuse off the stock.
+// grantUnlimited subtracts the replicas of unlimited models from the stock.
 func (c *contest) grantUnlimited() {
 	for _, x := range c.claims {
 		if x.limited || x.got >= x.want {
@@ -182,9 +183,8 @@ func (c *contest) grantUnlimited() {
 	}
 }
 
-// grant gives each of the claims replicas up to the number that upTo says, while
-// allowed says that the quotas have them and a node does. A claim whose pods are
-// refused gets none.
+// grant gives each claim replicas up to the number that upTo returns, while allowed reports
+// that the quotas and a node have room. A claim whose pods are refused gets none.
 func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(holder, int) bool) {
 	for _, x := range claims {
 		for x.limited && x.got < upTo(x) {
@@ -205,8 +205,8 @@ func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(hol
 	}
 }
 
-// add gives a claim so many replicas more. Those that it has and that were lost are
-// in the quotas already.
+// add gives a claim so many more replicas. Replicas that it has and that were lost already
+// count in the quotas.
 func (c *contest) add(x *claim, replicas int) {
 	if more := x.got + replicas - max(x.got, x.have); more > 0 {
 		c.quotas.use(x.holder(), x.variant.GPUs(more), x.variant.Holds(more))
@@ -215,7 +215,7 @@ func (c *contest) add(x *claim, replicas int) {
 	c.models[x.decision.Model] += replicas
 }
 
-// hold lets nothing that is limited grow beyond what stands.
+// hold lets no limited model grow beyond what is already ordered.
 func (c *contest) hold() {
 	for _, x := range c.claims {
 		x.got = x.want
@@ -252,7 +252,7 @@ func (c *contest) decide(x *claim) scaling.Decision {
 		x.got, x.want, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 }
 
-// below says that a decision is cut below its minimum.
+// below describes a decision that is cut below its minimum.
 func (c *contest) below(x *claim) string {
 	if x.got < x.variant.Bounds.Min {
 		return fmt.Sprintf("; that is below minReplicas, %d", x.variant.Bounds.Min)
@@ -268,10 +268,10 @@ func (c *contest) accelerators(x *claim) string {
 	return fmt.Sprintf("%d %s", x.gpus(), name)
 }
 
-// holdersAtMost is how many holders a sentence names.
+// holdersAtMost is how many holders of accelerators a message names.
 const holdersAtMost = 3
 
-// held says who holds the accelerators of a type, the largest first.
+// held names the holders of the accelerators of a type, the largest first.
 func (c *contest) held(accelerator string) string {
 	holders := slices.DeleteFunc(slices.Clone(c.claims), func(x *claim) bool { return x.variant.Accelerator != accelerator || x.have == 0 })
 	slices.SortFunc(holders, func(a, b *claim) int {

@@ -6,33 +6,32 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Input is what the stages know besides the plan.
+// Input is what the stages read beside the plan.
 type Input struct {
 	Now      time.Time
 	Variants map[scaling.VariantKey]scaling.Variant
 	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Policy
 	History  scaling.History             // before the plan
-	// Activity is what is remembered of each model, with what this cycle saw. A
-	// model without an entry is one of which nothing is known.
+	// Activity is the remembered activity of each model, updated with this cycle. A model
+	// without an entry has an unknown activity.
 	Activity map[scaling.ModelKey]scaling.Activity
-	// Resumed is the size of variants whose load comes back after a lull: as
-	// scaling.Busy has it. 0, or no entry, is none.
+	// Resumed is the size, from scaling.Busy, of variants whose load comes back after a
+	// lull. 0 or no entry means none.
 	Resumed map[scaling.VariantKey]int
 	Limits  Limits
 }
 
-// Stage returns a plan in which its constraint holds. It does not modify the
-// one that it is given.
+// Stage returns a plan in which its constraint holds. It does not modify its argument.
 type Stage func(Input, scaling.Plan) scaling.Plan
 
 // Chain returns the stages in the order in which they apply.
 func Chain() []Stage {
 	return []Stage{
-		Retention, // whether any at all: what follows shapes a number of replicas
+		Retention, // zero or not: the later stages change the number of replicas
 		Resume,    // as many as before a lull
 		Bounds,    // the user's limits
-		Stabilize, // how fast; the limits are hard, so it never leaves them
-		Capacity,  // what there is: the last word, since nobody can run on nothing
+		Stabilize, // how fast; it never leaves the user's limits
+		Capacity,  // the accelerators that exist: last, because no replica runs without them
 	}
 }
 

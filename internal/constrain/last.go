@@ -9,23 +9,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// moveAgain is after how long a variant that was reduced is started again for the
-// last replica: one that did not become Ready is not tried all the time.
+// moveAgain is how long a variant that was reduced is not started again for the last
+// replica. It prevents constant retries of a replica that did not become Ready.
 const moveAgain = time.Hour
 
-// idle reports whether the model was idle for longer than its retention period when
-// that was last known, and no request was seen since. While a replica starts it is not
-// known.
+// idle reports whether the model was idle for longer than its retention period when its
+// idleness was last known, and no request was seen since. The idleness is unknown while a
+// replica starts.
 func (m *retained) idle() bool {
 	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.IdleSince) > m.Retention
 }
 
-// last brings an idle model that is not to go to zero from the last replica of each
-// variant to one in all, that of stays. The others go when it is Ready, and while the
-// model is known to be idle.
+// last reduces an idle model that may not go to zero to one replica in all: the replica of
+// the variant that stays returns. The other replicas go when that one is Ready and while
+// the model is known to be idle.
 func (m *retained) last(known bool) {
 	if slices.ContainsFunc(m.members, func(i int) bool { return m.decisions[i].Target() > max(1, m.least(i)) && m.adjustable(i) }) {
-		return // the optimizer still takes them down
+		return // the optimizer still removes them
 	}
 	stays := m.stays()
 	switch {
@@ -45,9 +45,9 @@ func (m *retained) last(known bool) {
 	}
 }
 
-// stays returns the member whose replica stays, -1 if none can. A minimum is a replica
-// that stays, and so is one whose decision is not to be changed; else it is that of the
-// cheapest variant.
+// stays returns the index of the variant whose replica stays, -1 if none can. A variant
+// with a minimum keeps its replica, and so does one whose decision is frozen; otherwise the
+// cheapest variant keeps it.
 func (m *retained) stays() int {
 	stays := m.keeper()
 	for _, i := range m.members {
@@ -58,8 +58,8 @@ func (m *retained) stays() int {
 	return stays
 }
 
-// move starts the replica that is to stay, while the one that serves stays too. Where
-// the new one is not Ready in time it is given up, and the other stays.
+// move starts the replica that is to stay, while the serving replica runs on. Where the new
+// replica is not Ready in time, move gives it up and the other one stays.
 func (m *retained) move(to int) {
 	serving := -1
 	for _, i := range m.members {
@@ -68,7 +68,7 @@ func (m *retained) move(to int) {
 		}
 	}
 	if serving < 0 || m.least(to) > 0 {
-		return // what was ordered starts
+		return // the ordered replica starts
 	}
 	v := m.variant(to)
 	past, ordered, patience := m.in.History[v.Key], m.in.History.LastDesired(v), v.Patience(2)
@@ -98,7 +98,7 @@ func (m *retained) serves(i int) bool { return m.in.History.MayServe(m.variant(i
 
 func (m *retained) absent(i int) bool { return m.in.History.Absent(m.variant(i), m.in.Now) }
 
-// keeper returns the member that is to have the last replica, -1 if none can.
+// keeper returns the index of the variant that gets the last replica, -1 if none can.
 func (m *retained) keeper() int {
 	keeper := -1
 	for _, i := range m.members {

@@ -5,12 +5,12 @@ import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling
 // holder is a namespace and a type of accelerator.
 type holder struct{ namespace, accelerator string }
 
-// quotas are the accelerators that namespaces own, and those that they use. The
-// quotas of one type make up a pool: what its owner leaves idle others may borrow.
+// quotas are the accelerators that namespaces own and those that they use. The quotas of
+// one type make up a pool: other namespaces may borrow what the owner leaves idle.
 type quotas struct {
 	own  map[holder]int
 	used map[holder]int
-	held map[holder]int // of those used, by replicas that have a pod, or room for one
+	held map[holder]int // of those used, accelerators of replicas that have a pod, or room for one
 	pool map[string]int // owned in all, by type
 	out  map[string]int // used in all by namespaces with a quota, by type
 }
@@ -29,8 +29,8 @@ func newQuotas(list []scaling.Quota) *quotas {
 	return q
 }
 
-// use adds accelerators to those in use, and those of them that are held. What is
-// used and not held is taken from the namespace's own quota, and from no other's.
+// use adds accelerators to those in use, and says how many of them are held. Accelerators
+// in use but not held count against the namespace's own quota only.
 func (q *quotas) use(h holder, gpus, held int) {
 	before := q.ofPool(h)
 	q.used[h] += gpus
@@ -38,7 +38,7 @@ func (q *quotas) use(h holder, gpus, held int) {
 	q.out[h.accelerator] += q.ofPool(h) - before
 }
 
-// ofPool is how much a namespace uses of the pool of a type.
+// ofPool returns how much a namespace uses of the pool of a type.
 func (q *quotas) ofPool(h holder) int {
 	own, limited := q.own[h]
 	if !limited {
@@ -47,8 +47,8 @@ func (q *quotas) ofPool(h holder) int {
 	return max(q.held[h], min(q.used[h], own))
 }
 
-// owned reports whether so many more are within what the namespace owns, or
-// nothing limits it.
+// owned reports whether so many more accelerators are within the namespace's own quota, or
+// no quota limits them.
 func (q *quotas) owned(h holder, gpus int) bool {
 	own, limited := q.own[h]
 	return !limited || q.used[h]+gpus <= own

@@ -8,20 +8,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// surplusFor is how long after a target has come closer to its decision the pods
-// beyond its replicas are about to end: their controller takes seconds to see to it.
-// Those that stay for longer are the surge of a rollout.
+// surplusFor is how long surplus pods count as about to end, after the target came closer
+// to its decision: their controller takes seconds to remove them. Pods that stay for longer
+// are the surge of a rollout.
 const surplusFor = time.Minute
 
-// leavesFor is for how long a target may not come closer to a decision for fewer replicas
-// until these are not expected to leave any more: an HPA waits for five minutes by default
-// before it takes any away, and as much again is left to whatever else delays it.
+// leavesFor is how long a target may make no progress towards a decision for fewer
+// replicas. After that its replicas are no longer expected to leave. An HPA waits five
+// minutes by default before it removes any; the other five minutes allow for other delays.
 const leavesFor = 10 * time.Minute
 
-// reclaim makes claims that have no right to what they hold return it to those
-// that do, first to those below their minimum. Those are served once it is free.
+// reclaim makes claims return replicas that they have no right to, to the claims that have,
+// first to those below their minimum. The receivers are served once the accelerators are
+// free.
 func (c *contest) reclaim() {
-	credit := map[*claim]int{} // replicas that go anyway
+	credit := map[*claim]int{} // replicas that leave anyway
 	for _, x := range c.claims {
 		if !x.stuck {
 			credit[x] = max(0, x.placed()-x.got)
@@ -50,20 +51,20 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 	}
 }
 
-// entitled reports whether x may have more at all: more than its own is nobody's
-// right where the quotas are used up, nor more than it can start.
+// entitled reports whether x may have more at all. It may not exceed its own quota where
+// the quotas are used up, nor get more than it can start.
 func (c *contest) entitled(x *claim) bool {
 	return !x.stopped && (x.refused != scaling.ReasonOverQuota || c.owns(x))
 }
 
-// owns reports whether one more of x is within what its namespace owns, with those that
-// are coming, or nothing limits it.
+// owns reports whether one more replica of x is within what its namespace owns, including
+// coming replicas, or no quota limits it.
 func (c *contest) owns(x *claim) bool {
 	return c.quotas.owned(x.holder(), c.coming[x.holder()]+x.gpus())
 }
 
-// leaving uses room for one of x that pods leave which are ending, or a replica
-// that goes anyway. What ends uses no quota any more.
+// leaving gives one replica of x the room of pods that are ending, or of a replica that
+// leaves anyway. A pod that is ending uses no quota.
 func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
 	if x.refused == scaling.ReasonNoStock && c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
 		return true
@@ -77,9 +78,9 @@ func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
 	return false
 }
 
-// unstarted has a claim return an order that no node has taken, so that one of x comes
-// within the quotas for which a node has room, and reports whether there was one: those that
-// run are not given up for what waits.
+// unstarted makes a claim return an order that no node has taken, so that one replica of x
+// for which a node has room comes within the quotas. It reports whether there was such an
+// order. Running replicas are not given up for it.
 func (c *contest) unstarted(x *claim) bool {
 	if x.refused != scaling.ReasonOverQuota {
 		return false
@@ -103,15 +104,16 @@ func (c *contest) mayCancel(y *claim) bool {
 		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
 }
 
-// makesRoom reports whether a node that is left by a replica of y has room for
-// one of x.
+// makesRoom reports whether a node has room for one replica of x after one replica of y has
+// left it.
 func makesRoom(y, x *claim) bool {
 	return y.variant.Accelerator == x.variant.Accelerator && y.frees() >= x.gpus()
 }
 
-// victim is the claim that returns a replica so that x may have more than so
-// many, nil where nobody has to: the lowest in rank, then one that was made to
-// before and has not yet, the emptiest, the dearest, the last by name.
+// victim returns the claim that returns a replica so that x may have more than have, nil
+// where none must. It takes the lowest rank; then a claim that was chosen before and has
+// not yet returned its replica; then the lowest utilization, the highest cost, and the last
+// name.
 func (c *contest) victim(x *claim, have int) *claim {
 	var chosen *claim
 	for _, y := range c.claims {
@@ -126,16 +128,16 @@ func (c *contest) victim(x *claim, have int) *claim {
 	return chosen
 }
 
-// mayLose reports whether y can return a replica at all. One whose target does not follow
-// when it gives any up cannot.
+// mayLose reports whether y can return a replica at all. A claim whose target does not
+// follow reductions cannot.
 func (c *contest) mayLose(y *claim) bool {
-	held := min(y.got, y.placed()) // to make room it returns what no node has taken too
+	held := min(y.got, y.placed()) // to make room it also returns replicas that no node has taken
 	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
 		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 
-// mustYield reports whether x, with so many replicas, has a better right than y
-// to one more.
+// mustYield reports whether x, which has so many replicas, has a better right than y to one
+// more.
 func (c *contest) mustYield(y, x *claim, have int) bool {
 	switch {
 	case have < x.variant.Bounds.Min && y.rank >= x.rank:
@@ -147,10 +149,11 @@ func (c *contest) mustYield(y, x *claim, have int) bool {
 }
 
 const (
-	// starves is from how many times what its replicas serve on a model lacks so much that
-	// its equals give up what they can do without.
+	// starves is the ratio of demand to what a model's replicas serve from which its equals
+	// give up replicas that they do not need.
 	starves = 1.1
-	// eased is how full these may be then: between the two a replica does not go back and forth.
+	// eased is the utilization that those replicas may then reach. The distance between
+	// starves and eased keeps a replica from moving back and forth.
 	eased = 0.9
 )
 

@@ -9,13 +9,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Zero says whether a model may go to zero, and when. With the zero value
-// Retention leaves the model alone.
+// Zero says whether the model may go to zero, and when. With the zero value Retention does
+// not change the model.
 type Zero struct {
 	Enabled bool `json:"enabled"`
-	// Retention is for how long the model must be known to have been without a
-	// request, > 0. Where zero is not Enabled, its last replica is on the cheapest
-	// variant after it.
+	// Retention is how long the model must be known to have been without a request, > 0.
+	// Where zero is not Enabled, the model's last replica is on the cheapest variant after
+	// that time.
 	Retention time.Duration `json:"retention"`
 }
 
@@ -23,17 +23,17 @@ type Zero struct {
 //
 //	the model           zero is enabled                  it is not
 //	idle for longer     every variant to its minimum     one replica stays, on the cheapest variant
-//	else                not to zero: what stands holds   the same
-//	at zero, decided    stays there, unless it is called one replica starts
+//	otherwise           not to zero: last desired holds  the same
+//	at zero by decision stays there, unless called       one replica starts
 //
-// Idle is scaling.Activity's word: known, of everything that shows a request.
-// What is not known is never idle. A paused variant and one whose target cannot be
-// read keep their decisions; of the latter none counts that is scaling.History.Absent.
+// Idle is defined by scaling.Activity: every source that shows requests is known and shows
+// none. An unknown model is never idle. A paused variant and one whose target cannot be
+// read keep their decisions. The latter counts only while it is not scaling.History.Absent.
 //
-// Where zero is not enabled nothing jumps: the optimizer takes an idle model down to
-// the last replica of each variant, as it takes any other down, and only then is it
-// decided which of these stays. A time without requests may be an outage of what sends
-// them, and a fleet takes long to start.
+// Where zero is not enabled, an idle model shrinks step by step: the optimizer reduces it
+// to the last replica of each variant like any other model, and then Retention decides
+// which of these stays. A time without requests may be an outage of the clients, and a
+// fleet takes long to start.
 func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	models := map[scaling.ModelKey]*retained{}
@@ -49,13 +49,13 @@ func Retention(in Input, plan scaling.Plan) scaling.Plan {
 		}
 		m.members = append(m.members, i)
 	}
-	for _, m := range models { // each changes decisions of its own only
+	for _, m := range models { // each model changes only its own decisions
 		m.decide()
 	}
 	return out
 }
 
-// retained is the decisions of one model.
+// retained holds the decisions of one model.
 type retained struct {
 	Zero
 	activity  scaling.Activity
@@ -83,9 +83,9 @@ func (m *retained) decide() {
 	}
 }
 
-// asleep reports whether the model is at zero by decision: some variant was
-// decided on, and none has or is to have a replica. One that was never decided on
-// is not asleep: its first replica starts. One that is absent has none.
+// asleep reports whether the model is at zero by decision: some variant has a decision, and
+// no variant has or will have a replica. A model without any decision is not asleep: its
+// first replica starts. An absent variant has no replica.
 func (m *retained) asleep() bool {
 	decided := false
 	for _, i := range m.members {
@@ -103,8 +103,8 @@ func (m *retained) asleep() bool {
 	return decided
 }
 
-// settle takes every variant down to its minimum. One that is asked for no more
-// than that gets a step too, so that nothing holds it back afterwards.
+// settle reduces every variant to its minimum. A variant already decided at its minimum
+// gets a step too, so that no later stage holds it back.
 func (m *retained) settle(detail string) {
 	for _, i := range m.members {
 		if least := m.least(i); m.adjustable(i) && m.decisions[i].Target() >= least {
@@ -113,8 +113,8 @@ func (m *retained) settle(detail string) {
 	}
 }
 
-// hold leaves the variants what stands: nothing is needed now, and a model goes
-// to zero by its retention period alone.
+// hold keeps every variant at its last desired replicas: no replica is needed now, and a
+// model goes to zero only by its retention period.
 func (m *retained) hold(quiet time.Duration) {
 	why := fmt.Sprintf("no request for %s, and the retention period is %s", quiet.Round(time.Second), m.Retention)
 	if quiet == 0 {
@@ -129,8 +129,7 @@ func (m *retained) hold(quiet time.Duration) {
 	}
 }
 
-// total counts the replicas that the model is to have, without those decided for
-// targets that are absent.
+// total counts the decided replicas of the model, without those for absent targets.
 func (m *retained) total() int {
 	n := 0
 	for _, i := range m.members {
@@ -141,7 +140,7 @@ func (m *retained) total() int {
 	return n
 }
 
-// least is what the variant keeps when it is not needed.
+// least returns the replicas that the variant keeps when it is not needed.
 func (m *retained) least(i int) int {
 	d := m.decisions[i]
 	if !m.adjustable(i) {
@@ -168,21 +167,21 @@ func (m *retained) change(i, to int, reason scaling.Reason, detail string) {
 	m.decisions[i] = d
 }
 
-// known returns a decision that rests on what is known of the model's life: neither
-// is it a fallback, nor does an earlier reason to hold concern it.
+// known returns the decision marked as based on the known activity of the model: it is no
+// fallback, and earlier reasons to hold do not apply.
 func known(d scaling.Decision) scaling.Decision {
 	d.Fallback, d.Withheld, d.Spare = false, false, 0
 	return d
 }
 
-// unpaced reports whether a decision is one that neither waits for a period nor
-// shrinks step by step: of this stage, or a wake-up, which carries the name of it. A
-// reduction of a model that is not to go to zero is paced as any other.
+// unpaced reports whether a decision neither waits for a stabilization period nor shrinks
+// in steps: one of this stage, or a start from zero, which carries the name of this stage.
+// A reduction of a model that may not go to zero is paced as any other.
 func unpaced(d scaling.Decision, before int, zero Zero) bool {
 	return ofRetention(d) && (zero.Enabled || d.Target() >= before)
 }
 
-// ofRetention reports whether Retention or a wake-up made a step of the decision.
+// ofRetention reports whether Retention or a start from zero made a step of the decision.
 func ofRetention(d scaling.Decision) bool {
 	return slices.ContainsFunc(d.Steps, func(s scaling.Step) bool {
 		return s.Stage == scaling.StageRetention && s.Reason != scaling.ReasonLoadReturned

@@ -13,9 +13,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// goldenDeviations are the recorded answers that are given otherwise here. All of
-// them measured the retention period from the last change of the decision; here
-// their ages are those of the last request, by which the numbers are the same.
+// goldenDeviations are the recorded answers that differ here. All of them measured the
+// retention period from the last change of the decision; here their ages are those of the
+// last request, and with these the numbers are equal.
 var goldenDeviations = map[string]string{
 	"SC-retention-exceeded-017": "a retention period of 0 is refused by the configuration; nothing is decided by one",
 	// The variants of these were taken to zero after a time without metrics. Where

@@ -35,13 +35,13 @@ func quiet(d time.Duration) scaling.Activity {
 	return scaling.Activity{At: start, Life: scaling.LifeIdle, IdleSince: start.Add(-d), Until: start}
 }
 
-// then is an activity at a later look that found another life.
+// then is an activity at a later cycle with another last request.
 func then(a, later scaling.Activity) scaling.Activity {
 	a.Life, a.Detail = later.Life, later.Detail
 	return a
 }
 
-// retain puts the pieces through Retention and returns where each ends.
+// retain runs the pieces through Retention and returns the decision of each.
 func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]int, scaling.Plan) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{},
@@ -228,8 +228,8 @@ func TestRetentionSaysWhyAModelIsKept(t *testing.T) {
 	}
 }
 
-// TestZeroIsNoFallback: what is decided on knowledge of the model's life does not
-// stand for want of an analysis.
+// TestZeroIsNoFallback: a decision based on the known activity of the model is not a
+// fallback, even without an analysis.
 func TestZeroIsNoFallback(t *testing.T) {
 	on := Zero{true, 10 * time.Minute}
 	for name, c := range map[string]struct {

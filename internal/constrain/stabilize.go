@@ -7,26 +7,24 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// remembered is for how long wants are kept at least, so that a longer period
-// that is configured later finds what it needs: the longest that the
-// configuration accepts.
+// remembered is the least time for which wants are kept, so that a longer period that is
+// configured later finds its history: the longest period that the configuration accepts.
 const remembered = time.Hour
 
-// Stabilize lets a decision change only as far as was wanted for the whole
-// stabilization period, and by as many replicas as one step may have.
+// Stabilize lets a decision change only as far as the decisions of the whole stabilization
+// period wanted, and by at most the largest step.
 //
-// A reduction goes to the most that was wanted at any time of the period, growth
-// to the least: as the stabilization windows of a HorizontalPodAutoscaler. Of a
-// variant that is seen for the first time, by this process, nothing but what
-// stands was wanted before: it does not shrink within a period of the start.
+// A reduction goes to the largest number wanted at any time of the period, growth to the
+// smallest, like the stabilization windows of a HorizontalPodAutoscaler. A variant that
+// this process sees for the first time counts as wanting its current replicas before: it
+// does not shrink within one period of the start.
 //
-// Limited is only what adds replicas to those that run or takes some from those
-// that serve. A removal that is taken back, or an order that never arrived, is
-// not held up by the size of its step, and the former not by a period either. A
-// decision without an analysis is left alone: it only keeps what there is. A model
-// that goes to zero waits for neither, since its retention period was the wait; a
-// wake-up from zero waits for no period, since requests wait, and is limited in its
-// step.
+// The step limits only apply to replicas added beyond the running ones, or removed from the
+// serving ones. A step limit delays neither a cancelled removal nor the cancellation of an
+// order that never became Ready; the period does not delay the former either. A decision
+// without an analysis is not changed: it only keeps the current replicas. A model that goes
+// to zero waits for neither, since its retention period was the wait. A start from zero
+// waits for no period, since requests wait, and is limited in its step.
 func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
@@ -42,9 +40,9 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	return out
 }
 
-// Wants returns what was wanted of the variant of d, with what d asks for now:
-// before this stage and any after it, and with the replicas that could go too.
-// What is withheld is neither wanted nor not wanted: what was, stands.
+// Wants returns the wants of the variant of d with the present one added: the number before
+// this stage and all later ones, less the replicas that could go too. A withheld reduction
+// adds no want: the last one stays.
 func Wants(in Input, d scaling.Decision) scaling.Wants {
 	v, ok := in.Variants[d.Variant]
 	if !ok {
@@ -72,12 +70,12 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 type pace struct {
 	Pacing
 	variant     scaling.Variant
-	lastDesired int // replicas that stand if nothing is changed
+	lastDesired int // replicas if the cycle changes nothing
 	wants       scaling.Wants
 	now         time.Time
 }
 
-// stabilize holds back what was not wanted for the whole period.
+// stabilize limits a change to what was wanted for the whole period.
 func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	to := d.Target()
 	switch from := p.growsFrom(); {
@@ -123,18 +121,18 @@ func (p pace) limitGrowth(d scaling.Decision) scaling.Decision {
 	return d
 }
 
-// growsFrom is the number beyond which replicas are added: what is to go and
-// still runs is not added by staying.
+// growsFrom returns the number above which replicas are added. A running replica whose
+// removal is cancelled is not added.
 func (p pace) growsFrom() int { return max(p.lastDesired, p.variant.Replicas.Current) }
 
-// shrinksFrom is the number below which serving replicas are taken away: what
-// was ordered and does not serve is not taken away by being cancelled.
+// shrinksFrom returns the number below which serving replicas are removed. Cancelling an
+// ordered replica that does not serve removes none.
 func (p pace) shrinksFrom() int { return min(p.lastDesired, p.variant.Replicas.Ready) }
 
-// within keeps a limit of pace within the bounds, which are hard.
+// within clamps a limit of pace to the bounds, which go before pace.
 func (p pace) within(n int) int { return p.variant.Bounds.Clamp(n) }
 
-// since is for how long w has not been wanted any more.
+// since returns how long w has no longer been wanted.
 func (p pace) since(w scaling.Want) time.Duration {
 	if w.Until.IsZero() {
 		return 0

@@ -59,7 +59,7 @@ func (r *run) input(after time.Duration) Input {
 	}
 }
 
-// record remembers what was wanted and decided.
+// record stores the wants and the decision.
 func (r *run) record(in Input, d scaling.Decision) {
 	p := r.history[key]
 	p.Wants = Wants(in, d)
@@ -276,9 +276,9 @@ func TestALongerPeriodCountsFromThen(t *testing.T) {
 	}
 }
 
-// TestDecisionsStayWithinWhatWasWanted: for random wants the decision never
-// leaves the span between what stood and what was asked for, never shrinks below
-// the most and never grows beyond the least that was wanted in the period.
+// TestDecisionsStayWithinWhatWasWanted: for random wants, the decision is always between
+// the last desired replicas and the requested ones. It never shrinks below the most and
+// never grows beyond the least that was wanted in the period.
 func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 	for seed := range uint64(500) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
@@ -328,8 +328,8 @@ func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 	}
 }
 
-// TestALaterStageDoesNotChangeWhatWasWanted: a stage of any name that takes growth
-// back after its period begins no other period, and growth is there when it relents.
+// TestALaterStageDoesNotChangeWhatWasWanted: a later stage that cancels growth does not
+// restart the period, and growth follows as soon as that stage allows it.
 func TestALaterStageDoesNotChangeWhatWasWanted(t *testing.T) {
 	r := newRun(2, Pacing{ScaleUpStabilization: time.Minute})
 	r.ask(0, 9)

@@ -10,17 +10,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// stock is the accelerators that nobody uses, or will not for long, node by node.
+// stock is the accelerators that are free, or will be soon, node by node.
 type stock struct {
 	groups   []group        // sorted by accelerator, name
 	promised map[string]int // by type, to pods that wait for a node
 }
 
-// group is a group of nodes whose Free list is its own, with one entry for each
-// number of accelerators.
+// group is a group of nodes with its own copy of the Free list, which has one entry for
+// each number of accelerators.
 type group struct{ scaling.NodeGroup }
 
-// add makes nodes with so many free ones more, now and soon.
+// add adds nodes with so many free accelerators now and soon.
 func (g *group) add(f scaling.FreeNodes) {
 	f.GPUs, f.Leaving = max(0, f.GPUs), max(0, f.Leaving)
 	if f.GPUs+f.Leaving == 0 {
@@ -50,21 +50,20 @@ func newStock(inventory scaling.Inventory) *stock {
 	return s
 }
 
-// free and soon are what each of some nodes has to give: what is free on it, and
-// what will be once the pods have ended that are ending.
+// free and soon return the accelerators per node: those free now, and those free after the
+// ending pods have ended.
 func free(f scaling.FreeNodes) int { return f.GPUs }
 func soon(f scaling.FreeNodes) int { return f.GPUs + f.Leaving }
 
-// leave adds nodes on each of which so many will be free.
+// leave adds nodes on each of which so many accelerators will be free.
 func (s *stock) leave(accelerator string, gpus, nodes int) {
 	i := slices.IndexFunc(s.groups, func(g group) bool { return g.Accelerator == accelerator })
-	if i >= 0 { // else of a type that is on no node
+	if i >= 0 { // otherwise no node has the type
 		s.groups[i].add(scaling.FreeNodes{Leaving: gpus, Nodes: nodes})
 	}
 }
 
-// keep uses what is promised to a pod that waits, and reports whether there is so
-// much of it.
+// keep uses accelerators promised to a waiting pod, and reports whether there were enough.
 func (s *stock) keep(accelerator string, gpus int) bool {
 	if s.promised[accelerator] < gpus {
 		return false
@@ -73,8 +72,8 @@ func (s *stock) keep(accelerator string, gpus int) bool {
 	return true
 }
 
-// take places a replica on the node that it leaves the least of, by what each has,
-// so that large holes stay large; among equals on the one with the least that is
+// take places a replica on the node where it leaves the fewest accelerators, counted by
+// has, so that large free blocks stay large. Among equals it takes the node with the fewest
 // free now, in the first group. It reports whether there was one.
 func (s *stock) take(accelerator string, gpus int, has func(scaling.FreeNodes) int) bool {
 	var best scaling.FreeNodes
@@ -98,14 +97,14 @@ func (s *stock) take(accelerator string, gpus int, has func(scaling.FreeNodes) i
 	return true
 }
 
-// describe says what is left of a type: "l40s-pool has 3 nodes with 1 free".
+// describe names what is left of a type: "l40s-pool has 3 nodes with 1 free".
 func (s *stock) describe(accelerator string) string {
 	var out []string
 	for _, g := range s.groups {
 		if g.Accelerator != accelerator {
 			continue
 		}
-		nodes := map[int]int{} // by what is free
+		nodes := map[int]int{} // by free accelerators
 		for _, f := range g.Free {
 			if f.Nodes > 0 && f.GPUs > 0 {
 				nodes[f.GPUs] += f.Nodes
@@ -128,7 +127,7 @@ func inGroup(name string) string {
 	return " of " + name
 }
 
-// total is how many accelerators of a type there are.
+// total returns how many accelerators of a type exist.
 func (s *stock) total(accelerator string) int {
 	sum := 0
 	for _, g := range s.groups {

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestOneNamespaceTakesNothingFromOthersByWhatItSays has a namespace evil that says
-// what it likes in its objects, and asks for pods that are never created.
+// TestOneNamespaceTakesNothingFromOthersByWhatItSays has a namespace evil with arbitrary
+// values in its objects, which asks for pods that are never created.
 func TestOneNamespaceTakesNothingFromOthersByWhatItSays(t *testing.T) {
 	quotas := []scaling.Quota{{Namespace: "evil", Accelerator: "H100", GPUs: 1}, {Namespace: "good", Accelerator: "H100", GPUs: 16}, {Namespace: "poor", Accelerator: "H100"}}
 	good := bid{name: "good/v", on: "H100", have: 2, want: 6, min: 1, rank: 1}

@@ -6,17 +6,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// A replica is lost once no node has taken it for lostAfter, and in lostCycles
-// cycles, that of the first sight included: the scheduler tries again whenever a
-// pod ends, at most 10 s later, and a burst of cycles is no time.
+// A replica is lost once no node has taken it for lostAfter and in lostCycles cycles, the
+// first cycle that saw it included. The scheduler tries again whenever a pod ends, at most
+// 10 s later; several cycles in a burst are too short a time.
 const (
 	lostAfter  = time.Minute
 	lostCycles = 3
 )
 
-// lost returns how many replicas of x no node takes, nor will: for the others room
-// is promised. To whom it is promised is not known; those who come first are taken
-// to be it, so that nobody gives back what may be about to start.
+// unplaced returns how many replicas of x no node takes or will take. Nodes have promised
+// room for the other waiting pods, but not for which ones. The first claims are assumed to
+// get it, so that no claim gives back a replica that may be about to start.
 func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) int {
 	r := x.variant.Replicas
 	if !x.limited || !r.Observed || past.Cycles < lostCycles || now.Sub(past.Since) < lostAfter {
@@ -29,8 +29,8 @@ func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) int {
 	return lost
 }
 
-// placed is how many replicas of x hold accelerators, or will: those that no node
-// has taken, and those without a pod, go first when it shrinks.
+// placed returns how many replicas of x hold accelerators, or will. Replicas that no node
+// has taken, and replicas without a pod, go first when x shrinks.
 func (x *claim) placed() int {
 	if x.variant.Unaccelerated {
 		return 0
@@ -38,9 +38,9 @@ func (x *claim) placed() int {
 	return max(0, x.have-x.variant.Replicas.Unschedulable-x.podless)
 }
 
-// keepLast lets those replicas wait that are lost and not given back: those of a
-// variant that is paused, or of whose load nothing is known, those up to a minimum,
-// and the last of a model, which would not be called again.
+// keepLast keeps some lost replicas waiting instead of giving them back: those of a paused
+// variant, or of one with an unknown load; those up to a minimum; and the last replica of a
+// model, which would not be called again.
 func (c *contest) keepLast() {
 	for _, x := range c.claims {
 		least := min(x.want, x.have)

@@ -125,8 +125,8 @@ func TestNobodyReturnsWhatOthersAreLeaving(t *testing.T) {
 	}
 }
 
-// TestTheSurgeOfARolloutLeavesNothing: it is there for longer than a controller
-// takes to end pods.
+// TestTheSurgeOfARolloutLeavesNothing: surge pods stay for longer than a controller takes
+// to end pods, so they do not count as leaving.
 func TestTheSurgeOfARolloutLeavesNothing(t *testing.T) {
 	in, plan := contestOf(leavingNode(0, 0, 0), nil,
 		bid{name: "high", on: "A100", have: 1, want: 2, rank: 1}, bid{name: "low", on: "A100", have: 2, want: 2, surplus: 1, rank: 9})
@@ -136,8 +136,8 @@ func TestTheSurgeOfARolloutLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotLeaveMakesNoRoom: a target that no scaler takes down held up the return of
-// replicas for as long as it stood.
+// TestWhatDoesNotLeaveMakesNoRoom: a target that no scaler reduces must not prevent others
+// from returning replicas.
 func TestWhatDoesNotLeaveMakesNoRoom(t *testing.T) {
 	for after, want := range map[time.Duration]map[string]int{
 		leavesFor:               {"gold": 2, "silver": 2, "bronze": 1},

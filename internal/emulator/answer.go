@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// answer writes what becomes of one call to its client.
+// answer writes the answer to one call to its client.
 type answer struct {
 	w      http.ResponseWriter
 	chat   bool
@@ -25,7 +25,7 @@ type answer struct {
 	sent       int   // tokens
 }
 
-// object returns what the API calls the answer, or a chunk of it.
+// object returns the API's name for the answer, or for a chunk of it.
 func (a *answer) object() string {
 	switch {
 	case a.chat && a.stream:
@@ -147,7 +147,7 @@ func (a *answer) flush(text string) error {
 	return nil
 }
 
-// mustMarshal marshals what is known to be marshalled: maps of texts and numbers.
+// mustMarshal marshals values that cannot fail: maps of texts and numbers.
 func mustMarshal(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -166,5 +166,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 }
 
 func writeError(w http.ResponseWriter, e *apiError) {
-	_ = writeJSON(w, e.Status, map[string]any{"error": e}) // the client is gone: nobody to tell
+	_ = writeJSON(w, e.Status, map[string]any{"error": e}) // the client is gone, so the error has no receiver
 }

@@ -15,8 +15,8 @@ var (
 	errGone         = errors.New("the replica is gone")
 )
 
-// receiver is told how a call goes on. Its methods are called with the fleet's
-// lock held: they must not block.
+// receiver receives the progress of a call. Its methods are called with the fleet's lock
+// held: they must not block.
 type receiver interface {
 	produced(tokens int) // so far; back to 0 when the call starts over elsewhere
 	finished(request serving.Request)
@@ -29,7 +29,7 @@ type call struct {
 	id       uint64          // in the order of submission
 	request  serving.Request // OutputTokens is cut to the replica's limit on dispatch
 	asked    int             // output tokens that the client asked for
-	streamed bool            // tokens go out as they come, so a call that has some cannot start over
+	streamed bool            // tokens are sent as they come, so a call with tokens cannot start over
 	receiver receiver
 	pool     *pool
 	flow     *flow
@@ -66,18 +66,18 @@ func (c *call) handle(e serving.Event) {
 		page.observeFinish(c, e.At)
 		c.leave()
 		c.receiver.finished(c.request)
-	default: // aborts are ours, and nothing else concerns a call
+	default: // the emulator itself aborts, and other events do not concern a call
 	}
 }
 
-// leave takes the call off its replica's books.
+// leave removes the call from its replica's calls.
 func (c *call) leave() {
 	delete(c.replica.calls, c.request.ID)
 	c.pool.running--
 	c.replica = nil
 }
 
-// fresh prepares the call to be computed from its beginning.
+// fresh resets the call so that it is computed from its beginning.
 func (c *call) fresh() {
 	c.submitted, c.admitted, c.first, c.last = -1, -1, -1, -1
 	c.generated, c.preemptions = 0, 0

@@ -63,7 +63,7 @@ const (
 	histogramCount
 )
 
-// view is what the families of one page are read from.
+// view holds the values from which the families of one metrics page are written.
 type view struct {
 	profile  serving.Profile
 	stats    serving.Stats
@@ -108,9 +108,9 @@ func preemptions(v *view) float64       { return float64(v.stats.Preemptions) }
 func finishedByLength(v *view) float64  { return float64(v.stats.Finished) }
 func admissionRefusals(v *view) float64 { return float64(v.counters.refused) }
 
-// catalogue returns every family of a vLLM page in the order of the page, for
-// all releases. Releases at which a family came or went that are known only
-// roughly are rounded to the next one known to have, or not to have it.
+// catalogue returns every family of a vLLM page in the order of the page, for all releases.
+// Where the release that added or removed a family is known only roughly, it is the next
+// release that is known to have it, or not to have it.
 func catalogue() []family {
 	return slices.Concat(engineFamilies(), counterFamilies(), histogramFamilies())
 }
@@ -150,7 +150,7 @@ func counterFamilies() []family {
 		},
 		{name: "vllm:prompt_tokens_cached_total", kind: "counter", help: "Number of cached prompt tokens.", since: 16, value: cachedPrompts},
 		{name: "vllm:generation_tokens_total", kind: "counter", help: "Number of generation tokens processed.", value: generated},
-		// A client that goes away moves none of these, in vLLM too.
+		// A client that disconnects changes none of these, as in vLLM.
 		{name: "vllm:request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: "finished_reason", children: []child{
 			{value: "stop", read: zero},
 			{value: "length", read: finishedByLength},

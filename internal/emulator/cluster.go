@@ -50,7 +50,7 @@ func (c *Cluster) Run(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// slim drops what nobody here reads from the objects that informers keep.
+// slim drops unused fields of the objects that informers keep.
 func slim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)
@@ -94,15 +94,14 @@ func deploymentHandler(sink Sink) cache.ResourceEventHandler {
 	}
 }
 
-// emulated returns the profile and the model of an object that is emulated.
-// Labels do where annotations are missing, for IDs without a slash.
+// emulated returns the profile and the model of an emulated object. Where annotations are
+// missing it uses labels, for IDs without a slash.
 func emulated(o *metav1.ObjectMeta) (profile, model string) {
 	return cmp.Or(o.Annotations[ProfileAnnotation], o.Labels[ProfileAnnotation]),
 		cmp.Or(o.Annotations[ModelAnnotation], o.Labels[ModelAnnotation])
 }
 
-// podOf returns what the emulator needs of a pod; false means that the pod is
-// not emulated.
+// podOf returns the Pod of a Kubernetes pod; false means that the pod is not emulated.
 func podOf(p *corev1.Pod) (Pod, bool) {
 	profile, model := emulated(&p.ObjectMeta)
 	if profile == "" || model == "" {

@@ -21,8 +21,8 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request, key ModelKey)
 	h.answer(w, r, key, &answer{w: w})
 }
 
-// answer serves one completion: it reads the request, submits it, and tells the
-// client how it goes on until it ends or the client goes away.
+// answer serves one completion: it reads the request, submits it, and streams its progress
+// to the client until it ends or the client disconnects.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, key ModelKey, a *answer) {
 	req, err := readRequest(w, r)
 	if err == nil {
@@ -63,10 +63,10 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, key ModelKey, a
 	}
 }
 
-// errClientGone ends an answer that nobody waits for.
+// errClientGone ends an answer whose client has disconnected.
 var errClientGone = errors.New("the client has gone away")
 
-// follow writes the answer as s goes on. An error means that the client is gone.
+// follow writes the answer as s makes progress. An error means that the client is gone.
 func (a *answer) follow(gone <-chan struct{}, s *stream) error {
 	for {
 		select {
@@ -92,7 +92,8 @@ func (a *answer) follow(gone <-chan struct{}, s *stream) error {
 	}
 }
 
-// route resolves the model of a plain path, and checks that of a long one.
+// route returns the key of the model: for a plain path it finds the namespace, for a long
+// path it checks the model.
 func (h *handler) route(key ModelKey, model string) (ModelKey, error) {
 	if key != (ModelKey{}) {
 		if model != "" && model != key.ID {

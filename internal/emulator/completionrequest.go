@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// Output tokens when the client names no number. OpenAI's completions put out
-// 16; chat would go on to the end of the context, which no one waits for.
+// Output tokens when the client names no number. OpenAI's completions put out 16; chat
+// would continue to the end of the context, which takes too long.
 const (
 	defaultCompletionTokens = 16
 	defaultChatTokens       = 256
 )
 
-// completionRequest is the part of the OpenAI request that matters here, with
-// two extensions; everything else is ignored.
+// completionRequest has the used fields of the OpenAI request, with two extensions; all
+// other fields are ignored.
 type completionRequest struct {
 	Model               string          `json:"model"`
 	Prompt              json.RawMessage `json:"prompt"`
@@ -166,7 +166,7 @@ func countWords(s string) int {
 	return n
 }
 
-// fillerWords is what answers are made of.
+// fillerWords returns the words of which answers consist.
 func fillerWords() []string {
 	return strings.Fields("the a one each every some of in on to from with over under and or but so then now here there " +
 		"replica token batch cache queue model request answer step block word time cost load rate wave river stone light " +

@@ -13,7 +13,7 @@ type targetGroup struct {
 	Labels  map[string]string `json:"labels"`
 }
 
-// targets returns what Prometheus has to scrape, at the address that it asked.
+// targets returns the scrape targets for Prometheus, at the address of its request.
 func (h *handler) targets(r *http.Request) []targetGroup {
 	address := r.Host
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {

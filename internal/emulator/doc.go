@@ -1,27 +1,27 @@
-// Package emulator is a fleet of LLM serving replicas in real time: it looks to
-// clients like an OpenAI-compatible gateway and to Prometheus like vLLM pods
-// and an endpoint picker (EPP), and needs no GPU. It is not a load generator,
-// and it decides nothing about the number of replicas.
+// Package emulator is a fleet of LLM serving replicas in real time: it looks to clients
+// like an OpenAI-compatible gateway and to Prometheus like vLLM pods and an endpoint picker
+// (EPP), and needs no GPU. It is not a load generator, and it decides nothing about the
+// number of replicas.
 //
-// Its law: a pod of the cluster that carries both annotations
+// The rule: a pod of the cluster that carries both annotations
 //
 //	wva.llmd.ai/emulated-profile: <name of a serving profile>
 //	wva.llmd.ai/emulated-model: <model ID>
 //
-// on its template and is Ready is one internal/serving replica; a request goes to
-// the least loaded Ready replica of its namespace and model (waiting + running,
-// ties by pod name); while there is none it is held, first in first out, and
-// counted in inference_extension_flow_control_queue_size. A Deployment whose
-// template carries the annotations makes its model known before it has pods.
+// on its template and is Ready is one internal/serving replica; a request goes to the least
+// loaded Ready replica of its namespace and model (waiting + running, ties by pod name);
+// while there is none it is held, first in first out, and counted in
+// inference_extension_flow_control_queue_size. A Deployment whose template carries the
+// annotations makes its model known before it has pods.
 //
 // # Life of a replica
 //
 //	pod                        replica
 //	not Ready yet              none; its metrics page answers 503, as while a model loads
 //	Ready                      takes requests
-//	was Ready, is not          takes no new requests, goes on with those it has
-//	terminating or gone        drains: finishes within the grace what it has
-//	grace over                 what streamed nothing returns to the head of the held, the rest fails
+//	was Ready, is not          takes no new requests, continues those it has
+//	terminating or gone        drains: has the grace to finish its requests
+//	grace over                 requests without output go to the head of the held ones, others fail
 //
 // # What is served
 //
@@ -36,24 +36,23 @@
 //
 // # Requests
 //
-// The input length is, in this order: the header X-Input-Tokens, the extension
-// field "input_tokens", the number of whitespace-separated words of prompt or
-// messages (for a prompt of token IDs, their number). The extension field
-// "cached_tokens" says how many of them are in the prefix cache. The output is
-// exactly max_tokens (or max_completion_tokens) words of filler, by default 16
-// for completions and 256 for chat, cut to what the replica's maxModelLen and KV
-// cache allow; so finish_reason is always "length". The header
+// The input length is, in this order: the header X-Input-Tokens, the extension field
+// "input_tokens", the number of whitespace-separated words of prompt or messages (for a
+// prompt of token IDs, their number). The extension field "cached_tokens" says how many of
+// them are in the prefix cache. The output is exactly max_tokens (or max_completion_tokens)
+// words of filler, by default 16 for completions and 256 for chat, cut to what the
+// replica's maxModelLen and KV cache allow; so finish_reason is always "length". The header
 // X-Gateway-Inference-Fairness-Id names the flow.
 //
 // # Without a cluster
 //
-// Replica is one replica by itself, a pod of its own where pods really run, and
-// Gateway holds requests in front of such pods. Each serves its page at /metrics.
+// Replica is one replica by itself, a pod of its own where pods really run, and Gateway
+// holds requests in front of such pods. Each serves its page at /metrics.
 //
 // # Layers
 //
-// fleet and pool are pure: they take the time as an offset and are driven in
-// virtual time by tests. Emulator adds a lock, a clock and one goroutine; Handler
-// adds HTTP; Cluster watches pods. catalogue.go holds every metric of a vLLM
-// page with the releases that have it.
+// fleet and pool are pure: they take the time as an offset and are driven in virtual time
+// by tests. Emulator adds a lock, a clock and one goroutine; Handler adds HTTP; Cluster
+// watches pods. catalogue.go holds every metric of a vLLM page with the releases that have
+// it.
 package emulator

@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
-// tick is how finely the fleet is stepped. Steps shorter than this are taken
-// together; what they did keeps its exact time.
+// tick is the time between two steps of the fleet. Events within a tick are processed
+// together and keep their exact times.
 const tick = time.Millisecond
 
 // Options configure an Emulator; the zero value is the demonstration.
@@ -21,7 +21,7 @@ type Options struct {
 	Profiles Profiles      // nil = the built-in ones
 	Version  Version       // of the vLLM page; 0 = DefaultVersion
 	Seed     uint64        // of the filler text
-	Grace    time.Duration // for which a replica without its pod finishes what it has, >= 0
+	Grace    time.Duration // how long a replica without its pod may finish its requests, >= 0
 	Clock    clock.Clock   // nil = the real one
 	Log      *slog.Logger  // nil = none
 }
@@ -35,7 +35,7 @@ type Emulator struct {
 	epoch    time.Time
 	log      *slog.Logger
 	families []family
-	wake     chan struct{} // capacity 1: the loop has to look again
+	wake     chan struct{} // capacity 1: the loop has to step again
 
 	mu    sync.Mutex
 	fleet *fleet // guarded by mu
@@ -92,7 +92,7 @@ func (e *Emulator) Run(ctx context.Context) {
 	}
 }
 
-// step does what is due and returns how long there is nothing more to do.
+// step processes everything that is due and returns the time until the next step.
 func (e *Emulator) step() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,7 +105,7 @@ func (e *Emulator) step() time.Duration {
 	return max(at-now, tick)
 }
 
-// SetPod books a new pod or a change of one.
+// SetPod records a new pod or a change of one.
 func (e *Emulator) SetPod(pod Pod) {
 	err := e.change(func(now time.Duration) error { return e.fleet.setPod(now, pod) })
 	if err != nil {
@@ -113,7 +113,7 @@ func (e *Emulator) SetPod(pod Pod) {
 	}
 }
 
-// DeletePod books that a pod is gone.
+// DeletePod records that a pod is gone.
 func (e *Emulator) DeletePod(namespace, name string) {
 	_ = e.change(func(now time.Duration) error {
 		e.fleet.deletePod(now, namespace, name)
@@ -140,21 +140,21 @@ func (e *Emulator) cancel(c *call) {
 	})
 }
 
-// change gives the fleet an input and lets the loop look at it again.
+// change applies an input to the fleet and wakes the loop.
 func (e *Emulator) change(input func(now time.Duration) error) error {
 	e.mu.Lock()
 	err := input(e.now())
 	e.mu.Unlock()
 	select {
 	case e.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // the loop is already woken
 	}
 	return err
 }
 
 func (e *Emulator) now() time.Duration { return e.clock.Since(e.epoch) }
 
-// podView copies what a pod's page shows, as of now. The view is nil while the
+// podView copies the values of a pod's metrics page, as of now. The view is nil while the
 // pod has not been Ready; false means that there is no such pod.
 func (e *Emulator) podView(namespace, name string) (v *view, model string, ok bool) {
 	e.mu.Lock()

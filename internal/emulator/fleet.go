@@ -45,8 +45,8 @@ func (f *fleet) declare(key ModelKey) *pool {
 	return p
 }
 
-// setPod books a new pod or a change of one. It returns an error, and emulates
-// nothing, when the pod's profile is not known.
+// setPod records a new pod or a change of one. It returns an error, and emulates no
+// replica, when the pod's profile is unknown.
 func (f *fleet) setPod(now time.Duration, pod Pod) error {
 	p := f.declare(ModelKey{Namespace: pod.Namespace, ID: pod.Model})
 	key := podKey{pod.Namespace, pod.Name}
@@ -75,7 +75,7 @@ func (f *fleet) setPod(now time.Duration, pod Pod) error {
 	return nil
 }
 
-// start puts a replica behind a pod that has become Ready.
+// start creates a replica for a pod that has become Ready.
 func (f *fleet) start(now time.Duration, state *podState, p *pool) error {
 	profile, ok := f.profiles[state.pod.Profile]
 	if !ok {
@@ -95,8 +95,7 @@ func (f *fleet) start(now time.Duration, state *podState, p *pool) error {
 	return nil
 }
 
-// deletePod books that a pod is gone. Its page goes with it; what runs on it
-// drains.
+// deletePod records that a pod is gone. Its metrics page disappears; its replica drains.
 func (f *fleet) deletePod(now time.Duration, namespace, name string) {
 	key := podKey{namespace, name}
 	if state := f.pods[key]; state != nil {
@@ -105,8 +104,8 @@ func (f *fleet) deletePod(now time.Duration, namespace, name string) {
 	}
 }
 
-// drain takes a replica, nil for none, out of service. Its grace begins with
-// the first sign that its pod goes.
+// drain takes a replica, nil for none, out of service. Its grace begins with the first sign
+// that its pod ends.
 func (f *fleet) drain(now time.Duration, r *replica) {
 	if r == nil || r.draining {
 		return
@@ -119,7 +118,7 @@ func (f *fleet) drain(now time.Duration, r *replica) {
 	}
 }
 
-// submit takes a call in; how it goes on is told to c.receiver.
+// submit accepts a call; c.receiver receives its progress.
 func (f *fleet) submit(now time.Duration, key ModelKey, fairness string, c *call) error {
 	p := f.pools[key]
 	if p == nil {
@@ -132,20 +131,20 @@ func (f *fleet) submit(now time.Duration, key ModelKey, fairness string, c *call
 	return nil
 }
 
-// cancel ends a call whose client has gone away.
+// cancel ends a call whose client has disconnected.
 func (f *fleet) cancel(now time.Duration, c *call) {
 	if c.replica == nil {
 		c.pool.cancelHeld(now, c)
 		return
 	}
 	f.advanceReplica(now, c.replica)
-	if c.replica != nil { // it has not finished just now
+	if c.replica != nil { // it has not just finished
 		c.replica.machine.Abort(now, c.request.ID)
 		c.leave()
 	}
 }
 
-// next returns when the fleet has something to do next; false means idle.
+// next returns the time of the fleet's next action; false means idle.
 func (f *fleet) next() (at time.Duration, ok bool) {
 	for _, r := range f.replicas {
 		due, busy := r.machine.Next()
@@ -159,7 +158,7 @@ func (f *fleet) next() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// advance does everything that is due at or before now.
+// advance processes everything that is due at or before now.
 func (f *fleet) advance(now time.Duration) {
 	gone := false
 	for _, r := range f.replicas {
@@ -174,8 +173,7 @@ func (f *fleet) advance(now time.Duration) {
 	}
 }
 
-// advanceReplica steps a replica up to now, or to its deadline, and delivers
-// what happened.
+// advanceReplica steps a replica up to now, or to its deadline, and delivers its events.
 func (f *fleet) advanceReplica(now time.Duration, r *replica) {
 	if r.draining {
 		now = min(now, r.deadline)

@@ -23,9 +23,9 @@ import (
 const fairnessHeader = "X-Gateway-Inference-Fairness-Id"
 
 const (
-	// retryAfter is how soon it is looked again whether somebody serves.
+	// retryAfter is the time until the gateway checks again whether a replica serves.
 	retryAfter = 200 * time.Millisecond
-	// patience is how long a look may take: in some networks a Service without pods
+	// patience is how long such a check may take: in some networks a Service without pods
 	// does not refuse.
 	patience = time.Second
 )
@@ -33,15 +33,15 @@ const (
 // GatewayOptions configure a Gateway. Model and Upstream are required.
 type GatewayOptions struct {
 	Model    string      // ID of the model that every request is for
-	Upstream *url.URL    // base of what serves it, such as a Service
+	Upstream *url.URL    // base URL of the replicas, such as a Service
 	Clock    clock.Clock // nil = the real one
 }
 
-// Gateway is a gateway in front of one model, with the page of an endpoint picker
-// (EPP). It sends each request on over a connection of its own, so that a Service
-// spreads them, and holds it while nobody answers /health with 200. It needs no
-// cluster, and does not know how many replicas there are. Make it with NewGateway;
-// its methods may be called from any goroutine.
+// Gateway is a gateway in front of one model, with the page of an endpoint picker (EPP). It
+// sends each request on over a connection of its own, so that a Service spreads them, and
+// holds it while no replica answers /health with 200. It needs no cluster, and does not
+// know the number of replicas. Make it with NewGateway; its methods may be called from any
+// goroutine.
 type Gateway struct {
 	upstream *url.URL
 	clock    clock.Clock
@@ -64,8 +64,8 @@ func NewGateway(o GatewayOptions) *Gateway {
 	}
 }
 
-// Handler returns the HTTP side: /v1/... is sent on, /metrics is the page,
-// /healthz says "ok".
+// Handler returns the HTTP handler: it forwards /v1/..., serves the metrics page at
+// /metrics, and answers "ok" at /healthz.
 func (g *Gateway) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/", g.forward)
@@ -74,7 +74,7 @@ func (g *Gateway) Handler() http.Handler {
 	return mux
 }
 
-// forward sends one request on and its answer back.
+// forward sends one request to a replica and returns its answer.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -103,7 +103,7 @@ func (g *Gateway) page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(page.Bytes())
 }
 
-// passage is one request on its way through a Gateway.
+// passage is one request in a Gateway.
 type passage struct {
 	gateway *Gateway
 	flow    *flow
@@ -123,7 +123,7 @@ func (g *Gateway) enter(fairness string, body []byte) *passage {
 	return p
 }
 
-// RoundTrip waits until somebody serves, or the client has gone away.
+// RoundTrip waits until a replica serves, or the client has disconnected.
 func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { p.dispatch() }}
 	ctx := httptrace.WithClientTrace(r.Context(), trace)
@@ -137,7 +137,7 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, nil
 			case ctx.Err() != nil:
 				return nil, errClientGone
-			case !nobodyThere(err): // else the last replica has gone just now
+			case !nobodyThere(err): // otherwise the last replica has just gone
 				p.broken()
 				return nil, fmt.Errorf("sending the request to %s: %w", p.gateway.upstream, err)
 			}
@@ -150,7 +150,7 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// served reports whether a replica is there.
+// served reports whether a replica answers.
 func (g *Gateway) served(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -166,13 +166,13 @@ func (g *Gateway) served(ctx context.Context) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// nobodyThere reports whether err is that no connection could be made.
+// nobodyThere reports whether err means that no connection could be made.
 func nobodyThere(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// dispatch books that somebody takes the request.
+// dispatch records that a replica takes the request.
 func (p *passage) dispatch() {
 	g := p.gateway
 	g.mu.Lock()
@@ -188,14 +188,14 @@ func (p *passage) dispatch() {
 	g.pool.hasRequests = true
 }
 
-// broken books that the connection broke before the answer began.
+// broken records that the connection broke before the answer began.
 func (p *passage) broken() {
 	p.gateway.mu.Lock()
 	defer p.gateway.mu.Unlock()
 	p.gateway.pool.countError(errGone)
 }
 
-// end books that the request is over.
+// end records that the request is over.
 func (p *passage) end() {
 	g := p.gateway
 	g.mu.Lock()

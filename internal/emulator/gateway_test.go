@@ -26,7 +26,7 @@ func behind(t *testing.T, upstream string) *httptest.Server {
 	return server
 }
 
-// vacant returns a loopback address at which nobody listens.
+// vacant returns a loopback address on which no server listens.
 func vacant(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

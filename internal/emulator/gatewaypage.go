@@ -82,7 +82,7 @@ func poolName(model string) string {
 	}, strings.ToLower(model)), "-")
 }
 
-// errorCode returns the EPP's word for why a call failed.
+// errorCode returns the EPP's label value for the reason why a call failed.
 func errorCode(err error) string {
 	switch {
 	case errors.Is(err, errTooLong):
@@ -121,7 +121,7 @@ func writeGatewayPage(e *exposition.Page, pools []*pool) {
 	}
 }
 
-// writeFlowControl writes what waits and has waited before the replicas.
+// writeFlowControl writes the requests that wait and have waited in flow control.
 func writeFlowControl(e *exposition.Page, pools []*pool) {
 	const name = "inference_extension_flow_control_"
 	e.Family(name+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")
@@ -139,7 +139,8 @@ func writeFlowControl(e *exposition.Page, pools []*pool) {
 			}
 		}
 	}
-	// The witness that flow control is on, so that no queue_size means an empty queue.
+	// This family shows that flow control is on, so that a missing queue_size means an
+	// empty queue.
 	e.Family(name+"dispatch_cycle_duration_seconds", "histogram", "Time taken for each dispatch cycle.")
 	cycles := newHistogram(dispatchBuckets())
 	for _, p := range pools {
@@ -148,8 +149,7 @@ func writeFlowControl(e *exposition.Page, pools []*pool) {
 	cycles.expose(e, name+"dispatch_cycle_duration_seconds", "")
 }
 
-// writeObjectives writes what has become of requests; a pool without any yet
-// has no series.
+// writeObjectives writes the counts of requests; a pool without requests has no series.
 func writeObjectives(e *exposition.Page, pools []*pool) {
 	const name = "inference_objective_"
 	e.Family(name+"request_total", "counter", "Counter of inference requests, raised after admission.")

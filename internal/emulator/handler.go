@@ -10,19 +10,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
-// handler is the HTTP side of an Emulator.
+// handler serves an Emulator over HTTP.
 type handler struct {
 	emulator *Emulator
 	words    []string
 	streams  atomic.Int64 // open
 }
 
-// Handler returns the HTTP side; see the package's documentation for its paths.
+// Handler returns the HTTP handler; see the package's documentation for its paths.
 func (e *Emulator) Handler() http.Handler { return e.handler() }
 
 func (e *Emulator) handler() *handler { return &handler{emulator: e, words: fillerWords()} }
 
-// ServeHTTP routes by hand: the model ID in a path holds any number of slashes.
+// ServeHTTP does its own routing, because the model ID in a path holds any number of
+// slashes.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	for _, api := range []struct {

@@ -7,13 +7,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// page is what a vLLM metrics page holds beyond the machine's own Stats.
+// engineCounters holds the values of a vLLM metrics page that serving.Stats does not have.
 type engineCounters struct {
 	histograms [histogramCount]histogram
 	refused    uint64 // requests refused because the queue was full
 }
 
-// newPage returns a page with every child at 0.
+// newEngineCounters returns counters with every child at 0.
 func newEngineCounters(p serving.Profile) *engineCounters {
 	layouts := bucketLayouts(p.MaxModelLen)
 	pg := &engineCounters{}
@@ -33,7 +33,7 @@ func (p *engineCounters) clone() *engineCounters {
 
 func (p *engineCounters) observe(id histogramID, v float64) { p.histograms[id].observe(v) }
 
-// observeFinish books what vLLM observes once, when a request finishes.
+// observeFinish records the observations that vLLM makes when a request finishes.
 func (p *engineCounters) observeFinish(c *call, at time.Duration) {
 	p.observe(endToEnd, (at - c.submitted).Seconds())
 	p.observe(queueTime, (c.admitted - c.submitted).Seconds())
@@ -47,7 +47,7 @@ func (p *engineCounters) observeFinish(c *call, at time.Duration) {
 	p.observe(maxTokens, float64(c.request.OutputTokens))
 	p.observe(choices, 1)
 	p.observe(requestPreemptions, float64(c.preemptions))
-	perToken := 0.0 // what vLLM observes for a request of one token
+	perToken := 0.0 // vLLM observes 0 for a request of one token
 	if c.generated > 1 {
 		perToken = (at - c.first).Seconds() / float64(c.generated-1)
 	}

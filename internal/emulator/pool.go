@@ -21,7 +21,7 @@ type pool struct {
 	requests    uint64            // dispatched
 	errors      map[string]uint64 // by status code, not dispatched or failed later
 	running     int               // on replicas
-	hasRequests bool              // an EPP makes a series at its first use
+	hasRequests bool              // an EPP creates a series at its first use
 }
 
 // replica is the serving machine behind one pod.
@@ -45,7 +45,7 @@ func newPool(key ModelKey) *pool {
 	}
 }
 
-// enter takes a call into flow control and sends it on if it can be.
+// enter puts a call into flow control and dispatches it if possible.
 func (p *pool) enter(now time.Duration, c *call) {
 	c.flow.enter()
 	c.entered = now
@@ -56,7 +56,7 @@ func (p *pool) enter(now time.Duration, c *call) {
 	p.dispatch(now, c)
 }
 
-// release sends on all that is held, in order, if there is a replica.
+// release dispatches all held calls, in order, if there is a replica.
 func (p *pool) release(now time.Duration) {
 	for len(p.held) > 0 && len(p.replicas) > 0 {
 		c := p.held[0]
@@ -66,7 +66,7 @@ func (p *pool) release(now time.Duration) {
 	}
 }
 
-// cancelHeld takes a held call out; false means that it is not held.
+// cancelHeld removes a held call; false means that it is not held.
 func (p *pool) cancelHeld(now time.Duration, c *call) bool {
 	i := slices.Index(p.held, c)
 	if i < 0 {
@@ -110,7 +110,7 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 		case serving.QueueFull:
 			r.counters.refused++
 			err = errBusy
-		default: // refused by its size, as by every replica of the profile
+		default: // refused for its size, like by every replica of the profile
 		}
 	}
 	return nil, serving.Request{}, err
@@ -138,9 +138,8 @@ func (p *pool) remove(r *replica) {
 	r.ready = false
 }
 
-// evict ends the calls of a replica that goes: what the client has seen
-// nothing of starts over at the head of the held, in its old order; the rest
-// fails.
+// evict ends the calls of a replica that is removed. Calls without output so far start over
+// at the head of the held calls, in their old order; the others fail.
 func (p *pool) evict(now time.Duration, r *replica) {
 	var again []*call
 	calls := make([]*call, 0, len(r.calls))

@@ -8,9 +8,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// profilesJSON holds the profiles of the demonstration. They are invented:
-// plausible speeds, and KV caches small enough that one replica is saturated by
-// a handful of requests per second of 200 tokens in and 200 out. See
+// profilesJSON holds the profiles of the demonstration. They are invented: plausible
+// speeds, and KV caches so small that a few requests per second, of 200 input and 200
+// output tokens, saturate one replica. See
 // TestBuiltInProfilesSaturateWhereTheDemonstrationNeedsIt.
 //
 //go:embed profiles.json

@@ -34,10 +34,10 @@ func NewReplica(o Options, model, profile string) (*Replica, error) {
 	return &Replica{emulator: e, pod: pod}, nil
 }
 
-// Run computes what is asked until ctx ends.
+// Run computes requests until ctx ends.
 func (r *Replica) Run(ctx context.Context) { r.emulator.Run(ctx) }
 
-// Handler returns the HTTP side, with vLLM's paths: /v1/completions,
+// Handler returns the HTTP handler, with vLLM's paths: /v1/completions,
 // /v1/chat/completions, /v1/models, /metrics and /health.
 func (r *Replica) Handler() http.Handler {
 	h := r.emulator.handler()

@@ -7,14 +7,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// streamsPerToken bounds the system calls of many streams: with that many open,
-// every token of each is sent by itself; with twice as many, two tokens are sent
-// at a time, and so on. The first token and the end never wait, and the metrics
-// pages know nothing of it.
+// streamsPerToken bounds the system calls of many streams: with that many open, every token
+// of each is sent by itself; with twice as many, two tokens are sent at a time, and so on.
+// The first token and the end never wait, and this does not change the metrics pages.
 const streamsPerToken = 1000
 
-// stream carries what becomes of a call from the fleet to the goroutine that
-// answers the client.
+// stream carries the progress of a call from the fleet to the goroutine that answers the
+// client.
 type stream struct {
 	open *atomic.Int64 // number of open streams; nil = wake only for the end
 	wake chan struct{} // capacity 1
@@ -23,7 +22,7 @@ type stream struct {
 	state progress // guarded by mu
 }
 
-// progress is how far a call has come.
+// progress is the progress of a call.
 type progress struct {
 	tokens  int // put out so far
 	done    bool

@@ -10,7 +10,7 @@ import (
 // imitated, in [10, 32].
 type Version int
 
-// Releases whose pages are known, and the one imitated unless told otherwise.
+// The supported releases, and the default one.
 const (
 	oldestVersion  Version = 10
 	newestVersion  Version = 32

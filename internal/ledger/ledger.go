@@ -11,9 +11,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Ledger holds the latest record and what is remembered between cycles. The
-// zero value is not usable; see New. It is safe for concurrent use: records are
-// values that nobody modifies, so a reader keeps what it was given.
+// Ledger holds the latest record and the history between cycles. The zero value is not
+// usable; see New. It is safe for concurrent use: records are never modified, so a reader
+// may keep one.
 type Ledger struct {
 	mu         sync.RWMutex
 	record     scaling.Record
@@ -36,7 +36,7 @@ func New() *Ledger {
 	}
 }
 
-// Record takes over the outcome of a cycle and wakes the watchers.
+// Record stores the outcome of a cycle and wakes the watchers.
 func (l *Ledger) Record(r scaling.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,10 +77,9 @@ func (l *Ledger) Record(r scaling.Record) {
 	}
 }
 
-// Restore remembers what an earlier process decided, unless this one has
-// decided already. It makes a restart invisible: the first cycle starts from
-// the last decision and not from none. analyzedAt is zero for a fallback, which
-// is then as old as the decision in p.
+// Restore stores the last decision of an earlier process, unless this one has decided
+// already. So the first cycle after a restart starts from the last decision. analyzedAt is
+// zero for a fallback, which is then as old as the decision in p.
 func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,9 +94,9 @@ func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time
 	}
 }
 
-// RestoreFits remembers what an earlier process saw of the speed of replicas, unless this
-// one has decided already. Call it after Restore. Of a variant that served several models the
-// latest counts; if the variant serves another one by now, the first cycle forgets it.
+// RestoreFits stores the fits of an earlier process, unless this one has decided already.
+// Call it after Restore. For a variant that served several models the latest fit counts; if
+// the variant serves another model now, the first cycle forgets it.
 func (l *Ledger) RestoreFits(of map[scaling.ModelKey]scaling.VariantFits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +114,7 @@ func (l *Ledger) RestoreFits(of map[scaling.ModelKey]scaling.VariantFits) {
 	}
 }
 
-// Fits returns what was seen of the speed of replicas, of each model.
+// Fits returns the fits of each model.
 func (l *Ledger) Fits() map[scaling.ModelKey]scaling.VariantFits {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -132,7 +131,7 @@ func (l *Ledger) Fits() map[scaling.ModelKey]scaling.VariantFits {
 	return out
 }
 
-// History returns a copy of what is remembered of each variant.
+// History returns a copy of the history of each variant.
 func (l *Ledger) History() scaling.History {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -146,10 +145,9 @@ func (l *Ledger) Latest() (scaling.Record, bool) {
 	return l.record, l.recorded
 }
 
-// AgesFrom returns the time from which the age of the decision for a variant
-// counts: when an analysis last stood behind it; where none is known, when the
-// fallback began; zero when nothing was decided. It does not move while a
-// fallback stands.
+// AgesFrom returns the time from which the age of the decision for a variant counts: the
+// time of the last analysis behind it; where none is known, the start of the fallback; zero
+// without a decision. It does not change while a fallback lasts.
 func (l *Ledger) AgesFrom(key scaling.VariantKey) time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -159,8 +157,8 @@ func (l *Ledger) AgesFrom(key scaling.VariantKey) time.Time {
 	return l.heldSince[key]
 }
 
-// Explain returns all there is to say of the last decision of a variant, and
-// false when no cycle has seen it.
+// Explain returns the explanation of the last decision of a variant, and false when no
+// cycle has seen the variant.
 func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -183,8 +181,8 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 	return e, true
 }
 
-// Watch returns a channel that receives after every Record. Notices that are
-// not read in time become one.
+// Watch returns a channel that receives after every Record. Unread notices are combined
+// into one.
 func (l *Ledger) Watch() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ const (
 // statusKind is the kind of an HTTP status.
 func statusKind(status int) Kind { return Kind("http " + strconv.Itoa(status)) }
 
-// result is what one request met. Times are those of the run's clock.
+// result holds the measurements of one request. Times are those of the run's clock.
 type result struct {
 	kind   Kind
 	err    error
@@ -58,7 +58,7 @@ func (r *result) itl() (mean time.Duration, ok bool) {
 // meets reports whether the request was answered within the objectives.
 func (r *result) meets(slo SLO) bool { return r.kind == "" && !r.late(slo) }
 
-// late reports whether what is known of the request misses an objective.
+// late reports whether the known times of the request miss an objective.
 func (r *result) late(slo SLO) bool {
 	ttft := r.ttft
 	if r.events == 0 {
@@ -76,8 +76,8 @@ type caller struct {
 	prompts  prompts
 }
 
-// completionRequest is the body of POST /v1/completions. ignore_eos is an
-// extension of vLLM and SGLang, without which a model stops where it likes.
+// completionRequest is the body of POST /v1/completions. ignore_eos is an extension of vLLM
+// and SGLang, without it a model may stop earlier.
 type completionRequest struct {
 	Model         string        `json:"model"`
 	Prompt        string        `json:"prompt"`

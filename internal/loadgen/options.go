@@ -35,10 +35,10 @@ type Options struct {
 	URL string
 	// Model is the model's ID in the request.
 	Model string
-	// Duration is how long the workload lasts, with the silence at its end; 0 is
-	// until its last request.
+	// Duration is the length of the workload, including the time without requests at its
+	// end; 0 means until its last request.
 	Duration time.Duration
-	// SLO is what attainment is measured against.
+	// SLO holds the objectives for attainment.
 	SLO SLO
 	// MaxInFlight is how many requests may be under way; 0 is
 	// DefaultMaxInFlight.
@@ -53,13 +53,13 @@ type Options struct {
 	Progress func(Progress)
 	// ProgressEvery is DefaultProgressEvery when 0.
 	ProgressEvery time.Duration
-	// Transport carries the requests; nil is one of the run's own.
+	// Transport sends the requests; nil means the run's own transport.
 	Transport http.RoundTripper
 	// Clock is the real one when nil.
 	Clock clock.WithTicker
 }
 
-// Validate reports the first thing wrong with o, as Run would.
+// Validate returns the error that Run would return for o.
 func (o Options) Validate() error {
 	_, _, err := o.complete()
 	return err

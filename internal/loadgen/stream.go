@@ -12,16 +12,15 @@ import (
 // maxEvent bounds one line of a stream, in bytes.
 const maxEvent = 1 << 20
 
-// event is what a line of a completion stream says.
+// event is the content of one line of a completion stream.
 type event struct {
 	text   bool // it carries text: one token, or a few at once
 	tokens int  // completion tokens so far, if the server reports usage, else 0
 	done   bool // the stream is complete
 }
 
-// stream reads the server-sent events of an OpenAI completion: lines
-// "data: <JSON>", at last "data: [DONE]". Other lines are not for us (WHATWG
-// HTML, Server-sent events, §9.2.6).
+// stream reads the server-sent events of an OpenAI completion: lines "data: <JSON>", at
+// last "data: [DONE]". Other lines are ignored (WHATWG HTML, Server-sent events, §9.2.6).
 type stream struct {
 	lines *bufio.Scanner
 }

@@ -2,7 +2,7 @@ package loadgen
 
 import "time"
 
-// Summary is what a run measured. Latencies are in ms.
+// Summary holds the measurements of a run. Latencies are in ms.
 type Summary struct {
 	Requests    int             `json:"requests"`                // of the workload that came due
 	Sent        int             `json:"sent"`                    // Requests without those of kind NotSent
@@ -14,7 +14,7 @@ type Summary struct {
 
 	SLOTTFT    float64  `json:"sloTTFT"`    // objective, ms; 0 is none
 	SLOITL     float64  `json:"sloITL"`     // objective, ms; 0 is none
-	Judged     int      `json:"judged"`     // Requests without the interrupted of which nothing is known
+	Judged     int      `json:"judged"`     // Requests without interrupted ones of unknown outcome
 	Met        int      `json:"met"`        // of Judged, within the objectives
 	Attainment *float64 `json:"attainment"` // Met / Judged, ratio in [0, 1]; nil without a judged request
 
@@ -32,7 +32,7 @@ type Summary struct {
 	OutputRate   float64 `json:"outputTokensPerSecond"` // OutputTokens / Duration
 }
 
-// Progress is how a run is doing.
+// Progress is the progress of a run.
 type Progress struct {
 	Elapsed    time.Duration
 	Requests   int     // that came due so far
@@ -44,7 +44,7 @@ type Progress struct {
 	Last       Interval
 }
 
-// Interval is what happened since the previous Progress.
+// Interval holds the counts since the previous Progress.
 type Interval struct {
 	Duration  time.Duration
 	Rate      float64 // requests that came due, requests/s

@@ -13,7 +13,7 @@ type tally struct {
 	start time.Time
 
 	mu       sync.Mutex
-	total    Summary // its counts; the rest is filled in by summary
+	total    Summary // only counts; summary fills in the other fields
 	inFlight int
 
 	ttft, itl, gaps, e2e, lag *sample
@@ -108,7 +108,7 @@ func (t *tally) judge(met bool) {
 	}
 }
 
-// progress returns how the run is doing and begins a new interval.
+// progress returns the progress of the run and begins a new interval.
 func (t *tally) progress(now time.Time) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()

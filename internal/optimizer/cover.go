@@ -8,20 +8,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Votes is what the decision about one model is made from where analyzers know
-// its demand.
+// Votes is the input of the decision about one model whose demand is known.
 type Votes struct {
 	Snapshot scaling.Snapshot
-	// Analyses are those of the live analyzers, one or more. Any of them may make
-	// the model grow; it shrinks only if all of them call for it, so that one which
-	// is Unknown now stands in the way.
+	// Analyses are those of the live analyzers, one or more. Any of them may make the model
+	// grow. The model shrinks only if all of them call for it, so an Unknown analysis
+	// prevents a reduction.
 	Analyses []scaling.Analysis
 	History  scaling.History
-	// Draining says that fewer requests wait than did before: what the replicas
-	// show of those is being worked off, and orders nothing more.
+	// Draining says that fewer requests wait than before: the replicas are working off the
+	// backlog that they show, so it orders nothing more.
 	Draining bool
-	// Attained says that one of the analyses goes by what requests attain, and corrects
-	// what replicas are taken to carry by that: then a reduction may leave less to spare.
+	// Attained says that one of the analyses uses attainment to correct the capacity of
+	// replicas. A reduction may then leave less spare supply.
 	Attained bool
 }
 
@@ -44,8 +43,8 @@ func Cover(in Votes) []scaling.Decision {
 	return cover.reduce()
 }
 
-// Need is the cost per hour of that part of what stands that the load fills, by the
-// analysis that asks for most; 0 where that is not known.
+// Need returns the cost per hour of the part of the current fleet that the load fills, by
+// the analysis with the largest demand; 0 where that is unknown.
 func (v Votes) Need() float64 {
 	variants := v.candidates()
 	fills, cost := 0.0, 0.0
@@ -60,15 +59,15 @@ func (v Votes) Need() float64 {
 	return fills * cost
 }
 
-// cover is a decision about one model in the making.
+// cover is the state of one decision about a model.
 type cover struct {
 	Votes
 	variants []variantState
 	wanted   []demand
-	vote     scaling.Analysis // the analyses in one: signal and detail
+	vote     scaling.Analysis // all analyses combined: signal and detail
 }
 
-// nothingKnown returns the first analysis, or one that says that there is none.
+// nothingKnown returns the first analysis, or an Unknown one where there is none.
 func nothingKnown(in Votes) scaling.Analysis {
 	if len(in.Analyses) > 0 {
 		return in.Analyses[0]
@@ -76,7 +75,7 @@ func nothingKnown(in Votes) scaling.Analysis {
 	return scaling.Analysis{Model: in.Snapshot.Model, Reason: scaling.ReasonNoData, Detail: "no analyzer has known anything of the model lately"}
 }
 
-// direction joins the votes: all must agree to shrink.
+// direction combines the signals: all must agree to shrink.
 func direction(analyses []scaling.Analysis) scaling.Analysis {
 	vote := scaling.Analysis{Model: analyses[0].Model, Signal: scaling.Shrink, Reason: scaling.ReasonSpareCapacity}
 	var details []string
@@ -94,9 +93,10 @@ func direction(analyses []scaling.Analysis) scaling.Analysis {
 	return vote
 }
 
-// unmet lists the demands that what runs and was ordered does not carry. One that
-// was read off the replicas is none while an order is under way, while what waits
-// is being worked off, and for a window after growth arrived, in which that shows.
+// unmet lists the demands that the running and ordered replicas do not carry. A demand that
+// was read off the replicas does not count while an order is under way, while the backlog
+// is being worked off, or for one window after new replicas became Ready, until the
+// readings show them.
 func (c cover) unmet() []demand {
 	holds := c.Draining || slices.ContainsFunc(c.variants, func(s variantState) bool {
 		return s.changing() || s.past.Change > 0 && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
@@ -110,8 +110,8 @@ func (c cover) unmet() []demand {
 	return open
 }
 
-// grow takes back the removals under way, and adds the cheapest replicas that
-// carry the rest.
+// grow cancels the removals under way, and adds the cheapest replicas that carry the
+// remaining demand.
 func (c cover) grow(open []demand) []scaling.Decision {
 	back := c.variants
 	if slices.ContainsFunc(c.variants, variantState.cancellable) {
@@ -126,7 +126,7 @@ func (c cover) grow(open []demand) []scaling.Decision {
 	if p.short() {
 		p = c.program(back, open, utmost)
 	}
-	n, _ := p.solve() // possible, since no row needs more than can be had
+	n, _ := p.solve() // always feasible: no row needs more than the variants can carry
 	added := map[scaling.VariantKey]int{}
 	for i, s := range byCost(back) {
 		if extra := n[i] - p.least[i]; extra > 0 {
@@ -136,9 +136,9 @@ func (c cover) grow(open []demand) []scaling.Decision {
 	return c.grown(back, added, open, p)
 }
 
-// spared gives up, beside the growth of some variants, what others have more of than they
-// need, where these take nothing off the first: requests are shared out by variant. Of one
-// stock it is what the others can have.
+// spared removes, while some variants grow, replicas that other variants do not need, where
+// the growing variants cannot use them: the gateway shares requests by variant. Variants on
+// the same stock then get these accelerators.
 func (c cover) spared(open []demand, grown []scaling.Decision) []scaling.Decision {
 	apart := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool { return a.Apart && a.Signal == scaling.Shrink })
 	if !apart || notYet(c.Snapshot, c.variants) != "" {
@@ -160,8 +160,8 @@ func (c cover) spared(open []demand, grown []scaling.Decision) []scaling.Decisio
 	return grown
 }
 
-// program asks for the cheapest replicas that carry the open demands on top of
-// those that there are. No row asks for more than the variants can carry.
+// program asks for the cheapest replicas that carry the unmet demands in addition to the
+// present ones. No row asks for more than the variants can carry.
 func (c cover) program(variants []variantState, open []demand, e effort) program {
 	var p program
 	variants = byCost(variants)
@@ -182,8 +182,8 @@ func (c cover) program(variants []variantState, open []demand, e effort) program
 	return p
 }
 
-// roomOf is how many replicas of a variant may be added. One whose orders did not
-// arrive is no candidate where another can serve.
+// roomOf returns how many replicas of a variant may be added. A variant whose orders did
+// not become Ready is no candidate where another can serve.
 func (c cover) roomOf(s variantState, e effort) int {
 	if e == usual && s.past.Failures.Recent(c.Snapshot.At) {
 		return 0
@@ -191,7 +191,7 @@ func (c cover) roomOf(s variantState, e effort) int {
 	return s.room(e, c.Snapshot.At)
 }
 
-// grown decides for the replicas added and the removals taken back.
+// grown makes the decisions for the added replicas and the cancelled removals.
 func (c cover) grown(back []variantState, added map[scaling.VariantKey]int, open []demand, p program) []scaling.Decision {
 	why, reason := open[0].from.Detail, open[0].from.Reason
 	if reason != scaling.ReasonSaturated {

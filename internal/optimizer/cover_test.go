@@ -50,24 +50,25 @@ func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
 	return in
 }
 
-// ordered makes a variant have more decided on than it has, since some time.
+// ordered gives a variant an order since some time, so that desired exceeds its current
+// replicas.
 func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		p.Desired, p.Change, p.DecidedAt, p.ProgressAt, p.Before = desired, 1, coverNow.Add(-since), coverNow.Add(-since), v.Replicas.Ready
 	}
 }
 
-// begun makes a variant have been seen for the first time some time ago.
+// begun sets when a variant was first seen.
 func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(_ *scaling.Variant, p *scaling.Past) {
 		p.DecidedAt, p.ProgressAt = coverNow.Add(-since), coverNow.Add(-since)
 	}
 }
 
-// fromReplicas makes the demand one that was read off the replicas.
+// fromReplicas marks the demand as read off the replicas.
 func fromReplicas(v *Votes) { v.Analyses[0].FromReplicas = true }
 
-// unplaced gives a variant so many more replicas, which no node takes since some time.
+// unplaced adds n replicas to a variant that no node has taken since some time.
 func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		ordered(p.Desired+n, since)(v, p)
@@ -76,7 +77,7 @@ func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) 
 	}
 }
 
-// failing gives a variant so many more replicas, which are placed and never start.
+// failing adds n replicas to a variant that have a node and never start.
 func failing(n int) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		ordered(p.Desired+n, time.Hour)(v, p)
@@ -85,8 +86,8 @@ func failing(n int) func(*scaling.Variant, *scaling.Past) {
 	}
 }
 
-// absent is a variant whose target was deleted, unread one whose target cannot be
-// read since a moment.
+// absent is a variant whose target was deleted; unread is one whose target has been
+// unreadable for a moment.
 func absent(v *scaling.Variant, _ *scaling.Past) {
 	v.Replicas, v.Missing, v.Gone = scaling.ReplicaCounts{}, "not found", true
 }
@@ -117,8 +118,8 @@ func gaveUp(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) { begun(since)(v, p); p.Change = -1 }
 }
 
-// failed is a variant of which an order was cancelled, undone a model that grew
-// again at the load at which it was reduced, so long ago.
+// failed is a variant whose order was cancelled; undone is a model that grew again, so long
+// ago, at the load at which it was reduced.
 func failed(_ *scaling.Variant, p *scaling.Past) {
 	p.Failures = scaling.Failures{Count: 1, At: coverNow.Add(-time.Minute)}
 }
@@ -129,7 +130,7 @@ func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	}
 }
 
-// tooSmall is a model at a load of now, tokens/s, of which a fleet that cost so much an
+// tooSmall is a model at a present load in tokens/s, for which a fleet at this cost per
 // hour was too small for 1000 tokens/s half an hour ago.
 func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
@@ -138,7 +139,7 @@ func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
 	}
 }
 
-// attained makes what requests attain correct what replicas are taken to carry.
+// attained makes attainment correct the capacity of replicas.
 func attained(v *Votes) { v.Attained = true }
 
 func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
@@ -320,8 +321,8 @@ func TestAnyVoteGrowsAndAllMustAgreeToShrink(t *testing.T) {
 	}
 }
 
-// TestWhatIsOfNoUseToAVariantThatIsShortGoes: requests are shared out by variant. a needs
-// two replicas, and b more than it has.
+// TestWhatIsOfNoUseToAVariantThatIsShortGoes: the gateway shares requests by variant. a
+// needs two replicas, and b more than it has.
 func TestWhatIsOfNoUseToAVariantThatIsShortGoes(t *testing.T) {
 	apart := func(a, b float64) func(*Votes) {
 		return func(v *Votes) {

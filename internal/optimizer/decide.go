@@ -9,16 +9,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Input is what the decision about one model is made from.
+// Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
 	Analysis scaling.Analysis
 	History  scaling.History
 }
 
-// Decide returns the decisions for the variants of one model, sorted by key,
-// before any constraint. A variant of which neither the replicas nor an earlier
-// decision is known gets none.
+// Decide returns the decisions for the variants of one model, sorted by key, before any
+// constraint. A variant with unknown replicas and no earlier decision gets none.
 func Decide(in Input) []scaling.Decision {
 	variants := states(in)
 	switch {
@@ -33,8 +32,8 @@ func Decide(in Input) []scaling.Decision {
 	}
 }
 
-// grow takes back removals that are still under way, else adds one replica to
-// the cheapest variant that can take it.
+// grow cancels removals that are under way. If there are none, it adds one replica to the
+// cheapest variant that can take it.
 func grow(a scaling.Analysis, variants []variantState, at time.Time) []scaling.Decision {
 	if slices.ContainsFunc(variants, variantState.cancellable) {
 		return cancelRemovals(variants, a.Detail)
@@ -64,13 +63,13 @@ func grow(a scaling.Analysis, variants []variantState, at time.Time) []scaling.D
 // rounding keeps a sum of exact shares from missing its total.
 const rounding = 1e-9
 
-// margin is the part of the remaining supply that the load may fill where the
-// last change of the model was growth: what was just found too little is not
-// given up for being just enough, or noise would make a fleet go up and down.
+// margin is the part of the remaining supply that the load may fill where the last change
+// of the model was growth. A supply that was just too small is not reduced when it is just
+// enough; otherwise noise would make the fleet grow and shrink in turn.
 const margin = 0.9
 
-// reduce goes on with removals while the rest can carry the load, and starts
-// one where there is too much.
+// reduce continues removals while the remaining replicas can carry the load, and starts one
+// where there is too much supply.
 func reduce(in Input, variants []variantState) []scaling.Decision {
 	a := in.Analysis
 	if slices.ContainsFunc(variants, variantState.cancellable) && !fitsWithoutLeaving(a, variants) {
@@ -88,8 +87,8 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	return giveUp(a, variants)
 }
 
-// notYet says why no replica is given up now where there is too much, or returns ""
-// where one may be.
+// notYet says why no replica is given up now although there is too much supply, "" where
+// one may be.
 func notYet(snap scaling.Snapshot, variants []variantState) string {
 	if silent, serving := silentOf(snap, variants); 2*silent > serving {
 		return fmt.Sprintf("%d of %d Ready replicas report nothing fresh", silent, serving)
@@ -99,19 +98,19 @@ func notYet(snap scaling.Snapshot, variants []variantState) string {
 		case s.phase == leaving && s.fault == "":
 			return s.Key.Name + " gives one up already"
 		case s.phase == settled && s.reporting > s.Replicas.Current:
-			// They go by themselves; with them the supply is not what will be left.
+			// These replicas end by themselves; the supply with them is not the supply that
+			// remains.
 			return s.Key.Name + " has replicas beyond those asked for"
 		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window && !s.goesOn(snap):
-			// What was removed has taken its load out of sight, and the others do not
-			// show it yet.
+			// The readings no longer show the load of the removed replicas, and the other
+			// replicas do not show it yet.
 			return "the readings still show the fleet before its last change"
 		}
 	}
 	return ""
 }
 
-// silentOf counts the replicas that are Ready, and those of them that report nothing
-// fresh.
+// silentOf counts the Ready replicas, and those of them without a fresh reading.
 func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving int) {
 	for _, s := range variants {
 		serving += s.serving
@@ -125,13 +124,13 @@ func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving i
 	return max(0, silent), serving
 }
 
-// fitsWithoutLeaving reports whether the load fits the replicas that stay once
-// every removal under way is over.
+// fitsWithoutLeaving reports whether the replicas that stay can carry the load once all
+// removals under way are over.
 func fitsWithoutLeaving(a scaling.Analysis, variants []variantState) bool {
 	return a.Demand <= remaining(a, variants)+rounding
 }
 
-// remaining is the supply without the replicas that are on their way out.
+// remaining is the supply without the replicas that are being removed.
 func remaining(a scaling.Analysis, variants []variantState) float64 {
 	supply := a.Supply
 	for _, s := range variants {
@@ -153,8 +152,8 @@ func lastGrew(variants []variantState) bool {
 	return last.Change > 0
 }
 
-// giveUp cancels an order that never arrived, else removes one replica of the
-// most expensive variant that can spare it.
+// giveUp cancels an order that never became Ready. If there is none, it removes one replica
+// of the most expensive variant that can spare one.
 func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if decisions, cancelled := cancelOrder(variants, a.Detail); cancelled {
 		return decisions
@@ -195,8 +194,8 @@ func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	return decisions
 }
 
-// cancelOrder takes back the first order that never arrived, and reports whether
-// there was one.
+// cancelOrder cancels the first order that never became Ready, and reports whether there
+// was one.
 func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bool) {
 	i := slices.IndexFunc(variants, func(s variantState) bool { return s.phase == settled && s.late > 0 && s.unarrived() > 0 })
 	if i < 0 {
@@ -211,7 +210,7 @@ func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bo
 	}), true
 }
 
-// spare counts the replicas that could go after the first, where so much supply
+// spare counts the replicas that could be removed after the first, where that much supply
 // is not needed.
 func (s variantState) spare(surplus float64) int {
 	most := s.hold - 1 - s.floor()
@@ -221,14 +220,14 @@ func (s variantState) spare(surplus float64) int {
 	return max(0, int((surplus+rounding)/s.perReplica)-1)
 }
 
-// unarrived counts the replicas of an order that can be taken back without
-// touching one that runs.
+// unarrived counts the replicas of an order that can be cancelled without removing a
+// running one.
 func (s variantState) unarrived() int {
 	least := min(s.floor(), max(s.Replicas.Current, s.Bounds.Min)) // at zero nothing needs to stay
 	return max(0, s.hold-max(s.Replicas.Ready, s.reporting, least))
 }
 
-// cancelRemovals lets every variant keep what it has.
+// cancelRemovals holds every variant at its current replicas.
 func cancelRemovals(variants []variantState, why string) []scaling.Decision {
 	return each(variants, func(s variantState) (int, scaling.Reason, string) {
 		if s.cancellable() {
@@ -271,7 +270,7 @@ func each(variants []variantState, choose func(variantState) (int, scaling.Reaso
 	return out
 }
 
-// obstacles says why variants cannot grow, of the first few each.
+// obstacles says why variants cannot grow, for the first few of each reason.
 func obstacles(variants []variantState) string {
 	out := make([]string, 0, len(variants))
 	for _, s := range variants {

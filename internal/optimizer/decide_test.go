@@ -21,9 +21,9 @@ type variant struct {
 	reporting     int           // -1: as many as are ready
 	unschedulable int           //
 	desired       int           // of the last decision; -1: none
-	quiet         time.Duration // since the last progress
+	quiet         time.Duration // time since the last progress
 	change        int           // of the last decision
-	before        int           // Ready replicas at the last growth, of which nothing arrived
+	before        int           // Ready replicas at the last growth, whose order never became Ready
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool

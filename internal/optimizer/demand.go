@@ -4,18 +4,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// demand is one thing that the replicas of a model have to carry, in parts of the
-// whole: replicas that carry 1 together carry it. Units are gone, so that demands
-// of different analyzers stand side by side.
+// demand is one load that the replicas of a model have to carry, as a whole of 1: replicas
+// whose parts add up to 1 carry it. Parts have no unit, so that demands of different
+// analyzers are comparable.
 type demand struct {
 	name     string // of the analyzer, and of its ceiling
 	from     scaling.Analysis
 	part     map[scaling.VariantKey]float64 // that one replica carries, >= 0
-	relative bool                           // it was read off the replicas
+	relative bool                           // whether it was read off the replicas
 }
 
-// demands lists what the informative ones among the analyses ask for: of one that asks each
-// variant for its part the parts alone.
+// demands lists the demands of the informative analyses. Of an analysis that asks each
+// variant for its own part, it lists only the parts.
 func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	var out []demand
 	for _, a := range analyses {
@@ -43,9 +43,9 @@ func demands(analyses []scaling.Analysis, variants []variantState) []demand {
 	return out
 }
 
-// candidates returns the variants, sorted by key, with no more room than what runs or was ordered
-// where an informative analysis says that more of them carry nothing: no other
-// analysis makes candidates of them.
+// candidates returns the variants, sorted by key. A variant has no room beyond its running
+// and ordered replicas where an informative analysis says that more of them carry nothing,
+// whatever the other analyses say.
 func (v Votes) candidates() []variantState {
 	out := states(Input{Snapshot: v.Snapshot, History: v.History})
 	for _, a := range v.Analyses {
@@ -63,12 +63,12 @@ func (v Votes) candidates() []variantState {
 	return out
 }
 
-// ample is what a replica without a limit carries, and the most that any does:
-// all, and all again.
+// ample is the part that a replica without a limit carries, and an upper limit for all
+// parts.
 const ample = 1e6
 
-// parts divides what replicas carry by the whole. A variant that is not listed
-// carries nothing, or all if so said.
+// parts divides what replicas carry by the whole. A variant that is not listed carries
+// nothing, or everything if unlistedAll is set.
 func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []variantState, unlistedAll bool) map[scaling.VariantKey]float64 {
 	out := make(map[scaling.VariantKey]float64, len(variants))
 	for _, s := range variants {
@@ -83,7 +83,7 @@ func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []
 	return out
 }
 
-// carried is how much of d so many replicas of each variant carry.
+// carried returns how much of d so many replicas of each variant carry.
 func (d demand) carried(variants []variantState, count func(variantState) int) float64 {
 	sum := 0.0
 	for _, s := range variants {
@@ -92,8 +92,8 @@ func (d demand) carried(variants []variantState, count func(variantState) int) f
 	return sum
 }
 
-// fill is how full replicas may be after a reduction: as the analyzer says, else
-// as given.
+// fill returns the largest utilization of replicas after a reduction: the analyzer's, or
+// else otherwise.
 func (d demand) fill(otherwise float64) float64 {
 	if d.from.Fill > 0 {
 		return d.from.Fill
@@ -101,7 +101,7 @@ func (d demand) fill(otherwise float64) float64 {
 	return otherwise
 }
 
-// met reports whether what runs and was ordered carries d.
+// met reports whether the running and ordered replicas carry d.
 func (d demand) met(variants []variantState) bool {
 	return d.carried(variants, variantState.counted) >= 1-rounding
 }

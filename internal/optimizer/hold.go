@@ -6,11 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// holdWithoutData keeps the larger of the last decision and what runs. Where
-// nothing runs and nothing was ever decided, one replica of the cheapest variant
-// starts: without it there would never be anything to measure. A model that was
-// decided to be at zero stays there; what brings it back is no matter of this
-// package.
+// holdWithoutData holds at max(last decision, current replicas). Where no replica runs and
+// no decision was ever made, one replica of the cheapest variant starts: without it there
+// would never be a measurement. A model that was decided to be at zero stays there; other
+// packages start it again.
 func holdWithoutData(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	nothing := !slices.ContainsFunc(variants, func(s variantState) bool { return s.hold > 0 || s.decided })
 	first := -1
@@ -41,11 +40,11 @@ func holdWithoutData(a scaling.Analysis, variants []variantState) []scaling.Deci
 	return out
 }
 
-// holdInTransition leaves everything as it was decided until what was ordered
-// has arrived or is overdue: the load of a fleet that is changing says nothing
-// about the fleet that it will be.
+// holdInTransition keeps every decision until the ordered replicas are Ready or overdue:
+// the load of a changing fleet does not predict the load of the fleet after the change.
 //
-// Removals alone are taken back when the load no longer fits without the removed.
+// Removals without an order are cancelled when the remaining replicas can no longer carry
+// the load.
 func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if slices.ContainsFunc(variants, variantState.cancellable) && (a.Signal == scaling.Grow || !fitsWithoutLeaving(a, variants)) {
 		return cancelRemovals(variants, a.Detail)
@@ -62,8 +61,8 @@ func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Dec
 	}))
 }
 
-// withheld marks the decisions that hold although the analysis calls for a
-// reduction. One that stands for a reason of its own is not among them.
+// withheld marks the decisions that hold although the analysis calls for a reduction,
+// except those that hold for a reason of their own.
 func withheld(a scaling.Analysis, decisions []scaling.Decision) []scaling.Decision {
 	for i, d := range decisions {
 		decisions[i].Withheld = a.Signal == scaling.Shrink && !d.Fallback && d.Cause().Reason != scaling.ReasonPaused

@@ -27,14 +27,14 @@ func (p program) short() bool {
 	return slices.ContainsFunc(p.needs, func(part float64) bool { return part < 1-rounding })
 }
 
-// nodeLimit ends the search. It counts steps and no time, so that the answer is
-// the same everywhere; four variants with a hundred replicas need a part of it.
+// nodeLimit ends the search. It counts steps instead of time, so that the answer is the
+// same on every machine; four variants with a hundred replicas need a part of it.
 const nodeLimit = 200_000
 
-// solve returns the replicas of each variant: the cheapest, among those the
-// fewest, among those the most of the first variants. Where the search ends at
-// its limit, it is the best one found. It reports false where no choice carries
-// all.
+// solve returns the replicas of each variant: the cheapest solution, among those the one
+// with fewest replicas, among those the one with most of the first variants. Where the
+// search reaches its limit, solve returns the best solution found. It reports false where
+// no choice carries every demand.
 func (p program) solve() ([]int, bool) {
 	s := search{program: p, nodes: nodeLimit, n: slices.Clone(p.least), residual: slices.Clone(p.needs), missing: p.total}
 	for r := range s.residual {
@@ -58,8 +58,8 @@ func (p program) solve() ([]int, bool) {
 type search struct {
 	program
 	n        []int
-	residual []float64 // what is still to be carried, by row
-	missing  int       // replicas still to be had
+	residual []float64 // still to be carried, by row
+	missing  int       // replicas still to be added
 	spent    float64
 	replicas int
 	nodes    int
@@ -69,15 +69,15 @@ type search struct {
 	bestReplicas int
 }
 
-// slack keeps rounding from asking for one replica more.
+// slack prevents a rounding error from requiring one more replica.
 const slack = 1e-9
 
-// done reports whether everything is carried.
+// done reports whether every demand is carried.
 func (s *search) done() bool {
 	return s.missing <= 0 && !slices.ContainsFunc(s.residual, func(r float64) bool { return r > slack })
 }
 
-// from chooses the replicas of variant v and all after it.
+// from chooses the replicas of variant v and of all later variants.
 func (s *search) from(v int) {
 	s.nodes--
 	if s.done() {
@@ -94,7 +94,7 @@ func (s *search) from(v int) {
 	}
 }
 
-// add adds replicas of v, or takes them away.
+// add adds extra replicas of v, or removes them where extra is negative.
 func (s *search) add(v, extra int) {
 	s.n[v] += extra
 	s.missing -= extra
@@ -105,8 +105,8 @@ func (s *search) add(v, extra int) {
 	}
 }
 
-// useful is how many replicas of v are of any use: those with which it carries
-// all that is left by itself.
+// useful returns how many replicas of v make sense: as many as carry the whole residual
+// alone.
 func (s *search) useful(v int) int {
 	most, use := s.most[v]-s.n[v], max(0, s.missing)
 	for r, left := range s.residual {
@@ -117,9 +117,8 @@ func (s *search) useful(v int) int {
 	return min(most, use)
 }
 
-// hopeless reports whether variants v and after cannot lead to anything better
-// than the best one found: each row costs at least what its most efficient
-// variant asks for it.
+// hopeless reports whether variants v and later cannot lead to a better solution than the
+// best one found: each row costs at least the price of its most efficient variant.
 func (s *search) hopeless(v int) bool {
 	leastCost, leastReplicas := 0.0, max(0, s.missing)
 	for r, left := range s.residual {
@@ -145,7 +144,7 @@ func (s *search) hopeless(v int) bool {
 	return bound > s.bestCost+tie || bound > s.bestCost-tie && s.replicas+leastReplicas > s.bestReplicas
 }
 
-// keep remembers the present choice where it is better than the best one.
+// keep stores the present choice where it is better than the best one.
 func (s *search) keep() {
 	tie := slack * max(1, s.bestCost)
 	better := s.best == nil || s.spent < s.bestCost-tie || s.spent <= s.bestCost+tie &&
@@ -155,8 +154,8 @@ func (s *search) keep() {
 	}
 }
 
-// begin finds choices to start from, if there are any: one variant after the other carries what is
-// left, the most efficient first, once with each variant at the head.
+// begin finds first solutions, if there are any: one variant after the other carries the
+// residual, the most efficient first, once with each variant at the head.
 func (s *search) begin() {
 	order := make([]int, len(s.cost))
 	for v := range order {
@@ -168,7 +167,7 @@ func (s *search) begin() {
 	}
 }
 
-// price is what v asks for carrying the whole of what it carries best.
+// price returns the cost at which v carries one whole of the row that it carries best.
 func (s *search) price(v int) float64 {
 	part := 0.0
 	for r, left := range s.residual {
@@ -176,10 +175,10 @@ func (s *search) price(v int) float64 {
 			part += min(1, s.carries[r][v]/left)
 		}
 	}
-	return s.cost[v] / part // +Inf, or NaN which sorts first, without use: fill adds none
+	return s.cost[v] / part // +Inf, or NaN, which sorts first and is harmless: fill adds none
 }
 
-// fill tries one choice and takes it back.
+// fill tries one choice and undoes it.
 func (s *search) fill(order []int) {
 	added := make([]int, len(s.n))
 	for _, v := range order {
@@ -196,8 +195,8 @@ func (s *search) fill(order []int) {
 	}
 }
 
-// ceil rounds up, forgiving a rounding error, to at most replicasAtMost.
+// ceil rounds up to at most replicasAtMost, with a tolerance for rounding errors.
 func ceil(x float64) int { return int(min(math.Ceil(x-slack*max(1, x)), replicasAtMost)) }
 
-// replicasAtMost is beyond any variant: an estimate that asks for more is wrong.
+// replicasAtMost is more than any variant has: an estimate that asks for more is wrong.
 const replicasAtMost = 10_000

@@ -91,8 +91,8 @@ func TestProgramIsSolvedAsByTryingEverything(t *testing.T) {
 	}
 }
 
-// TestLargeProgramEndsAndCarriesAll has more choices than can be tried; the
-// answer is an answer all the same, and no dearer than with one variant.
+// TestLargeProgramEndsAndCarriesAll has more choices than the search can try. The answer
+// still carries every demand, and costs no more than one with a single variant.
 func TestLargeProgramEndsAndCarriesAll(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))

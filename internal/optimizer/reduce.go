@@ -10,30 +10,29 @@ import (
 )
 
 const (
-	// fillSettled is how full, as a part of what they carry, the replicas that stay
-	// may be after a reduction.
+	// fillSettled is the largest utilization of the replicas that stay after a reduction.
 	fillSettled = 0.9
-	// fillGrown is the same where the last change of the model was growth. A load
-	// that was measured 10 % too high when it grew and is measured 10 % too low now
-	// is at 0.9/1.1 = 0.82 of what was too little: noise of that size does not make
-	// the fleet go up and down.
+	// fillGrown is the same where the last change of the model was growth. A load that was
+	// measured 10 % too high when the model grew and is measured 10 % too low now is at
+	// 0.9/1.1 = 0.82 of the load that was too large: noise of that size does not make the
+	// fleet grow and shrink in turn.
 	fillGrown = 0.8
-	// The same where what is attained corrects what replicas are taken to carry: the
-	// lengths and rates behind that are means of minutes, of which half the noise is left.
+	// The same where attainment corrects the capacity of replicas: the lengths and rates
+	// behind it are means over minutes, which halve the noise.
 	fillSettledAttained, fillGrownAttained = 0.95, 0.9
-	// restBeforeMove is for how long nothing of the model must have changed before
-	// replicas move to cheaper variants: a move costs a start-up, and is for
-	// savings that last. One that is made in steps goes on when a step has arrived.
+	// restBeforeMove is how long no variant of the model must have changed before replicas
+	// move to cheaper variants: a move costs a start-up, and should bring savings that
+	// last. A move in steps continues when the replicas of a step are Ready.
 	restBeforeMove = 10 * time.Minute
-	// restAfterFutileMove is for how long no replicas move after a move that did not pay:
-	// requests are shared out so that the dearer replicas stay as full as they were. For
-	// as long as internal/queueing remembers how they are shared out. And for how
-	// long none move to a variant whose last order, or the order of whose last move, did
-	// not arrive.
+	// restAfterFutileMove is how long no replicas move after a move that saved nothing,
+	// because the gateway shares requests so that the dearer replicas keep their
+	// utilization. It equals the time for which internal/queueing remembers these shares.
+	// It is also how long no replicas move to a variant whose last order, or the order of
+	// whose last move, did not become Ready.
 	restAfterFutileMove = 6 * time.Hour
 )
 
-// reduce gives up what is not needed, or moves to cheaper variants.
+// reduce gives up replicas that are not needed, or moves to cheaper variants.
 func (c cover) reduce() []scaling.Decision {
 	why := notYet(c.Snapshot, c.variants)
 	switch shrinks := c.vote.Signal == scaling.Shrink; {
@@ -47,15 +46,14 @@ func (c cover) reduce() []scaling.Decision {
 	return c.stay(c.vote.Detail)
 }
 
-// fewerOrMoved gives replicas up, where there are none to be given up moves to cheaper
-// variants.
+// fewerOrMoved gives replicas up. Where none can be given up, it moves to cheaper variants.
 func (c cover) fewerOrMoved() []scaling.Decision {
 	if decisions, cancelled := cancelOrder(c.variants, c.vote.Detail); cancelled {
 		return decisions
 	}
 	_, known := c.tooFew()
 	resting := c.keeps() > 0
-	// What a move in steps has brought goes only once the move does not go on.
+	// Replicas that a move in steps added are given up only after the move has ended.
 	fewer := c.fewer(variantState.moving)
 	if len(fewer) == 0 {
 		if more, _ := c.move(); len(more) == 0 {
@@ -76,8 +74,8 @@ func (c cover) fewerOrMoved() []scaling.Decision {
 	})
 }
 
-// moved orders replicas of cheaper variants where that pays, else leaves every variant
-// as it is and says otherwise.
+// moved orders replicas of cheaper variants where that saves enough. Otherwise it leaves
+// every variant as it is, with the given detail.
 func (c cover) moved(otherwise string) []scaling.Decision {
 	more, saving := c.move()
 	if len(more) == 0 {
@@ -91,10 +89,10 @@ func (c cover) moved(otherwise string) []scaling.Decision {
 	})
 }
 
-// roomy reports whether replicas may move although not all analyses call for a
-// reduction: those that do not were read off the replicas, all of which report, and
-// there is a demand that they carry. Where none of the replicas can go, as many of another
-// variant as leave more room may carry the same for less.
+// roomy reports whether replicas may move although not all analyses call for a reduction.
+// The other analyses must be read off the replicas, all replicas must report, and they must
+// carry some demand. Where no replica can be given up, another variant may still carry the
+// same demand for less, with as many replicas as leave more room.
 func (c cover) roomy() bool {
 	unsure := slices.ContainsFunc(c.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
 		return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
@@ -105,7 +103,7 @@ func (c cover) roomy() bool {
 	return len(c.wanted) > 0 && !unsure && !objects && !c.Draining
 }
 
-// fill is how full the replicas that stay may be after a reduction.
+// fill returns the largest utilization of the replicas that stay after a reduction.
 func (c cover) fill(grown bool) float64 {
 	switch {
 	case c.Attained && grown:
@@ -125,10 +123,10 @@ func (c cover) stay(detail string) []scaling.Decision {
 	})
 }
 
-// fewer returns the variants that give replicas up, with what they keep: the
-// cheapest part of the fleet that carries every demand filled as far as given. The
-// demand of an analysis that calls for a reduction counts replicas that report
-// nothing as full. Those for which stays is true give none up.
+// fewer returns the variants that give replicas up, with the replicas that each keeps: the
+// cheapest part of the fleet that carries every demand at the utilization of fill. An
+// analysis that calls for a reduction counts replicas without readings as full. Variants
+// for which stays is true give none up.
 func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
@@ -156,10 +154,10 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	return out
 }
 
-// move returns the variants that would have to grow for a cheaper fleet, with how
-// far, and what that saves per hour; none while the model rests after a turn. A move must
-// save more than a tenth of the cost of what goes and of what comes, the published penalty
-// of a transition.
+// move returns the variants that would have to grow for a cheaper fleet, each with its
+// replicas, and the saving per hour; none while the model holds after a turn. A move must
+// save more than a tenth of the cost of the removed and added replicas, the published
+// penalty of a transition.
 func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	if c.holdCost() > 0 {
 		return nil, 0
@@ -202,8 +200,7 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	return nil, 0
 }
 
-// movesWithin returns the fewest and the most replicas of a variant that a move may end
-// with.
+// movesWithin returns the least and the most replicas that a variant may have after a move.
 func (c cover) movesWithin(s variantState) (least, most int) {
 	least, most = s.sure(), s.sure()
 	if s.movable() {
@@ -219,12 +216,12 @@ func (c cover) movesWithin(s variantState) (least, most int) {
 	return least, most
 }
 
-// moving reports whether a move goes on in which the variant grows in steps.
+// moving reports whether a move in steps still adds replicas to the variant.
 func (s variantState) moving() bool { return s.past.Change > 0 && s.hold < s.past.MoveTo }
 
-// rests reports whether the last change of a variant was too lately for a move of the
-// model, or was a whole move that has not made the model cheaper, while no other variant
-// grew since.
+// rests reports whether the last change of a variant is too recent for a move of the model.
+// It also reports true where that change was a complete move that did not make the model
+// cheaper, and no other variant has grown since.
 func (c cover) rests(s variantState) bool {
 	age := c.Snapshot.At.Sub(s.past.DecidedAt)
 	switch {
@@ -239,17 +236,17 @@ func (c cover) rests(s variantState) bool {
 	return !grew && age < restAfterFutileMove
 }
 
-// movable reports whether a move may count on the variant: what is late of another one
-// does not stop a move, nor does a removal that an HPA takes for no difference.
+// movable reports whether a move may use the variant. Late replicas of another variant do
+// not stop a move, nor does a removal that an HPA ignores as within its tolerance.
 func (s variantState) movable() bool { return s.phase == settled && s.late == 0 || s.tolerated() }
 
-// tolerated reports whether the last removal is not carried out, since an HPA takes it for
-// no difference.
+// tolerated reports whether an HPA ignores the last removal because it is within its
+// tolerance.
 func (s variantState) tolerated() bool {
 	return s.phase == leaving && s.fault != "" && s.withinTolerance(s.hold)
 }
 
-// rows fills in the demands, to be carried by replicas that are filled so far.
+// rows adds one row for each demand; replicas carry it up to the given utilization.
 func (p *program) rows(wanted []demand, sorted []variantState, fill float64) {
 	for _, d := range wanted {
 		row := make([]float64, 0, len(sorted))
@@ -260,8 +257,8 @@ func (p *program) rows(wanted []demand, sorted []variantState, fill float64) {
 	}
 }
 
-// dearer asks for a fleet that costs more per hour than one of cost, by a replica of the
-// cheapest variant at least; 0 asks for nothing.
+// dearer requires a fleet whose cost per hour exceeds cost by at least one replica of the
+// cheapest variant; 0 requires nothing.
 func (p *program) dearer(cost float64) {
 	cheapest := 0.0
 	for _, one := range p.cost {
@@ -274,7 +271,7 @@ func (p *program) dearer(cost float64) {
 	}
 }
 
-// costs asks for a fleet that costs so much per hour at least; 0 asks for nothing.
+// costs requires a fleet that costs at least this much per hour; 0 requires nothing.
 func (p *program) costs(least float64) {
 	if least <= 0 {
 		return
@@ -286,8 +283,8 @@ func (p *program) costs(least float64) {
 	p.carries, p.needs = append(p.carries, row), append(p.needs, 1)
 }
 
-// tooFew is the cost per hour of a fleet that was lately too small for the load of now, 0
-// for none, and in words when.
+// tooFew returns the cost per hour of a fleet that was recently too small for the present
+// load, 0 for none, and a description of when.
 func (c cover) tooFew() (cost float64, why string) {
 	if !c.comparable() {
 		return 0, ""
@@ -300,8 +297,7 @@ func (c cover) tooFew() (cost float64, why string) {
 }
 
 // keeps returns the cost per hour of the fleet that the model keeps after a turn, 0 for
-// none. Where what is attained corrects what replicas carry, and all are of one variant, it
-// is known which fleet is too small instead.
+// none. For comparable fleets it returns 0, because tooFew knows which fleet is too small.
 func (c cover) keeps() float64 {
 	if c.comparable() {
 		return 0
@@ -309,19 +305,19 @@ func (c cover) keeps() float64 {
 	return c.holdCost()
 }
 
-// rest returns the cost per hour of the fleet that does for the load of now, while the model
-// rests after a turn; 0 while it does not.
+// holdCost returns the cost per hour of the fleet that suffices for the present load, while
+// the model holds after a turn; otherwise 0.
 func (c cover) holdCost() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At) }
 
-// comparable reports whether one fleet of the model is larger than another if it costs
-// more: what is attained corrects what replicas carry, and all are of one variant.
+// comparable reports whether a fleet of the model that costs more is always larger:
+// attainment corrects the capacity of replicas, and the model has one variant.
 func (c cover) comparable() bool {
 	run := keep(c.variants, func(s variantState) bool { return max(s.hold, s.Replicas.Current) > 0 })
 	return c.Attained && len(run) <= 1
 }
 
-// turns is what is remembered of the reductions of the model that growth undid: a
-// variant that was added later knows less of it.
+// turns returns the remembered reductions of the model that growth undid. A variant that
+// was added later remembers fewer of them.
 func (c cover) turns() scaling.Turns {
 	var last scaling.Turns
 	for _, s := range c.variants {

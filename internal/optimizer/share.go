@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/solver"
 )
 
-// Contender is a limited model whose demand is known, with what it would have
+// Contender is a limited model whose demand is known, and the decisions that it would get
 // without a limit.
 type Contender struct {
 	Votes     Votes
@@ -20,25 +20,25 @@ type Contender struct {
 	Rank      int                // 1 to 100, lower comes first
 }
 
-// shareWork ends the search for the best share: problems of one model solved. It
-// counts steps and no time, so that the answer is the same everywhere. Whatever is
-// found by then is at least as good as the greedy share.
+// shareWork ends the search for the best share, in problems of one model solved. It counts
+// steps instead of time, so that the answer is the same on every machine. The result at
+// that point is at least as good as the greedy share.
 const shareWork = 20_000
 
-// Share lets limited models grow on other variants where the accelerators of the
-// cheapest do not suffice for all: it serves the most models of the most important
-// rank, then of the next, and among all ways to do so takes the cheapest. stock is
-// the accelerators by type that the contenders have or may get. It returns the
-// decisions of each contender, which are as they were where all of them fit, and
-// the largest relative gap of a cost to the least that is possible, a ratio in [0, 1]:
-// NotApplicable where nothing had to be shared out.
+// Share lets limited models grow on other variants where the cheapest variants have too few
+// accelerators for all. It serves as many models as possible of the most important rank,
+// then of the next, and takes the cheapest way to do so. stock is the accelerators by type
+// that the contenders have or may get. It returns the decisions of each contender,
+// unchanged where all of them fit. It also returns the largest relative gap between a cost
+// and the least possible cost, a ratio in [0, 1], which is NotApplicable where nothing had
+// to be shared.
 //
-// Contenders without an accelerator in common, directly or by others, are shared out
-// apart: what some ask for beyond their stock changes nothing for the others.
+// Contenders that have no accelerator type in common, directly or through other contenders,
+// are solved separately: a shortage of one group does not affect another.
 //
-// Only growth is shared out: nobody gives up here what he has. Nodes and quotas
-// are for the stage that grants it, and so is everything where the numbers are
-// beyond the solver's: a step then says which.
+// Share only distributes growth: no contender gives up replicas here. The capacity stage
+// checks nodes and quotas. Where the numbers exceed the solver's range, Share leaves the
+// decisions to that stage, and a step names the number.
 func Share(contenders []Contender, stock map[string]int) ([][]scaling.Decision, scaling.Reading) {
 	out := make([][]scaling.Decision, len(contenders))
 	for i, c := range contenders {
@@ -64,10 +64,10 @@ func Share(contenders []Contender, stock map[string]int) ([][]scaling.Decision, 
 	return out, gap
 }
 
-// connected returns the indexes of contenders in groups, of which no two have a
-// variant on the same type of accelerator.
+// connected groups the indexes of contenders: two groups never have a variant on the same
+// accelerator type.
 func connected(contenders []Contender) [][]int {
-	linked := map[string]string{} // types to one that the same group has, itself for the last
+	linked := map[string]string{} // from each type to another type of the same group; the last maps to itself
 	last := func(on string) string {
 		for linked[on] != on {
 			on = linked[on]
@@ -90,7 +90,7 @@ func connected(contenders []Contender) [][]int {
 	var out [][]int
 	for i, c := range contenders {
 		if len(c.Votes.Snapshot.Variants) == 0 {
-			continue // nothing of it can grow
+			continue // it cannot grow
 		}
 		on := last(c.Votes.Snapshot.Variants[0].Accelerator)
 		g, ok := groups[on]
@@ -103,12 +103,12 @@ func connected(contenders []Contender) [][]int {
 	return out
 }
 
-// shares is what each variant of the contenders gets, and why the solver refused
-// others.
+// shares holds the replicas that each variant gets, and why the solver refused other
+// contenders.
 type shares struct {
 	given   map[solver.Variant]int
 	refused map[solver.Variant]error
-	gap     float64 // of the cost to the least that is possible
+	gap     float64 // between the cost and the least possible cost
 }
 
 // solve finds the shares.
@@ -137,7 +137,7 @@ func solve(contenders []Contender, order []int, stock map[string]int) (shares, e
 	return out, nil
 }
 
-// fits reports whether every contender of a group can have what it would have
+// fits reports whether every contender of a group can have the replicas that it would get
 // without a limit.
 func fits(contenders []Contender, group []int, stock map[string]int) bool {
 	needs := map[string]int{}
@@ -169,8 +169,8 @@ func (c Contender) states() []variantState {
 	return states(Input{Snapshot: c.Votes.Snapshot, History: c.Votes.History})
 }
 
-// wanted lists what the contender asks for: nothing where each variant has to carry a part
-// of its own, since no mix of them is a share.
+// wanted lists the demands of the contender. It lists none where each variant has to carry
+// its own part of the demand, since then no mix of variants is a share.
 func (c Contender) wanted() []demand {
 	if slices.ContainsFunc(c.Votes.Analyses, func(a scaling.Analysis) bool { return a.Apart }) {
 		return nil
@@ -182,9 +182,9 @@ func (c Contender) wanted() []demand {
 // and models are servers.
 func (c Contender) name() string { return c.Votes.Snapshot.Model.String() }
 
-// problem states the shares for the solver: a model asks for one whole, of which
-// a replica of each variant carries its part. Of several demands the part is that
-// of the one that it carries least of.
+// problem states the shares for the solver: a model asks for one whole, and a replica of
+// each variant carries a part of it. With several demands, the part is that of the demand
+// of which the replica carries least.
 func problem(contenders []Contender, order []int, stock map[string]int) (core.System, solver.Constraints, error) {
 	constraints := solver.Constraints{Limited: true, Stock: maps.Clone(stock), Bounds: map[solver.Variant]solver.Bounds{}}
 	for on, n := range constraints.Stock {
@@ -231,8 +231,8 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 	return system, constraints, err
 }
 
-// wholeRate is how many requests/s a replica of the solver's queueing model serves
-// that takes one second for each: a little less than one, for its queue is finite.
+// wholeRate returns how many requests/s a replica of the solver's queueing model serves
+// when each request takes one second: a little less than one, because its queue is finite.
 func wholeRate() (float64, error) {
 	q, err := analyzer.NewQueueAnalyzer(analyzer.Config{
 		MaxBatch: 1, MaxQueue: analyzer.QueuePerBatch, Service: analyzer.FourParameter{Alpha: 1000}, Size: analyzer.RequestSize{OutputTokens: 1},
@@ -244,7 +244,7 @@ func wholeRate() (float64, error) {
 	return s.Metrics.Throughput, err
 }
 
-// current is the variant with the most replicas, which the others move from.
+// current returns the variant with the most replicas; the others move from it.
 func (c Contender) current() core.Allocation {
 	var most core.Allocation
 	for _, s := range c.states() {
@@ -255,7 +255,7 @@ func (c Contender) current() core.Allocation {
 	return most
 }
 
-// grows reports whether a decision of c asks for more than runs and was ordered.
+// grows reports whether a decision of c asks for more replicas than run and were ordered.
 func (c Contender) grows() bool {
 	return slices.ContainsFunc(c.Decisions, func(d scaling.Decision) bool {
 		v, ok := c.variant(d.Variant)
@@ -263,9 +263,9 @@ func (c Contender) grows() bool {
 	})
 }
 
-// shared puts the shares of the solution in the place of growth; where there is none,
-// such as of a model whose analyses do not agree on it, all stays as it is. So does what
-// the solver refused, or could not solve, and says so.
+// shared replaces growth by the shares of the solution. Where the solution has no share for
+// a model, for instance because its analyses do not agree on it, the decisions stay. Where
+// the solver refused the model or failed, the decisions stay and a step says why.
 func (c Contender) shared(solved shares, err error) []scaling.Decision {
 	if !c.grows() {
 		return c.Decisions

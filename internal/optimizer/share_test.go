@@ -74,7 +74,7 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 }
 
 // TestATypeThatIsShortGrowsNoSteadyModel: a model whose analyses do not agree on growth
-// was given replicas because another had not enough of the same type, or of another.
+// must not grow because another model is short of the same accelerator type, or of another.
 func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 	steady := contender("a", 1, 40, fleet{"l40s", 10, 5, 1, nil, 0})
 	for i, d := range steady.Decisions {
@@ -115,7 +115,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 			}
 		}
 		for on, n := range grown {
-			// What the lowest keep, higher ranks may ask for: the stage of capacity takes it back.
+			// Higher ranks may ask for the accelerators of the lowest: the capacity stage
+			// takes them back.
 			if n > stock[on] {
 				t.Errorf("seed %d: %d %s more, of %d that there are", seed, n, on, stock[on])
 			}
@@ -131,8 +132,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 	}
 }
 
-// TestNumbersBeyondTheSolverAreNamed: a cost that it refuses leaves everybody with
-// what he asks for.
+// TestNumbersBeyondTheSolverAreNamed: with a cost that the solver refuses, every model
+// keeps its unlimited decision.
 func TestNumbersBeyondTheSolverAreNamed(t *testing.T) {
 	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0})
 	given, _ := Share([]Contender{c}, nil)

@@ -14,35 +14,36 @@ type phase uint8
 const (
 	unreadable phase = iota // the target's replicas are unknown
 	frozen                  // the variant is paused: its decision is not to be touched
-	settled                 // the target has at most the replicas that were decided on
+	settled                 // the target has at most the decided replicas
 	leaving                 // the target has more
 )
 
-// variantState is a variant with everything that a choice about it needs.
+// variantState is a variant with all values that a choice about it needs.
 type variantState struct {
 	scaling.Variant
 	phase   phase
 	past    scaling.Past
 	decided bool // whether there is a past
 	absent  bool // the target supplies nothing: it does not exist, or nothing was seen of it for long
-	hold    int  // replicas if nothing is changed
+	hold    int  // replicas if the cycle changes nothing
 
-	reporting int // replicas that say something about their load
+	reporting int // replicas that report their load
 	serving   int // replicas that are Ready, whether they report or not
 
-	// Replicas of hold that do not serve: ordered or lost less than the patience
-	// ago, and for longer. Of the latter, failed are those that were ordered and not
-	// lost, and unset are those that the target was not even asked for.
+	// Replicas of hold that do not serve: starting are those ordered or lost less than the
+	// patience ago, returning those ordered or lost longer ago. Of the latter, failed are
+	// replicas that were ordered and not lost, and unset are replicas that the target was
+	// not even asked for.
 	starting, returning int
 	late, failed, unset int
 
-	unsettled  bool    // its readings are of a fleet that changes: an order or a rollout is under way
+	unsettled  bool    // an order or a rollout is under way, so its readings are of a changing fleet
 	perReplica float64 // capacity of one replica [Unit of the analysis]
 	fault      scaling.Reason
-	detail     string // what the variant waits for, "" when it waits for nothing
+	detail     string // what the variant waits for, "" for nothing
 }
 
-// floor is the least that a reduction leaves: one replica of each variant, as
+// floor returns the least replicas that a reduction leaves: one replica of each variant, as
 // published, or its lower bound.
 func (s variantState) floor() int { return max(1, s.Bounds.Min) }
 
@@ -92,8 +93,9 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 		s.fault, s.detail = s.waitsFor(quiet)
 		s.unsettled = s.starting > 0 || s.unmeasured(snap)
 		if s.reporting > s.Replicas.Current && (!s.decided || quiet <= s.patience()) {
-			// More replicas than were asked for: a rollout's surge, or a removal that
-			// is not quite over. Nothing is missing, so it is waited for and not named.
+			// The target has more replicas than decided: a rollout's surge, or a removal
+			// that is almost over. No replica is missing, so the decision waits and names
+			// no reason.
 			s.unsettled = true
 			s.detail = fmt.Sprintf("%d replicas report and %d are asked for", s.reporting, s.Replicas.Current)
 		}
@@ -101,38 +103,38 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 	return s
 }
 
-// unmeasured reports whether a replica became Ready so lately that no reading of it
-// can be expected yet.
+// unmeasured reports whether a replica became Ready so recently that no reading of it can
+// exist yet.
 func (s variantState) unmeasured(snap scaling.Snapshot) bool {
 	newest := s.Replicas.NewestReady
 	age := snap.At.Sub(newest)
 	return s.reporting < s.Replicas.Ready && !newest.IsZero() && age >= 0 && age < 2*snap.Window
 }
 
-// How long a replica may be waited for.
+// How long a decision waits for a replica.
 const (
-	// patienceScaler is for how long a target may not be asked for what was decided:
-	// an HPA looks every 15 s, KEDA every 30 s, and an adapter lists its metrics
-	// every minute.
+	// patienceScaler is how long the scaler may take to set the decided replicas on the
+	// target: an HPA reads its metric every 15 s, KEDA every 30 s, and an adapter lists its
+	// metrics every minute.
 	patienceScaler = 2 * time.Minute
-	// patienceRemoval is for how long a target may be asked for more than was decided:
-	// an HPA reduces it to the most that was wanted in 5 minutes.
+	// patienceRemoval is how long the target may keep more replicas than decided: an HPA
+	// reduces it to the largest number wanted in the last 5 minutes.
 	patienceRemoval = 6 * time.Minute
 )
 
-// patience is how long a replica of the variant may take from the order to Ready.
+// patience returns how long a replica of the variant may take from the order to Ready.
 func (s variantState) patience() time.Duration { return s.Patience(2) }
 
-// patienceForNode is how long a pod may wait for a node. The usual start-up counts
-// from the pod's creation: where nodes are added on demand, it contains the wait for
-// one.
+// patienceForNode returns how long a pod may wait for a node. The usual start-up time
+// counts from the creation of the pod: where nodes are added on demand, it includes the
+// wait for a node.
 func (s variantState) patienceForNode() time.Duration { return s.Patience(1) }
 
-// countMissing sorts the replicas that do not serve by how long they have been waited
-// for. Those that the target was not asked for are the last; before them are those
-// that wait for a node.
+// countMissing classifies the replicas that do not serve by how long the variant has waited
+// for them. The last ones are those that the target was not asked for; before them come
+// those that wait for a node.
 func (s variantState) countMissing(now time.Time) variantState {
-	first := s.serving // the replicas that are counted: those up to it serve
+	first := s.serving // index of the replica that is counted: replicas before it serve
 	for _, m := range s.past.Waits.Missing(s.serving, s.hold, s.past.ProgressAt) {
 		last := first + m.Replicas
 		placed := min(max(first, s.Replicas.Current-s.Replicas.Unschedulable), last)
@@ -140,7 +142,7 @@ func (s variantState) countMissing(now time.Time) variantState {
 		waited := now.Sub(m.Since)
 		s.countAlike(placed-first, m.WasReady, waited > s.patience())
 		s.countAlike(set-placed, m.WasReady, waited > s.patienceForNode())
-		// A scaler that goes step by step is not late while it does.
+		// A scaler that grows in steps is not late while it makes progress.
 		unset := last - set
 		late := min(waited, now.Sub(s.past.ProgressAt)) > min(s.patience(), patienceScaler)
 		if s.decided && late {
@@ -153,8 +155,7 @@ func (s variantState) countMissing(now time.Time) variantState {
 	return s
 }
 
-// countAlike adds replicas that wait for the same: they are late, or were lost and
-// return, or start.
+// countAlike adds replicas in the same state: late, or lost and returning, or starting.
 func (s *variantState) countAlike(replicas int, lost, late bool) {
 	switch {
 	case s.decided && late:
@@ -169,9 +170,9 @@ func (s *variantState) countAlike(replicas int, lost, late bool) {
 	}
 }
 
-// waitsFor says what missing replicas wait for: the target, a node, or the pods. It
-// is a fault where they are late. So is a replica that is Ready and reports nothing,
-// but it serves, and nothing is made dependent on it.
+// waitsFor says what the missing replicas wait for: the target, a node, or the pods. It
+// returns a fault where they are late. A Ready replica that reports nothing is a fault too,
+// but it serves, and no choice depends on that fault.
 func (s variantState) waitsFor(quiet time.Duration) (scaling.Reason, string) {
 	r := s.Replicas
 	reason, detail := scaling.Reason(""), ""
@@ -197,13 +198,13 @@ func (s variantState) waitsFor(quiet time.Duration) (scaling.Reason, string) {
 	return reason, detail
 }
 
-// withinTolerance reports whether an HPA with the default tolerance takes a decision for so
-// many replicas for no difference.
+// withinTolerance reports whether an HPA with the default tolerance ignores a decision for
+// so many replicas because it is within its tolerance.
 func (s variantState) withinTolerance(replicas int) bool {
 	return replicas == s.Replicas.Current || scaling.Tolerates(scaling.DefaultTolerance, replicas, s.Replicas.Current)
 }
 
-// beyondTolerance is the least growth that such an HPA takes for a difference.
+// beyondTolerance returns the least replicas of a growth that such an HPA does not ignore.
 func (s variantState) beyondTolerance() int {
 	replicas := int((1 + scaling.DefaultTolerance) * float64(s.Replicas.Current))
 	for s.withinTolerance(replicas) {
@@ -215,15 +216,15 @@ func (s variantState) beyondTolerance() int {
 // mayGive reports whether a replica of the variant may be given up and one stays.
 func (s variantState) mayGive() bool { return s.hold > s.floor() && s.mayRelease() }
 
-// mayRelease reports whether replicas of the variant may be given up: one of which
-// nothing is on its way, or whose last removal an HPA takes for no difference. Unlike
-// the spare capacity path, a variant of a model may go to its lower bound: another
-// carries its load.
+// mayRelease reports whether the variant may give up replicas: no replica of it is on its
+// way, or an HPA ignores its last removal as within its tolerance. Unlike in the spare
+// capacity path, a variant may go to its lower bound, because another variant carries its
+// load.
 func (s variantState) mayRelease() bool {
 	return s.phase == settled && !s.unsettled || s.tolerated()
 }
 
-// counted is how many replicas carry load or will: what holds, without what is late.
+// counted returns how many replicas carry load or will: hold less the late replicas.
 // Replicas without data count, as idle. An absent target supplies nothing.
 func (s variantState) counted() int {
 	if s.phase == unreadable && (!s.decided || s.absent) {
@@ -232,8 +233,8 @@ func (s variantState) counted() int {
 	return s.hold - s.late
 }
 
-// sure is how many replicas carry load: those that are Ready, whether they report it
-// or not.
+// sure returns how many replicas carry load: the Ready ones, whether they report load or
+// not.
 func (s variantState) sure() int {
 	if s.phase == unreadable {
 		return 0
@@ -241,25 +242,25 @@ func (s variantState) sure() int {
 	return min(s.hold, s.Replicas.Ready)
 }
 
-// effort is how readily variants are grown.
+// effort says how readily variants are grown.
 type effort uint8
 
 const (
-	usual  effort = iota // what was ordered lately arrives
-	utmost               // some of it does not: where nothing else can grow
+	usual  effort = iota // recent orders become Ready
+	utmost               // some recent orders do not, and no other variant can grow
 )
 
-// failedUtmost is the part of the replicas that serve of which as many of an order may be
-// late for the variant to grow at all, if any of the last order arrived; up to
-// scaling.FewFail it grows like any other. A rollout must not pin a model for ever, and an
-// image that never starts must not be ordered again and again.
+// failedUtmost is the largest number of late replicas of an order, as a part of the serving
+// replicas, with which a variant still grows, if any replica of the last order became
+// Ready. Up to scaling.FewFail the variant grows like any other. A rollout must not block a
+// model for ever, and an image that never starts must not be ordered again and again.
 const failedUtmost = 0.5
 
-// retryLeast is how soon one replica more is tried after an order of which nothing
-// arrived: what kept it from starting may have ended.
+// retryLeast is the least time after which one more replica is tried when no replica of an
+// order became Ready: the cause may have ended.
 const retryLeast = 10 * time.Minute
 
-// room is how many replicas may be added.
+// room returns how many replicas may be added.
 func (s variantState) room(e effort, now time.Time) int {
 	if s.phase == unreadable || s.phase == frozen {
 		return 0
@@ -274,7 +275,7 @@ func (s variantState) room(e effort, now time.Time) int {
 		return 0
 	case s.unset > 0:
 		if s.failed > some || !s.withinTolerance(s.hold) {
-			return 0 // the target does not take what was decided on, or its pods do not start
+			return 0 // the target does not follow the decision, or its pods do not start
 		}
 	case s.failed > some:
 		return 0
@@ -287,9 +288,9 @@ func (s variantState) room(e effort, now time.Time) int {
 	return min(most, some)
 }
 
-// grownBy is the decision with so many replicas more than are counted. What the
-// target was never asked for is not added to, but asked for again, by a step that an
-// HPA does not take for no difference.
+// grownBy returns the decision for so many replicas more than are counted. Replicas that
+// the target was never asked for are not added to, but asked for again, by a step outside
+// the tolerance of an HPA.
 func (s variantState) grownBy(added int) int {
 	to := s.hold + added
 	if s.unset > 0 {
@@ -298,24 +299,24 @@ func (s variantState) grownBy(added int) int {
 	return min(to, max(s.hold, s.Bounds.Max))
 }
 
-// changing reports whether the readings of the variant are of a fleet that is not
-// yet the one decided on.
+// changing reports whether the readings of the variant are of a fleet that does not yet
+// match the decision.
 func (s variantState) changing() bool { return s.phase == settled && s.unsettled }
 
-// goesOn reports whether the last change was a step of a larger reduction, a window
-// ago: fewer replicas were wanted by the readings of before it.
+// goesOn reports whether the last change was a step of a larger reduction, one window ago:
+// the readings before it wanted fewer replicas.
 func (s variantState) goesOn(snap scaling.Snapshot) bool {
 	wanted, known := s.past.Wants.Now()
 	return known && s.past.Change < 0 && wanted < s.hold && snap.At.Sub(s.past.DecidedAt) >= snap.Window
 }
 
-// cancellable reports whether the variant has a removal under way that can be
-// taken back: down to its upper bound it cannot.
+// cancellable reports whether the variant has a removal under way that can be cancelled. A
+// removal down to the upper bound cannot.
 func (s variantState) cancellable() bool {
 	return s.phase == leaving && s.hold < min(s.Replicas.Current, s.Bounds.Max)
 }
 
-// frozenAt decides that the variant stays as it was decided.
+// frozenAt repeats the last decision of a paused variant.
 func (s variantState) frozenAt() scaling.Decision {
 	return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonPaused,
 		fmt.Sprintf("the variant is paused: its decision is frozen at %d", s.hold))

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// oneByOne is countMissing, replica after replica.
+// oneByOne is countMissing computed replica by replica.
 func oneByOne(s variantState, now time.Time) variantState {
 	placed := s.Replicas.Current - s.Replicas.Unschedulable
 	replica := s.serving
@@ -82,8 +82,8 @@ func TestTheMostReplicasAreCountedAtOnce(t *testing.T) {
 	}
 }
 
-// TestADetailOfManyVariantsIsShort: each of the variants repeats it, and a plan of
-// 2,000 took 1.1 GB.
+// TestADetailOfManyVariantsIsShort: each variant repeats the detail, and a plan of 2,000
+// variants took 1.1 GB.
 func TestADetailOfManyVariantsIsShort(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}

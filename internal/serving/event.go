@@ -21,8 +21,8 @@ const (
 	Token           // put out a token after the first; left out when Options.Milestones
 	Finished        // put out its last token; follows the event of that token
 	Preempted       // lost its blocks and went back to the head of the queue
-	Refused         // not taken; Event.Refusal says why
-	Aborted         // taken back by the driver
+	Refused         // not accepted; Event.Refusal says why
+	Aborted         // cancelled by the driver
 	Step            // a step ended; no ID, Tokens is what it computed; left out when Options.Milestones
 )
 
@@ -36,7 +36,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Refusal says why a request was not taken. The zero value means that it was.
+// Refusal says why a request was not accepted. The zero value means that it was.
 type Refusal uint8
 
 // The reasons for a refusal.

@@ -2,9 +2,9 @@ package serving
 
 import "time"
 
-// leap does at once the steps until now that are all alike: every running request puts
-// out one token and none its last, and no request joins or leaves. They come to the same as
-// one after the other. With events for each token there is no leap.
+// leap does all equal steps until now at once: in each, every running request puts out one
+// token and none its last, and no request joins or leaves. The result is the same as step
+// by step. With events for each token there is no leap.
 func (r *Replica) leap() {
 	n := len(r.running)
 	if !r.milestones || n == 0 || n > r.profile.MaxBatchedTokens || r.admits() {
@@ -46,8 +46,8 @@ func (r *Replica) leap() {
 	r.stepTook, r.stepEnd, r.free = took, end, end
 }
 
-// admits reports whether the next step has room for the first that waits, if all
-// that run compute one token.
+// admits reports whether the next step has room for the first waiting request, if every
+// running request computes one token.
 func (r *Replica) admits() bool {
 	n := len(r.running)
 	if r.waiting.len() == 0 || n >= r.profile.MaxBatchSize || n >= r.profile.MaxBatchedTokens {

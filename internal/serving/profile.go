@@ -84,8 +84,8 @@ func (p Profile) Validate() error {
 	return nil
 }
 
-// Prefill returns how long a prompt of so many tokens takes that is alone and fits
-// into one step, in ms.
+// Prefill returns the time of one prompt of so many tokens that is alone and fits into one
+// step, in ms.
 func (p Profile) Prefill(tokens float64) float64 {
 	return max(p.GammaMS+p.DeltaMS*tokens, p.PrefillFloorMS)
 }
@@ -97,7 +97,7 @@ func (p Profile) Blocks() int { return p.KVCacheTokens / p.BlockSize }
 // here: the largest count that neither MaxModelLen nor the KV cache refuses.
 // It is below 1 when the input alone is too long.
 func (p Profile) MaxOutput(inputTokens int) int {
-	// The last token put out is never computed, so it needs no place.
+	// The last token put out is never computed, so it needs no KV cache.
 	return min(p.MaxModelLen, p.Blocks()*p.BlockSize+1) - inputTokens
 }
 

@@ -51,8 +51,8 @@ func (q *queue) popFront() sequence {
 	return s
 }
 
-// remove takes the i-th sequence out and keeps the order of the others. It
-// moves the shorter side, so what gives up after waiting longest is cheap.
+// remove takes the i-th sequence out and keeps the order of the others. It moves the
+// shorter part, so removing the oldest request is cheap.
 func (q *queue) remove(i int) {
 	if i < q.n/2 {
 		for ; i > 0; i-- {

@@ -45,10 +45,10 @@ func New(profile Profile, o Options) (*Replica, error) {
 	}, nil
 }
 
-// Profile returns what the replica was made from.
+// Profile returns the profile of the replica.
 func (r *Replica) Profile() Profile { return r.profile }
 
-// Accepts returns whether req would be taken at this moment, and changes nothing.
+// Accepts returns whether Submit would accept req at this moment, and changes nothing.
 func (r *Replica) Accepts(req Request) Refusal {
 	p := &r.profile
 	if req.InputTokens < 1 || req.OutputTokens < 1 || req.CachedTokens < 0 || req.CachedTokens >= req.InputTokens {
@@ -86,8 +86,8 @@ func (r *Replica) Submit(now time.Duration, req Request) Refusal {
 	return Accepted
 }
 
-// Abort takes back a live request at offset now and frees what it holds at
-// once. It returns false when no live request has that id.
+// Abort cancels a live request at offset now and frees its blocks at once. It returns false
+// when no live request has that id.
 func (r *Replica) Abort(now time.Duration, id uint64) bool {
 	r.runUntil(now)
 	for i := range r.running {
@@ -113,9 +113,8 @@ func (r *Replica) abort(s *sequence) {
 	r.emit(Event{At: r.now, ID: s.id, Kind: Aborted, Tokens: s.generated})
 }
 
-// Next returns when the replica has something to do next: the end of the step
-// under way, the beginning of one that is due, or the present if there are
-// events to take. False means idle.
+// Next returns the time of the next action: the end of the step under way, the beginning of
+// one that is due, or the present if there are events to take. False means idle.
 func (r *Replica) Next() (at time.Duration, ok bool) {
 	if len(r.events) > 0 {
 		return r.now, true
@@ -126,9 +125,9 @@ func (r *Replica) Next() (at time.Duration, ok bool) {
 	return r.free, r.busy()
 }
 
-// Advance does everything that is due at or before now, appends what happened
-// since the last Advance to buf in the order of time, and returns it. With
-// enough room in buf it does not allocate.
+// Advance processes everything that is due at or before now, appends the events since the
+// last Advance to buf in the order of time, and returns it. With enough room in buf it does
+// not allocate.
 func (r *Replica) Advance(now time.Duration, buf []Event) []Event {
 	r.runUntil(now)
 	for !r.stepping && r.busy() && r.free <= r.now {

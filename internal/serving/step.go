@@ -2,7 +2,7 @@ package serving
 
 import "time"
 
-// load is what one step computes; see doc.go for the law that makes it time.
+// load is the work of one step; doc.go has the formula for its time.
 type load struct {
 	decoding int32 // requests that compute one token to put out the next
 	prefill  int32 // tokens of prompt, or recomputed after a preemption
@@ -24,7 +24,7 @@ func (p *Profile) stepTime(l load) time.Duration {
 	return duration(pass + p.BetaMS*float64(l.decoding))
 }
 
-// beginStep gives out the step's tokens and sets when it ends.
+// beginStep assigns the tokens of the step and sets when it ends.
 func (r *Replica) beginStep() {
 	l, budget, preempted := r.scheduleRunning()
 	if !preempted {
@@ -127,8 +127,7 @@ func (r *Replica) preemptYoungest() {
 	r.waiting.pushFront(s)
 }
 
-// endStep books what the step computed, puts out tokens and lets go what has
-// finished.
+// endStep books the computed tokens, puts out tokens and removes finished requests.
 func (r *Replica) endStep() {
 	computed, kept := int32(0), 0
 	for i := range r.running {

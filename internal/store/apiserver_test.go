@@ -225,7 +225,7 @@ func (s *stage) begin(t *testing.T) *process {
 	return p
 }
 
-// Eventf keeps what is told.
+// Eventf stores the event.
 func (p *process) Eventf(_, _ runtime.Object, _, reason, _, note string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,40 +11,40 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// section is what a store holds of one kind.
+// section is the part of a store for one kind.
 type section interface {
 	configMap() string
-	// before returns the ConfigMap as it was last read or written, nil where it is not
-	// there, and false where it was not read yet.
+	// before returns the ConfigMap as it was last read or written, nil where it does not
+	// exist, and false before the first read.
 	before() (*corev1.ConfigMap, bool)
-	// absorb takes over the ConfigMap as it was read, nil where it is not there, and
-	// returns what of it is ignored.
+	// absorb stores the ConfigMap that was read, nil where it does not exist, and returns
+	// its ignored entries.
 	absorb(m *corev1.ConfigMap) []ignored
-	// dirty reports whether there is something worth a write.
+	// dirty reports whether a write is needed.
 	dirty() bool
-	// next returns what the ConfigMap should hold.
+	// next returns the new content of the ConfigMap.
 	next(now time.Time) content
 }
 
-// page is what a ConfigMap should hold.
+// content is the new content of a ConfigMap.
 type content struct {
 	data map[string]string
-	// lost says what found no room.
+	// dropped names the entries that found no room.
 	dropped []string
-	// written takes over that the ConfigMap holds it.
+	// written is called after the ConfigMap was written.
 	written func(m *corev1.ConfigMap)
 }
 
 // ignored is an entry that does not apply.
 type ignored struct{ key, why string }
 
-// known is what is known of one kind, of every model. It is not safe for concurrent use.
+// known is the knowledge of one kind, for every model. It is not safe for concurrent use.
 type known[T Knowledge[T]] struct {
 	kind   Kind[T]
-	stored map[scaling.ModelKey]entry[T] // what the ConfigMap holds and can be read
-	other  map[string]string             // what else it holds, by key
-	held   map[scaling.ModelKey]T        // of the models that are served, as it is now
-	// offered is what was known of a model when it was last written, or found no room.
+	stored map[scaling.ModelKey]entry[T] // readable entries of the ConfigMap
+	other  map[string]string             // the other entries, by key
+	held   map[scaling.ModelKey]T        // of the served models, at present
+	// offered is the knowledge of a model when it was last written, or found no room.
 	offered map[scaling.ModelKey]T
 	object  *corev1.ConfigMap
 	read    bool
@@ -125,7 +125,7 @@ func (k *known[T]) next(now time.Time) content {
 	return p
 }
 
-// items returns what is to be stored: entries, and what else the ConfigMap holds.
+// items returns the items to store: entries, and the other entries of the ConfigMap.
 func (k *known[T]) items(entries map[scaling.ModelKey]entry[T]) []item {
 	out, keys := make([]item, 0, len(entries)+len(k.other)), map[string]bool{}
 	for model, e := range entries {
@@ -141,7 +141,7 @@ func (k *known[T]) items(entries map[scaling.ModelKey]entry[T]) []item {
 	return out
 }
 
-// values returns what is stored of each model.
+// values returns the stored value of each model.
 func (k *known[T]) values() map[scaling.ModelKey]T {
 	out := make(map[scaling.ModelKey]T, len(k.stored))
 	for model, e := range k.stored {

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// entry is what is stored of one model.
+// entry is the stored value of one model.
 type entry[T any] struct {
 	model scaling.ModelKey
 	at    time.Time // when value last changed, in whole seconds
@@ -43,8 +43,8 @@ func (e envelope) sealed() (string, error) {
 	return string(text), err
 }
 
-// sumOf returns the checksum of an entry's text. It tells a change by hand from one by a
-// manager, not a forgery: who may write the ConfigMap may write anything into it.
+// sumOf returns the checksum of an entry's text. It detects a change by hand, not a
+// forgery: a user who may write the ConfigMap can also write the checksum.
 func sumOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
@@ -64,7 +64,8 @@ func (k Kind[T]) format(model scaling.ModelKey, at time.Time, value T) (entry[T]
 	return e, nil
 }
 
-// fit returns the entry of a model in at most EntryBytes, by as much Less as it takes.
+// fit returns the entry of a model in at most EntryBytes; it calls Less until the entry
+// fits.
 func (k Kind[T]) fit(model scaling.ModelKey, at time.Time, value T) (entry[T], error) {
 	for {
 		e, err := k.format(model, at, value)
@@ -125,15 +126,15 @@ func sameText(a, b string) bool {
 	return json.Compact(&compact, []byte(b)) == nil && compact.String() == a
 }
 
-// keyOf returns the key of a model's entry: what a person may know it by, and a hash
-// that tells it from all others.
+// keyOf returns the key of a model's entry: a readable part, and a hash that makes it
+// unique.
 func keyOf(model scaling.ModelKey) string {
 	sum := sha256.Sum256([]byte(model.String()))
 	return model.Namespace + "." + readable(model.ID) + "." + hex.EncodeToString(sum[:8])
 }
 
-// longestReadable is how much of a model's ID is in a key, which takes 253 bytes with
-// the 63 of a namespace.
+// longestReadable is the largest length of a model's ID in a key. A key takes 253 bytes, 63
+// of them for a namespace.
 const longestReadable = 80
 
 // readable returns the beginning of a model's ID in characters that a key may have.

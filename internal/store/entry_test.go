@@ -260,7 +260,7 @@ func FuzzParseFits(f *testing.F) {
 	})
 }
 
-// FuzzParse: whatever a ConfigMap holds, it is refused, or is what a manager wrote.
+// FuzzParse: any entry is either refused, or equals one that a manager wrote.
 func FuzzParse(f *testing.F) {
 	for _, e := range []entry[scaling.VariantStartUps]{
 		entryOf(f, llama), entryOf(f, llama, time.Minute, 90*time.Second), entryOf(f, scaling.ModelKey{Namespace: "a", ID: "<&>\u2028"}, time.Second),

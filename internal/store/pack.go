@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// item is an entry of a ConfigMap as far as its room is concerned.
+// item is an entry of a ConfigMap with the values that decide whether it is kept.
 type item struct {
 	key, text string
 	namespace string // of its model, "" of an entry that cannot be read
@@ -18,7 +18,7 @@ type item struct {
 
 func (i item) size() int { return len(i.key) + len(i.text) }
 
-// rank orders what goes first when there is no room.
+// rank orders the items by which goes first when there is no room.
 func (i item) rank() int {
 	switch {
 	case !i.read:
@@ -29,8 +29,8 @@ func (i item) rank() int {
 	return 2
 }
 
-// pack returns the items that a ConfigMap of so many bytes keeps and those that it does
-// not, each sorted by key: those that cannot be read go first, then those that are not
+// pack returns the items that a ConfigMap of so many bytes keeps, and the dropped ones,
+// each sorted by key. Unreadable items are dropped first, then those of models that are not
 // served, then those of the namespace that holds most bytes; each time the oldest.
 func pack(items []item, limit int) (kept, dropped []item) {
 	kept = slices.Clone(items)

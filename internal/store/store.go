@@ -20,12 +20,13 @@ import (
 )
 
 const (
-	// every is the least time between two writes, whatever is written.
+	// every is the least time between two writes.
 	every = time.Minute
-	// refusedEvery is that between two attempts where the right to write is missing.
+	// refusedEvery is the least time between two attempts where the right to write is
+	// missing.
 	refusedEvery = 10 * time.Minute
-	// patience bounds one request: a start does not wait longer for what it can learn
-	// again.
+	// patience bounds one request: a start does not wait longer for values that it can
+	// learn again.
 	patience = 10 * time.Second
 )
 
@@ -55,7 +56,7 @@ type Store struct {
 	mu       sync.Mutex // never held across a request
 	sections []section
 	room     int             // bytes that no section takes yet
-	told     map[string]bool // what was said and still holds
+	told     map[string]bool // notices that were reported and still hold
 }
 
 // New returns a Store without a kind.
@@ -70,7 +71,7 @@ type Entries[T Knowledge[T]] struct {
 }
 
 // Add makes a store keep a kind. Call it before Run. It panics where the bounds of all
-// kinds together are beyond that of the store.
+// kinds together exceed that of the store.
 func Add[T Knowledge[T]](s *Store, kind Kind[T]) *Entries[T] {
 	e := &Entries[T]{s, newKnown(kind)}
 	s.mu.Lock()
@@ -82,8 +83,8 @@ func Add[T Knowledge[T]](s *Store, kind Kind[T]) *Entries[T] {
 	return e
 }
 
-// Load returns what was stored of each model. It is called before the first cycle of a
-// process that leads. What cannot be read is said, and left out.
+// Load returns the stored value of each model. A process that leads calls it before the
+// first cycle. It reports entries that cannot be read, and leaves them out.
 func (e *Entries[T]) Load(ctx context.Context) map[scaling.ModelKey]T {
 	if err := e.store.read(ctx, e.known); err != nil {
 		e.store.failed(e.known.configMap(), "read", err)
@@ -94,8 +95,7 @@ func (e *Entries[T]) Load(ctx context.Context) map[scaling.ModelKey]T {
 	return e.known.values()
 }
 
-// Keep takes over what is known now of every model that is served. It does not wait for
-// it to be written.
+// Keep stores the present knowledge of every served model. It does not wait for the write.
 func (e *Entries[T]) Keep(of map[scaling.ModelKey]T) {
 	e.store.mu.Lock()
 	e.known.held = maps.Clone(of)
@@ -109,12 +109,12 @@ func (e *Entries[T]) Keep(of map[scaling.ModelKey]T) {
 func (s *Store) lookAgain() {
 	select {
 	case s.changed <- struct{}{}:
-	default: // a look that has not begun sees this too
+	default: // Run has not handled the last notice and will see this too
 	}
 }
 
-// Run writes what changed until ctx ends, at most once a minute. What was not written
-// by then is lost.
+// Run writes what changed until ctx ends, at most once a minute. Changes not written by
+// then are lost.
 func (s *Store) Run(ctx context.Context) error {
 	for {
 		select {
@@ -145,8 +145,8 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// dirty returns the first section with something worth a write and puts it last, nil
-// where there is none.
+// dirty returns the first section that needs a write and moves it to the end, nil where
+// none does.
 func (s *Store) dirty() section {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Store) dirty() section {
 	return nil
 }
 
-// read takes over a ConfigMap as it is.
+// read reads a ConfigMap into its section.
 func (s *Store) read(ctx context.Context, of section) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -181,8 +181,8 @@ func (s *Store) read(ctx context.Context, of section) error {
 	return nil
 }
 
-// write writes what a section should hold. Where somebody else wrote since it was read,
-// that is read, merged, and it is tried once more.
+// write writes the content of a section. Where another client wrote since the last read, it
+// reads, merges and tries once more.
 func (s *Store) write(ctx context.Context, of section) error {
 	err := s.attempt(ctx, of)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
@@ -224,7 +224,7 @@ func (s *Store) attempt(ctx context.Context, of section) error {
 	return nil
 }
 
-// put stores data in a ConfigMap that was before, nil where there was none.
+// put stores data in the ConfigMap before, nil where none exists.
 func (s *Store) put(ctx context.Context, name string, before *corev1.ConfigMap, data map[string]string) (*corev1.ConfigMap, error) {
 	if before == nil {
 		m := &corev1.ConfigMap{
@@ -242,7 +242,7 @@ func (s *Store) put(ctx context.Context, name string, before *corev1.ConfigMap, 
 	return m, s.Objects.Update(ctx, m)
 }
 
-// What a person reads who finds the ConfigMap.
+// Explanations for users who find the ConfigMap.
 const (
 	annotationDescription = "kubernetes.io/description"
 	description           = "What the Workload Variant Autoscaler has learned. It writes this itself: an entry that is edited is ignored. Delete it to forget; wva store lists it."

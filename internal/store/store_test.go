@@ -86,7 +86,7 @@ func (f *fakeObjects) put(m *corev1.ConfigMap) {
 	f.held, f.writes = m.DeepCopy(), append(f.writes, time.Now())
 }
 
-// edit changes what is held, as a user does.
+// edit changes the ConfigMap, as a user does.
 func (f *fakeObjects) edit(by func(data map[string]string)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *fakeObjects) stored(t *testing.T) map[string]string {
 	return out
 }
 
-// fakeEvents keeps what is told.
+// fakeEvents stores events.
 type fakeEvents struct {
 	mu   sync.Mutex
 	told []string

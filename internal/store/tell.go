@@ -17,8 +17,8 @@ const (
 	eventUnavailable = "StoreUnavailable"
 )
 
-// failed counts and says, once until it succeeds, that a ConfigMap cannot be read or
-// written.
+// failed counts each failure to read or write a ConfigMap, and reports the first one until
+// it succeeds.
 func (s *Store) failed(name, verb string, err error) {
 	if s.Lost != nil {
 		s.Lost()
@@ -31,7 +31,8 @@ func (s *Store) failed(name, verb string, err error) {
 	s.tell(of, notice{eventUnavailable, "Store", verb + reason(err), note})
 }
 
-// reason returns in a word why a request failed: words of an error may change each time.
+// reason returns in one word why a request failed: the text of an error may change each
+// time.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "Timeout"
@@ -42,11 +43,11 @@ func reason(err error) string {
 // The most characters of an action and of a note that the event API takes.
 const longestAction, longestNote = 128, 1024
 
-// notice is something to say of a ConfigMap. about tells it from others of the same
+// notice is a report about a ConfigMap. about distinguishes it from others of the same
 // reason and action.
 type notice struct{ reason, action, about, note string }
 
-// tell logs a notice and makes an event of it, once while it holds.
+// tell logs a notice and sends it as an event, once while it holds.
 func (s *Store) tell(of *corev1.ConfigMap, n notice) {
 	what := n.reason + "/" + of.Name + "/" + n.action + "/" + n.about
 	s.mu.Lock()

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// Refuse answers 429 to addresses whose requests were answered 401 by next too often,
-// without asking next. exempt, where it is not nil, names requests that next is asked
-// about all the same; it is called for an address that was refused too often alone.
+// Refuse answers 429 to addresses that received 401 from next too often, without calling
+// next. Requests for which exempt returns true still reach next; exempt may be nil, and is
+// called only for addresses that were refused too often.
 func Refuse(next http.Handler, refused *Refusals, exempt func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		address := r.RemoteAddr
@@ -27,7 +27,7 @@ func Refuse(next http.Handler, refused *Refusals, exempt func(*http.Request) boo
 	})
 }
 
-// statusSeen remembers the status of an answer.
+// statusSeen stores the status of an answer.
 type statusSeen struct {
 	http.ResponseWriter
 	status int // 0 for what Write makes 200

@@ -12,9 +12,9 @@ type Connections struct {
 	PerAddress int // of one address, at least 1
 }
 
-// Listen returns a listener that accepts what l does within most. A connection
-// beyond what its address may hold is closed at once; one beyond all takes the place
-// of the oldest of the address that holds most. Closing it closes l.
+// Listen returns a listener that accepts the connections of l within most. A connection
+// beyond the limit of its address is closed at once. A connection beyond All replaces the
+// oldest one of the address that holds most. Closing the listener closes l.
 func Listen(l net.Listener, most Connections) net.Listener {
 	return &listener{Listener: l, most: most, held: map[string][]*connection{}}
 }
@@ -47,8 +47,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take makes room for a connection and reports whether there is any; evicted is whose
-// place it takes, nil for nobody's.
+// take makes room for a connection and reports whether there is any; evicted is the
+// connection that it replaces, nil for none.
 func (l *listener) take(c *connection) (evicted *connection, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *listener) drop(c *connection) {
 	}
 }
 
-// connection gives its place back when it is closed.
+// connection frees its place when it is closed.
 type connection struct {
 	net.Conn
 	of      *listener

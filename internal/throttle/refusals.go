@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Refusals counts how often callers were refused, by address or by name: each may be
-// burst times at once, and once more every interval. It is safe for concurrent use.
+// Refusals counts how often callers were refused, by address or by name. Each may be
+// refused burst times at once, and once more every interval. It is safe for concurrent use.
 type Refusals struct {
 	clock    clock.PassiveClock
 	burst    int
@@ -19,15 +19,15 @@ type Refusals struct {
 	spent map[string]time.Time // when a caller has the whole burst back
 }
 
-// maxCallers bounds the callers that are remembered. Beyond it they count as one.
+// maxCallers bounds the remembered callers. All further callers count as one.
 const maxCallers = 4096
 
-// NewRefusals returns Refusals of nobody.
+// NewRefusals returns Refusals without any caller.
 func NewRefusals(clk clock.PassiveClock, burst int, interval time.Duration) *Refusals {
 	return &Refusals{clock: clk, burst: burst, interval: interval, spent: map[string]time.Time{}}
 }
 
-// TooMany reports whether a caller was refused too often to be heard now.
+// TooMany reports whether a caller was refused so often that it gets no answer now.
 func (r *Refusals) TooMany(caller string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *Refusals) Add(caller string) {
 	if until.Before(now) {
 		until = now
 	}
-	// Requests that were under way together may be refused beyond the burst: who goes
-	// on waits for one interval all the same.
+	// Concurrent requests may be refused beyond the burst. A caller that continues still
+	// waits for only one interval.
 	until = until.Add(r.interval)
 	if last := now.Add(time.Duration(r.burst) * r.interval); until.After(last) {
 		until = last
@@ -57,10 +57,10 @@ func (r *Refusals) Add(caller string) {
 	r.spent[caller] = until
 }
 
-// key returns what a caller is counted under. The lock is held.
+// key returns the key under which a caller is counted. The caller holds the lock.
 func (r *Refusals) key(caller string) string {
 	if _, ok := r.spent[caller]; !ok && len(r.spent) >= maxCallers {
-		return "" // of all that are too many
+		return "" // for all callers beyond maxCallers
 	}
 	return caller
 }

@@ -57,7 +57,7 @@ func (s OnOff) arrivals(rng *rand.Rand, yield func(float64) bool) bool {
 type Flash struct {
 	Low, High float64       // requests/s, 0 <= Low <= High
 	At        time.Duration // of the jump, in [0, Duration]
-	Decay     time.Duration // until what is above Low has fallen to 1/e of itself
+	Decay     time.Duration // until the rate above Low has fallen to 1/e
 	Duration  time.Duration
 }
 

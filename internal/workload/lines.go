@@ -27,7 +27,7 @@ func openLines(source io.Reader, o LogOptions) *lines {
 	return l
 }
 
-// mooncakeLine is what is read of a line; hash_ids are left alone.
+// mooncakeLine holds the fields that are read of a line, without hash_ids.
 type mooncakeLine struct {
 	Timestamp    *float64 `json:"timestamp"` // ms
 	InputLength  *float64 `json:"input_length"`

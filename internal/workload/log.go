@@ -39,9 +39,8 @@ type LogOptions struct {
 	TimeScale float64 // divides arrival times: 2 replays twice as fast; 0 means 1
 	// Model keeps the requests of one model of a BurstGPT log. "" keeps all.
 	Model string
-	// Skipped is told of every request without an input or an answer: in logs it
-	// is one that failed, and nobody knows what it would have cost. Nil means that
-	// nobody listens.
+	// Skipped receives the line of every request without an input or an answer: in logs
+	// such a request failed, and its cost is unknown. It may be nil.
 	Skipped func(line int)
 }
 
@@ -60,7 +59,7 @@ func (e *LogError) Error() string {
 	if e.Field != "" {
 		field = e.Field + " is "
 	}
-	const longest = 80 // bytes of what may be no text at all
+	const longest = 80 // bytes of a line that may be no text
 	found := e.Found
 	if len(found) > longest {
 		found = found[:longest] + "…"

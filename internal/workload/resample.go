@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Resample draws another run of a recorded workload: a local block bootstrap
-// (Paparoditis and Politis, Journal of Time Series Analysis 23, 2002). Time is cut
-// into cells of length Cell. Each cell of the result is a stretch of the record that
-// begins at a random instant within Reach of the cell, with all that arrived in it.
+// Resample draws another run of a recorded workload: a local block bootstrap (Paparoditis
+// and Politis, Journal of Time Series Analysis 23, 2002). Time is cut into cells of length
+// Cell. Each cell of the result is a stretch of the record that begins at a random instant
+// within Reach of the cell, with all that arrived in it.
 //
-// So bursts shorter than a cell, the lengths of a prompt and its answer, and the rate
-// over some times Reach are those of the record. When requests arrive, which of them
+// So the result keeps the record's bursts shorter than a cell, its lengths of a prompt and
+// its answer, and its rate over some times Reach. When requests arrive, which of them
 // arrive, and how many in a minute, is drawn anew. The zero value has no cells; see
 // DefaultResample.
 type Resample struct {
@@ -25,8 +25,8 @@ type Resample struct {
 func DefaultResample() Resample { return Resample{Cell: 10 * time.Second, Reach: time.Minute} }
 
 // Of returns one draw from a record, in order of arrival. It reads the record once and
-// keeps what arrived within Reach and a cell of the present only. It draws from rng
-// and can be consumed once. An error of the record ends it.
+// keeps only the requests within Reach and one cell of the present. It draws from rng and
+// can be consumed once. An error of the record ends it.
 func (s Resample) Of(record iter.Seq2[Request, error], rng *rand.Rand) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		d := resampling{Resample: s, rng: rng, yield: yield}
@@ -65,9 +65,9 @@ type resampling struct {
 	last  time.Duration // arrival of the record
 }
 
-// cell draws the next cell. Near the ends of the record, of which end is the last
-// arrival, its reach is shorter, to both sides alike. It returns false when nobody
-// wants more.
+// cell draws the next cell. Near the ends of the record, of which end is the last arrival,
+// its reach is shorter, to both sides alike. It returns false when the consumer has
+// stopped.
 func (d *resampling) cell(end time.Duration) bool {
 	length := min(d.Cell, end-d.at+1)
 	reach := max(0, min(d.Reach, d.at, end-d.at-length+1))

@@ -31,8 +31,8 @@ type Segment interface {
 	ArrivalsBy(t float64) float64
 
 	check() error
-	// arrivals calls yield with ascending times until yield returns false or
-	// the segment ends; it reports whether to go on with the next segment.
+	// arrivals calls yield with ascending times until yield returns false or the segment
+	// ends; it reports whether the caller continues with the next segment.
 	arrivals(rng *rand.Rand, yield func(t float64) bool) bool
 }
 

@@ -20,16 +20,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
-// How long the answers of the API server are kept. Autoscalers ask every 15 s;
-// an allowance kept longer than that spares a review for each question. What
-// it gives away after a permission was taken is a number of replicas.
+// How long the answers of the API server are kept. Autoscalers ask every 15 s; caching a
+// permission longer than that saves a review for each query. A client that has lost its
+// permission can still read the number of replicas until then.
 const (
 	tokenTTL = 10 * time.Second
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
 )
 
-// The API server answers token reviews for this port at a bounded rate.
+// Limits of the token reviews that this port causes at the API server.
 const (
 	tokenReviewRate  = 20 // a second
 	tokenReviewBurst = 40
@@ -44,7 +44,8 @@ const (
 // reviewTimeout limits one review.
 const reviewTimeout = 10 * time.Second
 
-// access decides who may ask: it delegates both questions to the API server.
+// access decides which users may query: it delegates authentication and authorization to
+// the API server.
 type access struct {
 	trust *trust
 	wrap  func(http.Handler) http.Handler
@@ -55,8 +56,8 @@ type access struct {
 func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, clk clock.PassiveClock, log logr.Logger) (*access, error) {
 	config = rest.CopyConfig(config)
 	config.RateLimiter = nil
-	// One review for each namespace and metric in a burst, and no waiting
-	// behind the client's default of 5 a second.
+	// One review for each namespace and metric in a burst, instead of the client's default
+	// of 5 a second.
 	config.QPS, config.Burst = 50, 100
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -66,8 +67,8 @@ func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, clk
 	if err != nil {
 		return nil, fmt.Errorf("building the client for %s: %w", trustConfigMap, err)
 	}
-	// Any pod of the cluster may show a token that is none. Autoscalers come by the API
-	// server's proxy, with a certificate: they do not wait behind such reviews.
+	// Any pod of the cluster may send an invalid token. Autoscalers come through the API
+	// server's proxy, with a certificate: they do not wait for such reviews.
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = tokenReviewRate, tokenReviewBurst
 	tokens, err := typedauthenticationv1.NewForConfigAndClient(limited, client)
@@ -80,8 +81,8 @@ func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, clk
 	}
 
 	t := newTrust(core, log)
-	// Half a second, growing by half, five times: what the API server's own
-	// webhooks do. Anonymous stays nil: nobody is served without a name.
+	// Half a second, growing by half, five times: like the API server's own webhooks.
+	// Anonymous stays nil: every user needs a name.
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 	headers := t.requestHeaders()
 	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{

@@ -28,7 +28,7 @@ import (
 // apiPrefix is the path under which API groups live.
 const apiPrefix = "/apis"
 
-// requestTimeout limits what a request may wait for, reviews included.
+// requestTimeout limits the time of a request, reviews included.
 const requestTimeout = 20 * time.Second
 
 // api is the group external.metrics.k8s.io as HTTP.
@@ -97,7 +97,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// handler returns the routes behind the guard, which says who may use them.
+// handler returns the routes behind the guard, which authorizes requests.
 func (a *api) handler(guard func(http.Handler) http.Handler) http.Handler {
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis")}
 	h := guard(http.HandlerFunc(a.container.Dispatch))

@@ -21,40 +21,38 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// labelExportedNamespace is what Prometheus makes of the label namespace of a
-// scraped series, and what published selectors therefore ask for.
+// labelExportedNamespace is the name that Prometheus gives to the label namespace of a
+// scraped series. Published selectors use it.
 const labelExportedNamespace = "exported_namespace"
 
-// Fallback answers while this process does not lead.
+// Fallback returns the values while this process does not lead.
 type Fallback interface {
-	// Values returns what the resources of a namespace say about themselves. A
-	// variant that nothing was decided on is left out. An error means that
-	// nothing is known.
+	// Values returns the values in the status of the resources of a namespace. It leaves
+	// out variants without a decision. An error means that no value is known.
 	Values(ctx context.Context, namespace string) ([]Value, error)
 }
 
-// Ambiguity is a query that several variants answer. An autoscaler adds them
-// up, which is hardly ever meant.
+// Ambiguity is a query that matches several variants. An autoscaler adds them up, which its
+// user rarely intends.
 type Ambiguity struct {
 	Namespace string
 	Metric    string
 	Selector  string               // "" selects everything
-	User      string               // who asked, "" when unknown
+	User      string               // of the query, "" when unknown
 	Variants  []scaling.VariantKey // sorted, two or more
-	Sum       string               // of their values: what an autoscaler reads
-	Cycle     scaling.CycleID      // the one that decided them, "" when unknown
+	Sum       string               // of their values, which an autoscaler reads
+	Cycle     scaling.CycleID      // that decided them, "" when unknown
 }
 
 // ProviderOptions configures a Provider.
 type ProviderOptions struct {
 	Store *Store // never nil
-	// Fallback is asked while the store is empty; without one such a request
-	// fails.
+	// Fallback is used while the store is empty; without one such a request fails.
 	Fallback Fallback
 	// ControllerInstance is that of the replica gauges, "" for none.
 	ControllerInstance string
-	// Ambiguous is told of every ambiguous query, as often as it is asked; it
-	// must be quick and safe for several goroutines. Nil when nobody wants to know.
+	// Ambiguous receives every ambiguous query, each time. It must be quick and safe for
+	// several goroutines. It may be nil.
 	Ambiguous func(context.Context, Ambiguity)
 }
 
@@ -69,8 +67,7 @@ var _ provider.ExternalMetricsProvider = (*Provider)(nil)
 // NewProvider returns a Provider.
 func NewProvider(opts ProviderOptions) *Provider { return &Provider{opts: opts} }
 
-// ListAllExternalMetrics returns the metrics that are served, whether or not
-// there is a variant.
+// ListAllExternalMetrics returns the served metrics, even if there is no variant.
 func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 	infos := []provider.ExternalMetricInfo{}
 	for _, name := range served() {
@@ -82,10 +79,9 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 // served returns the names of the metrics in alphabetical order.
 func served() []string { return []string{metrics.DesiredRatio, metrics.DesiredReplicas} }
 
-// GetExternalMetric returns one item for each variant of the namespace whose
-// labels match, sorted by variant; none is not an error. It returns NotFound
-// for a metric that is not served, and ServiceUnavailable while neither the
-// store nor the fallback knows anything.
+// GetExternalMetric returns one item for each variant of the namespace whose labels match,
+// sorted by variant; none is not an error. It returns NotFound for a metric that is not
+// served, and ServiceUnavailable while neither the store nor the fallback has values.
 func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, selector labels.Selector,
 	info provider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {
@@ -126,7 +122,7 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 	return list, nil
 }
 
-// values returns what is known of a namespace, from the store or the fallback.
+// values returns the values of a namespace, from the store or the fallback.
 func (p *Provider) values(ctx context.Context, namespace string) ([]Value, error) {
 	if values, ok := p.opts.Store.Values(namespace); ok {
 		return values, nil
@@ -139,7 +135,7 @@ func (p *Provider) values(ctx context.Context, namespace string) ([]Value, error
 		return nil, apierrors.NewServiceUnavailable(
 			fmt.Sprintf("reading the decisions of namespace %s from status: %v", namespace, err))
 	}
-	// A fallback may list a namespace more widely than it was asked to.
+	// A fallback may also list other namespaces.
 	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Variant.Namespace != namespace })
 	sortValues(values)
 	return values, nil
@@ -163,8 +159,9 @@ func quantity(v Value, metric string) (resource.Quantity, bool) {
 	if !v.Observed {
 		return resource.Quantity{}, false
 	}
-	// HPA multiplies with its replicas and rounds up, in binary fractions: 1.667 x
-	// 3 would ask for 6 where 5 were decided, and 16.6 x 15 for 250, not 249.
+	// An HPA multiplies the ratio by its replicas and rounds up, in binary fractions: 1.667
+	// x 3 would give 6 instead of the decided 5, and 16.6 x 15 would give 250 instead of
+	// 249.
 	milli := math.Round(1000 * metrics.Ratio(v.Desired, v.Current))
 	if v.Current > 0 && math.Ceil(milli/1000*float64(v.Current)) > float64(v.Desired) {
 		milli--

@@ -20,12 +20,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
-// shutdownTimeout is how long requests under way may take once the server is
-// told to stop.
+// shutdownTimeout is how long requests under way may take after the server begins to stop.
 const shutdownTimeout = 5 * time.Second
 
-// connections bounds those that are open at one time. All of an autoscaler's come
-// from the API servers, whose proxies hold some.
+// connections bounds the open connections. All connections of an autoscaler come from the
+// API servers, whose proxies hold some.
 var connections = throttle.Connections{All: 256, PerAddress: 128}
 
 // Options configures a Server.
@@ -35,8 +34,7 @@ type Options struct {
 	// neither, a certificate is signed by itself and lives as long as the
 	// process.
 	CertFile, KeyFile string
-	// RESTConfig reaches the API server that authentication and authorization
-	// are delegated to.
+	// RESTConfig is for the API server that does authentication and authorization.
 	RESTConfig *rest.Config
 	Provider   *Provider
 	Log        logr.Logger
@@ -52,8 +50,8 @@ type Server struct {
 	clock    clock.WithTicker
 }
 
-// New returns a Server that listens and does not answer yet: Run does. A
-// Server that is not run must be closed.
+// New returns a Server that listens and does not answer before Run. A Server that is not
+// run must be closed.
 func New(opts Options) (*Server, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -80,8 +78,8 @@ func New(opts Options) (*Server, error) {
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: certificate,
-			// Asked for and verified by the authenticator, because the
-			// authorities may change while a connection lives.
+			// The authenticator asks for the certificate and verifies it, because the
+			// authorities may change during a connection.
 			ClientAuth: tls.RequestClientCert,
 		},
 		Protocols:         protocols,
@@ -90,10 +88,10 @@ func New(opts Options) (*Server, error) {
 		WriteTimeout:      requestTimeout + 10*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10, // a token and the headers of a proxy
-		// Handshakes that fail are the caller's business.
+		// Failed handshakes are errors of the client.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(opts.Log), slog.LevelDebug),
 	}
-	// Binding waits for nothing that a context could end.
+	// Listening does not block, so no context needs to end it.
 	if s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", opts.BindAddress); err != nil {
 		return nil, fmt.Errorf("listening for external metrics: %w", err)
 	}
@@ -101,7 +99,7 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// complete checks the options and fills in what has a default.
+// complete checks the options and fills in defaults.
 func (o *Options) complete() error {
 	switch {
 	case o.Provider == nil:
@@ -120,7 +118,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// certificate returns where the TLS handshake gets its certificate from.
+// certificate returns the function that gives the TLS handshake its certificate.
 func (s *Server) certificate(opts Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	if opts.CertFile != "" {
 		watcher, err := certwatcher.New(opts.CertFile, opts.KeyFile)
@@ -152,9 +150,9 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Run answers requests until ctx ends, then gives those under way five seconds
-// and returns nil when everything it started has ended. An error means that
-// the server cannot serve. A Server runs once.
+// Run answers requests until ctx ends, then gives requests under way five seconds, and
+// returns nil when all its goroutines have ended. An error means that the server cannot
+// serve. A Server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.trust.refresh(ctx); err != nil {
 		if ctx.Err() != nil {

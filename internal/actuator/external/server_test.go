@@ -121,8 +121,7 @@ func (s *apiServer) config() *rest.Config {
 	return &rest.Config{Host: s.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// serve runs a Server and returns its URL. It checks that the Server ends when
-// it is told to.
+// serve runs a Server and returns its URL. It checks that the Server ends with its context.
 func serve(t *testing.T, opts external.Options) string {
 	t.Helper()
 	opts.BindAddress = "127.0.0.1:0"
@@ -273,8 +272,8 @@ func TestServerIsDiscovered(t *testing.T) {
 	}
 }
 
-// TestAggregatedDiscoveryIsRefused: the aggregation layer asks for a form that
-// is not served, and falls back to the one that is when it is told so.
+// TestAggregatedDiscoveryIsRefused: the aggregation layer asks for a format that is not
+// served, and falls back to the other one after the refusal.
 func TestAggregatedDiscoveryIsRefused(t *testing.T) {
 	url := serve(t, external.Options{RESTConfig: newAPIServer(t, nil).config()})
 	c := caller{token: "good", headers: map[string]string{
@@ -320,8 +319,8 @@ func TestServerBelievesTheProxyAndNobodyElse(t *testing.T) {
 	}
 }
 
-// TestAnAddressWithTokensThatAreNoneIsNotReviewed: the API server's proxy, which comes with
-// its certificate, is heard from the same address.
+// TestAnAddressWithTokensThatAreNoneIsNotReviewed: requests of the API server's proxy,
+// which has a certificate, are still served from the same address.
 func TestAnAddressWithTokensThatAreNoneIsNotReviewed(t *testing.T) {
 	proxyCA, otherCA := newAuthority(t, "proxy"), newAuthority(t, "other")
 	api := newAPIServer(t, map[string]string{
@@ -375,7 +374,7 @@ func TestTrustIsReadAgain(t *testing.T) {
 			t.Fatal("the new authority is not believed")
 		}
 	}
-	// A ConfigMap that cannot be read or understood leaves what was believed.
+	// A ConfigMap that cannot be read or parsed leaves the previous authorities.
 	broken := map[string]string{"client-ca-file": "no PEM"}
 	api.trust.Store(&broken)
 	for range 3 {

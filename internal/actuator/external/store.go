@@ -8,32 +8,31 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Value is what is to be known of one variant.
+// Value holds the decision on one variant and its labels.
 type Value struct {
 	Variant     scaling.VariantKey
 	Target      scaling.TargetRef
 	Accelerator string // "" when unknown
 	Desired     int    // replicas
-	// Current counts replicas and means nothing unless Observed: without it
-	// there is no ratio.
+	// Current counts replicas. It is valid only if Observed; otherwise there is no ratio.
 	Current  int
 	Observed bool
-	// At is when the analysis behind the decision was made, or a fallback began
-	// for which none is known.
+	// At is when the analysis behind the decision was made, or, for a fallback without a
+	// known analysis, when the fallback began.
 	At time.Time
-	// Cycle is the one that decided, "" where that is not known.
+	// Cycle is the cycle that decided, "" where it is unknown.
 	Cycle scaling.CycleID
 }
 
-// Store holds the decisions of the process that leads. The zero Store is empty
-// and ready; its methods may be called from several goroutines, and readers
-// see one filling or the next and never a mixture.
+// Store holds the decisions of the process that leads. The zero Store is empty and ready;
+// its methods may be called from several goroutines. Readers see the values of one Fill,
+// never a mixture of two.
 type Store struct {
 	filled atomic.Pointer[map[string][]Value] // by namespace, sorted by Variant; nil while not leading
 }
 
-// Fill replaces what the store holds. A store that was filled with nothing is
-// not empty: it knows that there is no variant.
+// Fill replaces what the store holds. A store filled with no values counts as filled: there
+// is no variant.
 func (s *Store) Fill(values []Value) {
 	byNamespace := map[string][]Value{}
 	for _, v := range values {

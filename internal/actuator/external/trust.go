@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The API server publishes in this ConfigMap whom it trusts
+// The API server publishes in this ConfigMap which certificate authorities it trusts
 // (https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer).
 const (
 	trustNamespace = "kube-system"
@@ -29,13 +29,13 @@ const (
 	trustRole      = "extension-apiserver-authentication-reader"
 )
 
-// trustRefresh is how often the ConfigMap is read again: as often as the
-// libraries of the API server look at such files.
+// trustRefresh is how often the ConfigMap is read again: as often as the API server's
+// libraries read such files.
 const trustRefresh = time.Minute
 
-// trust is whom to believe a client certificate: users, whose name is in the
-// certificate, and the API server's proxy, which names the user in a header.
-// A get once a minute takes the place of two informers on one small object.
+// trust is the set of trusted client certificates: those of users, which contain the user
+// name, and that of the API server's proxy, which sends the user name in a header. One get
+// per minute replaces two informers on one small object.
 type trust struct {
 	configMaps typedcorev1.ConfigMapInterface
 	users      bundle
@@ -50,7 +50,7 @@ type proxyHeaders struct {
 	username, uid, group, extraPrefix, allowedNames []string
 }
 
-// newTrust returns a trust that believes nobody until it is refreshed.
+// newTrust returns a trust that accepts no certificate until it is refreshed.
 func newTrust(client typedcorev1.CoreV1Interface, log logr.Logger) *trust {
 	t := &trust{
 		configMaps: client.ConfigMaps(trustNamespace),
@@ -62,8 +62,8 @@ func newTrust(client typedcorev1.CoreV1Interface, log logr.Logger) *trust {
 	return t
 }
 
-// run keeps the trust current until ctx ends. A failed reading leaves what was
-// believed before.
+// run keeps the trust current until ctx ends. After a failed read the previous authorities
+// stay.
 func (t *trust) run(ctx context.Context, clk clock.WithTicker) {
 	ticker := clk.NewTicker(trustRefresh)
 	defer ticker.Stop()
@@ -79,8 +79,8 @@ func (t *trust) run(ctx context.Context, clk clock.WithTicker) {
 	}
 }
 
-// refresh reads the ConfigMap. A cluster without it, or without one of its
-// keys, has no such clients; tokens are reviewed all the same.
+// refresh reads the ConfigMap. A cluster without it, or without one of its keys, has no
+// such clients; tokens are still reviewed.
 func (t *trust) refresh(ctx context.Context) error {
 	cm, err := t.configMaps.Get(ctx, trustConfigMap, metav1.GetOptions{})
 	switch {
@@ -95,8 +95,8 @@ func (t *trust) refresh(ctx context.Context) error {
 	return t.set(cm.Data)
 }
 
-// set believes what the data of the ConfigMap say. Where a part cannot be read, all of
-// what was believed before stays.
+// set uses the authorities in the data of the ConfigMap. If any part cannot be read, all
+// previous authorities stay.
 func (t *trust) set(data map[string]string) error {
 	headers, err := parseHeaders(data)
 	if err != nil {
@@ -152,8 +152,8 @@ func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
 	}
 }
 
-// knows reports whether a request comes with a certificate that is believed: that of the
-// API server's proxy, or of a user. Such a request needs no token review.
+// knows reports whether a request has a trusted certificate: that of the API server's
+// proxy, or of a user. Such a request needs no token review.
 func (t *trust) knows(r *http.Request) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
@@ -174,8 +174,8 @@ func (t *trust) knows(r *http.Request) bool {
 	return false
 }
 
-// bundle is a set of certificate authorities that may be replaced. The zero
-// bundle believes nobody.
+// bundle is a set of certificate authorities that may be replaced. The zero bundle trusts
+// no certificate.
 type bundle struct {
 	name    string // the key in the ConfigMap
 	current atomic.Pointer[authorities]
@@ -189,8 +189,8 @@ type authorities struct {
 
 var _ dynamiccertificates.CAContentProvider = (*bundle)(nil)
 
-// parse returns the authorities of PEM blocks, without a pool for "", and those that
-// there are where they have not changed.
+// parse returns the authorities of PEM blocks, without a pool for "", and the present
+// authorities if the blocks have not changed.
 func (b *bundle) parse(pem string) (*authorities, error) {
 	if pem == "" {
 		return &authorities{}, nil
@@ -216,8 +216,8 @@ func (b *bundle) CurrentCABundleContent() []byte {
 	return nil
 }
 
-// VerifyOptions returns how to verify a client certificate, and false while
-// none can be believed.
+// VerifyOptions returns how to verify a client certificate, and false while there are no
+// authorities.
 func (b *bundle) VerifyOptions() (x509.VerifyOptions, bool) {
 	now := b.current.Load()
 	if now == nil || now.pool == nil {
@@ -226,5 +226,5 @@ func (b *bundle) VerifyOptions() (x509.VerifyOptions, bool) {
 	return x509.VerifyOptions{Roots: now.pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
 }
 
-// AddListener does nothing: who asks always gets the present authorities.
+// AddListener does nothing: every caller reads the present authorities.
 func (b *bundle) AddListener(dynamiccertificates.Listener) {}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// believed is what a trust goes by.
+// believed is the state of a trust.
 type believed struct {
 	users, proxy *authorities
 	headers      *proxyHeaders
@@ -20,8 +20,8 @@ func (t *trust) believed() believed {
 	return believed{t.users.current.Load(), t.proxy.current.Load(), t.headers.Load()}
 }
 
-// FuzzTrust reads whatever the ConfigMap of the API server's proxy holds: all of it is in
-// force, or nothing of it.
+// FuzzTrust reads arbitrary data of the ConfigMap of the API server's proxy: either all of
+// it applies, or none.
 func FuzzTrust(f *testing.F) {
 	pem, _, err := cert.GenerateSelfSignedCertKey("ca", nil, nil)
 	if err != nil {

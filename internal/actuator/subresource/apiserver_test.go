@@ -115,13 +115,13 @@ func (s *stage) create(t *testing.T, o client.Object) {
 	}
 }
 
-// fixed says the same of every target.
+// fixed returns the same for every target.
 type fixed scaling.Scalers
 
 func (f fixed) Scalers(scaling.VariantKey) scaling.Scalers { return scaling.Scalers(f) }
 
-// act has the account carry out a decision on a target that is found with current
-// replicas, and returns how it ended.
+// act makes the account carry out a decision on a target with current replicas, and returns
+// the result.
 func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired int, by scaling.Scalers) (scaling.Trouble, []metrics.Outcome) {
 	t.Helper()
 	var outcomes []metrics.Outcome
@@ -160,14 +160,14 @@ func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired 
 	return scaling.Record{Fleet: scaling.Fleet{Variants: []scaling.Variant{v}}, Plan: scaling.Plan{Decisions: []scaling.Decision{d}}}
 }
 
-// alone is that nobody else scales.
+// alone says that there is no other scaler.
 var alone = scaling.Scalers{Own: scaling.ActuationScale, Known: true}
 
 func deployment(name string) scaling.TargetRef {
 	return scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name}
 }
 
-// template is of pods that run nothing, on the nodes whose pods are Ready all the same.
+// template is a template of pods that run no process, on nodes that report pods as Ready.
 func template(name string) (*metav1.LabelSelector, corev1.PodTemplateSpec) {
 	labels := map[string]string{"app": name}
 	return &metav1.LabelSelector{MatchLabels: labels}, corev1.PodTemplateSpec{
@@ -286,7 +286,7 @@ func (s *stage) scaleless(t *testing.T) {
 	}
 }
 
-// conflicting sets the scale of a target that was changed since it was read.
+// conflicting sets the scale of a target that has changed since it was read.
 func (s *stage) conflicting(t *testing.T) {
 	s.create(t, newDeployment("contested", 1))
 	scales, target := subresource.NewScaleClient(s.own), deployment("contested")
@@ -312,7 +312,7 @@ func withReplicas(scale *autoscalingv1.Scale, n int32) *autoscalingv1.Scale {
 	return scale
 }
 
-// newHPA is of a target, by a metric that nobody serves here.
+// newHPA returns an HPA of a target, by a metric that does not exist here.
 func newHPA(name string, least int32) *autoscalingv2.HorizontalPodAutoscaler {
 	one := resource.MustParse("1")
 	return &autoscalingv2.HorizontalPodAutoscaler{
@@ -328,8 +328,8 @@ func newHPA(name string, least int32) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// besideAnHPA goes from zero and back with an HPA of minimum 2 in place, which shows
-// by its minimum whether it is awake.
+// besideAnHPA scales from zero and back with an HPA of minimum 2, whose minimum shows
+// whether it is active.
 func (s *stage) besideAnHPA(t *testing.T) {
 	target := deployment("chat")
 	by := scaling.Scalers{Own: scaling.ActuationZero, Known: true, List: []scaling.Scaler{{Kind: scaling.KindHPA, Name: "chat", Bounds: scaling.Bounds{Min: 2, Max: 3}}}}
@@ -373,7 +373,8 @@ func (s *stage) besideAnHPAOfZero(t *testing.T) {
 	s.eventually(t, "the HPA resumes", func() bool { return !s.standsStill(t, "idle") })
 }
 
-// standsStill reports whether an HPA says that it does, for its target is at zero.
+// standsStill reports whether an HPA says that it is disabled because its target is at
+// zero.
 func (s *stage) standsStill(t *testing.T, name string) bool {
 	t.Helper()
 	var h autoscalingv2.HorizontalPodAutoscaler
@@ -385,7 +386,7 @@ func (s *stage) standsStill(t *testing.T, name string) bool {
 	})
 }
 
-// marks lets the ReplicaSet controller choose which of three pods goes.
+// marks makes the ReplicaSet controller choose which of three pods ends.
 func (s *stage) marks(t *testing.T) {
 	target := deployment("marked")
 	s.create(t, newDeployment("marked", 3))

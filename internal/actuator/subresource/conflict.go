@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// undoneOften is how often in a row what was set may be changed by somebody else
-	// before this process sets it less often. Each time may be a rollout.
+	// undoneOften is how many times in a row another client may change the replicas that
+	// were set before this process sets them less often. Each time may be a rollout.
 	undoneOften = 3
-	// firstPause is how long it then waits, twice as long each further time, and
-	// longestPause at most.
+	// firstPause is the first pause. Each further pause is twice as long, up to
+	// longestPause.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// conflictEnds is after how long what was set has stayed: above longestPause, so
-	// that a pause does not end a conflict, and below the three minutes in which Argo CD
-	// compares by default, which undoes rarely enough.
+	// conflictEnds is how long the set replicas must stay before the conflict is over. It
+	// is above longestPause, so that a pause does not end a conflict. It is below the three
+	// minutes after which Argo CD compares by default, which is rare enough.
 	conflictEnds = 2 * time.Minute
 )
 
-// push is what was last set at a target, by a variant that no other should scale.
+// push is the last change of a target that only this process should scale.
 type push struct {
 	at     time.Time // of the plan
 	to     int       // replicas
-	undone int       // how often in a row somebody else changed what had been set before
+	undone int       // times in a row that another client changed the replicas set before
 }
 
-// pause is how long after a push the next one waits.
+// pause returns how long the next push waits.
 func (p push) pause() time.Duration {
 	if p.undone < undoneOften {
 		return 0
@@ -36,10 +36,10 @@ func (p push) pause() time.Duration {
 	return min(firstPause<<min(p.undone-undoneOften, 10), longestPause)
 }
 
-// pushes are the last of each target.
+// pushes holds the last push of each target.
 type pushes map[scaling.VariantKey]push
 
-// add takes what a plan of time at has changed.
+// add records the change that a plan of time at made.
 func (p pushes) add(key scaling.VariantKey, at time.Time, c change) {
 	next := push{at: at, to: c.to}
 	if last, ok := p[key]; ok && last.to != c.from {
@@ -48,15 +48,15 @@ func (p pushes) add(key scaling.VariantKey, at time.Time, c change) {
 	p[key] = next
 }
 
-// forget drops what has stayed until now.
+// forget drops pushes whose replicas have stayed until now.
 func (p pushes) forget(now time.Time) {
 	maps.DeleteFunc(p, func(_ scaling.VariantKey, last push) bool { return now.Sub(last.at) >= conflictEnds })
 }
 
-// tussles reports whether somebody else keeps changing what is set.
+// tussles reports whether another client keeps changing the replicas that are set.
 func (p pushes) tussles(key scaling.VariantKey) bool { return p[key].undone >= undoneOften }
 
-// waits reports whether the target is not to be set again yet.
+// waits reports whether it is too early to set the target again.
 func (p pushes) waits(key scaling.VariantKey, now time.Time) bool {
 	last := p[key]
 	return now.Sub(last.at) < last.pause()

@@ -18,8 +18,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fleet is many targets of one replica, each with a variant of the same name that
-// nobody else scales.
+// fleet is many targets of one replica, each with a variant of the same name and without
+// another scaler.
 type fleet struct {
 	client.Reader // pods are not looked for
 

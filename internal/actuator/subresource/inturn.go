@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	// patience is how long one target may take: an admission webhook of its owner
-	// that does not answer must not hold up the others.
+	// patience is how long one target may take: an admission webhook of its owner that does
+	// not answer must not delay the other targets.
 	patience = 2 * time.Second
-	// beginsWithin is how long targets of one plan are begun. All of them together so
-	// take ten seconds at most: an API server that does not answer must not keep the
-	// next cycle from beginning.
+	// beginsWithin is how long targets of one plan are begun. So all of them take ten
+	// seconds at most: an API server that does not answer must not delay the next cycle.
 	beginsWithin = 4 * patience
 	// atOnce limits how many targets are set at the same time, atOnceOfOne how many
 	// in one namespace, whose webhooks are most often the same.
@@ -23,9 +22,9 @@ const (
 	atOnceOfOne = 2
 )
 
-// queue returns orders in the turn in which they are carried out: those of targets
-// that did not answer the last time go last, and of the others the starts from zero,
-// for which requests wait, go first. Else the turn is as given.
+// queue returns orders in the sequence in which they are carried out. Targets that did not
+// answer the last time go last. Of the others, starts from zero go first, because requests
+// wait for them. Otherwise the sequence is as given.
 func queue(orders []order, slow func(scaling.VariantKey) bool) []order {
 	last := func(o order) int {
 		switch {
@@ -46,9 +45,9 @@ type result struct {
 	err    error
 }
 
-// inTurn has each order carried out by do, atOnce of them and atOnceOfOne of one
-// namespace at the same time, and begins no more when ctx has ended. It returns how
-// those ended that were begun, and those that were not.
+// inTurn calls do for each order, for at most atOnce of them and atOnceOfOne of one
+// namespace at the same time, and begins no more when ctx has ended. It returns the results
+// of the orders that were begun, and the orders that were not.
 func inTurn(ctx context.Context, waiting []order, do func(order) (change, error)) (ended []result, left []order) {
 	waiting = slices.Clone(waiting)
 	results := make(chan result, atOnce)

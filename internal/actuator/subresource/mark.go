@@ -32,11 +32,11 @@ type Patcher interface {
 	Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error
 }
 
-// Mark marks the pods that should go first where the plan of the record has fewer
-// replicas than there are, and takes marks away where none is to go any more; for
-// variants that this process acts for. It is called before the plan is published,
-// and takes two seconds at most: a plan is carried out without marks as well. That it
-// cannot mark is logged when it begins.
+// Mark marks the pods that should end first where the plan of the record has fewer replicas
+// than there are, and removes marks where no pod is to end any more. It does so for the
+// variants that this process scales. It is called before the plan is published, and takes
+// two seconds at most: a plan is carried out without marks as well. It logs when marking
+// begins to fail.
 func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	within, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()
@@ -61,14 +61,14 @@ func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	}
 }
 
-// ranksPods reports whether the pods of a target go by their cost.
+// ranksPods reports whether the controller of a target removes pods by their cost.
 func ranksPods(target scaling.TargetRef) bool {
 	gv, err := schema.ParseGroupVersion(target.APIVersion)
 	return err == nil && gv.Group == "apps" && (target.Kind == "Deployment" || target.Kind == "ReplicaSet")
 }
 
-// markOne brings the marks on the pods of one target up to date, and reports whether
-// there was anything to do.
+// markOne brings the marks on the pods of one target up to date, and reports whether it
+// changed any.
 func (h *TargetScaler) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
 	snapshot, _ := record.Snapshot(o.variant.Model)
 	candidates, err := candidatesOf(ctx, o.variant.Key, record.Fleet.Pods, snapshot, pods)
@@ -88,19 +88,19 @@ func (h *TargetScaler) markOne(ctx context.Context, o order, record scaling.Reco
 type candidate struct {
 	pod      string
 	inFlight scaling.Reading // requests that run or wait
-	marked   bool            // by this process, or one before
-	foreign  bool            // has a cost of somebody else
+	marked   bool            // by this process, or an earlier one
+	foreign  bool            // has a cost of another client
 }
 
-// chooseCosts returns the costs to set on pods by name, 0 to take a mark away. The
-// fewer requests in flight, the lower the cost; of which it is not known go last. A
-// pod without a cost has 0, so that those that stay need none.
+// chooseCosts returns the costs to set on pods by name, 0 to remove a mark. The fewer
+// requests in flight, the lower the cost; pods with an unknown number end last. A pod
+// without a cost has 0, so the pods that stay need none.
 func chooseCosts(pods []candidate, current, desired int) map[string]int {
 	if slices.ContainsFunc(pods, func(p candidate) bool { return p.foreign }) {
 		return nil
 	}
 	out := map[string]int{}
-	surplus := len(pods) - desired // those that are not Ready go before the Ready, whatever they cost
+	surplus := len(pods) - desired // pods that are not Ready end before the Ready ones, whatever their cost
 	var free []candidate
 	for _, p := range pods {
 		switch {
@@ -113,7 +113,7 @@ func chooseCosts(pods []candidate, current, desired int) map[string]int {
 		}
 	}
 	if desired >= current || desired == 0 || surplus <= 0 {
-		return out // none is to go, all are, or those to go are marked
+		return out // no pod is to end, all are, or the right ones are marked
 	}
 	slices.SortFunc(free, func(a, b candidate) int {
 		known := func(c candidate) int {
@@ -148,7 +148,7 @@ func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.P
 			return nil, err
 		}
 		if object == nil {
-			continue // it has gone
+			continue // the pod is deleted
 		}
 		_, cost := object.Annotations[corev1.PodDeletionCost]
 		_, marked := object.Annotations[v1alpha1.AnnotationMarked]
@@ -157,8 +157,8 @@ func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.P
 	return out, nil
 }
 
-// patch sets the cost of a pod, 0 to take it away together with the mark. Another
-// pod of the same name is not touched.
+// patch sets the cost of a pod; 0 removes it together with the mark. It does not change
+// another pod of the same name.
 func (h *TargetScaler) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Pod, cost int) error {
 	var value, mark any
 	if cost != 0 {
@@ -203,7 +203,7 @@ type cachedPods struct {
 	by     map[string]map[string]*corev1.Pod // by namespace and name
 }
 
-// pod returns a pod, which the caller must not modify, nil where it has gone.
+// pod returns a pod, which the caller must not modify, nil where it is deleted.
 func (c cachedPods) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	if c.by[namespace] == nil {
 		var list corev1.PodList

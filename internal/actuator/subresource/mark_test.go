@@ -59,8 +59,8 @@ func (w *world) Patch(_ context.Context, o client.Object, patch client.Patch, _ 
 	return nil
 }
 
-// serving adds Ready pods to a world and to a record, with the requests that they
-// hold; those that hold fewer than none do not report.
+// serving adds Ready pods to a world and to a record, with the requests in flight of each;
+// a negative number means that the pod does not report.
 func (w *world) serving(r scaling.Record, held map[string]float64) scaling.Record {
 	s := scaling.Snapshot{Model: modelM}
 	r.Fleet.Pods = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fieldOwner is who set the replicas, in the managed fields of a target.
+// fieldOwner is the manager's name in the managed fields of a target.
 const fieldOwner = client.FieldOwner("workload-variant-autoscaler")
 
 // Scales reads and sets the scale subresource of any kind.
@@ -22,19 +22,19 @@ type Scales interface {
 	// NoMatchError of meta where the kind does not, and scaling.ErrClusterScoped
 	// where the kind has no namespace.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
-	// SetScale sets the replicas of a target to those of a scale that was read. The
-	// error is a Conflict of the API server where the target has changed since, and
-	// otherwise as of Scale.
+	// SetScale sets the replicas of a target to those of a scale that was read. The error
+	// is a Conflict of the API server where the target has changed since, and otherwise
+	// that of Scale.
 	SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error
 }
 
-// ScaleClient is Scales by an API server. The zero value is not usable; see
+// ScaleClient implements Scales with an API server. The zero value is not usable; see
 // NewScaleClient.
 type ScaleClient struct {
 	client scaleAPI
 }
 
-// scaleAPI is what is needed of a client.Client.
+// scaleAPI is the used part of a client.Client.
 type scaleAPI interface {
 	client.SubResourceClientConstructor
 	IsObjectNamespaced(obj runtime.Object) (bool, error)
@@ -42,8 +42,8 @@ type scaleAPI interface {
 
 var _ Scales = (*ScaleClient)(nil)
 
-// NewScaleClient returns a ScaleClient that asks with c, which is the client of a
-// manager. Each call is one request, once the kind is known.
+// NewScaleClient returns a ScaleClient that uses c, the client of a manager. Each call is
+// one request, once the kind is known.
 func NewScaleClient(c scaleAPI) *ScaleClient {
 	return &ScaleClient{client: c}
 }
@@ -86,8 +86,9 @@ func (s *ScaleClient) SetScale(ctx context.Context, target scaling.TargetRef, sc
 	return nil
 }
 
-// objectOf returns the object by which a target is asked for. The path of an object of
-// the cluster would have no namespace, so that any object's author could name it.
+// objectOf returns the object that stands for a target in a request. It refuses
+// cluster-scoped kinds: their path would have no namespace, so that the author of any
+// object could name them.
 func (s *ScaleClient) objectOf(namespace string, target scaling.TargetRef) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion(target.APIVersion)

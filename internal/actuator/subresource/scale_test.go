@@ -18,8 +18,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestATargetOfTheClusterIsNotScaled: the manager may scale any kind, the author of a
-// VariantAutoscaling what is in a namespace.
+// TestATargetOfTheClusterIsNotScaled: the manager may scale any kind; the author of a
+// VariantAutoscaling may only scale objects of a namespace.
 func TestATargetOfTheClusterIsNotScaled(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

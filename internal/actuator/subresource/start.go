@@ -8,22 +8,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// usualStartUp is how long a start is remembered where it is not known how long pods
-// of the variant take: four looks of an HPA (every 15 s), of which the first may read
-// an older decision.
+// usualStartUp is how long a start is remembered where the start-up time of the variant is
+// unknown: four periods of an HPA (every 15 s), of which the first may read an older
+// decision.
 const usualStartUp = time.Minute
 
-// start is the first replicas of a target beside another scaler.
+// start is a start from zero of a target that another scaler scales too.
 type start struct {
 	until time.Time // when they should be Ready
 	to    int       // replicas
 }
 
-// starts are those that may have to be repeated, by variant.
+// starts holds the starts that may have to be repeated, by variant.
 type starts map[scaling.VariantKey]start
 
-// add takes what a plan of time at has changed beside another scaler. A start is
-// repeated once: a further change from other than zero ends it.
+// add records a change that a plan of time at made to a target that another scaler scales
+// too. A start is repeated once: a further change from other than zero ends it.
 func (s starts) add(o order, at time.Time, c change) {
 	if c.from > 0 {
 		delete(s, o.variant.Key)
@@ -32,16 +32,16 @@ func (s starts) add(o order, at time.Time, c change) {
 	s[o.variant.Key] = start{until: at.Add(cmp.Or(o.variant.StartUp, usualStartUp)), to: c.to}
 }
 
-// forget drops what should have become Ready by now.
+// forget drops the starts whose replicas should be Ready by now.
 func (s starts) forget(now time.Time) {
 	maps.DeleteFunc(s, func(_ scaling.VariantKey, begun start) bool { return now.After(begun.until) })
 }
 
-// repeat returns the replicas to set once more at a target, 0 where it has them, was
-// not started of late, or fewer were decided on since. An HPA that resumes knows
-// nothing of what it wanted before and so takes replicas away at once if the first
-// number that it reads is an old one (Kubernetes, "Horizontal Pod Autoscaling:
-// implicit maintenance-mode deactivation" and its stabilization window).
+// repeat returns the replicas to set once more at a target; 0 where it has them, was not
+// started recently, or fewer were decided since. An HPA that resumes has no history of
+// recommendations, so it removes replicas at once if the first number that it reads is an
+// old one (Kubernetes, "Horizontal Pod Autoscaling: implicit maintenance-mode deactivation"
+// and its stabilization window).
 func (s starts) repeat(o order, by scaling.Scalers) int {
 	begun, ok := s[o.variant.Key]
 	if !ok {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAStartThatIsCutBackIsRepeatedOnce(t *testing.T) {
-	// step is a cycle that finds replicas, as another left them, and decides.
+	// step runs a cycle that finds the replicas of another scaler, and decides.
 	type step struct{ second, replicas, desired int }
 	slow := func(v *scaling.Variant) { v.StartUp = 10 * time.Minute }
 	usual := func(*scaling.Variant) {}

@@ -17,15 +17,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// mostReplicas is what the field of a scale holds.
+// mostReplicas is the largest value of the replicas field of a scale.
 const mostReplicas = math.MaxInt32
 
-// attempts is how often a scale is read and set while others change its target.
+// attempts is how often a scale is read and set while other clients change its target.
 const attempts = 5
 
-// Scalers knows who sets the replicas of targets.
+// Scalers returns which scalers set the replicas of targets.
 type Scalers interface {
-	// Scalers returns who scales the target of a variant, as far as it is known.
+	// Scalers returns the known scalers of the target of a variant.
 	Scalers(key scaling.VariantKey) scaling.Scalers
 }
 
@@ -35,7 +35,7 @@ type Options struct {
 	Scalers Scalers
 	Scales  Scales
 	Pods    Patcher
-	// Count is told how each attempt to set a scale ended.
+	// Count receives the outcome of each attempt to set a scale.
 	Count func(metrics.Outcome)
 }
 
@@ -48,26 +48,25 @@ type TargetScaler struct {
 	troubles map[scaling.VariantKey]trouble
 	watchers []chan struct{}
 
-	pushes pushes // of targets that no other should scale
-	starts starts // of targets that another scales but from and to zero
+	pushes pushes // of targets that only this process should scale
+	starts starts // of targets that another scaler scales except from and to zero
 
-	markFault string // why pods could not be marked the last time
+	markFault string // why the last attempt to mark pods failed
 }
 
 // New returns a TargetScaler that has done nothing.
 func New(o Options) *TargetScaler { return &TargetScaler{Options: o} }
 
-// Trouble returns why the replicas of a target could not be set, the zero value
-// where they could be or need not be. It is known once this process has carried out a
-// plan.
+// Trouble returns why the replicas of a target could not be set, the zero value where they
+// were set or need not be. known is false until this process has carried out a plan.
 func (h *TargetScaler) Trouble(key scaling.VariantKey) (t scaling.Trouble, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.troubles[key].Trouble, h.troubles != nil
 }
 
-// Watch returns a channel that receives when a Trouble begins, changes or ends.
-// Notices that are not read in time become one.
+// Watch returns a channel that receives when a Trouble begins, changes or ends. Unread
+// notices are combined into one.
 func (h *TargetScaler) Watch() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,12 +75,12 @@ func (h *TargetScaler) Watch() <-chan struct{} {
 	return w
 }
 
-// Carry sets the replicas of every target whose turn is its own to what the record's
-// plan decides. It returns when that is done, ctx has ended, or after ten seconds. What
-// failed is a Trouble of its variant, and logged when it begins.
+// Carry sets the replicas of every target that this process scales now to the plan of the
+// record. It returns when that is done, ctx has ended, or after ten seconds. A failure is a
+// Trouble of its variant, and is logged when it begins.
 //
-// No target may take longer than two seconds, and those that did go last the next
-// time. What somebody else keeps changing is set less and less often.
+// One target may take two seconds at most; those that took longer go last the next time.
+// Replicas that another client keeps changing are set less and less often.
 func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 	now := record.Plan.At
 	h.recall(now)
@@ -114,8 +113,8 @@ func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 	h.remember(logr.FromContextOrDiscard(ctx), troubles)
 }
 
-// turns returns the orders that this process should carry out now, and what is in
-// trouble whether it does or not.
+// turns returns the orders that this process should carry out now, and the troubles that do
+// not depend on them.
 func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
 	troubles = map[scaling.VariantKey]trouble{}
 	for _, o := range orders(record) {
@@ -129,7 +128,7 @@ func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[s
 		case scaling.ActuationMetrics: // nothing is set, so nothing is repeated
 		}
 		if o.alone && h.pushes.tussles(key) {
-			troubles[key] = undone() // until it has stayed
+			troubles[key] = undone() // until the set replicas have stayed
 		}
 		switch {
 		case o.alone && h.pushes.waits(key, record.Plan.At):
@@ -140,7 +139,7 @@ func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[s
 	return own, troubles
 }
 
-// learn takes what a plan of time at has changed, for those that follow.
+// learn records the changes that a plan of time at made, for later plans.
 func (h *TargetScaler) learn(r result, at time.Time) {
 	switch {
 	case !r.change.set:
@@ -151,8 +150,8 @@ func (h *TargetScaler) learn(r result, at time.Time) {
 	}
 }
 
-// recall drops what is not to be known any more of what was set: all of it in a
-// process that has just begun to lead.
+// recall drops outdated pushes and starts, and all of them in a process that has just begun
+// to lead.
 func (h *TargetScaler) recall(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,17 +173,17 @@ func (h *TargetScaler) timedOut(key scaling.VariantKey) bool {
 type order struct {
 	variant scaling.Variant
 	desired int
-	alone   bool // whether no other should set the replicas
-	repeat  int  // replicas to set once more if there are fewer but some, 0 for none
+	alone   bool // only this process should set the replicas
+	repeat  int  // replicas to set once more if there are fewer but not 0; 0 for none
 }
 
-// change is what was done to a target; the zero value is nothing.
+// change is a change of replicas; the zero value is none.
 type change struct {
 	from, to int // replicas
 	set      bool
 }
 
-// orders returns what a plan decides for targets that were read and may be set.
+// orders returns the decisions of a plan for targets that were read and may be set.
 func orders(record scaling.Record) []order {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
@@ -199,9 +198,9 @@ func orders(record scaling.Record) []order {
 	return out
 }
 
-// carry sets the replicas of one target, if it still is the turn of this process:
-// measuring may have taken longer than its owner needs to change his mind, or
-// another to be faster.
+// carry sets the replicas of one target, if this process still is to scale it. In the time
+// since the measurements, the owner may have changed the object, or another scaler may have
+// acted.
 func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	by := h.Scalers.Scalers(o.variant.Key)
 	asks, err := h.asks(ctx, o.variant)
@@ -227,8 +226,8 @@ func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	return change{}, err
 }
 
-// set reads the scale of a target and sets it, unless the target has come to where
-// it is not the turn of this process any more.
+// set reads the scale of a target and sets it, unless the target now has a number of
+// replicas at which another scaler is to act.
 func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
 	scale, err := h.Scales.Scale(ctx, o.variant.Key.Namespace, o.variant.Target)
 	if err != nil {
@@ -250,8 +249,8 @@ func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (ch
 	return change{from: from, to: int(scale.Spec.Replicas), set: true}, nil
 }
 
-// asks returns what the object of a variant asks for now, "" where there is none
-// any more, or it is to be left alone.
+// asks returns the actuation that the object of a variant asks for now, "" where the object
+// is gone or must not be scaled.
 func (h *TargetScaler) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
 	var va v1alpha1.VariantAutoscaling
 	err := h.Objects.Get(ctx, client.ObjectKey{Namespace: v.Key.Namespace, Name: v.Key.Name}, &va, client.UnsafeDisableDeepCopy)
@@ -267,14 +266,14 @@ func (h *TargetScaler) asks(ctx context.Context, v scaling.Variant) (scaling.Act
 	return asks, nil
 }
 
-// remember replaces what is in trouble, and tells whoever watches.
+// remember replaces the troubles, and notifies the watcher.
 func (h *TargetScaler) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, now := range troubles {
 		before := h.troubles[key]
 		if now.Reason == before.Reason && now.by == before.by {
-			troubles[key] = before // in the words of the first time
+			troubles[key] = before // with the first message
 			continue
 		}
 		log.Info("replicas could not be set by the scale subresource", "namespace", key.Namespace, "variant", key.Name,
@@ -292,5 +291,5 @@ func (h *TargetScaler) remember(log logr.Logger, troubles map[scaling.VariantKey
 	}
 }
 
-// Clear forgets what is in trouble, as a process must that no longer leads.
+// Clear forgets the troubles. A process that no longer leads must call it.
 func (h *TargetScaler) Clear() { h.remember(logr.Discard(), nil) }

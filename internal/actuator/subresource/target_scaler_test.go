@@ -33,7 +33,7 @@ var (
 	deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
 )
 
-// world is everything around a TargetScaler.
+// world holds a TargetScaler and all its dependencies.
 type world struct {
 	objects  map[client.ObjectKey]*v1alpha1.VariantAutoscaling
 	pods     map[string]*corev1.Pod

@@ -14,36 +14,37 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// denied is how the API server words that an admission webhook refuses, by its name.
+// denied matches the API server's message when an admission webhook refuses, with the name
+// of the webhook.
 var denied = regexp.MustCompile(`admission webhook "([^"]+)" denied`)
 
-// Reasons of a Trouble that need not be those of the API server.
+// Reasons of a Trouble that are not reasons of the API server.
 const (
 	timeout  = "Timeout"
 	notTried = "NotTried"
 )
 
-// trouble is a Trouble, and by whom: what another program says may differ each time,
-// by an ID of the request, while it still refuses the same.
+// trouble is a Trouble and its cause. A message of another program may differ each time,
+// for instance by the ID of the request, although the cause is the same.
 type trouble struct {
 	scaling.Trouble
 	by string // a webhook, the message where it is ours, "" for any other
 }
 
-// ours is a trouble in words that do not differ from one attempt to the next.
+// ours returns a trouble whose message does not differ between attempts.
 func ours(reason, format string, args ...any) trouble {
 	message := fmt.Sprintf(format, args...)
 	return trouble{scaling.Trouble{Reason: reason, Message: message}, message}
 }
 
-// undone says that what is set does not stay so, by the reason that this has for
-// every scaler.
+// undone says that another client changes the replicas that are set, with the reason that
+// all scalers use for it.
 func undone() trouble {
 	return ours(string(scaling.ReasonTargetNotMoving), "they were changed %d times in a row or more, so it waits longer "+
 		"each time before it sets them, %s at most", undoneOften, longestPause)
 }
 
-// untried says that there was no time to begin with a target.
+// untried says that there was no time to try a target.
 func untried() trouble {
 	return ours(notTried, "others did not answer within %s, so it was not its turn", beginsWithin)
 }
@@ -76,7 +77,7 @@ func troubleOf(err error) trouble {
 	return quoted
 }
 
-// outcomeOf is how an attempt ended, for the count of them.
+// outcomeOf returns the outcome of an attempt, for the counter.
 func outcomeOf(err error) metrics.Outcome {
 	switch {
 	case apierrors.IsForbidden(err):

@@ -24,35 +24,35 @@ type Cycle struct {
 	Collector Collector
 	Recorder  Recorder
 	Actuator  Actuator
-	// Policy returns how a model is decided. It is asked once for each model of a
-	// cycle. Nil decides all by the documented settings, with no limit of pace.
+	// Policy returns the settings by which a model is decided. The cycle calls it once for
+	// each model. Nil decides all models by the documented settings, without a limit of
+	// pace.
 	Policy func(scaling.ModelKey) ModelSettings
-	// Stock tells what accelerators there are. It is asked only while a model is
-	// limited. Nil is a stock that is not known.
+	// Stock reads the inventory. The cycle calls it only while a model is limited. Nil
+	// means that the inventory is unknown.
 	Stock Stock
-	// Quotas returns the accelerators that namespaces own, given what there is to
-	// scale. Nil limits nothing.
+	// Quotas returns the accelerators that namespaces own, given the variants. Nil limits
+	// nothing.
 	Quotas func([]scaling.Variant) []scaling.Quota
-	// Archive is given every case that was decided. Nil keeps none.
+	// Archive receives every decided case. Nil keeps none.
 	Archive Archive
 
 	count  int64
-	faults map[scaling.ModelKey]string // of the last cycle, "" where there was none
+	faults map[scaling.ModelKey]string // of the last cycle, "" for none
 }
 
-// Run makes one pass: observe, collect, decide, record, actuate. The plan is
-// recorded before it is published, so that whoever reacts to it finds its
-// reasons. interval is when the next pass is planned, for the record. An error
-// names the cycle: one of the cluster means that nothing was decided; one of the
-// actuator that part of the plan was not published.
+// Run makes one pass: observe, collect, decide, record, actuate. Run records the plan
+// before it publishes it, so that its readers find the reasons. interval is the time to the
+// next planned pass, for the record. An error names the cycle. An error of the cluster
+// means that nothing was decided; an error of the actuator means that part of the plan was
+// not published.
 func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	c.count++
 	this := id(c.Process, c.count)
 	log := logr.FromContextOrDiscard(ctx).WithValues("cycle", this)
 	ctx = logr.NewContext(ctx, log)
 	start := c.Clock.Now()
-	// A decision goes by the wall clock alone: only that survives a restart, or is
-	// in a record.
+	// A decision uses the wall clock only: it survives a restart and is in the record.
 	now := start.Round(0)
 	fleet, err := c.Cluster.Fleet(ctx, now)
 	if err != nil {
@@ -87,8 +87,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	return nil
 }
 
-// setup resolves how each model is decided: by the engine of its settings, and at
-// the pace of its policy.
+// setup resolves the settings of each model: its engine, and the pace of its policy.
 func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Pacing) {
 	var setup Setup
 	if c.Quotas != nil {
@@ -111,7 +110,7 @@ func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scal
 	return setup, pace
 }
 
-// objectives returns what the models of a cycle were to meet, sorted by model.
+// objectives returns the objectives of the models of a cycle, sorted by model.
 func (e Setup) objectives(snapshots []scaling.Snapshot) []scaling.ModelObjective {
 	var out []scaling.ModelObjective
 	for _, s := range snapshots {
@@ -125,8 +124,7 @@ func (e Setup) objectives(snapshots []scaling.Snapshot) []scaling.ModelObjective
 	return out
 }
 
-// report logs a line for each decision: what changed for operators, the rest
-// for whoever looks closer.
+// report logs one line for each decision: changes at Info, the others at V(1).
 func report(log logr.Logger, before scaling.History, r scaling.Record) {
 	for _, d := range r.Plan.Decisions {
 		cause := d.Cause()
@@ -140,12 +138,12 @@ func report(log logr.Logger, before scaling.History, r scaling.Record) {
 	log.V(1).Info("cycle done", "duration", r.Duration.String(), "variants", len(r.Fleet.Variants))
 }
 
-// reportFaults logs when the source of models' metrics begins to fail, when it
-// fails for another reason, and when it is back: a log without a line must not
-// pass for health. One line tells of all models with the same change.
+// reportFaults logs when the metrics source of a model begins to fail, fails for another
+// reason, or answers again. Without these lines a silent log would look healthy. One line
+// names all models with the same change.
 func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
 	faults := make(map[scaling.ModelKey]string, len(snapshots))
-	changed := map[string][]scaling.ModelKey{} // by the fault of now
+	changed := map[string][]scaling.ModelKey{} // by the present fault
 	var order []string                         // of the faults, as they are found
 	for _, s := range snapshots {
 		faults[s.Model] = s.Fault

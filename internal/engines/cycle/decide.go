@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Case is everything that a cycle's decision depends on.
+// Case holds all inputs of a cycle's decision except the Setup.
 type Case struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot
@@ -20,25 +20,24 @@ type Case struct {
 	History   scaling.History
 }
 
-// Verdict is what a cycle decided and what it remembers of it.
+// Verdict is the outcome of a cycle: the plan and what the next cycle remembers.
 type Verdict struct {
-	Analyses []scaling.Analysis // sorted by model; of each, the one that decided first
+	Analyses []scaling.Analysis // sorted by model; for each model the foremost one
 	Plan     scaling.Plan
 	History  scaling.History // of the variants in the case, after the plan
-	// Gap is that of optimizer.Share: how far what limited models share may be from
-	// the least cost, a ratio; NotApplicable where nothing had to be shared out.
+	// Gap is the gap that optimizer.Share returns: how far the cost of shared decisions may
+	// be from the least cost, a ratio. NotApplicable where nothing had to be shared.
 	Gap scaling.Reading
 }
 
-// Setup is how models are decided. The zero value decides every one of them by
-// the documented settings.
+// Setup says how models are decided. The zero value decides every model by the documented
+// settings.
 type Setup struct {
-	// Models says how each model is decided; one without an entry, by
-	// model.Default.
+	// Models has the settings of each model. A model without an entry uses model.Default.
 	Models map[scaling.ModelKey]model.Settings
-	// Interval is planned until the next cycle, 0 where only a change brings one.
+	// Interval is the planned time to the next cycle, 0 where only a change starts one.
 	Interval time.Duration
-	// Inventory and Quotas bound what limited models get.
+	// Inventory and Quotas bound the accelerators of limited models.
 	Inventory scaling.Inventory
 	Quotas    []scaling.Quota
 }
@@ -113,8 +112,8 @@ func (e Setup) Decide(c Case) Verdict {
 	return verdict
 }
 
-// observe returns the variants of the snapshots, and what history says of them brought
-// up to now by what the snapshots show. What it says of another target is left out.
+// observe returns the variants of the snapshots, and their history updated to now by the
+// snapshots. It leaves out the history of a scale target that has since been replaced.
 func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Time) (map[scaling.VariantKey]scaling.Variant, scaling.History) {
 	variants, past := map[scaling.VariantKey]scaling.Variant{}, scaling.History{}
 	for _, s := range snapshots {
@@ -132,9 +131,9 @@ func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Tim
 	return variants, past
 }
 
-// turns returns what is to be remembered of each model's reductions after the plan. A
-// model in which one variant grows, grew; one that moves to cheaper variants did not:
-// it has what it needs.
+// turns returns what the history remembers of each model's reductions after the plan. A
+// model grew if one of its variants grew. A model that moves to cheaper variants did not
+// grow: it has the replicas that it needs.
 func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan, outcomes map[scaling.ModelKey]model.Outcome) map[scaling.ModelKey]scaling.Turns {
 	decided, moves := make(map[scaling.VariantKey]int, len(plan.Decisions)), map[scaling.ModelKey]bool{}
 	for _, d := range plan.Decisions {
@@ -173,8 +172,8 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 	return out
 }
 
-// needed is how many replicas the load needs of the variant of d: those decided on,
-// without those that only pace keeps.
+// needed returns how many replicas of the variant of d the load needs: the decided replicas
+// without those that only the pace keeps.
 func needed(w scaling.Wants, d scaling.Decision) int {
 	if n, known := w.Now(); known {
 		return min(n, d.Target())
@@ -188,8 +187,8 @@ func gaveUp(d scaling.Decision) bool {
 	return reason == scaling.ReasonOrderCancelled || reason == scaling.ReasonPodsNotReady && d.Target() < d.Current
 }
 
-// refused returns when a constraint last left the variant of d none of what it is
-// called for, zero if none did. That stands while nothing is asked for again.
+// refused returns when a constraint last left the variant of d none of the replicas that it
+// was called for, zero if none did. The time stays until replicas are asked for again.
 func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 	switch {
 	case p.Called.IsZero() || d.Target() > 0:
@@ -200,9 +199,9 @@ func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 	return p.Refused
 }
 
-// decide decides about one model, before any constraint: by its engine, unless
-// requests wait for it and no replica is Ready. It returns too since when variants
-// are called.
+// decide decides about one model, before any constraint: by its engine, or by scalefromzero
+// where requests wait and no replica is Ready. It also returns since when each variant is
+// called.
 func (e Setup) decide(s scaling.Snapshot, past scaling.History) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
@@ -216,9 +215,8 @@ func (e Setup) decide(s scaling.Snapshot, past scaling.History) (model.Outcome, 
 	return out, wake.Called
 }
 
-// share lets the limited models whose demand is known grow on other variants
-// where the accelerators of the cheapest do not suffice for all, and returns the
-// gap of that.
+// share lets limited models with a known demand grow on other variants where the cheapest
+// variants have too few accelerators for all. It returns the gap of optimizer.Share.
 func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantKey]scaling.Variant, outcomes map[scaling.ModelKey]model.Outcome) scaling.Reading {
 	if !e.Inventory.Known {
 		return scaling.Reading{State: scaling.NotApplicable}
@@ -239,7 +237,8 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 		for _, d := range out.Decisions {
 			v := variants[d.Variant]
 			if contends {
-				// What a contender has is his to share; a pod without a node has none.
+				// A model's current accelerators stay available to it; a pod without a node
+				// has none.
 				stock[v.Accelerator] += v.GPUs(d.Current - v.Replicas.Unschedulable - v.Replicas.Podless)
 			} else {
 				stock[v.Accelerator] -= v.GPUs(d.Target() - d.Current)
@@ -255,7 +254,7 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 	return gap
 }
 
-// limits returns what bounds the limited models.
+// limits returns the bounds of the limited models.
 func (e Setup) limits(outcomes map[scaling.ModelKey]model.Outcome) constrain.Limits {
 	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.LimitedModel{}, Inventory: e.Inventory, Quotas: e.Quotas}
 	for key, out := range outcomes {

@@ -181,9 +181,9 @@ func TestStepsAreAChain(t *testing.T) {
 	})
 }
 
-// TestDoubtfulReplicasAreKept is rule 1: a replica without fresh readings is full, so
-// that a model keeps at least as many replicas as there are of those, or what was
-// decided or runs where that is less, except by a bound.
+// TestDoubtfulReplicasAreKept is rule 1: a replica without fresh readings counts as full.
+// So a model keeps at least as many replicas as have no fresh readings, or the decided or
+// running number where that is smaller, except by a bound.
 func TestDoubtfulReplicasAreKept(t *testing.T) {
 	for name, setup := range map[string]func(Case) Setup{"measured": func(Case) Setup { return Setup{} }, "published": published} {
 		t.Run(name, func(t *testing.T) {
@@ -227,8 +227,8 @@ func published(c Case) Setup {
 	return out
 }
 
-// TestPublishedEngineChangesOneReplicaOfAModel: apart from bounds and removals taken
-// back, a cycle adds or removes one replica of a model at most.
+// TestPublishedEngineChangesOneReplicaOfAModel: apart from bounds and cancelled removals, a
+// cycle adds or removes at most one replica of a model.
 func TestPublishedEngineChangesOneReplicaOfAModel(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		changed := map[scaling.ModelKey]int{}
@@ -253,8 +253,8 @@ func TestPublishedEngineChangesOneReplicaOfAModel(t *testing.T) {
 	})
 }
 
-// TestModelsAreIndependent is rule 11 and more: a model is decided alike with
-// and without the others.
+// TestModelsAreIndependent is rule 11 and more: other models do not change the decision
+// about a model.
 func TestModelsAreIndependent(t *testing.T) {
 	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
 		apart := []scaling.Decision{}

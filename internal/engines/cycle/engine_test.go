@@ -53,8 +53,7 @@ func perReplica(t *testing.T, v scaling.Variant) float64 {
 	return a.Variants[0].PerReplica
 }
 
-// needs is how few replicas of a variant the engine is content with while they
-// serve a rate, by trying.
+// needs returns by trial the least replicas of a variant that the engine keeps at a rate.
 func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float64) int {
 	t.Helper()
 	for n := 1; n < 1000; n++ {
@@ -105,8 +104,8 @@ func TestModelEngineOrdersWhatTheObjectivesTake(t *testing.T) {
 	}
 }
 
-// TestTenfoldStepIsServedWithinAStartUp: the capacity for ten times the load is
-// there one start-up and two cycles after the readings show it.
+// TestTenfoldStepIsServedWithinAStartUp: the supply for ten times the load is Ready one
+// start-up and two cycles after the readings show it.
 func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
 	for name, settings := range covering {
 		for _, startUp := range []time.Duration{45 * time.Second, 3 * time.Minute} {
@@ -161,8 +160,8 @@ func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 	})
 }
 
-// TestBlindEnginesNeverShrink is rule 1: whatever the load did before, nothing
-// goes while the readings fail.
+// TestBlindEnginesNeverShrink is rule 1: no replica is removed while the readings fail,
+// whatever the load was before.
 func TestBlindEnginesNeverShrink(t *testing.T) {
 	forEngines(t, func(t *testing.T, settings model.Settings) {
 		for seed := range uint64(3) {
@@ -182,8 +181,8 @@ func TestBlindEnginesNeverShrink(t *testing.T) {
 	})
 }
 
-// TestCheaperMixIsFoundAndKept: a fleet of the dear variant becomes one of the
-// cheap, and the new replicas are Ready before the old go.
+// TestCheaperMixIsFoundAndKept: a fleet of the dear variant is replaced by one of the cheap
+// variant, and the new replicas are Ready before the old ones are removed.
 func TestCheaperMixIsFoundAndKept(t *testing.T) {
 	forEngines(t, func(t *testing.T, settings model.Settings) {
 		s := site{

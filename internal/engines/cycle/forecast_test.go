@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// lookingAhead are the engines that forecast what arrives.
+// lookingAhead are the engines that forecast the arrival rate.
 var lookingAhead = map[string]model.Settings{
 	"model":             settingsOf(model.Queueing, model.Spare),
 	"hybrid":            settingsOf(model.Hybrid, model.Spare),
@@ -51,9 +51,9 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 	}
 }
 
-// TestPoissonDemandOrdersOneReplicaTooManyAtMost runs for twelve hours at a constant
-// rate of Poisson arrivals: whatever is ordered, the highest rate that was ever
-// measured needs all but one of it.
+// TestPoissonDemandOrdersOneReplicaTooManyAtMost runs for twelve hours at a constant rate
+// of Poisson arrivals: the highest measured rate always needs at least all but one of the
+// ordered replicas.
 func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 	v := siteVariant("v", 10, 1, 1)
 	for name, settings := range lookingAhead {

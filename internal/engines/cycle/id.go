@@ -7,8 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// letters spell no word and are not mistaken for one another, as those of the
-// names that Kubernetes generates.
+// letters form no word and are not mistaken for one another, like the letters of names that
+// Kubernetes generates.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
 // processLength is the length of the name of a process. With 27 letters there
@@ -16,8 +16,8 @@ const letters = "bcdfghjklmnpqrstvwxz2456789"
 // 2e-4.
 const processLength = 8
 
-// NewProcess draws a name for a process, of which its cycles are numbered. r
-// must be seeded differently in every process.
+// NewProcess draws a name for a process; the ids of its cycles start with it. r must be
+// seeded differently in every process.
 func NewProcess(r *rand.Rand) string {
 	name := make([]byte, processLength)
 	for i := range name {

@@ -29,9 +29,9 @@ func paced() map[string]model.Settings {
 	return out
 }
 
-// TestAColdClusterStartsWhatItNeeds: all replicas of a model start at once, and what
-// arrives waits at the gateway. Four carry the load; maxScaleUpStep is 2. Of the time
-// after the first is Ready the optimizer decides, so that is not looked at.
+// TestAColdClusterStartsWhatItNeeds: all replicas of a model start at once, and requests
+// wait at the gateway. Four carry the load; maxScaleUpStep is 2. After the first is Ready
+// the optimizer decides, so the test ends there.
 func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
 	for _, startUp := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute} {
 		for _, gives := range []time.Duration{time.Minute, time.Hour} {
@@ -57,8 +57,8 @@ func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestAnOutageOfWhatSendsRequestsTakesNoFleetDown: nothing arrives for 13 minutes and
-// then all is back, with scale to zero off at its documented period.
+// TestAnOutageOfWhatSendsRequestsTakesNoFleetDown: no request arrives for 13 minutes, then
+// the full load is back, with scale to zero off at its documented period.
 func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 	const down, up = 90 * time.Minute, 103 * time.Minute
 	for _, startUp := range []time.Duration{2 * time.Minute, 10 * time.Minute} {
@@ -90,9 +90,9 @@ func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSetHoldsNothingBack: the load doubles and doubles again while the
-// clock is set forward and back by hours. From the first cycle after it, growth is
-// decided as with a clock that is right.
+// TestAClockThatIsSetHoldsNothingBack: the load doubles twice while the clock is set
+// forward and back by hours. From the next cycle on, growth is decided as with a correct
+// clock.
 func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 	const step, rise = time.Hour, time.Hour + 2*time.Minute
 	for name, settings := range paced() {
@@ -133,10 +133,10 @@ func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows: loads that change at random
-// while the clock is set at random. No decision is held back at a number for longer than
-// the period and a cycle, in time that passes, since the clock was last set and since
-// more, or fewer, were first asked for.
+// TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows: loads change at random while
+// the clock is set at random. No decision stays at a number for longer than the period and
+// a cycle of real time, counted from the last clock change and from the first wish for more
+// or fewer replicas.
 func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	held := 0
 	for seed := range uint64(12) {

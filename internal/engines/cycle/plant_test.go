@@ -153,8 +153,7 @@ func TestConstantDemandOrdersNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// TestConstantDemandComesToRest: no demand makes the fleet go up and down for
-// ever.
+// TestConstantDemandComesToRest: at constant demand the fleet stops growing and shrinking.
 func TestConstantDemandComesToRest(t *testing.T) {
 	for demand := 0.1; demand < 5; demand += 0.07 {
 		p := plant{demand: func(time.Duration) float64 { return demand }, startUp: 20 * time.Second, window: time.Minute, tick: 5 * time.Second, sync: 15 * time.Second}
@@ -200,9 +199,9 @@ func TestPodsThatNeverStartAreOrderedOnce(t *testing.T) {
 	}
 }
 
-// TestReductionStopsAtWhatIsNeeded: a removed replica takes its load out of
-// sight at once, and the others show it late. The fleet does not go below what
-// the load needs all the same.
+// TestReductionStopsAtWhatIsNeeded: the load of a removed replica disappears from the
+// readings at once, and the other replicas show it late. Still the fleet does not shrink
+// below what the load needs.
 func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
 	for _, scrape := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
 		for _, tick := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
@@ -227,8 +226,8 @@ func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestNoiseDoesNotMakeAFleetGoUpAndDown: a constant load with noise, at the
-// worst place, just where one replica fewer would be just too little.
+// TestNoiseDoesNotMakeAFleetGoUpAndDown: a constant load with noise, at the worst value:
+// one replica fewer would be just too few.
 func TestNoiseDoesNotMakeAFleetGoUpAndDown(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, spread := range []float64{0.02, 0.05} {

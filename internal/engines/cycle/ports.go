@@ -7,20 +7,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Stock tells what accelerators there are.
+// Stock reads the inventory.
 type Stock interface {
-	// Inventory returns what there is and what is in use. It reads caches and
-	// answers at once; what cannot be read is an Inventory that is not Known, and
-	// limited models do not grow by it.
+	// Inventory returns the accelerators in total and in use. It reads caches and answers
+	// at once. Where it cannot read them it returns an Inventory that is not Known, and
+	// limited models do not grow.
 	Inventory(ctx context.Context) scaling.Inventory
 }
 
-// Cluster tells what there is to scale.
+// Cluster lists the variants and their pods.
 type Cluster interface {
-	// Fleet returns every variant that this instance is responsible for and the
-	// live pods behind them, as of now. It reads caches and answers at once. A
-	// variant whose target cannot be read is in it, with Missing set; an error
-	// means that nothing at all is known.
+	// Fleet returns every variant that this instance is responsible for and the live pods
+	// behind them, as of now. It reads caches and answers at once. A variant whose target
+	// cannot be read is in it, with Missing set; an error means that the fleet is unknown.
 	Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error)
 }
 
@@ -32,17 +31,17 @@ type Collector interface {
 	Collect(ctx context.Context, fleet scaling.Fleet) []scaling.Snapshot
 }
 
-// Actuator makes a plan known to whoever carries it out.
+// Actuator publishes a plan to the scalers.
 type Actuator interface {
-	// Apply publishes every decision of the record's plan. An error names the
-	// variants that could not be published; the others are.
+	// Apply publishes every decision of the record's plan. An error names the variants that
+	// could not be published; the other variants are published.
 	Apply(ctx context.Context, record scaling.Record) error
 }
 
-// Recorder keeps what was decided, for status, explanation and the next cycle.
+// Recorder keeps decisions for status, explanation and the next cycle.
 type Recorder interface {
-	// History returns what is remembered of each variant, a copy.
+	// History returns the history of each variant, a copy.
 	History() scaling.History
-	// Record takes over the outcome of a cycle.
+	// Record stores the outcome of a cycle.
 	Record(record scaling.Record)
 }

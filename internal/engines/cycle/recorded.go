@@ -7,14 +7,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Archive keeps what was decided, and what from, for whoever wants to decide it
-// again.
+// Archive keeps cases and decisions, so that they can be replayed.
 type Archive interface {
-	// Keep takes over a decided case. It returns at once, whatever becomes of it.
+	// Keep stores a decided case. It returns at once, whether storing succeeds or not.
 	Keep(decided Decided)
 }
 
-// Decided is a case with how it was decided and its plan.
+// Decided is a case, its setup and its plan.
 type Decided struct {
 	Cycle scaling.CycleID
 	Setup Setup
@@ -22,8 +21,8 @@ type Decided struct {
 	Plan  scaling.Plan
 }
 
-// Recorded returns the cycle as a record holds it, with the settings by which a
-// model without any was decided.
+// Recorded returns the cycle in the format of a record, with the settings of models that
+// have none of their own.
 func (d Decided) Recorded() record.Cycle {
 	configuration := make(map[scaling.ModelKey]record.ModelSettings, len(d.Setup.Models))
 	for key, pacing := range d.Case.Policies {
@@ -46,7 +45,7 @@ func recordedPolicy(s model.Settings, pacing constrain.Pacing) record.ModelSetti
 	}
 }
 
-// FromRecord returns the case that a record holds, and how it was decided.
+// FromRecord returns the case and the setup that a record holds.
 func FromRecord(r record.Cycle) (Setup, Case) {
 	setup := Setup{
 		Models: make(map[scaling.ModelKey]model.Settings, len(r.Configuration)), Interval: r.Interval, Inventory: r.Inventory, Quotas: r.Quotas,

@@ -9,15 +9,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ModelSettings is how one model is decided, with nothing left to look up.
+// ModelSettings is how one model is decided, fully resolved.
 type ModelSettings struct {
 	Settings model.Settings
 	Pacing   constrain.Pacing // how fast its decisions may change, and whether to zero
 }
 
-// Configured returns the settings that a configuration comes to. kvCacheThreshold
-// and queueLengthThreshold say when a replica is full, to either way of measuring
-// saturation.
+// Configured returns the settings of a model from its configuration. kvCacheThreshold and
+// queueLengthThreshold say when a replica is full, for both ways to measure saturation.
 func Configured(p config.ModelSettings) ModelSettings {
 	s := model.Settings{
 		Engine: model.Engine(p.Engine), Method: model.Spare, Spare: p.Saturation,
@@ -42,8 +41,8 @@ func Configured(p config.ModelSettings) ModelSettings {
 	}}
 }
 
-// Objective is what requests of a model should meet, the zero value where no service
-// class holds it.
+// Objective returns the objective of a model, the zero value where no service class holds
+// it.
 func Objective(p config.ModelSettings) scaling.Objective {
 	o := scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL}
 	if o.Set() {

@@ -11,8 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// randomSetup decides the models of a case by any engine, limited or not, and
-// gives the case what those engines look at.
+// randomSetup decides the models of a case by any engine, limited or not, and adds to the
+// case the inputs of those engines.
 func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 	types := []string{"A100", "H100", ""}
 	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Duration(r.IntN(3)) * 30 * time.Second, Inventory: scaling.Inventory{Known: r.IntN(5) > 0}}
@@ -60,7 +60,7 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 	return c, e
 }
 
-// checkSetup holds what every engine keeps to.
+// checkSetup checks the rules that hold for every engine.
 func checkSetup(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 37))
@@ -91,8 +91,8 @@ func checkSetup(t *testing.T, seed uint64) {
 	checkDoubt(t, seed, c, e)
 }
 
-// checkDoubt makes every reading old enough for doubt: nothing goes but by a
-// bound, or where others have a right to it.
+// checkDoubt makes every reading too old to trust: no replica is removed except by a bound,
+// or where other models have a right to it.
 func checkDoubt(t *testing.T, seed uint64, c Case, e Setup) {
 	t.Helper()
 	aging := func(readings ...*scaling.Reading) {
@@ -141,8 +141,8 @@ func FuzzSetup(f *testing.F) {
 	f.Fuzz(checkSetup)
 }
 
-// TestLimitedModelsShareWhatThereIs: three models want more than the nodes have.
-// The most important has what it needs, and nobody less than its minimum.
+// TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most
+// important model gets what it needs, and no model gets less than its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
 	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	sites := map[string]*site{}
@@ -193,8 +193,8 @@ func TestLimitedModelsShareWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestAModelGrowsOnAnotherVariantWhereStockIsShort goes all the way from the load
-// to the grant: of 16 cheap replicas that would be cheapest, 4 find an accelerator.
+// TestAModelGrowsOnAnotherVariantWhereStockIsShort covers all steps from the load to the
+// grant: the cheapest choice is 16 cheap replicas, and 4 of them find an accelerator.
 func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 	s := site{
 		variants: []scaling.Variant{siteVariant("cheap", 10, 1, 1), siteVariant("dear", 50, 2, 0)}, settings: covering["model"],
@@ -222,8 +222,7 @@ func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 	}
 }
 
-// TestWhatAnalyzersLearnIsRemembered: the next cycle finds it in the History, and
-// only there.
+// TestWhatAnalyzersLearnIsRemembered: the next cycle reads it from the History only.
 func TestWhatAnalyzersLearnIsRemembered(t *testing.T) {
 	s := site{variants: []scaling.Variant{siteVariant("v", 10, 1, 2)}, settings: covering["hybrid with the tokens"], rate: steady(30), startUp: time.Minute, tick: 30 * time.Second}
 	s.run(3 * time.Minute)

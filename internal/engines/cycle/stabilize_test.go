@@ -34,7 +34,7 @@ func restless(seed uint64) plant {
 	}
 }
 
-// changes calls back for every change of the targets, with the one before.
+// changes calls a function for every change of the targets, with the previous number.
 func changes(targets []int, f func(i, before, after int)) {
 	for i := 1; i < len(targets); i++ {
 		if targets[i] != targets[i-1] {
@@ -43,9 +43,9 @@ func changes(targets []int, f func(i, before, after int)) {
 	}
 }
 
-// TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod looks at the signals
-// alone, not at what was remembered of them: before every reduction the analysis
-// has called for one in each cycle of the period, and since the start.
+// TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod reads only the signals, not the
+// history: before every reduction the analysis has called for one in each cycle of the
+// period, since the start at the earliest.
 func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 	shrunk := 0
 	for seed := range uint64(15) {
@@ -79,8 +79,8 @@ func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 	}
 }
 
-// TestGrowthIsNeverDelayedByDefault: from equal pasts the documented policy grows
-// to what no policy at all grows to.
+// TestGrowthIsNeverDelayedByDefault: from equal histories, growth under the documented
+// policy equals growth without a policy.
 func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 	grew := 0
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
@@ -108,8 +108,8 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 	}
 }
 
-// TestAPolicyOnlyEverSlowsDown: a target lies between what stood and what would
-// be decided without a policy, unless a bound moves it.
+// TestAPolicyOnlyEverSlowsDown: a decision lies between the last desired replicas and the
+// decision without a policy, unless a bound changes it.
 func TestAPolicyOnlyEverSlowsDown(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		limited := Setup{}.Decide(c).Plan.Decisions
@@ -160,8 +160,8 @@ func TestConstantDemandComesToRestUnderThePolicy(t *testing.T) {
 	}
 }
 
-// TestLoadThatGoesIsFollowedAtThePaceOfTheReadings: the period is waited for
-// once, and not again for each of the replicas that were wanted gone all along.
+// TestLoadThatGoesIsFollowedAtThePaceOfTheReadings: a reduction waits once for the period,
+// not again for each replica of it.
 func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	p := plant{
 		demand: func(time.Duration) float64 { return 0.5 }, healthy: 8, scrape: 15 * time.Second, tick: 15 * time.Second, startUp: 90 * time.Second,
@@ -179,9 +179,8 @@ func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	}
 }
 
-// TestARestartChangesNoDecision: a process that starts anew knows of a variant
-// what its status holds. What it decides differs from what the old one would
-// have only in that reductions wait for a period.
+// TestARestartChangesNoDecision: a new process knows only the status of a variant. Its
+// decisions differ from those of the old process only in that reductions wait for a period.
 func TestARestartChangesNoDecision(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, restart := range []time.Duration{10 * time.Minute, 25 * time.Minute, 40 * time.Minute} {
@@ -212,8 +211,8 @@ func TestARestartChangesNoDecision(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatWasWrittenDownDecidesAlike: a replay of a record knows what the
-// cycle knew.
+// TestAHistoryThatWasWrittenDownDecidesAlike: a replay of a record has the history of the
+// cycle.
 func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		want := encode(t, Setup{}.Decide(c))
@@ -256,8 +255,8 @@ func TestPausedVariantsKeepTheirDecision(t *testing.T) {
 	}
 }
 
-// TestPausingOneVariantDoesNotStopTheModel: whatever one variant's pause does,
-// growth that another one could take is still ordered.
+// TestPausingOneVariantDoesNotStopTheModel: while one variant is paused, another one that
+// can grow still grows.
 func TestPausingOneVariantDoesNotStopTheModel(t *testing.T) {
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	snap := scaling.Snapshot{Model: model, At: now, Window: time.Minute}

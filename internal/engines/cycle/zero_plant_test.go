@@ -9,15 +9,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// served is one request, and what became of it.
+// served is one request and its outcome.
 type served struct {
 	arrived, begun, ended time.Time // begun and ended are zero before
 	takes                 time.Duration
 }
 
-// rest is a model with variants whose requests come and go one by one, as its
-// source of metrics shows it, with whoever carries decisions out at once. It lives
-// in ticks.
+// rest is a plant: a model with variants whose requests come and go one by one, its metrics
+// source, and a scaler that carries decisions out at once. Its time advances in ticks.
 type rest struct {
 	now      time.Time
 	gateway  bool // requests are held while no replica is Ready; else they are lost
@@ -27,8 +26,8 @@ type rest struct {
 	variants []scaling.Variant
 	ordered  []time.Time // of each variant, when its replicas were last raised
 	requests []served
-	// What befalls the source: no answer at all, nothing scraped, or nothing of every
-	// other pod, until the time given.
+	// The fault of the source until the time given: no answer at all, no scrape, or no
+	// scrape of every other pod.
 	blind, stopped, half time.Time
 	outage               [2]time.Time // the last of either of the first
 	unschedulable        int          // variants that no node takes, the first so many
@@ -78,7 +77,7 @@ func (s *rest) arrive(takes time.Duration) {
 	}
 }
 
-// pass lets a tick go by: pods start, requests begin and end.
+// pass advances by one tick: pods start, requests begin and end.
 func (s *rest) pass() {
 	s.now = s.now.Add(restTick)
 	for i := range s.variants {
@@ -118,8 +117,8 @@ func (s *rest) held() (waiting, running float64) {
 	return waiting, running
 }
 
-// lastActive is when the model last had anything to do: now while it has. What
-// came after the last scrape nobody can know.
+// lastActive is when the model last had a request: now while it has one. Requests after the
+// last scrape are unknown to the source.
 func (s *rest) lastActive() time.Time {
 	var last time.Time
 	for _, q := range s.requests {
@@ -156,7 +155,7 @@ func (s *rest) scrapedAt() time.Time {
 	return s.now
 }
 
-// snapshot is what the source shows, as the collector would.
+// snapshot returns the data of the source, as the collector would.
 func (s *rest) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: restModel, At: s.now, Window: restWindow, Variants: append([]scaling.Variant{}, s.variants...)}
 	if s.blind.After(s.now) {
@@ -172,7 +171,7 @@ func (s *rest) snapshot() scaling.Snapshot {
 	}
 	half := s.half.After(s.now)
 	waiting, running := s.held()
-	// A rate does not show what was counted before the first scrape in the window.
+	// A rate does not show requests before the first scrape in the window.
 	rate := scaling.Measured(s.counted(at.Add(-restWindow*3/4))/restWindow.Seconds(), state)
 	if half {
 		rate.State = min(state, scaling.Aging)
@@ -202,8 +201,8 @@ func (s *rest) snapshot() scaling.Snapshot {
 	return snap
 }
 
-// quietSince is what a store would answer: the last thing that was counted, the
-// end of the last gap, or the beginning of the youngest pod; late by a look.
+// quietSince returns what a metrics store would answer: the time of the last counted
+// request, the end of the last gap, or the start of the youngest pod; delayed by one query.
 func (s *rest) quietSince(span time.Duration) time.Time {
 	since := s.now.Add(-span)
 	later := func(at time.Time) {
@@ -252,8 +251,8 @@ func (s *rest) decide() {
 	}
 }
 
-// live lets so long go by, with cycles at the interval, and returns after how long
-// the model has no replica, 0 if it always has some.
+// live advances the plant by a duration, with cycles at the interval, and returns after how
+// long the model has no replica, 0 if it always has some.
 func (s *rest) live(length time.Duration) time.Duration {
 	began := s.now
 	for s.now.Sub(began) < length {
@@ -269,7 +268,7 @@ func (s *rest) live(length time.Duration) time.Duration {
 	return 0
 }
 
-// restart forgets what is in memory alone: the decisions are in status.
+// restart drops the state that is only in memory; the decisions are in status.
 func (s *rest) restart() {
 	kept := scaling.History{}
 	for k, p := range s.past {
@@ -278,14 +277,14 @@ func (s *rest) restart() {
 	s.past = kept
 }
 
-// stop stops the scrapes for so long, break the answers.
+// stop stops the scrapes for so long; break stops the answers.
 func (s *rest) stop(d time.Duration) {
 	s.stopped = s.now.Add(d)
 	s.outage = [2]time.Time{s.now, s.stopped}
 }
 
-// befall lets something happen to the source or the process, or nothing, and
-// reports whether the process began anew.
+// befall applies a random fault to the source or the process, or none, and reports whether
+// the process restarted.
 func (s *rest) befall(r *rand.Rand) (restarted bool) {
 	calm := !s.blind.After(s.now) && !s.stopped.After(s.now)
 	switch r.IntN(200) {

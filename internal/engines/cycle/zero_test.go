@@ -155,9 +155,9 @@ func dearServes() *rest {
 	return s
 }
 
-// TestTheLastReplicaMovesToTheCheapestVariant: that is Ready before the other goes, and
-// requests that come in between find a replica. It works where the source cannot be
-// asked for the time in which the replica started, too.
+// TestTheLastReplicaMovesToTheCheapestVariant: the new replica is Ready before the other
+// one is removed, so requests in between find a replica. It also works where the source has
+// no data for the time of the start.
 func TestTheLastReplicaMovesToTheCheapestVariant(t *testing.T) {
 	for _, remember := range []bool{true, false} {
 		s := dearServes()
@@ -179,8 +179,9 @@ func TestTheLastReplicaMovesToTheCheapestVariant(t *testing.T) {
 	}
 }
 
-// TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady: it is given up after
-// twice its start-up and the period of reductions, and tried again after an hour.
+// TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady: the new replica is
+// given up after twice its start-up and the period of reductions, and tried again after an
+// hour.
 func TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady(t *testing.T) {
 	s := dearServes()
 	s.failing = 1
@@ -213,8 +214,8 @@ func TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady(t *testing
 	}
 }
 
-// TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep: the retention period takes
-// none of it at once.
+// TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep: the end of the retention period
+// alone removes no replica at once.
 func TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep(t *testing.T) {
 	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 1)
 	s.variants[0].Bounds.Max = 100
@@ -262,8 +263,8 @@ func asleep(t *testing.T, costs ...float64) *rest {
 	return s
 }
 
-// wakes lets cycles go by, with a request that waits, and returns the variants
-// that have replicas after each, and the reasons of those that got theirs.
+// wakes runs cycles with a waiting request, and returns the variants that have replicas
+// after each, and the reasons of the variants that got theirs.
 func (s *rest) wakes(cycles int) (up []string, reasons []string) {
 	for range cycles {
 		s.pass()

@@ -1,5 +1,5 @@
-// Package executor decides when a pass runs, and owns the only timers of the
-// autoscaler: one loop for the cluster, whatever the number of objects.
+// Package executor decides when a pass runs, and owns the only timers of the autoscaler:
+// one loop for the cluster, whatever the number of objects.
 //
 // There is one Executor with three modes:
 //
@@ -8,9 +8,9 @@
 //	polling   at its interval                      waits for the interval
 //	reactive  on a change                          is answered at once
 //
-// All run once at the start, and when they are woken, by a change of the
-// configuration for instance; mode and interval may be among what changes. A pass
-// that a change asks for starts no earlier than a second after the last one did, and
-// answers all changes until then; where a client waits for it (Hurry) a tenth of
-// that. It does not put off the pass that its time brings. Passes never overlap.
+// All modes run once at the start and on Wake, for instance when the configuration changes;
+// mode and interval may change with it. A pass for a change starts at least a second after
+// the start of the last pass, and covers all changes until then. Where a client waits
+// (Hurry) the gap is a tenth of that. A pass for a change does not delay the pass of the
+// interval. Passes never overlap.
 package executor

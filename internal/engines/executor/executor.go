@@ -9,13 +9,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// gap is the least time between two starts of which the later was asked for by
-// a change: long enough to gather what one rollout causes, short enough to pass
-// for at once.
+// gap is the least time from the start of a pass to the start of a pass for a change: long
+// enough to gather the changes of one rollout, short enough to seem immediate.
 const gap = time.Second
 
-// urgentGap is the same where a client waits for what the pass decides: long enough
-// that passes do not follow upon one another without a pause.
+// urgentGap is the gap where a client waits for the decision of the pass: long enough that
+// passes do not run without a pause.
 const urgentGap = 100 * time.Millisecond
 
 // Executor runs passes when its Mode says. It is safe for concurrent use; Run
@@ -31,14 +30,14 @@ type Executor struct {
 	urgent  chan struct{}
 }
 
-// New returns an executor. interval is asked before every wait, so that a
-// changed configuration takes effect with the next pass; it returns a positive
-// duration. In Reactive mode it is not waited for.
+// New returns an executor. It calls interval before every wait, so that a changed
+// configuration takes effect with the next pass; interval returns a positive duration.
+// Reactive mode ignores it.
 func New(c clock.WithTicker, mode Mode, interval func() time.Duration) *Executor {
 	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
 }
 
-// SetMode changes the mode, from the end of the present wait on; see Wake.
+// SetMode changes the mode after the present wait; see Wake.
 func (e *Executor) SetMode(m Mode) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,46 +51,44 @@ func (e *Executor) modeNow() Mode {
 	return e.mode
 }
 
-// Trigger asks for a pass because of reason, a short phrase, since the world has
-// changed. It returns at once. In Polling mode it does nothing.
+// Trigger asks for a pass because the cluster changed. reason is a short phrase. It returns
+// at once. In Polling mode it does nothing.
 func (e *Executor) Trigger(reason string) {
 	if e.modeNow() != Polling {
 		e.Wake(reason)
 	}
 }
 
-// Hurry is Trigger for what a client waits for: the pass starts without the second
-// that others wait after the last one, and answers those too.
+// Hurry is Trigger for a change that a client waits for: the pass starts after urgentGap
+// instead of gap, and covers the other changes too.
 func (e *Executor) Hurry(reason string) {
 	if e.modeNow() != Polling {
 		e.ask(e.urgent, reason)
 	}
 }
 
-// Wake asks for a pass because of reason, a short phrase, in every mode: somebody
-// wants it, or has changed mode or interval, which the pass takes up. It returns
-// at once.
+// Wake asks for a pass in every mode: on request, or because mode or interval changed,
+// which the pass takes up. reason is a short phrase. It returns at once.
 func (e *Executor) Wake(reason string) { e.ask(e.wake, reason) }
 
-// ask notes a reason and tells Run of it.
+// ask stores a reason and wakes Run.
 func (e *Executor) ask(by chan struct{}, reason string) {
 	e.mu.Lock()
-	defer e.mu.Unlock() // with its reason, or a pass would take the one and leave the other
+	defer e.mu.Unlock() // after the send, so that a pass takes the reason and the signal together
 	e.reasons[reason] = true
 	select {
 	case by <- struct{}{}:
-	default: // a pass is asked for already and will see this change too
+	default: // a pass is already requested and will see this change too
 	}
 }
 
-// Run calls pass at once and then whenever the mode says, until ctx ends; it
-// returns nil then. A pass that was asked for does not put off the one that its time
-// brings: what asks, a replica that became Ready say, is often too fresh to be
-// measured. pass is told when the next one is planned, 0 when only a
-// change will bring it, and what asked for this one, sorted; nothing when its
-// time had come.
+// Run calls pass at once and then whenever the mode says, until ctx ends; then it returns
+// nil. A requested pass does not delay the pass of the interval: the change that requested
+// it, such as a replica that became Ready, is often too recent to be measured. pass
+// receives the time to the next planned pass, 0 when only a change will start one, and the
+// sorted reasons of this pass, none when the interval started it.
 func (e *Executor) Run(ctx context.Context, pass func(ctx context.Context, interval time.Duration, reasons []string)) error {
-	var planned time.Time // for the next pass that its time brings
+	var planned time.Time // start of the next pass of the interval
 	for {
 		start := e.clock.Now()
 		var interval time.Duration
@@ -108,8 +105,8 @@ func (e *Executor) Run(ctx context.Context, pass func(ctx context.Context, inter
 	}
 }
 
-// wait returns true when the next pass is due, as planned or because somebody asks,
-// and false when ctx has ended. With an interval of 0 nothing is planned.
+// wait returns true when the next pass is due, as planned or on request, and false when ctx
+// has ended. With an interval of 0 nothing is planned.
 func (e *Executor) wait(ctx context.Context, start, planned time.Time, interval time.Duration) bool {
 	var due <-chan time.Time
 	rest := gap
@@ -132,8 +129,8 @@ func (e *Executor) wait(ctx context.Context, start, planned time.Time, interval 
 	return ctx.Err() == nil
 }
 
-// pause waits until an instant or the end of ctx, and returns false if it was broken
-// off before. Nil never breaks off.
+// pause waits until an instant or the end of ctx, and returns false if broken fires before.
+// A nil broken never fires.
 func (e *Executor) pause(ctx context.Context, until time.Time, broken <-chan struct{}) bool {
 	timer := e.clock.NewTimer(e.until(until))
 	defer timer.Stop()
@@ -146,16 +143,16 @@ func (e *Executor) pause(ctx context.Context, until time.Time, broken <-chan str
 	return true
 }
 
-// until returns how long it is until t, 0 when it is over.
+// until returns the time left to t, 0 when t has passed.
 func (e *Executor) until(t time.Time) time.Duration { return max(0, t.Sub(e.clock.Now())) }
 
-// takeReasons empties what was asked for.
+// takeReasons returns the stored reasons and clears them.
 func (e *Executor) takeReasons() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, by := range []chan struct{}{e.wake, e.urgent} {
 		select {
-		case <-by: // this pass answers it
+		case <-by: // this pass covers it
 		default:
 		}
 	}

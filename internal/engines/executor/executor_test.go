@@ -19,8 +19,8 @@ type start struct {
 	Reasons      []string
 }
 
-// run lets an executor run for a length of virtual time while act goes on
-// beside it, and returns the passes.
+// run runs an executor for a length of virtual time, with act beside it, and returns the
+// passes.
 func run(t *testing.T, mode Mode, interval, length time.Duration, act func(e *Executor)) []start {
 	t.Helper()
 	var starts []start
@@ -61,9 +61,9 @@ func TestEachModeRunsWhenItsNameSays(t *testing.T) {
 	}
 }
 
-// TestChangesThatComeTogetherAreOnePass lets many changes come within the second
-// after a start. Of a burst that comes later the first change is answered at
-// once, so there may be one pass more.
+// TestChangesThatComeTogetherAreOnePass lets many changes come within the second after a
+// start. The first change of a later burst starts a pass at once, so there may be one more
+// pass.
 func TestChangesThatComeTogetherAreOnePass(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -165,7 +165,8 @@ func TestAWokenPassTakesUpAnotherModeAndInterval(t *testing.T) {
 	const second = time.Second
 	woken := []string{"configured"}
 	tests := map[Mode][]start{
-		// What was an hour becomes ten seconds, and polling becomes hybrid.
+		// The interval changes from an hour to ten seconds, and the mode from polling to
+		// hybrid.
 		Polling:  {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},
 		Hybrid:   {{0, time.Hour, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},
 		Reactive: {{0, 0, []string{}}, {4 * second, 10 * second, woken}, {9 * second, 10 * second, []string{"changed"}}, {14 * second, 10 * second, []string{}}, {24 * second, 10 * second, []string{}}},

@@ -12,8 +12,8 @@ type Mode uint8
 // The modes.
 const (
 	Hybrid   Mode = iota // at the interval and on every Trigger
-	Polling              // at the interval alone
-	Reactive             // on every Trigger alone, and once at the start
+	Polling              // only at the interval
+	Reactive             // only on every Trigger, and once at the start
 )
 
 // Modes returns every mode, the default first.

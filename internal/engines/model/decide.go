@@ -13,31 +13,29 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Input is what the decision about one model is made from.
+// Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
 	History  scaling.History
 	Settings Settings
-	Interval time.Duration // until the next cycle; 0 where that is not known: the Snapshot's window
+	Interval time.Duration // until the next cycle; where it is unknown 0, which means the Snapshot's window
 }
 
-// Outcome is what was decided about one model, and what is to be remembered.
+// Outcome is the decision about one model, and the state to remember.
 type Outcome struct {
-	// Analyses are those of every analyzer of the engine, the one that decided
-	// first.
+	// Analyses has one entry for every analyzer of the engine, the one that decided first.
 	Analyses  []scaling.Analysis
 	Decisions []scaling.Decision                 // sorted by Variant
-	Votes     *optimizer.Votes                   // by which the demand was covered, nil where it is not known
+	Votes     *optimizer.Votes                   // the input of optimizer.Cover, nil where the demand is unknown
 	Informed  []scaling.Informed                 // of the model, sorted by Analyzer
 	Backlog   scaling.Backlog                    // of the model
 	Traffic   scaling.Traffic                    // of the model
 	Fits      map[scaling.VariantKey]scaling.Fit // of the variants
-	// Capacity is that of the variants where tokens were counted, else nil.
+	// Capacity is the capacity of the variants where tokens were counted, else nil.
 	Capacity map[scaling.VariantKey]scaling.TokenCapacity
 }
 
-// Decide decides about one model. It is pure, and indifferent to the order of
-// its input.
+// Decide decides about one model. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
 	waiting := backlog(in)
 	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
@@ -59,7 +57,7 @@ func Decide(in Input) Outcome {
 	return out
 }
 
-// panel is the analyzers of one model with their analyses.
+// panel holds the analyzers of one model with their analyses.
 type panel struct {
 	in       Input
 	analyses []scaling.Analysis // the queueing one first, where there is one
@@ -67,11 +65,11 @@ type panel struct {
 	backlog  scaling.Backlog
 	memory   queueing.Memory
 	fits     map[scaling.VariantKey]scaling.Fit
-	guessed  bool // no profile is stated, and none learned
+	guessed  bool // no profile is stated, and none is learned
 }
 
-// learn looks at how fast the replicas are. Variants without a stated profile have one that is
-// learned, once enough is known of some, and until then one that is computed, if it can be.
+// learn measures how fast the replicas are. A variant without a stated profile gets a
+// learned one once enough is known, and until then a computed one, if it can be computed.
 func (p *panel) learn() {
 	snap := p.in.Snapshot
 	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
@@ -91,7 +89,7 @@ func (p *panel) learn() {
 	}
 }
 
-// refuted says of which variants what was learned is not used, and why; "" for none.
+// refuted names the variants whose learned profile is not used, and why; "" for none.
 func (p *panel) refuted() (said string) {
 	for _, v := range p.in.Snapshot.Variants {
 		if what, why, numbers := profile.Refuted(p.fits[v.Key]); what != "" {
@@ -106,7 +104,7 @@ func (p *panel) sizes() bool {
 	return p.in.Settings.Engine == Queueing || p.in.Settings.Engine == Hybrid
 }
 
-// learning reports whether the profile of a variant that serves is about to be learned.
+// learning reports whether the profile of a serving variant is about to be learned.
 func (p *panel) learning() bool {
 	return slices.ContainsFunc(p.in.Snapshot.Variants, func(v scaling.Variant) bool {
 		stated := v.Profile.Usable() && !profile.Believed(v.Profile)
@@ -116,8 +114,9 @@ func (p *panel) learning() bool {
 	})
 }
 
-// unreduced returns an analysis that gives nothing up while a profile is about to be learned: a
-// process that has just started knows none of what the one before had learned, and decided by.
+// unreduced returns an analysis that removes no replica while a profile is about to be
+// learned: a process that has just started lacks the profiles that the previous process had
+// learned and decided by.
 func (p *panel) unreduced(a scaling.Analysis) scaling.Analysis {
 	if a.Signal == scaling.Shrink && p.learning() {
 		a.Signal, a.Reason = scaling.Steady, scaling.ReasonSteady
@@ -126,8 +125,9 @@ func (p *panel) unreduced(a scaling.Analysis) scaling.Analysis {
 	return a
 }
 
-// doubled returns an analysis that asks for no more than twice what is Ready: what is computed may be
-// off by more than that, and what a few replicas show is known before more of them are Ready.
+// doubled returns an analysis that asks for at most twice the Ready replicas. A computed
+// profile may be wrong by more than that, and a few replicas give measurements before more
+// of them are Ready.
 func doubled(a scaling.Analysis) scaling.Analysis {
 	if most := 2 * a.Supply; most > 0 && a.Demand > most {
 		a.Demand = most
@@ -141,8 +141,8 @@ func doubled(a scaling.Analysis) scaling.Analysis {
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
 
-// addSaturation measures saturation. Where tokens cannot be counted, since no
-// replica says how large its KV cache is, spare capacity can still be.
+// addSaturation measures saturation. Where no replica reports the size of its KV cache,
+// tokens cannot be counted, and it measures spare capacity.
 func (p *panel) addSaturation() {
 	if p.in.Settings.Engine == Published {
 		p.add(saturation.Published(p.in.Snapshot, p.in.Settings.Spare))
@@ -160,9 +160,9 @@ func (p *panel) addSaturation() {
 	p.add(saturation.Analyze(snap, p.in.Settings.Spare, p.in.Interval))
 }
 
-// now returns a Snapshot in which replicas are as full as they were at the last scrape,
-// and not as at the fullest moment of the window. A moment costs few requests their
-// objective, and as long as more meet it than have to, it orders nothing.
+// now returns a Snapshot with the utilization of replicas at the last scrape instead of the
+// maximum over the window. A short peak makes few requests miss their objective. As long as
+// enough requests meet it, such a peak orders no replica.
 func now(snap scaling.Snapshot) scaling.Snapshot {
 	snap.Replicas = slices.Clone(snap.Replicas)
 	for i, r := range snap.Replicas {
@@ -176,8 +176,8 @@ func now(snap scaling.Snapshot) scaling.Snapshot {
 	return snap
 }
 
-// decide asks the analyzers that the engine names. Engine hybrid asks all that
-// are live; the others the first that is.
+// decide uses the analyzers that the engine names. Engine hybrid uses all live ones; the
+// other engines use the first live one.
 func (p *panel) decide(live liveness) Outcome {
 	saturated := p.saturated(live)
 	queueing := p.analyses[0]
@@ -205,8 +205,8 @@ func (p *panel) decide(live liveness) Outcome {
 	return p.cover([]scaling.Analysis{saturated})
 }
 
-// saturated is the analysis of saturation: by the method that the settings name
-// while that is live, else by spare capacity.
+// saturated returns the analysis of saturation: by the Method of the settings while that is
+// live, otherwise by spare capacity.
 func (p *panel) saturated(live liveness) scaling.Analysis {
 	spare := p.analyses[len(p.analyses)-1]
 	if p.in.Settings.Method != Tokens || p.in.Settings.Engine == Published {
@@ -218,10 +218,11 @@ func (p *panel) saturated(live liveness) scaling.Analysis {
 	return spare
 }
 
-// sized returns the analysis of saturation with what replicas carry in proportion to
-// what they serve within the objectives: of variants that show nothing of it now, since
-// the load is measured by the speed of those that do; and by spare capacity of all,
-// since a replica that is twice as fast and as full as another carries twice as much.
+// sized returns the analysis of saturation with the capacity of replicas in proportion to
+// their rate within the objectives. It does so for variants without readings, because the
+// load is measured by the speed of the variants that have readings. By spare capacity it
+// does so for all variants: a replica that is twice as fast as another carries twice as
+// much at the same utilization.
 func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 	if queueing.Signal == scaling.Unknown {
 		return saturated
@@ -255,7 +256,7 @@ func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 	for i, c := range out.Ceilings {
 		out.Ceilings[i].Variants = slices.Clone(c.Variants)
 		for k, l := range c.Variants {
-			if rate, ok := s.inProportion(l.Variant, c.Variants); ok && l.PerReplica > 0 { // 0 is of no help
+			if rate, ok := s.inProportion(l.Variant, c.Variants); ok && l.PerReplica > 0 { // 0 says nothing
 				out.Ceilings[i].Variants[k].PerReplica = rate
 			}
 		}
@@ -263,16 +264,16 @@ func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 	return out
 }
 
-// served is what replicas serve within the objectives.
+// served is the load that replicas serve within the objectives.
 type served struct {
-	reports map[scaling.VariantKey]float64 // replicas that say something of their load
+	reports map[scaling.VariantKey]float64 // replicas that report their load
 	rate    map[scaling.VariantKey]float64 // of a replica, requests/s
-	all     bool                           // it is the measure of the replicas that report, too
+	all     bool                           // it applies to the reporting replicas, too
 }
 
-// inProportion returns what a replica of v carries in proportion to what it serves,
-// where the replicas that report carry together what limits say of them; and false
-// where that is not known, or what limits say of v counts.
+// inProportion returns the capacity of a replica of v in proportion to its rate, so that
+// the reporting replicas together have the capacity that limits give them. It returns false
+// where that is unknown, and where v itself reports unless all is set.
 func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (float64, bool) {
 	carried, serve := 0.0, 0.0
 	for _, l := range limits {
@@ -287,8 +288,8 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// instead decides by saturation in the place of an analyzer that is not live. Where that lacks
-// a profile which is being learned nothing is given up.
+// instead decides by saturation in place of an analyzer that is not live. Where that
+// analyzer lacks a profile that is about to be learned, it removes no replica.
 func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
 	if silent.Reason == scaling.ReasonProfileMissing {
 		a = p.unreduced(a)
@@ -296,13 +297,13 @@ func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
 	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
 }
 
-// cover decides by the cheapest replicas that carry every demand.
+// cover decides with optimizer.Cover: the cheapest replicas that carry every demand.
 func (p *panel) cover(votes []scaling.Analysis) Outcome {
 	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling, Attained: votes[0].Analyzer == queueing.Name}
 	return Outcome{Analyses: p.order(votes...), Decisions: optimizer.Cover(by), Votes: &by}
 }
 
-// noted adds to every decision that an analyzer was not asked, and why.
+// noted adds to every decision that an analyzer was not used, and why.
 func (p *panel) noted(out Outcome, silent scaling.Analysis, what string) Outcome {
 	for i, d := range out.Decisions {
 		if len(d.Steps) == 0 {
@@ -315,8 +316,8 @@ func (p *panel) noted(out Outcome, silent scaling.Analysis, what string) Outcome
 	return out
 }
 
-// order lists the analyses with those that decided first. Spare capacity that was
-// not asked for is left out.
+// order lists the analyses, those that decided first. It leaves out spare capacity where
+// that was not used.
 func (p *panel) order(first ...scaling.Analysis) []scaling.Analysis {
 	out := append([]scaling.Analysis{}, first...)
 	for _, a := range p.analyses {

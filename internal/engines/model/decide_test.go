@@ -17,8 +17,8 @@ import (
 
 var at = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// snapshot is a variant with a profile and so many idle replicas, of which three
-// would do for what arrives.
+// snapshot is a variant with a profile and so many idle replicas, three of which would
+// serve the arrival rate.
 func snapshot(replicas int) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: at, Window: time.Minute, Load: scaling.Load{
@@ -171,8 +171,8 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 	}
 }
 
-// TestAComputedProfileGrowsBySteps: from the first look on there is one, and what five would
-// carry by it orders no more than as many replicas as are Ready.
+// TestAComputedProfileGrowsBySteps: a computed profile exists from the first cycle on, and
+// orders at most as many replicas as are Ready, although five would be needed.
 func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	snap := snapshot(2)
 	v := &snap.Variants[0]
@@ -184,8 +184,8 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	}
 }
 
-// TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process that has it decides as the
-// one before would have gone on, and one without it holds.
+// TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process with the stored fit
+// decides as the earlier process would have, and a new process without it holds.
 func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 	look := func(minute int, past scaling.Past) (Outcome, scaling.Past) {
 		snap := snapshot(9)
@@ -246,7 +246,7 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	}
 }
 
-// growing decides at each minute while what arrives grows, and remembers.
+// growing decides at each minute while the arrival rate grows, and keeps the history.
 func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outcome, scaling.History) {
 	t.Helper()
 	history := scaling.History{}
@@ -294,8 +294,8 @@ func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
 	}
 }
 
-// TestTrafficIsOfTheLatestLook: a variant that joined, and one that was restored
-// after a restart, know less of the model or nothing.
+// TestTrafficIsOfTheLatestLook: a variant that was added later, or restored after a
+// restart, remembers less of the model or nothing.
 func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	out, history := growing(t, Queueing, nil)
 	snap := snapshot(3)
@@ -320,8 +320,8 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 }
 
 // TestHybridTakesNoVariantForBetterThanItsProfile: saturation calls for growth, and a
-// cheaper variant is at zero. It is worth to saturation what its profile says, and
-// nothing where it has none.
+// cheaper variant is at zero. Saturation takes its capacity from its profile, and 0 without
+// one.
 func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 	grown := func(change func(*scaling.Variant)) (v, cheap int) {
 		snap := snapshot(3)
@@ -359,8 +359,8 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 }
 
 // TestHybridCountsAFasterReplicaForMore: two variants have the same KV caches, and one
-// computes four times as fast at twice the cost. More is needed, and replicas of that
-// one are the cheapest that carry it, also of what saturation asks for.
+// computes four times as fast at twice the cost. The load needs more replicas, and those of
+// the faster variant carry it at the least cost, for the demand of saturation too.
 func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -403,8 +403,8 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	}
 }
 
-// TestABacklogIsKnownAlthoughOneReplicaIsSilent: what was remembered stands for two
-// windows, and not for as long as a replica is silent.
+// TestABacklogIsKnownAlthoughOneReplicaIsSilent: the remembered backlog is used for two
+// windows, not for as long as a replica does not report.
 func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
 	history := scaling.History{}
 	for minute, want := range []float64{30, 30, 20, 20} {

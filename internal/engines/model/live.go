@@ -9,23 +9,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// liveIntervals is for how many intervals an analyzer that knows nothing keeps its
-// vote.
+// liveIntervals is for how many intervals an Unknown analyzer keeps its vote.
 const liveIntervals = 3
 
-// unknownWindows is for how many windows a backlog stands that is not known of every
-// replica: one that stays silent must not keep it for ever.
+// unknownWindows is for how many windows a remembered backlog is used while some replicas
+// do not report theirs: a replica that never reports must not keep it for ever.
 const unknownWindows = 2
 
-// liveness is when each analyzer last knew something of a model.
+// liveness holds when each analyzer was last known.
 type liveness struct {
 	now    time.Time
 	last   map[string]time.Time
 	within time.Duration
 }
 
-// recall reads from the variants of a model what is remembered, the latest of
-// each analyzer, and adds what is known now.
+// recall reads from the history of the variants of a model when each analyzer was last
+// known, and adds the present analyses.
 func recall(in Input, analyses []scaling.Analysis) liveness {
 	interval := in.Interval
 	if interval <= 0 {
@@ -65,8 +64,8 @@ func (l liveness) remember() []scaling.Informed {
 	return out
 }
 
-// newer reports whether b is to be trusted rather than other: the later one, else
-// the one with more waiting, and not falling.
+// newer reports whether b is preferred to other: the later one, else the one with more
+// waiting requests, then the one that is not falling.
 func newer(b, other scaling.Backlog) bool {
 	switch {
 	case !b.At.Equal(other.At):
@@ -77,9 +76,9 @@ func newer(b, other scaling.Backlog) bool {
 	return other.Falling && !b.Falling
 }
 
-// backlog returns what waits of the model, beside what is remembered. Where that
-// is not known of every replica, what was remembered stands for two windows; then
-// those that say nothing count for nothing.
+// backlog returns the requests of the model that wait, and the remembered backlog. Where
+// some replicas do not report theirs, the remembered backlog is used for two windows; after
+// that these replicas count as 0.
 func backlog(in Input) scaling.Backlog {
 	var last scaling.Backlog
 	for _, v := range in.Snapshot.Variants {
@@ -98,8 +97,8 @@ func backlog(in Input) scaling.Backlog {
 	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
 }
 
-// memory returns what is remembered of the requests of the model, with what the
-// Snapshot shows: of several variants, what was seen last.
+// memory returns what is remembered of the requests of the model, updated with the
+// Snapshot. Where variants remember different values, the latest is used.
 func memory(in Input, backlog scaling.Backlog) queueing.Memory {
 	var past scaling.Traffic
 	for _, v := range scaling.ByKey(in.Snapshot.Variants) {

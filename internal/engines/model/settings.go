@@ -6,7 +6,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Engine is what decides about a model.
+// Engine names the analyzers that decide about a model.
 type Engine string
 
 // The engines. Any other value, the zero value among them, is Saturation.
@@ -32,12 +32,12 @@ type Method string
 
 // The methods. Any other value, the zero value among them, is Spare.
 const (
-	Spare  Method = "spare"  // what is left of KV cache and queue
+	Spare  Method = "spare"  // spare KV cache and queue
 	Tokens Method = "tokens" // capacity and demand in tokens
 )
 
-// Settings is how one model is decided, with nothing left to look up. Spare and
-// Tokens hold the thresholds of either method; only those of Method are read.
+// Settings is how one model is decided, fully resolved. Spare and Tokens hold the
+// thresholds of both methods; only those of Method are read.
 type Settings struct {
 	Engine    Engine                     `json:"engine,omitempty"`
 	Method    Method                     `json:"method,omitempty"`
@@ -45,7 +45,7 @@ type Settings struct {
 	Tokens    saturation.TokenThresholds `json:"tokens"`
 	Objective scaling.Objective          `json:"objective,omitzero"`
 	Sizing    queueing.Options           `json:"sizing"`
-	// Limited says that the model grows only onto accelerators that there are.
+	// Limited says that the model grows only onto accelerators that exist.
 	Limited bool `json:"limited,omitempty"`
 }
 

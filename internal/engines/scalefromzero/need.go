@@ -11,52 +11,52 @@ import (
 )
 
 const (
-	// startUpAssumed is that of a variant of which it is not known: replicas on GPUs
-	// take one to four minutes, most of it to load the weights.
+	// startUpAssumed is the start-up time of a variant for which it is unknown: replicas on
+	// GPUs take one to four minutes, most of it to load the weights.
 	startUpAssumed = 2 * time.Minute
-	// clearLeast and clearStartUps say in which time the backlog is to be cleared, once
-	// a replica is Ready: in three times the start-up that let it build up, so that it
-	// never orders more than a third of what the arrivals order, and not faster than
-	// replicas that were ordered for it are given up again.
+	// clearLeast and clearStartUps give the time in which the backlog is to be cleared,
+	// once a replica is Ready: three times the start-up time in which it built up. So the
+	// backlog orders at most a third of the replicas that the arrival rate orders, and
+	// these replicas are not removed again before they have cleared it.
 	clearLeast    = 5 * time.Minute
 	clearStartUps = 3
-	// batchUnknown is how many requests a replica is trusted with of which neither
-	// its arguments nor its profile say how many it computes together. Engines
-	// default to more (vLLM: 256 or 1024); but one replica too many is given up
-	// within minutes, and one too few lets requests wait for another start-up.
+	// batchUnknown is the assumed batch size of a replica where neither its arguments nor
+	// its profile give one. Engines default to more (vLLM: 256 or 1024); but a replica too
+	// many is removed within minutes, and a replica too few lets requests wait for another
+	// start-up.
 	batchUnknown = 32
-	// requestAssumed is how long a request takes in a full batch, where that is not
-	// known: 400 output tokens at an ITL of 50 ms.
+	// requestAssumed is the assumed time of a request in a full batch, where it is unknown:
+	// 400 output tokens at an ITL of 50 ms.
 	requestAssumed = 20 * time.Second
-	// inputAssumed and outputAssumed are the tokens of a request to a variant with a
-	// profile, where they are not known: those of a chat. With the first replica that is
-	// Ready they are, and the rest is ordered by that.
+	// inputAssumed and outputAssumed are the tokens of a chat request, for a variant with a
+	// profile where the lengths are unknown. They become known with the first Ready
+	// replica, and later orders use them.
 	inputAssumed, outputAssumed = 256, 200
-	// slopeOver is over how long at least a growing backlog is looked at for what
-	// arrives: a scrape, so that both ends are measured.
+	// slopeOver is the least time over which the growth of a backlog gives the arrival
+	// rate: one scrape interval, so that both ends are measured.
 	slopeOver = 15 * time.Second
-	// replicasAtMost is beyond any variant: a backlog that asks for more is misread.
+	// replicasAtMost is more than any variant has: a backlog that asks for more is misread.
 	replicasAtMost = 10_000
 )
 
-// need is what the receiver is called for.
+// need is what the receiver has to serve.
 type need struct {
 	replicas int           // at least 1
 	startUp  time.Duration // of the receiver, > 0
 	backlog  float64       // requests that wait when the first replica is Ready
 	clear    time.Duration // in which the backlog is to be cleared
-	starting float64       // requests/s that other variants will serve, which were called and may become Ready
+	starting float64       // requests/s of other called variants that may become Ready
 	capacity capacity      // of one replica of the receiver
 }
 
-// capacity is what one replica serves.
+// capacity is the load that one replica serves.
 type capacity struct {
 	rate   float64 // requests/s, > 0
-	source string  // how it is known
+	source string  // where the rate comes from
 }
 
-// need returns how many replicas of the receiver serve what arrives and clear the
-// backlog in time, less what starts already.
+// need returns how many replicas of the receiver serve the arrival rate and clear the
+// backlog in time, less the replicas that already start.
 func (m *model) need(c *candidate) need {
 	n := need{startUp: cmp.Or(c.StartUp, startUpAssumed), capacity: m.capacity(c)}
 	n.backlog, n.clear = m.backlog(c, n.startUp), max(clearLeast, clearStartUps*n.startUp)
@@ -71,10 +71,10 @@ func (m *model) need(c *candidate) need {
 	return n
 }
 
-// backlog is how many requests wait when the variant is Ready: those that waited when
-// it was called, and those that arrive in its start-up. What has arrived since the
-// call is part of the latter, so that a backlog which grows while replicas start, or
-// because they are late, does not order them again.
+// backlog returns how many requests wait when the variant is Ready: those that waited when
+// it was called, and those that arrive during its start-up. Requests that arrived since the
+// call belong to the latter, so a backlog that grows while replicas start, or because they
+// are late, does not order the same replicas again.
 func (m *model) backlog(c *candidate, startUp time.Duration) float64 {
 	since := 0.0
 	if !c.called.IsZero() {
@@ -83,9 +83,9 @@ func (m *model) backlog(c *candidate, startUp time.Duration) float64 {
 	return max(0, m.waiting-m.arriving*since) + m.arriving*startUp.Seconds()
 }
 
-// arrivals returns the requests/s that arrive: as measured, or by how much the backlog
-// grew since it was last remembered. Without a replica nothing else changes it. 0 where
-// neither is known.
+// arrivals returns the arrival rate in requests/s: as measured, or the growth of the
+// backlog since it was last remembered. Without a replica only arrivals change the backlog.
+// 0 where neither is known.
 func (m *model) arrivals() float64 {
 	if measured := m.Snapshot.Load.ArrivalRate.Or(0); measured > 0 {
 		return measured
@@ -103,9 +103,9 @@ func (m *model) arrivals() float64 {
 	return max(0, (m.waiting-last.Waiting)/over.Seconds())
 }
 
-// capacity returns what one replica serves, by the best that is known: what the
-// queueing model of its profile says within the objective of the model; else, by
-// Little's law, as many requests as it computes together in the time that each takes.
+// capacity returns what one replica serves, by the best source: the queueing model of its
+// profile within the objective of the model; otherwise, by Little's law, its batch size
+// over the time of a request.
 func (m *model) capacity(c *candidate) capacity {
 	batch := c.batch(m.Snapshot.Load)
 	if within, ok := m.withinObjective(c, batch); ok {
@@ -118,8 +118,8 @@ func (m *model) capacity(c *candidate) capacity {
 	return capacity{batch / takes.Seconds(), fmt.Sprintf("%.3g at the same time for %s each, %s", batch, takes.Round(time.Second/10), how)}
 }
 
-// lengths puts in the remembered lengths of requests where none are measured: no
-// replica is there to tell.
+// lengths uses the remembered lengths of requests where none are measured, because no
+// replica measures them.
 func (m *model) lengths() {
 	load := &m.Snapshot.Load
 	if load.InputTokens.Known() && load.OutputTokens.Known() {
@@ -136,9 +136,9 @@ func (m *model) lengths() {
 	}
 }
 
-// withinObjective asks the queueing model about one replica alone, of no larger a
-// batch. It is false where that is not known, or the objective cannot be met: then it
-// is met as well as possible.
+// withinObjective computes with the queueing model what one replica alone serves, with at
+// most this batch. It returns false where the model is unknown. Where the objective cannot
+// be met, it is met as well as possible.
 func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 	v, load := c.Variant, m.Snapshot.Load
 	v.Profile.MaxBatchSize = int(batch)
@@ -153,9 +153,9 @@ func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 	return capacity{}, false
 }
 
-// batch is how many requests one replica computes together, at least 1: its
-// maximum batch size, and no more than its KV cache holds where both the cache and
-// the lengths are known.
+// batch returns how many requests one replica computes together, at least 1: its maximum
+// batch size, and at most what its KV cache holds where both the cache and the lengths are
+// known.
 func (c *candidate) batch(load scaling.Load) float64 {
 	batch := float64(cmp.Or(c.MaxBatch(), batchUnknown))
 	length := load.InputTokens.Or(0) + load.OutputTokens.Or(0)
@@ -165,8 +165,8 @@ func (c *candidate) batch(load scaling.Load) float64 {
 	return max(1, batch)
 }
 
-// takes is how long a request of mean length is computed in a full batch by the
-// profile, 0 where there is none; lengths that are not known are assumed.
+// takes returns how long a request of mean length takes in a full batch by the profile, 0
+// without a profile. Unknown lengths are assumed.
 func (c *candidate) takes(batch float64, load scaling.Load) time.Duration {
 	p := c.Profile
 	if !p.Usable() {
@@ -176,7 +176,7 @@ func (c *candidate) takes(batch float64, load scaling.Load) time.Duration {
 	return time.Duration((prefill + max(0, load.OutputTokens.Or(outputAssumed)-1)*itl) * float64(time.Millisecond))
 }
 
-// detail says what the need is made of.
+// detail describes how the need is computed.
 func (n need) detail(m *model, known bool) string {
 	text := fmt.Sprintf("%.3g requests wait and no replica is Ready", m.waiting)
 	if m.arriving > 0 {

@@ -11,10 +11,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: the cluster was restarted, and
-// the replicas that sufficed are all starting. However long that takes, and whatever
-// becomes of the requests that wait, no more are ordered than what arrives needs, and
-// a third of that again for the backlog.
+// TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: after a restart of the cluster all
+// replicas are starting, and they suffice for the load. However long they take, the orders
+// never exceed what the arrival rate needs and a third of that for the backlog.
 func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 	const rate, each = 3.6, 0.5 // requests/s; batches of 10, 20 s a request
 	for _, usual := range []time.Duration{0, 2 * time.Minute, 10 * time.Minute} {
@@ -54,8 +53,8 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 	}
 }
 
-// TestTheBestThatIsKnownSizesAReplica: what the queueing model says within the
-// objective, else the profile, else an assumption.
+// TestTheBestThatIsKnownSizesAReplica: the queueing model within the objective, else the
+// profile, else an assumption.
 func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 	profile := scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 5, Delta: 0.01, MaxBatchSize: 64}
 	objective := scaling.Objective{TTFT: 1000, ITL: 24} // 10 requests together: 20 + 0.4 n
@@ -102,8 +101,8 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 	}
 }
 
-// TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant that were
-// started by hand, or called before, and may become Ready.
+// TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant, started by hand or
+// called before, may become Ready.
 func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
 	for _, elsewhere := range []int{0, 2, 9} {
 		in := asleep(550)
@@ -116,7 +115,8 @@ func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatArrivesIsSeenByHowTheBacklogGrows: no replica, no rate of arrivals.
+// TestWhatArrivesIsSeenByHowTheBacklogGrows: without a replica there is no measured arrival
+// rate.
 func TestWhatArrivesIsSeenByHowTheBacklogGrows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		backlog  scaling.Backlog

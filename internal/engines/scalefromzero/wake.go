@@ -12,40 +12,39 @@ import (
 
 // How long a variant that was called may take to become Ready.
 const (
-	// patienceStartUp is times the usual start-up: it varies with where the image
-	// and the weights are cached.
+	// patienceStartUp is a factor on the usual start-up time, which varies with where the
+	// image and the weights are cached.
 	patienceStartUp = 1.5
-	// unplacedGrace is how long a pod may wait for a node: one that is freed, and the
-	// scheduler's next try, take less. What adds nodes mostly takes longer, and a
-	// variant that was given up serves all the same if its node comes first.
+	// unplacedGrace is how long a pod may wait for a node. A node that is freed and the
+	// scheduler's next try take less. Adding a node mostly takes longer; a variant that was
+	// given up still serves if its node comes first.
 	unplacedGrace = time.Minute
 )
 
-// Input is what the decision about one model is made from.
+// Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
 	History  scaling.History
-	// Inventory is the stock of accelerators. While it is not known, every variant
-	// fits.
+	// Inventory is the inventory of accelerators. While it is unknown, every variant fits.
 	Inventory scaling.Inventory
-	// Objective is what requests should meet, for what share of them Sizing says. With
-	// the zero value replicas are sized without one.
+	// Objective is what requests should meet; Sizing says for what share of them. With the
+	// zero value replicas are sized without an objective.
 	Objective scaling.Objective
 	Sizing    queueing.Options
 }
 
-// Outcome is what was decided.
+// Outcome is the decision about one model.
 type Outcome struct {
-	// Decisions are those of every variant that can have one, sorted by Variant. Nil
-	// where there is nothing to wake: the optimizer decides then.
+	// Decisions has one decision for every variant that can have one, sorted by Variant.
+	// Nil where there is nothing to start: the optimizer decides then.
 	Decisions []scaling.Decision
-	// Called is since when each variant has been called in vain, to be kept as
-	// scaling.Past.Called. A variant without an entry is not called.
+	// Called is since when each variant has been called without a Ready replica, to be kept
+	// as scaling.Past.Called. A variant without an entry is not called.
 	Called map[scaling.VariantKey]time.Time
 }
 
-// Decide wakes the model if requests wait for it and no replica of it is Ready.
-// It is pure, and indifferent to the order of its input.
+// Decide starts replicas of the model if requests wait for it and no replica of it is
+// Ready. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
 	s := survey(in)
 	if s.ready {
@@ -66,11 +65,11 @@ func Decide(in Input) Outcome {
 	return out
 }
 
-// model is what is known of a model at zero.
+// model is the state of a model at zero.
 type model struct {
 	Input
 	candidates []*candidate // cheapest first
-	ready      bool         // a replica is, or may be: a target cannot be read for now
+	ready      bool         // a replica is Ready, or may be: a target cannot be read now
 	waiting    float64      // requests
 	arriving   float64      // requests/s
 }
@@ -80,11 +79,11 @@ type candidate struct {
 	scaling.Variant
 	past        scaling.Past
 	decided     bool      // whether there is a past
-	lastDesired int       // replicas if nothing is changed
+	lastDesired int       // replicas if the cycle changes nothing
 	called      time.Time // zero if it is not
 	able        bool      // it may be called
 	fits        bool      // a node has the accelerators of one replica
-	awaited     bool      // or has promised them to a pod that waits
+	awaited     bool      // or a node has promised them to a pod that waits
 }
 
 func survey(in Input) *model {
@@ -100,7 +99,7 @@ func survey(in Input) *model {
 		c.able = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
 		c.fits, c.awaited = fits(v, in.Inventory)
 		if c.called.IsZero() && c.able && v.Replicas.Current > 0 {
-			c.called = in.Snapshot.At // by whoever started it
+			c.called = in.Snapshot.At // the order did not come from a call
 		}
 		m.ready = m.ready || in.History.MayServe(v, in.Snapshot.At)
 		m.candidates = append(m.candidates, c)
@@ -115,8 +114,8 @@ func survey(in Input) *model {
 
 func (m *model) wanted() bool { return m.waiting > 0 || m.arriving > 0 }
 
-// still lists the variants that stay called: while requests wait all of them,
-// else those with an order.
+// still lists the variants that stay called: all of them while requests wait, otherwise
+// those with an order.
 func (m *model) still() map[scaling.VariantKey]time.Time {
 	out := map[scaling.VariantKey]time.Time{}
 	for _, c := range m.candidates {
@@ -127,9 +126,9 @@ func (m *model) still() map[scaling.VariantKey]time.Time {
 	return out
 }
 
-// call calls one more variant if none that was called may still become Ready, and
-// returns it, nil if there is none to be called. What fits goes before what does
-// not, for which a node may yet be added.
+// call calls one more variant if none of the called ones may still become Ready, and
+// returns it, nil if there is none to call. A variant that fits a node comes before one
+// that does not, for which a node may yet be added.
 func (m *model) call() *candidate {
 	if slices.ContainsFunc(m.candidates, m.hopeful) {
 		return nil
@@ -152,21 +151,21 @@ func (m *model) hopeful(c *candidate) bool {
 		(c.Replicas.Unschedulable == 0 || waited <= unplacedGrace && !m.elsewhere(c))
 }
 
-// refused reports whether a constraint leaves the variant none of the replicas that
-// it was called for.
+// refused reports whether a constraint leaves the variant none of the replicas that it was
+// called for.
 func (c *candidate) refused() bool { return c.lastDesired == 0 && !c.past.Refused.IsZero() }
 
-// elsewhere reports whether it is known that no node has room for the variant, and
-// that one has, or had, for another.
+// elsewhere reports whether no node is known to have room for the variant, while one has,
+// or had, room for another.
 func (m *model) elsewhere(c *candidate) bool {
 	return !c.fits && !c.awaited && slices.ContainsFunc(m.candidates, func(o *candidate) bool {
 		return o.able && (o.fits || o.lastDesired > 0 && o.Replicas.Unschedulable == 0)
 	})
 }
 
-// receiver returns the variant that the backlog is given to: the cheapest that may
-// become Ready; else of those that were called and refused, the one that was not
-// asked for the longest; else the cheapest that was called; nil if none was.
+// receiver returns the variant that serves the backlog: the cheapest that may become Ready;
+// otherwise, of those called and refused, the one not asked for the longest; otherwise the
+// cheapest that was called; nil if none was called.
 func (m *model) receiver() *candidate {
 	var called, refused *candidate
 	for _, c := range m.candidates {
@@ -201,8 +200,8 @@ func (m *model) passedOver(c *candidate) string {
 	return "no node has room for replicas of " + scaling.Few(names)
 }
 
-// decide decides about one variant: the receiver gets what the backlog needs, the
-// others keep what they have.
+// decide decides about one variant: the receiver gets the replicas that the backlog needs,
+// the others hold.
 func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, bool) {
 	d := scaling.Decision{Variant: c.Key, Model: c.Model, Current: c.Replicas.Current}
 	step := func(to int, reason scaling.Reason, detail string) (scaling.Decision, bool) {
@@ -233,7 +232,7 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 			to = 2
 			detail += "; 1 replica is not Ready in time and may be broken, one more is tried"
 		default:
-			to = c.lastDesired // more of what does not start would not start either
+			to = c.lastDesired // further replicas would not start either
 		}
 		return step(min(c.Bounds.Max, to), reason, detail)
 	case c.lastDesired > 0 && !m.hopeful(c):
@@ -242,16 +241,16 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	return step(c.lastDesired, scaling.ReasonOtherVariant, "another variant is called")
 }
 
-// oneIsBroken reports whether the one replica that was ordered, of a variant that has started before and is
-// the only one that was, is not Ready in time: its pod may be broken and another may start. Several that are not
-// Ready have a common cause, and a variant that no node takes has another.
+// oneIsBroken reports whether only one replica was ordered, of a variant that has started
+// before and is the only one called, and that replica is not Ready in time. Its pod may be
+// broken, and another pod may start. Several replicas that are not Ready have a common
+// cause, and a variant that no node takes has another.
 func (m *model) oneIsBroken(c *candidate) bool {
 	return c.lastDesired == 1 && c.StartUp > 0 && c.Replicas.Current == 1 && c.Replicas.Unschedulable == 0 &&
 		!slices.ContainsFunc(m.candidates, func(o *candidate) bool { return o != c && o.lastDesired > 0 })
 }
 
-// inVain names the other variants that were called and will not serve, "" if there
-// are none.
+// inVain names the other called variants that will not serve, "" for none.
 func (m *model) inVain(but *candidate) string {
 	for _, c := range m.candidates {
 		if c != but && c.able && !c.called.IsZero() && !m.hopeful(c) {
@@ -278,7 +277,7 @@ func (c *candidate) fault() scaling.Reason {
 	return scaling.ReasonPodsNotReady
 }
 
-// patience is how long the variant may take from the call to Ready.
+// patience returns how long the variant may take from the call to Ready.
 func (c *candidate) patience() time.Duration { return c.Patience(patienceStartUp) }
 
 // fits reports whether a node has the accelerators of one replica, and whether as

@@ -18,11 +18,11 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 
-// asleep is a model with two variants and no replica, for which so many requests
-// wait at the gateway. The first variant is the cheaper one; a replica of either
-// computes 10 requests together and usually starts in two minutes. At the 20 s that a
-// request is assumed to take that is 0.5 requests/s, or 180 requests in the 6 minutes
-// in which a backlog is to be cleared.
+// asleep is a model with two variants and no replica, for which so many requests wait at
+// the gateway. The first variant is the cheaper one; a replica of either computes 10
+// requests together and usually starts in two minutes. With the assumed 20 s for a request
+// it serves 0.5 requests/s, or 180 requests in the 6 minutes in which a backlog is to be
+// cleared.
 func asleep(waiting float64) Input {
 	variant := func(name string, cost float64) scaling.Variant {
 		return scaling.Variant{
@@ -39,21 +39,19 @@ func asleep(waiting float64) Input {
 	}
 }
 
-// called has replicas of the first variant called so long ago, and the target
-// follow.
+// called calls replicas of the first variant so long ago; the target follows.
 func called(in *Input, ago time.Duration, replicas int) {
 	in.History[key("a")] = scaling.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
 }
 
-// unplaced has two replicas of the first variant called so long ago, of which no
-// node takes one.
+// unplaced calls two replicas of the first variant so long ago; no node takes one of them.
 func unplaced(in *Input, ago time.Duration) {
 	called(in, ago, 2)
 	in.Snapshot.Variants[0].Replicas.Unschedulable = 1
 }
 
-// free is a stock with nodes of so many free accelerators of one variant's type.
+// free is an inventory of nodes with so many free accelerators of one variant's type.
 func free(name string, gpus int) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
 }
@@ -209,7 +207,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			if reason != tt.reason {
 				t.Errorf("reason %q, want %q", reason, tt.reason)
 			}
-			// What is decided stays decided as long as nothing is seen to change.
+			// The decision stays while no change is seen.
 			for i := 0; i < 3 && out.Decisions != nil; i++ {
 				follow(&in, out)
 				again := Decide(in)
@@ -226,7 +224,7 @@ func variant(in Input, k scaling.VariantKey) scaling.Variant {
 	return in.Snapshot.Variants[i]
 }
 
-// follow remembers an outcome as a cycle does.
+// follow stores an outcome in the history, as a cycle does.
 func follow(in *Input, out Outcome) {
 	history := scaling.History{}
 	for _, d := range out.Decisions {
@@ -240,9 +238,8 @@ func follow(in *Input, out Outcome) {
 	in.History = history
 }
 
-// TestTheNextVariantIsCalledOnce: three variants of which none ever becomes Ready
-// are called one after the other, each after the patience with the one before, and
-// all of them stay called.
+// TestTheNextVariantIsCalledOnce: three variants never become Ready. Each is called after
+// the patience with the one before, and all of them stay called.
 func TestTheNextVariantIsCalledOnce(t *testing.T) {
 	in := asleep(5)
 	third := in.Snapshot.Variants[1]
@@ -288,9 +285,9 @@ func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
 	}
 }
 
-// TestAWakeUpIsHeldBackByItsStepAlone: neither the stage that takes models to zero
-// undoes it, nor does a period hold it back. The step is the user's, and the first
-// replica is within any.
+// TestAWakeUpIsHeldBackByItsStepAlone: Retention does not undo a start from zero, and no
+// stabilization period delays it. The step is the user's, and any step allows the first
+// replica.
 func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 	for step, want := range map[int]int{0: 4, 1: 1, 3: 3} {
 		in := asleep(550)
@@ -310,7 +307,7 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 	}
 }
 
-// TestWakingIsIndifferentToOrder: the same input in another order wakes the same.
+// TestWakingIsIndifferentToOrder: the same input in another order gives the same outcome.
 func TestWakingIsIndifferentToOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for range 500 {

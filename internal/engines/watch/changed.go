@@ -9,21 +9,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Analyze returns the analyses by which the cycle after last would decide about
-// snap, the foremost first; By makes one. It returns one at least.
+// Analyze returns the analyses that the cycle after last would make of snap, the foremost
+// first, at least one. By makes an Analyze.
 type Analyze func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis
 
-// Look is one look between two cycles.
+// Look holds the inputs of one check between two cycles.
 type Look struct {
 	Last      scaling.Record // of the last cycle: fleet, snapshots, analyses, plan, history and interval
 	Fleet     scaling.Fleet  // as it is now; read only where Alone
 	Snapshots []scaling.Snapshot
-	// Alone says that nothing else would notice what time alone changes.
+	// Alone says that no other part notices changes that only time makes.
 	Alone bool
 }
 
-// Reason says why a cycle should run now, "" where it can wait for its time. It
-// is pure, so that a simulation wakes its cycles by the rule of the manager.
+// Reason says why a cycle should run now, "" if it can wait for its interval. It is pure,
+// so that a simulation uses the manager's rule.
 func (l Look) Reason(analyze Analyze) string {
 	analyses := make([][]scaling.Analysis, len(l.Snapshots))
 	for i, s := range l.Snapshots {
@@ -50,9 +50,8 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	}
 }
 
-// changed says what a cycle would see now and the recorded one did not, in the
-// models that both know; "" when that is nothing. analyses are those of
-// snapshots, in their order.
+// changed describes what a cycle would see now that the recorded cycle did not, in the
+// models that both know, "" for nothing. analyses are those of snapshots, in their order.
 func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
 	decided := make(map[scaling.ModelKey][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
@@ -86,9 +85,9 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 	return first
 }
 
-// turned says which signal of a model differs from that of the last cycle: of the
-// foremost analysis, or of another that wants to grow now and did not; "" where none
-// does. That another one would shrink brings no replica back by itself.
+// turned names a signal that differs from the last cycle's: that of the foremost analysis,
+// or of another that now wants to grow and did not before; "" for none. A change of another
+// analysis to Shrink does not count: it alone removes no replica.
 func turned(before, now []scaling.Analysis) string {
 	if len(before) == 0 {
 		return ""
@@ -105,7 +104,7 @@ func turned(before, now []scaling.Analysis) string {
 	return ""
 }
 
-// unsettled says what time alone may change, "" when everything has settled.
+// unsettled describes what may change with time alone, "" when everything has settled.
 func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
 	for _, of := range analyses {
 		if a := of[0]; a.Signal != scaling.Steady {

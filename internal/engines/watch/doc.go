@@ -1,25 +1,24 @@
-// Package watch looks at the fleet between two cycles. A pass has two ends: it
-// keeps the measurements warm, so that a cycle never waits for the network, and
-// it wakes a cycle at once when that would see something new.
+// Package watch looks at the fleet between two cycles. A pass has two purposes. It keeps
+// the measurements fresh, so that a cycle never waits for the network. It wakes a cycle at
+// once when the cycle would see a change.
 //
 //	observe the fleet ──> refresh the measurements ──> analyze ──> changed? ──> wake
 //
-// News is, for any model that the last cycle saw:
+// A change is, for any model that the last cycle saw:
 //
 //	its signal differs       a reading crossed a threshold
 //	its source began to fail, or answers again
 //	it was decided to have no replica, and requests wait or arrive
 //
-// Where nothing else runs cycles (the reactive executor), everything that time
-// alone may change wakes a cycle too, for as long as it lasts: a signal that is not
-// Steady, replicas that are not as decided or not Ready, counts that the last
-// cycle did not see, and a model that is idle, whose retention period goes by.
+// Where nothing else runs cycles (the reactive executor), every state that time alone may
+// change wakes a cycle too, as long as it lasts: a signal that is not Steady; replicas that
+// differ from the decision or are not Ready; counts that the last cycle did not see; an
+// idle model with a running retention period.
 //
-// [Look] is that rule by itself, a pure function; the simulator wakes its cycles
-// by the same one.
+// [Look.Reason] is that rule, a pure function; the simulator wakes its cycles by it too.
 //
-// A pass decides nothing: it runs the same pure analysis as the cycle, on the
-// same measurements, and throws the result away. What fails is counted by
-// whoever observes, and logged when it begins and when it ends. It never blocks
-// a cycle, which asks for itself what it does not find.
+// A pass decides nothing: it runs the same pure analysis as the cycle, on the same
+// measurements, and throws the result away. Observe receives each failure, and the log has
+// a line when failures begin and when they end. A pass never blocks a cycle: the cycle
+// itself fetches the measurements that it does not find.
 package watch

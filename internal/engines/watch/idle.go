@@ -6,9 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// idle says that a model with more replicas than its least is idle, "" where none
-// is: its retention period goes by with nothing that changes. Once it is over there
-// is nothing to wait for.
+// idle names an idle model with more replicas than its least, "" for none: its retention
+// period passes without any other change. After that period there is nothing to wait for.
 func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
 	over := map[scaling.ModelKey]bool{}
 	for _, d := range record.Plan.Decisions {

@@ -6,10 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// waiting says that requests wait or arrive for a model which the recorded cycle
-// decided to have no replica, "" where there is none. A cycle that wakes nobody,
-// because the variants are paused or no node has room, is asked for again with the
-// next look, so that it is noticed when one may.
+// waiting names a model that the recorded cycle decided to have no replica and for which
+// requests wait or arrive, "" for none. If the cycle starts no replica, because the
+// variants are paused or no node has room, the next pass asks for a cycle again, so that
+// the cycle notices when one may start.
 func waiting(record scaling.Record, snapshots []scaling.Snapshot) string {
 	ordered := map[scaling.ModelKey]int{}
 	for _, d := range record.Plan.Decisions {

@@ -12,20 +12,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Collector measures a fleet and keeps what it measured for a while.
+// Collector measures a fleet and keeps the measurements for a while.
 type Collector interface {
-	// Refresh measures anew what would expire before the next pass, once. The
-	// error says why that did not succeed in full; what was kept stays.
+	// Refresh measures again, once, what would expire before the next pass. An error says
+	// what could not be measured; older measurements stay.
 	Refresh(ctx context.Context, fleet scaling.Fleet) error
-	// Look refreshes, and returns what a cycle would see: one Snapshot for each
-	// model of the fleet, sorted by model, from what is kept and what was just
-	// measured. It measures no second time where that did not succeed.
+	// Look refreshes, and returns what a cycle would see: one Snapshot for each model of
+	// the fleet, sorted by model, from the kept and the new measurements. It does not
+	// repeat a measurement that failed.
 	Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Snapshot, error)
 }
 
 // Memory knows the last cycle; *ledger.Ledger does.
 type Memory interface {
-	// Latest returns the record of the last cycle, and false while there is none.
+	// Latest returns the record of the last cycle, and false before the first.
 	Latest() (scaling.Record, bool)
 }
 
@@ -37,14 +37,13 @@ type Watch struct {
 	Collector Collector
 	Memory    Memory
 	Analyze   Analyze
-	// Wake asks for a cycle because of a reason. It must not block. Nil means that
-	// cycles cannot be woken; a pass then ends when the measurements are warm.
+	// Wake asks for a cycle because of a reason. It must not block. Nil means that cycles
+	// cannot be woken; a pass then only refreshes the measurements.
 	Wake func(reason string)
-	// Alone says that only Wake and changes of objects bring a cycle, so that
-	// nothing else would notice what time alone changes.
+	// Alone says that only Wake and changes of objects start a cycle, so that no other part
+	// notices changes that only time makes.
 	Alone bool
-	// Observe is told how each pass ended, nil for well. Nil means nobody
-	// listens.
+	// Observe receives the result of each pass, nil for success. It may be nil.
 	Observe func(err error)
 
 	failing bool // the last pass failed
@@ -71,8 +70,8 @@ func (w *Watch) Pass(ctx context.Context) {
 		// Users of the published versions look for this text.
 		log.V(1).Info(fmt.Sprintf("Background fetch completed for %d VAs in %s", len(fleet.Variants), w.Clock.Since(start).Round(time.Millisecond)))
 	}
-	// After a failure too: a cycle should see a source that fails as soon as
-	// what was kept has expired.
+	// After a failure too: a cycle should see a failing source as soon as the kept
+	// measurements have expired.
 	if w.Wake != nil && ctx.Err() == nil {
 		w.wake(fleet, snapshots)
 	}
@@ -90,10 +89,11 @@ func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	}
 }
 
-// report tells how a pass ended, and logs where that differs from the last one.
+// report passes the result of a pass to Observe, and logs it where it differs from the last
+// one.
 func (w *Watch) report(ctx context.Context, log logr.Logger, err error) {
 	if ctx.Err() != nil {
-		return // what is cut off by the end has not failed
+		return // a pass that the end of ctx cut off has not failed
 	}
 	if w.Observe != nil {
 		w.Observe(err)

@@ -22,7 +22,7 @@ var (
 	key      = scaling.VariantKey{Namespace: "n", Name: "v"}
 )
 
-// world is everything around a Watch. What the snapshots of a model lead to is
+// world holds all dependencies of a Watch. The analyses of the snapshots of a model are
 // given with them.
 type world struct {
 	fleet    scaling.Fleet
