@@ -85,7 +85,7 @@ func newExternalMetrics(o *config.Operator, mgr manager.Manager, served client.R
 			Store: store, Fallback: actuator.NewStatusValues(served), ControllerInstance: o.ControllerInstance,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
 				Reader: served, Events: mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: log,
-			}).Tell,
+			}).Report,
 		}),
 	}
 	if o.ExternalMetricsCertPath != "" {

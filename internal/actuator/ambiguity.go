@@ -23,9 +23,9 @@ const (
 	eventInvalidConfiguration = "InvalidConfiguration"
 	actionSelect              = "SelectOneVariant"
 
-	// toldAgainAfter is how often an ambiguity that lasts is reported: an API server keeps
+	// reportAgainAfter is how often an ambiguity that lasts is reported: an API server keeps
 	// events for an hour.
-	toldAgainAfter = time.Hour
+	reportAgainAfter = time.Hour
 
 	// rememberedAtMost limits how many ambiguities are remembered at a time, and with it
 	// the memory that a client can fill. Further ambiguities are not reported.
@@ -66,9 +66,9 @@ func NewAmbiguities(o AmbiguitiesOptions) *Ambiguities {
 	return &Ambiguities{reader: o.Reader, events: o.Events, clock: o.Clock, log: o.Log, told: map[string]time.Time{}}
 }
 
-// Tell reports an ambiguity, once an hour while it lasts. A variant that cannot be read
+// Report reports an ambiguity, once an hour while it lasts. A variant that cannot be read
 // gets no event.
-func (a *Ambiguities) Tell(ctx context.Context, several external.Ambiguity) {
+func (a *Ambiguities) Report(ctx context.Context, several external.Ambiguity) {
 	if !a.due(several) {
 		return
 	}
@@ -89,7 +89,7 @@ func (a *Ambiguities) due(several external.Ambiguity) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock.Now()
-	maps.DeleteFunc(a.told, func(_ string, at time.Time) bool { return now.Sub(at) >= toldAgainAfter })
+	maps.DeleteFunc(a.told, func(_ string, at time.Time) bool { return now.Sub(at) >= reportAgainAfter })
 	id := fmt.Sprintf("%s\x00%s\x00%s\x00%v", several.Namespace, several.Metric, several.Selector, several.Variants)
 	if _, ok := a.told[id]; ok || len(a.told) >= rememberedAtMost {
 		return false

@@ -55,7 +55,7 @@ func newAmbiguities(told *notes) (*actuator.Ambiguities, *testingclock.FakePassi
 func TestEveryVariantOfAnAmbiguousSelectorIsTold(t *testing.T) {
 	var told notes
 	a, _ := newAmbiguities(&told)
-	a.Tell(t.Context(), selecting("a", "gone", "b"))
+	a.Report(t.Context(), selecting("a", "gone", "b"))
 	const what = `Warning InvalidConfiguration SelectOneVariant: the selector "target_kind=Deployment" on wva_desired_replicas in namespace prod ` +
 		`matches 3 variants (a, gone, b), and an autoscaler adds them up to 7: select one by variant_name; cycle k-12`
 	if diff := cmp.Diff(notes{"a: " + what, "b: " + what}, told); diff != "" {
@@ -68,12 +68,12 @@ func TestAmbiguityIsToldOnceAnHour(t *testing.T) {
 	a, clock := newAmbiguities(&told)
 	for i := range 4 * 60 * 4 { // four hours of an HPA that asks every 15 s
 		clock.SetTime(start.Add(time.Duration(i) * 15 * time.Second))
-		a.Tell(t.Context(), selecting("a", "b"))
+		a.Report(t.Context(), selecting("a", "b"))
 	}
 	if len(told) != 2*4 {
 		t.Errorf("got %d events on two variants in four hours, want 8", len(told))
 	}
-	a.Tell(t.Context(), selecting("a", "b", "c"))
+	a.Report(t.Context(), selecting("a", "b", "c"))
 	if len(told) != 2*4+3 {
 		t.Errorf("got %d events after another variant came in, want 11", len(told))
 	}
@@ -85,7 +85,7 @@ func TestManyAmbiguitiesDoNotFillTheMemory(t *testing.T) {
 	for i := range 5000 {
 		several := selecting("a", "b")
 		several.Selector = fmt.Sprintf("any=%d", i)
-		a.Tell(t.Context(), several)
+		a.Report(t.Context(), several)
 	}
 	if len(told) != 2*1000 {
 		t.Errorf("got %d events, want those of 1000 ambiguities", len(told))
@@ -101,7 +101,7 @@ func TestNoteOfAnAmbiguityFitsAnEvent(t *testing.T) {
 	}
 	several := selecting(names...)
 	several.Namespace, several.Selector = strings.Repeat("s", 63), strings.Repeat("ä", 1000)
-	a.Tell(t.Context(), several)
+	a.Report(t.Context(), several)
 	if len(told) != 10 {
 		t.Fatalf("got %d events, want one for each of the first ten variants", len(told))
 	}

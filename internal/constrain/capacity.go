@@ -66,25 +66,25 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 
 // claim is the request of one decision for accelerators of the stock.
 type claim struct {
-	index    int // in the plan
-	decision scaling.Decision
-	variant  scaling.Variant
-	limited  bool
-	rank     int
-	load     float64 // utilization
-	have     int     // replicas that run or start
-	unplaced int     // of these, replicas that no node takes or will take
-	podless  int     // of these, replicas that have no pod and no room for one
-	stopped  bool    // something refuses its pods
-	ordered  int     // replicas already ordered, beyond those that it has
-	goes     bool    // fewer are ordered than it has
-	stuck    bool    // it has removed no replica for leavesFor
-	want     int
-	got      int
-	coming   int            // replicas beyond got for which other claims make room
-	refused  scaling.Reason // why the last replica was refused, "" if none was
-	taker    string         // name of the claim that the returned replicas go to, "" for none
-	spare    bool           // the replica returned last is not needed here and is missing there
+	index      int // in the plan
+	decision   scaling.Decision
+	variant    scaling.Variant
+	limited    bool
+	rank       int
+	load       float64 // utilization
+	have       int     // replicas that run or start
+	unplaced   int     // of these, replicas that no node takes or will take
+	podless    int     // of these, replicas that have no pod and no room for one
+	stopped    bool    // something refuses its pods
+	ordered    int     // replicas already ordered, beyond those that it has
+	shrinking  bool    // fewer are ordered than it has
+	noProgress bool    // it has removed no replica for leavesFor
+	want       int
+	got        int
+	coming     int            // replicas beyond got for which other claims make room
+	refused    scaling.Reason // why the last replica was refused, "" if none was
+	returnedTo string         // name of the claim that the returned replicas go to, "" for none
+	spare      bool           // the replica returned last is not needed here and is missing there
 }
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
@@ -122,10 +122,10 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		model, limited := in.Limits.Models[d.Model]
 		x := &claim{
 			index: i, decision: d, variant: v, limited: limited, rank: model.Rank, load: model.Utilization[d.Variant],
-			have: d.Current, ordered: max(0, in.History.LastDesired(v)-d.Current), goes: in.History.LastDesired(v) < d.Current, want: d.Target(),
+			have: d.Current, ordered: max(0, in.History.LastDesired(v)-d.Current), shrinking: in.History.LastDesired(v) < d.Current, want: d.Target(),
 		}
 		since := in.History[v.Key].ProgressAt
-		x.stuck = x.goes && !since.IsZero() && in.Now.Sub(since) > leavesFor
+		x.noProgress = x.shrinking && !since.IsZero() && in.Now.Sub(since) > leavesFor
 		c.claims = append(c.claims, x)
 		if !v.Unaccelerated && in.Now.Sub(since) <= surplusFor {
 			c.stock.leave(v.Accelerator, x.gpus(), v.Replicas.Surplus)
@@ -136,7 +136,7 @@ func newContest(in Input, plan scaling.Plan) *contest {
 			cmp.Compare(a.variant.Cost, b.variant.Cost), a.variant.Key.Compare(b.variant.Key))
 	})
 	for _, x := range c.claims {
-		c.enter(x, in.History[x.variant.Key], in.Now)
+		c.bookCurrent(x, in.History[x.variant.Key], in.Now)
 	}
 	return c
 }
@@ -157,9 +157,9 @@ func (c *contest) ranks() iter.Seq[[]*claim] {
 	}
 }
 
-// enter books the replicas that a claim has, and the pods still to be created, which the
+// bookCurrent books the replicas that a claim has, and the pods still to be created, which the
 // stock does not show.
-func (c *contest) enter(x *claim, past scaling.Past, now time.Time) {
+func (c *contest) bookCurrent(x *claim, past scaling.Past, now time.Time) {
 	x.unplaced = c.unplaced(x, past.Unplaced, now)
 	x.got = min(x.want, x.have-x.unplaced)
 	x.podless = min(x.variant.Replicas.Podless, x.have)
@@ -232,9 +232,9 @@ func (c *contest) decide(x *claim) scaling.Decision {
 		return x.decision
 	case x.spare:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s given up for %s, which is asked for more than it serves; the others are filled to %.0f %% then",
-			scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.taker, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
-	case x.taker != "":
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.taker)+c.below(x))
+			scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.returnedTo, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
+	case x.returnedTo != "":
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.returnedTo)+c.below(x))
 	case x.unplaced > 0 && x.got < x.have:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
 			x.got, x.want, x.unplaced, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))

@@ -49,7 +49,7 @@ func (m *retained) last(known bool) {
 // with a minimum keeps its replica, and so does one whose decision is frozen; otherwise the
 // cheapest variant keeps it.
 func (m *retained) stays() int {
-	stays := m.keeper()
+	stays := m.cheapestMember()
 	for _, i := range m.members {
 		if m.least(i) > 0 && (m.serves(i) || stays < 0 || m.least(stays) == 0) && !m.absent(i) {
 			stays = i
@@ -98,8 +98,8 @@ func (m *retained) serves(i int) bool { return m.in.History.MayServe(m.variant(i
 
 func (m *retained) absent(i int) bool { return m.in.History.Absent(m.variant(i), m.in.Now) }
 
-// keeper returns the index of the variant that gets the last replica, -1 if none can.
-func (m *retained) keeper() int {
+// cheapestMember returns the index of the variant that gets the last replica, -1 if none can.
+func (m *retained) cheapestMember() int {
 	keeper := -1
 	for _, i := range m.members {
 		if m.adjustable(i) && m.variant(i).Bounds.Max > 0 && (keeper < 0 || m.cheaper(i, keeper)) {

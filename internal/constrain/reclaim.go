@@ -24,7 +24,7 @@ const leavesFor = 10 * time.Minute
 func (c *contest) reclaim() {
 	credit := map[*claim]int{} // replicas that leave anyway
 	for _, x := range c.claims {
-		if !x.stuck {
+		if !x.noProgress {
 			credit[x] = max(0, x.placed()-x.got)
 		}
 	}
@@ -43,7 +43,7 @@ func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
 				left := min(victim.got, victim.placed()) - 1
 				c.models[victim.decision.Model] -= victim.got - left
 				victim.spare = c.spares(victim, x, x.got+x.coming)
-				victim.got, victim.taker = left, x.variant.Key.String()
+				victim.got, victim.returnedTo = left, x.variant.Key.String()
 			}
 			x.coming++
 			c.coming[x.holder()] += x.gpus()
@@ -93,14 +93,14 @@ func (c *contest) unstarted(x *claim) bool {
 	}
 	y := c.claims[i]
 	y.got--
-	y.taker = x.variant.Key.String()
+	y.returnedTo = x.variant.Key.String()
 	c.models[y.decision.Model]--
 	return true
 }
 
 // mayCancel reports whether y can return a replica that no node has taken.
 func (c *contest) mayCancel(y *claim) bool {
-	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
 		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
 }
 
@@ -120,7 +120,7 @@ func (c *contest) victim(x *claim, have int) *claim {
 		if x == y || !makesRoom(y, x) || !c.mayLose(y) || !c.mustYield(y, x, have) {
 			continue
 		}
-		if chosen == nil || cmp.Or(cmp.Compare(y.rank, chosen.rank), compareBool(y.goes, chosen.goes), cmp.Compare(chosen.load, y.load),
+		if chosen == nil || cmp.Or(cmp.Compare(y.rank, chosen.rank), compareBool(y.shrinking, chosen.shrinking), cmp.Compare(chosen.load, y.load),
 			cmp.Compare(y.variant.Cost, chosen.variant.Cost), y.variant.Key.Compare(chosen.variant.Key)) > 0 {
 			chosen = y
 		}
@@ -132,7 +132,7 @@ func (c *contest) victim(x *claim, have int) *claim {
 // follow reductions cannot.
 func (c *contest) mayLose(y *claim) bool {
 	held := min(y.got, y.placed()) // to make room it also returns replicas that no node has taken
-	return y.limited && !y.stuck && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
+	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
 		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 
@@ -149,12 +149,12 @@ func (c *contest) mustYield(y, x *claim, have int) bool {
 }
 
 const (
-	// starves is the ratio of demand to what a model's replicas serve from which its equals
+	// shortageRatio is the ratio of demand to what a model's replicas serve from which its equals
 	// give up replicas that they do not need.
-	starves = 1.1
-	// eased is the utilization that those replicas may then reach. The distance between
-	// starves and eased keeps a replica from moving back and forth.
-	eased = 0.9
+	shortageRatio = 1.1
+	// utilizationAfterReturn is the utilization that those replicas may then reach. The distance between
+	// shortageRatio and utilizationAfterReturn keeps a replica from moving back and forth.
+	utilizationAfterReturn = 0.9
 )
 
 // spares reports whether y, of the rank of x, serves what is asked of it with a replica less, while x with
@@ -164,7 +164,7 @@ func (c *contest) spares(y, x *claim, have int) bool {
 		return false
 	}
 	left := min(y.got, y.placed()) - 1
-	return x.asked() > starves*float64(have) && y.asked() <= eased*float64(left)
+	return x.asked() > shortageRatio*float64(have) && y.asked() <= utilizationAfterReturn*float64(left)
 }
 
 // asked is how many of its replicas what is asked of a claim fills.

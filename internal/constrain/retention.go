@@ -79,7 +79,7 @@ func (m *retained) decide() {
 		m.hold(quiet)
 	}
 	if !m.Enabled && m.total() == 0 {
-		m.change(m.keeper(), 1, scaling.ReasonLastReplica, "the model is not to go to zero: one replica stays, of the cheapest variant")
+		m.change(m.cheapestMember(), 1, scaling.ReasonLastReplica, "the model is not to go to zero: one replica stays, of the cheapest variant")
 	}
 }
 

@@ -137,7 +137,7 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, nil
 			case ctx.Err() != nil:
 				return nil, errClientGone
-			case !nobodyThere(err): // otherwise the last replica has just gone
+			case !isConnectionRefused(err): // otherwise the last replica has just gone
 				p.broken()
 				return nil, fmt.Errorf("sending the request to %s: %w", p.gateway.upstream, err)
 			}
@@ -166,8 +166,8 @@ func (g *Gateway) served(ctx context.Context) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// nobodyThere reports whether err means that no connection could be made.
-func nobodyThere(err error) bool {
+// isConnectionRefused reports whether err means that no connection could be made.
+func isConnectionRefused(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }

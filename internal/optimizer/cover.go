@@ -35,7 +35,7 @@ func Cover(in Votes) []scaling.Decision {
 	}
 	cover := cover{in, variants, wanted, direction(in.Analyses)}
 	if open := cover.unmet(); len(open) > 0 {
-		return cover.spared(open, cover.grow(open))
+		return cover.releaseUnneeded(open, cover.grow(open))
 	}
 	if slices.ContainsFunc(variants, variantState.changing) {
 		return holdInTransition(cover.vote, variants)
@@ -136,12 +136,12 @@ func (c cover) grow(open []demand) []scaling.Decision {
 	return c.grown(back, added, open, p)
 }
 
-// spared removes, while some variants grow, replicas that other variants do not need, where
+// releaseUnneeded removes, while some variants grow, replicas that other variants do not need, where
 // the growing variants cannot use them: the gateway shares requests by variant. Variants on
 // the same stock then get these accelerators.
-func (c cover) spared(open []demand, grown []scaling.Decision) []scaling.Decision {
+func (c cover) releaseUnneeded(open []demand, grown []scaling.Decision) []scaling.Decision {
 	apart := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool { return a.Apart && a.Signal == scaling.Shrink })
-	if !apart || notYet(c.Snapshot, c.variants) != "" {
+	if !apart || reasonToWait(c.Snapshot, c.variants) != "" {
 		return grown
 	}
 	rest := c

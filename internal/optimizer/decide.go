@@ -75,7 +75,7 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	if slices.ContainsFunc(variants, variantState.cancellable) && !fitsWithoutLeaving(a, variants) {
 		return cancelRemovals(variants, fmt.Sprintf("the load of %.2f replicas does not fit those that would stay", a.Demand))
 	}
-	if why := notYet(in.Snapshot, variants); a.Signal != scaling.Shrink || why != "" {
+	if why := reasonToWait(in.Snapshot, variants); a.Signal != scaling.Shrink || why != "" {
 		detail := a.Detail
 		if a.Signal == scaling.Shrink {
 			detail += "; not reduced: " + why
@@ -87,9 +87,9 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	return giveUp(a, variants)
 }
 
-// notYet says why no replica is given up now although there is too much supply, "" where
+// reasonToWait says why no replica is given up now although there is too much supply, "" where
 // one may be.
-func notYet(snap scaling.Snapshot, variants []variantState) string {
+func reasonToWait(snap scaling.Snapshot, variants []variantState) string {
 	if silent, serving := silentOf(snap, variants); 2*silent > serving {
 		return fmt.Sprintf("%d of %d Ready replicas report nothing fresh", silent, serving)
 	}
@@ -101,7 +101,7 @@ func notYet(snap scaling.Snapshot, variants []variantState) string {
 			// These replicas end by themselves; the supply with them is not the supply that
 			// remains.
 			return s.Key.Name + " has replicas beyond those asked for"
-		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window && !s.goesOn(snap):
+		case s.decided && snap.At.Sub(s.past.ProgressAt) < snap.Window && !s.continuesReduction(snap):
 			// The readings no longer show the load of the removed replicas, and the other
 			// replicas do not show it yet.
 			return "the readings still show the fleet before its last change"
@@ -158,7 +158,7 @@ func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if decisions, cancelled := cancelOrder(variants, a.Detail); cancelled {
 		return decisions
 	}
-	able := keep(variants, variantState.mayGive)
+	able := keep(variants, variantState.maySpareOne)
 	fill := 1.0
 	if lastGrew(variants) {
 		fill = margin

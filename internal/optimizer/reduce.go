@@ -20,27 +20,27 @@ const (
 	// The same where attainment corrects the capacity of replicas: the lengths and rates
 	// behind it are means over minutes, which halve the noise.
 	fillSettledAttained, fillGrownAttained = 0.95, 0.9
-	// restBeforeMove is how long no variant of the model must have changed before replicas
+	// holdBeforeMove is how long no variant of the model must have changed before replicas
 	// move to cheaper variants: a move costs a start-up, and should bring savings that
 	// last. A move in steps continues when the replicas of a step are Ready.
-	restBeforeMove = 10 * time.Minute
-	// restAfterFutileMove is how long no replicas move after a move that saved nothing,
+	holdBeforeMove = 10 * time.Minute
+	// holdAfterFutileMove is how long no replicas move after a move that saved nothing,
 	// because the gateway shares requests so that the dearer replicas keep their
 	// utilization. It equals the time for which internal/queueing remembers these shares.
 	// It is also how long no replicas move to a variant whose last order, or the order of
 	// whose last move, did not become Ready.
-	restAfterFutileMove = 6 * time.Hour
+	holdAfterFutileMove = 6 * time.Hour
 )
 
 // reduce gives up replicas that are not needed, or moves to cheaper variants.
 func (c cover) reduce() []scaling.Decision {
-	why := notYet(c.Snapshot, c.variants)
+	why := reasonToWait(c.Snapshot, c.variants)
 	switch shrinks := c.vote.Signal == scaling.Shrink; {
 	case shrinks && why != "":
 		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: "+why))
 	case shrinks:
 		return c.fewerOrMoved()
-	case why == "" && c.roomy():
+	case why == "" && c.mayMoveWithRoom():
 		return c.moved(c.vote.Detail)
 	}
 	return c.stay(c.vote.Detail)
@@ -89,11 +89,11 @@ func (c cover) moved(otherwise string) []scaling.Decision {
 	})
 }
 
-// roomy reports whether replicas may move although not all analyses call for a reduction.
+// mayMoveWithRoom reports whether replicas may move although not all analyses call for a reduction.
 // The other analyses must be read off the replicas, all replicas must report, and they must
 // carry some demand. Where no replica can be given up, another variant may still carry the
 // same demand for less, with as many replicas as leave more room.
-func (c cover) roomy() bool {
+func (c cover) mayMoveWithRoom() bool {
 	unsure := slices.ContainsFunc(c.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
 		return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
 	}) || slices.ContainsFunc(c.variants, func(s variantState) bool { return s.reporting < s.serving })
@@ -131,7 +131,7 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
-		least, most := s.sure(), s.sure()
+		least, most := s.carrying(), s.carrying()
 		if s.mayRelease() && !stays(s) {
 			least = max(0, min(s.Bounds.Min, most))
 		}
@@ -165,7 +165,7 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
-		if s.phase == leaving && s.fault == "" || c.rests(s) {
+		if s.phase == leaving && s.fault == "" || c.recentlyMoved(s) {
 			return nil, 0
 		}
 		least, most := c.movesWithin(s)
@@ -202,15 +202,15 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 
 // movesWithin returns the least and the most replicas that a variant may have after a move.
 func (c cover) movesWithin(s variantState) (least, most int) {
-	least, most = s.sure(), s.sure()
+	least, most = s.carrying(), s.carrying()
 	if s.movable() {
 		least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)
 	}
 	switch failed := s.past.Failures; {
 	case s.moving():
 		most = min(most, s.past.MoveTo)
-	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < restAfterFutileMove,
-		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < restAfterFutileMove:
+	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < holdAfterFutileMove,
+		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < holdAfterFutileMove:
 		most = min(most, s.hold)
 	}
 	return least, most
@@ -219,21 +219,21 @@ func (c cover) movesWithin(s variantState) (least, most int) {
 // moving reports whether a move in steps still adds replicas to the variant.
 func (s variantState) moving() bool { return s.past.Change > 0 && s.hold < s.past.MoveTo }
 
-// rests reports whether the last change of a variant is too recent for a move of the model.
+// recentlyMoved reports whether the last change of a variant is too recent for a move of the model.
 // It also reports true where that change was a complete move that did not make the model
 // cheaper, and no other variant has grown since.
-func (c cover) rests(s variantState) bool {
+func (c cover) recentlyMoved(s variantState) bool {
 	age := c.Snapshot.At.Sub(s.past.DecidedAt)
 	switch {
 	case !s.decided || s.past.Change == 0 || s.moving():
 		return false
 	case s.past.MoveTo == 0 || c.History.Cost(c.Snapshot.Variants) < s.past.MoveCost*(1-rounding):
-		return age < restBeforeMove
+		return age < holdBeforeMove
 	}
 	grew := slices.ContainsFunc(c.variants, func(o variantState) bool {
 		return o.past.Change > 0 && o.past.MoveTo == 0 && o.past.DecidedAt.After(s.past.DecidedAt)
 	})
-	return !grew && age < restAfterFutileMove
+	return !grew && age < holdAfterFutileMove
 }
 
 // movable reports whether a move may use the variant. Late replicas of another variant do

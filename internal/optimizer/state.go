@@ -213,8 +213,8 @@ func (s variantState) beyondTolerance() int {
 	return replicas
 }
 
-// mayGive reports whether a replica of the variant may be given up and one stays.
-func (s variantState) mayGive() bool { return s.hold > s.floor() && s.mayRelease() }
+// maySpareOne reports whether a replica of the variant may be given up and one stays.
+func (s variantState) maySpareOne() bool { return s.hold > s.floor() && s.mayRelease() }
 
 // mayRelease reports whether the variant may give up replicas: no replica of it is on its
 // way, or an HPA ignores its last removal as within its tolerance. Unlike in the spare
@@ -233,9 +233,9 @@ func (s variantState) counted() int {
 	return s.hold - s.late
 }
 
-// sure returns how many replicas carry load: the Ready ones, whether they report load or
+// carrying returns how many replicas carry load: the Ready ones, whether they report load or
 // not.
-func (s variantState) sure() int {
+func (s variantState) carrying() int {
 	if s.phase == unreadable {
 		return 0
 	}
@@ -303,9 +303,9 @@ func (s variantState) grownBy(added int) int {
 // match the decision.
 func (s variantState) changing() bool { return s.phase == settled && s.unsettled }
 
-// goesOn reports whether the last change was a step of a larger reduction, one window ago:
+// continuesReduction reports whether the last change was a step of a larger reduction, one window ago:
 // the readings before it wanted fewer replicas.
-func (s variantState) goesOn(snap scaling.Snapshot) bool {
+func (s variantState) continuesReduction(snap scaling.Snapshot) bool {
 	wanted, known := s.past.Wants.Now()
 	return known && s.past.Change < 0 && wanted < s.hold && snap.At.Sub(s.past.DecidedAt) >= snap.Window
 }

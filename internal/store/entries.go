@@ -17,9 +17,9 @@ type section interface {
 	// before returns the ConfigMap as it was last read or written, nil where it does not
 	// exist, and false before the first read.
 	before() (*corev1.ConfigMap, bool)
-	// absorb stores the ConfigMap that was read, nil where it does not exist, and returns
+	// takeOver stores the ConfigMap that was read, nil where it does not exist, and returns
 	// its ignored entries.
-	absorb(m *corev1.ConfigMap) []ignored
+	takeOver(m *corev1.ConfigMap) []ignored
 	// dirty reports whether a write is needed.
 	dirty() bool
 	// next returns the new content of the ConfigMap.
@@ -58,7 +58,7 @@ func (k *known[T]) configMap() string { return k.kind.ConfigMap() }
 
 func (k *known[T]) before() (*corev1.ConfigMap, bool) { return k.object, k.read }
 
-func (k *known[T]) absorb(m *corev1.ConfigMap) []ignored {
+func (k *known[T]) takeOver(m *corev1.ConfigMap) []ignored {
 	k.object, k.read = m, true
 	k.stored, k.other = map[scaling.ModelKey]entry[T]{}, map[string]string{}
 	if m == nil {

@@ -205,7 +205,7 @@ func TestAnEntryOfFitsThatIsNoneIsRefused(t *testing.T) {
 		"as a manager wrote it": {good.text, ""},
 	} {
 		k := newKnown(kind)
-		ignored := k.absorb(&corev1.ConfigMap{Data: map[string]string{keyOf(llama): tt.text, keyOf(other): entry.text}})
+		ignored := k.takeOver(&corev1.ConfigMap{Data: map[string]string{keyOf(llama): tt.text, keyOf(other): entry.text}})
 		got := ""
 		for _, i := range ignored {
 			got += "it is ignored: " + i.why

@@ -172,7 +172,7 @@ func (s *Store) read(ctx context.Context, of section) error {
 		return err
 	}
 	s.mu.Lock()
-	ignored := of.absorb(m)
+	ignored := of.takeOver(m)
 	s.mu.Unlock()
 	for _, i := range ignored {
 		s.tell(m, notice{eventIgnored, i.key, i.why, fmt.Sprintf(

@@ -109,6 +109,6 @@ func newAccess(config *rest.Config, serializer runtime.NegotiatedSerializer, clk
 	return &access{trust: t, wrap: func(h http.Handler) http.Handler {
 		h = filters.WithAuthorization(h, authorizer, serializer)
 		h = filters.WithAuthentication(h, authenticator, filters.Unauthorized(serializer), nil, headers)
-		return throttle.Refuse(h, refused, t.knows)
+		return throttle.Refuse(h, refused, t.hasTrustedCertificate)
 	}}, nil
 }

@@ -152,9 +152,9 @@ func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
 	}
 }
 
-// knows reports whether a request has a trusted certificate: that of the API server's
+// hasTrustedCertificate reports whether a request has a trusted certificate: that of the API server's
 // proxy, or of a user. Such a request needs no token review.
-func (t *trust) knows(r *http.Request) bool {
+func (t *trust) hasTrustedCertificate(r *http.Request) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
 	}

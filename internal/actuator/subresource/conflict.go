@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// undoneOften is how many times in a row another client may change the replicas that
+	// revertsBeforePause is how many times in a row another client may change the replicas that
 	// were set before this process sets them less often. Each time may be a rollout.
-	undoneOften = 3
+	revertsBeforePause = 3
 	// firstPause is the first pause. Each further pause is twice as long, up to
 	// longestPause.
 	firstPause   = time.Second
@@ -23,17 +23,17 @@ const (
 
 // push is the last change of a target that only this process should scale.
 type push struct {
-	at     time.Time // of the plan
-	to     int       // replicas
-	undone int       // times in a row that another client changed the replicas set before
+	at            time.Time // of the plan
+	to            int       // replicas
+	revertedInRow int       // times in a row that another client changed the replicas set before
 }
 
 // pause returns how long the next push waits.
 func (p push) pause() time.Duration {
-	if p.undone < undoneOften {
+	if p.revertedInRow < revertsBeforePause {
 		return 0
 	}
-	return min(firstPause<<min(p.undone-undoneOften, 10), longestPause)
+	return min(firstPause<<min(p.revertedInRow-revertsBeforePause, 10), longestPause)
 }
 
 // pushes holds the last push of each target.
@@ -43,7 +43,7 @@ type pushes map[scaling.VariantKey]push
 func (p pushes) add(key scaling.VariantKey, at time.Time, c change) {
 	next := push{at: at, to: c.to}
 	if last, ok := p[key]; ok && last.to != c.from {
-		next.undone = last.undone + 1
+		next.revertedInRow = last.revertedInRow + 1
 	}
 	p[key] = next
 }
@@ -53,8 +53,10 @@ func (p pushes) forget(now time.Time) {
 	maps.DeleteFunc(p, func(_ scaling.VariantKey, last push) bool { return now.Sub(last.at) >= conflictEnds })
 }
 
-// tussles reports whether another client keeps changing the replicas that are set.
-func (p pushes) tussles(key scaling.VariantKey) bool { return p[key].undone >= undoneOften }
+// inConflict reports whether another client keeps changing the replicas that are set.
+func (p pushes) inConflict(key scaling.VariantKey) bool {
+	return p[key].revertedInRow >= revertsBeforePause
+}
 
 // waits reports whether it is too early to set the target again.
 func (p pushes) waits(key scaling.VariantKey, now time.Time) bool {

@@ -31,7 +31,7 @@ func TestWhatSomebodyElseKeepsUndoingIsSetLessAndLessOften(t *testing.T) {
 			when = append(when, second)
 		}
 		trouble, _ := h.Trouble(keyV)
-		if told := trouble.Reason == string(scaling.ReasonTargetNotMoving); told != (len(when) > undoneOften) {
+		if told := trouble.Reason == string(scaling.ReasonTargetNotMoving); told != (len(when) > revertsBeforePause) {
 			t.Errorf("second %d, set %d times: trouble %+v", second, len(when), trouble)
 		}
 	}

@@ -83,7 +83,7 @@ func (h *TargetScaler) Watch() <-chan struct{} {
 // Replicas that another client keeps changing are set less and less often.
 func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 	now := record.Plan.At
-	h.recall(now)
+	h.dropOutdated(now)
 	own, troubles := h.turns(record)
 	begin, cancel := context.WithTimeout(ctx, beginsWithin)
 	defer cancel()
@@ -97,18 +97,18 @@ func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 	}
 	for _, r := range ended {
 		key := r.order.variant.Key
-		h.learn(r, now)
+		h.recordChange(r, now)
 		switch {
 		case r.err != nil:
 			troubles[key] = troubleOf(r.err)
-		case r.order.alone && h.pushes.tussles(key):
-			troubles[key] = undone()
+		case r.order.soleScaler && h.pushes.inConflict(key):
+			troubles[key] = conflictTrouble()
 		default:
 			delete(troubles, key)
 		}
 	}
 	for _, o := range left {
-		troubles[o.variant.Key] = untried()
+		troubles[o.variant.Key] = notAttempted()
 	}
 	h.remember(logr.FromContextOrDiscard(ctx), troubles)
 }
@@ -122,16 +122,16 @@ func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[s
 		turn, _ := by.Turn(o.variant.Replicas.Current, o.desired)
 		switch by.InForce() {
 		case scaling.ActuationScale:
-			o.alone = true
+			o.soleScaler = true
 		case scaling.ActuationZero:
 			o.repeat = h.starts.repeat(o, by)
 		case scaling.ActuationMetrics: // nothing is set, so nothing is repeated
 		}
-		if o.alone && h.pushes.tussles(key) {
-			troubles[key] = undone() // until the set replicas have stayed
+		if o.soleScaler && h.pushes.inConflict(key) {
+			troubles[key] = conflictTrouble() // until the set replicas have stayed
 		}
 		switch {
-		case o.alone && h.pushes.waits(key, record.Plan.At):
+		case o.soleScaler && h.pushes.waits(key, record.Plan.At):
 		case turn == scaling.TurnOwn, o.repeat > 0:
 			own = append(own, o)
 		}
@@ -139,20 +139,20 @@ func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[s
 	return own, troubles
 }
 
-// learn records the changes that a plan of time at made, for later plans.
-func (h *TargetScaler) learn(r result, at time.Time) {
+// recordChange records the changes that a plan of time at made, for later plans.
+func (h *TargetScaler) recordChange(r result, at time.Time) {
 	switch {
 	case !r.change.set:
-	case r.order.alone:
+	case r.order.soleScaler:
 		h.pushes.add(r.order.variant.Key, at, r.change)
 	default:
 		h.starts.add(r.order, at, r.change)
 	}
 }
 
-// recall drops outdated pushes and starts, and all of them in a process that has just begun
+// dropOutdated drops outdated pushes and starts, and all of them in a process that has just begun
 // to lead.
-func (h *TargetScaler) recall(now time.Time) {
+func (h *TargetScaler) dropOutdated(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.troubles == nil {
@@ -171,10 +171,10 @@ func (h *TargetScaler) timedOut(key scaling.VariantKey) bool {
 
 // order is a decision on a variant whose target was read.
 type order struct {
-	variant scaling.Variant
-	desired int
-	alone   bool // only this process should set the replicas
-	repeat  int  // replicas to set once more if there are fewer but not 0; 0 for none
+	variant    scaling.Variant
+	desired    int
+	soleScaler bool // only this process should set the replicas
+	repeat     int  // replicas to set once more if there are fewer but not 0; 0 for none
 }
 
 // change is a change of replicas; the zero value is none.
@@ -203,7 +203,7 @@ func orders(record scaling.Record) []order {
 // acted.
 func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	by := h.Scalers.Scalers(o.variant.Key)
-	asks, err := h.asks(ctx, o.variant)
+	asks, err := h.requestedActuation(ctx, o.variant)
 	if err != nil || asks != by.Own {
 		return change{}, err
 	}
@@ -249,9 +249,9 @@ func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (ch
 	return change{from: from, to: int(scale.Spec.Replicas), set: true}, nil
 }
 
-// asks returns the actuation that the object of a variant asks for now, "" where the object
+// requestedActuation returns the actuation that the object of a variant asks for now, "" where the object
 // is gone or must not be scaled.
-func (h *TargetScaler) asks(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
+func (h *TargetScaler) requestedActuation(ctx context.Context, v scaling.Variant) (scaling.Actuation, error) {
 	var va v1alpha1.VariantAutoscaling
 	err := h.Objects.Get(ctx, client.ObjectKey{Namespace: v.Key.Namespace, Name: v.Key.Name}, &va, client.UnsafeDisableDeepCopy)
 	switch {

@@ -31,22 +31,22 @@ type trouble struct {
 	by string // a webhook, the message where it is ours, "" for any other
 }
 
-// ours returns a trouble whose message does not differ between attempts.
-func ours(reason, format string, args ...any) trouble {
+// troubleWithMessage returns a trouble whose message does not differ between attempts.
+func troubleWithMessage(reason, format string, args ...any) trouble {
 	message := fmt.Sprintf(format, args...)
 	return trouble{scaling.Trouble{Reason: reason, Message: message}, message}
 }
 
-// undone says that another client changes the replicas that are set, with the reason that
+// conflictTrouble says that another client changes the replicas that are set, with the reason that
 // all scalers use for it.
-func undone() trouble {
-	return ours(string(scaling.ReasonTargetNotMoving), "they were changed %d times in a row or more, so it waits longer "+
-		"each time before it sets them, %s at most", undoneOften, longestPause)
+func conflictTrouble() trouble {
+	return troubleWithMessage(string(scaling.ReasonTargetNotMoving), "they were changed %d times in a row or more, so it waits longer "+
+		"each time before it sets them, %s at most", revertsBeforePause, longestPause)
 }
 
-// untried says that there was no time to try a target.
-func untried() trouble {
-	return ours(notTried, "others did not answer within %s, so it was not its turn", beginsWithin)
+// notAttempted says that there was no time to try a target.
+func notAttempted() trouble {
+	return troubleWithMessage(notTried, "others did not answer within %s, so it was not its turn", beginsWithin)
 }
 
 // troubleOf says why a scale could not be set, for the owner of the object.
@@ -54,17 +54,17 @@ func troubleOf(err error) trouble {
 	missing, refused := rbac.Missing(err)
 	switch {
 	case refused:
-		return ours("Forbidden", "%s", missing.Grant(rbac.ScalerRole))
+		return troubleWithMessage("Forbidden", "%s", missing.Grant(rbac.ScalerRole))
 	case apierrors.IsConflict(err):
-		return ours("Conflict", "the target was changed by somebody else each of %d times", attempts)
+		return troubleWithMessage("Conflict", "the target was changed by somebody else each of %d times", attempts)
 	case apierrors.IsNotFound(err):
-		return ours("NotFound", "it does not exist, or has no scale subresource")
+		return troubleWithMessage("NotFound", "it does not exist, or has no scale subresource")
 	case errors.Is(err, scaling.ErrClusterScoped):
-		return ours("ClusterScoped", "%s", scaling.ErrClusterScoped)
+		return troubleWithMessage("ClusterScoped", "%s", scaling.ErrClusterScoped)
 	case meta.IsNoMatchError(err):
-		return ours("NoKind", "the cluster has no such kind")
+		return troubleWithMessage("NoKind", "the cluster has no such kind")
 	case errors.Is(err, context.DeadlineExceeded):
-		return ours(timeout, "the API server did not answer within %s", patience)
+		return troubleWithMessage(timeout, "the API server did not answer within %s", patience)
 	}
 	quoted := trouble{Trouble: scaling.Trouble{Reason: "Failed", Message: err.Error()}}
 	var status apierrors.APIStatus

@@ -15,9 +15,9 @@ type served struct {
 	takes                 time.Duration
 }
 
-// rest is a plant: a model with variants whose requests come and go one by one, its metrics
+// idlePlant is a plant: a model with variants whose requests come and go one by one, its metrics
 // source, and a scaler that carries decisions out at once. Its time advances in ticks.
-type rest struct {
+type idlePlant struct {
 	now      time.Time
 	gateway  bool // requests are held while no replica is Ready; else they are lost
 	remember bool // the source can be asked how long the model has been idle
@@ -49,8 +49,8 @@ var restModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 
 // newRest returns a plant with one Ready replica of each variant, named a, b and so
 // on at the costs given, that has been idle for an hour.
-func newRest(zero constrain.Zero, costs ...float64) *rest {
-	s := &rest{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: scaling.History{}}
+func newRest(zero constrain.Zero, costs ...float64) *idlePlant {
+	s := &idlePlant{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: scaling.History{}}
 	for i, cost := range costs {
 		name := string(rune('a' + i))
 		s.variants = append(s.variants, scaling.Variant{
@@ -63,7 +63,7 @@ func newRest(zero constrain.Zero, costs ...float64) *rest {
 	return s
 }
 
-func (s *rest) replicas() (current, ready int) {
+func (s *idlePlant) replicas() (current, ready int) {
 	for _, v := range s.variants {
 		current, ready = current+v.Replicas.Current, ready+v.Replicas.Ready
 	}
@@ -71,14 +71,14 @@ func (s *rest) replicas() (current, ready int) {
 }
 
 // arrive sends a request that takes so long.
-func (s *rest) arrive(takes time.Duration) {
+func (s *idlePlant) arrive(takes time.Duration) {
 	if _, ready := s.replicas(); ready > 0 || s.gateway {
 		s.requests = append(s.requests, served{arrived: s.now, takes: takes})
 	}
 }
 
 // pass advances by one tick: pods start, requests begin and end.
-func (s *rest) pass() {
+func (s *idlePlant) pass() {
 	s.now = s.now.Add(restTick)
 	for i := range s.variants {
 		c := &s.variants[i].Replicas
@@ -105,7 +105,7 @@ func (s *rest) pass() {
 }
 
 // held counts the requests that wait at the gateway and those that run.
-func (s *rest) held() (waiting, running float64) {
+func (s *idlePlant) held() (waiting, running float64) {
 	for _, q := range s.requests {
 		switch {
 		case q.begun.IsZero():
@@ -119,7 +119,7 @@ func (s *rest) held() (waiting, running float64) {
 
 // lastActive is when the model last had a request: now while it has one. Requests after the
 // last scrape are unknown to the source.
-func (s *rest) lastActive() time.Time {
+func (s *idlePlant) lastActive() time.Time {
 	var last time.Time
 	for _, q := range s.requests {
 		if q.arrived.After(s.scrapedAt()) {
@@ -137,7 +137,7 @@ func (s *rest) lastActive() time.Time {
 }
 
 // counted counts the requests that began or ended after a time.
-func (s *rest) counted(after time.Time) float64 {
+func (s *idlePlant) counted(after time.Time) float64 {
 	n := 0.0
 	for _, q := range s.requests {
 		if q.begun.After(after) || q.ended.After(after) {
@@ -148,7 +148,7 @@ func (s *rest) counted(after time.Time) float64 {
 }
 
 // scrapedAt is when the pods were scraped last.
-func (s *rest) scrapedAt() time.Time {
+func (s *idlePlant) scrapedAt() time.Time {
 	if s.stopped.After(s.now) {
 		return s.outage[0]
 	}
@@ -156,7 +156,7 @@ func (s *rest) scrapedAt() time.Time {
 }
 
 // snapshot returns the data of the source, as the collector would.
-func (s *rest) snapshot() scaling.Snapshot {
+func (s *idlePlant) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: restModel, At: s.now, Window: restWindow, Variants: append([]scaling.Variant{}, s.variants...)}
 	if s.blind.After(s.now) {
 		snap.Fault = "no answer"
@@ -203,7 +203,7 @@ func (s *rest) snapshot() scaling.Snapshot {
 
 // quietSince returns what a metrics store would answer: the time of the last counted
 // request, the end of the last gap, or the start of the youngest pod; delayed by one query.
-func (s *rest) quietSince(span time.Duration) time.Time {
+func (s *idlePlant) quietSince(span time.Duration) time.Time {
 	since := s.now.Add(-span)
 	later := func(at time.Time) {
 		if at = at.Add(restWindow + 2*restTick); at.After(s.now) {
@@ -230,7 +230,7 @@ func (s *rest) quietSince(span time.Duration) time.Time {
 }
 
 // decide runs a cycle and carries its plan out.
-func (s *rest) decide() {
+func (s *idlePlant) decide() {
 	policy := constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
 	setup := s.setup
 	setup.Interval = s.interval
@@ -253,7 +253,7 @@ func (s *rest) decide() {
 
 // live advances the plant by a duration, with cycles at the interval, and returns after how
 // long the model has no replica, 0 if it always has some.
-func (s *rest) live(length time.Duration) time.Duration {
+func (s *idlePlant) live(length time.Duration) time.Duration {
 	began := s.now
 	for s.now.Sub(began) < length {
 		s.pass()
@@ -269,7 +269,7 @@ func (s *rest) live(length time.Duration) time.Duration {
 }
 
 // restart drops the state that is only in memory; the decisions are in status.
-func (s *rest) restart() {
+func (s *idlePlant) restart() {
 	kept := scaling.History{}
 	for k, p := range s.past {
 		kept[k] = scaling.Past{Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt}
@@ -278,14 +278,14 @@ func (s *rest) restart() {
 }
 
 // stop stops the scrapes for so long; break stops the answers.
-func (s *rest) stop(d time.Duration) {
+func (s *idlePlant) stop(d time.Duration) {
 	s.stopped = s.now.Add(d)
 	s.outage = [2]time.Time{s.now, s.stopped}
 }
 
 // befall applies a random fault to the source or the process, or none, and reports whether
 // the process restarted.
-func (s *rest) befall(r *rand.Rand) (restarted bool) {
+func (s *idlePlant) befall(r *rand.Rand) (restarted bool) {
 	calm := !s.blind.After(s.now) && !s.stopped.After(s.now)
 	switch r.IntN(200) {
 	case 0, 1:
@@ -307,6 +307,6 @@ func (s *rest) befall(r *rand.Rand) (restarted bool) {
 	return false
 }
 
-func (s *rest) configure(r *rand.Rand) {
+func (s *idlePlant) configure(r *rand.Rand) {
 	s.zero = constrain.Zero{Enabled: r.IntN(4) > 0, Retention: []time.Duration{2 * time.Minute, 5 * time.Minute, 9 * time.Minute}[r.IntN(3)]}
 }

@@ -90,20 +90,20 @@ func TestAModelGoesToZeroWhenItIsKnownToBeIdle(t *testing.T) {
 	const retention = 10 * time.Minute
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	for name, tt := range map[string]struct {
-		change func(s *rest)
+		change func(s *idlePlant)
 		least  time.Duration // to zero, 0 for never
 	}{
-		"after its period":                       {func(s *rest) { s.arrive(0) }, retention},
-		"without a gateway":                      {func(s *rest) { s.gateway = false; s.arrive(0) }, retention},
-		"at a cycle a minute":                    {func(s *rest) { s.interval = time.Minute; s.arrive(0) }, retention},
-		"nobody ever asked, as the source knows": {func(*rest) {}, restTick},
-		"a generation that outlasts the period":  {func(s *rest) { s.arrive(minutes(60)) }, 0},
-		"and when it ends":                       {func(s *rest) { s.arrive(minutes(15)) }, minutes(25)},
-		"the source stopped for longer":          {func(s *rest) { s.arrive(0); s.stop(minutes(40)) }, 0},
-		"it does not answer for longer":          {func(s *rest) { s.arrive(0); s.blind = s.now.Add(minutes(40)) }, 0},
-		"half of the pods do not report":         {func(s *rest) { s.arrive(0); s.half = s.now.Add(minutes(40)) }, 0},
-		"zero is off":                            {func(s *rest) { s.zero.Enabled = false }, 0},
-		"a variant has a minimum":                {func(s *rest) { s.variants[1].Bounds.Min = 1 }, 0},
+		"after its period":                       {func(s *idlePlant) { s.arrive(0) }, retention},
+		"without a gateway":                      {func(s *idlePlant) { s.gateway = false; s.arrive(0) }, retention},
+		"at a cycle a minute":                    {func(s *idlePlant) { s.interval = time.Minute; s.arrive(0) }, retention},
+		"nobody ever asked, as the source knows": {func(*idlePlant) {}, restTick},
+		"a generation that outlasts the period":  {func(s *idlePlant) { s.arrive(minutes(60)) }, 0},
+		"and when it ends":                       {func(s *idlePlant) { s.arrive(minutes(15)) }, minutes(25)},
+		"the source stopped for longer":          {func(s *idlePlant) { s.arrive(0); s.stop(minutes(40)) }, 0},
+		"it does not answer for longer":          {func(s *idlePlant) { s.arrive(0); s.blind = s.now.Add(minutes(40)) }, 0},
+		"half of the pods do not report":         {func(s *idlePlant) { s.arrive(0); s.half = s.now.Add(minutes(40)) }, 0},
+		"zero is off":                            {func(s *idlePlant) { s.zero.Enabled = false }, 0},
+		"a variant has a minimum":                {func(s *idlePlant) { s.variants[1].Bounds.Min = 1 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRest(constrain.Zero{Enabled: true, Retention: retention}, 2, 1)
@@ -149,7 +149,7 @@ func TestTheLastReplicaIsOnTheCheapestVariant(t *testing.T) {
 
 // dearServes returns a plant that may not go to zero, with one Ready replica of b, the
 // dear variant, and none of a, the cheap one.
-func dearServes() *rest {
+func dearServes() *idlePlant {
 	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 1, 5)
 	s.variants[0].Replicas = scaling.ReplicaCounts{Observed: true}
 	return s
@@ -254,7 +254,7 @@ func TestARestartOneSecondBeforeThePeriodEnds(t *testing.T) {
 }
 
 // asleep returns a plant at zero.
-func asleep(t *testing.T, costs ...float64) *rest {
+func asleep(t *testing.T, costs ...float64) *idlePlant {
 	t.Helper()
 	s := newRest(constrain.Zero{Enabled: true, Retention: 2 * time.Minute}, costs...)
 	if s.live(20*time.Minute) == 0 {
@@ -265,7 +265,7 @@ func asleep(t *testing.T, costs ...float64) *rest {
 
 // wakes runs cycles with a waiting request, and returns the variants that have replicas
 // after each, and the reasons of the variants that got theirs.
-func (s *rest) wakes(cycles int) (up []string, reasons []string) {
+func (s *idlePlant) wakes(cycles int) (up []string, reasons []string) {
 	for range cycles {
 		s.pass()
 		s.decide()
@@ -333,7 +333,7 @@ func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
 // TestAVariantThatAQuotaRefusesGivesWayAtOnce: by the next cycle, and the other one
 // stays called while it starts. Where neither gets any, they are asked for in turn.
 func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
-	limited := func(quota map[string]int) *rest {
+	limited := func(quota map[string]int) *idlePlant {
 		s := asleep(t, 1, 5)
 		s.setup.Models = map[scaling.ModelKey]model.Settings{restModel: {Limited: true}}
 		s.setup.Inventory.Known = true

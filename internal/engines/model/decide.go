@@ -45,7 +45,7 @@ func Decide(in Input) Outcome {
 		if p.guessed {
 			a = doubled(p.unreduced(a))
 		}
-		a.Detail += p.refuted()
+		a.Detail += p.unusedProfiles()
 		p.add(a)
 		p.memory.Traffic = queueing.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
@@ -89,8 +89,8 @@ func (p *panel) learn() {
 	}
 }
 
-// refuted names the variants whose learned profile is not used, and why; "" for none.
-func (p *panel) refuted() (said string) {
+// unusedProfiles names the variants whose learned profile is not used, and why; "" for none.
+func (p *panel) unusedProfiles() (said string) {
 	for _, v := range p.in.Snapshot.Variants {
 		if what, why, numbers := profile.Refuted(p.fits[v.Key]); what != "" {
 			said += strings.TrimSuffix(fmt.Sprintf("; what was learned of %s is not used: %s: %s", v.Key.Name, why, numbers), ": ")
@@ -184,7 +184,7 @@ func (p *panel) decide(live liveness) Outcome {
 	switch p.in.Settings.Engine {
 	case Queueing:
 		if !live.live(queueing.Analyzer) {
-			return p.instead(queueing, saturated, "decides")
+			return p.decideBySaturation(queueing, saturated, "decides")
 		}
 		return p.cover([]scaling.Analysis{queueing})
 	case Hybrid:
@@ -194,7 +194,7 @@ func (p *panel) decide(live liveness) Outcome {
 		case live.live(queueing.Analyzer):
 			return p.noted(p.cover([]scaling.Analysis{queueing}), saturated, "has no vote")
 		}
-		return p.instead(queueing, saturated, "decides alone")
+		return p.decideBySaturation(queueing, saturated, "decides alone")
 	case Published:
 		return Outcome{
 			Analyses:  p.order(saturated),
@@ -288,9 +288,9 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// instead decides by saturation in place of an analyzer that is not live. Where that
+// decideBySaturation decides by saturation in place of an analyzer that is not live. Where that
 // analyzer lacks a profile that is about to be learned, it removes no replica.
-func (p *panel) instead(silent, a scaling.Analysis, does string) Outcome {
+func (p *panel) decideBySaturation(silent, a scaling.Analysis, does string) Outcome {
 	if silent.Reason == scaling.ReasonProfileMissing {
 		a = p.unreduced(a)
 	}

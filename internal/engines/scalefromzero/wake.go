@@ -51,11 +51,11 @@ func Decide(in Input) Outcome {
 		return Outcome{}
 	}
 	if !s.wanted() {
-		return Outcome{Called: s.still()}
+		return Outcome{Called: s.calledVariants()}
 	}
 	next := s.call()
 	target := s.receiver()
-	out := Outcome{Called: s.still()}
+	out := Outcome{Called: s.calledVariants()}
 	for _, c := range s.candidates {
 		if d, ok := s.decide(c, c == target, c == next); ok {
 			out.Decisions = append(out.Decisions, d)
@@ -81,7 +81,7 @@ type candidate struct {
 	decided     bool      // whether there is a past
 	lastDesired int       // replicas if the cycle changes nothing
 	called      time.Time // zero if it is not
-	able        bool      // it may be called
+	mayBeCalled bool      // it may be called
 	fits        bool      // a node has the accelerators of one replica
 	awaited     bool      // or a node has promised them to a pod that waits
 }
@@ -96,9 +96,9 @@ func survey(in Input) *model {
 		c := &candidate{Variant: v, lastDesired: in.History.LastDesired(v)}
 		c.past, c.decided = in.History[v.Key]
 		c.called = c.past.Called
-		c.able = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
+		c.mayBeCalled = v.Replicas.Observed && !v.Paused && v.Bounds.Max > 0
 		c.fits, c.awaited = fits(v, in.Inventory)
-		if c.called.IsZero() && c.able && v.Replicas.Current > 0 {
+		if c.called.IsZero() && c.mayBeCalled && v.Replicas.Current > 0 {
 			c.called = in.Snapshot.At // the order did not come from a call
 		}
 		m.ready = m.ready || in.History.MayServe(v, in.Snapshot.At)
@@ -114,9 +114,9 @@ func survey(in Input) *model {
 
 func (m *model) wanted() bool { return m.waiting > 0 || m.arriving > 0 }
 
-// still lists the variants that stay called: all of them while requests wait, otherwise
+// calledVariants lists the variants that stay called: all of them while requests wait, otherwise
 // those with an order.
-func (m *model) still() map[scaling.VariantKey]time.Time {
+func (m *model) calledVariants() map[scaling.VariantKey]time.Time {
 	out := map[scaling.VariantKey]time.Time{}
 	for _, c := range m.candidates {
 		if !c.called.IsZero() && (m.wanted() || c.lastDesired > 0) {
@@ -135,7 +135,7 @@ func (m *model) call() *candidate {
 	}
 	for _, fitting := range []bool{true, false} {
 		for _, c := range m.candidates {
-			if c.able && c.called.IsZero() && c.fits == fitting {
+			if c.mayBeCalled && c.called.IsZero() && c.fits == fitting {
 				c.called = m.Snapshot.At
 				return c
 			}
@@ -147,19 +147,19 @@ func (m *model) call() *candidate {
 // hopeful reports whether the variant was called and may still become Ready.
 func (m *model) hopeful(c *candidate) bool {
 	waited := m.Snapshot.At.Sub(c.called)
-	return c.able && !c.called.IsZero() && !c.refused() && waited <= c.patience() &&
-		(c.Replicas.Unschedulable == 0 || waited <= unplacedGrace && !m.elsewhere(c))
+	return c.mayBeCalled && !c.called.IsZero() && !c.refused() && waited <= c.patience() &&
+		(c.Replicas.Unschedulable == 0 || waited <= unplacedGrace && !m.othersHaveRoom(c))
 }
 
 // refused reports whether a constraint leaves the variant none of the replicas that it was
 // called for.
 func (c *candidate) refused() bool { return c.lastDesired == 0 && !c.past.Refused.IsZero() }
 
-// elsewhere reports whether no node is known to have room for the variant, while one has,
+// othersHaveRoom reports whether no node is known to have room for the variant, while one has,
 // or had, room for another.
-func (m *model) elsewhere(c *candidate) bool {
+func (m *model) othersHaveRoom(c *candidate) bool {
 	return !c.fits && !c.awaited && slices.ContainsFunc(m.candidates, func(o *candidate) bool {
-		return o.able && (o.fits || o.lastDesired > 0 && o.Replicas.Unschedulable == 0)
+		return o.mayBeCalled && (o.fits || o.lastDesired > 0 && o.Replicas.Unschedulable == 0)
 	})
 }
 
@@ -172,7 +172,7 @@ func (m *model) receiver() *candidate {
 		switch {
 		case m.hopeful(c):
 			return c
-		case !c.able || c.called.IsZero():
+		case !c.mayBeCalled || c.called.IsZero():
 			continue
 		case c.refused() && (refused == nil || c.past.Refused.Before(refused.past.Refused)):
 			refused = c
@@ -190,7 +190,7 @@ func (m *model) passedOver(c *candidate) string {
 		if o == c || !c.fits {
 			break
 		}
-		if o.able && o.called.IsZero() && !o.fits {
+		if o.mayBeCalled && o.called.IsZero() && !o.fits {
 			names = append(names, o.Key.Name)
 		}
 	}
@@ -253,7 +253,7 @@ func (m *model) oneIsBroken(c *candidate) bool {
 // inVain names the other called variants that will not serve, "" for none.
 func (m *model) inVain(but *candidate) string {
 	for _, c := range m.candidates {
-		if c != but && c.able && !c.called.IsZero() && !m.hopeful(c) {
+		if c != but && c.mayBeCalled && !c.called.IsZero() && !m.hopeful(c) {
 			switch {
 			case c.refused():
 				return fmt.Sprintf("%s is refused its accelerators by the stock or a quota", c.Key.Name)

@@ -70,7 +70,7 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 				what = "metrics are out of reach"
 			}
 		} else {
-			what = turned(decided[s.Model], analyses[i])
+			what = changedSignal(decided[s.Model], analyses[i])
 		}
 		if what == "" {
 			continue
@@ -85,10 +85,10 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 	return first
 }
 
-// turned names a signal that differs from the last cycle's: that of the foremost analysis,
+// changedSignal names a signal that differs from the last cycle's: that of the foremost analysis,
 // or of another that now wants to grow and did not before; "" for none. A change of another
 // analysis to Shrink does not count: it alone removes no replica.
-func turned(before, now []scaling.Analysis) string {
+func changedSignal(before, now []scaling.Analysis) string {
 	if len(before) == 0 {
 		return ""
 	}
