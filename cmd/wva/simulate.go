@@ -113,7 +113,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.stock, "stock", -1, "accelerators that there are, -1 for no limit")
 	flags.StringVar(&f.routing, "routing", "kv-aware", "of the gateway: "+sim.Routings)
 
-	flags.StringArrayVar(&f.policies, "policy", []string{lab.Tokens}, "`NAME[:param=value,...]`, or all; may be repeated")
+	flags.StringArrayVar(&f.policies, "policy", nil, "`NAME[:param=value,...]`, or all; may be repeated (default: that of the manager, hybrid where a model has an objective, else tokens)")
 	flags.BoolVar(&f.tune, "tune", false, "tune policies of others without parameters on a first part of the workload, and judge all on the rest")
 	flags.BoolVar(&f.foresee, "clairvoyant", false, "also look for the best schedule knowing every arrival (default: with --report)")
 	flags.UintSliceVar(&f.seeds, "seed", []uint{1, 2, 3, 4, 5}, "of arrivals, lengths and start-up times; 1 reads a log as recorded; may be repeated")

@@ -32,7 +32,7 @@ func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	if err != nil {
 		return lab.Plan{}, err
 	}
-	choices, err := lab.ReadChoices(f.names())
+	choices, err := lab.ReadChoices(f.names(scenario))
 	if err != nil {
 		return lab.Plan{}, fmt.Errorf("--policy: %w", err)
 	}
@@ -46,8 +46,15 @@ func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	return p, nil
 }
 
-// names returns the policies asked for, with every policy in the place of "all".
-func (f *simulateFlags) names() []string {
+// names returns the policies asked for, with every policy in the place of "all". Where none is
+// asked for it is what the manager runs by default.
+func (f *simulateFlags) names(of lab.Scenario) []string {
+	if len(f.policies) == 0 {
+		if slices.ContainsFunc(of.Models, func(m lab.Model) bool { return m.Spec.SLO.TTFT > 0 || m.Spec.SLO.ITL > 0 }) {
+			return []string{lab.Hybrid}
+		}
+		return []string{lab.Tokens}
+	}
 	i := slices.Index(f.policies, "all")
 	if i < 0 {
 		return f.policies
@@ -75,8 +82,8 @@ func (f *simulateFlags) check(changed func(name string) bool) error {
 		return fmt.Errorf("--output %q, want table, json or csv", f.output)
 	case f.lengths != "chat" && f.lengths != "constant":
 		return fmt.Errorf("--lengths %q, want chat or constant", f.lengths)
-	case len(f.seeds) == 0 || len(f.policies) == 0:
-		return errors.New("want one --seed and one --policy or more")
+	case len(f.seeds) == 0:
+		return errors.New("want one --seed or more")
 	case f.workers < 0:
 		return fmt.Errorf("--parallel %d, want 0 or more", f.workers)
 	}

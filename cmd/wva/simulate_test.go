@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
@@ -38,12 +39,12 @@ func TestSimulateRunsTheDefaultPolicyOnABuiltInProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"constant(4,10m): ", " requests in 10m0s; target 95 %", "seeds 7\n", "POLICY", "\ntokens "} {
+	for _, want := range []string{"constant(4,10m): ", " requests in 10m0s; target 95 %", "seeds 7\n", "POLICY", "\nhybrid "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
-	if want := "1 of 1: tokens, seed 7: "; !strings.Contains(stderr, want) {
+	if want := "1 of 1: hybrid, seed 7: "; !strings.Contains(stderr, want) {
 		t.Errorf("no %q in\n%s", want, stderr)
 	}
 }
@@ -210,9 +211,22 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestWithoutAPolicyTheDefaultOfTheManagerRuns: a model with an objective is sized to it.
+func TestWithoutAPolicyTheDefaultOfTheManagerRuns(t *testing.T) {
+	for _, tt := range []struct {
+		slo  sim.SLO
+		want string
+	}{{sim.SLO{}, lab.Tokens}, {sim.SLO{TTFT: 500}, lab.Hybrid}, {sim.SLO{ITL: 40}, lab.Hybrid}} {
+		of := lab.Scenario{Models: []lab.Model{{}, {Spec: sim.Model{SLO: tt.slo}}}}
+		if got := (&simulateFlags{}).names(of); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.slo, got, tt.want)
+		}
+	}
+}
+
 func TestAllPoliciesLeaveRoomForMore(t *testing.T) {
 	f := simulateFlags{policies: []string{"kpa:target=3", "all", "saturation:interval=15s", "kpa"}}
-	got := f.names()
+	got := f.names(lab.Scenario{})
 	if want := len(lab.Names()) + 2; len(got) != want || got[0] != "kpa:target=3" || got[1] != lab.Tokens || got[want-1] != "saturation:interval=15s" {
 		t.Errorf("got %q, want %d: all, and the two with parameters", got, want)
 	}
