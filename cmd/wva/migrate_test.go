@@ -61,8 +61,8 @@ func TestOlderDefinitionsAreTold(t *testing.T) {
 		"v0.4": "of an older version: it has status.currentAlloc.load",
 		"load": "of an older version: it has status.currentAlloc.load",
 		"s0":   "of an older version: it lacks spec.modelProfile, spec.scaleTargetRef, status.actuation.scaler and 5 more",
-		"s1":   "of an older version: it lacks spec.modelProfile, status.actuation.scaler, status.currentAlloc.itlAverage and 3 more",
-		"f":    "of an older version: it lacks spec.accelerator, spec.acceleratorCount, spec.maxReplicas and 8 more",
+		"s1":   "of an older version: it lacks spec.modelProfile, status.actuation.scaler, status.currentAlloc.itlAverage and 4 more",
+		"f":    "of an older version: it lacks spec.accelerator, spec.acceleratorCount, spec.maxReplicas and 9 more",
 	}
 	for name, want := range tests {
 		text, err := os.ReadFile(filepath.Join(older, "older", name+".yaml"))
