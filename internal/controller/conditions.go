@@ -72,10 +72,15 @@ func infeasible(e explain.Explanation) string {
 // kept returns a condition whose message ends with numbers that move. A condition that a status
 // holds with the same reason and fact keeps its message: a status is written when its meaning changes.
 func kept(was v1alpha1.VariantAutoscalingStatus, c stated, moving string) stated {
-	before := meta.FindStatusCondition(was.Conditions, c.Type)
-	if before != nil && before.Reason == c.Reason && factOf(was, v1alpha1.ConditionType(c.Type)) == c.fact {
-		c.Message = before.Message
-		return c
+	if before := meta.FindStatusCondition(was.Conditions, c.Type); before != nil && before.Reason == c.Reason {
+		same := factOf(was, v1alpha1.ConditionType(c.Type)) == c.fact
+		if was.Facts == nil { // as under a definition of an older version, which drops them
+			same = strings.HasPrefix(before.Message, c.Message)
+		}
+		if same {
+			c.Message = before.Message
+			return c
+		}
 	}
 	c.Message += moving
 	return c

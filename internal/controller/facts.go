@@ -33,8 +33,13 @@ const longestFact = 120 // characters
 // problem is something of which not all is in force, in words and as a part of a fact.
 type problem struct{ text, fact string }
 
-// factOf returns the fact that a status holds of a condition, "" for none.
+// factOf returns the fact that a status holds of a condition, "" for none. A status without facts
+// was written by a version that kept them in messages, or came back from an API server whose
+// definition is older and drops them: there the message is read.
 func factOf(s v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) string {
+	if s.Facts == nil {
+		return olderFacts(s)[string(kind)]
+	}
 	return s.Facts[string(kind)]
 }
 
@@ -46,7 +51,7 @@ func state(s *v1alpha1.VariantAutoscalingStatus, c stated) {
 		return
 	}
 	if s.Facts == nil {
-		s.Facts = map[string]string{}
+		s.Facts = olderFacts(*s)
 	}
 	s.Facts[c.Type] = c.fact
 }
@@ -65,7 +70,7 @@ func begins(was, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionTy
 		return false
 	}
 	if before != nil && was.Facts == nil && before.Reason == now.Reason && before.Status == now.Status {
-		return false // of a version that wrote no facts
+		return false // its fact is not known
 	}
 	return before == nil || before.Reason != now.Reason || before.Status != now.Status || factOf(was, kind) != factOf(is, kind)
 }
@@ -87,12 +92,8 @@ const (
 	olderTwoScalers = `annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, and `
 )
 
-// withFacts returns a status as this version writes it: of a version that kept facts in the
-// messages of conditions, those that are looked for are read from these, once.
-func withFacts(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
-	if s.Facts != nil {
-		return s
-	}
+// olderFacts returns the facts that messages say in these sentences.
+func olderFacts(s v1alpha1.VariantAutoscalingStatus) map[string]string {
 	facts := map[string]string{}
 	if c := fallbackOf(s); c != nil && c.Message == olderAwaits {
 		facts[c.Type] = factAwaitsMetrics
@@ -104,8 +105,5 @@ func withFacts(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingS
 			}
 		}
 	}
-	if len(facts) > 0 {
-		s.Facts = facts
-	}
-	return s
+	return facts
 }

@@ -118,21 +118,39 @@ func withoutMessages(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutosc
 	return s
 }
 
+// TestADefinitionThatDropsFactsCausesNoWrites: under the definition of an older version every status
+// comes back without facts. What stays the same is then neither written nor told again.
+func TestADefinitionThatDropsFactsCausesNoWrites(t *testing.T) {
+	for seed := range uint64(200) {
+		va := object()
+		for i, v := range history(rand.New(rand.NewPCG(seed, 2))) {
+			for again := range 2 {
+				va.Status.Facts = nil
+				is, events := reconciled(va, v)
+				if again > 0 && (differs(va.Status, is) || len(events) > 0) {
+					t.Fatalf("seed %d, cycle %d: written or told again: %v\n%s", seed, i, events, cmp.Diff(meaning(va.Status), meaning(is)))
+				}
+				va.Status = is
+			}
+		}
+	}
+}
+
 // TestFactsOfTheVersionBeforeAreReadFromItsMessages: that version kept in sentences that metrics are
 // awaited, and who else sets the replicas. Its other statuses tell nothing anew.
 func TestFactsOfTheVersionBeforeAreReadFromItsMessages(t *testing.T) {
 	older := func(kind v1alpha1.ConditionType, reason v1alpha1.ConditionReason, status metav1.ConditionStatus, message string) v1alpha1.VariantAutoscalingStatus {
 		return v1alpha1.VariantAutoscalingStatus{Conditions: []metav1.Condition{condition(kind, status, reason, message)}}
 	}
-	awaits := withFacts(older(v1alpha1.ConditionOptimizationReady, v1alpha1.ReasonFallbackUsed, metav1.ConditionTrue, olderAwaits))
+	awaits := older(v1alpha1.ConditionOptimizationReady, v1alpha1.ReasonFallbackUsed, metav1.ConditionTrue, olderAwaits)
 	if !awaited(awaits) {
 		t.Errorf("metrics are awaited: %v", awaits.Facts)
 	}
 	const two = olderTwoScalers + `HorizontalPodAutoscaler h does; in force: "metrics"; another`
-	if other, ok := twoScalersOf(withFacts(older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, two))); !ok || other.Kind != scaling.KindHPA || other.Name != "h" {
+	if other, ok := twoScalersOf(older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, two)); !ok || other.Kind != scaling.KindHPA || other.Name != "h" {
 		t.Errorf("who else sets the replicas: %+v", other)
 	}
-	was := withFacts(older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, "kvCacheThreshold is 80"))
+	was := older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, "kvCacheThreshold is 80")
 	is := *was.DeepCopy()
 	state(&is, stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "in other words"), "thresholds=80"})
 	if begins(was, is, v1alpha1.ConditionConfigurationValid) {

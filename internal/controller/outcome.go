@@ -122,6 +122,7 @@ func meaning(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingSta
 	if s.DesiredOptimizedAlloc != nil {
 		s.DesiredOptimizedAlloc.LastRunTime = nil
 	}
+	s.Facts = nil // the conditions say them; a definition of an older version drops them
 	return s
 }
 

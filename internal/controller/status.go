@@ -171,7 +171,6 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	if !va.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	va.Status = withFacts(va.Status)
 	v := s.view(keyOf(va))
 	v.classes = s.classes.ClassRefs(modelOf(va))
 	valid := withActuation(configurationValid(s.configured, va, v), va, v.scalers)
