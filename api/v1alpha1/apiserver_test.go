@@ -172,13 +172,11 @@ func (c *cluster) specDefaults(t *testing.T) {
 }
 
 func (c *cluster) golden(t *testing.T) {
-	for _, area := range []string{"crd-cel", "crd-variantid", "crd-cost"} {
-		for _, g := range golden(t, area) {
-			obj := &unstructured.Unstructured{Object: object(t, "new", goldenSpec(t, g))}
-			errs := refusal(c.Client.Create(t.Context(), obj, client.DryRunAll))
-			if (errs == "") != g.Expected.Accepted || !strings.Contains(errs, g.Expected.MessageContains) {
-				t.Errorf("%s: %v: got %q, want accepted %v, %q", g.ID, g.Inputs, errs, g.Expected.Accepted, g.Expected.MessageContains)
-			}
+	for _, g := range goldenAdmissions(t) {
+		obj := &unstructured.Unstructured{Object: object(t, "new", goldenSpec(t, g.Inputs))}
+		errs := refusal(c.Client.Create(t.Context(), obj, client.DryRunAll))
+		if (errs == "") != g.Expected.Accepted || !strings.Contains(errs, g.Expected.MessageContains) {
+			t.Errorf("%s: %v: got %q, want accepted %v, %q", g.ID, g.Inputs, errs, g.Expected.Accepted, g.Expected.MessageContains)
 		}
 	}
 }

@@ -8,30 +8,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
-// goldenCase is one recorded case of the published versions.
-type goldenCase struct {
-	ID       string
-	Area     string
-	Inputs   map[string]any
-	Expected struct {
-		Accepted        bool
-		MessageContains string `json:"message_contains"`
-		Error           bool
-	}
+// admission is what came out of a case: whether an object is accepted, and what a refusal says.
+type admission struct {
+	Accepted        bool
+	MessageContains string `json:"message_contains"`
 }
 
-// golden decodes the recorded cases of one area, or skips the test where they
-// are not at hand.
-func golden(t *testing.T, area string) []goldenCase {
+func goldenAdmissions(t *testing.T) []goldentest.Case[map[string]any, admission] {
 	t.Helper()
-	return goldentest.Read[goldenCase](t, goldentest.Files{Shared: []string{"contract.json"}}, area)
+	return goldentest.Read[map[string]any, admission](t, "crd-cel", "crd-variantid", "crd-cost")
 }
 
 // goldenSpec returns the inputs of a case as fields of a spec.
-func goldenSpec(t *testing.T, c goldenCase) string {
+func goldenSpec(t *testing.T, inputs map[string]any) string {
 	t.Helper()
 	var fields []string
-	for key, value := range c.Inputs {
+	for key, value := range inputs {
 		if value == nil {
 			continue // absent
 		}
@@ -46,15 +38,13 @@ func goldenSpec(t *testing.T, c goldenCase) string {
 
 func TestGoldenAdmission(t *testing.T) {
 	s := newServer(t)
-	for _, area := range []string{"crd-cel", "crd-variantid", "crd-cost"} {
-		for _, c := range golden(t, area) {
-			t.Run(c.ID, func(t *testing.T) {
-				_, errs := s.admit(t, object(t, "va", goldenSpec(t, c)))
-				if (errs == "") != c.Expected.Accepted || !strings.Contains(errs, c.Expected.MessageContains) {
-					t.Errorf("%v: got %q, want accepted %v, %q", c.Inputs, errs, c.Expected.Accepted, c.Expected.MessageContains)
-				}
-			})
-		}
+	for _, c := range goldenAdmissions(t) {
+		t.Run(c.ID, func(t *testing.T) {
+			_, errs := s.admit(t, object(t, "va", goldenSpec(t, c.Inputs)))
+			if (errs == "") != c.Expected.Accepted || !strings.Contains(errs, c.Expected.MessageContains) {
+				t.Errorf("%v: got %q, want accepted %v, %q", c.Inputs, errs, c.Expected.Accepted, c.Expected.MessageContains)
+			}
+		})
 	}
 }
 
@@ -65,16 +55,17 @@ func TestGoldenAdmission(t *testing.T) {
 // stands in the way of its object.
 func TestGoldenLoad(t *testing.T) {
 	s := newServer(t)
-	for _, c := range golden(t, "load-parse") {
+	type load struct{ ArrivalRate, AvgInputTokens, AvgOutputTokens, TTFT, ITL string }
+	for _, c := range goldentest.Read[load, struct{ Error bool }](t, "load-parse") {
 		t.Run(c.ID, func(t *testing.T) {
 			if c.Expected.Error {
 				t.Fatal("recorded an error, which no load was to be")
 			}
 			obj := object(t, "va", "")
 			obj["status"] = map[string]any{"currentAlloc": map[string]any{
-				"numReplicas": int64(1), "ttftAverage": c.Inputs["ttft"], "itlAverage": c.Inputs["itl"],
+				"numReplicas": int64(1), "ttftAverage": c.Inputs.TTFT, "itlAverage": c.Inputs.ITL,
 				"load": map[string]any{
-					"arrivalRate": c.Inputs["arrivalRate"], "avgInputTokens": c.Inputs["avgInputTokens"], "avgOutputTokens": c.Inputs["avgOutputTokens"],
+					"arrivalRate": c.Inputs.ArrivalRate, "avgInputTokens": c.Inputs.AvgInputTokens, "avgOutputTokens": c.Inputs.AvgOutputTokens,
 				},
 			}}
 			dropped, errs := s.admit(t, obj)

@@ -60,7 +60,7 @@ func TestOlderDefinitionsAreTold(t *testing.T) {
 		"m0":   "of an older version: it has status.currentAlloc.load",
 		"v0.4": "of an older version: it has status.currentAlloc.load",
 		"load": "of an older version: it has status.currentAlloc.load",
-		"s0":   "of an older version: it lacks spec.modelProfile, spec.scaleTargetRef, status.actuation.scaler and 5 more",
+		"s0":   "of an older version: it lacks spec.modelProfile, spec.scaleTargetRef, status.actuation.scaler and 6 more",
 		"s1":   "of an older version: it lacks spec.modelProfile, status.actuation.scaler, status.currentAlloc.itlAverage and 4 more",
 		"f":    "of an older version: it lacks spec.accelerator, spec.acceleratorCount, spec.maxReplicas and 9 more",
 	}

@@ -10,32 +10,33 @@ import (
 
 // queueCase is one recorded answer of the published versions.
 type queueCase struct {
-	Area, Case, ID string
-	Tolerance      float64 `json:"tolerance_rel"`
-	Inputs         struct {
-		Alpha, Beta, Gamma, Delta float64
-		InputTokens               float64 `json:"avgInputTokens"`
-		OutputTokens              float64 `json:"avgOutputTokens"`
-		MaxBatch                  int     `json:"maxBatchSize"`
-		MaxQueue                  int     `json:"maxQueueSize"`
-		Rate                      float64 `json:"rate_rps"`
-		TTFT                      float64 `json:"targetTTFT_ms"`
-		ITL                       float64 `json:"targetITL_ms"`
-		TPS                       float64 `json:"targetTPS"`
-	}
-	Expected struct {
-		Error    bool
-		MinRate  float64 `json:"minRate_rps"`
-		MaxRate  float64 `json:"maxRate_rps"`
-		RateTTFT float64 `json:"rateTargetTTFT_rps"`
-		RateITL  float64 `json:"rateTargetITL_rps"`
-		RateTPS  float64 `json:"rateTargetTPS_rps"`
-		TTFT     float64 `json:"achievedTTFT_ms"`
-		ITL      float64 `json:"achievedITL_ms"`
-		TPS      float64 `json:"achievedTPS"`
-		queueCaseMetrics
-		Metrics queueCaseMetrics
-	}
+	goldentest.Case[publishedInputs, publishedAnswer]
+}
+
+type publishedInputs struct {
+	Alpha, Beta, Gamma, Delta float64
+	InputTokens               float64 `json:"avgInputTokens"`
+	OutputTokens              float64 `json:"avgOutputTokens"`
+	MaxBatch                  int     `json:"maxBatchSize"`
+	MaxQueue                  int     `json:"maxQueueSize"`
+	Rate                      float64 `json:"rate_rps"`
+	TTFT                      float64 `json:"targetTTFT_ms"`
+	ITL                       float64 `json:"targetITL_ms"`
+	TPS                       float64 `json:"targetTPS"`
+}
+
+type publishedAnswer struct {
+	Error    bool
+	MinRate  float64 `json:"minRate_rps"`
+	MaxRate  float64 `json:"maxRate_rps"`
+	RateTTFT float64 `json:"rateTargetTTFT_rps"`
+	RateITL  float64 `json:"rateTargetITL_rps"`
+	RateTPS  float64 `json:"rateTargetTPS_rps"`
+	TTFT     float64 `json:"achievedTTFT_ms"`
+	ITL      float64 `json:"achievedITL_ms"`
+	TPS      float64 `json:"achievedTPS"`
+	queueCaseMetrics
+	Metrics queueCaseMetrics
 }
 
 type queueCaseMetrics struct {
@@ -49,14 +50,12 @@ type queueCaseMetrics struct {
 	Throughput float64 `json:"throughput_rps"`
 }
 
-// TestQueueReproducesThePublishedAnswers takes the cases of pkg/analyzer and, where
-// WVA_SHARED says that they are there, all of them.
+// TestQueueReproducesThePublishedAnswers takes those that pkg/analyzer takes too.
 func TestQueueReproducesThePublishedAnswers(t *testing.T) {
-	files := goldentest.Files{Beside: []string{"../../pkg/analyzer/testdata/golden.json"}, Shared: []string{"queue.json", "queue-three-parameter.json"}}
 	// The rest is of queues without tokens, and of inner parts.
 	areas := []string{"qa-range", "qa-analyze", "qa-size", "qa-invalid", "qa2-range", "qa2-analyze", "qa2-size"}
-	for _, c := range goldentest.Read[queueCase](t, files, areas...) {
-		t.Run(c.ID+" "+c.Case, c.check)
+	for _, c := range goldentest.Read[publishedInputs, publishedAnswer](t, areas...) {
+		t.Run(c.String(), queueCase{c}.check)
 	}
 }
 

@@ -1,7 +1,9 @@
 package collector_test
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,66 +12,67 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// goldenCase is one recorded case of the published version.
-type goldenCase struct {
-	ID, Area, Case string
-	Inputs         struct {
-		AgeSeconds float64   `json:"ageSeconds"`
-		Ages       []float64 `json:"ages_s"`
-		QueryError string    `json:"query_error"`
-	}
-	Expected struct {
-		Status    string
-		Available bool
-		Reason    string
-	}
-}
-
-// golden decodes the recorded cases of one area, or skips the test where they
-// are not at hand.
-func golden(t *testing.T, area string) []goldenCase {
-	t.Helper()
-	return goldentest.Read[goldenCase](t, goldentest.Files{Shared: []string{"contract.json"}}, area)
-}
-
 func TestGoldenFreshness(t *testing.T) {
 	// The recordings call Aging "stale" and Stale "unavailable".
 	names := map[scaling.Freshness]string{scaling.Fresh: "fresh", scaling.Aging: "stale", scaling.Stale: "unavailable"}
-	for _, c := range golden(t, "freshness") {
+	for _, c := range goldentest.Read[struct{ AgeSeconds float64 }, struct{ Status string }](t, "freshness") {
 		page := busy
 		page.Age = time.Duration(c.Inputs.AgeSeconds * float64(time.Second))
 		source, fleet := serving(1, 1, page)
 		if got := names[only(t, source, fleet).Replicas[0].KVCacheUsage.State]; got != c.Expected.Status {
-			t.Errorf("%s (%s): got %s, want %s", c.ID, c.Case, got, c.Expected.Status)
+			t.Errorf("%s: got %s, want %s", c, got, c.Expected.Status)
 		}
 	}
 }
+
+// availabilityInputs are pages and faults of Prometheus.
+type availabilityInputs struct {
+	Ages                 []float64       `json:"ages_s"`
+	Namespaced, Fallback []float64       // ages too, of what the published versions asked for one after the other
+	QueryError           string          `json:"query_error"`
+	ResultType           string          `json:"result_type"` // where it is no vector
+	PromAPI              json.RawMessage // null where there is no client
+	Model, Namespace     string
+}
+
+func (in availabilityInputs) ages() []float64 {
+	return slices.Concat(in.Ages, in.Namespaced, in.Fallback)
+}
+
+type availabilityOutcome struct {
+	Available bool
+	Reason    string
+}
+
+type availabilityCase = goldentest.Case[availabilityInputs, availabilityOutcome]
 
 // deviations are the recorded cases that are decided otherwise by intent, with
 // the reason that stands in their place.
 var deviations = []struct {
 	rule    string
-	applies func(goldenCase) bool
+	applies func(availabilityCase) bool
 	want    string // "" where the case cannot arise
 }{
 	{
-		rule:    "metrics between the fresh and the stale limit are MetricsAging: they may not shrink anything (published: MetricsFound)",
-		applies: func(c goldenCase) bool { return c.Expected.Available && c.Inputs.Ages[0] >= 60 },
-		want:    "MetricsAging",
+		rule: "metrics between the fresh and the stale limit are MetricsAging: they may not shrink anything (published: MetricsFound)",
+		applies: func(c availabilityCase) bool {
+			return c.Expected.Available && len(c.Inputs.ages()) > 0 && slices.Max(c.Inputs.ages()) >= 60
+		},
+		want: "MetricsAging",
 	},
 	{
 		rule:    "a Collector always has a source",
-		applies: func(c goldenCase) bool { return c.Case == "prom api nil" },
+		applies: func(c availabilityCase) bool { return c.Inputs.PromAPI != nil },
 	},
 	{
 		rule:    "an answer that is no vector is an error of the source, which never reaches a Collector as rows (published: MetricsMissing)",
-		applies: func(c goldenCase) bool { return c.Case == "non vector" },
+		applies: func(c availabilityCase) bool { return c.Inputs.ResultType != "" },
 	},
 }
 
 func TestGoldenMetricsAvailability(t *testing.T) {
 	used := map[string]bool{}
-	for _, c := range golden(t, "metrics-availability") {
+	for _, c := range goldentest.Read[availabilityInputs, availabilityOutcome](t, "metrics-availability") {
 		want, arises := c.Expected.Reason, true
 		for _, d := range deviations {
 			if d.applies(c) {
@@ -79,17 +82,18 @@ func TestGoldenMetricsAvailability(t *testing.T) {
 		if !arises {
 			continue
 		}
-		source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, max(len(c.Inputs.Ages), 1))
+		ages := c.Inputs.ages()
+		source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, max(len(ages), 1))
 		if c.Inputs.QueryError != "" {
 			source.FailAll(errors.New(c.Inputs.QueryError))
 		}
-		for i, age := range c.Inputs.Ages {
+		for i, age := range ages {
 			pod, page := fleet, busy
 			pod.Pods, page.Age = fleet.Pods[i:i+1], time.Duration(age)*time.Second
 			source.Serve(pod, page)
 		}
 		if got := availability(only(t, source, fleet)); got != want {
-			t.Errorf("%s (%s): got %s, want %s", c.ID, c.Case, got, want)
+			t.Errorf("%s: got %s, want %s", c, got, want)
 		}
 	}
 	for _, d := range deviations {

@@ -1,7 +1,6 @@
 package constrain
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -345,6 +344,31 @@ func FuzzCapacity(f *testing.F) {
 	})
 }
 
+// limiterInputs are what variants ask for, and the GPUs of the nodes by product.
+type limiterInputs struct {
+	Decisions []struct {
+		Accelerator, Variant            string
+		Cost, SpareCapacity             float64
+		Current, GPUsPerReplica, Target int
+	}
+	NodeInventory map[string]int
+}
+
+// acceleratorOf returns the accelerator of a product: the longest name that is asked for and is a
+// part of it, else its second word, as the published inventory has it.
+func (in limiterInputs) acceleratorOf(product string) string {
+	best := ""
+	for _, d := range in.Decisions {
+		if len(d.Accelerator) > len(best) && strings.Contains("-"+product+"-", "-"+d.Accelerator+"-") {
+			best = d.Accelerator
+		}
+	}
+	if _, words, ok := strings.Cut(product, "-"); best == "" && ok {
+		best, _, _ = strings.Cut(words, "-")
+	}
+	return best
+}
+
 // granted is what the published limiter decided for a variant.
 type granted struct {
 	Variant               string
@@ -352,33 +376,14 @@ type granted struct {
 	WasLimited            bool
 }
 
-// TestGoldenLimiter reads the recorded cases where they are. They differ in one
-// thing, by intent: the words of a step, which name the type and who holds it.
+// TestGoldenLimiter reads the recorded cases. They differ in one thing, by intent:
+// the words of a step, which name the type and who holds it.
 func TestGoldenLimiter(t *testing.T) {
-	type limited struct {
-		ID               string
-		Inputs, Expected json.RawMessage
-	}
-	for _, c := range goldentest.Read[limited](t, goldentest.Files{Shared: []string{"contract.json"}}, "limiter") {
-		var inputs struct {
-			Decisions []struct {
-				Accelerator, Variant            string
-				Cost, SpareCapacity             float64
-				Current, GPUsPerReplica, Target int
-			}
-			NodeInventory map[string]int
-		}
-		var expected struct{ Decisions []granted }
-		if err := json.Unmarshal(c.Inputs, &inputs); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(c.Expected, &expected); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range goldentest.Read[limiterInputs, struct{ Decisions []granted }](t, "limiter") {
 		inventory := scaling.Inventory{Known: true}
-		for product, total := range inputs.NodeInventory {
-			on, free := strings.Split(product, "-")[1], total
-			for _, d := range inputs.Decisions {
+		for product, total := range c.Inputs.NodeInventory {
+			on, free := c.Inputs.acceleratorOf(product), total
+			for _, d := range c.Inputs.Decisions {
 				if d.Accelerator == on {
 					free -= d.Current * d.GPUsPerReplica
 				}
@@ -390,13 +395,13 @@ func TestGoldenLimiter(t *testing.T) {
 			inventory.Groups = append(inventory.Groups, g)
 		}
 		var bids []bid
-		for _, d := range inputs.Decisions {
+		for _, d := range c.Inputs.Decisions {
 			bids = append(bids, bid{name: d.Variant, on: d.Accelerator, gpus: d.GPUsPerReplica, have: d.Current, want: d.Target, rank: 1, load: 1 - d.SpareCapacity, cost: d.Cost})
 		}
 		in, plan := contestOf(inventory, nil, bids...)
 		got := Capacity(in, plan)
 		for i, d := range got.Decisions {
-			want := expected.Decisions[slices.IndexFunc(expected.Decisions, func(e granted) bool { return e.Variant == d.Variant.Name })]
+			want := c.Expected.Decisions[slices.IndexFunc(c.Expected.Decisions, func(e granted) bool { return e.Variant == d.Variant.Name })]
 			limited := len(d.Steps) > len(plan.Decisions[i].Steps)
 			allocated := max(0, d.Target()-d.Current) * in.Variants[d.Variant].GPUsPerReplica
 			if d.Target() != want.Target || limited != want.WasLimited || allocated != want.GPUsAllocated {

@@ -13,68 +13,42 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// goldenDeviations are the recorded answers that differ here. All of them measured the
-// retention period from the last change of the decision; here their ages are those of the
-// last request, and with these the numbers are equal.
-var goldenDeviations = map[string]string{
-	"SC-retention-exceeded-017": "a retention period of 0 is refused by the configuration; nothing is decided by one",
-	// The variants of these were taken to zero after a time without metrics. Where
-	// nothing is known nothing changes; where idleness is, the numbers are the same.
-	"SC-retention-scaling-001": unmeasured,
-	"SC-retention-scaling-005": unmeasured,
-	"SC-retention-scaling-010": unmeasuredAndPaced,
-	"SC-retention-scaling-012": unmeasuredAndPaced,
-}
-
-const (
-	unmeasured = "without metrics nothing goes to zero"
-	// Where zero is off, what comes of the last replicas is the same; the others are
-	// taken down by the optimizer, one step after the other, as in any reduction.
-	unmeasuredAndPaced = unmeasured + ", and where zero is off no number jumps to one"
-)
-
-type goldenCase struct {
-	Area, Case, ID   string
-	Inputs, Expected json.RawMessage
-}
-
-func (c goldenCase) decode(t *testing.T, inputs, expected any) {
-	t.Helper()
-	if err := json.Unmarshal(c.Inputs, inputs); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(c.Expected, expected); err != nil {
-		t.Fatal(err)
-	}
-}
-
+// Three rules by which the recorded answers differ here. All of them measured the retention period
+// from the last change of the decision; here their ages are those of the last request, and with
+// these the numbers are equal.
+//
+//   - Without metrics nothing goes to zero: the published variants were taken there after a time
+//     without any. Where nothing is known nothing changes; where idleness is, the numbers are equal.
+//   - Where zero is off, no number jumps to one. What becomes of the last replicas is equal; the
+//     others are taken down by the optimizer, one step after the other, as in any reduction.
+//   - The configuration refuses a retention period of 0; nothing is decided by one.
 func TestGoldenZero(t *testing.T) {
-	areas := map[string]func(*testing.T, goldenCase){
+	areas := map[string]func(*testing.T, goldentest.Raw){
 		"retention-scaling": goldenScaling, "retention-exceeded": goldenExceeded, "zero-rate": goldenZeroRate,
 		"enforcer": goldenEnforcer, "path1-retention": goldenPath1,
 	}
-	files := goldentest.Files{Beside: []string{"testdata/zero.json"}, Shared: []string{"zero.json"}}
-	for _, c := range goldentest.Read[goldenCase](t, files, slices.Collect(maps.Keys(areas))...) {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) { areas[c.Area](t, c) })
+	for _, c := range goldentest.Read[json.RawMessage, json.RawMessage](t, slices.Collect(maps.Keys(areas))...) {
+		t.Run(c.String(), func(t *testing.T) { areas[c.Area](t, c) })
 	}
 }
 
 // settledAfter is the quiet of a model that is idle for longer than a period.
 func settledAfter(period time.Duration) scaling.Activity { return quiet(period + time.Second) }
 
-func goldenScaling(t *testing.T, c goldenCase) {
+func goldenScaling(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		RetentionPeriod, ScaleToZero string
+		PathName                     string // the part of the published code that did it
 		Variants                     []struct {
 			AcceleratorCount, CurrentReplicas, MinReplicas int
-			ModelID, Name                                  string
+			ModelID, Name, VariantID                       string
 		}
 	}
 	var expected []struct {
 		Name    string
 		Desired int
 	}
-	c.decode(t, &in, &expected)
+	goldentest.Decode(t, c, &in, &expected)
 	period, err := time.ParseDuration(in.RetentionPeriod)
 	if err != nil {
 		t.Fatal(err)
@@ -92,43 +66,32 @@ func goldenScaling(t *testing.T, c goldenCase) {
 		pieces = append(pieces, piece{name: v.Name, current: v.CurrentReplicas, ready: v.CurrentReplicas, asked: v.CurrentReplicas, min: v.MinReplicas, gpus: v.AcceleratorCount})
 	}
 	zero := Zero{in.ScaleToZero == "enabled", period}
-	if goldenDeviations[c.ID] == unmeasuredAndPaced {
-		if got, _ := retain(zero, scaling.Activity{}, pieces...); !cmp.Equal(got, runs) {
-			t.Errorf("not measured: got %v, want %v", got, runs)
-		}
-		for i := range pieces {
-			pieces[i].asked = min(pieces[i].asked, max(1, pieces[i].min)) // as the optimizer leaves it
-		}
-		if got, _ := retain(zero, settledAfter(period), pieces...); !cmp.Equal(got, want) {
-			t.Errorf("idle, and down to the last replicas: got %v, want %v", got, want)
-		}
-		return
-	}
-	if got, _ := retain(zero, settledAfter(period), pieces...); !cmp.Equal(got, want) {
-		t.Errorf("idle: got %v, want %v", got, want)
-	}
-	if goldenDeviations[c.ID] != unmeasured {
-		t.Fatal("a case that is not among the deviations")
-	}
 	if got, _ := retain(zero, scaling.Activity{}, pieces...); !cmp.Equal(got, runs) {
 		t.Errorf("not measured: got %v, want %v", got, runs)
 	}
+	if !zero.Enabled {
+		for i := range pieces {
+			pieces[i].asked = min(pieces[i].asked, max(1, pieces[i].min)) // as the optimizer leaves it
+		}
+	}
+	if got, _ := retain(zero, settledAfter(period), pieces...); !cmp.Equal(got, want) {
+		t.Errorf("idle, and down to the last replicas: got %v, want %v", got, want)
+	}
 }
 
-func goldenExceeded(t *testing.T, c goldenCase) {
+func goldenExceeded(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		AgeSeconds, RetentionSeconds int
 		UpdateTimeZero               bool
 	}
 	var want struct{ Exceeded bool }
-	c.decode(t, &in, &want)
+	goldentest.Decode(t, c, &in, &want)
 	activity := quiet(time.Duration(in.AgeSeconds) * time.Second)
 	if in.UpdateTimeZero {
 		activity = scaling.Activity{}
 	}
 	got, _ := retain(Zero{true, time.Duration(in.RetentionSeconds) * time.Second}, activity, piece{name: "a", current: 1, ready: 1, asked: 1})
-	if why, ok := goldenDeviations[c.ID]; ok {
-		t.Log("deviates:", why)
+	if in.RetentionSeconds == 0 {
 		want.Exceeded = false
 	}
 	if exceeded := got["a"] == 0; exceeded != want.Exceeded {
@@ -138,7 +101,7 @@ func goldenExceeded(t *testing.T, c goldenCase) {
 
 // goldenZeroRate takes requests over the retention period for activity within it,
 // and a variant without a solution for one of which the load is not known.
-func goldenZeroRate(t *testing.T, c goldenCase) {
+func goldenZeroRate(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		ScaleToZeroEnabled         *bool
 		TotalRequestsOverRetention float64
@@ -152,7 +115,7 @@ func goldenZeroRate(t *testing.T, c goldenCase) {
 	var want struct {
 		FinalAfterMinClampAndFinalCheck map[string]int
 	}
-	c.decode(t, &in, &want)
+	goldentest.Decode(t, c, &in, &want)
 	activity := settledAfter(time.Hour)
 	if in.TotalRequestsOverRetention > 0 {
 		activity = quiet(30 * time.Minute)
@@ -171,7 +134,7 @@ func goldenZeroRate(t *testing.T, c goldenCase) {
 	}
 }
 
-func goldenEnforcer(t *testing.T, c goldenCase) {
+func goldenEnforcer(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		Costs              map[string]float64
 		QueryError         bool
@@ -180,7 +143,7 @@ func goldenEnforcer(t *testing.T, c goldenCase) {
 		Targets            map[string]int
 	}
 	var want struct{ Targets map[string]int }
-	c.decode(t, &in, &want)
+	goldentest.Decode(t, c, &in, &want)
 	activity := settledAfter(time.Hour)
 	switch {
 	case in.QueryError:
@@ -202,13 +165,14 @@ func goldenEnforcer(t *testing.T, c goldenCase) {
 	}
 }
 
-func goldenPath1(t *testing.T, c goldenCase) {
+func goldenPath1(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		AgeSeconds, RetentionSeconds, Current, MinReplicas, Optimizer, PrevReplicas int
-		PrevUpdateTimeSet                                                           bool
+		VariantsForModel                                                            int
+		PrevUpdateTimeSet, Cheapest                                                 bool
 	}
 	var want struct{ Replicas int }
-	c.decode(t, &in, &want)
+	goldentest.Decode(t, c, &in, &want)
 	zero, activity := Zero{true, time.Duration(max(in.RetentionSeconds, 1)) * time.Second}, scaling.Activity{}
 	if in.PrevUpdateTimeSet {
 		activity = quiet(time.Duration(in.AgeSeconds) * time.Second)

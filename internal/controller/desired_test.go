@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -26,13 +27,11 @@ func TestLastUpdateMovesWithNumberOrReason(t *testing.T) {
 		reason string
 		want   v1alpha1.LastUpdate
 	}{
-		"golden SC-lastupdate-051: same":          {stored(3, 9, "R"), 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(10), NumReplicasChanged: 9, Reason: "R"}},
-		"golden SC-lastupdate-053: reason change": {stored(3, 9, "R"), 3, "S", v1alpha1.LastUpdate{UpdateTime: stamp(100), Reason: "S"}},
-		"number change":                           {stored(3, 9, "R"), 5, "R", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: 2, Reason: "R"}},
-		"down":                                    {stored(3, 9, "R"), 2, "S", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: -1, Reason: "S"}},
-		"first":                                   {nil, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: 2, Reason: "R"}},
-		"an older version left none":              {&v1alpha1.OptimizedAlloc{NumReplicas: 3}, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(100), Reason: "R"}},
-		"an older version left no time":           {timeless, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(100), Reason: "R"}},
+		"number change":                 {stored(3, 9, "R"), 5, "R", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: 2, Reason: "R"}},
+		"down":                          {stored(3, 9, "R"), 2, "S", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: -1, Reason: "S"}},
+		"first":                         {nil, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(90), NumReplicasChanged: 2, Reason: "R"}},
+		"an older version left none":    {&v1alpha1.OptimizedAlloc{NumReplicas: 3}, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(100), Reason: "R"}},
+		"an older version left no time": {timeless, 3, "R", v1alpha1.LastUpdate{UpdateTime: stamp(100), Reason: "R"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,6 +40,29 @@ func TestLastUpdateMovesWithNumberOrReason(t *testing.T) {
 				t.Errorf("-got +want:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestGoldenLastUpdate: the recorded decisions were all stored before.
+func TestGoldenLastUpdate(t *testing.T) {
+	type inputs struct {
+		Desired, PrevReplicas, PrevChanged int32
+		Reason, PrevReason                 string
+	}
+	type outcome struct {
+		NumReplicas, NumReplicasChanged int32
+		Reason                          string
+		UpdateTimeRefreshed             bool
+	}
+	for _, c := range goldentest.Read[inputs, outcome](t, "lastupdate") {
+		stored := &v1alpha1.OptimizedAlloc{NumReplicas: c.Inputs.PrevReplicas, LastUpdate: &v1alpha1.LastUpdate{
+			UpdateTime: stamp(10), NumReplicasChanged: c.Inputs.PrevChanged, Reason: c.Inputs.PrevReason,
+		}}
+		is := update(stored, change{number: c.Inputs.Desired, reason: c.Inputs.Reason, decided: at(90), now: at(100)})
+		got := outcome{c.Inputs.Desired, is.NumReplicasChanged, is.Reason, !is.UpdateTime.Equal(stamp(10))}
+		if got != c.Expected {
+			t.Errorf("%s: got %+v, want %+v", c, got, c.Expected)
+		}
 	}
 }
 

@@ -11,23 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
-// goldenCase is one recorded case of the published version, by what went in and
-// what came out.
-type goldenCase[In, Out any] struct {
-	ID       string
-	Inputs   In
-	Expected Out
-}
-
-// golden decodes the recorded cases of one area, or skips the test where they
-// are not at hand.
-func golden[In, Out any](t *testing.T, area string) []goldenCase[In, Out] {
-	t.Helper()
-	return goldentest.Read[goldenCase[In, Out]](t, goldentest.Files{Shared: []string{"contract.json"}}, area)
-}
-
 func TestGoldenNameSuggestions(t *testing.T) {
-	for _, c := range golden[struct{ VariantID string }, struct{ Name string }](t, "name-suggest") {
+	for _, c := range goldentest.Read[struct{ VariantID string }, struct{ Name string }](t, "name-suggest") {
 		if got := nameFor(c.Inputs.VariantID); got != c.Expected.Name {
 			t.Errorf("%s: got %q, want %q", c.ID, got, c.Expected.Name)
 		}
@@ -43,7 +28,7 @@ func TestGoldenBounds(t *testing.T) {
 		Clamped int
 		Changed bool
 	}
-	for _, c := range golden[in, out](t, "bounds") {
+	for _, c := range goldentest.Read[in, out](t, "bounds") {
 		spec := v1alpha1.VariantAutoscalingSpec{MinReplicas: int32(c.Inputs.Min)}
 		if c.Inputs.Max != nil {
 			spec.MaxReplicas = new(int32(*c.Inputs.Max))
@@ -72,7 +57,7 @@ func TestGoldenConflicts(t *testing.T) {
 		}
 	}
 	now := at(3600)
-	for _, c := range golden[in, out](t, "conflict") {
+	for _, c := range goldentest.Read[in, out](t, "conflict") {
 		var vas []v1alpha1.VariantAutoscaling
 		for _, given := range c.Inputs.VAs {
 			va := variant(given.Name, targeting("Deployment", given.Target))

@@ -8,12 +8,7 @@ import (
 
 // TestGoldenLabelSanitize holds Label to what published versions did.
 func TestGoldenLabelSanitize(t *testing.T) {
-	type sanitized struct {
-		ID       string
-		Inputs   struct{ Value string }
-		Expected struct{ Label string }
-	}
-	for _, c := range goldentest.Read[sanitized](t, goldentest.Files{Shared: []string{"contract.json"}}, "label-sanitize") {
+	for _, c := range goldentest.Read[struct{ Value string }, struct{ Label string }](t, "label-sanitize") {
 		if got := Label(c.Inputs.Value); got != c.Expected.Label {
 			t.Errorf("%s: Label(%q) = %q, want %q", c.ID, c.Inputs.Value, got, c.Expected.Label)
 		}

@@ -32,14 +32,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestGoldenDuration(t *testing.T) {
-	type duration struct {
-		ID       string
-		Inputs   struct{ Seconds float64 }
-		Expected struct {
-			PromDuration string `json:"promDuration"`
-		}
-	}
-	for _, c := range goldentest.Read[duration](t, goldentest.Files{Shared: []string{"contract.json"}}, "promdur-feb") {
+	for _, c := range goldentest.Read[struct{ Seconds float64 }, struct{ PromDuration string }](t, "promdur-feb") {
 		d := time.Duration(c.Inputs.Seconds * float64(time.Second))
 		if got := query.Duration(d); got != c.Expected.PromDuration {
 			t.Errorf("%s: got %s, want %s", c.ID, got, c.Expected.PromDuration)

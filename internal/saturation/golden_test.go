@@ -13,48 +13,47 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// goldenCase is one recorded decision of the published analyzer.
-type goldenCase struct {
-	Area, Case, ID string
-	Tolerance      float64 `json:"tolerance_rel"`
-	Inputs         struct {
-		Config   Thresholds
-		Replicas []struct {
-			Pod, Variant              string
-			Cost                      float64
-			KVCacheUsage, QueueLength float64
-		}
-		States []struct {
-			Variant                   string
-			Current, Desired, Pending int
-		}
+// spareInputs are those of the published analyzer of spare capacity.
+type spareInputs struct {
+	Config   Thresholds
+	Replicas []struct {
+		Pod, Variant              string
+		Cost                      float64
+		KVCacheUsage, QueueLength float64
 	}
-	Expected struct {
-		AvgSpareKV, AvgSpareQueue   float64
-		NonSaturated, TotalReplicas int
-		ScaleDownSafe               bool
-		ShouldScaleUp               bool
-		ScaleUpReason               string
-		Targets                     map[string]int
-		Variants                    []struct {
-			Variant                                          string
-			AvgSpareKV, AvgSpareQueue, Cost, MaxKV, MaxQueue float64
-			NonSaturated, Replicas                           int
-			SaturatedPods                                    []string
-		}
+	States []struct {
+		Variant                   string
+		Current, Desired, Pending int
 	}
 }
+
+type spareOutcome struct {
+	AvgSpareKV, AvgSpareQueue   float64
+	NonSaturated, TotalReplicas int
+	ScaleDownSafe               bool
+	ShouldScaleUp               bool
+	ScaleUpReason               string
+	Targets                     map[string]int
+	Variants                    []struct {
+		Variant                                          string
+		AvgSpareKV, AvgSpareQueue, Cost, MaxKV, MaxQueue float64
+		NonSaturated, Replicas                           int
+		SaturatedPods                                    []string
+	}
+}
+
+type spareCase = goldentest.Case[spareInputs, spareOutcome]
 
 // deviations are the rules by which this project decides otherwise than the
 // published version did. Each says when it applies and what is decided instead.
 var deviations = []struct {
 	name    string
-	applies func(goldenCase) bool
-	want    func(goldenCase) map[string]int
+	applies func(spareCase) bool
+	want    func(spareCase) map[string]int
 }{
 	{
 		name: "a variant with pods but no state holds (published: its target becomes 0)",
-		applies: func(c goldenCase) bool {
+		applies: func(c spareCase) bool {
 			states := map[string]bool{}
 			for _, s := range c.Inputs.States {
 				states[s.Variant] = true
@@ -67,11 +66,11 @@ var deviations = []struct {
 			return false
 		},
 		// Nothing is decided for a variant of which nothing is known.
-		want: func(goldenCase) map[string]int { return map[string]int{} },
+		want: func(spareCase) map[string]int { return map[string]int{} },
 	},
 	{
 		name: "a removal under way does not make the model wait (published: every variant holds)",
-		applies: func(c goldenCase) bool {
+		applies: func(c spareCase) bool {
 			for _, s := range c.Inputs.States {
 				if s.Desired != 0 && s.Desired < s.Current {
 					return true
@@ -83,7 +82,7 @@ var deviations = []struct {
 	},
 	{
 		name: "a variant at zero replicas is a candidate (published: it is not seen)",
-		applies: func(c goldenCase) bool {
+		applies: func(c spareCase) bool {
 			reporting := map[string]bool{}
 			for _, r := range c.Inputs.Replicas {
 				reporting[r.Variant] = true
@@ -99,7 +98,7 @@ var deviations = []struct {
 	},
 	{
 		name: "the load of saturated replicas counts when one is given up (published: it is forgotten)",
-		applies: func(c goldenCase) bool {
+		applies: func(c spareCase) bool {
 			return c.Expected.ScaleDownSafe && c.Expected.NonSaturated < c.Expected.TotalReplicas
 		},
 		want: nil,
@@ -107,9 +106,9 @@ var deviations = []struct {
 }
 
 func TestGoldenSpareCapacity(t *testing.T) {
-	for _, c := range goldenCases(t) {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
-			spare := measure(loads(c.snapshot().Replicas, peak), c.Inputs.Config)
+	for _, c := range goldentest.Read[spareInputs, spareOutcome](t, "saturation-v1") {
+		t.Run(c.String(), func(t *testing.T) {
+			spare := measure(loads(c.Inputs.snapshot().Replicas, peak), c.Inputs.Config)
 			short, reason := spare.short(c.Inputs.Config)
 			near(t, "KV spare", spare.KV, c.Expected.AvgSpareKV, c.Tolerance)
 			near(t, "queue spare", spare.Queue, c.Expected.AvgSpareQueue, c.Tolerance)
@@ -137,8 +136,8 @@ func TestGoldenSpareCapacity(t *testing.T) {
 }
 
 func TestGoldenTargets(t *testing.T) {
-	for _, c := range goldenCases(t) {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+	for _, c := range goldentest.Read[spareInputs, spareOutcome](t, "saturation-v1") {
+		t.Run(c.String(), func(t *testing.T) {
 			want := c.Expected.Targets
 			for _, d := range deviations {
 				if !d.applies(c) {
@@ -150,9 +149,9 @@ func TestGoldenTargets(t *testing.T) {
 				}
 				want = d.want(c)
 			}
-			snap := c.snapshot()
+			snap := c.Inputs.snapshot()
 			got := map[string]int{}
-			for _, d := range optimizer.Decide(optimizer.Input{Snapshot: snap, Analysis: Published(snap, c.Inputs.Config), History: c.history()}) {
+			for _, d := range optimizer.Decide(optimizer.Input{Snapshot: snap, Analysis: Published(snap, c.Inputs.Config), History: c.Inputs.history()}) {
 				got[d.Variant.Name] = d.Target()
 			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -164,19 +163,19 @@ func TestGoldenTargets(t *testing.T) {
 
 // snapshot is the case as this project would see it: fresh readings, and a
 // fleet that has not changed within the window.
-func (c goldenCase) snapshot() scaling.Snapshot {
+func (in spareInputs) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute}
 	costs := map[string]float64{}
-	for _, r := range c.Inputs.Replicas {
+	for _, r := range in.Replicas {
 		costs[r.Variant] = r.Cost
 	}
-	for _, s := range c.Inputs.States {
+	for _, s := range in.States {
 		snap.Variants = append(snap.Variants, scaling.Variant{
 			Key: variantKey(s.Variant), Model: snap.Model, Cost: costs[s.Variant], Bounds: scaling.Unbounded(),
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: s.Current, Ready: s.Current - s.Pending, Pending: s.Pending},
 		})
 	}
-	for _, r := range c.Inputs.Replicas {
+	for _, r := range in.Replicas {
 		snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
 			Pod: r.Pod, Variant: variantKey(r.Variant), Ready: true,
 			KVCacheUsage: scaling.Measured(r.KVCacheUsage, scaling.Fresh), QueueLength: scaling.Measured(r.QueueLength, scaling.Fresh),
@@ -186,9 +185,9 @@ func (c goldenCase) snapshot() scaling.Snapshot {
 	return snap
 }
 
-func (c goldenCase) history() scaling.History {
+func (in spareInputs) history() scaling.History {
 	h := scaling.History{}
-	for _, s := range c.Inputs.States {
+	for _, s := range in.States {
 		if s.Desired != 0 { // published: 0 means that nothing was decided yet
 			// The cases hold no times. What is under way is taken for new, what is
 			// done for long done.
@@ -206,13 +205,6 @@ var goldenNow = time.Date(2026, 2, 19, 12, 0, 0, 0, time.UTC)
 
 func variantKey(name string) scaling.VariantKey {
 	return scaling.VariantKey{Namespace: "ns", Name: name}
-}
-
-// goldenCases returns the cases beside this test and every recorded one.
-func goldenCases(t *testing.T) []goldenCase {
-	t.Helper()
-	files := goldentest.Files{Beside: []string{"testdata/saturation-v1.json"}, Shared: []string{"saturation.json"}}
-	return goldentest.Read[goldenCase](t, files, "saturation-v1")
 }
 
 func near(t *testing.T, what string, got, want, rel float64) {

@@ -17,40 +17,40 @@ import (
 )
 
 // tokenCase is one recorded decision of the published token capacity analyzer.
-type tokenCase struct {
-	Area, Case, ID string
-	Tolerance      float64 `json:"tolerance_rel"`
-	Inputs         struct {
-		Config   TokenThresholds
-		Replicas []struct {
-			Accelerator, Pod, Variant                          string
-			AvgInputTokens, AvgOutputTokens, Cost, QueueLength float64
-			TokensInUse, TotalKVCapacityTokens                 float64
-		}
-		States []struct {
-			Variant          string
-			Current, Pending int
-		}
+// tokenInputs are those of the published analyzer of tokens.
+type tokenInputs struct {
+	Config   TokenThresholds
+	Replicas []struct {
+		Accelerator, Pod, Variant                          string
+		AvgInputTokens, AvgOutputTokens, Cost, QueueLength float64
+		PrefixCacheHitRate                                 float64 // of prompts
+		TokensInUse, TotalKVCapacityTokens                 float64
 	}
-	Expected struct {
-		Decisions                map[string]struct{ Target int }
-		TotalDemand, TotalSupply float64
-		Variants                 []struct {
-			Variant            string
-			PerReplicaCapacity float64
-		}
+	SchedulerQueue *struct{ Size, Bytes float64 } // requests that the gateway holds; the bytes of their prompts are not asked for here
+	States         []struct {
+		Variant          string
+		Current, Pending int
+	}
+}
+
+type tokenOutcome struct {
+	Decisions                map[string]struct{ Target int }
+	TotalDemand, TotalSupply float64
+	Variants                 []struct {
+		Variant            string
+		PerReplicaCapacity float64
 	}
 }
 
 // snapshot is the case as this project would see it, with its mean lengths.
-func (c tokenCase) snapshot() scaling.Snapshot {
+func (in tokenInputs) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute}
-	for _, s := range c.Inputs.States {
+	for _, s := range in.States {
 		v := scaling.Variant{
 			Key: variantKey(s.Variant), Model: snap.Model, Bounds: scaling.Unbounded(), GPUsPerReplica: 1,
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: s.Current, Ready: s.Current - s.Pending, Pending: s.Pending},
 		}
-		for _, r := range c.Inputs.Replicas {
+		for _, r := range in.Replicas {
 			if r.Variant == s.Variant {
 				v.Cost, v.Accelerator = r.Cost, r.Accelerator
 			}
@@ -58,24 +58,28 @@ func (c tokenCase) snapshot() scaling.Snapshot {
 		snap.Variants = append(snap.Variants, v)
 	}
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
-	for _, r := range c.Inputs.Replicas {
+	for _, r := range in.Replicas {
 		usage := fresh(r.TokensInUse / max(1, r.TotalKVCapacityTokens))
 		snap.Load.InputTokens, snap.Load.OutputTokens = fresh(r.AvgInputTokens), fresh(r.AvgOutputTokens)
+		snap.Load.PrefixHits = fresh(r.PrefixCacheHitRate)
 		snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
 			Pod: r.Pod, Variant: variantKey(r.Variant), Ready: true, KVCapacity: fresh(r.TotalKVCapacityTokens),
 			KVCacheUsage: usage, KVCacheUsageNow: usage, QueueLength: fresh(r.QueueLength), QueueLengthNow: fresh(r.QueueLength),
 		})
 	}
+	if in.SchedulerQueue != nil {
+		snap.Load.GatewayQueue = fresh(in.SchedulerQueue.Size)
+	}
 	return snap
 }
 
-// TestGoldenTokens reads the recorded cases where they are. Nothing deviates;
+// TestGoldenTokens reads the recorded cases. Nothing deviates;
 // required and spare capacity, which this project does not compute, show in the
 // decisions.
 func TestGoldenTokens(t *testing.T) {
-	for _, c := range goldentest.Read[tokenCase](t, goldentest.Files{Shared: []string{"saturation.json"}}, "saturation-v2") {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
-			snap := c.snapshot()
+	for _, c := range goldentest.Read[tokenInputs, tokenOutcome](t, "saturation-v2") {
+		t.Run(c.String(), func(t *testing.T) {
+			snap := c.Inputs.snapshot()
 			view := Tokens(snap, c.Inputs.Config, nil, time.Minute)
 			a := view.Analysis
 			near(t, "demand", a.Demand*c.Inputs.Config.ScaleUpThreshold, c.Expected.TotalDemand, c.Tolerance)

@@ -2,6 +2,8 @@ package analyzer
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
@@ -9,43 +11,46 @@ import (
 
 // goldenCase is one recorded answer of the published versions.
 type goldenCase struct {
-	Area, Case, ID string
-	Tolerance      float64 `json:"tolerance_rel"`
-	Inputs         struct {
-		K                         int
-		Lambda, Mu                float64
-		ServRate                  []float64
-		Alpha, Beta, Gamma, Delta float64
-		AvgInputTokens            float64
-		AvgOutputTokens           float64
-		MaxBatchSize              int
-		MaxQueueSize              int
-		Rate                      float64 `json:"rate_rps"`
-		TargetTTFT                float64 `json:"targetTTFT_ms"`
-		TargetITL                 float64 `json:"targetITL_ms"`
-		TargetTPS                 float64
-	}
-	Expected struct {
-		Error, Valid    bool
-		Throughput, P0  float64
-		PK              float64 `json:"pK"`
-		AvgNumInSystem  float64
-		AvgNumInServers float64
-		AvgQueueLength  float64
-		AvgRespTime     float64
-		AvgServTime     float64
-		AvgWaitTime     float64
-		MinRate         float64 `json:"minRate_rps"`
-		MaxRate         float64 `json:"maxRate_rps"`
-		RateTTFT        float64 `json:"rateTargetTTFT_rps"`
-		RateITL         float64 `json:"rateTargetITL_rps"`
-		RateTPS         float64 `json:"rateTargetTPS_rps"`
-		AchievedTTFT    float64 `json:"achievedTTFT_ms"`
-		AchievedITL     float64 `json:"achievedITL_ms"`
-		AchievedTPS     float64
-		goldenMetrics   // of an analyze case
-		Metrics         goldenMetrics
-	}
+	goldentest.Case[goldenInputs, goldenAnswer]
+}
+
+type goldenInputs struct {
+	K                         int
+	Lambda, Mu                float64
+	MuIgnored                 float64 `json:"mu_ignored"` // of a queue whose rates depend on its state
+	Note                      string
+	ServRate                  []float64
+	Alpha, Beta, Gamma, Delta float64
+	AvgInputTokens            float64
+	AvgOutputTokens           float64
+	MaxBatchSize              int
+	MaxQueueSize              int
+	Rate                      float64 `json:"rate_rps"`
+	TargetTTFT                float64 `json:"targetTTFT_ms"`
+	TargetITL                 float64 `json:"targetITL_ms"`
+	TargetTPS                 float64
+}
+
+type goldenAnswer struct {
+	Error, Valid    bool
+	Throughput, P0  float64
+	PK              float64 `json:"pK"`
+	AvgNumInSystem  float64
+	AvgNumInServers float64
+	AvgQueueLength  float64
+	AvgRespTime     float64
+	AvgServTime     float64
+	AvgWaitTime     float64
+	MinRate         float64 `json:"minRate_rps"`
+	MaxRate         float64 `json:"maxRate_rps"`
+	RateTTFT        float64 `json:"rateTargetTTFT_rps"`
+	RateITL         float64 `json:"rateTargetITL_rps"`
+	RateTPS         float64 `json:"rateTargetTPS_rps"`
+	AchievedTTFT    float64 `json:"achievedTTFT_ms"`
+	AchievedITL     float64 `json:"achievedITL_ms"`
+	AchievedTPS     float64
+	goldenMetrics   // of an analyze case
+	Metrics         goldenMetrics
 }
 
 type goldenMetrics struct {
@@ -71,21 +76,10 @@ func TestGoldenAnswersOfThePublishedVersions(t *testing.T) {
 		"qa2-analyze": goldenAnalyze,
 		"qa2-size":    goldenSize,
 	}
-	// Inner parts of the published code that have no counterpart here: the search by
-	// halving, and the way back from the time in service to the concurrency.
-	inner := map[string]bool{"binsearch": true, "qa-effconc": true}
-	files := goldentest.Files{Beside: []string{"testdata/golden.json"}, Shared: []string{"queue.json", "queue-three-parameter.json"}}
-	for _, c := range goldentest.Read[goldenCase](t, files) {
-		if inner[c.Area] {
-			continue
-		}
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
-			check, ok := checks[c.Area]
-			if !ok {
-				t.Fatalf("no check for cases of %s", c.Area)
-			}
-			check(t, c)
-		})
+	// Two areas are inner parts of the published code that have no counterpart here: the search by
+	// halving (binsearch), and the way back from the time in service to the concurrency (qa-effconc).
+	for _, c := range goldentest.Read[goldenInputs, goldenAnswer](t, slices.Collect(maps.Keys(checks))...) {
+		t.Run(c.String(), func(t *testing.T) { checks[c.Area](t, goldenCase{c}) })
 	}
 }
 

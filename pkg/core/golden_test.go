@@ -9,28 +9,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 )
 
-// goldenCase is one recorded answer of the published optimizer.
-type goldenCase struct {
-	ID, Area, Case string
-	Tolerance      float64         `json:"tolerance_rel"`
-	Inputs         json.RawMessage `json:"inputs"`
-	Expected       struct {
-		Candidates map[string]map[string]struct {
-			NumReplicas, MaxBatch int
-			Cost, Value           float64
-			ITL                   float64 `json:"itlAverage_ms"`
-			TTFT                  float64 `json:"ttftAverage_ms"`
-			MaxRate               float64 `json:"maxArrvRatePerReplica_req_per_ms"`
-		}
-		Penalty float64
-		PowerW  float64 `json:"power_W"`
-	}
-}
-
-// goldenCases returns the recorded cases of one area.
-func goldenCases(t *testing.T, area string) []goldenCase {
-	t.Helper()
-	return goldentest.Read[goldenCase](t, goldentest.Files{Beside: []string{"testdata/solver.json"}, Shared: []string{"solver.json"}}, area)
+// candidates are those of a server, by accelerator.
+type candidates map[string]struct {
+	NumReplicas, MaxBatch int
+	Cost, Value           float64
+	ITL                   float64 `json:"itlAverage_ms"`
+	TTFT                  float64 `json:"ttftAverage_ms"`
+	MaxRate               float64 `json:"maxArrvRatePerReplica_req_per_ms"`
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -41,8 +26,8 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 }
 
 func TestCandidatesAreThoseRecorded(t *testing.T) {
-	for _, c := range goldenCases(t, "solver") {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+	for _, c := range goldentest.Read[json.RawMessage, struct{ Candidates map[string]candidates }](t, "solver") {
+		t.Run(c.String(), func(t *testing.T) {
 			spec, err := config.Parse(c.Inputs)
 			if err != nil {
 				t.Fatal(err)
@@ -78,30 +63,26 @@ func TestCandidatesAreThoseRecorded(t *testing.T) {
 }
 
 func TestPenaltyIsThatRecorded(t *testing.T) {
-	for _, c := range goldenCases(t, "penalty") {
-		var in struct {
-			From, To struct {
-				Acc      string
-				Cost     float64
-				Replicas int
-			}
-		}
-		if err := json.Unmarshal(c.Inputs, &in); err != nil {
-			t.Fatal(err)
-		}
-		from := Allocation{Accelerator: in.From.Acc, Cost: in.From.Cost, Replicas: in.From.Replicas}
-		to := Allocation{Accelerator: in.To.Acc, Cost: in.To.Cost, Replicas: in.To.Replicas}
-		near(t, c.ID, from.TransitionPenalty(to), c.Expected.Penalty, c.Tolerance)
+	type allocation struct {
+		Acc      string
+		Cost     float64
+		Replicas int
+	}
+	for _, c := range goldentest.Read[struct{ From, To allocation }, struct{ Penalty float64 }](t, "penalty") {
+		from, to := c.Inputs.From, c.Inputs.To
+		got := Allocation{Accelerator: from.Acc, Cost: from.Cost, Replicas: from.Replicas}.
+			TransitionPenalty(Allocation{Accelerator: to.Acc, Cost: to.Cost, Replicas: to.Replicas})
+		near(t, c.ID, got, c.Expected.Penalty, c.Tolerance)
 	}
 }
 
 func TestPowerIsThatRecorded(t *testing.T) {
-	for _, c := range goldenCases(t, "power") {
-		var in struct{ Idle, Full, MidPower, MidUtil, Util float64 }
-		if err := json.Unmarshal(c.Inputs, &in); err != nil {
-			t.Fatal(err)
-		}
-		p := Power{Idle: in.Idle, Mid: in.MidPower, Full: in.Full, MidUtilization: in.MidUtil}
-		near(t, c.ID, p.At(in.Util), c.Expected.PowerW, c.Tolerance)
+	type curve struct{ Idle, Full, MidPower, MidUtil, Util float64 }
+	type power struct {
+		Watts float64 `json:"power_W"`
+	}
+	for _, c := range goldentest.Read[curve, power](t, "power") {
+		p := Power{Idle: c.Inputs.Idle, Mid: c.Inputs.MidPower, Full: c.Inputs.Full, MidUtilization: c.Inputs.MidUtil}
+		near(t, c.ID, p.At(c.Inputs.Util), c.Expected.Watts, c.Tolerance)
 	}
 }

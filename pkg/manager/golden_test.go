@@ -11,25 +11,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/solver"
 )
 
-// goldenCase is one recorded answer of the published optimizer.
-type goldenCase struct {
-	ID, Area, Case string
-	Tolerance      float64         `json:"tolerance_rel"`
-	Inputs         json.RawMessage `json:"inputs"`
-	Expected       struct {
-		Allocations map[string]*struct { // null: none
-			Accelerator           string
-			NumReplicas, MaxBatch int
-			Cost                  float64
-			ITL                   float64 `json:"itlAverage_ms"`
-			TTFT                  float64 `json:"ttftAverage_ms"`
-		}
+// goldenAnswer is a recorded answer of the published optimizer.
+type goldenAnswer struct {
+	Allocations map[string]*struct { // null: none
+		Accelerator           string
+		NumReplicas, MaxBatch int
+		Cost                  float64
+		ITL                   float64 `json:"itlAverage_ms"`
+		TTFT                  float64 `json:"ttftAverage_ms"`
 	}
 }
 
-func goldenCases(t *testing.T) []goldenCase {
+func goldenCases(t *testing.T) []goldentest.Case[json.RawMessage, goldenAnswer] {
 	t.Helper()
-	return goldentest.Read[goldenCase](t, goldentest.Files{Beside: []string{"../core/testdata/solver.json"}, Shared: []string{"solver.json"}}, "solver")
+	return goldentest.Read[json.RawMessage, goldenAnswer](t, "solver")
 }
 
 func parse(t testing.TB, text []byte) config.System {
@@ -43,7 +38,7 @@ func parse(t testing.TB, text []byte) config.System {
 
 func TestAllocationsAreThoseRecorded(t *testing.T) {
 	for _, c := range goldenCases(t) {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+		t.Run(c.String(), func(t *testing.T) {
 			result, err := Optimize(parse(t, c.Inputs), Options{Rules: core.Published})
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +80,7 @@ func TestAllocationsAreThoseRecorded(t *testing.T) {
 // answers: it serves at least as many servers, and as many at no higher a cost.
 func TestExactIsNeverWorseThanRecorded(t *testing.T) {
 	for _, c := range goldenCases(t) {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+		t.Run(c.String(), func(t *testing.T) {
 			spec := parse(t, c.Inputs)
 			greedy, err := Optimize(spec, Options{Rules: core.Published})
 			if err != nil {

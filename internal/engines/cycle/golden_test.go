@@ -11,30 +11,34 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// goldenCase is one recorded decision of the published version for a variant
-// that its optimizer gave no solution.
-type goldenCase struct {
-	ID, Case string
-	Inputs   struct {
-		VA            goldenVariant
-		OtherVariants []goldenVariant
-		Previous      *struct {
-			AgeSeconds                      int
-			NumReplicas, NumReplicasChanged int
-			Reason                          string
-		}
-		Retention string
-	}
-	Expected struct {
+// fallbackInputs are a variant that the published optimizer gave no solution, those beside it, and
+// what was decided before.
+type fallbackInputs struct {
+	VA            goldenVariant
+	OtherVariants []goldenVariant
+	Previous      *struct {
+		AgeSeconds                      int
 		NumReplicas, NumReplicasChanged int
-		UpdateTime                      string // previous, now, or creationTimestamp
+		Reason                          string
 	}
+	Retention              string
+	ScaleToZeroEnabled     bool   // no analysis is no proof of idleness: it changes nothing here
+	HasPrecomputedFallback bool   // the published version had decided one already
+	PathLabel              string // the part of the published code that decided
 }
 
+type fallbackOutcome struct {
+	NumReplicas, NumReplicasChanged int
+	UpdateTime                      string // previous, now, or creationTimestamp
+}
+
+type fallbackCase = goldentest.Case[fallbackInputs, fallbackOutcome]
+
 type goldenVariant struct {
-	Name            string
-	CurrentReplicas int
-	MaxReplicas     *int
+	Name, ModelID, VariantID                           string
+	AcceleratorCount, CurrentReplicas, DesiredReplicas int
+	MinReplicas                                        int
+	MaxReplicas                                        *int
 }
 
 // held is what a case comes to.
@@ -48,42 +52,41 @@ type held struct {
 // published version did. Each changes what is expected where it applies.
 var deviations = []struct {
 	name    string
-	applies func(goldenCase) bool
-	change  func(goldenCase, *held)
+	applies func(fallbackCase) bool
+	change  func(fallbackCase, *held)
 }{
 	{
 		name: "no analysis is no proof of idleness: the larger of the last decision and what runs holds (published: retention since the last decision, then 0, or 1)",
-		applies: func(c goldenCase) bool {
+		applies: func(c fallbackCase) bool {
 			retention, err := time.ParseDuration(c.Inputs.Retention)
 			return err == nil && c.Inputs.Previous != nil && time.Duration(c.Inputs.Previous.AgeSeconds)*time.Second > retention
 		},
-		change: func(c goldenCase, h *held) {
+		change: func(c fallbackCase, h *held) {
 			*h = held{Replicas: max(c.Inputs.Previous.NumReplicas, c.Inputs.VA.CurrentReplicas), Change: c.Inputs.Previous.NumReplicasChanged}
 		},
 	},
 	{
 		name:    "a first decision changes what there was (published: it changes from 0)",
-		applies: func(c goldenCase) bool { return c.Inputs.Previous == nil },
-		change:  func(c goldenCase, h *held) { h.Change = h.Replicas - c.Inputs.VA.CurrentReplicas },
+		applies: func(c fallbackCase) bool { return c.Inputs.Previous == nil },
+		change:  func(c fallbackCase, h *held) { h.Change = h.Replicas - c.Inputs.VA.CurrentReplicas },
 	},
 	{
 		name:    "the clock of a first decision starts when it is made (published: at the creation of the object)",
-		applies: func(c goldenCase) bool { return c.Expected.UpdateTime == "creationTimestamp" },
-		change:  func(_ goldenCase, h *held) { h.Moved = true },
+		applies: func(c fallbackCase) bool { return c.Expected.UpdateTime == "creationTimestamp" },
+		change:  func(_ fallbackCase, h *held) { h.Moved = true },
 	},
 	{
 		name:    "a decision that was stored without a reason is not changed by getting one (published: by 0 replicas, now)",
-		applies: func(c goldenCase) bool { return c.Inputs.Previous != nil && c.Inputs.Previous.Reason == "" },
-		change: func(c goldenCase, h *held) {
+		applies: func(c fallbackCase) bool { return c.Inputs.Previous != nil && c.Inputs.Previous.Reason == "" },
+		change: func(c fallbackCase, h *held) {
 			h.Change, h.Moved = c.Inputs.Previous.NumReplicasChanged, false
 		},
 	},
 }
 
 func TestGoldenFallback(t *testing.T) {
-	files := goldentest.Files{Beside: []string{"testdata/fallback.json"}, Shared: []string{"zero.json"}}
-	for _, c := range goldentest.Read[goldenCase](t, files, "fallback") {
-		t.Run(c.ID+" "+c.Case, func(t *testing.T) {
+	for _, c := range goldentest.Read[fallbackInputs, fallbackOutcome](t, "fallback") {
+		t.Run(c.String(), func(t *testing.T) {
 			want := held{c.Expected.NumReplicas, c.Expected.NumReplicasChanged, c.Expected.UpdateTime == "now"}
 			for _, d := range deviations {
 				if d.applies(c) {
@@ -91,7 +94,7 @@ func TestGoldenFallback(t *testing.T) {
 					d.change(c, &want)
 				}
 			}
-			verdict := Setup{}.Decide(c.decide())
+			verdict := Setup{}.Decide(c.Inputs.decide())
 			key := scaling.VariantKey{Namespace: "ns", Name: c.Inputs.VA.Name}
 			d, past := verdict.Plan.Decisions[0], verdict.History[key]
 			if d.Variant != key || !d.Fallback {
@@ -105,21 +108,21 @@ func TestGoldenFallback(t *testing.T) {
 }
 
 // decide is the case as this project would see it: nothing reports.
-func (c goldenCase) decide() Case {
+func (in fallbackInputs) decide() Case {
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	snap := scaling.Snapshot{Model: model, At: now, Window: time.Minute}
-	for _, v := range append([]goldenVariant{c.Inputs.VA}, c.Inputs.OtherVariants...) {
-		bounds := scaling.Bounds{Max: math.MaxInt}
+	for _, v := range append([]goldenVariant{in.VA}, in.OtherVariants...) {
+		bounds := scaling.Bounds{Min: v.MinReplicas, Max: math.MaxInt}
 		if v.MaxReplicas != nil {
 			bounds.Max = *v.MaxReplicas
 		}
 		snap.Variants = append(snap.Variants, scaling.Variant{
-			Key: scaling.VariantKey{Namespace: "ns", Name: v.Name}, Model: model, Bounds: bounds, Cost: 10,
+			Key: scaling.VariantKey{Namespace: "ns", Name: v.Name}, Model: model, Bounds: bounds, Cost: 10, GPUsPerReplica: v.AcceleratorCount,
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: v.CurrentReplicas, Ready: v.CurrentReplicas},
 		})
 	}
 	history := scaling.History{}
-	if p := c.Inputs.Previous; p != nil {
+	if p := in.Previous; p != nil {
 		at := now.Add(-time.Duration(p.AgeSeconds) * time.Second)
 		history[snap.Variants[0].Key] = scaling.Past{Desired: p.NumReplicas, Change: p.NumReplicasChanged, DecidedAt: at, ProgressAt: at}
 	}

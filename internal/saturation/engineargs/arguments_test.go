@@ -1,7 +1,6 @@
 package engineargs
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -13,36 +12,25 @@ import (
 
 // TestGoldenArguments reads the recorded cases where they are.
 func TestGoldenArguments(t *testing.T) {
-	type arguments struct {
-		Case, ID         string
-		Inputs, Expected json.RawMessage
+	type inputs struct {
+		V1            string `json:"VLLM_USE_V1"`
+		Command, Args []string
 	}
-	for _, c := range goldentest.Read[arguments](t, goldentest.Files{Shared: []string{"saturation.json"}}, "vllm-args") {
-		var in struct {
-			V1            string `json:"VLLM_USE_V1"`
-			Command, Args []string
-		}
-		type expected struct {
-			BlockSize, EffectiveMaxBatchedTokens, MaxModelLen, MaxNumBatchedTokens, MaxNumSeqs int
-			NumGpuBlocksOverride, TensorParallelSize                                           int
-			ChunkedPrefillEnabled, EnforceEager, IsV1Engine                                    bool
-			GpuMemoryUtilization                                                               float64
-			KvCacheDtype                                                                       string
-		}
-		var want expected
-		if err := json.Unmarshal(c.Inputs, &in); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(c.Expected, &want); err != nil {
-			t.Fatal(err)
-		}
-		a := Parse(in.Command, in.Args, in.V1)
+	type expected struct {
+		BlockSize, EffectiveMaxBatchedTokens, MaxModelLen, MaxNumBatchedTokens, MaxNumSeqs int
+		NumGpuBlocksOverride, TensorParallelSize                                           int
+		ChunkedPrefillEnabled, EnforceEager, IsV1Engine                                    bool
+		GpuMemoryUtilization                                                               float64
+		KvCacheDtype                                                                       string
+	}
+	for _, c := range goldentest.Read[inputs, expected](t, "vllm-args") {
+		a := Parse(c.Inputs.Command, c.Inputs.Args, c.Inputs.V1)
 		got := expected{
 			a.BlockSize, a.BatchedTokens(), a.MaxModelLength, a.MaxBatchedTokens, a.MaxSequences, a.BlocksOverride,
 			a.TensorParallelSize, a.ChunkedPrefill, a.EnforceEager, a.V1, a.GPUMemoryUtilization, a.KVCacheType,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s %s (-want +got):\n%s", c.ID, c.Case, diff)
+		if diff := cmp.Diff(c.Expected, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c, diff)
 		}
 	}
 }
