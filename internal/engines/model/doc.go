@@ -3,7 +3,7 @@
 //
 //	saturation  what replicas report of themselves: how full they are, or the
 //	            tokens that they hold
-//	model       a queueing model and the objectives of the service class
+//	queueing    a queueing model and the objectives of the service class
 //	hybrid      both: either may make the model grow, both must agree to shrink
 //	published   spare capacity by the published rule, one replica at a time
 //
@@ -12,7 +12,7 @@
 //
 // An analyzer that was Unknown for three intervals is not live and has no vote: a missing
 // profile must not block a model for ever, and a gap of one cycle must not shrink it. While
-// the analyzer of engine model is not live, saturation decides in its place and every
+// the analyzer of engine queueing is not live, saturation decides in its place and every
 // decision says so. With no live analyzer the model does not shrink. The History holds when
 // each analyzer was last live. So a new process removes no replica before it has
 // measurements, and a replay decides like the cycle.
