@@ -61,12 +61,7 @@ failed, 2 for bad usage. Ctrl-C ends early, with the summary so far.`,
   wva load --url http://127.0.0.1:8000 --model meta/llama-3.1-8b \
     --profile 'ramp(0.5->8,60s),constant(8,60s),ramp(8->0.5,30s)' --input-tokens 200 --output-tokens 200
   wva load --url http://127.0.0.1:8000 --model meta/llama-3.1-8b --trace azure.csv --time-scale 10`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: load takes no arguments, have %q", errUsage, args)
-			}
-			return nil
-		},
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	flags := command.Flags()

@@ -27,6 +27,14 @@ var errFinding = errors.New("finding")
 // errUsage marks bad usage: the process exits with 2.
 var errUsage = errors.New("usage")
 
+// noArguments refuses arguments of a command that takes none.
+func noArguments(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%w: %s takes no arguments, have %q", errUsage, command.Name(), args)
+	}
+	return nil
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand().ExecuteContext(ctx)

@@ -53,12 +53,7 @@ when no manager of an older version is left.
 The exit status is 0 when there is nothing (left) to do, 1 when there is, 2 for
 bad usage.`,
 		Example: "  wva migrate\n  wva migrate --apply -o json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: migrate takes no arguments, have %q", errUsage, args)
-			}
-			return nil
-		},
+		Args:    noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return f.run(command.Context(), console.Visible(command.OutOrStdout()))
 		},

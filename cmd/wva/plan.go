@@ -47,12 +47,7 @@ want (they are named); 1 when the file is not accepted, 2 for bad usage.`,
 		Example: `  wva plan -f system.json
   wva plan -f system.yaml --solver exact --budget 30s --gap 0.01
   wva plan -f - -o json < system.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: plan takes no arguments, have %q", errUsage, args)
-			}
-			return nil
-		},
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	flags := command.Flags()

@@ -64,12 +64,7 @@ for bad usage.`,
   # The same replica at three rates, with the TTFT that 99 % of the requests keep:
   wva queue --alpha 20.58 --beta 0.41 --gamma 5.2 --delta 0.1 --max-batch 64 \
     --input-tokens 128 --output-tokens 128 --rate 2 --rate 6 --rate 8 --correct`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: queue takes no arguments, have %q", errUsage, args)
-			}
-			return nil
-		},
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	f.register(command.Flags())

@@ -54,7 +54,7 @@ func newSimulateCommand() *cobra.Command {
 		Short: "Run a workload against policies in virtual time: attainment, latencies and cost of each",
 		Long: `Simulate runs a workload against a simulated fleet under each policy, in virtual
 time: no cluster and no GPU. It tells what each would have attained and cost.
-The policies "saturation", "tokens", "model" and "hybrid" are the code that the
+The policies "saturation", "tokens", "queueing" and "hybrid" are the code that the
 manager runs.
 
 The workload is a file or a generator. Files are request logs with the columns
@@ -77,12 +77,7 @@ finished, 2 for bad usage.`,
   wva simulate --workload azure.csv --scenario fleet.yaml --policy all --tune -o csv
   wva simulate --from-prometheus https://prometheus:9090 --model meta/llama-3.1-8b --from 24h
   wva simulate --list-policies`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%w: simulate takes no arguments, have %q", errUsage, args)
-			}
-			return nil
-		},
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	f.register(command.Flags())

@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // classFields are the fields of a service class beside its rows.
@@ -52,22 +50,16 @@ func documented[T any](kind Kind, fields []field[T]) []field[T] {
 func readClasses(of Source, system bool, last classes) (classes, []Finding) {
 	f := newFindings(of)
 	var sorted []class
-	for _, key := range slices.Sorted(maps.Keys(of.Data)) {
-		f.key, f.concerns = key, Scope{}
-		if !system {
-			f.concerns.Namespace = of.Namespace
-		}
+	keep := func(key string) string {
 		old, had := last.byKey(key)
-		tree, err := decodeMapping(of.Data[key])
-		if err != nil {
-			found := Finding{Severity: Refused, Problem: "is not read: " + err.Error(), Want: "YAML with name, priority, data", InForce: "nothing of this class"}
-			if had {
-				sorted = append(sorted, old)
-				found.InForce = "the last good class"
-			}
-			f.add(found)
-			continue
+		if !had {
+			return "nothing of this class"
 		}
+		sorted = append(sorted, old)
+		return "the last good class"
+	}
+	for key, tree := range f.mappings(system, "YAML with name, priority, data", keep) {
+		old, _ := last.byKey(key)
 		sorted = append(sorted, readClass(key, tree, of, system, old, f))
 	}
 	duplicates(sorted, of, system, f)

@@ -3,6 +3,9 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -144,6 +147,28 @@ type findings struct {
 	concerns Scope
 	// omitted is what those that are left out concern, by their severity.
 	omitted map[Severity]Scope
+}
+
+// mappings yields the entries of the ConfigMap that are YAML mappings, ordered by key; what is found
+// meanwhile is about that entry. Of an entry that is no mapping it finds that want was wanted, and
+// that what keep returns is in force instead.
+func (f *findings) mappings(system bool, want string, keep func(key string) string) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		for _, key := range slices.Sorted(maps.Keys(f.of.Data)) {
+			f.key, f.concerns = key, Scope{}
+			if !system {
+				f.concerns.Namespace = f.of.Namespace
+			}
+			tree, err := decodeMapping(f.of.Data[key])
+			if err != nil {
+				f.add(Finding{Severity: Refused, Problem: "is not read: " + err.Error(), Want: want, InForce: keep(key)})
+				continue
+			}
+			if !yield(key, tree) {
+				return
+			}
+		}
+	}
 }
 
 func newFindings(of Source) *findings {

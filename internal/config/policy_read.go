@@ -91,20 +91,13 @@ func (r policyReader) parse(of Source, system bool, last policies, f *findings) 
 	for _, e := range last {
 		byKey[e.Key] = e
 	}
-	for _, key := range slices.Sorted(maps.Keys(of.Data)) {
-		f.key, f.concerns = key, Scope{}
-		if !system {
-			f.concerns.Namespace = of.Namespace
+	keep := func(key string) string {
+		if old, ok := byKey[key]; ok {
+			return keepEntry(parsed, bad, old)
 		}
-		tree, err := decodeMapping(of.Data[key])
-		if err != nil {
-			found := Finding{Severity: Refused, Problem: "is not read: " + err.Error(), Want: "YAML fields", InForce: "what it inherits"}
-			if old, ok := byKey[key]; ok {
-				found.InForce = keepEntry(parsed, bad, old)
-			}
-			f.add(found)
-			continue
-		}
+		return "what it inherits"
+	}
+	for key, tree := range f.mappings(system, "YAML fields", keep) {
 		scope, ok := policyScope(key, tree, of, system, f)
 		if !ok {
 			continue

@@ -58,22 +58,15 @@ func readZeros(of Source, system bool, last zeros) (zeros, []Finding) {
 	for scope, e := range last {
 		byKey[e.Key] = scope
 	}
-	for _, key := range slices.Sorted(maps.Keys(of.Data)) {
-		f.key, f.concerns = key, Scope{}
-		if !system {
-			f.concerns.Namespace = of.Namespace
+	keep := func(key string) string {
+		scope, ok := byKey[key]
+		if _, taken := out[scope]; !ok || taken {
+			return "what holds without it"
 		}
-		tree, err := decodeMapping(of.Data[key])
-		if err != nil {
-			found := Finding{Severity: Refused, Problem: "is not read: " + err.Error(), Want: "YAML fields", InForce: "what holds without it"}
-			if scope, ok := byKey[key]; ok {
-				if _, taken := out[scope]; !taken {
-					out[scope], found.InForce = last[scope], "the last good entry"
-				}
-			}
-			f.add(found)
-			continue
-		}
+		out[scope] = last[scope]
+		return "the last good entry"
+	}
+	for key, tree := range f.mappings(system, "YAML fields", keep) {
 		tree = spelledOnce(tree, f)
 		scope, ok := zeroScope(key, tree, of, system, f)
 		if !ok {
