@@ -34,6 +34,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -73,7 +74,8 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	limits, over := process.Budget.Limits, budget.NewBook(instruments.LeftOut)
 	recorder := controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, limits, over)
 	served := discovery.Served{Reader: mgr.GetClient()}
-	fleet := discovery.New(served, discovery.NewScaleClient(mgr.GetClient()))
+	scales := scale.New(mgr.GetClient())
+	fleet := discovery.New(served, scales)
 	fleet.Watches, fleet.Limits, fleet.Left = mgr.GetCache(), limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
@@ -103,7 +105,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	ready["configuration"] = told(log, listed)
 	exports := &external.Store{}
 	hand := subresource.New(subresource.Options{
-		Objects: mgr.GetClient(), Scalers: fleet, Scales: subresource.NewScaleClient(mgr.GetClient()), Pods: mgr.GetClient(),
+		Objects: mgr.GetClient(), Scalers: fleet, Scales: scales, Pods: mgr.GetClient(),
 		Count: instruments.CountScaleUpdate,
 	})
 	act := actuator.New(actuator.Options{Metrics: instruments, Store: exports, Memory: book, Scaler: hand})

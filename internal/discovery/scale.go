@@ -8,66 +8,15 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Scales reads the scale subresource of any kind.
+// Scales reads the scale subresource of any kind, as a scale.Client does; it says the errors.
 type Scales interface {
-	// Scale returns the scale of a target. The error is a NotFound of the API
-	// server where the target or the subresource does not exist, a NoMatchError of
-	// meta where the kind does not, and scaling.ErrClusterScoped where the kind has
-	// no namespace.
+	// Scale returns the scale of a target.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
-}
-
-// ScaleClient reads scales from the API server. The zero value is not usable;
-// see NewScaleClient.
-type ScaleClient struct {
-	client scaleAPI
-}
-
-// scaleAPI is what is needed of a client.Client.
-type scaleAPI interface {
-	client.SubResourceClientConstructor
-	IsObjectNamespaced(obj runtime.Object) (bool, error)
-}
-
-var _ Scales = (*ScaleClient)(nil)
-
-// NewScaleClient returns a ScaleClient that asks with c, which is the client of
-// a manager. Each call is one GET, once the kind is known.
-func NewScaleClient(c scaleAPI) *ScaleClient {
-	return &ScaleClient{client: c}
-}
-
-// Scale returns the scale of a target.
-func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error) {
-	object, answer := &unstructured.Unstructured{}, &unstructured.Unstructured{}
-	object.SetAPIVersion(target.APIVersion)
-	object.SetKind(target.Kind)
-	object.SetNamespace(namespace)
-	object.SetName(target.Name)
-	// Without this an object of the cluster would be asked for: its path has no namespace.
-	switch namespaced, err := s.client.IsObjectNamespaced(object); {
-	case err != nil:
-		return nil, fmt.Errorf("looking up the kind of %s: %w", target, err)
-	case !namespaced:
-		return nil, fmt.Errorf("reading the scale of %s: %w", target, scaling.ErrClusterScoped)
-	}
-	answer.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
-	if err := s.client.SubResource("scale").Get(ctx, object, answer); err != nil {
-		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
-	}
-	scale := &autoscalingv1.Scale{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, scale); err != nil {
-		return nil, fmt.Errorf("decoding the scale of %s in namespace %s: %w", target, namespace, err)
-	}
-	return scale, nil
 }
 
 // scaleAnswer is what the scale subresource of a target says.

@@ -1,53 +1,21 @@
 package discovery
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestATargetOfTheClusterIsNotRead: the manager may scale any kind, the author of a
-// VariantAutoscaling what is in a namespace.
-func TestATargetOfTheClusterIsNotRead(t *testing.T) {
-	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Method+" "+r.URL.Path)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprint(w, `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"shared","namespace":"team"},"spec":{"replicas":40}}`)
-	}))
-	defer server.Close()
-	group := schema.GroupVersion{Group: "platform.example", Version: "v1"}
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{group})
-	mapper.Add(group.WithKind("NodePool"), meta.RESTScopeRoot)
-	mapper.Add(group.WithKind("Pool"), meta.RESTScopeNamespace)
-	c, err := client.New(&rest.Config{Host: server.URL}, client.Options{Scheme: runtime.NewScheme(), Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scales := NewScaleClient(c)
-	target := scaling.TargetRef{APIVersion: group.String(), Kind: "NodePool", Name: "shared"}
-	_, err = scales.Scale(t.Context(), "team", target)
-	if !errors.Is(err, scaling.ErrClusterScoped) || len(asked) > 0 {
-		t.Errorf("the error is %v after %q, want ErrClusterScoped and no request", err, asked)
-	}
+func TestATargetOfTheClusterIsToldToItsOwner(t *testing.T) {
+	target := scaling.TargetRef{APIVersion: "platform.example/v1", Kind: "NodePool", Name: "shared"}
 	const want = `NodePool "shared" of platform.example/v1 cannot be a target: it belongs to no namespace; a VariantAutoscaling scales targets of its own namespace only`
+	err := fmt.Errorf("reading the scale: %w", scaling.ErrClusterScoped)
 	if got := answerOf(nil, err, target, "team"); got.missing != want || !got.gone {
 		t.Errorf("the owner is told %q, want %q", got.missing, want)
-	}
-	target.Kind = "Pool"
-	if scale, err := scales.Scale(t.Context(), "team", target); err != nil || scale.Spec.Replicas != 40 {
-		t.Errorf("a target of a namespace has the scale %v, %v; want 40 replicas", scale, err)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
@@ -126,7 +127,7 @@ func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired int
 	t.Helper()
 	var outcomes []metrics.Outcome
 	h := subresource.New(subresource.Options{
-		Objects: s.Client, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own,
+		Objects: s.Client, Scalers: fixed(by), Scales: scale.New(s.own), Pods: s.own,
 		Count: func(o metrics.Outcome) { outcomes = append(outcomes, o) },
 	})
 	r := s.record(t, target, current, desired, by)
@@ -189,11 +190,11 @@ func newDeployment(name string, replicas int32) *appsv1.Deployment {
 // replicas returns what a target is asked to run.
 func (s *stage) replicas(t *testing.T, target scaling.TargetRef) int {
 	t.Helper()
-	scale, err := subresource.NewScaleClient(s.Client).Scale(t.Context(), namespace, target)
+	is, err := scale.New(s.Client).Scale(t.Context(), namespace, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int(scale.Spec.Replicas)
+	return int(is.Spec.Replicas)
 }
 
 func (s *stage) forbidden(t *testing.T) {
@@ -289,7 +290,7 @@ func (s *stage) scaleless(t *testing.T) {
 // conflicting sets the scale of a target that has changed since it was read.
 func (s *stage) conflicting(t *testing.T) {
 	s.create(t, newDeployment("contested", 1))
-	scales, target := subresource.NewScaleClient(s.own), deployment("contested")
+	scales, target := scale.New(s.own), deployment("contested")
 	var read *autoscalingv1.Scale
 	s.eventually(t, "the controllers let the target alone", func() bool { // they write its status
 		var err error
@@ -361,7 +362,7 @@ func (s *stage) besideAnHPAOfZero(t *testing.T) {
 	if trouble, outcomes := s.act(t, target, 1, 0, by(false)); trouble.Reason != "" || len(outcomes) != 0 || s.replicas(t, target) != 1 {
 		t.Errorf("trouble %+v, outcomes %v: want that this is left to the HPA", trouble, outcomes)
 	}
-	scales := subresource.NewScaleClient(s.Client)
+	scales := scale.New(s.Client)
 	s.eventually(t, "somebody sets the target to zero", func() bool {
 		read, err := scales.Scale(t.Context(), namespace, target)
 		return err == nil && scales.SetScale(t.Context(), target, withReplicas(read, 0)) == nil
@@ -414,7 +415,7 @@ func (s *stage) marks(t *testing.T) {
 	}
 	r.Snapshots = []scaling.Snapshot{snapshot}
 	h := subresource.New(subresource.Options{
-		Objects: s.Client, Scalers: fixed(by), Scales: subresource.NewScaleClient(s.own), Pods: s.own, Count: func(metrics.Outcome) {},
+		Objects: s.Client, Scalers: fixed(by), Scales: scale.New(s.own), Pods: s.own, Count: func(metrics.Outcome) {},
 	})
 	h.Mark(t.Context(), r)
 	var idle corev1.Pod

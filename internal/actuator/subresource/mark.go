@@ -21,6 +21,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -172,7 +173,7 @@ func (h *TargetScaler) patch(ctx context.Context, key scaling.VariantKey, pod *c
 	}
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	if err := h.Pods.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), fieldOwner); err != nil {
+	if err := h.Pods.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), scale.FieldOwner); err != nil {
 		return fmt.Errorf("setting the cost of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil

@@ -2,105 +2,17 @@ package subresource
 
 import (
 	"context"
-	"fmt"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fieldOwner is the manager's name in the managed fields of a target.
-const fieldOwner = client.FieldOwner("workload-variant-autoscaler")
-
-// Scales reads and sets the scale subresource of any kind.
+// Scales reads and sets the scale subresource of any kind, as a scale.Client does; it says the
+// errors.
 type Scales interface {
-	// Scale returns the scale of a target as it is now. The error is a NotFound of
-	// the API server where the target or the subresource does not exist, a
-	// NoMatchError of meta where the kind does not, and scaling.ErrClusterScoped
-	// where the kind has no namespace.
+	// Scale returns the scale of a target as it is now.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
-	// SetScale sets the replicas of a target to those of a scale that was read. The error
-	// is a Conflict of the API server where the target has changed since, and otherwise
-	// that of Scale.
+	// SetScale sets the replicas of a target to those of a scale that was read.
 	SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error
-}
-
-// ScaleClient implements Scales with an API server. The zero value is not usable; see
-// NewScaleClient.
-type ScaleClient struct {
-	client scaleAPI
-}
-
-// scaleAPI is the used part of a client.Client.
-type scaleAPI interface {
-	client.SubResourceClientConstructor
-	IsObjectNamespaced(obj runtime.Object) (bool, error)
-}
-
-var _ Scales = (*ScaleClient)(nil)
-
-// NewScaleClient returns a ScaleClient that uses c, the client of a manager. Each call is
-// one request, once the kind is known.
-func NewScaleClient(c scaleAPI) *ScaleClient {
-	return &ScaleClient{client: c}
-}
-
-var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
-
-// Scale returns the scale of a target.
-func (s *ScaleClient) Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error) {
-	object, err := s.objectOf(namespace, target)
-	if err != nil {
-		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
-	}
-	answer := &unstructured.Unstructured{}
-	answer.SetGroupVersionKind(scaleKind)
-	if err := s.client.SubResource("scale").Get(ctx, object, answer); err != nil {
-		return nil, fmt.Errorf("reading the scale of %s in namespace %s: %w", target, namespace, err)
-	}
-	scale := &autoscalingv1.Scale{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, scale); err != nil {
-		return nil, fmt.Errorf("decoding the scale of %s in namespace %s: %w", target, namespace, err)
-	}
-	return scale, nil
-}
-
-// SetScale sets the replicas of a target.
-func (s *ScaleClient) SetScale(ctx context.Context, target scaling.TargetRef, scale *autoscalingv1.Scale) error {
-	object, err := s.objectOf(scale.Namespace, target)
-	if err != nil {
-		return fmt.Errorf("setting the scale of %s in namespace %s: %w", target, scale.Namespace, err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(scale)
-	if err != nil {
-		return fmt.Errorf("encoding the scale of %s in namespace %s: %w", target, scale.Namespace, err)
-	}
-	body := &unstructured.Unstructured{Object: content}
-	body.SetGroupVersionKind(scaleKind)
-	if err := s.client.SubResource("scale").Update(ctx, object, client.WithSubResourceBody(body), fieldOwner); err != nil {
-		return fmt.Errorf("setting the scale of %s in namespace %s: %w", target, scale.Namespace, err)
-	}
-	return nil
-}
-
-// objectOf returns the object that stands for a target in a request. It refuses
-// cluster-scoped kinds: their path would have no namespace, so that the author of any
-// object could name them.
-func (s *ScaleClient) objectOf(namespace string, target scaling.TargetRef) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetAPIVersion(target.APIVersion)
-	object.SetKind(target.Kind)
-	object.SetNamespace(namespace)
-	object.SetName(target.Name)
-	namespaced, err := s.client.IsObjectNamespaced(object)
-	if err != nil {
-		return nil, fmt.Errorf("looking up its kind: %w", err)
-	}
-	if !namespaced {
-		return nil, scaling.ErrClusterScoped
-	}
-	return object, nil
 }
