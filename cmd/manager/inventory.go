@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 )
 
 // stockOptions say what a stock of accelerators goes by.
@@ -28,7 +28,7 @@ const idleIntervals = 3
 // newStock returns what counts the accelerators of the cluster while cycles ask
 // for them: nodes are neither watched nor is the permission to needed before. Run
 // it where cycles run.
-func newStock(kube connection, o stockOptions) (*discovery.Stock, error) {
+func newStock(kube connection, o stockOptions) (*stock.Stock, error) {
 	selector, err := labels.Parse(o.inventory.NodeSelector)
 	if err != nil {
 		return nil, fmt.Errorf("reading the selector of nodes: %w", err)
@@ -39,7 +39,7 @@ func newStock(kube connection, o stockOptions) (*discovery.Stock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server for nodes: %w", err)
 	}
-	return discovery.NewStock(discovery.StockOptions{
+	return stock.New(stock.Options{
 		Client: source, Clock: clock.RealClock{}, Learnt: o.learnt,
 		NodeSelector: selector, Vendors: o.inventory.Domains(),
 		Idle: func() time.Duration { return idleIntervals * o.interval() },

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -68,7 +69,7 @@ func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
 	if p := va.Spec.ModelProfile; p != nil && len(p.Accelerators) > 0 {
 		return p.Accelerators[0].Acc
 	}
-	return productAskedFor(pod)
+	return stock.ProductAskedFor(pod)
 }
 
 // gpusPerReplica returns the number of accelerators of a replica, at least 1:
@@ -100,8 +101,8 @@ func gpusRequested(pod *corev1.PodSpec) int {
 	}
 	total := int64(0)
 	for _, c := range pod.Containers {
-		for _, name := range gpuResources {
-			total = min(total+max(0, min(requested(c.Resources, name), mostRequested)), mostRequested)
+		for _, name := range stock.GPUResources {
+			total = min(total+max(0, min(stock.Requested(c.Resources, name), mostRequested)), mostRequested)
 		}
 	}
 	return int(total)
@@ -140,17 +141,6 @@ func unaccelerated(pod *corev1.PodSpec) bool {
 		}
 	}
 	return true
-}
-
-// requested returns how much of a resource a container asks for. Extended
-// resources are usually given as a limit alone, which the API server copies to
-// the request of a pod and not to that of a pod template.
-func requested(r corev1.ResourceRequirements, name corev1.ResourceName) int64 {
-	if q, ok := r.Requests[name]; ok {
-		return q.Value()
-	}
-	q := r.Limits[name]
-	return q.Value()
 }
 
 func bounds(spec v1alpha1.VariantAutoscalingSpec) scaling.Bounds {

@@ -320,15 +320,15 @@ func (c *cluster) SetScale(ctx context.Context, target scaling.TargetRef, scale 
 	return nil
 }
 
-// stock is the API server as the manager asks it for nodes and pods.
-type stock struct {
+// stockClient is the API server as the manager asks it for nodes and pods.
+type stockClient struct {
 	client.WithWatch // what is not needed here panics
 
 	cluster *cluster
 }
 
 // List implements client.Reader.
-func (s stock) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (s stockClient) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	list.SetResourceVersion("1")
 	switch l := list.(type) {
 	case *corev1.NodeList:
@@ -342,9 +342,9 @@ func (s stock) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 }
 
 // Watch implements client.WithWatch: nothing changes.
-func (stock) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+func (stockClient) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
 	return watch.NewRaceFreeFake(), nil
 }
 
 // IsWatchListSemanticsUnSupported makes reflectors list first.
-func (stock) IsWatchListSemanticsUnSupported() bool { return true }
+func (stockClient) IsWatchListSemanticsUnSupported() bool { return true }

@@ -31,6 +31,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
@@ -59,7 +60,7 @@ type leader struct {
 	source    *scrape.Source
 	collector *collector.Collector
 	idle      *collector.IdleTracker
-	stock     *discovery.Stock
+	stock     *stock.Stock
 	book      *ledger.Ledger
 	cycle     *cycle.Cycle
 	watch     *watch.Watch
@@ -106,7 +107,7 @@ func newLeader(c *cluster) (*leader, error) {
 		Cycle: func() scaling.CycleID { last, _ := l.book.Latest(); return last.Cycle },
 	})
 	hand := subresource.New(subresource.Options{Objects: c, Scalers: l.fleet, Scales: c, Pods: c, Count: instruments.CountScaleUpdate})
-	l.stock = discovery.NewStock(discovery.StockOptions{Client: stock{cluster: c}, Clock: clk, Idle: func() time.Duration { return time.Hour }})
+	l.stock = stock.New(stock.Options{Client: stockClient{cluster: c}, Clock: clk, Idle: func() time.Duration { return time.Hour }})
 	l.cycle = &cycle.Cycle{
 		Process: "tenants", Clock: clk, Cluster: l.fleet, Collector: l.collector, Recorder: l.book,
 		Actuator: actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: l.book, Scaler: hand}),

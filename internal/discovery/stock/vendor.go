@@ -1,4 +1,4 @@
-package discovery
+package stock
 
 import (
 	"slices"
@@ -33,8 +33,8 @@ var vendors = []vendor{
 // vendor a node has.
 var cloudLabels = []string{"cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name"}
 
-// gpuResources are the extended resources by which pods ask for accelerators.
-var gpuResources = resourcesOf(vendors)
+// GPUResources are the extended resources by which pods ask for accelerators.
+var GPUResources = resourcesOf(vendors)
 
 // productLabels are the node labels that name the GPU of a node: those of the
 // vendors' feature discovery, then those of cloud providers.
@@ -136,7 +136,7 @@ func asked(pod *corev1.PodSpec, name corev1.ResourceName) int64 {
 	together, most := int64(0), int64(0)
 	for i := range pod.InitContainers {
 		c := &pod.InitContainers[i]
-		n := requested(c.Resources, name)
+		n := Requested(c.Resources, name)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			together += n
 			most = max(most, together)
@@ -145,7 +145,18 @@ func asked(pod *corev1.PodSpec, name corev1.ResourceName) int64 {
 		most = max(most, together+n)
 	}
 	for i := range pod.Containers {
-		together += requested(pod.Containers[i].Resources, name)
+		together += Requested(pod.Containers[i].Resources, name)
 	}
 	return max(most, together)
+}
+
+// Requested returns how much of a resource a container asks for. Extended
+// resources are usually given as a limit alone, which the API server copies to
+// the request of a pod and not to that of a pod template.
+func Requested(r corev1.ResourceRequirements, name corev1.ResourceName) int64 {
+	if q, ok := r.Requests[name]; ok {
+		return q.Value()
+	}
+	q := r.Limits[name]
+	return q.Value()
 }

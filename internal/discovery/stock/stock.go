@@ -1,4 +1,4 @@
-package discovery
+package stock
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// StockOptions say what is counted. All fields but the first three have a zero
+// Options say what is counted. All fields but the first three have a zero
 // value that works.
-type StockOptions struct {
+type Options struct {
 	// Client lists and watches nodes and pods of all namespaces. Its requests must
 	// have no timeout.
 	Client client.WithWatch
@@ -40,7 +40,7 @@ type StockOptions struct {
 // while somebody asks: the first question starts the watches, and they end once
 // nobody has asked for a while. It is safe for concurrent use.
 type Stock struct {
-	options StockOptions
+	options Options
 	vendors []vendor
 	asked   chan struct{}
 
@@ -53,8 +53,8 @@ type Stock struct {
 
 var _ cycle.Stock = (*Stock)(nil)
 
-// NewStock returns a Stock that knows nothing until Run runs.
-func NewStock(options StockOptions) *Stock {
+// New returns a Stock that knows nothing until Run runs.
+func New(options Options) *Stock {
 	if options.NodeSelector == nil {
 		options.NodeSelector = labels.Everything()
 	}

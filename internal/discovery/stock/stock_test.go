@@ -1,4 +1,4 @@
-package discovery
+package stock
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func inDepot(t *testing.T, test func(*testing.T, *depot)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Stock = NewStock(StockOptions{
+		d.Stock = New(Options{
 			Client: d.fakeKube, Clock: clock.RealClock{}, Idle: func() time.Duration { return idle }, NodeSelector: selector,
 			Learnt: func() { d.learnt++ },
 		})
@@ -262,7 +262,7 @@ func TestAcceleratorsThatNothingNamesAreLogged(t *testing.T) {
 }
 
 func TestWhatTakesNoAcceleratorsIsKnownByItsNameAlone(t *testing.T) {
-	s := NewStock(StockOptions{})
+	s := New(Options{})
 	keep := newFeed(s, &s.pods, (*tally).dropPods, (*tally).setPod, (*tally).dropPod).Transformer()
 	for _, n := range []int64{0, 1} {
 		p := gpuPod("p", "a", n)
@@ -279,9 +279,17 @@ func TestWhatTakesNoAcceleratorsIsKnownByItsNameAlone(t *testing.T) {
 }
 
 func TestAnObjectOfAnotherKindIsNotCounted(t *testing.T) {
-	s := NewStock(StockOptions{})
+	s := New(Options{})
 	err := newFeed(s, &s.pods, (*tally).dropPods, (*tally).setPod, (*tally).dropPod).Add(gpuNode("a"))
 	if err == nil || !strings.Contains(err.Error(), "got a *v1.Node, want a *v1.Pod") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func at(seconds int) time.Time {
+	return time.Date(2026, 1, 1, 0, 0, seconds, 0, time.UTC)
+}
+
+func inPhase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Phase = phase }
 }

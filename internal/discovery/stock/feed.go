@@ -1,4 +1,4 @@
-package discovery
+package stock
 
 import (
 	"context"

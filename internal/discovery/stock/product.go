@@ -1,4 +1,4 @@
-package discovery
+package stock
 
 import (
 	"slices"
@@ -15,10 +15,10 @@ const intelProduct = "gpu.intel.com/product"
 // of a vendor apart.
 var families = []string{"nvidia", "amd", "tesla", "instinct", "radeon", "pro"}
 
-// productAskedFor returns the accelerator type that a pod wants its node to
+// ProductAskedFor returns the accelerator type that a pod wants its node to
 // have: by its node selector, else by a required node affinity that leaves only
 // one. It returns "" when the pod leaves it open.
-func productAskedFor(pod *corev1.PodSpec) string {
+func ProductAskedFor(pod *corev1.PodSpec) string {
 	if pod == nil {
 		return ""
 	}
