@@ -38,6 +38,7 @@ type order struct {
 	overdue          scaling.Reason
 	last             report
 	scalers          scaling.Scalers
+	turn             scaling.Turn // who has to carry it out; follow sets it
 	scaled           scaleOutcome
 	paused           bool
 	podFailure       scaling.Trouble // why pods of the target are not created
@@ -98,54 +99,87 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	return o
 }
 
+// followState is a row of the table of what may become of a decision.
+type followState struct {
+	turns []scaling.Turn // of those who may have to carry it out
+	holds func(o order) bool
+	says  func(o order) (scaling.Reason, string) // no reason where the decision is followed, or may still be
+}
+
+// Whose turn it is in a row.
+var (
+	whenOwn     = []scaling.Turn{scaling.TurnOwn}
+	whenUnknown = []scaling.Turn{scaling.TurnUnknown}
+	whenScaler  = []scaling.Turn{scaling.TurnScaler}
+	whenNone    = []scaling.Turn{scaling.TurnNone}
+	whenManager = slices.Concat(whenOwn, whenUnknown)
+	whenOthers  = slices.Concat(whenScaler, whenNone)
+	whenAnyone  = slices.Concat(whenManager, whenOthers)
+)
+
+// followStates is what may become of a decision: the first row whose turn it is and that holds says it.
+// What was named before stays named for as long as it is so, without another grace: a decision that
+// moves on is not a scaler that follows, nor is one of which nothing is known.
+var followStates = []followState{
+	{whenManager, func(o order) bool { return o.paused }, stuck(func(order) string { return explain.ManagerPaused() })},
+	// A new process has not read the others, or has not tried yet.
+	{whenUnknown, func(o order) bool { return o.last.reason == notMoving }, order.asBefore},
+	{whenOwn, func(o order) bool { return o.last.reason == notMoving && !o.scaled.acted }, order.asBefore},
+	{whenUnknown, func(o order) bool { return o.waited >= scalerGrace }, stuck(func(o order) string { return explain.ManagerBlind(o.target, o.scalers) })},
+	{whenOwn, func(o order) bool { return o.scaled.trouble.Reason == string(notMoving) }, stuck(func(o order) string {
+		return explain.ManagerUndone(o.target) + "; " + o.scaled.trouble.Message
+	})},
+	{whenOwn, func(o order) bool { return o.scaled.trouble.Reason != "" }, stuck(func(o order) string {
+		return explain.ManagerRefused(o.target, o.scaled.trouble)
+	})},
+	// Until the target is seen to have them.
+	{whenOwn, func(o order) bool { return o.overdue == notMoving && o.last.reason == notMoving }, order.asBefore},
+	{whenOwn, func(o order) bool { return o.overdue == notMoving }, stuck(func(o order) string { return explain.ManagerUndone(o.target) })},
+
+	{whenOthers, order.obstructed, order.obstacle},
+	// A new process has not read the objects that scale.
+	{whenScaler, order.namedByScaler, order.asBefore},
+	{whenNone, func(o order) bool { return o.namedByScaler() && o.last.atRest }, order.asBefore},
+	// Its windows and policies take time.
+	{whenScaler, func(o order) bool { return o.overdue == notMoving && o.waited < o.allowance() }, order.followed},
+	{whenScaler, func(o order) bool { return o.overdue == notMoving }, stuck(func(o order) string { return explain.NotMoving(o.scalers, o.desired) })},
+
+	// The target was given them, and cannot have the pods.
+	{whenAnyone, order.podless, stuck(func(o order) string { return explain.PodsRefused(o.target, o.podFailure) })},
+	// The target has what was decided on.
+	{whenAnyone, func(o order) bool { return o.overdue == "" || o.overdue == notMoving }, order.followed},
+	{whenAnyone, func(order) bool { return true }, func(o order) (scaling.Reason, string) { return o.overdue, explain.NotFollowing(o.overdue) }},
+}
+
+// stuck says that the target does not move, and why.
+func stuck(why func(o order) string) func(order) (scaling.Reason, string) {
+	return func(o order) (scaling.Reason, string) { return notMoving, why(o) }
+}
+
 // follow says why the decision is not carried out, or the next one would not be, ""
-// where it is or may still be. What was named before stays named for as long as it is
-// so, without another grace: a decision that moves on is not a scaler that follows,
-// nor is one of which nothing is known.
+// where it is or may still be.
 func (o order) follow() (reason scaling.Reason, message string) {
-	switch turn, _ := o.scalers.Turn(o.current, o.desired); turn {
-	case scaling.TurnOwn, scaling.TurnUnknown:
-		reason, message = o.byManager(turn)
-	case scaling.TurnScaler:
-		reason, message = o.byOthers(turn)
-		if reason == "" && o.overdue == notMoving {
-			return o.late()
+	o.turn, _ = o.scalers.Turn(o.current, o.desired)
+	for _, s := range followStates {
+		if slices.Contains(s.turns, o.turn) && s.holds(o) {
+			return s.says(o)
 		}
-	case scaling.TurnNone:
-		reason, message = o.byOthers(turn)
 	}
-	switch {
-	case reason != "":
-		return reason, message
-	case o.podless(): // it was given them, and cannot have the pods
-		return notMoving, explain.PodsRefused(o.target, o.podFailure)
-	case o.overdue == "", o.overdue == notMoving: // the target has what was decided on
-		return "", o.onItsWay()
-	default:
-		return o.overdue, explain.NotFollowing(o.overdue)
-	}
+	return "", "" // the last row is for every turn
 }
 
-// byOthers says which obstacle keeps those who scale the target from the decision, or
-// from the next one, "" where none is known. What was named before their objects could
-// be read stays named.
-func (o order) byOthers(turn scaling.Turn) (reason scaling.Reason, message string) {
-	switch {
-	case o.scalers.Known:
-		return o.obstacle(turn)
-	case slices.Contains(byScaler, o.last.reason) && (turn == scaling.TurnScaler || o.last.atRest):
-		return o.last.reason, o.last.message // a new process has not read them yet
-	}
-	return "", ""
+func (o order) asBefore() (scaling.Reason, string) { return o.last.reason, o.last.message }
+func (o order) followed() (scaling.Reason, string) { return "", o.onItsWay() }
+
+// namedByScaler reports whether an obstacle of the scaler was named before its objects could be read.
+func (o order) namedByScaler() bool {
+	return !o.scalers.Known && slices.Contains(byScaler, o.last.reason)
 }
 
-// late says that the target was not given the replicas decided on although no obstacle
-// is known, once its scaler had the time that its windows and policies take.
-func (o order) late() (reason scaling.Reason, message string) {
-	if o.waited < o.allowance() {
-		return "", o.onItsWay()
-	}
-	return notMoving, explain.NotMoving(o.scalers, o.desired)
+// obstructed reports whether an obstacle is known.
+func (o order) obstructed() bool {
+	reason, _ := o.obstacle()
+	return o.scalers.Known && reason != ""
 }
 
 // onItsWay says that the decision is being carried out, and by whom. A new process

@@ -57,10 +57,10 @@ func says(message func(scaling.Scaler) string) func(order, scaling.Scaler) strin
 // obstacle returns what keeps those who scale the target from the decision that is
 // theirs to carry out (TurnScaler), or from the next one (TurnNone), "" where nothing
 // is known of that.
-func (o order) obstacle(turn scaling.Turn) (reason scaling.Reason, message string) {
+func (o order) obstacle() (reason scaling.Reason, message string) {
 	all := o.scalers.List
 	switch {
-	case turn == scaling.TurnNone && !o.relies():
+	case o.turn == scaling.TurnNone && !o.relies():
 		return "", ""
 	case len(all) == 0:
 		return noScaler, explain.Nobody(o.target)
@@ -68,20 +68,20 @@ func (o order) obstacle(turn scaling.Turn) (reason scaling.Reason, message strin
 		return notReading, explain.Rivals(all)
 	}
 	for _, row := range obstacles {
-		if o.counts(row, turn) && row.holds(o, all[0]) {
+		if o.counts(row) && row.holds(o, all[0]) {
 			return row.reason, row.message(o, all[0])
 		}
 	}
 	return "", ""
 }
 
-// counts reports whether a row may be named at a turn.
-func (o order) counts(row obstacle, turn scaling.Turn) bool {
+// counts reports whether a row may be named now.
+func (o order) counts(row obstacle) bool {
 	switch row.reach {
 	case thisDecision:
-		return turn == scaling.TurnScaler
+		return o.turn == scaling.TurnScaler
 	case thisPerhaps:
-		return turn == scaling.TurnScaler && (o.waited >= scalerGrace || o.last.reason == row.reason)
+		return o.turn == scaling.TurnScaler && (o.waited >= scalerGrace || o.last.reason == row.reason)
 	default:
 		return true
 	}

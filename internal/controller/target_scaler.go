@@ -30,30 +30,6 @@ type scaleOutcome struct {
 	acted   bool            // whether that is known
 }
 
-// byManager says why this process itself does not bring the target to the decision, ""
-// where it does, may have to wait, or something else is to be said.
-func (o order) byManager(turn scaling.Turn) (reason scaling.Reason, message string) {
-	switch {
-	case o.paused:
-		return notMoving, explain.ManagerPaused()
-	case o.last.reason == notMoving && (turn == scaling.TurnUnknown || !o.scaled.acted):
-		return notMoving, o.last.message // a new process has not read the others, or has not tried yet
-	case turn == scaling.TurnUnknown && o.waited >= scalerGrace:
-		return notMoving, explain.ManagerBlind(o.target, o.scalers)
-	case turn == scaling.TurnUnknown:
-		return "", ""
-	case o.scaled.trouble.Reason == string(notMoving):
-		return notMoving, explain.ManagerUndone(o.target) + "; " + o.scaled.trouble.Message
-	case o.scaled.trouble.Reason != "":
-		return notMoving, explain.ManagerRefused(o.target, o.scaled.trouble)
-	case o.overdue == notMoving && o.last.reason == notMoving: // until the target is seen to have them
-		return notMoving, o.last.message
-	case o.overdue == notMoving:
-		return notMoving, explain.ManagerUndone(o.target)
-	}
-	return "", ""
-}
-
 // withActuation returns what is said of the configuration of va together with what
 // of its annotation for actuation is not in force.
 func withActuation(c stated, va *v1alpha1.VariantAutoscaling, by scaling.Scalers) stated {
