@@ -147,7 +147,8 @@ func TestFactsOfTheVersionBeforeAreReadFromItsMessages(t *testing.T) {
 		t.Errorf("metrics are awaited: %v", awaits.Facts)
 	}
 	const two = olderTwoScalers + `HorizontalPodAutoscaler h does; in force: "metrics"; another`
-	if other, ok := twoScalersOf(older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, two)); !ok || other.Kind != scaling.KindHPA || other.Name != "h" {
+	invalid := older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, two)
+	if other, ok := twoScalersOf(invalid); !ok || other.Kind != scaling.KindHPA || other.Name != "h" {
 		t.Errorf("who else sets the replicas: %+v", other)
 	}
 	was := older(v1alpha1.ConditionConfigurationValid, v1alpha1.ReasonInvalidConfiguration, metav1.ConditionFalse, "kvCacheThreshold is 80")

@@ -102,23 +102,22 @@ type file struct {
 func files(t testing.TB) []file {
 	t.Helper()
 	var all []file
-	read := func(paths []string, read func(string) ([]byte, error), err error) {
+	add := func(in fs.FS, pattern string) {
+		paths, err := fs.Glob(in, pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			text, err := read(path)
+			text, err := fs.ReadFile(in, path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, file{path, text})
 		}
 	}
-	paths, err := fs.Glob(recorded, "cases/*.json")
-	read(paths, recorded.ReadFile, err)
+	add(recorded, "cases/*.json")
 	if folder() != "" {
-		paths, err = filepath.Glob(filepath.Join(folder(), "golden", "*.json"))
-		read(paths, os.ReadFile, err)
+		add(os.DirFS(folder()), "golden/*.json")
 	}
 	return all
 }
