@@ -149,9 +149,9 @@ type findings struct {
 	omitted map[Severity]Scope
 }
 
-// mappings yields the entries of the ConfigMap that are YAML mappings, ordered by key; what is found
-// meanwhile is about that entry. Of an entry that is no mapping it finds that want was wanted, and
-// that what keep returns is in force instead.
+// mappings yields the entries of the ConfigMap that are YAML mappings, ordered by key. A finding that
+// is added meanwhile names the entry. An entry that is no mapping is refused: want is what would be
+// accepted, and keep returns what is in force in its place.
 func (f *findings) mappings(system bool, want string, keep func(key string) string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		for _, key := range slices.Sorted(maps.Keys(f.of.Data)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Scales reads the scale subresource of any kind, as a scale.Client does; it says the errors.
+// Scales reads the scale subresource of any kind, with the errors of a scale.Client.
 type Scales interface {
 	// Scale returns the scale of a target.
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
