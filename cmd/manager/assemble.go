@@ -28,6 +28,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
@@ -76,7 +77,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	served := discovery.Served{Reader: mgr.GetClient()}
 	scales := scale.New(mgr.GetClient())
 	fleet := discovery.New(served, scales)
-	fleet.Watches, fleet.Limits, fleet.Left = mgr.GetCache(), limits, over
+	fleet.By, fleet.Limits, fleet.Left = scalers.New(mgr.GetCache()), limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 )
 
 // Needs says what is used of the cluster. The zero value is what every manager
@@ -108,7 +109,7 @@ func strip(object any) (any, error) {
 			},
 		}, nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		return stripHPA(o), nil
+		return scalers.Strip(o), nil
 	case *metav1.PartialObjectMetadata:
 		o.ObjectMeta = stripMeta(o.ObjectMeta)
 		o.Labels = nil

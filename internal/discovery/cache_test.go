@@ -5,9 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -58,42 +56,6 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 		"stateful set": {
 			&appsv1.StatefulSet{ObjectMeta: ballast, Spec: appsv1.StatefulSetSpec{Replicas: &three, Template: template, ServiceName: "s"}, Status: appsv1.StatefulSetStatus{Replicas: 3, ReadyReplicas: 2}},
 			&appsv1.StatefulSet{ObjectMeta: kept, Spec: appsv1.StatefulSetSpec{Replicas: &three, Template: bare}, Status: appsv1.StatefulSetStatus{Replicas: 3, ReadyReplicas: 2}},
-		},
-		"HPA": {
-			&autoscalingv2.HorizontalPodAutoscaler{
-				ObjectMeta: ballast,
-				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: three, Metrics: []autoscalingv2.MetricSpec{
-					reading("m", nil), {Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu"}},
-				}},
-				Status: autoscalingv2.HorizontalPodAutoscalerStatus{
-					DesiredReplicas: 3, CurrentReplicas: 2,
-					CurrentMetrics: []autoscalingv2.MetricStatus{
-						{}, {Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricStatus{
-							Metric: reading("m", map[string]string{"k": "v"}).External.Metric, Current: autoscalingv2.MetricValueStatus{Value: resource.NewQuantity(1, resource.DecimalSI)},
-						}},
-					},
-					Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
-						{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ReadyForNewScale", Message: "words"},
-						{Type: autoscalingv2.ScalingLimited, Status: corev1.ConditionFalse},
-						{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetExternalMetric", Message: "words"},
-					},
-				},
-			},
-			&autoscalingv2.HorizontalPodAutoscaler{
-				ObjectMeta: kept,
-				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: three, Metrics: []autoscalingv2.MetricSpec{
-					reading("m", nil), {Type: autoscalingv2.ResourceMetricSourceType},
-				}},
-				Status: autoscalingv2.HorizontalPodAutoscalerStatus{
-					DesiredReplicas: 3,
-					CurrentMetrics: []autoscalingv2.MetricStatus{{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricStatus{
-						Metric: autoscalingv2.MetricIdentifier{Name: "m"},
-					}}},
-					Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
-						{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetExternalMetric", Message: "words"},
-					},
-				},
-			},
 		},
 		"replica set":    {&metav1.PartialObjectMetadata{ObjectMeta: ballast}, &metav1.PartialObjectMetadata{ObjectMeta: kept}},
 		"something else": {"tombstone", "tombstone"},

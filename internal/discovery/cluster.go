@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -27,16 +28,15 @@ type Cluster struct {
 	// it, nil for nobody. Set both before the first use.
 	Limits budget.Limits
 	Left   *budget.Book
-	// Watches is the cache that tells who else scales the targets, nil where that
-	// stays unknown. Set it before the first use.
-	Watches Watches
+	// By reads who else scales the targets, nil where that stays unknown. Set it before
+	// the first use.
+	By *scalers.Reader
 
 	reader     client.Reader
 	scales     *scaleReads
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
 	classes    atomic.Pointer[map[scaling.ModelKey][]config.ClassRef]
 	remarks    remarks
-	keda       kedaSearch
 	scalers    atomic.Pointer[map[scaling.VariantKey]scaling.Scalers]
 	failures   atomic.Pointer[map[scaling.VariantKey]scaling.Trouble]
 	graces     atomic.Pointer[map[scaling.VariantKey]time.Duration]
@@ -106,15 +106,15 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	c.startUps.observe(fleet.Variants, targets, now)
 	fleet.Pods = claims.pods()
-	scalers := c.readScalers(ctx, fleet, now)
+	by := c.By.Of(ctx, fleet.Variants, now)
 	for _, va := range winners {
-		by := scalers[keyOf(va)]
-		by.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
-		scalers[keyOf(va)] = by
+		of := by[keyOf(va)]
+		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
+		by[keyOf(va)] = of
 	}
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
-	c.scalers.Store(&scalers)
+	c.scalers.Store(&by)
 	c.failures.Store(&failures)
 	c.graces.Store(&graces)
 	return fleet, nil

@@ -48,12 +48,8 @@
 //	StatefulSet   typed informer        pod -> StatefulSet, by UID
 //	any other     live GET of /scale    status.selector of the scale
 //
-// Who else sets the replicas of a target is seen too: HorizontalPodAutoscalers,
-// and the ScaledObjects of KEDA where the cluster has them, each together with
-// the HorizontalPodAutoscaler that KEDA made for it. Scalers tells what each says
-// of itself and whether what it reads is the decision on the variant. Neither
-// kind is waited for: until it is listed, and without the permission to, nobody
-// is known.
+// Who else sets the replicas of a target is read by package scalers, whose answer Scalers
+// repeats.
 //
 // Objects beyond the budget of their namespace (internal/budget) are not in the Fleet and
 // claim no target; LeftOut tells which those are.

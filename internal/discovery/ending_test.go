@@ -59,7 +59,6 @@ func TestAFleetTellsWhatItsObjectsAskAndHowLongTheirPodsTakeToEnd(t *testing.T) 
 	cluster := New(&fakeCache{objects: []client.Object{
 		variant("a", targeting("Deployment", "slow"), asks("zero")), variant("b", asks("yes")), variant("c"), slow,
 	}}, fakeScales{})
-	cluster.Watches = &fakeWatches{}
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 	if got := cluster.GracePeriod(key("a")); got != 0 {
 		t.Errorf("before the first fleet pods take %s", got)

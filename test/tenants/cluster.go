@@ -28,6 +28,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -52,7 +53,7 @@ type cluster struct {
 }
 
 var (
-	_ discovery.Watches     = (*cluster)(nil)
+	_ scalers.Watches       = (*cluster)(nil)
 	_ discovery.Scales      = (*cluster)(nil)
 	_ controller.Informers  = (*cluster)(nil)
 	_ controller.Objects    = (*cluster)(nil)
@@ -272,7 +273,7 @@ func (informer) AddEventHandler(toolscache.ResourceEventHandler) (toolscache.Res
 	return nil, nil //nolint:nilnil // nobody reads it
 }
 
-// GetInformer implements discovery.Watches and controller.Informers.
+// GetInformer implements scalers.Watches and controller.Informers.
 func (c *cluster) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	return informer{}, nil
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
@@ -93,7 +94,7 @@ func newLeader(c *cluster) (*leader, error) {
 	l.fleet = discovery.New(served, c)
 	limits, over := operator.Budget.Limits, budget.NewBook(instruments.LeftOut)
 	events := controller.Budgeted(l.events, clk, limits, over)
-	l.fleet.Watches, l.fleet.Limits, l.fleet.Left = c, limits, over
+	l.fleet.By, l.fleet.Limits, l.fleet.Left = scalers.New(c), limits, over
 	l.fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := l.store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok

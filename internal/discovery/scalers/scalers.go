@@ -1,4 +1,4 @@
-package discovery
+package scalers
 
 import (
 	"cmp"
@@ -58,6 +58,12 @@ func (k *kedaSearch) missed(now time.Time) {
 	k.next = now.Add(kedaRetry)
 }
 
+// claim is what an object scales. The API version is not in it: one object has several.
+type claim struct{ namespace, kind, name string }
+
+// kindDeployment is what a ScaledObject scales that names no kind.
+const kindDeployment = "Deployment"
+
 // scalersOf is who scales each target of the namespaces that were read.
 type scalersOf struct {
 	fault   string // why it is not known, "" when it is
@@ -71,34 +77,43 @@ type scalerObject struct {
 	keda *scaledObject
 }
 
-// readScalers returns who scales the targets of a fleet. It never waits: what an
-// informer has not listed yet, or may not list, is unknown.
-func (c *Cluster) readScalers(ctx context.Context, fleet scaling.Fleet, now time.Time) map[scaling.VariantKey]scaling.Scalers {
-	found := c.scalersOf(ctx, fleet, now)
-	out := make(map[scaling.VariantKey]scaling.Scalers, len(fleet.Variants))
-	for _, v := range fleet.Variants {
+// Reader reads the objects that scale. It is safe for concurrent use.
+type Reader struct {
+	watches Watches
+	keda    kedaSearch
+}
+
+// New returns a Reader of what w holds. A nil Reader knows nothing.
+func New(w Watches) *Reader { return &Reader{watches: w} }
+
+// Of returns who scales the targets of variants, which are sorted by key. It never
+// waits: what an informer has not listed yet, or may not list, is unknown.
+func (r *Reader) Of(ctx context.Context, variants []scaling.Variant, now time.Time) map[scaling.VariantKey]scaling.Scalers {
+	found := r.scalersOf(ctx, variants, now)
+	out := make(map[scaling.VariantKey]scaling.Scalers, len(variants))
+	for _, v := range variants {
 		out[v.Key] = found.of(v)
 	}
 	return out
 }
 
-func (c *Cluster) scalersOf(ctx context.Context, fleet scaling.Fleet, now time.Time) scalersOf {
-	if c.Watches == nil {
+func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant, now time.Time) scalersOf {
+	if r == nil || r.watches == nil {
 		return scalersOf{fault: "who scales targets is not read"}
 	}
-	fault, _ := c.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault says it
-	keda, kedaFault := c.hasKEDA(ctx, now)
+	fault, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault says it
+	keda, kedaFault := r.hasKEDA(ctx, now)
 	if fault = cmp.Or(fault, kedaFault); fault != "" {
 		return scalersOf{fault: fault}
 	}
 	out := scalersOf{byClaim: map[claim][]scalerObject{}}
 	last := ""
-	for _, v := range fleet.Variants { // sorted by namespace
+	for _, v := range variants { // sorted by namespace
 		if v.Key.Namespace == last {
 			continue
 		}
 		last = v.Key.Namespace
-		if err := c.readNamespaceScalers(ctx, last, keda, out.byClaim); err != nil {
+		if err := r.readNamespace(ctx, last, keda, out.byClaim); err != nil {
 			return scalersOf{fault: err.Error()}
 		}
 	}
@@ -107,13 +122,13 @@ func (c *Cluster) scalersOf(ctx context.Context, fleet scaling.Fleet, now time.T
 
 // hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
 // read where it has.
-func (c *Cluster) hasKEDA(ctx context.Context, now time.Time) (has bool, why string) {
-	if !c.keda.due(now) {
+func (r *Reader) hasKEDA(ctx context.Context, now time.Time) (has bool, why string) {
+	if !r.keda.due(now) {
 		return false, ""
 	}
-	why, err := c.unread(ctx, newScaledObject(), scaling.KindScaledObject)
+	why, err := r.unread(ctx, newScaledObject(), scaling.KindScaledObject)
 	if meta.IsNoMatchError(err) {
-		c.keda.missed(now)
+		r.keda.missed(now)
 		return false, ""
 	}
 	return true, why
@@ -121,8 +136,8 @@ func (c *Cluster) hasKEDA(ctx context.Context, now time.Time) (has bool, why str
 
 // unread says why the objects of a kind cannot be read now, "" when they can, and
 // the error where there is one. It starts to watch them.
-func (c *Cluster) unread(ctx context.Context, object client.Object, kind string) (string, error) {
-	informer, err := c.Watches.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+func (r *Reader) unread(ctx context.Context, object client.Object, kind string) (string, error) {
+	informer, err := r.watches.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("watching %ss: %v", kind, err), err
@@ -132,13 +147,13 @@ func (c *Cluster) unread(ctx context.Context, object client.Object, kind string)
 	return "", nil
 }
 
-// readNamespaceScalers adds who scales targets in a namespace.
-func (c *Cluster) readNamespaceScalers(ctx context.Context, namespace string, keda bool, into map[claim][]scalerObject) error {
+// readNamespace adds who scales targets in a namespace.
+func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool, into map[claim][]scalerObject) error {
 	made := map[string]*scaledObject{} // ScaledObjects by name
 	if keda {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(scaledObjectKind.GroupVersion().WithKind(scaledObjectKind.Kind + "List"))
-		if err := c.Watches.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		if err := r.watches.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("listing ScaledObjects in namespace %s: %w", namespace, err)
 		}
 		for i := range list.Items {
@@ -150,7 +165,7 @@ func (c *Cluster) readNamespaceScalers(ctx context.Context, namespace string, ke
 		}
 	}
 	var hpas autoscalingv2.HorizontalPodAutoscalerList
-	if err := c.Watches.List(ctx, &hpas, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.watches.List(ctx, &hpas, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing HorizontalPodAutoscalers in namespace %s: %w", namespace, err)
 	}
 	for i := range hpas.Items {

@@ -1,8 +1,10 @@
-package discovery
+package scalers
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,9 +23,38 @@ import (
 
 // fakeWatches is a cache with informers, some of which are not what they should.
 type fakeWatches struct {
-	fakeCache
+	client.Reader             // what is not needed here panics
+	objects                   []client.Object
+	fail                      string          // name of the list type that cannot be read
 	missing, unsynced, broken map[string]bool // by kind
 	asked                     int             // for ScaledObjects
+}
+
+// List holds HPAs as the manager's cache does: stripped.
+func (f *fakeWatches) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if f.fail != "" && strings.HasSuffix(fmt.Sprintf("%T", list), "."+f.fail) {
+		return errors.New("boom")
+	}
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	for _, object := range f.objects {
+		if o.Namespace != "" && o.Namespace != object.GetNamespace() {
+			continue
+		}
+		switch l := list.(type) {
+		case *autoscalingv2.HorizontalPodAutoscalerList:
+			if h, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+				l.Items = append(l.Items, *Strip(h.DeepCopy()))
+			}
+		case *unstructured.UnstructuredList:
+			if u, ok := object.(*unstructured.Unstructured); ok {
+				l.Items = append(l.Items, *u.DeepCopy())
+			}
+		default:
+			return fmt.Errorf("unexpected list %T", list)
+		}
+	}
+	return nil
 }
 
 func (f *fakeWatches) GetInformer(_ context.Context, object client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
@@ -47,6 +78,12 @@ type fakeInformer struct {
 }
 
 func (f fakeInformer) HasSynced() bool { return f.synced }
+
+// variantA is variant a, which scales Deployment a.
+var variantA = []scaling.Variant{{Key: scaling.VariantKey{Namespace: "ns", Name: "a"}, Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "a"}}}
+
+// at is a time, in seconds after another.
+func at(seconds int) time.Time { return time.Unix(1_700_000_000+int64(seconds), 0).UTC() }
 
 // reading is a metric of one's own with a selector, for an average of 1.
 func reading(name string, selector map[string]string) autoscalingv2.MetricSpec {
@@ -205,13 +242,7 @@ func TestScalersOfATarget(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			watches := &fakeWatches{fakeCache: fakeCache{objects: tt.objects}}
-			cluster := New(&fakeCache{objects: []client.Object{variant("a")}}, fakeScales{})
-			cluster.Watches = watches
-			if _, err := cluster.Fleet(t.Context(), at(0)); err != nil {
-				t.Fatal(err)
-			}
-			got := cluster.Scalers(scaling.VariantKey{Namespace: "ns", Name: "a"})
+			got := New(&fakeWatches{objects: tt.objects}).Of(t.Context(), variantA, at(0))[variantA[0].Key]
 			if diff := cmp.Diff(got, scaling.Scalers{Known: true, List: tt.want}); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
@@ -220,7 +251,6 @@ func TestScalersOfATarget(t *testing.T) {
 }
 
 func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
-	key := scaling.VariantKey{Namespace: "ns", Name: "a"}
 	hpas, scaledObjects := map[string]bool{scaling.KindHPA: true}, map[string]bool{scaling.KindScaledObject: true}
 	tests := map[string]struct {
 		watches *fakeWatches
@@ -229,25 +259,19 @@ func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
 		"no cache at all":        {nil, scaling.Scalers{Fault: "who scales targets is not read"}},
 		"HPAs not listed":        {&fakeWatches{unsynced: hpas}, scaling.Scalers{Fault: "HorizontalPodAutoscalers have not been listed yet; the manager's role must allow to list and watch them"}},
 		"HPAs not watched":       {&fakeWatches{broken: hpas}, scaling.Scalers{Fault: "watching HorizontalPodAutoscalers: boom"}},
-		"HPAs not read":          {&fakeWatches{fakeCache: fakeCache{fail: "HorizontalPodAutoscalerList"}}, scaling.Scalers{Fault: "listing HorizontalPodAutoscalers in namespace ns: boom"}},
+		"HPAs not read":          {&fakeWatches{fail: "HorizontalPodAutoscalerList"}, scaling.Scalers{Fault: "listing HorizontalPodAutoscalers in namespace ns: boom"}},
 		"no KEDA":                {&fakeWatches{missing: scaledObjects}, scaling.Scalers{Known: true}},
 		"ScaledObjects unlisted": {&fakeWatches{unsynced: scaledObjects}, scaling.Scalers{Fault: "ScaledObjects have not been listed yet; the manager's role must allow to list and watch them"}},
 		"KEDA out of reach":      {&fakeWatches{broken: scaledObjects}, scaling.Scalers{Fault: "watching ScaledObjects: boom"}},
-		"ScaledObjects unread":   {&fakeWatches{fakeCache: fakeCache{fail: "UnstructuredList"}}, scaling.Scalers{Fault: "listing ScaledObjects in namespace ns: boom"}},
+		"ScaledObjects unread":   {&fakeWatches{fail: "UnstructuredList"}, scaling.Scalers{Fault: "listing ScaledObjects in namespace ns: boom"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			cluster := New(&fakeCache{objects: []client.Object{variant("a")}}, fakeScales{})
+			var r *Reader
 			if tt.watches != nil {
-				cluster.Watches = tt.watches
+				r = New(tt.watches)
 			}
-			if got := cluster.Scalers(key); got.Known {
-				t.Errorf("before the first fleet: %+v", got)
-			}
-			if _, err := cluster.Fleet(t.Context(), at(0)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(cluster.Scalers(key), tt.want); diff != "" {
+			if diff := cmp.Diff(r.Of(t.Context(), variantA, at(0))[variantA[0].Key], tt.want); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
 		})
@@ -256,13 +280,10 @@ func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
 
 func TestAClusterWithoutKEDAIsAskedNowAndThen(t *testing.T) {
 	watches := &fakeWatches{missing: map[string]bool{scaling.KindScaledObject: true}}
-	cluster := New(&fakeCache{objects: []client.Object{variant("a")}}, fakeScales{})
-	cluster.Watches = watches
+	r := New(watches)
 	var asked []int
 	for _, seconds := range []int{0, 30, 59, 60, 61} {
-		if _, err := cluster.Fleet(t.Context(), at(seconds)); err != nil {
-			t.Fatal(err)
-		}
+		r.Of(t.Context(), variantA, at(seconds))
 		asked = append(asked, watches.asked)
 	}
 	if want := []int{1, 1, 1, 2, 2}; !cmp.Equal(asked, want) {

@@ -1,4 +1,4 @@
-package discovery
+package scalers
 
 import (
 	"strings"
@@ -77,7 +77,7 @@ func TestWhatAnHPAReads(t *testing.T) {
 				}
 				h.Status.CurrentMetrics = append(h.Status.CurrentMetrics, m, autoscalingv2.MetricStatus{})
 			}
-			h = stripHPA(h)
+			h = Strip(h)
 			got := misreads(h, seriesA)
 			if passing := unread(h); got == "" {
 				got = passing.Message

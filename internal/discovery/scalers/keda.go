@@ -1,4 +1,4 @@
-package discovery
+package scalers
 
 import (
 	"fmt"

@@ -1,10 +1,11 @@
-package discovery
+package scalers
 
 import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -95,13 +96,12 @@ func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.Scale
 	return out
 }
 
-// stripHPA keeps what is read of a HorizontalPodAutoscaler: of metrics that are
+// Strip keeps what is read of a HorizontalPodAutoscaler: of metrics that are
 // not external only that they are there, of conditions only those that say that
 // something is wrong and that there are any, of the values that it has read only the
 // names.
-func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stripMeta(h.ObjectMeta)}
-	out.Labels = nil
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: h.Spec.ScaleTargetRef, MinReplicas: h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas, Behavior: h.Spec.Behavior,
 	}
@@ -131,4 +131,24 @@ func stripHPA(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 		out.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue}}
 	}
 	return out
+}
+
+// stripMeta keeps identity, age and the controller.
+func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
+	out := metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+	}
+	if owner := metav1.GetControllerOf(&m); owner != nil {
+		out.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return out
+}
+
+// orOne returns the least replicas of an HPA, 1 unless it says.
+func orOne(replicas *int32) int {
+	if replicas == nil {
+		return 1
+	}
+	return int(*replicas)
 }
