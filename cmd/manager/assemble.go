@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"time"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,23 +20,15 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // environment is what a process gives the manager that it builds.
@@ -47,131 +39,109 @@ type environment struct {
 	level    *logging.Level // of log
 }
 
-// assemble builds the manager from its parts. ctx is for what is read on the way.
+// assemble builds the manager from its parts. Each step takes what earlier steps return,
+// so the compiler holds their order. ctx is for what is read on the way.
 func assemble(ctx context.Context, on environment) (manager.Manager, error) {
-	process, kube, log := on.operator, on.kube, on.log
-	store, err := process.NewStore()
+	// 1. Read the configuration: flags, environment and file, then the ConfigMaps.
+	begin, err := readConfiguration(ctx, on)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := readConfigMaps(ctx, kube.reader, process)
+	best := begin.candidates[0]
+
+	// 2. Build the frame: clients, caches, leader election.
+	mgr, ready, err := newFrame(best, on.kube, on.log)
 	if err != nil {
 		return nil, err
 	}
-	operators, err := candidates(process, store, sources, log)
+
+	// 3. Build what all parts share: metrics, events, budgets, memory, the fleet.
+	c := newCommon(on, mgr, begin.store)
+
+	// 4. Measure the fleet, by the first configuration whose backend can be built.
+	measure, err := newMeasurement(c, begin.candidates)
 	if err != nil {
 		return nil, err
 	}
-	settings := &inForce{process: process, level: on.level}
-	book := ledger.New()
-	around := &explaining{}
-	mgr, ready, err := newManager(operators[0], kube, log)
+
+	// 5. Follow the ConfigMaps as they change.
+	configuration, known, err := newConfiguration(c, begin, measure)
 	if err != nil {
 		return nil, err
 	}
+
+	// 6. Decide, and carry decisions out.
+	deciding, err := newDeciding(c, measure, configuration)
+	if err != nil {
+		return nil, err
+	}
+
+	// 7. Show decisions: status, conditions and events; the External Metrics API.
+	if err := newStatus(c, deciding, configuration).SetupWithManager(mgr); err != nil {
+		return nil, err
+	}
+	published, err := newExternalMetrics(c, deciding.exports) //nolint:contextcheck // it gets its context from Start
+	if err != nil {
+		return nil, err
+	}
+
+	// 8. Run all of it, at the same time.
+	if err := add(mgr, slices.Concat(measure.runs, deciding.runs, published, []manager.Runnable{configuration})); err != nil {
+		return nil, err
+	}
+
+	// 9. Serve the probes, the metrics and the debug paths.
+	ready["configuration"] = known
+	//nolint:contextcheck // ports are open for as long as the manager lives
+	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), measure: measure.meter})
+}
+
+// common is what most parts are built from.
+type common struct {
+	environment
+	mgr         manager.Manager
+	instruments *metrics.Metrics
+	recorder    events.EventRecorder // of events within the budgets
+	over        *budget.Book         // what is beyond the budgets
+	memory      *ledger.Ledger
+	served      client.Reader // the objects that this manager serves
+	scales      *scale.Client
+	fleet       *discovery.Cluster
+	policies    policies
+}
+
+// newCommon returns what most parts are built from.
+func newCommon(on environment, mgr manager.Manager, store *config.Store) common {
+	process, served, scales := on.operator, discovery.Served{Reader: mgr.GetClient()}, scale.New(mgr.GetClient())
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
 		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
 	})
-	limits, over := process.Budget.Limits, budget.NewBook(instruments.LeftOut)
-	recorder := controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, limits, over)
-	served := discovery.Served{Reader: mgr.GetClient()}
-	scales := scale.New(mgr.GetClient())
+	over := budget.NewBook(instruments.LeftOut)
 	fleet := discovery.New(served, scales)
-	fleet.By, fleet.Limits, fleet.Left = scalers.New(mgr.GetCache()), limits, over
+	fleet.By, fleet.Limits, fleet.Left = scalers.New(mgr.GetCache()), process.Budget.Limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok
 	}
-	policies := policies{store: store, classes: fleet.ClassRefs}
-	*around = explaining{policies: policies, scalers: fleet.Scalers, startUps: fleet.StartUps, objects: mgr.GetClient()}
-	observe := func(took time.Duration, err error) { instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took) }
-	gate, err := newGate(gateOptions{
-		verified: operators[0].Collector.Scrape, operator: settings.now, cluster: fleet, memory: book, observe: observe, limits: limits,
-		wake: func(reason string) { settings.cycles.Hurry(reason) },
-	})
-	if err != nil {
-		return nil, err
+	return common{
+		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(),
+		recorder: controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
+		served:   served, scales: scales, fleet: fleet, policies: policies{store: store, classes: fleet.ClassRefs},
 	}
-	quiet := collector.NewIdleTracker(policies.retention)
-	if err := settings.start(operators, tools{
-		backends: backends(), instruments: instruments, hasObjective: policies.hasObjective, objective: policies.objective, idle: quiet, waiting: gate.Waiting,
-		surroundings: surroundings{log: log, cluster: fleet, observe: observe, over: over},
-	}); err != nil {
-		return nil, err
-	}
-	configuration, listed, err := newConfiguration(mgr, settings, store, allotment{served: served, recorder: recorder, over: over}, book)
-	if err != nil {
-		return nil, err
-	}
-	ready["configuration"] = told(log, listed)
-	exports := &external.Store{}
-	hand := subresource.New(subresource.Options{
-		Objects: mgr.GetClient(), Scalers: fleet, Scales: scales, Pods: mgr.GetClient(),
-		Count: instruments.CountScaleUpdate,
-	})
-	act := actuator.New(actuator.Options{Metrics: instruments, Store: exports, Memory: book, Scaler: hand})
-	settings.fetching = newFetching(settings.now, settings.cycles, &watch.Watch{
-		Clock: clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Memory: book,
-		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return policies.decides(m).Settings }),
-		Observe: func(err error) { instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
-	})
-	stock, err := newStock(kube, stockOptions{
-		inventory: process.Inventory, interval: func() time.Duration { return settings.now().Interval },
-		learnt: func() { settings.cycles.Trigger("the stock of accelerators became known") },
-	})
-	if err != nil {
-		return nil, err
-	}
-	once := &cycle.Cycle{
-		Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Clock:   clock.RealClock{}, Cluster: fleet, Collector: settings.meter, Recorder: book, Actuator: act,
-		Policy: policies.decides, Stock: stock, Quotas: policies.quotas,
-	}
-	kept := newLearned(mgr, kube, process, learned{fleet: fleet, memory: book}, instruments)
-	runnables := []manager.Runnable{
-		configuration,
-		controller.NewTriggers(mgr.GetCache(), settings.cycles.Trigger, settings.meter.forget),
-		&loop{
-			log: log, executor: settings.cycles, instruments: instruments, actuator: act, reader: served, memory: book, configured: configuration.Synced,
-			cycle: once, learned: kept,
-		},
-		leading(settings.meter.run),
-		leading(quiet.Run),
-		leading(stock.Run),
-		leading(gate.run),
-		settings.fetching.run(log),
-	}
-	runnables = append(runnables, kept.runs()...)
-	if process.ExternalMetricsBindAddress != "" {
-		server, err := newExternalMetrics(process, mgr, served, exports) //nolint:contextcheck // it gets its context from Start
-		if err != nil {
-			return nil, err
-		}
-		runnables = append(runnables, everywhere{server})
-	}
-	if process.Recording.File != "" {
-		recording, err := newRecording(process.Recording, log, instruments)
-		if err != nil {
-			return nil, err
-		}
-		once.Archive = recording
-		runnables = append(runnables, leading(recording.file.Run))
-	}
-	if err := add(mgr, runnables); err != nil {
-		return nil, err
-	}
-	status := controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(mgr.GetClient()), Ledger: book, Conflicts: fleet, Scalers: fleet, TargetScaler: hand, Configured: configuration, Classes: fleet,
-		Events: recorder, Gauge: instruments, Allotted: fleet, Budget: limits, Over: over,
-	})
-	if err := status.SetupWithManager(mgr); err != nil {
-		return nil, err
-	}
-	//nolint:contextcheck // ports are open for as long as the manager lives
-	return mgr, servePorts(mgr, operators[0], ready, debugged{memory: book, around: around, measure: settings})
 }
 
-// add has the manager start what runs in it, in this order.
+// limits is the budget of each namespace.
+func (c common) limits() budget.Limits { return c.operator.Budget.Limits }
+
+// newStatus returns what writes the status of objects.
+func newStatus(c common, d deciding, configuration *controller.Configuration) *controller.Status {
+	return controller.NewStatus(controller.StatusOptions{
+		Objects: controller.NewObjectClient(c.mgr.GetClient()), Ledger: c.memory, Conflicts: c.fleet, Scalers: c.fleet, TargetScaler: d.scaler,
+		Configured: configuration, Classes: c.fleet, Events: c.recorder, Gauge: c.instruments, Allotted: c.fleet, Budget: c.limits(), Over: c.over,
+	})
+}
+
+// add has the manager run runnables, all at the same time.
 func add(mgr manager.Manager, runnables []manager.Runnable) error {
 	for _, r := range runnables {
 		if err := mgr.Add(r); err != nil {
@@ -208,14 +178,14 @@ func newConnection(o *config.Operator) (connection, error) {
 	return connection{scheme: scheme, config: to, reader: reader}, nil
 }
 
-// newManager returns the frame that everything runs in, caches and leader election,
-// and what says whether they are ready.
-func newManager(o *config.Operator, kube connection, log logr.Logger) (manager.Manager, map[string]healthz.Checker, error) {
+// newFrame returns the frame that everything runs in, caches and leader election,
+// and the checks whether they are ready.
+func newFrame(o *config.Operator, kube connection, log logr.Logger) (manager.Manager, map[string]healthz.Checker, error) {
 	if err := checkMetricsCertificate(o); err != nil {
 		return nil, nil, err
 	}
-	caches, options := &watched{clock: clock.RealClock{}}, cacheOptions(o)
-	options.DefaultWatchErrorHandler = caches.note
+	refused, options := &refusals{clock: clock.RealClock{}}, cacheOptions(o)
+	options.DefaultWatchErrorHandler = refused.note
 	var mgr manager.Manager
 	lead, err := newLead(o, kube.config, func() manager.Manager { return mgr })
 	if err != nil {
@@ -238,7 +208,7 @@ func newManager(o *config.Operator, kube connection, log logr.Logger) (manager.M
 	if err != nil {
 		return nil, nil, fmt.Errorf("building the manager: %w", err)
 	}
-	caches.listed = mgr.GetCache().WaitForCacheSync
+	caches := &watched{refusals: refused, listed: mgr.GetCache().WaitForCacheSync}
 	ready := map[string]healthz.Checker{"caches": told(log, caches.check)}
 	if lead != nil {
 		if err := add(mgr, []manager.Runnable{leading(lead.run)}); err != nil {

@@ -28,11 +28,10 @@ type backend struct {
 	run leading
 }
 
-// surroundings are what a backend may be built from.
+// surroundings are what a backend may be built from, whatever its configuration.
 type surroundings struct {
-	operator *config.Operator
-	log      logr.Logger
-	cluster  cluster
+	log     logr.Logger
+	cluster cluster
 	// observe is told of every page that was scraped, from several goroutines.
 	observe func(took time.Duration, err error)
 	// over is told of the pages that are left out of each namespace, nil for nobody.
@@ -49,7 +48,7 @@ var _ cluster = (*discovery.Cluster)(nil)
 
 // factory builds a backend. It contacts nothing: what is not there is found
 // out, and reported, by the first cycle. What is configured wrongly is refused.
-type factory func(surroundings) (backend, error)
+type factory func(surroundings, *config.Operator) (backend, error)
 
 // backends returns the factory of every backend, by its name in the
 // configuration. To add another:
@@ -67,19 +66,35 @@ func backends() map[string]factory {
 }
 
 // newBackend builds the backend that the configuration names.
-func newBackend(known map[string]factory, s surroundings) (backend, error) {
-	name := s.operator.Collector.Backend
+func newBackend(known map[string]factory, s surroundings, o *config.Operator) (backend, error) {
+	name := o.Collector.Backend
 	build, ok := known[name]
 	if !ok {
 		names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 		return backend{}, &config.FieldError{Key: "COLLECTOR_BACKEND", Value: name, Want: "one of " + names}
 	}
-	return build(s)
+	return build(s, o)
+}
+
+// firstBackend returns the first of the candidates by which a backend can be built, and
+// that backend.
+func firstBackend(known map[string]factory, s surroundings, candidates []*config.Operator) (*config.Operator, backend, error) {
+	var first error
+	for _, o := range candidates {
+		b, err := newBackend(known, s, o)
+		if err == nil {
+			return o, b, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, backend{}, first
 }
 
 // newPrometheus reads a store with the Prometheus HTTP API.
-func newPrometheus(s surroundings) (backend, error) {
-	p := s.operator.Prometheus
+func newPrometheus(s surroundings, o *config.Operator) (backend, error) {
+	p := o.Prometheus
 	source, err := prometheus.New(prometheus.Config{
 		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
 		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,

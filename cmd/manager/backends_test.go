@@ -39,8 +39,8 @@ func (p *pagesOnly) Pickers(_ context.Context, selector labels.Selector) ([]disc
 	return p.pickers, nil
 }
 
-func around(o *config.Operator, c cluster) surroundings {
-	return surroundings{operator: o, log: logr.Discard(), cluster: c, observe: func(time.Duration, error) {}}
+func around(c cluster) surroundings {
+	return surroundings{log: logr.Discard(), cluster: c, observe: func(time.Duration, error) {}}
 }
 
 func TestEveryBackendOfTheConfigurationIsBuilt(t *testing.T) {
@@ -48,7 +48,7 @@ func TestEveryBackendOfTheConfigurationIsBuilt(t *testing.T) {
 		t.Errorf("%d factories for %q", len(backends()), config.Backends())
 	}
 	for _, name := range config.Backends() {
-		got, err := newBackend(backends(), around(parsed(t, "--collector-backend="+name), &pagesOnly{}))
+		got, err := newBackend(backends(), around(&pagesOnly{}), parsed(t, "--collector-backend="+name))
 		if err != nil || got.source == nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -61,7 +61,7 @@ func TestEveryBackendOfTheConfigurationIsBuilt(t *testing.T) {
 func TestABackendWithoutAFactoryIsRefused(t *testing.T) {
 	o := parsed(t)
 	o.Collector.Backend = "influx"
-	_, err := newBackend(map[string]factory{"b": nil, "a": nil}, around(o, &pagesOnly{}))
+	_, err := newBackend(map[string]factory{"b": nil, "a": nil}, around(&pagesOnly{}), o)
 	got, ok := errors.AsType[*config.FieldError](err)
 	if !ok || *got != (config.FieldError{Key: "COLLECTOR_BACKEND", Value: "influx", Want: "one of a, b"}) {
 		t.Errorf("error %v", err)
@@ -99,7 +99,7 @@ func TestPodsAreReadAndOnlyPickersAreTrusted(t *testing.T) {
 		pickers: []discovery.MetricsEndpoint{{Namespace: "n", Pod: "epp", URL: "http://" + address.Hostname() + ":1/epp"}},
 	}
 	o := parsed(t, "--collector-backend=pods", "--scrape-interval=1s", "--epp-selector=app=epp", "--epp-port="+address.Port(), "--epp-token-path="+token)
-	built, err := newBackend(backends(), around(o, pages))
+	built, err := newBackend(backends(), around(pages), o)
 	if err != nil {
 		t.Fatal(err)
 	}

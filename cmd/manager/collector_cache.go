@@ -61,7 +61,7 @@ type measuring struct {
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
-	// quiet knows for how long models have been without a request.
+	// idle knows for how long models have been without a request.
 	idle *collector.IdleTracker
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64

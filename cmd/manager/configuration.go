@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,18 +12,14 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -34,40 +29,31 @@ func watchedNames(names config.Names) []string {
 	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(names))...)))
 }
 
-// allotment is what a configuration is told of, and tells, within the budget of each
-// namespace.
-type allotment struct {
-	served   client.Reader
-	recorder events.EventRecorder
-	over     *budget.Book
-}
-
-// newConfiguration returns what keeps settings and store up to date with the
-// ConfigMaps, for whatever is served, and what says whether they are known. What
-// candidates found in the store, it has logged.
-func newConfiguration(mgr manager.Manager, settings *inForce, store *config.Store, with allotment, book *ledger.Ledger) (*controller.Configuration, healthz.Checker, error) {
-	o := settings.process
+// newConfiguration returns the part that keeps the store, and what is in force, up to
+// date with the ConfigMaps, and the check whether they are known.
+func newConfiguration(c common, begin beginning, measure measurement) (*controller.Configuration, healthz.Checker, error) {
+	o, mgr := c.operator, c.mgr
 	var namespaces []string
 	if o.WatchNamespace != "" {
 		namespaces = []string{o.SystemNamespace, o.WatchNamespace}
 	}
-	ready := &watched{clock: clock.RealClock{}}
+	refused := &refusals{clock: clock.RealClock{}}
 	maps, err := controller.NewConfigMapWatch(func(options cache.Options) (cache.Cache, error) {
-		options.Scheme, options.Mapper, options.DefaultWatchErrorHandler = mgr.GetScheme(), mgr.GetRESTMapper(), ready.note
+		options.Scheme, options.Mapper, options.DefaultWatchErrorHandler = mgr.GetScheme(), mgr.GetRESTMapper(), refused.note
 		return newCache(mgr.GetConfig(), options)
 	}, watchedNames(o.Names()), namespaces)
 	if err != nil {
 		return nil, nil, err
 	}
 	configuration := controller.NewConfiguration(controller.ConfigurationOptions{
-		Log: mgr.GetLogger(), SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: store, ConfigMaps: maps,
-		Variants: with.served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Take: settings.take, Wake: settings.cycles.Wake,
-		Budget: o.Budget.Limits, Over: with.over,
-		Events: with.recorder, Leads: mgr.Elected(), Logged: store.Snapshot().Findings(),
-		Cycle: func() scaling.CycleID { last, _ := book.Latest(); return last.Cycle },
+		Log: c.log, SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: begin.store, ConfigMaps: maps,
+		Variants: c.served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(),
+		Take: measure.apply, Wake: measure.cycles.Wake, Budget: c.limits(), Over: c.over,
+		Events: c.recorder, Leads: mgr.Elected(), Logged: begin.logged,
+		Cycle: func() scaling.CycleID { last, _ := c.memory.Latest(); return last.Cycle },
 	})
-	ready.listed = func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }
-	return configuration, ready.check, nil
+	listed := func(ctx context.Context) bool { return configuration.Synced(ctx) == nil }
+	return configuration, told(c.log, (&watched{refusals: refused, listed: listed}).check), nil
 }
 
 // readConfigMaps returns the ConfigMaps of the system namespace. Those of other
@@ -88,16 +74,37 @@ func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operato
 	return sources, nil
 }
 
-// candidates returns the configurations to start with, the best first: that of
-// the process with what the ConfigMaps say of it; and without, so that what they
-// say wrongly keeps no manager from starting.
-func candidates(o *config.Operator, store *config.Store, sources []config.Source, log logr.Logger) ([]*config.Operator, error) {
+// beginning is the configuration that the manager starts with.
+type beginning struct {
+	store      *config.Store      // what the ConfigMaps of the system namespace say
+	logged     []config.Finding   // what is wrong with them, which the log has
+	candidates []*config.Operator // of the process, the best first; one at least
+}
+
+// readConfiguration reads the ConfigMaps of the system namespace on top of the flags,
+// the environment and the file.
+func readConfiguration(ctx context.Context, on environment) (beginning, error) {
+	sources, err := readConfigMaps(ctx, on.kube.reader, on.operator)
+	if err != nil {
+		return beginning{}, err
+	}
+	return newBeginning(on.operator, sources, on.log)
+}
+
+// newBeginning returns the configuration of a process with these ConfigMaps. The first
+// candidate is the process with what the ConfigMaps say of it, the second the process
+// alone, so that wrong ConfigMaps keep no manager from starting.
+func newBeginning(o *config.Operator, sources []config.Source, log logr.Logger) (beginning, error) {
+	store, err := o.NewStore()
+	if err != nil {
+		return beginning{}, err
+	}
 	for _, f := range store.Apply(sources).Findings {
 		log.Info("configuration is not what was written", "namespace", f.Namespace, "configMap", f.ConfigMap, "reason", f.String())
 	}
 	bare, err := o.NewStore()
 	if err != nil {
-		return nil, err
+		return beginning{}, err
 	}
 	var out []*config.Operator
 	var first error // of the best, which says what is wrong with what was written
@@ -111,64 +118,48 @@ func candidates(o *config.Operator, store *config.Store, sources []config.Source
 		}
 	}
 	if len(out) == 0 {
-		return nil, first
+		return beginning{}, first
 	}
-	return out, nil
+	return beginning{store: store, logged: store.Snapshot().Findings(), candidates: out}, nil
 }
 
-// firstMeter returns a meter by the first of the candidates that one can be made
-// by, and that candidate.
-func firstMeter(t tools, candidates []*config.Operator) (*meter, *config.Operator, error) {
-	var first error
-	for _, o := range candidates {
-		m, err := newMeter(t, o)
-		if err == nil {
-			return m, o, nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return nil, nil, first
-}
-
-// inForce is the configuration of the process that is in force, and whoever goes
-// by it.
+// inForce is the configuration of the process that is in force now, and the cycles that
+// run by it. It is safe for concurrent use.
 type inForce struct {
 	process  *config.Operator // what flags, environment and file say
 	level    *logging.Level
-	meter    *meter
 	cycles   *executor.Executor
-	fetching *fetching
 	operator atomic.Pointer[config.Operator]
 }
 
-// start measures, and decides when cycles run, by the first of the candidates
-// that can be put into force.
-func (f *inForce) start(candidates []*config.Operator, t tools) error {
-	m, o, err := firstMeter(t, candidates)
-	if err != nil {
-		return err
-	}
+// newInForce puts a configuration of a process into force.
+func newInForce(on environment, o *config.Operator) (*inForce, error) {
 	mode, err := executor.ParseMode(o.Executor)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f.meter = m
+	if err := on.level.SetLevel(o.LogLevel); err != nil {
+		return nil, err
+	}
+	f := &inForce{process: on.operator, level: on.level}
 	f.operator.Store(o)
 	f.cycles = executor.New(clock.RealClock{}, mode, func() time.Duration { return f.now().Interval })
-	return f.level.SetLevel(o.LogLevel)
+	return f, nil
 }
-
-// ServeHTTP shows and empties the cache.
-func (f *inForce) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.meter.ServeHTTP(w, r) }
 
 // now returns the configuration in force.
 func (f *inForce) now() *config.Operator { return f.operator.Load() }
 
-// take puts settings into force and returns what of them cannot be, without the
+// applier puts settings that change into force, for those who measure too.
+type applier struct {
+	*inForce
+	meter    *meter
+	fetching *fetching
+}
+
+// apply puts settings into force and returns what of them cannot be, without the
 // ConfigMap that says so.
-func (f *inForce) take(s config.Settings) []config.Finding {
+func (f *applier) apply(s config.Settings) []config.Finding {
 	before := f.now()
 	var refused []config.Finding
 	if s.Backend != before.Collector.Backend {

@@ -192,8 +192,8 @@ func TestASettingThatCannotBeUsedLeavesTheRestInForce(t *testing.T) {
 
 func TestABackendThatCannotBeBuiltIsNotInForce(t *testing.T) {
 	broken := errors.New("no such host")
-	build := func(s surroundings) (backend, error) {
-		if s.operator.Prometheus.BaseURL == "https://broken" {
+	build := func(_ surroundings, o *config.Operator) (backend, error) {
+		if o.Prometheus.BaseURL == "https://broken" {
 			return backend{}, broken
 		}
 		return backend{source: collectortest.New(clock.RealClock{}.Now())}, nil
@@ -207,7 +207,7 @@ func TestABackendThatCannotBeBuiltIsNotInForce(t *testing.T) {
 	if o := l.now(); o.Prometheus.BaseURL != "https://good" || o.Interval != 30*time.Second || l.meter.parts().from.source != source {
 		t.Errorf("in force: %s every %s; the source is another: %t", o.Prometheus.BaseURL, o.Interval, l.meter.parts().from.source != source)
 	}
-	if _, _, err := firstMeter(l.meter.tools, []*config.Operator{{
+	if _, _, err := firstBackend(l.meter.backends, l.meter.surroundings, []*config.Operator{{
 		Collector: config.Collector{Backend: config.BackendPrometheus}, Prometheus: config.Prometheus{BaseURL: "https://broken"},
 	}}); !errors.Is(err, broken) {
 		t.Errorf("a start with nothing else: %v", err)

@@ -30,10 +30,10 @@ import (
 // memory.
 type lab struct {
 	*bench
-	*inForce
+	*applier
 	store *config.Store
 	book  *ledger.Ledger
-	quiet *collector.IdleTracker
+	idle  *collector.IdleTracker
 	given map[config.Kind][]config.Source // the ConfigMaps that there are
 	log   bytes.Buffer
 }
@@ -49,32 +49,36 @@ func newLab(t *testing.T, with start, args ...string) *lab {
 	t.Helper()
 	l := &lab{bench: newBench(t, args...), book: ledger.New()}
 	if with.from == nil {
-		with.from = func(surroundings) (backend, error) { return backend{source: l.source}, nil }
+		with.from = func(surroundings, *config.Operator) (backend, error) { return backend{source: l.source}, nil }
 	}
 	process := l.bench.operator
 	level, err := logging.NewLevel(process.LogLevel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = process.NewStore(); err != nil {
-		t.Fatal(err)
-	}
-	l.inForce = &inForce{process: process, level: level}
 	l.given = map[config.Kind][]config.Source{}
-	operators, err := candidates(process, l.store, configMaps(process, config.KindSettings, with.settings...), logr.Discard())
+	begin, err := newBeginning(process, configMaps(process, config.KindSettings, with.settings...), logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.quiet = collector.NewIdleTracker(l.policies().retention)
-	if err := l.start(operators, tools{
+	l.store = begin.store
+	l.idle = collector.NewIdleTracker(l.policies().retention)
+	by := tools{
 		backends: map[string]factory{config.BackendPrometheus: with.from}, instruments: l.instruments, hasObjective: l.policies().hasObjective,
-		objective: l.policies().objective, idle: l.quiet,
-	}); err != nil {
+		objective: l.policies().objective, idle: l.idle,
+	}
+	o, from, err := firstBackend(by.backends, by.surroundings, begin.candidates)
+	if err != nil {
 		t.Fatal(err)
 	}
-	l.fetching = newFetching(l.now, l.cycles, &watch.Watch{
-		Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Memory: l.book, Analyze: l.analyze,
-	})
+	now, err := newInForce(environment{operator: process, level: level}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meter := newMeter(by, o, from)
+	l.applier = &applier{inForce: now, meter: meter, fetching: newFetching(now.now, now.cycles, &watch.Watch{
+		Clock: clock.RealClock{}, Cluster: l, Collector: meter, Memory: l.book, Analyze: l.analyze,
+	})}
 	return l
 }
 
@@ -93,7 +97,7 @@ func (l *lab) analyze(last scaling.Record, s scaling.Snapshot) []scaling.Analysi
 func (l *lab) configure(kind config.Kind, pairs ...string) []config.Finding {
 	l.given[kind] = configMaps(l.process, kind, pairs...)
 	found := l.store.Apply(slices.Concat(slices.Collect(maps.Values(l.given))...)).Findings
-	return append(found, l.take(l.store.Snapshot().Settings())...)
+	return append(found, l.apply(l.store.Snapshot().Settings())...)
 }
 
 // configMaps returns a ConfigMap with these pairs, none where there are none.
@@ -380,12 +384,8 @@ func TestAnotherBackendWaitsForTheNextStart(t *testing.T) {
 	}
 	// At the start it is the one that is built.
 	pods := configMaps(l.process, config.KindSettings, "COLLECTOR_BACKEND", "pods")
-	store, err := l.process.NewStore()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := candidates(l.process, store, pods, logr.Discard())
-	if err != nil || len(got) != 2 || got[0].Collector.Backend != config.BackendPods || got[1].Collector.Backend != config.BackendPrometheus {
+	begin, err := newBeginning(l.process, pods, logr.Discard())
+	if got := begin.candidates; err != nil || len(got) != 2 || got[0].Collector.Backend != config.BackendPods || got[1].Collector.Backend != config.BackendPrometheus {
 		t.Errorf("candidates %+v, %v", got, err)
 	}
 }

@@ -27,7 +27,7 @@ func (l *lab) restsFor(t *testing.T, began time.Time, minutes int) []string {
 	c := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Recorder: l.book, Actuator: l, Policy: l.policies().decides}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { _ = l.quiet.Run(ctx) }()
+	go func() { _ = l.idle.Run(ctx) }()
 	last := 2
 	var out []string
 	for range 2 * minutes {

@@ -7,10 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
@@ -25,20 +23,20 @@ type learned struct {
 	memory   *ledger.Ledger
 }
 
-// newLearned returns what is kept of a fleet and of what is remembered of it, nil where
+// newLearned returns what is kept of the fleet and of what is remembered of it, nil where
 // nothing should be.
-func newLearned(mgr manager.Manager, kube connection, o *config.Operator, from learned, instruments *metrics.Metrics) *learned {
-	if !o.StoreLearned {
+func newLearned(c common) *learned {
+	if !c.operator.StoreLearned {
 		return nil
 	}
-	return from.in(store.New(store.Options{
-		Namespace: o.SystemNamespace, Log: mgr.GetLogger(), Clock: clock.RealClock{}, Events: mgr.GetEventRecorder(eventSource),
+	return learned{fleet: c.fleet, memory: c.memory}.in(store.New(store.Options{
+		Namespace: c.operator.SystemNamespace, Log: c.log, Clock: clock.RealClock{}, Events: c.mgr.GetEventRecorder(eventSource),
 		// Not read by the manager's cache: that would watch every ConfigMap.
 		Objects: struct {
 			client.Reader
 			client.Writer
-		}{kube.reader, mgr.GetClient()},
-		Lost: func() { instruments.CountError("store") },
+		}{c.kube.reader, c.mgr.GetClient()},
+		Lost: func() { c.instruments.CountError("store") },
 	}))
 }
 
@@ -48,8 +46,7 @@ func (l learned) in(s *store.Store) *learned {
 	return &l
 }
 
-// restore takes over what the last process has learned. It is called before the first
-// cycle, once it is known what the last process decided.
+// restore takes over what the last process has learned.
 func (l *learned) restore(ctx context.Context) {
 	if l != nil {
 		l.fleet.RestoreStartUps(l.startUps.Load(ctx), clock.RealClock{}.Now())

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -10,12 +12,54 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 )
+
+// deciding is what decides and carries decisions out, while this manager leads.
+type deciding struct {
+	scaler  *subresource.TargetScaler
+	exports *external.Store // what the External Metrics API serves
+	runs    []manager.Runnable
+}
+
+// newDeciding decides by what is measured, once the configuration is known.
+func newDeciding(c common, measure measurement, configuration *controller.Configuration) (deciding, error) {
+	scaler := subresource.New(subresource.Options{
+		Objects: c.mgr.GetClient(), Scalers: c.fleet, Scales: c.scales, Pods: c.mgr.GetClient(), Count: c.instruments.CountScaleUpdate,
+	})
+	exports := &external.Store{}
+	act := actuator.New(actuator.Options{Metrics: c.instruments, Store: exports, Memory: c.memory, Scaler: scaler})
+	stock, err := newStock(c.kube, stockOptions{
+		inventory: c.operator.Inventory, interval: func() time.Duration { return measure.now().Interval },
+		learnt: func() { measure.cycles.Trigger("the stock of accelerators became known") },
+	})
+	if err != nil {
+		return deciding{}, err
+	}
+	archive, archiving, err := newArchive(c)
+	if err != nil {
+		return deciding{}, err
+	}
+	kept := newLearned(c)
+	decide := &loop{
+		log: c.log, executor: measure.cycles, instruments: c.instruments, actuator: act, reader: c.served, memory: c.memory,
+		configured: configuration.Synced, learned: kept,
+		cycle: &cycle.Cycle{
+			Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+			Clock:   clock.RealClock{}, Cluster: c.fleet, Collector: measure.meter, Recorder: c.memory, Actuator: act,
+			Policy: c.policies.decides, Stock: stock, Quotas: c.policies.quotas, Archive: archive,
+		},
+	}
+	return deciding{
+		scaler: scaler, exports: exports, runs: slices.Concat([]manager.Runnable{decide, leading(stock.Run)}, archiving, kept.runs()),
+	}, nil
+}
 
 // loop runs the cycles of the leader.
 type loop struct {
@@ -37,26 +81,38 @@ var _ manager.LeaderElectionRunnable = (*loop)(nil)
 // NeedLeaderElection reports that only the leader decides.
 func (l *loop) NeedLeaderElection() bool { return true }
 
-// Start takes over what was decided before, publishes it again, then runs cycles
-// until ctx ends. The manager has synced the caches by then.
+// Start takes over what was decided before, then runs cycles until ctx ends. The manager
+// has synced the caches by then.
 func (l *loop) Start(ctx context.Context) error {
+	// 1. Wait for the configuration: the first cycle decides by it.
 	if err := l.configured(ctx); err != nil {
 		return err
 	}
+	// 2. Remember what the last process decided, then what it learned about that.
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
 	l.learned.restore(ctx)
-	before, err := actuator.NewStatusValues(l.reader).Record(ctx, clock.RealClock{}.Now())
+	// 3. Publish the last decisions again: the HPA reads them until the first cycle ends.
+	defer l.actuator.Clear()
+	if err := l.publishLast(ctx); err != nil {
+		return err
+	}
+	// 4. Decide.
+	return l.executor.Run(logr.NewContext(ctx, l.log), l.once)
+}
+
+// publishLast publishes what the status of objects says was decided.
+func (l *loop) publishLast(ctx context.Context) error {
+	last, err := actuator.NewStatusValues(l.reader).Record(ctx, clock.RealClock{}.Now())
 	if err != nil {
 		return err
 	}
-	defer l.actuator.Clear()
-	if err := l.actuator.Restore(before); err != nil {
+	if err := l.actuator.Restore(last); err != nil {
 		l.instruments.CountError("actuator")
 		l.log.Error(err, "part of what was decided before is not published")
 	}
-	return l.executor.Run(logr.NewContext(ctx, l.log), l.once)
+	return nil
 }
 
 // once runs a cycle. What fails is counted and logged; the next cycle is the

@@ -48,8 +48,7 @@ func (p policies) hasObjective(m scaling.ModelKey) bool {
 // objective is what requests of a model should meet.
 func (p policies) objective(m scaling.ModelKey) scaling.Objective { return cycle.Objective(p.of(m)) }
 
-// explaining is what stands beside the decisions of the ledger. It answers once
-// its fields are set, which is before anything is served.
+// explaining is what stands beside the decisions of the ledger.
 type explaining struct {
 	policies policies
 	scalers  func(scaling.VariantKey) scaling.Scalers
@@ -58,6 +57,11 @@ type explaining struct {
 }
 
 var _ web.Surroundings = (*explaining)(nil)
+
+// newExplaining returns what explains decisions about the fleet.
+func newExplaining(c common) *explaining {
+	return &explaining{policies: c.policies, scalers: c.fleet.Scalers, startUps: c.fleet.StartUps, objects: c.mgr.GetClient()}
+}
 
 // Objective returns what requests of a model should meet.
 func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {

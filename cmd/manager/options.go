@@ -9,7 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -72,19 +71,23 @@ func checkMetricsCertificate(o *config.Operator) error {
 	return nil
 }
 
-// eventSource is who tells events.
+// eventSource is the component that events name.
 const eventSource = "workload-variant-autoscaler"
 
 // newExternalMetrics builds the External Metrics API, which every manager
-// serves: the leader from its ledger, the others from the objects' status.
-func newExternalMetrics(o *config.Operator, mgr manager.Manager, served client.Reader, store *external.Store) (*external.Server, error) {
-	log := mgr.GetLogger()
+// serves: the leader from its ledger, the others from the objects' status. It returns
+// nothing to run where the API has no address.
+func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, error) {
+	o := c.operator
+	if o.ExternalMetricsBindAddress == "" {
+		return nil, nil
+	}
 	options := external.Options{
-		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: mgr.GetConfig(), Log: log,
+		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: c.mgr.GetConfig(), Log: c.log,
 		Provider: external.NewProvider(external.ProviderOptions{
-			Store: store, Fallback: actuator.NewStatusValues(served), ControllerInstance: o.ControllerInstance,
+			Store: store, Fallback: actuator.NewStatusValues(c.served), ControllerInstance: o.ControllerInstance,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
-				Reader: served, Events: mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: log,
+				Reader: c.served, Events: c.mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: c.log,
 			}).Report,
 		}),
 	}
@@ -92,5 +95,9 @@ func newExternalMetrics(o *config.Operator, mgr manager.Manager, served client.R
 		options.CertFile = filepath.Join(o.ExternalMetricsCertPath, "tls.crt")
 		options.KeyFile = filepath.Join(o.ExternalMetricsCertPath, "tls.key")
 	}
-	return external.New(options)
+	server, err := external.New(options)
+	if err != nil {
+		return nil, err
+	}
+	return []manager.Runnable{everywhere{server}}, nil
 }

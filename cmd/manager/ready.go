@@ -30,42 +30,13 @@ const probePatience = 250 * time.Millisecond
 const refusedFor = 65 * time.Second
 
 // watched says whether what is watched is known as it is: it has been listed, and
-// nothing of it has been refused since. Without a permission there would be either
-// nothing to decide by, or what was once. It is safe for concurrent use.
+// the API server has refused nothing of it since. Without a permission there would be
+// either nothing to decide by, or what was once. It is safe for concurrent use.
 type watched struct {
-	clock clock.PassiveClock
+	refusals *refusals
 	// listed waits until everything has been listed, or ctx ends, and reports whether
 	// it has.
 	listed func(ctx context.Context) bool
-
-	mu       sync.Mutex
-	known    bool // everything was listed when it was last asked
-	refusals map[string]refusal
-}
-
-// refusal is what the API server said when it refused.
-type refusal struct {
-	at  time.Time
-	why string
-}
-
-// note is told why a watch failed, of each cache.
-func (w *watched) note(ctx context.Context, r *toolscache.Reflector, err error) {
-	toolscache.DefaultWatchErrorHandler(ctx, r, err) // logs it
-	w.failed(r.TypeDescription(), err)
-}
-
-// failed notes why a kind cannot be watched.
-func (w *watched) failed(kind string, err error) {
-	if !apierrors.IsForbidden(err) {
-		return // it is tried again, and holds what it has
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.refusals == nil {
-		w.refusals = map[string]refusal{}
-	}
-	w.refusals[kind] = refusal{w.clock.Now(), err.Error()}
 }
 
 // check is a healthz.Checker.
@@ -73,7 +44,7 @@ func (w *watched) check(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), probePatience)
 	defer cancel()
 	listed := w.listed(ctx)
-	why := w.refused(listed)
+	why := w.refusals.now(listed)
 	switch {
 	case len(why) > 0:
 		return errors.New("the API server refuses what the manager watches: " + strings.Join(why, "; "))
@@ -83,19 +54,53 @@ func (w *watched) check(r *http.Request) error {
 	return nil
 }
 
-// refused returns what is refused. What was refused before everything was listed is
-// not any more.
-func (w *watched) refused(listed bool) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if listed && !w.known {
-		clear(w.refusals)
+// refusals are those of the watches of a cache. They are safe for concurrent use.
+type refusals struct {
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	listed bool // everything was listed when it was last asked
+	of     map[string]refusal
+}
+
+// refusal is what the API server said when it refused.
+type refusal struct {
+	at  time.Time
+	why string
+}
+
+// note is the handler of errors of the watches of a cache.
+func (f *refusals) note(ctx context.Context, r *toolscache.Reflector, err error) {
+	toolscache.DefaultWatchErrorHandler(ctx, r, err) // logs it
+	f.failed(r.TypeDescription(), err)
+}
+
+// failed notes why a kind cannot be watched.
+func (f *refusals) failed(kind string, err error) {
+	if !apierrors.IsForbidden(err) {
+		return // it is tried again, and holds what it has
 	}
-	w.known = listed
-	maps.DeleteFunc(w.refusals, func(_ string, r refusal) bool { return w.clock.Since(r.at) > refusedFor })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]refusal{}
+	}
+	f.of[kind] = refusal{f.clock.Now(), err.Error()}
+}
+
+// now returns what is refused, given whether everything is listed. What was refused
+// before everything was listed is not refused any more.
+func (f *refusals) now(listed bool) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if listed && !f.listed {
+		clear(f.of)
+	}
+	f.listed = listed
+	maps.DeleteFunc(f.of, func(_ string, r refusal) bool { return f.clock.Since(r.at) > refusedFor })
 	var out []string
-	for _, kind := range slices.Sorted(maps.Keys(w.refusals)) {
-		out = append(out, w.refusals[kind].why)
+	for _, kind := range slices.Sorted(maps.Keys(f.of)) {
+		out = append(out, f.of[kind].why)
 	}
 	return out
 }

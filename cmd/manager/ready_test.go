@@ -38,7 +38,7 @@ func forbidden(resource string) error {
 func TestAManagerIsReadyWhileWhatItWatchesIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listed := false
-		w := &watched{clock: clock.RealClock{}, listed: func(ctx context.Context) bool {
+		w := &watched{refusals: &refusals{clock: clock.RealClock{}}, listed: func(ctx context.Context) bool {
 			if !listed {
 				<-ctx.Done()
 			}
@@ -61,7 +61,7 @@ func TestAManagerIsReadyWhileWhatItWatchesIsKnown(t *testing.T) {
 		} {
 			listed = step.listed
 			if step.failed != nil {
-				w.failed("*v1.Pod", step.failed)
+				w.refusals.failed("*v1.Pod", step.failed)
 			}
 			time.Sleep(step.passes) // of the bubble
 			if got := asked(t, w.check); (got == "") != (step.want == "") || !strings.Contains(got, step.want) {

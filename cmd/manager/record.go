@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
@@ -14,6 +15,19 @@ import (
 type recording struct{ file *record.File }
 
 var _ cycle.Archive = (*recording)(nil)
+
+// newArchive returns where cycles are kept, and what has to run for it; nothing where
+// none are kept.
+func newArchive(c common) (cycle.Archive, []manager.Runnable, error) {
+	if c.operator.Recording.File == "" {
+		return nil, nil, nil
+	}
+	r, err := newRecording(c.operator.Recording, c.log, c.instruments)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, []manager.Runnable{leading(r.file.Run)}, nil
+}
 
 // newRecording opens the file. What it loses is counted as an error of the
 // component record.

@@ -33,7 +33,7 @@ const (
 // gateOptions are what a gate is built from.
 type gateOptions struct {
 	verified config.Scrape           // what pages are verified by
-	operator func() *config.Operator // in force; not called before the gate runs
+	operator func() *config.Operator // in force
 	cluster  cluster
 	memory   interface {
 		Latest() (scaling.Record, bool)

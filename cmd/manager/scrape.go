@@ -26,24 +26,24 @@ import (
 
 // newPods reads the pages of the serving pods themselves, and of the endpoint
 // pickers for what waits in front of them.
-func newPods(s surroundings) (backend, error) {
-	return newScrape(s, scrape.Options{})
+func newPods(s surroundings, o *config.Operator) (backend, error) {
+	return newScrape(s, o, scrape.Options{})
 }
 
 // newEPP reads the pages of the endpoint pickers, which speak for their pods.
-func newEPP(s surroundings) (backend, error) {
-	return newScrape(s, scrape.Options{PickersOnly: true})
+func newEPP(s surroundings, o *config.Operator) (backend, error) {
+	return newScrape(s, o, scrape.Options{PickersOnly: true})
 }
 
 // newScrape completes what two backends have in common.
-func newScrape(s surroundings, options scrape.Options) (backend, error) {
-	settings := s.operator.Collector.Scrape
+func newScrape(s surroundings, o *config.Operator, options scrape.Options) (backend, error) {
+	settings := o.Collector.Scrape
 	selector, err := labels.Parse(settings.PickerSelector)
 	if err != nil {
 		return backend{}, fmt.Errorf("reading the selector of endpoint pickers: %w", err)
 	}
-	options.Name, options.Interval = s.operator.Collector.Backend, settings.Interval
-	options.Observe, options.Limits = s.observe, s.operator.Budget.Limits
+	options.Name, options.Interval = o.Collector.Backend, settings.Interval
+	options.Observe, options.Limits = s.observe, o.Budget.Limits
 	options.LeftOut = func(left map[budget.What]map[string]int) {
 		for w, counts := range left {
 			s.over.Note(w, counts)

@@ -18,11 +18,11 @@ import (
 // tools are what a meter is made with, whatever its settings.
 type tools struct {
 	backends     map[string]factory
-	surroundings surroundings // but for the operator's configuration
+	surroundings surroundings
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
-	// quiet knows for how long models have been without a request.
+	// idle knows for how long models have been without a request.
 	idle *collector.IdleTracker
 	// waiting returns how many requests were seen to wait at the gateway for a model.
 	waiting func(scaling.ModelKey) float64
@@ -49,10 +49,12 @@ type parts struct {
 
 var _ watch.Collector = (*meter)(nil)
 
-// newMeter returns a meter. It contacts nothing.
-func newMeter(t tools, o *config.Operator) (*meter, error) {
+// newMeter returns a meter that measures by a configuration, from a backend that was
+// built by it. It contacts nothing.
+func newMeter(t tools, o *config.Operator, from backend) *meter {
 	m := &meter{tools: t, replaced: make(chan struct{}, 1)}
-	return m, m.take(o)
+	m.now = m.with(o, from, newKept(o.Collector.Cache))
+	return m
 }
 
 // take measures by another configuration from now on. After an error it goes on
@@ -75,25 +77,26 @@ func (m *meter) take(o *config.Operator) error {
 // build returns parts for a configuration, with those of last that it does not
 // concern.
 func (m *meter) build(o *config.Operator, last parts) (parts, error) {
-	next := last
-	next.operator = o
-	first := last.operator == nil
-	if first || asksOtherwise(last.operator, o) {
-		around := m.surroundings
-		around.operator = o
-		from, err := newBackend(m.backends, around)
+	if asksOtherwise(last.operator, o) {
+		from, err := newBackend(m.backends, m.surroundings, o)
 		if err != nil {
 			return parts{}, err
 		}
-		next.from, next.store = from, newKept(o.Collector.Cache)
-	} else if keepsOtherwise(last.operator.Collector.Cache, o.Collector.Cache) {
-		next.store = newKept(o.Collector.Cache)
+		return m.with(o, from, newKept(o.Collector.Cache)), nil
 	}
-	next.collector = newCollector(measuring{
-		operator: o, source: next.from.source, store: next.store, instruments: m.instruments, hasObjective: m.hasObjective,
+	store := last.store
+	if keepsOtherwise(last.operator.Collector.Cache, o.Collector.Cache) {
+		store = newKept(o.Collector.Cache)
+	}
+	return m.with(o, last.from, store), nil
+}
+
+// with returns parts that measure by a configuration, from a backend and with a cache.
+func (m *meter) with(o *config.Operator, from backend, store kept) parts {
+	return parts{operator: o, from: from, store: store, collector: newCollector(measuring{
+		operator: o, source: from.source, store: store, instruments: m.instruments, hasObjective: m.hasObjective,
 		objective: m.objective, idle: m.idle, waiting: m.waiting,
-	})
-	return next, nil
+	})}
 }
 
 // asksOtherwise reports whether a configuration needs another source. One that

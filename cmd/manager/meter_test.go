@@ -18,8 +18,8 @@ import (
 func TestWhatRunsForASourceEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
-		build := func(s surroundings) (backend, error) {
-			url := s.operator.Prometheus.BaseURL
+		build := func(_ surroundings, o *config.Operator) (backend, error) {
+			url := o.Prometheus.BaseURL
 			return backend{source: collectortest.New(clock.RealClock{}.Now()), run: func(ctx context.Context) error {
 				log = append(log, "begins "+url)
 				<-ctx.Done()
@@ -51,7 +51,7 @@ func TestWhatRunsForASourceEndsWithIt(t *testing.T) {
 
 func TestASourceThatFailsEndsTheMeter(t *testing.T) {
 	broken := errors.New("broken")
-	build := func(surroundings) (backend, error) {
+	build := func(surroundings, *config.Operator) (backend, error) {
 		return backend{source: collectortest.New(clock.RealClock{}.Now()), run: func(context.Context) error { return broken }}, nil
 	}
 	if err := newLab(t, start{from: build}).meter.run(t.Context()); !errors.Is(err, broken) {
