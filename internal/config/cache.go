@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // The ways in which the time that measurements are kept is chosen.
@@ -88,7 +90,7 @@ func (c *Cache) validate() error {
 	if c.FetchInterval != 0 && (c.FetchInterval < time.Second || c.FetchInterval > c.UnavailableThreshold) {
 		return &FieldError{
 			Key: cacheKey + "FETCH_INTERVAL", Value: c.FetchInterval.String(),
-			Want: fmt.Sprintf("a duration from 1s to %s (%sUNAVAILABLE_THRESHOLD), or 0 for off", brief(c.UnavailableThreshold), cacheKey),
+			Want: fmt.Sprintf("a duration from 1s to %s (%sUNAVAILABLE_THRESHOLD), or 0 for off", spelling.Duration(c.UnavailableThreshold), cacheKey),
 		}
 	}
 	return between(cacheKey+"MAX_ENTRIES", c.MaxEntries, 1, mostEntries)
@@ -99,11 +101,11 @@ func (c *Cache) warnings() []string {
 	var out []string
 	if c.StaleThreshold != 0 {
 		out = append(out, fmt.Sprintf("%sSTALE_THRESHOLD=%s has no effect: metrics are fresh up to the fresh threshold and count for nothing from the unavailable threshold on",
-			cacheKey, brief(c.StaleThreshold)))
+			cacheKey, spelling.Duration(c.StaleThreshold)))
 	}
 	if c.Background() && c.Mode == CacheFixed && c.FetchInterval > c.TTL {
 		out = append(out, fmt.Sprintf("%sFETCH_INTERVAL=%s is longer than %sTTL=%s: measurements expire before they are fetched again, and cycles in between wait for them",
-			cacheKey, brief(c.FetchInterval), cacheKey, brief(c.TTL)))
+			cacheKey, spelling.Duration(c.FetchInterval), cacheKey, spelling.Duration(c.TTL)))
 	}
 	return out
 }

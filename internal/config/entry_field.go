@@ -113,7 +113,7 @@ func countField[T any](k Key, least, most int, at func(*T) *int) field[T] {
 func durationField[T any](k Key, shortest, longest time.Duration, at func(*T) *time.Duration) field[T] {
 	k.Type = "duration"
 	if k.Accepts == "" {
-		k.Accepts = fmt.Sprintf("a duration from %s to %s", brief(shortest), brief(longest))
+		k.Accepts = fmt.Sprintf("a duration from %s to %s", spelling.Duration(shortest), spelling.Duration(longest))
 	}
 	return newField(k, func(raw any) (time.Duration, bool) {
 		d, ok := duration(raw)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // FieldError is a value that is not accepted.
@@ -24,7 +26,7 @@ func within(key string, d, shortest, longest time.Duration) error {
 	if d >= shortest && d <= longest {
 		return nil
 	}
-	return &FieldError{Key: key, Value: d.String(), Want: fmt.Sprintf("a duration from %s to %s", brief(shortest), brief(longest))}
+	return &FieldError{Key: key, Value: d.String(), Want: fmt.Sprintf("a duration from %s to %s", spelling.Duration(shortest), spelling.Duration(longest))}
 }
 
 // between returns a FieldError unless a number is in its range.
@@ -44,15 +46,4 @@ func oneOf(names []string) string {
 		}
 	}
 	return "one of " + strings.Join(shown, ", ")
-}
-
-// brief renders d without the units that are 0: 5m and not 5m0s.
-func brief(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []struct{ suffix, unit string }{{"m0s", "m"}, {"h0m", "h"}} {
-		if cut, ok := strings.CutSuffix(text, zero.suffix); ok {
-			text = cut + zero.unit
-		}
-	}
-	return text
 }

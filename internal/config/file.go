@@ -91,7 +91,7 @@ func renderValue(v any) string {
 	case string:
 		return v
 	case time.Duration:
-		return brief(v)
+		return spelling.Duration(v)
 	case float64:
 		return plainNumber(v)
 	case map[string]string:

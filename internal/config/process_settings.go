@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
@@ -277,7 +278,7 @@ func (o *Operator) validateExecutor() error {
 	}
 	return &FieldError{
 		Key: cacheKey + "FETCH_INTERVAL", Value: o.Collector.Cache.FetchInterval.String(),
-		Want: fmt.Sprintf("a duration from 1s to %s%s", brief(o.Collector.Cache.UnavailableThreshold), because),
+		Want: fmt.Sprintf("a duration from 1s to %s%s", spelling.Duration(o.Collector.Cache.UnavailableThreshold), because),
 	}
 }
 

@@ -34,7 +34,7 @@ func zeroFields() []field[ScaleToZero] {
 		truthField(Key{Name: "enableScaleToZero", Default: "WVA_SCALE_TO_ZERO", Meaning: "whether the model may be scaled to zero (also: enable_scale_to_zero)"},
 			func(z *ScaleToZero) *bool { return &z.Enabled }),
 		durationField(Key{
-			Name: "retentionPeriod", Default: brief(defaultRetention), Accepts: "a duration above 0, up to 8760h",
+			Name: "retentionPeriod", Default: spelling.Duration(defaultRetention), Accepts: "a duration above 0, up to 8760h",
 			Meaning: "how long it is kept without a request (also: retention_period)",
 		}, time.Nanosecond, longestRetention, func(z *ScaleToZero) *time.Duration { return &z.Retention }),
 	}
@@ -90,7 +90,7 @@ func readZeroFields(tree map[string]any, last values, f *findings) values {
 	fields, refused := readFields(zeroFields(), tree, "", f, "modelID", "namespace")
 	keepLast(fields, last, refused, f, before, "what holds without it")
 	if d, ok := fields["retentionPeriod"].(time.Duration); ok && d > longRetention {
-		f.add(Finding{Severity: Doubtful, Field: "retentionPeriod", Value: brief(d), Problem: "is longer than 24h: replicas without a request are paid for that long"})
+		f.add(Finding{Severity: Doubtful, Field: "retentionPeriod", Value: spelling.Duration(d), Problem: "is longer than 24h: replicas without a request are paid for that long"})
 	}
 	return fields
 }

@@ -1,5 +1,5 @@
-// Package spelling finds the name that a writer may have meant, and shows what is in a
-// text that a terminal would obey.
+// Package spelling finds the name that a writer may have meant, shows what is in a text
+// that a terminal would obey, and writes durations.
 package spelling
 
 import "strings"

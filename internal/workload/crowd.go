@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // OnOff is a Poisson process that is silent at times: on for On, then off for
@@ -17,7 +19,7 @@ type OnOff struct {
 
 // String implements Segment.
 func (s OnOff) String() string {
-	return call("onoff", number(s.Rate), duration(s.On), duration(s.Off), duration(s.Duration))
+	return call("onoff", number(s.Rate), spelling.Duration(s.On), spelling.Duration(s.Off), spelling.Duration(s.Duration))
 }
 
 // Length implements Segment.
@@ -63,7 +65,7 @@ type Flash struct {
 
 // String implements Segment.
 func (s Flash) String() string {
-	return call("flash", arrow(s.Low, s.High), duration(s.At), duration(s.Decay), duration(s.Duration))
+	return call("flash", arrow(s.Low, s.High), spelling.Duration(s.At), spelling.Duration(s.Decay), spelling.Duration(s.Duration))
 }
 
 // Length implements Segment.
@@ -92,7 +94,7 @@ func (s Flash) check() error {
 	case s.Low > s.High:
 		return fmt.Errorf("the low rate %s is above the high rate %s", number(s.Low), number(s.High))
 	case s.At < 0 || s.At > s.Duration:
-		return fmt.Errorf("the jump at %s is outside the duration %s", duration(s.At), duration(s.Duration))
+		return fmt.Errorf("the jump at %s is outside the duration %s", spelling.Duration(s.At), spelling.Duration(s.Duration))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Gamma is a stationary renewal process with Gamma distributed gaps: bursts
@@ -18,7 +20,7 @@ type Gamma struct {
 
 // String implements Segment.
 func (s Gamma) String() string {
-	return call("gamma", number(s.Rate), duration(s.Duration), "cv="+number(s.CV))
+	return call("gamma", number(s.Rate), spelling.Duration(s.Duration), "cv="+number(s.CV))
 }
 
 // Length implements Segment.
@@ -36,7 +38,7 @@ func (s Gamma) check() error {
 	case err != nil:
 		return err
 	case s.Rate == 0:
-		return fmt.Errorf("the rate is 0: write constant(0,%s) for silence", duration(s.Duration))
+		return fmt.Errorf("the rate is 0: write constant(0,%s) for silence", spelling.Duration(s.Duration))
 	case !(s.CV >= minCV && s.CV <= maxCV):
 		return fmt.Errorf("the cv %s is not in [%s, %s]", number(s.CV), number(minCV), number(maxCV))
 	}

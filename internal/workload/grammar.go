@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // maxProfileText bounds the text of a profile, in bytes.
@@ -53,7 +55,7 @@ func ParseProfile(text string) (Profile, error) {
 		}
 		total += s.Length()
 		if total > maxDuration {
-			return Profile{}, call.name.wrong("the profile is longer than %s", duration(maxDuration))
+			return Profile{}, call.name.wrong("the profile is longer than %s", spelling.Duration(maxDuration))
 		}
 		segments = append(segments, s)
 		if call.end == len(text) {
@@ -241,16 +243,3 @@ func call(name string, arguments ...string) string {
 }
 
 func arrow(from, to float64) string { return number(from) + "->" + number(to) }
-
-// duration prints whole minutes and hours without the zeros that
-// time.Duration.String appends.
-func duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Profile is a sequence of segments: the arrival rate over time. The zero value
@@ -29,7 +31,7 @@ func NewProfile(segments ...Segment) (Profile, error) {
 		}
 		total += s.Length()
 		if total > maxDuration {
-			return Profile{}, fmt.Errorf("segment %d, %s: the profile is longer than %s", i+1, s, duration(maxDuration))
+			return Profile{}, fmt.Errorf("segment %d, %s: the profile is longer than %s", i+1, s, spelling.Duration(maxDuration))
 		}
 	}
 	return Profile{segments: slices.Clone(segments)}, nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // RateOptions say how a curve of rates is read. The zero value reads all of it
@@ -51,7 +53,7 @@ func ReadRates(r io.Reader, o RateOptions) (Profile, error) {
 		p.segments = append(p.segments, s)
 	}
 	if total := time.Duration(len(p.segments)) * windows.length; total > maxDuration {
-		return Profile{}, fmt.Errorf("reading %s: it spans %s, want at most %s", o.File, duration(total), duration(maxDuration))
+		return Profile{}, fmt.Errorf("reading %s: it spans %s, want at most %s", o.File, spelling.Duration(total), spelling.Duration(maxDuration))
 	}
 	return p, nil
 }

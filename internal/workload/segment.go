@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // Bounds of what a segment accepts. They are far outside any serving fleet and
@@ -43,7 +45,9 @@ type Constant struct {
 }
 
 // String implements Segment.
-func (s Constant) String() string { return call("constant", number(s.Rate), duration(s.Duration)) }
+func (s Constant) String() string {
+	return call("constant", number(s.Rate), spelling.Duration(s.Duration))
+}
 
 // Length implements Segment.
 func (s Constant) Length() time.Duration { return s.Duration }
@@ -69,7 +73,9 @@ type Ramp struct {
 }
 
 // String implements Segment.
-func (s Ramp) String() string { return call("ramp", arrow(s.From, s.To), duration(s.Duration)) }
+func (s Ramp) String() string {
+	return call("ramp", arrow(s.From, s.To), spelling.Duration(s.Duration))
+}
 
 // Length implements Segment.
 func (s Ramp) Length() time.Duration { return s.Duration }
@@ -104,7 +110,7 @@ type Step struct {
 
 // String implements Segment.
 func (s Step) String() string {
-	return call("step", arrow(s.From, s.To), duration(s.At), duration(s.Duration))
+	return call("step", arrow(s.From, s.To), spelling.Duration(s.At), spelling.Duration(s.Duration))
 }
 
 // Length implements Segment.
@@ -127,7 +133,7 @@ func (s Step) ArrivalsBy(t float64) float64 {
 func (s Step) check() error {
 	err := firstError(checkRate("first rate", s.From), checkRate("last rate", s.To), checkDuration("duration", s.Duration))
 	if err == nil && (s.At < 0 || s.At > s.Duration) {
-		err = fmt.Errorf("the step at %s is outside the duration %s", duration(s.At), duration(s.Duration))
+		err = fmt.Errorf("the step at %s is outside the duration %s", spelling.Duration(s.At), spelling.Duration(s.Duration))
 	}
 	return err
 }
@@ -154,7 +160,7 @@ type Sine struct {
 
 // String implements Segment.
 func (s Sine) String() string {
-	return call("sine", arrow(s.Low, s.High), duration(s.Period), duration(s.Duration))
+	return call("sine", arrow(s.Low, s.High), spelling.Duration(s.Period), spelling.Duration(s.Duration))
 }
 
 // Length implements Segment.
@@ -222,7 +228,7 @@ func checkRate(name string, rate float64) error {
 
 func checkDuration(name string, d time.Duration) error {
 	if d <= 0 || d > maxDuration {
-		return fmt.Errorf("the %s %s is not in (0, %s]", name, duration(d), duration(maxDuration))
+		return fmt.Errorf("the %s %s is not in (0, %s]", name, spelling.Duration(d), spelling.Duration(maxDuration))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 func TestCatalogueIsComplete(t *testing.T) {
@@ -150,7 +152,7 @@ func TestDocumentationListsEveryPolicyWithItsDefaults(t *testing.T) {
 			defaults = append(defaults, p.Name+"="+p.Default)
 		}
 		fmt.Fprintf(&table, "//	%s\n//	    source    %s\n//	    reads     %s\n//	    defaults  every %s: %s\n",
-			d.Name, d.Source, d.Reads, brief(d.Interval), strings.Join(defaults, " "))
+			d.Name, d.Source, d.Reads, spelling.Duration(d.Interval), strings.Join(defaults, " "))
 	}
 	_, rest, _ := strings.Cut(string(text), "// # Policies\n//\n")
 	got, _, _ := strings.Cut(rest, "//\n// # ")

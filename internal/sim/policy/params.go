@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
 // field is one parameter by its name: how it reads from text, prints, and what
@@ -81,7 +83,7 @@ func span(name, doc string, p *time.Duration, lo time.Duration, tune ...string) 
 			*p = v
 			return nil
 		},
-		text: func() string { return brief(*p) },
+		text: func() string { return spelling.Duration(*p) },
 		check: func() error {
 			if *p < lo {
 				return fmt.Errorf("%s: found %s, want a duration from %s upwards", name, *p, lo)
@@ -114,14 +116,6 @@ func check(policy string, fields []field) error {
 		}
 	}
 	return nil
-}
-
-// brief prints a duration without a part of 0 s.
-func brief(d time.Duration) string {
-	if s := d.String(); strings.HasSuffix(s, "m0s") {
-		return strings.TrimSuffix(s, "0s")
-	}
-	return d.String()
 }
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
