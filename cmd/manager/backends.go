@@ -94,16 +94,11 @@ func firstBackend(known map[string]factory, s surroundings, candidates []*config
 
 // newPrometheus reads a store with the Prometheus HTTP API.
 func newPrometheus(s surroundings, o *config.Operator) (backend, error) {
-	p := o.Prometheus
-	source, err := prometheus.New(prometheus.Config{
-		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
-		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
-		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
-		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
-		OnWarning: func(ask query.Question, warnings []string) {
-			s.log.V(1).Info("query answered with warnings", "query", ask.String(), "reason", warnings)
-		},
-	})
+	settings := prometheus.Configured(o.Prometheus)
+	settings.OnWarning = func(ask query.Question, warnings []string) {
+		s.log.V(1).Info("query answered with warnings", "query", ask.String(), "reason", warnings)
+	}
+	source, err := prometheus.New(settings)
 	if err != nil {
 		return backend{}, fmt.Errorf("configuring Prometheus (--prometheus-*, and --allow-insecure-prometheus for http): %w", err)
 	}

@@ -153,13 +153,7 @@ func (s *simulateStore) open() (*prometheus.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := operator.Prometheus
-	return prometheus.New(prometheus.Config{
-		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
-		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
-		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
-		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
-	})
+	return prometheus.New(prometheus.Configured(operator.Prometheus))
 }
 
 // moment reads an instant, or how long ago it was.

@@ -128,13 +128,13 @@ func simulateTable(w io.Writer, r lab.Results) error {
 
 func simulateRow(row lab.Row, target float64, paint console.Paint) []string {
 	m := row.Measures
-	attained := simulateSpread(100, 1, m.Attainment) + " %"
+	attained := m.Attainment.Text(100, 1) + " %"
 	if m.Attainment.Mean >= target {
 		attained = paint.Good(attained)
 	} else {
 		attained = paint.Bad(attained)
 	}
-	cells := []string{row.Policy.String(), attained, fmt.Sprintf("%.1f %%", 100*m.WorstHour.Mean), simulateSpread(1, 2, m.Cost)}
+	cells := []string{row.Policy.String(), attained, fmt.Sprintf("%.1f %%", 100*m.WorstHour.Mean), m.Cost.Text(1, 2)}
 	for _, c := range []struct {
 		of       lab.Spread
 		decimals int
@@ -155,15 +155,6 @@ func simulateRow(row lab.Row, target float64, paint console.Paint) []string {
 		cells = append(cells, fmt.Sprintf("%.*f", c.decimals, c.of.Mean))
 	}
 	return append(cells, fmt.Sprintf("%.1f %%", 100*m.Violation.Mean))
-}
-
-// simulateSpread is the mean with its standard error over the seeds.
-func simulateSpread(factor float64, decimals int, s lab.Spread) string {
-	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
-	if s.Error > 0 {
-		text += fmt.Sprintf(" ±%.*f", decimals, factor*s.Error)
-	}
-	return text
 }
 
 // simulateNotes says what the table does not: errors, and who is on top.

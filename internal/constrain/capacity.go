@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -277,15 +276,10 @@ func (c *contest) held(accelerator string) string {
 	slices.SortFunc(holders, func(a, b *claim) int {
 		return cmp.Or(cmp.Compare(b.variant.GPUs(b.have), a.variant.GPUs(a.have)), a.variant.Key.Compare(b.variant.Key))
 	})
-	var out []string
-	for _, x := range holders[:min(len(holders), holdersAtMost)] {
-		out = append(out, fmt.Sprintf("%s (%d)", x.variant.Key, x.variant.GPUs(x.have)))
-	}
-	switch more := len(holders) - holdersAtMost; {
-	case len(out) == 0:
+	if len(holders) == 0 {
 		return "none of the variants"
-	case more > 0:
-		return fmt.Sprintf("%s and %d more", strings.Join(out, ", "), more)
 	}
-	return strings.Join(out, ", ")
+	return scaling.FirstOf(holders, holdersAtMost, func(x *claim) string {
+		return fmt.Sprintf("%s (%d)", x.variant.Key, x.variant.GPUs(x.have))
+	})
 }

@@ -107,15 +107,22 @@ func (r *completionRequest) countTokens(chat bool) (int, error) {
 	return total, nil
 }
 
+// countText counts the words of a text, 0 where there is none; false where raw is
+// something else.
+func countText(raw json.RawMessage) (int, bool) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, true
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	return countWords(text), err == nil
+}
+
 // countPrompt counts the tokens of a text, a list of one text, or a list of
 // token IDs.
 func countPrompt(raw json.RawMessage) (int, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return 0, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return countWords(text), nil
+	if n, ok := countText(raw); ok {
+		return n, nil
 	}
 	var texts []string
 	if json.Unmarshal(raw, &texts) == nil {
@@ -134,12 +141,8 @@ func countPrompt(raw json.RawMessage) (int, error) {
 // countContent counts the words of a message: a text or a list of parts, of
 // which only texts count.
 func countContent(raw json.RawMessage) (int, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return 0, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return countWords(text), nil
+	if n, ok := countText(raw); ok {
+		return n, nil
 	}
 	var parts []struct {
 		Text string `json:"text"`

@@ -2,7 +2,7 @@ package explain
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -10,27 +10,14 @@ import (
 // IncomparableCosts says that the cost of a variant says nothing beside those of
 // others of its model, "" where it does. It names the first of those.
 func IncomparableCosts(v scaling.Variant, ofModel []scaling.Variant) string {
-	var names []string
-	more := 0
-	for i := range ofModel {
-		other := &ofModel[i]
-		switch {
-		case other.Key == v.Key || v.CostSource.Comparable(other.CostSource):
-		case len(names) < seenAtMost:
-			names = append(names, costOf(*other))
-		default:
-			more++
-		}
-	}
-	if len(names) == 0 {
+	others := slices.DeleteFunc(slices.Clone(ofModel), func(other scaling.Variant) bool {
+		return other.Key == v.Key || v.CostSource.Comparable(other.CostSource)
+	})
+	if len(others) == 0 {
 		return ""
 	}
-	list := strings.Join(names, ", ")
-	if more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
 	return fmt.Sprintf("the cost of %s cannot be compared with that of %s, so that the cheapest of them is not known. "+
-		"Set variantCost on each variant of the model, or the unit cost of each accelerator", costOf(v), list)
+		"Set variantCost on each variant of the model, or the unit cost of each accelerator", costOf(v), scaling.FirstOf(others, seenAtMost, costOf))
 }
 
 // costOf names a variant, the cost of one of its replicas and where that is from.

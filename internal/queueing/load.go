@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -96,14 +95,11 @@ const namedAtMost = 3
 // unsurePods names the replicas that are unsure.
 func (l load) unsurePods() string {
 	var pods []string
-	for _, s := range l.unsure[:min(namedAtMost, len(l.unsure))] {
+	for _, s := range l.unsure {
 		pods = append(pods, s.Pod)
 	}
 	slices.Sort(pods)
-	if more := len(l.unsure) - namedAtMost; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(pods, ", "), more)
-	}
-	return strings.Join(pods, ", ")
+	return scaling.FirstOf(pods, namedAtMost, func(pod string) string { return pod })
 }
 
 // smoothed returns the load with the lengths of the last minutes, and with the mean rate

@@ -49,19 +49,18 @@ func (e *InfeasibleError) Unwrap() error { return e.Err }
 // and with a minimum of 0 an allocation without replicas that keeps the
 // accelerator's name. Errors are *InfeasibleError.
 func CreateAllocation(p Placement, rules Rules) (Allocation, error) {
-	a, err := p.create(rules)
-	if err != nil {
-		return Allocation{}, &InfeasibleError{Server: p.Server.Name, Accelerator: p.Accelerator.Name, Err: err}
-	}
-	a.Value = p.Server.Current.TransitionPenalty(a)
-	return a, nil
+	return p.valued(p.create(rules))
 }
 
 // Predict returns the allocation with so many replicas, 1 or more, that share
 // rate requests/s, 0 or more, evenly: its cost and the latency it gives. Errors
 // are *InfeasibleError; a rate beyond what the replicas serve at all is one.
 func Predict(p Placement, rules Rules, replicas int, rate float64) (Allocation, error) {
-	a, err := p.predict(rules, replicas, rate)
+	return p.valued(p.predict(rules, replicas, rate))
+}
+
+// valued returns a with its value, or the error that there is none.
+func (p Placement) valued(a Allocation, err error) (Allocation, error) {
 	if err != nil {
 		return Allocation{}, &InfeasibleError{Server: p.Server.Name, Accelerator: p.Accelerator.Name, Err: err}
 	}
@@ -84,12 +83,7 @@ func (p Placement) create(rules Rules) (Allocation, error) {
 	if load.none() {
 		return p.idle(rules, p.Server.MinReplicas)
 	}
-	q, err := p.queue()
-	if err != nil {
-		return Allocation{}, err
-	}
-	view, targets := rules.view(q, p.Target)
-	sizing, err := view.Size(targets)
+	view, sizing, err := p.sized(rules)
 	if err != nil {
 		return Allocation{}, err
 	}
@@ -125,6 +119,18 @@ func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 	return a, nil
 }
 
+// sized returns one replica as the rules see it, and how much it serves within the
+// objectives.
+func (p Placement) sized(rules Rules) (replica, analyzer.Sizing, error) {
+	q, err := p.queue()
+	if err != nil {
+		return nil, analyzer.Sizing{}, err
+	}
+	view, targets := rules.view(q, p.Target)
+	sizing, err := view.Size(targets)
+	return view, sizing, err
+}
+
 func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation, error) {
 	if err := p.validate(); err != nil {
 		return Allocation{}, err
@@ -135,12 +141,7 @@ func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation,
 	if rate == 0 {
 		return p.idle(rules, replicas)
 	}
-	q, err := p.queue()
-	if err != nil {
-		return Allocation{}, err
-	}
-	view, targets := rules.view(q, p.Target)
-	sizing, err := view.Size(targets)
+	view, sizing, err := p.sized(rules)
 	if err != nil {
 		return Allocation{}, err
 	}

@@ -230,7 +230,7 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 			name = "**`" + r.Policy.String() + "`**"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.1f | %.2f | %.0f / %.0f / %.0f | %.1f / %.1f / %.1f | %.0f / %.0f | %.0f / %.0f | %.1f |\n",
-			name, spread(100, 1, m.Attainment), spread(100, 1, m.WorstHour), spread(1, 2, m.Cost), hindsight(r), m.ReplicaHours.Mean, m.Goodput.Mean,
+			name, m.Attainment.Text(100, 1), m.WorstHour.Text(100, 1), m.Cost.Text(1, 2), hindsight(r), m.ReplicaHours.Mean, m.Goodput.Mean,
 			m.TTFTP50.Mean, m.TTFTP90.Mean, m.TTFTP99.Mean, m.ITLP50.Mean, m.ITLP90.Mean, m.ITLP99.Mean,
 			m.ScaleEvents.Mean, m.ColdStarts.Mean, m.Lost.Mean, m.Failed.Mean, 100*m.Violation.Mean)
 	}
@@ -272,15 +272,7 @@ func hindsight(r lab.Row) string {
 		return "– | –"
 	}
 	m := r.Hindsight.Measures
-	return spread(100, 1, m.Attainment) + " | " + spread(1, 2, m.Cost)
-}
-
-func spread(factor float64, decimals int, s lab.Spread) string {
-	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
-	if s.Error > 0 {
-		text += fmt.Sprintf(" ±%.*f", decimals, factor*s.Error)
-	}
-	return text
+	return m.Attainment.Text(100, 1) + " | " + m.Cost.Text(1, 2)
 }
 
 // tuning lists every point that was tried.

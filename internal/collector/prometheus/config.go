@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -73,6 +74,16 @@ type Config struct {
 	// Rand varies these waits. It belongs to the Source from then on. Nil means
 	// one that the clock seeds.
 	Rand *rand.Rand
+}
+
+// Configured returns what the settings of the operator say.
+func Configured(p config.Prometheus) Config {
+	return Config{
+		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
+		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
+		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
+		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
+	}
 }
 
 // validate returns the parsed URL, or what is wrong with c.

@@ -1,6 +1,9 @@
 package lab
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Spread is a number over the seeds.
 type Spread struct {
@@ -10,6 +13,15 @@ type Spread struct {
 	Error float64 `json:"error"`
 	Min   float64 `json:"min"`
 	Max   float64 `json:"max"`
+}
+
+// Text is the mean with its standard error, each times factor.
+func (s Spread) Text(factor float64, decimals int) string {
+	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
+	if s.Error > 0 {
+		text += fmt.Sprintf(" ±%.*f", decimals, factor*s.Error)
+	}
+	return text
 }
 
 // doubt is how many standard errors a difference may be without being one. With five
