@@ -25,9 +25,9 @@ type Panel struct {
 
 // Line is drawn straight from point to point.
 type Line struct {
-	Name   string  // at its right end; empty for none
+	Name   string  // at its right end; empty for none, in the colour of the line before
 	Points []Point // by rising X; at least two
-	Thin   bool    // in a picture: a bound of another line
+	Thin   bool    // in a picture: dashed, as a bound of another line
 }
 
 // Dots are points that no line joins: what was measured.

@@ -139,6 +139,22 @@ func TestWriteSVGDrawsAPicture(t *testing.T) {
 	}
 }
 
+func TestALineWithoutANameHasTheColourOfTheLineBefore(t *testing.T) {
+	points := []Point{{0, 1}, {1, 2}}
+	p := Plot{Panels: []Panel{{Lines: []Line{
+		{Name: "a", Points: points}, {Thin: true, Points: points}, {Name: "b", Points: points}, {Thin: true, Points: points},
+	}}}}
+	var b strings.Builder
+	if err := p.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	for class, want := range map[string]int{`class="thin line0"`: 1, `class="thin line1"`: 1, `class="line line1"`: 1} {
+		if got := strings.Count(b.String(), class); got != want {
+			t.Errorf("%d paths have %s, want %d", got, class, want)
+		}
+	}
+}
+
 // svgElement is what the tests read of a picture.
 type svgElement struct {
 	XMLName xml.Name

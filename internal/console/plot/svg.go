@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -52,7 +53,7 @@ func (p Plot) WriteSVG(w io.Writer) error {
 	s := svg{plot: p, x: p.x(9)}
 	for _, panel := range p.Panels {
 		for _, line := range panel.Lines {
-			if !slices.Contains(s.names, line.Name) {
+			if line.Name != "" && !slices.Contains(s.names, line.Name) {
 				s.names = append(s.names, line.Name)
 			}
 		}
@@ -100,7 +101,7 @@ func (s *svg) document() string {
 
 // colour is the class of the lines of one name.
 func (s *svg) colour(name string) string {
-	return fmt.Sprintf("line%d", slices.Index(s.names, name)%colours)
+	return fmt.Sprintf("line%d", max(0, slices.Index(s.names, name))%colours)
 }
 
 // across is the place of a value of x.
@@ -123,7 +124,9 @@ func (s *svg) panel(p Panel, top int) {
 	for _, m := range p.Limits {
 		s.printf(`<path class="limit" d="M%d %.1fH%d"/>`, leftEdge, down(m.At), rightEdge)
 	}
+	name := ""
 	for _, line := range p.Lines {
+		name = cmp.Or(line.Name, name)
 		var d strings.Builder
 		for n, at := range line.Points {
 			step := 'L'
@@ -136,7 +139,7 @@ func (s *svg) panel(p Panel, top int) {
 		if line.Thin {
 			class = "thin"
 		}
-		s.printf(`<path class="%s %s" d="%s"/>`, class, s.colour(line.Name), d.String())
+		s.printf(`<path class="%s %s" d="%s"/>`, class, s.colour(name), d.String())
 	}
 	for _, at := range p.Dots.Points {
 		s.printf(`<circle class="%s" cx="%.1f" cy="%.1f" r="4"/>`, s.colour(p.Dots.Name), s.across(at.X), down(at.Y))
