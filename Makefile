@@ -71,6 +71,11 @@ generate: controller-gen ## Regenerate what is made of the source: the CRD, role
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
 	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./test/faults -run 'Reference|Schema' -update
+	@$(MAKE) samples
+
+.PHONY: samples
+samples: ## Write anew what pages show of wva explain, events and conditions, from recorded cycles that are decided again
+	CGO_ENABLED=0 $(GO) test ./cmd/wva -run Samples -update
 
 ##@ Checks
 

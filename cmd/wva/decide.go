@@ -142,6 +142,7 @@ func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 	e := explain.Explanation{
 		Cycle: cmp.Or(c.Cycle, "-"), At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: verdict.History[v.Key], Snapshot: s,
 		Objective: objective(c.Configuration[s.Model]),
+		StartUps:  explain.StartUps{Usual: explain.Duration(v.StartUp), Slow: explain.Duration(v.SlowStartUp), Pods: v.StartUps, Last: v.Replicas.NewestReady},
 	}
 	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
 		e.Analysis = verdict.Analyses[i] // of several, the first decided

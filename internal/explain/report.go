@@ -38,7 +38,7 @@ func Report(e Explanation, now time.Time) string {
 			line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
 		}
 	}
-	line("analysis", "%s says %s: %s", or(e.Analysis.Analyzer, "nothing"), e.Analysis.Signal, or(e.Analysis.Detail, "no analysis was made"))
+	line("analysis", "%s", analysis(e.Analysis))
 	if e.Decision.Fallback {
 		last := "none ever did"
 		if !e.AnalyzedAt.IsZero() {
@@ -77,6 +77,28 @@ func Report(e Explanation, now time.Time) string {
 	return b.String()
 }
 
+// analysis says what an analysis calls for, which is not always what is decided.
+func analysis(a scaling.Analysis) string {
+	if a.Analyzer == "" {
+		return or(a.Detail, "none was made")
+	}
+	return fmt.Sprintf("by %s, %s: %s", a.Analyzer, CallsFor(a.Signal), or(a.Detail, "without a reason"))
+}
+
+// CallsFor says in words what an analysis with that signal calls for.
+func CallsFor(s scaling.Signal) string {
+	switch s {
+	case scaling.Grow:
+		return "more replicas are needed"
+	case scaling.Shrink:
+		return "fewer replicas would be enough"
+	case scaling.Steady:
+		return "neither more nor fewer replicas are needed"
+	default:
+		return "it is not known how many replicas are needed"
+	}
+}
+
 // room says how far the peaks fill what serves. More than all of it is no number
 // of replicas: a queue that has built up is a stock and not a rate.
 func room(e Explanation) string {
@@ -93,28 +115,35 @@ func room(e Explanation) string {
 
 // blocks says what keeps the model from going where the analysis points.
 func blocks(e Explanation) []string {
-	var out []string
+	var obstacles []string
+	of := map[string][]string{} // the names of variants, by obstacle
+	blocked := func(d scaling.Decision, by scaling.Step) {
+		obstacle := fmt.Sprintf("%s, %s", by.Reason, by.Detail)
+		if !slices.Contains(obstacles, obstacle) {
+			obstacles = append(obstacles, obstacle)
+		}
+		of[obstacle] = append(of[obstacle], d.Variant.Name)
+	}
 	changes := false
 	for _, d := range e.Model {
 		cause := d.Cause()
 		if bound, ok := Bound(d); ok {
-			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, bound.Reason, bound.Detail))
+			blocked(d, bound)
 			continue
 		}
 		switch cause.Reason {
-		case scaling.ReasonInTransition:
-			// Of the model, and the same for all of its variants.
-			if line := fmt.Sprintf("%s, %s", cause.Reason, cause.Detail); !slices.Contains(out, line) {
-				out = append(out, line)
-			}
 		case scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
-			scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused:
-			out = append(out, fmt.Sprintf("%s: %s, %s", d.Variant.Name, cause.Reason, cause.Detail))
+			scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused, scaling.ReasonInTransition:
+			blocked(d, cause)
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity, scaling.ReasonDemand, scaling.ReasonCheaperMix, scaling.ReasonShared:
 			changes = true
 		default: // says nothing of an obstacle
 		}
+	}
+	out := make([]string, 0, len(obstacles))
+	for _, obstacle := range obstacles {
+		out = append(out, strings.Join(of[obstacle], ", ")+": "+obstacle)
 	}
 	if len(out) == 0 && !changes && e.Analysis.Signal == scaling.Steady {
 		out = append(out, "nothing: neither growth nor reduction is called for")

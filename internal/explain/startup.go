@@ -37,11 +37,14 @@ func (s StartUps) tell(now time.Time) string {
 	if s.Pods == 0 {
 		return "not known: no pod has been seen to become Ready for the first time"
 	}
-	from := fmt.Sprintf("the last %d pods, the newest Ready", s.Pods)
+	from, newest := fmt.Sprintf("the last %d pods", s.Pods), "the newest Ready"
 	if s.Pods == 1 {
-		from = "one pod, Ready"
+		from, newest = "one pod", "Ready"
 	}
-	text := fmt.Sprintf("%s, 9 of 10 within %s, from %s %s ago", time.Duration(s.Usual), time.Duration(s.Slow), from, age(s.Last, now))
+	text := fmt.Sprintf("%s, 9 of 10 within %s, from %s", time.Duration(s.Usual), time.Duration(s.Slow), from)
+	if !s.Last.IsZero() {
+		text += fmt.Sprintf(", %s %s ago", newest, age(s.Last, now))
+	}
 	if s.Restored > 0 {
 		text += fmt.Sprintf("; %d of them from the store of an earlier process", s.Restored)
 	}

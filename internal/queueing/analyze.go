@@ -228,8 +228,7 @@ func concurrent(a scaling.Analysis, sized []sizing, load load) scaling.Analysis 
 // direction weighs the demand against what there is and what was ordered. keep is
 // what the replicas that stay after a reduction have to carry.
 func direction(a scaling.Analysis, load load, keep float64) (scaling.Signal, scaling.Reason, string) {
-	detail := fmt.Sprintf("%s, the Ready replicas serve %.3g within the objectives and %.3g with what was ordered",
-		load.asked(a.Demand), a.Supply, a.Anticipated)
+	detail := fmt.Sprintf("%s; the Ready replicas serve %.3g within the objectives%s", load.asked(a.Demand), a.Supply, a.OnTheWay("%.3g"))
 	switch {
 	case a.Demand > a.Anticipated:
 		return scaling.Grow, scaling.ReasonDemand, detail

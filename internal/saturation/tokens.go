@@ -99,8 +99,8 @@ func (m meter) unseen(capacities []scaling.Capacity) float64 {
 // direction weighs the demand against what there is and what was ordered. full is
 // the demand if every replica that is unsure is full.
 func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal, scaling.Reason, string) {
-	detail := fmt.Sprintf("%.0f tokens are needed, the Ready replicas hold %.0f and %.0f with what was ordered, filled to %.0f %% at most",
-		need, a.Supply, a.Anticipated, 100*m.policy.ScaleUpThreshold)
+	detail := fmt.Sprintf("%.0f tokens of KV cache are needed; the Ready replicas have %.0f%s, of which %.0f %% may be used",
+		need, a.Supply, a.OnTheWay("%.0f"), 100*m.policy.ScaleUpThreshold)
 	switch {
 	case a.Demand > a.Anticipated:
 		return scaling.Grow, scaling.ReasonSaturated, detail

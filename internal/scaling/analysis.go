@@ -1,5 +1,7 @@
 package scaling
 
+import "fmt"
+
 // Signal is the direction in which an analyzer wants a model to go.
 type Signal uint8
 
@@ -82,6 +84,18 @@ type Analysis struct {
 	// Contradictions lists where they differ by more than half, sorted by Variant.
 	Compared       bool            `json:"compared,omitempty"`
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
+}
+
+// OnTheWay says what the supply will be, behind what it is: " (26214 with those ordered)".
+// It is "" where the two do not differ. format is that of the number.
+func (a Analysis) OnTheWay(format string) string {
+	switch {
+	case a.Anticipated > a.Supply:
+		return fmt.Sprintf(" ("+format+" with those ordered)", a.Anticipated)
+	case a.Anticipated < a.Supply:
+		return fmt.Sprintf(" ("+format+" without those that are removed)", a.Anticipated)
+	}
+	return ""
 }
 
 // Ceiling is one more limit of a replica.

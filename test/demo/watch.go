@@ -114,7 +114,7 @@ func about(e explain.Explanation) string {
 		said = "nothing is known"
 	}
 	return fmt.Sprintf("%s: %s req/s over %s, TTFT %s, ITL %s; %s: %s", e.Variant.Model.ID, rate(e.Snapshot.Load.ArrivalRate), e.Snapshot.Window,
-		milliseconds(e.Snapshot.Load.TTFT), milliseconds(e.Snapshot.Load.ITL), e.Analysis.Signal, said)
+		milliseconds(e.Snapshot.Load.TTFT), milliseconds(e.Snapshot.Load.ITL), explain.CallsFor(e.Analysis.Signal), said)
 }
 
 func row(e explain.Explanation) []string {
