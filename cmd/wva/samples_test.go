@@ -84,7 +84,9 @@ func scaledBy(name string, most, asks int) func(*explain.Explanation) {
 // lines returns those of a report with one of these titles.
 func lines(titles ...string) func(explain.Explanation, time.Time) string {
 	only := regexp.MustCompile("(?m)^  (" + strings.Join(titles, "|") + ") .*\n")
-	return func(e explain.Explanation, now time.Time) string { return strings.Join(only.FindAllString(explain.Report(e, now), -1), "") }
+	return func(e explain.Explanation, now time.Time) string {
+		return strings.Join(only.FindAllString(explain.Report(e, now), -1), "")
+	}
 }
 
 // fold breaks lines as "fold -s -w 120" does, without the spaces at their ends.
