@@ -20,6 +20,8 @@ type Engine struct {
 	analyze watch.Analyze
 	last    scaling.Record // of the last cycle, as far as the next and a look go by it
 	decided bool           // there was one
+	// measured counts the requests of the whole run, of which none fades.
+	measured map[scaling.ModelKey]scaling.Budget
 }
 
 // EngineOptions are what an Engine is made of.
@@ -40,7 +42,13 @@ type EngineOptions struct {
 	Profile func(scaling.VariantKey) scaling.Profile
 }
 
-var _ Attentive = (*Engine)(nil)
+var (
+	_ Attentive = (*Engine)(nil)
+	_ Measuring = (*Engine)(nil)
+)
+
+// wholeRun is a window so long that what was counted in a run does not fade.
+const wholeRun = 1 << 62
 
 // gap is that of package executor: the least time between two cycles of which a
 // change asked for the later.
@@ -51,7 +59,7 @@ func NewEngine(o EngineOptions) *Engine {
 	if o.Interval == 0 {
 		o.Interval = 15 * time.Second
 	}
-	e := &Engine{options: o}
+	e := &Engine{options: o, measured: map[scaling.ModelKey]scaling.Budget{}}
 	e.analyze = watch.By(func(m scaling.ModelKey) enginemodel.Settings { return e.policy(m).Settings })
 	return e
 }
@@ -94,6 +102,7 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 	for _, s := range v.Snapshots {
 		p := e.policy(s.Model)
 		setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
+		e.measure(s, p.Settings.Objective)
 		if p.Settings.Limited {
 			setup.Inventory = v.Inventory
 		}
@@ -110,6 +119,17 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 		targets[i] = Target{Variant: d.Variant, Replicas: d.Target(), Reason: string(cause.Reason), Detail: cause.Detail}
 	}
 	return targets, nil
+}
+
+// measure counts what s says of the requests of its model.
+func (e *Engine) measure(s scaling.Snapshot, o scaling.Objective) {
+	o.AttainmentWindow = wholeRun
+	e.measured[s.Model] = e.measured[s.Model].Then(s, o)
+}
+
+// Measured implements Measuring.
+func (e *Engine) Measured(m scaling.ModelKey) (attainment float64, known bool) {
+	return e.measured[m].Attainment()
 }
 
 // policy returns how a model is decided.

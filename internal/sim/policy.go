@@ -32,6 +32,15 @@ type Attentive interface {
 	Look(View) bool
 }
 
+// Measuring is a Policy that measures, by what the replicas report, which part of the
+// requests of a model met the objective.
+type Measuring interface {
+	Policy
+	// Measured returns that part of all requests of the run so far, a ratio, and false
+	// where nothing was measured.
+	Measured(scaling.ModelKey) (attainment float64, known bool)
+}
+
 // Attention is when an Attentive policy is asked beside its interval. The zero
 // value is never.
 type Attention struct {

@@ -310,6 +310,9 @@ type ModelReport struct {
 	// Before is what came before Config.From: of the requests that arrived until
 	// then, and what replicas cost until then, in cost units.
 	Before Before `json:"before"`
+	// Measured is which part of the requests of the whole run met both objectives by what a
+	// Measuring policy measured, a ratio; nil where it measured none.
+	Measured *float64 `json:"measured,omitempty"`
 }
 
 // Before is the part of a run that is not judged.
@@ -387,6 +390,11 @@ func (w *world) reportModel(m *model, horizon time.Duration) ModelReport {
 		Violation: t.violation, Bins: append([]Bin{}, t.bins...),
 	}
 	r.Before.Bin = Bin{Arrived: t.total.Arrived - t.judged.Arrived, Met: t.total.Met - t.judged.Met}
+	if p, ok := w.policy.(Measuring); ok {
+		if attained, known := p.Measured(m.Key); known {
+			r.Measured = &attained
+		}
+	}
 	if horizon > 0 {
 		r.Goodput = float64(t.judged.Met) / horizon.Seconds()
 	}
