@@ -207,9 +207,9 @@ func (f *findings) hold(from int, instead func(field string) string) {
 
 // unknown adds that a name is not among those known.
 func (f *findings) unknown(field, name string, known []string) {
-	found := Finding{Severity: Refused, Field: field, Problem: "is not known", InForce: "nothing of it"}
+	found := Finding{Severity: Refused, Field: field, Problem: "is not known", InForce: "all but this field"}
 	if field == "" {
-		found.Key = name
+		found.Key, found.InForce = name, "all but this key"
 	}
 	if !f.full(Refused) {
 		found.Nearest = spelling.Nearest(name, known)

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -70,9 +69,9 @@ type Operator struct {
 	ConfigMapName, SaturationConfigMapName string
 	// Explicit is what flags, environment and file said.
 	Explicit Places
-	// Ineffective are settings of the file that earlier versions had and this one
-	// has not.
-	Ineffective []string
+	// Published says of each setting that only earlier versions had, and that was given, what became of it: one
+	// sentence each.
+	Published []string
 }
 
 // Names returns the names of the ConfigMaps that are read.
@@ -107,11 +106,7 @@ func Executors() []string { return []string{ExecutorHybrid, ExecutorPolling, Exe
 // Warnings lists what was accepted and does not do what one might think, in
 // whole sentences.
 func (o *Operator) Warnings() []string {
-	out := o.Collector.Cache.warnings()
-	for _, name := range o.Ineffective {
-		out = append(out, fmt.Sprintf("%s in %s is a setting of an earlier version and has no effect", name, o.ConfigFile))
-	}
-	return out
+	return append(o.Collector.Cache.warnings(), o.Published...)
 }
 
 // ErrAnswered is returned by Parse when help or the version was asked for and has
@@ -132,7 +127,8 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 	o := &Operator{}
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, help is printed below
-	settings := define(fs, o)
+	settings, published := define(fs, o), publishedSettings()
+	definePublished(fs, published)
 	which := fs.Bool("version", false, "")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -166,6 +162,10 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 		if err := o.take(fs, settings, " in "+o.ConfigFile); err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	if o.Published, err = o.takePublished(fs, settings, published); err != nil {
+		return nil, err
 	}
 	return o, o.validate(o.Collector.Backend == BackendPrometheus && o.Prometheus.BaseURL != "")
 }
@@ -209,23 +209,21 @@ func (o *Operator) readFile(settings []setting) (File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration file (CONFIG_FILE): %w", err)
 	}
-	var effective []string
+	known := processKeys()
 	for _, s := range settings {
 		if s.env != fileSetting {
-			effective = append(effective, s.env)
+			known = append(known, s.env)
 		}
 	}
 	for _, f := range settingFields() {
-		effective = append(effective, f.Name)
+		known = append(known, f.Name)
 	}
-	file, err := ParseFile(content, append(processKeys(), effective...))
+	for _, p := range publishedSettings() {
+		known = append(known, p.env)
+	}
+	file, err := ParseFile(content, known)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.ConfigFile, err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(file)) {
-		if !slices.Contains(effective, name) {
-			o.Ineffective = append(o.Ineffective, name)
-		}
 	}
 	return file, nil
 }
@@ -293,4 +291,5 @@ func usage(out io.Writer, fs *flag.FlagSet, settings []setting) {
 		}
 		fmt.Fprintln(out)
 	}
+	fmt.Fprint(out, "\nOther flags and variables of published versions are accepted too, and named at the start with what replaces them:\ndocs/migration/flags.md.\n")
 }

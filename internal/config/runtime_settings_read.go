@@ -17,15 +17,15 @@ const FileKey = "config.yaml"
 func processKeys() []string {
 	return []string{
 		"ALLOW_INSECURE_PROMETHEUS", "CONFIG_FILE", "CONFIG_MAP_NAME", "CONTROLLER_INSTANCE", "ENABLE_HTTP2",
-		"EPP_BEARER_TOKEN", "EPP_METRIC_READER_BEARER_TOKEN", "EPP_PORT", "EPP_SELECTOR", "EPP_TOKEN_PATH",
+		"EPP_BEARER_TOKEN", "EPP_PORT", "EPP_SELECTOR", "EPP_TOKEN_PATH",
 		"EXTERNAL_METRICS_BIND_ADDRESS", "EXTERNAL_METRICS_CERT_PATH", "GPU_VENDORS", "HEALTH_PROBE_BIND_ADDRESS",
 		"LEADER_ELECT", "LEADER_ELECTION_ID", "LEADER_ELECTION_LEASE_DURATION", "LEADER_ELECTION_RENEW_DEADLINE",
 		"LEADER_ELECTION_RETRY_PERIOD", "LEGACY_METRIC_NAMES", "METRICS_BIND_ADDRESS", "METRICS_CERT_KEY",
-		"METRICS_CERT_NAME", "METRICS_CERT_PATH", "METRICS_SECURE", "POD_NAMESPACE", "POOL_GROUP",
+		"METRICS_CERT_NAME", "METRICS_CERT_PATH", "METRICS_SECURE", "POD_NAMESPACE",
 		"PROMETHEUS_BUDGET", "PROMETHEUS_MAX_RESPONSE_BYTES", "PROMETHEUS_PROXY_URL", "PROMETHEUS_RETRIES", "PROMETHEUS_TIMEOUT", "RECORD_FILE", "RECORD_MAX_BYTES",
-		"REST_CLIENT_TIMEOUT", "SATURATION_CONFIG_MAP_NAME", "SCALE_FROM_ZERO_ENGINE_MAX_CONCURRENCY",
+		"REST_CLIENT_TIMEOUT", "SATURATION_CONFIG_MAP_NAME",
 		"SCRAPE_CA_CERT_PATH", "SCRAPE_CLIENT_CERT_PATH", "SCRAPE_CLIENT_KEY_PATH", "SCRAPE_INTERVAL", "SCRAPE_SERVER_NAME",
-		"SCRAPE_TLS_INSECURE_SKIP_VERIFY", "V", "WATCH_NAMESPACE", "WEBHOOK_CERT_KEY", "WEBHOOK_CERT_NAME", "WEBHOOK_CERT_PATH",
+		"SCRAPE_TLS_INSECURE_SKIP_VERIFY", "WATCH_NAMESPACE",
 		"WVA_NAMESPACE_BATCH_SIZES", "WVA_NAMESPACE_EVENTS", "WVA_NAMESPACE_FINDINGS", "WVA_NAMESPACE_OBJECT_BYTES",
 		"WVA_NAMESPACE_PAGE_BYTES", "WVA_NAMESPACE_SERIES", "WVA_NAMESPACE_VARIANTS", "WVA_NODE_SELECTOR", "WVA_STORE",
 	}
@@ -91,7 +91,7 @@ func (r *settingsReader) read(of Source, system bool, last values) (values, []Fi
 		}
 		delete(written, known.Name)
 		if !system && !known.PerNamespace {
-			f.add(Finding{Severity: Refused, Key: known.Name, Problem: "is of the whole manager and is read in the system namespace only, which is " + r.systemNamespace + " here", InForce: "nothing of it"})
+			f.add(Finding{Severity: Refused, Key: known.Name, Problem: "is of the whole manager and is read in the system namespace only, which is " + r.systemNamespace + " here", InForce: "all but this key"})
 			continue
 		}
 		if origin, ok := r.origins[known.Name]; ok {
@@ -159,6 +159,10 @@ func (r *settingsReader) unknown(written map[string]string, f *findings) {
 	}
 	process := processKeys()
 	for _, key := range slices.Sorted(maps.Keys(written)) {
+		if replaced, ok := publishedKey(key); ok {
+			f.add(Finding{Severity: Doubtful, Key: key, Problem: "is a key of an earlier version, and this key alone has no effect: " + replaced})
+			continue
+		}
 		if slices.Contains(process, key) {
 			f.add(Finding{Severity: Doubtful, Key: key, Problem: "is a setting of the process: a flag, an environment variable or a line of --config-file; it has no effect here"})
 			continue
