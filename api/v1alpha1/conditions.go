@@ -17,7 +17,7 @@ const (
 	ConditionMetricsAvailable ConditionType = "MetricsAvailable"
 
 	// ConditionOptimizationReady is True while a decision stands. Reasons:
-	// OptimizationSucceeded, FallbackUsed, Paused; OptimizationFailed,
+	// OptimizationSucceeded, FallbackUsed, Paused, Held; OptimizationFailed,
 	// MetricsUnavailable.
 	ConditionOptimizationReady ConditionType = "OptimizationReady"
 
@@ -90,6 +90,10 @@ const (
 	// ReasonPaused (True, and False on Ready): the annotation AnnotationPaused
 	// freezes the decision.
 	ReasonPaused ConditionReason = "Paused"
+	// ReasonHeld (True, and False on Ready): the variant cannot be decided on, and stays
+	// at the larger of the previous decision and what runs. The message says why: an
+	// annotation of a scaler that is a variant is wrong, or the model is served in parts.
+	ReasonHeld ConditionReason = "Held"
 	// ReasonOptimizationFailed (False): no variant of the model can meet its
 	// objectives. The message holds the latencies that are possible; what is decided
 	// is decided by saturation.

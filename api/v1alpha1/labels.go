@@ -12,6 +12,28 @@ const (
 	LabelControllerInstance = "wva.llmd.ai/controller-instance"
 )
 
+// Annotations by which a HorizontalPodAutoscaler or ScaledObject is a variant without a
+// VariantAutoscaling, as llm-d and KServe write them.
+const (
+	// AnnotationManaged, "true" on a HorizontalPodAutoscaler or ScaledObject, makes it a
+	// variant: its name, its target and its bounds are the variant's.
+	AnnotationManaged = "llm-d.ai/managed"
+
+	// AnnotationModelID, on such an object, is the model that the target serves.
+	AnnotationModelID = "llm-d.ai/model-id"
+
+	// AnnotationVariantCost, on such an object, is what variantCost is in a spec.
+	AnnotationVariantCost = "llm-d.ai/variant-cost"
+
+	// RoleKey, an annotation of such an object or a label of its target's pod template, is
+	// the part of a request that the pods serve: both, prefill, decode, or one of llm-d's
+	// other roles.
+	RoleKey = "llm-d.ai/role"
+)
+
+// AcceleratorUnknown is the label's value by which KServe says that it knows no accelerator.
+const AcceleratorUnknown = "unknown"
+
 // Annotations read by the autoscaler, and AnnotationMarked, which it sets.
 const (
 	// AnnotationPaused, "true" on a VariantAutoscaling, freezes its decision.

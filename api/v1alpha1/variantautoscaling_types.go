@@ -42,6 +42,11 @@ type VariantAutoscaling struct {
 	Status VariantAutoscalingStatus `json:"status,omitempty,omitzero"`
 }
 
+// FromScaler reports whether va stands for a HorizontalPodAutoscaler or ScaledObject that is a
+// variant by its annotations: its kind is then that of the scaler. There is no such
+// VariantAutoscaling in the cluster.
+func (va *VariantAutoscaling) FromScaler() bool { return va.Kind != "" && va.Kind != Kind }
+
 // VariantAutoscalingList is a list of VariantAutoscalings.
 //
 // +kubebuilder:object:root=true

@@ -29,6 +29,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
 // environment is what a process gives the manager that it builds.
@@ -104,29 +105,37 @@ type common struct {
 	recorder    events.EventRecorder // of events within the budgets
 	over        *budget.Book         // what is beyond the budgets
 	memory      *ledger.Ledger
-	served      client.Reader // the objects that this manager serves
+	served      discovery.Served // the objects that this manager serves
+	decisions   *store.Decisions // on variants without a VariantAutoscaling
+	scalers     *scalers.Reader
 	scales      *scale.Client
 	fleet       *discovery.Cluster
 	policies    policies
 }
 
 // newCommon returns what most parts are built from.
-func newCommon(on environment, mgr manager.Manager, store *config.Store) common {
-	process, served, scales := on.operator, discovery.Served{Reader: mgr.GetClient()}, scale.New(mgr.GetClient())
+func newCommon(on environment, mgr manager.Manager, settings *config.Store) common {
+	process, scales, by := on.operator, scale.New(mgr.GetClient()), scalers.New(mgr.GetCache(), clock.RealClock{})
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
 		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
 	})
+	decisions := store.NewDecisions(storeOptions(on, mgr, instruments), process.StoreLearned)
+	served := discovery.Served{Reader: mgr.GetClient(), Annotated: &scalers.Annotated{
+		Reader: by, On: func() bool { return settings.Snapshot().Settings().AnnotatedScalers }, Instance: process.ControllerInstance,
+		Statuses: decisions,
+	}}
 	over := budget.NewBook(instruments.LeftOut)
 	fleet := discovery.New(served, scales)
-	fleet.By, fleet.Limits, fleet.Left = scalers.New(mgr.GetCache()), process.Budget.Limits, over
+	fleet.By, fleet.Limits, fleet.Left = by, process.Budget.Limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
-		unit, ok := store.Snapshot().UnitCost(namespace, accelerator)
+		unit, ok := settings.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok
 	}
 	return common{
 		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(),
-		recorder: controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
-		served:   served, scales: scales, fleet: fleet, policies: policies{store: store, classes: fleet.ClassRefs},
+		recorder:  controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
+		decisions: decisions, scalers: by,
+		served: served, scales: scales, fleet: fleet, policies: policies{store: settings, classes: fleet.ClassRefs},
 	}
 }
 
@@ -136,7 +145,7 @@ func (c common) limits() budget.Limits { return c.operator.Budget.Limits }
 // newStatus returns what writes the status of objects.
 func newStatus(c common, d deciding, configuration *controller.Configuration) *controller.Status {
 	return controller.NewStatus(controller.StatusOptions{
-		Objects: controller.NewObjectClient(c.mgr.GetClient()), Ledger: c.memory, Conflicts: c.fleet, Scalers: c.fleet, TargetScaler: d.scaler,
+		Objects: controller.NewObjectClient(c.served, c.mgr.GetClient(), c.decisions), Ledger: c.memory, Conflicts: c.fleet, Scalers: c.fleet, TargetScaler: d.scaler,
 		Configured: configuration, Classes: c.fleet, Events: c.recorder, Gauge: c.instruments, Allotted: c.fleet, Budget: c.limits(), Over: c.over,
 	})
 }

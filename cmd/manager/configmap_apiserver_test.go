@@ -68,6 +68,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("TheSecondOfTwoClassesWithOneModelIsNamed", s.twoClasses)
 	t.Run("EachConditionIsShownWithItsReason", s.conditions)
 	t.Run("ReplicasAreSetWhereObjectsAskForIt", s.actuation)
+	t.Run("AnnotatedHPAsAreVariants", s.annotated)
 }
 
 // stage is an API server with a fleet, and what a manager does to it.

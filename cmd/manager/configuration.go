@@ -47,7 +47,7 @@ func newConfiguration(c common, begin beginning, measure measurement) (*controll
 	}
 	configuration := controller.NewConfiguration(controller.ConfigurationOptions{
 		Log: c.log, SystemNamespace: o.SystemNamespace, Names: o.Names(), Store: begin.store, ConfigMaps: maps,
-		Variants: c.served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(),
+		Variants: c.served, ServesAll: o.WatchNamespace == "" && o.ControllerInstance == "", Informers: mgr.GetCache(), Scalers: c.scalers.Wait,
 		Take: measure.apply, Wake: measure.cycles.Wake, Budget: c.limits(), Over: c.over,
 		Events: c.recorder, Leads: mgr.Elected(), Logged: begin.logged,
 		Cycle: func() scaling.CycleID { last, _ := c.memory.Latest(); return last.Cycle },

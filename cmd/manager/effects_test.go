@@ -305,7 +305,7 @@ func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
 
 // elsewhere are the keys whose effect another test of this package sees.
 var elsewhere = map[config.Kind][]string{
-	config.KindSettings:   {"COLLECTOR_BACKEND"},
+	config.KindSettings:   {"COLLECTOR_BACKEND", "WVA_ANNOTATION_DISCOVERY"},
 	config.KindSaturation: {"model_id", "namespace"},
 	config.KindUnitCosts:  {"device", "cost"},
 }

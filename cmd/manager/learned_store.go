@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
@@ -29,15 +30,20 @@ func newLearned(c common) *learned {
 	if !c.operator.StoreLearned {
 		return nil
 	}
-	return learned{fleet: c.fleet, memory: c.memory}.in(store.New(store.Options{
-		Namespace: c.operator.SystemNamespace, Log: c.log, Clock: clock.RealClock{}, Events: c.mgr.GetEventRecorder(eventSource),
+	return learned{fleet: c.fleet, memory: c.memory}.in(store.New(storeOptions(c.environment, c.mgr, c.instruments)))
+}
+
+// storeOptions are the parts of a store of this manager.
+func storeOptions(on environment, mgr manager.Manager, instruments *metrics.Metrics) store.Options {
+	return store.Options{
+		Namespace: on.operator.SystemNamespace, Log: on.log, Clock: clock.RealClock{}, Events: mgr.GetEventRecorder(eventSource),
 		// Not read by the manager's cache: that would watch every ConfigMap.
 		Objects: struct {
 			client.Reader
 			client.Writer
-		}{c.kube.reader, c.mgr.GetClient()},
-		Lost: func() { c.instruments.CountError("store") },
-	}))
+		}{on.kube.reader, mgr.GetClient()},
+		Lost: func() { instruments.CountError("store") },
+	}
 }
 
 // in returns l kept in a store.

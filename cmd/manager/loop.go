@@ -15,10 +15,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/subresource"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
 // deciding is what decides and carries decisions out, while this manager leads.
@@ -49,7 +51,7 @@ func newDeciding(c common, measure measurement, configuration *controller.Config
 	kept := newLearned(c)
 	decide := &loop{
 		log: c.log, executor: measure.cycles, instruments: c.instruments, actuator: act, reader: c.served, memory: c.memory,
-		configured: configuration.Synced, learned: kept,
+		configured: configuration.Synced, decisions: c.decisions, fleet: c.fleet, learned: kept,
 		cycle: &cycle.Cycle{
 			Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 			Clock:   clock.RealClock{}, Cluster: c.fleet, Collector: measure.meter, Recorder: c.memory, Actuator: act,
@@ -57,7 +59,11 @@ func newDeciding(c common, measure measurement, configuration *controller.Config
 		},
 	}
 	return deciding{
-		scaler: scaler, exports: exports, runs: slices.Concat([]manager.Runnable{decide, leading(stock.Run)}, archiving, kept.runs()),
+		scaler: scaler, exports: exports, runs: slices.Concat([]manager.Runnable{
+			decide, leading(stock.Run), leading(c.decisions.Run),
+			controller.NewTriggers(c.mgr.GetCache(), discovery.Served{Reader: c.served.Reader, Annotated: c.served.Annotated, Everywhere: true},
+				measure.cycles.Trigger, measure.meter.forget, configuration.LookAgain),
+		}, archiving, kept.runs()),
 	}, nil
 }
 
@@ -72,6 +78,8 @@ type loop struct {
 	memory      *ledger.Ledger
 	// configured waits until the configuration is that of all ConfigMaps.
 	configured func(ctx context.Context) error
+	decisions  *store.Decisions // of variants without a VariantAutoscaling
+	fleet      *discovery.Cluster
 	// learned is what outlives the process, nil where nothing does.
 	learned *learned
 }
@@ -89,6 +97,7 @@ func (l *loop) Start(ctx context.Context) error {
 		return err
 	}
 	// 2. Remember what the last process decided, then what it learned about that.
+	l.decisions.Lead(ctx)
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
 	}
@@ -104,7 +113,7 @@ func (l *loop) Start(ctx context.Context) error {
 
 // publishLast publishes what the status of objects says was decided.
 func (l *loop) publishLast(ctx context.Context) error {
-	last, err := actuator.NewStatusValues(l.reader).Record(ctx, clock.RealClock{}.Now())
+	last, err := actuator.NewStatusValues(l.reader, l.fleet.ReadAs).Record(ctx, clock.RealClock{}.Now())
 	if err != nil {
 		return err
 	}

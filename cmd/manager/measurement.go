@@ -8,7 +8,6 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
@@ -53,7 +52,6 @@ func newMeasurement(c common, candidates []*config.Operator) (measurement, error
 		Observe: func(err error) { c.instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
 	})
 	return measurement{applier: &applier{inForce: now, meter: meter, fetching: fetching}, runs: []manager.Runnable{
-		controller.NewTriggers(c.mgr.GetCache(), now.cycles.Trigger, meter.forget),
 		leading(meter.run), leading(idle.Run), leading(gate.run), fetching.run(c.log),
 	}}, nil
 }

@@ -60,7 +60,7 @@ var _ web.Surroundings = (*explaining)(nil)
 
 // newExplaining returns what explains decisions about the fleet.
 func newExplaining(c common) *explaining {
-	return &explaining{policies: c.policies, scalers: c.fleet.Scalers, startUps: c.fleet.StartUps, objects: c.mgr.GetClient()}
+	return &explaining{policies: c.policies, scalers: c.fleet.Scalers, startUps: c.fleet.StartUps, objects: c.served}
 }
 
 // Objective returns what requests of a model should meet.

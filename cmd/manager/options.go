@@ -85,7 +85,7 @@ func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, er
 	options := external.Options{
 		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: c.mgr.GetConfig(), Log: c.log,
 		Provider: external.NewProvider(external.ProviderOptions{
-			Store: store, Fallback: actuator.NewStatusValues(c.served), ControllerInstance: o.ControllerInstance,
+			Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.ReadAs), ControllerInstance: o.ControllerInstance,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
 				Reader: c.served, Events: c.mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: c.log,
 			}).Report,

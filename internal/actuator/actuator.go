@@ -133,6 +133,7 @@ func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []exte
 			Variant:     v.Key,
 			Target:      v.Target,
 			Accelerator: v.Accelerator,
+			ReadAs:      v.ReadAs,
 			Desired:     d.Target(),
 			Current:     v.Replicas.Current,
 			Observed:    v.Replicas.Observed,

@@ -17,12 +17,16 @@ import (
 // decided yet, from the status of each VariantAutoscaling.
 type StatusValues struct {
 	reader client.Reader
+	readAs func(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]string
 }
 
 var _ external.Fallback = (*StatusValues)(nil)
 
-// NewStatusValues returns StatusValues that read from reader, a cache.
-func NewStatusValues(reader client.Reader) *StatusValues { return &StatusValues{reader: reader} }
+// NewStatusValues returns StatusValues that read from reader, a cache. readAs returns by which other
+// names scalers read the decisions on variants (scaling.Variant.ReadAs).
+func NewStatusValues(reader client.Reader, readAs func(context.Context, []scaling.Variant) map[scaling.VariantKey]string) *StatusValues {
+	return &StatusValues{reader: reader, readAs: readAs}
+}
 
 // Values returns the last decisions for the variants of a namespace. It leaves out variants
 // without a decision, variants that are being deleted, and variants whose target another
@@ -38,7 +42,20 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 			values = append(values, v)
 		}
 	}
+	s.nameValues(ctx, values)
 	return values, nil
+}
+
+// nameValues sets by which other names scalers read values.
+func (s *StatusValues) nameValues(ctx context.Context, values []external.Value) {
+	variants := make([]scaling.Variant, len(values))
+	for i, v := range values {
+		variants[i] = scaling.Variant{Key: v.Variant, Target: v.Target, Accelerator: v.Accelerator}
+	}
+	names := s.readAs(ctx, scaling.ByKey(variants))
+	for i := range values {
+		values[i].ReadAs = names[values[i].Variant]
+	}
 }
 
 // Record returns the last decisions for the variants of all namespaces as of now, for
@@ -63,6 +80,10 @@ func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Recor
 		})
 		// A status holds no steps; without them the target is Current.
 		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: value.Variant, Current: value.Desired})
+	}
+	names := s.readAs(ctx, scaling.ByKey(record.Fleet.Variants))
+	for i := range record.Fleet.Variants {
+		record.Fleet.Variants[i].ReadAs = names[record.Fleet.Variants[i].Key]
 	}
 	return record, nil
 }

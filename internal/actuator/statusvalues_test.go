@@ -85,7 +85,7 @@ func TestStatusAnswersWithTheLastDecision(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := actuator.NewStatusValues(listed{items: tt.items}).Values(t.Context(), "prod")
+			got, err := actuator.NewStatusValues(listed{items: tt.items}, byNoOtherName).Values(t.Context(), "prod")
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -94,7 +94,7 @@ func TestStatusAnswersWithTheLastDecision(t *testing.T) {
 }
 
 func TestStatusThatCannotBeReadIsAnError(t *testing.T) {
-	status := actuator.NewStatusValues(listed{err: errors.New("cache not synced")})
+	status := actuator.NewStatusValues(listed{err: errors.New("cache not synced")}, byNoOtherName)
 	if _, err := status.Values(t.Context(), "prod"); err == nil {
 		t.Error("Values: no error")
 	}
@@ -107,7 +107,7 @@ func TestGaugesAreFilledFromStatusBeforeTheFirstCycle(t *testing.T) {
 	b := newBench()
 	b.agesFrom, b.now = start, start.Add(5*time.Minute)
 	items := append(withoutDecision(), decided("v"))
-	record, err := actuator.NewStatusValues(listed{items: items}).Record(t.Context(), b.now)
+	record, err := actuator.NewStatusValues(listed{items: items}, byNoOtherName).Record(t.Context(), b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,3 +161,6 @@ func TestAFallbackIsPublishedWithAnAgeThatGrows(t *testing.T) {
 		t.Errorf("after a restart: age %g s, exported %t; want the 300 since the fallback began", age, ok)
 	}
 }
+
+// byNoOtherName says that scalers read every decision by the variant's name.
+func byNoOtherName(context.Context, []scaling.Variant) map[scaling.VariantKey]string { return nil }

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// annotatedKey is the key of Settings.AnnotatedScalers.
+const annotatedKey = "WVA_ANNOTATION_DISCOVERY"
+
 // Settings are those of the manager that a ConfigMap may change while it runs.
 type Settings struct {
 	// Interval is the time between cycles, 1s to 1h.
@@ -22,8 +25,11 @@ type Settings struct {
 	// and what is limited: by priority, enableLimiter and WVA_LIMITED_MODE of their
 	// ConfigMaps, and by models that name a class of the system.
 	TrustNamespaces bool
-	Backend         string // one of Backends
-	LogLevel        string // one of LogLevels
+	// AnnotatedScalers is whether HorizontalPodAutoscalers and ScaledObjects with the annotation
+	// llm-d.ai/managed are variants.
+	AnnotatedScalers bool
+	Backend          string // one of Backends
+	LogLevel         string // one of LogLevels
 	// Prometheus holds what a ConfigMap may say of it; the rest, Timeout for
 	// example, is of the process and zero here.
 	Prometheus Prometheus
@@ -67,6 +73,8 @@ func settingFields() []field[Settings] {
 			func(s *Settings) *bool { return &s.LimitedMode }),
 		truthField(Key{Name: trustKey, Default: "true", Meaning: "whether a namespace sets priority, enableLimiter and WVA_LIMITED_MODE for its own models"},
 			func(s *Settings) *bool { return &s.TrustNamespaces }),
+		truthField(Key{Name: annotatedKey, Default: "true", Meaning: "whether an HPA or ScaledObject with the annotation llm-d.ai/managed is a variant without a VariantAutoscaling"},
+			func(s *Settings) *bool { return &s.AnnotatedScalers }),
 		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, AtStart: true, Meaning: "where metrics are read"},
 			Backends(), func(s *Settings) *string { return &s.Backend }),
 		choiceField(Key{Name: "LOG_LEVEL", Default: "info", Meaning: "the least important lines that are logged"},

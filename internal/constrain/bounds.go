@@ -8,12 +8,13 @@ import (
 
 // Bounds keeps every decision within its variant's minReplicas and maxReplicas:
 // the minimum first, then the maximum, so that the maximum wins where the two
-// contradict each other.
+// contradict each other. A variant that is held (scaling.Variant.Undecidable) is not reduced to a
+// maximum; and one that is itself a scaler not raised to a minimum: that scaler does it.
 func Bounds(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
 		v, ok := in.Variants[d.Variant]
-		if !ok {
+		if !ok || v.Undecidable != "" && (v.Origin != "" || v.Bounds.Clamp(d.Target()) < d.Target()) {
 			out.Decisions = append(out.Decisions, d)
 			continue
 		}

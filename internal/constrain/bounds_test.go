@@ -49,6 +49,22 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+func TestAHeldVariantIsNotReducedAndAScalerRaisesItself(t *testing.T) {
+	for _, tt := range []struct {
+		origin        string
+		desired, want int
+	}{
+		{"", 5, 5}, {"", 0, 2}, {scaling.KindHPA, 5, 5}, {scaling.KindHPA, 0, 0},
+	} {
+		v := scaling.Variant{Key: scaling.VariantKey{Name: "v"}, Origin: tt.origin, Undecidable: "it has two scalers", Bounds: scaling.Bounds{Min: 2, Max: 4}}
+		in := Input{Variants: map[scaling.VariantKey]scaling.Variant{v.Key: v}}
+		got := Bounds(in, scaling.Plan{Decisions: []scaling.Decision{{Variant: v.Key, Current: tt.desired}}}).Decisions[0].Target()
+		if got != tt.want {
+			t.Errorf("origin %q: %d replicas are bounded to %d, want %d", tt.origin, tt.desired, got, tt.want)
+		}
+	}
+}
+
 // TestGoldenBounds holds the recorded cases of the published version.
 func TestGoldenBounds(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}

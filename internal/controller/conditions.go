@@ -41,6 +41,8 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 	switch {
 	case !e.Decided:
 		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonMetricsUnavailable, explain.Undecided()), ""}
+	case e.Variant.Undecidable != "":
+		return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonHeld, explain.Undecidable(e)), firstOf(e.Variant.Undecidable, longestFact)}
 	case e.Variant.Paused:
 		return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonPaused, explain.Paused(e)), ""}
 	case !e.Decision.Fallback:
@@ -105,7 +107,7 @@ func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool 
 // way. A decision that is frozen stands and is in the way.
 func ready(conditions []stated) stated {
 	for _, c := range conditions {
-		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) {
+		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) || c.Reason == string(v1alpha1.ReasonHeld) {
 			return stated{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ConditionReason(c.Reason), c.Message), ""}
 		}
 	}

@@ -62,6 +62,9 @@ type ConfigurationOptions struct {
 	ServesAll bool
 	// Informers tell when other namespaces have VariantAutoscalings.
 	Informers Informers
+	// Scalers waits until the scalers that may be variants are listed, or may not be; nil does
+	// not wait.
+	Scalers func(ctx context.Context)
 	// Take puts changed settings of the manager into force and returns what of
 	// them cannot be. Their Namespace and ConfigMap need not be said. It is called
 	// by one goroutine at a time.
@@ -143,6 +146,9 @@ func (c *Configuration) Start(ctx context.Context) error {
 	}
 	if err := c.watchNamespaces(ctx); err != nil {
 		return err
+	}
+	if c.Scalers != nil {
+		c.Scalers(ctx)
 	}
 	if _, err := c.look(ctx); err != nil {
 		return err
@@ -231,6 +237,10 @@ func (c *Configuration) notice(change ConfigMapChange) {
 	c.lookAgain()
 }
 
+// LookAgain has the configuration applied again: namespaces may have come to have variants, or
+// ceased to. It does not block.
+func (c *Configuration) LookAgain() { c.lookAgain() }
+
 func (c *Configuration) lookAgain() {
 	select {
 	case c.work <- struct{}{}:
@@ -260,7 +270,11 @@ func (c *Configuration) look(ctx context.Context) (sight, error) {
 	for i, m := range seen.configMaps {
 		sources[i] = config.Source{Namespace: m.Namespace, Name: m.Name, Data: m.Data}
 	}
+	before := c.Store.Snapshot().Settings().AnnotatedScalers
 	report := c.Store.Apply(sources)
+	if c.Store.Snapshot().Settings().AnnotatedScalers != before {
+		c.lookAgain() // other namespaces have variants
+	}
 	seen.matters = report.Changed
 	seen.findings = slices.Concat(report.Findings, c.take(seen.configMaps))
 	if c.ServesAll {

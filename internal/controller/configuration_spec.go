@@ -19,6 +19,9 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 		err := config.FieldError{Key: key, Value: firstOf(value, longestFinding/4), Want: want}
 		out = append(out, problem{err.Error() + "; in force: " + inForce, fieldFact(key, err.Value)})
 	}
+	if v := v.Variant; v.Origin != "" && v.Gone {
+		out = append(out, problem{v.Missing + "; in force: its last decision", fieldFact("target", v.Target.Kind+" "+v.Target.Name)})
+	}
 	if cost := va.Spec.VariantCost; cost != "" && !isCost(cost) {
 		refuse("spec.variantCost", cost, fmt.Sprintf("a decimal number from 0 to %g", math.MaxFloat64), "what holds without it")
 	}

@@ -131,6 +131,9 @@ func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	switch {
 	case paused(is) && !paused(was):
 		return n, true
+	case undecidable(is):
+		n = notice{corev1.EventTypeWarning, eventHeld, "Stay", explain.Noted(explain.Undecidable(v.Explanation), v.cycle)}
+		return n, begins(was, is, v1alpha1.ConditionOptimizationReady)
 	case awaited(is):
 		n.action = "Await"
 		return n, fallbackOf(was) == nil
@@ -163,4 +166,10 @@ func misconfigured(s v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 func paused(s v1alpha1.VariantAutoscalingStatus) bool {
 	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionOptimizationReady))
 	return c != nil && c.Reason == string(v1alpha1.ReasonPaused)
+}
+
+// undecidable reports whether a status says that a variant cannot be decided on.
+func undecidable(s v1alpha1.VariantAutoscalingStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionOptimizationReady))
+	return c != nil && c.Reason == string(v1alpha1.ReasonHeld)
 }

@@ -9,21 +9,34 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// ObjectClient reads VariantAutoscalings from a manager's cache and writes their
-// status to the API server.
+// ObjectClient reads VariantAutoscalings and writes their status to the API server. The status
+// of one that stands for an annotated scaler it hands to Decisions: nothing is written to the
+// scaler.
 type ObjectClient struct {
-	client client.Client
+	reader    client.Reader
+	status    client.StatusClient
+	decisions Decisions
+}
+
+// Decisions keeps what was decided on variants without a VariantAutoscaling.
+type Decisions interface {
+	// Write keeps the status of the variant that va stands for.
+	Write(va *v1alpha1.VariantAutoscaling)
+	// Keep forgets all variants but those.
+	Keep(alive []client.ObjectKey)
 }
 
 var _ Objects = (*ObjectClient)(nil)
 
-// NewObjectClient returns an ObjectClient that uses c, the client of a manager.
-func NewObjectClient(c client.Client) *ObjectClient { return &ObjectClient{client: c} }
+// NewObjectClient returns an ObjectClient that reads from reader, a cache, and writes by status.
+func NewObjectClient(reader client.Reader, status client.StatusClient, decisions Decisions) *ObjectClient {
+	return &ObjectClient{reader: reader, status: status, decisions: decisions}
+}
 
 // Variant returns a copy of the cached object, or NotFound.
 func (o *ObjectClient) Variant(ctx context.Context, key client.ObjectKey) (*v1alpha1.VariantAutoscaling, error) {
 	va := &v1alpha1.VariantAutoscaling{}
-	if err := o.client.Get(ctx, key, va); err != nil {
+	if err := o.reader.Get(ctx, key, va); err != nil {
 		return nil, err
 	}
 	return va, nil
@@ -32,18 +45,23 @@ func (o *ObjectClient) Variant(ctx context.Context, key client.ObjectKey) (*v1al
 // Variants returns the keys of all cached objects.
 func (o *ObjectClient) Variants(ctx context.Context) ([]client.ObjectKey, error) {
 	var list v1alpha1.VariantAutoscalingList
-	if err := o.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing VariantAutoscalings: %w", err)
 	}
 	keys := make([]client.ObjectKey, len(list.Items))
 	for i := range list.Items {
 		keys[i] = client.ObjectKeyFromObject(&list.Items[i])
 	}
+	o.decisions.Keep(keys)
 	return keys, nil
 }
 
 // WriteStatus replaces the status subresource of va if the object still has va's
 // resource version, else it returns Conflict.
 func (o *ObjectClient) WriteStatus(ctx context.Context, va *v1alpha1.VariantAutoscaling) error {
-	return o.client.Status().Update(ctx, va)
+	if va.FromScaler() {
+		o.decisions.Write(va)
+		return nil
+	}
+	return o.status.Status().Update(ctx, va)
 }

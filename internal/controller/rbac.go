@@ -18,6 +18,9 @@ package controller
 // What a manager has learned it keeps in ConfigMaps of its own namespace, by the names
 // of the kinds of internal/store. RBAC cannot tell names apart for create.
 //
+// What it has decided on annotated HorizontalPodAutoscalers and ScaledObjects it keeps there too: of
+// those it reads alone, and tells events.
+//
 // By itself the manager writes no workload. Two more roles are for objects with the
 // annotation wva.llmd.ai/actuation, for their users to bind: one to set replicas by
 // the scale subresource, and one to mark the pods that should go first, which is
@@ -40,4 +43,5 @@ package controller
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=workload-variant-autoscaler-system,resources=leases,resourceNames=72dd1cf1.llm-d.ai,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,verbs=create
 // +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-fits,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-decisions,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=workload-variant-autoscaler-system,resources=configmaps,resourceNames=wva-store-start-ups,verbs=get;update

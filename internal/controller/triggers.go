@@ -32,8 +32,9 @@ import (
 //	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
 //	that one of them scales  changed, or its replicas or     more than replicas,
 //	                         Ready replicas did              or it was replaced
-//	HPA, ScaledObject of     created, deleted, its spec      never
-//	such a target            changed, or a ScaledObject is
+//	HPA, ScaledObject of     created, deleted, its spec      never, or as a
+//	such a target, or that   changed, an annotation that     VariantAutoscaling
+//	is a variant itself      is read, or a ScaledObject is   where it is a variant
 //	                         paused or no longer
 //	Namespace with one       it is excluded, or no longer    never
 //
@@ -49,9 +50,11 @@ import (
 // is for a cycle to say, and to act on, who carries its decisions out: an HPA that comes
 // after its VariantAutoscaling is found by the cycle that it wakes.
 type Triggers struct {
-	cache   cache.Cache
-	trigger func(reason string)
-	forget  func(model scaling.ModelKey)
+	cache    cache.Cache
+	variants client.Reader
+	trigger  func(reason string)
+	again    func() // the namespaces that have variants may be others
+	forget   func(model scaling.ModelKey)
 }
 
 var (
@@ -59,13 +62,14 @@ var (
 	_ manager.LeaderElectionRunnable = (*Triggers)(nil)
 )
 
-// NewTriggers returns Triggers that watch through c. For one change they call
+// NewTriggers returns Triggers that watch through c, for the variants that variants lists. For one change they call
 // forget first, once, with the model concerned, or with the ID "" for all models of a
-// namespace, and then trigger. Both must not block,
+// namespace, and then trigger. For an
+// annotated scaler they call again before. None may block,
 // and may be called by several goroutines at once and often: it is the callee
 // that makes one cycle of many calls.
-func NewTriggers(c cache.Cache, trigger func(reason string), forget func(model scaling.ModelKey)) *Triggers {
-	return &Triggers{cache: c, trigger: trigger, forget: forget}
+func NewTriggers(c cache.Cache, variants client.Reader, trigger func(reason string), forget func(model scaling.ModelKey), again func()) *Triggers {
+	return &Triggers{cache: c, variants: variants, trigger: trigger, forget: forget, again: again}
 }
 
 // NeedLeaderElection reports that only the leader decides.
@@ -135,7 +139,7 @@ func (t *Triggers) notice(ctx context.Context, object any, what string, stale bo
 // noticeNamespace asks for a cycle if there are variants in a namespace.
 func (t *Triggers) noticeNamespace(ctx context.Context, o *metav1.PartialObjectMetadata, what string) {
 	var list v1alpha1.VariantAutoscalingList
-	if err := t.cache.List(ctx, &list, client.InNamespace(o.Name), client.UnsafeDisableDeepCopy); err != nil {
+	if err := t.variants.List(ctx, &list, client.InNamespace(o.Name), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle", "namespace", o.Name)
 		return
 	}
@@ -169,7 +173,7 @@ func (t *Triggers) noticeTarget(ctx context.Context, kind string, o client.Objec
 // variantsOf returns the objects that name a target, which must not be modified.
 func (t *Triggers) variantsOf(ctx context.Context, namespace, kind, name string) []*v1alpha1.VariantAutoscaling {
 	var list v1alpha1.VariantAutoscalingList
-	if err := t.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := t.variants.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing VariantAutoscalings; the change waits for the next cycle",
 			"namespace", namespace, "target", name)
 		return nil

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -59,10 +60,18 @@ func (t *Triggers) watchScaler(ctx context.Context, object client.Object) error 
 	return nil
 }
 
-// noticeScaler asks for a cycle if the target of a variant is what object scales.
+// noticeScaler asks for a cycle if the target of a variant is what object scales, or object is
+// a variant itself.
 func (t *Triggers) noticeScaler(ctx context.Context, object client.Object, what string) {
 	kind, name := scales(object)
-	if len(t.variantsOf(ctx, object.GetNamespace(), kind, name)) > 0 {
+	own := object.GetAnnotations()[v1alpha1.AnnotationManaged] == "true"
+	if own || what == "changed" {
+		t.again()
+	}
+	if own && what == "deleted" {
+		t.forget(scaling.ModelKey{Namespace: object.GetNamespace(), ID: object.GetAnnotations()[v1alpha1.AnnotationModelID]})
+	}
+	if own || len(t.variantsOf(ctx, object.GetNamespace(), kind, name)) > 0 {
 		t.trigger(fmt.Sprintf("%s %s/%s %s", scalerKind(object), object.GetNamespace(), object.GetName(), what))
 	}
 }
@@ -75,7 +84,7 @@ func (t *Triggers) noticeLeft(ctx context.Context, before, after any) {
 		return
 	}
 	kind, name := scales(a)
-	if nowKind, now := scales(b); kind != nowKind || name != now {
+	if nowKind, now := scales(b); kind != nowKind || name != now || saysOf(a)[0] == "true" && saysOf(b)[0] != "true" {
 		t.noticeScaler(ctx, a, "changed")
 	}
 }
@@ -110,12 +119,23 @@ func scalesOtherwise(before, after any) bool {
 	switch b := after.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		a, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
-		return !ok || a.UID != b.UID || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
+		return !ok || a.UID != b.UID || saysOf(a) != saysOf(b) || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
 	case *unstructured.Unstructured:
 		a, ok := before.(*unstructured.Unstructured)
-		return !ok || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() || pauses(a) != pauses(b)
+		return !ok || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() || pauses(a) != pauses(b) || saysOf(a) != saysOf(b)
 	}
 	return false
+}
+
+// saysOf returns the annotations and labels by which a scaler is a variant, and of which kind: the
+// first is whether it is one.
+func saysOf(o client.Object) [7]string {
+	annotations, labels := o.GetAnnotations(), o.GetLabels()
+	return [...]string{
+		annotations[v1alpha1.AnnotationManaged], annotations[v1alpha1.AnnotationModelID], annotations[v1alpha1.AnnotationVariantCost],
+		annotations[v1alpha1.RoleKey], annotations[v1alpha1.AnnotationPaused],
+		labels[v1alpha1.LabelAcceleratorName], labels[v1alpha1.LabelControllerInstance],
+	}
 }
 
 // pauses returns the annotations that pause a ScaledObject, which no generation counts.

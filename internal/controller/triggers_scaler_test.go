@@ -105,7 +105,7 @@ func TestScalersAreWatchedWithoutWaitingForThem(t *testing.T) {
 		defer cancel()
 		i := &informing{cached: cached{listed: listed{items: []v1alpha1.VariantAutoscaling{*object()}}}, keda: begun.Add(90 * time.Second)}
 		var got []string
-		triggers := NewTriggers(i, func(reason string) { got = append(got, reason) }, func(scaling.ModelKey) {})
+		triggers := NewTriggers(i, i, func(reason string) { got = append(got, reason) }, func(scaling.ModelKey) {}, func() {})
 		ended := make(chan error, 1)
 		go func() { ended <- triggers.Start(ctx) }()
 		synctest.Wait()

@@ -169,9 +169,10 @@ func TestTriggersNameWhatChangedAndForgetWhatMayNoLongerHold(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			triggers := NewTriggers(cached{listed: listed{items: []v1alpha1.VariantAutoscaling{*object(), *set, *twin}}},
+			all := cached{listed: listed{items: []v1alpha1.VariantAutoscaling{*object(), *set, *twin}}}
+			triggers := NewTriggers(all, all,
 				func(reason string) { got = append(got, reason) },
-				func(model scaling.ModelKey) { got = append(got, "forget "+model.String()) })
+				func(model scaling.ModelKey) { got = append(got, "forget "+model.String()) }, func() {})
 			tt.change(triggers.handler(t.Context()))
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)

@@ -106,12 +106,16 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	c.startUps.observe(fleet.Variants, targets, now)
 	fleet.Pods = claims.pods()
-	by := c.By.Of(ctx, fleet.Variants, now)
+	by := c.By.Of(ctx, fleet.Variants)
 	for _, va := range winners {
 		of := by[keyOf(va)]
 		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
 		by[keyOf(va)] = of
 	}
+	for i := range fleet.Variants {
+		followedBy(&fleet.Variants[i], by[fleet.Variants[i].Key])
+	}
+	separateRoles(fleet.Variants)
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
 	c.scalers.Store(&by)
@@ -140,6 +144,18 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 		return scaling.Scalers{}
 	}
 	return (*scalers)[key]
+}
+
+// ReadAs returns by which other names scalers read the decisions on variants, which are sorted by
+// key, of those where that is so.
+func (c *Cluster) ReadAs(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]string {
+	out := map[scaling.VariantKey]string{}
+	for key, by := range c.By.Of(ctx, variants) {
+		if by.ReadAs != "" {
+			out[key] = by.ReadAs
+		}
+	}
+	return out
 }
 
 // PodFailure returns why pods of the target of key are not created, in the words

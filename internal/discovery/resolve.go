@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -18,6 +20,7 @@ type target struct {
 	gone    bool            // it does not exist
 	current int             // replicas asked for
 	pod     *corev1.PodSpec // of one replica, nil when the kind does not tell
+	role    string          // that the template of its pods is labelled with
 	pods    []pod           // that live
 	owned   bool            // the pods were found by ownership, not by a selector
 	failure scaling.Trouble // why its pods are not created, if it says so
@@ -35,6 +38,11 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Missing:     t.missing,
 		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
+		Role:        cmp.Or(va.Annotations[v1alpha1.RoleKey], t.role),
+		Undecidable: scalers.Problem(va),
+	}
+	if va.FromScaler() {
+		v.Origin = va.Kind
 	}
 	v.GPUsPerReplica = gpusPerReplica(va, t.pod, v.Accelerator)
 	v.ID = variantID(va.Spec.VariantID, v)
@@ -63,7 +71,7 @@ func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
 	if va.Spec.Accelerator != "" {
 		return va.Spec.Accelerator
 	}
-	if name := va.Labels[v1alpha1.LabelAcceleratorName]; name != "" {
+	if name := va.Labels[v1alpha1.LabelAcceleratorName]; name != "" && name != v1alpha1.AcceleratorUnknown {
 		return name
 	}
 	if p := va.Spec.ModelProfile; p != nil && len(p.Accelerators) > 0 {

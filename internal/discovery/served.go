@@ -5,17 +5,26 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 )
 
 // Served reads what there is but for the VariantAutoscalings of namespaces that
 // the annotation AnnotationExclude leaves alone. Those are read one by one as if
 // they were served, and are in no list.
+//
+// An annotated scaler is read as the VariantAutoscaling that it stands for
+// (scalers.Annotated), after those that there are.
 type Served struct {
 	client.Reader // the cache of a manager built with CacheOptions
+	// Annotated reads the annotated scalers, nil for none.
+	Annotated *scalers.Annotated
+	// Everywhere lists those of namespaces that are left alone, too.
+	Everywhere bool
 }
 
 // List lists objects.
@@ -24,7 +33,17 @@ func (s Served) List(ctx context.Context, list client.ObjectList, opts ...client
 		return err
 	}
 	variants, ok := list.(*v1alpha1.VariantAutoscalingList)
-	if !ok || len(variants.Items) == 0 {
+	if !ok {
+		return nil
+	}
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	annotated, err := s.Annotated.List(ctx, o.Namespace, variants.Items)
+	if err != nil {
+		return err
+	}
+	variants.Items = append(variants.Items, annotated...)
+	if len(variants.Items) == 0 || s.Everywhere {
 		return nil
 	}
 	alone, err := s.alone(ctx)
@@ -34,6 +53,29 @@ func (s Served) List(ctx context.Context, list client.ObjectList, opts ...client
 	if len(alone) > 0 {
 		variants.Items = slices.DeleteFunc(variants.Items, func(va v1alpha1.VariantAutoscaling) bool { return alone[va.Namespace] })
 	}
+	return nil
+}
+
+// Get reads an object.
+func (s Served) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	err := s.Reader.Get(ctx, key, object, opts...)
+	into, ok := object.(*v1alpha1.VariantAutoscaling)
+	if !ok || !apierrors.IsNotFound(err) || s.Annotated == nil {
+		return err
+	}
+	var others v1alpha1.VariantAutoscalingList
+	if err := s.Reader.List(ctx, &others, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	annotated, failed := s.Annotated.List(ctx, key.Namespace, others.Items)
+	if failed != nil {
+		return failed
+	}
+	at := slices.IndexFunc(annotated, func(va v1alpha1.VariantAutoscaling) bool { return va.Name == key.Name })
+	if at < 0 {
+		return err
+	}
+	annotated[at].DeepCopyInto(into)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (n namespaced) List(_ context.Context, list client.ObjectList, _ ...client.
 }
 
 func TestExcludedNamespacesAreLeftAlone(t *testing.T) {
-	reader := Served{namespaced{annotations: map[string]string{"a": "true", "b": "false", "c": "", "elsewhere": "true"}}}
+	reader := Served{Reader: namespaced{annotations: map[string]string{"a": "true", "b": "false", "c": "", "elsewhere": "true"}}}
 	var list v1alpha1.VariantAutoscalingList
 	if err := reader.List(t.Context(), &list); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestExcludedNamespacesAreLeftAlone(t *testing.T) {
 
 func TestNobodyIsServedWhileItIsUnknownWhoIsExcluded(t *testing.T) {
 	unread := errors.New("no cache")
-	if err := (Served{namespaced{err: unread}}).List(t.Context(), &v1alpha1.VariantAutoscalingList{}); !errors.Is(err, unread) {
+	if err := (Served{Reader: namespaced{err: unread}}).List(t.Context(), &v1alpha1.VariantAutoscalingList{}); !errors.Is(err, unread) {
 		t.Errorf("got %v, want %v", err, unread)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -39,6 +40,7 @@ type workload struct {
 	uid      types.UID
 	replicas int
 	pod      *corev1.PodSpec
+	role     string          // that its template is labelled with
 	failure  scaling.Trouble // why its pods are not created, if it says so
 }
 
@@ -63,12 +65,12 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, podFailure(d.Status.Conditions)}
+		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, d.Spec.Template.Labels[v1alpha1.RoleKey], podFailure(d.Status.Conditions)}
 		w.addPart(d)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec}
+		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec, role: s.Spec.Template.Labels[v1alpha1.RoleKey]}
 		w.addPart(s)
 	}
 	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
@@ -112,7 +114,7 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	if !ok {
 		return target{missing: notFound(ref, w.namespace), gone: true}
 	}
-	return target{current: found.replicas, pod: found.pod, pods: w.owned[found.uid], owned: true, failure: found.failure}
+	return target{current: found.replicas, pod: found.pod, role: found.role, pods: w.owned[found.uid], owned: true, failure: found.failure}
 }
 
 // scaled returns a target that is known by its scale. Its pods are those of the

@@ -76,6 +76,11 @@ func AwaitsMetrics(e Explanation) bool {
 		(r.Ready == 0 || young(e.Past.DecidedAt) || young(r.NewestReady))
 }
 
+// Undecidable says why a variant stays at what runs.
+func Undecidable(e Explanation) string {
+	return fmt.Sprintf("The variant stays at %s, the larger of the last decision and what runs: %s", scaling.Replicas(e.Decision.Target()), e.Variant.Undecidable)
+}
+
 // Paused says that the decision is frozen, and where.
 func Paused(e Explanation) string {
 	return fmt.Sprintf("Paused: the decision is frozen at %s, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", scaling.Replicas(e.Decision.Target()))

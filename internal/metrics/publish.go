@@ -131,25 +131,34 @@ func isNew(r scaling.Record, key scaling.VariantKey) bool {
 
 // replicas adds what the variant runs and, where there is one, the decision.
 func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
-	labels := p.target(v)
-	current := v.Replicas.Current
-	if v.Replicas.Observed {
-		p.add(v.Key, CurrentReplicas, float64(current), labels...)
+	if other := v; v.ReadAs != "" { // what a scaler asks for by another name is there, too
+		other.Key.Name, other.ReadAs = v.ReadAs, ""
+		p.gauges(v.Key, p.target(other), v.Replicas, d, decided)
+	}
+	p.gauges(v.Key, p.target(v), v.Replicas, d, decided)
+	if decided && v.Replicas.Observed {
+		p.add(v.Key, ScalingDecision, direction(d.Target(), v.Replicas.Current), variant(v.Key)...)
+	}
+}
+
+// gauges adds them for one set of labels.
+func (p *press) gauges(key scaling.VariantKey, labels []string, r scaling.ReplicaCounts, d scaling.Decision, decided bool) {
+	if r.Observed {
+		p.add(key, CurrentReplicas, float64(r.Current), labels...)
 	}
 	if !decided {
 		return
 	}
-	p.add(v.Key, DesiredReplicas, float64(d.Target()), labels...)
-	if v.Replicas.Observed {
-		p.add(v.Key, DesiredRatio, Ratio(d.Target(), current), labels...)
-		p.add(v.Key, ScalingDecision, direction(d.Target(), current), variant(v.Key)...)
+	p.add(key, DesiredReplicas, float64(d.Target()), labels...)
+	if r.Observed {
+		p.add(key, DesiredRatio, Ratio(d.Target(), r.Current), labels...)
 	}
 }
 
-// paused adds whether the decision on the variant shall stay as it is.
+// paused adds whether somebody asked for the decision on the variant to stay as it is.
 func (p *press) paused(v scaling.Variant) {
 	value := 0.0
-	if v.Paused {
+	if v.Paused && v.Undecidable == "" {
 		value = 1
 	}
 	p.add(v.Key, Paused, value, variant(v.Key)...)

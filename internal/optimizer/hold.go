@@ -65,7 +65,7 @@ func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Dec
 // except those that hold for a reason of their own.
 func withheld(a scaling.Analysis, decisions []scaling.Decision) []scaling.Decision {
 	for i, d := range decisions {
-		decisions[i].Withheld = a.Signal == scaling.Shrink && !d.Fallback && d.Cause().Reason != scaling.ReasonPaused
+		decisions[i].Withheld = a.Signal == scaling.Shrink && !d.Fallback && d.Cause().Reason != scaling.ReasonPaused && d.Cause().Reason != scaling.ReasonHeld
 	}
 	return decisions
 }

@@ -80,6 +80,9 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 	s = s.countMissing(snap.At)
 	quiet := snap.At.Sub(s.past.ProgressAt)
 	switch {
+	case s.Undecidable != "":
+		s.phase, s.detail = frozen, "held: "+s.Undecidable
+		s.hold = max(s.hold, s.Replicas.Current)
 	case s.Paused:
 		s.phase, s.detail = frozen, "paused"
 	case s.hold < s.Replicas.Current:
@@ -316,8 +319,12 @@ func (s variantState) cancellable() bool {
 	return s.phase == leaving && s.hold < min(s.Replicas.Current, s.Bounds.Max)
 }
 
-// frozenAt repeats the last decision of a paused variant.
+// frozenAt repeats the last decision of a paused variant, and of one that is held the larger of
+// that and what runs.
 func (s variantState) frozenAt() scaling.Decision {
+	if s.Undecidable != "" {
+		return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonHeld, s.Undecidable)
+	}
 	return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonPaused,
 		fmt.Sprintf("the variant is paused: its decision is frozen at %d", s.hold))
 }

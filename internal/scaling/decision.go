@@ -98,6 +98,8 @@ const (
 	ReasonNotReadyInTime Reason = "NotReadyInTime"
 	// ReasonPaused: an annotation of the variant freezes its decision.
 	ReasonPaused Reason = "Paused"
+	// ReasonHeld: the variant cannot be decided on, and stays at what runs (Variant.Undecidable).
+	ReasonHeld Reason = "Held"
 )
 
 // Step is one stage's contribution to a Decision.

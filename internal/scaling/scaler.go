@@ -12,6 +12,9 @@ type Scalers struct {
 	Known bool
 	Fault string   // why it is not known
 	List  []Scaler // sorted by Kind, Name
+	// ReadAs is the name by which an annotated scaler asks for the decision, where that is not
+	// the variant's and no other variant has it; "" else.
+	ReadAs string
 }
 
 // The kinds of a Scaler.

@@ -37,6 +37,17 @@ type Variant struct {
 	StartUps int `json:"startUps,omitempty"`
 	// Paused is true while an annotation of the object freezes its decision.
 	Paused bool `json:"paused,omitempty"`
+	// Undecidable says why the decision is frozen at the larger of the last one and what runs, where no
+	// annotation asks for that: "" for no reason. Paused is then true, too.
+	Undecidable string `json:"undecidable,omitempty"`
+	// Origin is the kind of the object that makes the target a variant where that is the scaler
+	// itself, KindHPA or KindScaledObject; "" for a VariantAutoscaling.
+	Origin string `json:"origin,omitempty"`
+	// ReadAs is another name by which the scaler of the target reads the decision, "" for none:
+	// it was made for a variant that had this target before.
+	ReadAs string `json:"readAs,omitempty"`
+	// Role is the part of a request that the pods serve, in llm-d's words; "" where nothing says.
+	Role string `json:"role,omitempty"`
 	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what
 	// the target's pod template requests, or one of its pods if that is more, at least 1. 0 where
 	// the target shows no template: then GPUsPerReplica counts.

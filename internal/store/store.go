@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -46,6 +47,8 @@ type Options struct {
 	Clock     clock.Clock
 	// Lost is called for each attempt to read or write that fails.
 	Lost func()
+	// Every is the least time between two writes, 0 for a minute.
+	Every time.Duration
 }
 
 // Store keeps knowledge in ConfigMaps. It is safe for concurrent use.
@@ -113,7 +116,7 @@ func (s *Store) lookAgain() {
 	}
 }
 
-// Run writes what changed until ctx ends, at most once a minute. Changes not written by
+// Run writes what changed until ctx ends, at most once in Every. Changes not written by
 // then are lost.
 func (s *Store) Run(ctx context.Context) error {
 	for {
@@ -126,7 +129,7 @@ func (s *Store) Run(ctx context.Context) error {
 		if next == nil {
 			continue
 		}
-		pause := every
+		pause := cmp.Or(s.Every, every)
 		err := s.write(ctx, next)
 		if err != nil && ctx.Err() == nil {
 			s.failed(next.configMap(), "write", err)

@@ -398,13 +398,14 @@ func TestAllKindsHaveNamesOfTheirOwnAndRoom(t *testing.T) {
 	s, names := New(Options{}), map[string]bool{}
 	Add(s, StartUps()) // panics where there is no room
 	Add(s, Fits())
+	Add(s, DecidedKind())
 	for _, k := range kinds() {
 		if names[k.ConfigMap()] {
 			t.Errorf("two kinds are kept in %s", k.ConfigMap())
 		}
 		names[k.ConfigMap()] = true
 	}
-	if len(names) != 2 || !names["wva-store-start-ups"] || !names["wva-store-fits"] {
+	if len(names) != 3 || !names["wva-store-decisions"] || !names["wva-store-start-ups"] || !names["wva-store-fits"] {
 		t.Errorf("got %v, want the ConfigMaps that the manager's Role names", names)
 	}
 	defer func() {

@@ -94,7 +94,7 @@ func newLeader(c *cluster) (*leader, error) {
 	l.fleet = discovery.New(served, c)
 	limits, over := operator.Budget.Limits, budget.NewBook(instruments.LeftOut)
 	events := controller.Budgeted(l.events, clk, limits, over)
-	l.fleet.By, l.fleet.Limits, l.fleet.Left = scalers.New(c), limits, over
+	l.fleet.By, l.fleet.Limits, l.fleet.Left = scalers.New(c, clk), limits, over
 	l.fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
 		unit, ok := l.store.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok

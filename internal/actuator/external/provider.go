@@ -96,8 +96,8 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 	several := Ambiguity{Namespace: namespace, Metric: info.Metric, Selector: selector.String()}
 	var sum resource.Quantity
 	for _, v := range values {
-		set := p.labels(v)
-		if !selector.Matches(labels.Set(set)) {
+		set, selected := p.selected(v, selector)
+		if !selected {
 			continue
 		}
 		several.Variants = append(several.Variants, v.Variant)
@@ -139,6 +139,20 @@ func (p *Provider) values(ctx context.Context, namespace string) ([]Value, error
 	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Variant.Namespace != namespace })
 	sortValues(values)
 	return values, nil
+}
+
+// selected returns the labels of a value that a selector matches, and false where it matches none:
+// those by its own name, else those by the other one. It is one item, whatever selects it.
+func (p *Provider) selected(v Value, selector labels.Selector) (map[string]string, bool) {
+	set := p.labels(v)
+	if selector.Matches(labels.Set(set)) {
+		return set, true
+	}
+	if v.ReadAs == "" {
+		return nil, false
+	}
+	set[metrics.LabelVariant] = metrics.Label(v.ReadAs)
+	return set, selector.Matches(labels.Set(set))
 }
 
 // labels returns the labels of a value: those of the replica gauges and the

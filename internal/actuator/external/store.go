@@ -13,6 +13,7 @@ type Value struct {
 	Variant     scaling.VariantKey
 	Target      scaling.TargetRef
 	Accelerator string // "" when unknown
+	ReadAs      string // another name of the variant by which a scaler reads it, "" for none
 	Desired     int    // replicas
 	// Current counts replicas. It is valid only if Observed; otherwise there is no ratio.
 	Current  int

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -133,11 +134,36 @@ func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPo
 	return out
 }
 
-// stripMeta keeps identity, age and the controller.
+// keptAnnotations and keptLabels are those that make a scaler a variant, and say of which kind.
+var (
+	keptAnnotations = [...]string{
+		v1alpha1.AnnotationManaged, v1alpha1.AnnotationModelID, v1alpha1.AnnotationVariantCost, v1alpha1.RoleKey, v1alpha1.AnnotationPaused,
+	}
+	keptLabels = [...]string{v1alpha1.LabelAcceleratorName, v1alpha1.LabelControllerInstance}
+)
+
+// kept returns the texts of some names, nil where none is there.
+func kept(texts map[string]string, names []string) map[string]string {
+	var out map[string]string
+	for _, name := range names {
+		if value, ok := texts[name]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// stripMeta keeps identity, age and the controller, and what makes a scaler a variant.
 func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+	}
+	if isManaged(m.Annotations) {
+		out.Annotations, out.Labels = kept(m.Annotations, keptAnnotations[:]), kept(m.Labels, keptLabels[:])
 	}
 	if owner := metav1.GetControllerOf(&m); owner != nil {
 		out.OwnerReferences = []metav1.OwnerReference{*owner}

@@ -34,12 +34,14 @@ type scaledObject struct {
 
 	Spec struct {
 		ScaleTargetRef struct {
-			Kind string `json:"kind,omitempty"` // "" for Deployment
-			Name string `json:"name,omitempty"`
+			APIVersion string `json:"apiVersion,omitempty"` // "" for apps/v1
+			Kind       string `json:"kind,omitempty"`       // "" for Deployment
+			Name       string `json:"name,omitempty"`
 		} `json:"scaleTargetRef"`
-		MinReplicaCount *int32        `json:"minReplicaCount,omitempty"`
-		MaxReplicaCount *int32        `json:"maxReplicaCount,omitempty"`
-		Triggers        []kedaTrigger `json:"triggers,omitempty"`
+		IdleReplicaCount *int32        `json:"idleReplicaCount,omitempty"`
+		MinReplicaCount  *int32        `json:"minReplicaCount,omitempty"`
+		MaxReplicaCount  *int32        `json:"maxReplicaCount,omitempty"`
+		Triggers         []kedaTrigger `json:"triggers,omitempty"`
 	} `json:"spec"`
 
 	Status struct {
@@ -59,6 +61,13 @@ func newScaledObject() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(scaledObjectKind)
 	return u
+}
+
+// newScaledObjectList returns the list by which they are read.
+func newScaledObjectList() *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(scaledObjectKind.GroupVersion().WithKind(scaledObjectKind.Kind + "List"))
+	return list
 }
 
 // readScaledObject returns what is read of a ScaledObject.

@@ -2,6 +2,8 @@ package scalers
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -41,6 +43,33 @@ func seriesOf(v scaling.Variant) series {
 	delete(out, metrics.LabelNamespace)
 	return out
 }
+
+// readsAs returns the one name of a variant by which an annotated scaler asks for a decision, ""
+// where it is not annotated, or asks otherwise.
+func (o scalerObject) readsAs() string {
+	switch {
+	case o.keda != nil && isManaged(o.keda.Annotations):
+		for _, t := range o.keda.Spec.Triggers {
+			for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
+				if text := t.Metadata[key]; metricIn(text) != "" {
+					if found := asksFor.FindStringSubmatch(text); found != nil {
+						return found[1]
+					}
+				}
+			}
+		}
+	case o.keda == nil && o.hpa != nil && isManaged(o.hpa.Annotations):
+		for _, m := range o.hpa.Spec.Metrics {
+			if m.External != nil && slices.Contains(decisionMetrics, m.External.Metric.Name) && m.External.Metric.Selector != nil {
+				return m.External.Metric.Selector.MatchLabels[labelVariant]
+			}
+		}
+	}
+	return ""
+}
+
+// asksFor finds the name of a variant that a query selects.
+var asksFor = regexp.MustCompile(labelVariant + `\s*=\s*"([^"\\]+)"`)
 
 // misreads says why an autoscaler does not learn the decision with the labels
 // own, going by its spec, or returns "".

@@ -12,8 +12,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -80,29 +81,34 @@ type scalerObject struct {
 // Reader reads the objects that scale. It is safe for concurrent use.
 type Reader struct {
 	watches Watches
+	clock   clock.PassiveClock
 	keda    kedaSearch
 }
 
 // New returns a Reader of what w holds. A nil Reader knows nothing.
-func New(w Watches) *Reader { return &Reader{watches: w} }
+func New(w Watches, clk clock.PassiveClock) *Reader { return &Reader{watches: w, clock: clk} }
 
 // Of returns who scales the targets of variants, which are sorted by key. It never
 // waits: what an informer has not listed yet, or may not list, is unknown.
-func (r *Reader) Of(ctx context.Context, variants []scaling.Variant, now time.Time) map[scaling.VariantKey]scaling.Scalers {
-	found := r.scalersOf(ctx, variants, now)
+func (r *Reader) Of(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
+	found := r.scalersOf(ctx, variants)
 	out := make(map[scaling.VariantKey]scaling.Scalers, len(variants))
+	taken := make(map[scaling.VariantKey]bool, len(variants))
 	for _, v := range variants {
-		out[v.Key] = found.of(v)
+		taken[v.Key] = true
+	}
+	for _, v := range variants {
+		out[v.Key] = found.of(v, taken)
 	}
 	return out
 }
 
-func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant, now time.Time) scalersOf {
+func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scalersOf {
 	if r == nil || r.watches == nil {
 		return scalersOf{fault: "who scales targets is not read"}
 	}
 	fault, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault says it
-	keda, kedaFault := r.hasKEDA(ctx, now)
+	keda, kedaFault := r.hasKEDA(ctx)
 	if fault = cmp.Or(fault, kedaFault); fault != "" {
 		return scalersOf{fault: fault}
 	}
@@ -122,7 +128,8 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant, now 
 
 // hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
 // read where it has.
-func (r *Reader) hasKEDA(ctx context.Context, now time.Time) (has bool, why string) {
+func (r *Reader) hasKEDA(ctx context.Context) (has bool, why string) {
+	now := r.clock.Now()
 	if !r.keda.due(now) {
 		return false, ""
 	}
@@ -132,6 +139,19 @@ func (r *Reader) hasKEDA(ctx context.Context, now time.Time) (has bool, why stri
 		return false, ""
 	}
 	return true, why
+}
+
+// How long Wait waits, and how often it looks. A manager that may not list them goes on without.
+const listedWithin, lookEvery = 10 * time.Second, 100 * time.Millisecond
+
+// Wait returns once the objects that scale are listed, those of KEDA where the cluster has it, or
+// ten seconds have passed: then they may not be listed, or the API server does not answer.
+func (r *Reader) Wait(ctx context.Context) {
+	_ = wait.PollUntilContextTimeout(ctx, lookEvery, listedWithin, true, func(ctx context.Context) (bool, error) { // without an answer they are as good as none
+		why, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA)
+		_, keda := r.hasKEDA(ctx)
+		return why == "" && keda == "", nil
+	})
 }
 
 // unread says why the objects of a kind cannot be read now, "" when they can, and
@@ -151,8 +171,7 @@ func (r *Reader) unread(ctx context.Context, object client.Object, kind string) 
 func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool, into map[claim][]scalerObject) error {
 	made := map[string]*scaledObject{} // ScaledObjects by name
 	if keda {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(scaledObjectKind.GroupVersion().WithKind(scaledObjectKind.Kind + "List"))
+		list := newScaledObjectList()
 		if err := r.watches.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("listing ScaledObjects in namespace %s: %w", namespace, err)
 		}
@@ -186,14 +205,25 @@ func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool,
 	return nil
 }
 
-// of returns who scales the target of a variant, as far as it is known.
-func (s scalersOf) of(v scaling.Variant) scaling.Scalers {
+// of returns who scales the target of a variant, as far as it is known. taken are the variants
+// that there are: a name of one of them is of no other.
+func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scaling.Scalers {
 	if s.fault != "" {
 		return scaling.Scalers{Fault: s.fault}
 	}
 	out := scaling.Scalers{Known: true}
-	for _, object := range s.byClaim[claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}] {
-		out.List = append(out.List, object.scaler(seriesOf(v)))
+	objects := s.byClaim[claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}]
+	for _, object := range objects {
+		if name := object.readsAs(); name != "" && name != v.Key.Name && !taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {
+			out.ReadAs = name
+		}
+	}
+	own := seriesOf(v)
+	if out.ReadAs != "" {
+		own[labelVariant] = out.ReadAs
+	}
+	for _, object := range objects {
+		out.List = append(out.List, object.scaler(own))
 	}
 	slices.SortFunc(out.List, func(a, b scaling.Scaler) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))

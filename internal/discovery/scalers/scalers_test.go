@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -242,7 +243,7 @@ func TestScalersOfATarget(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := New(&fakeWatches{objects: tt.objects}).Of(t.Context(), variantA, at(0))[variantA[0].Key]
+			got := New(&fakeWatches{objects: tt.objects}, clocktesting.NewFakePassiveClock(at(0))).Of(t.Context(), variantA)[variantA[0].Key]
 			if diff := cmp.Diff(got, scaling.Scalers{Known: true, List: tt.want}); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
@@ -269,9 +270,9 @@ func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r *Reader
 			if tt.watches != nil {
-				r = New(tt.watches)
+				r = New(tt.watches, clocktesting.NewFakePassiveClock(at(0)))
 			}
-			if diff := cmp.Diff(r.Of(t.Context(), variantA, at(0))[variantA[0].Key], tt.want); diff != "" {
+			if diff := cmp.Diff(r.Of(t.Context(), variantA)[variantA[0].Key], tt.want); diff != "" {
 				t.Errorf("-got +want:\n%s", diff)
 			}
 		})
@@ -280,10 +281,12 @@ func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
 
 func TestAClusterWithoutKEDAIsAskedNowAndThen(t *testing.T) {
 	watches := &fakeWatches{missing: map[string]bool{scaling.KindScaledObject: true}}
-	r := New(watches)
+	clk := clocktesting.NewFakePassiveClock(at(0))
+	r := New(watches, clk)
 	var asked []int
 	for _, seconds := range []int{0, 30, 59, 60, 61} {
-		r.Of(t.Context(), variantA, at(seconds))
+		clk.SetTime(at(seconds))
+		r.Of(t.Context(), variantA)
 		asked = append(asked, watches.asked)
 	}
 	if want := []int{1, 1, 1, 2, 2}; !cmp.Equal(asked, want) {

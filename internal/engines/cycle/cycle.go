@@ -62,7 +62,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
-	history := c.Recorder.History()
+	history := c.Recorder.History().Inherit(fleet)
 	setup, policies := c.setup(ctx, fleet, snapshots)
 	setup.Interval = interval
 	from := Case{Now: now, Snapshots: snapshots, Policies: policies, History: history}

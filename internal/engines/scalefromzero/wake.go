@@ -213,6 +213,8 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	case !c.Replicas.Observed:
 		d.Current, d.Fallback = c.lastDesired, true
 		return step(c.lastDesired, scaling.ReasonTargetUnreadable, "the last decision holds: "+c.Missing)
+	case c.Undecidable != "":
+		return step(max(c.lastDesired, c.Replicas.Current), scaling.ReasonHeld, c.Undecidable)
 	case c.Paused:
 		return step(c.lastDesired, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.lastDesired))
 	case receives:

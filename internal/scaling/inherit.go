@@ -1,0 +1,37 @@
+package scaling
+
+import "maps"
+
+// Inherit returns the history in which a variant of the fleet without a past has that of the
+// variant that had its target and its model before and is not in the fleet any more: the object
+// that makes a target a variant may be replaced by another while the pods stay. It does not
+// modify h.
+func (h History) Inherit(fleet Fleet) History {
+	type place struct {
+		namespace, kind, name string
+		model                 ModelKey
+	}
+	in := make(map[VariantKey]bool, len(fleet.Variants))
+	fresh := map[place]VariantKey{}
+	for _, v := range fleet.Variants {
+		in[v.Key] = true
+		if _, known := h[v.Key]; !known {
+			fresh[place{v.Key.Namespace, v.Target.Kind, v.Target.Name, v.Model}] = v.Key
+		}
+	}
+	if len(fresh) == 0 {
+		return h
+	}
+	out := maps.Clone(h)
+	for key, past := range h {
+		to, ok := fresh[place{key.Namespace, past.Target.Kind, past.Target.Name, past.Model}]
+		if !ok || in[key] {
+			continue
+		}
+		if other, taken := out[to]; taken && !past.DecidedAt.After(other.DecidedAt) {
+			continue // of several that are gone, the one that was decided on last
+		}
+		out[to] = past
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// decisionsEvery is the least time between two writes of decisions: another manager, and
+	// the next process, answer from them.
+	decisionsEvery = time.Second
+	// decisionsFor is for how long a process that does not lead answers from what it read.
+	decisionsFor = 2 * time.Second
+)
+
+// DecidedKind is the kind that holds what was decided on the variants of a model that have no
+// VariantAutoscaling. A variant takes some 1,500 bytes.
+func DecidedKind() Kind[Decided] {
+	return Kind[Decided]{Name: "decisions", Version: 1, EntryBytes: 64 << 10, AllBytes: 896 << 10}
+}
+
+// Decided is what was decided on the variants of a model, by their names.
+type Decided map[string]Decision
+
+// Decision is what was decided on a variant without a VariantAutoscaling: what the status of one
+// would say.
+type Decision struct {
+	UID    types.UID                         `json:"uid"` // of the object that makes it a variant
+	At     time.Time                         `json:"at"`  // when it was stored
+	Status v1alpha1.VariantAutoscalingStatus `json:"status"`
+}
+
+// Merge implements Knowledge: of two decisions on a variant the later one.
+func (d Decided) Merge(o Decided) Decided {
+	out := maps.Clone(d)
+	if out == nil {
+		out = Decided{}
+	}
+	for name, other := range o {
+		if own, ok := out[name]; !ok || other.At.After(own.At) {
+			out[name] = other
+		}
+	}
+	return out
+}
+
+// Differs implements Knowledge.
+func (d Decided) Differs(o Decided) bool {
+	for name, own := range d {
+		other, ok := o[name]
+		if !ok || own.UID != other.UID || !apiequality.Semantic.DeepEqual(own.Status, other.Status) {
+			return true
+		}
+	}
+	return false
+}
+
+// Less implements Knowledge: without the oldest decision.
+func (d Decided) Less() (Decided, bool) {
+	if len(d) == 0 {
+		return d, false
+	}
+	oldest := slices.MinFunc(slices.Sorted(maps.Keys(d)), func(a, b string) int { return d[a].At.Compare(d[b].At) })
+	out := maps.Clone(d)
+	delete(out, oldest)
+	return out, true
+}
+
+// String implements Knowledge.
+func (d Decided) String() string {
+	parts := make([]string, 0, len(d))
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		text := name + ": no decision"
+		if decided := d[name].Status.DesiredOptimizedAlloc; decided != nil {
+			text = fmt.Sprintf("%s: %s", name, scaling.Replicas(int(decided.NumReplicas)))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Decisions holds what was decided on variants without a VariantAutoscaling. The process that
+// leads knows it and stores it within a second or so; another one reads it when it is asked. It
+// is safe for concurrent use.
+type Decisions struct {
+	store   *Store // nil where nothing is stored
+	entries *Entries[Decided]
+
+	mu    sync.Mutex
+	leads bool
+	known map[scaling.VariantKey]modelDecision
+	until time.Time // to which known is answered from, where this process does not lead
+}
+
+type modelDecision struct {
+	model scaling.ModelKey
+	Decision
+}
+
+// NewDecisions returns Decisions that are kept by a store of its own, made of o, or in memory
+// alone where stored is false.
+func NewDecisions(o Options, stored bool) *Decisions {
+	d := &Decisions{known: map[scaling.VariantKey]modelDecision{}}
+	if stored {
+		o.Every = decisionsEvery
+		d.store = New(o)
+		d.entries = Add(d.store, DecidedKind())
+	}
+	return d
+}
+
+// Run stores what is decided until ctx ends. Only the process that leads calls it.
+func (d *Decisions) Run(ctx context.Context) error {
+	if d.store == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return d.store.Run(ctx)
+}
+
+// Lead takes over what the process before has stored. The process that leads calls it, before
+// the first cycle.
+func (d *Decisions) Lead(ctx context.Context) {
+	read := d.read(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.leads = true; read != nil {
+		d.known = read
+	}
+}
+
+// read returns what is stored, nil where it cannot be read.
+func (d *Decisions) read(ctx context.Context) map[scaling.VariantKey]modelDecision {
+	if d.store == nil {
+		return nil
+	}
+	stored := d.entries.Load(ctx)
+	if stored == nil {
+		return nil
+	}
+	out := map[scaling.VariantKey]modelDecision{}
+	for model, decided := range stored {
+		for name, one := range decided {
+			key := scaling.VariantKey{Namespace: model.Namespace, Name: name}
+			if other, ok := out[key]; !ok || one.At.After(other.At) { // a scaler that came to name another model has two
+				out[key] = modelDecision{model, one}
+			}
+		}
+	}
+	return out
+}
+
+// Status returns what was decided on a variant, and false where nothing was for the object of
+// that UID.
+func (d *Decisions) Status(ctx context.Context, key scaling.VariantKey, uid types.UID) (v1alpha1.VariantAutoscalingStatus, bool) {
+	d.refresh(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one, ok := d.known[key]
+	if !ok || one.UID != uid {
+		return v1alpha1.VariantAutoscalingStatus{}, false
+	}
+	return one.Status, true
+}
+
+// refresh reads what is stored if this process does not lead, and what it read is old. While it
+// cannot be read, what was read last stands.
+func (d *Decisions) refresh(ctx context.Context) {
+	if d.store == nil {
+		return
+	}
+	now := d.store.Clock.Now()
+	d.mu.Lock()
+	due := !d.leads && !now.Before(d.until)
+	if due {
+		d.until = now.Add(decisionsFor) // others go on with what there is
+	}
+	d.mu.Unlock()
+	if !due {
+		return
+	}
+	read := d.read(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.leads && read != nil {
+		d.known = read
+	}
+}
+
+// Write keeps what was decided on the variant that va stands for.
+func (d *Decisions) Write(va *v1alpha1.VariantAutoscaling) {
+	at := time.Time{}
+	if d.store != nil {
+		at = d.store.Clock.Now()
+	}
+	model := scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known[scaling.VariantKey{Namespace: va.Namespace, Name: va.Name}] = modelDecision{model, Decision{va.UID, at.UTC(), *va.Status.DeepCopy()}}
+	d.keep()
+}
+
+// Keep forgets the decisions on all but the variants that live.
+func (d *Decisions) Keep(alive []types.NamespacedName) {
+	lives := make(map[scaling.VariantKey]bool, len(alive))
+	for _, key := range alive {
+		lives[scaling.VariantKey{Namespace: key.Namespace, Name: key.Name}] = true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.known, func(key scaling.VariantKey, _ modelDecision) bool { return !lives[key] })
+}
+
+// keep hands the store what is known. The lock is held by the caller.
+func (d *Decisions) keep() {
+	if d.store == nil {
+		return
+	}
+	of := map[scaling.ModelKey]Decided{}
+	for key, one := range d.known {
+		if of[one.model] == nil {
+			of[one.model] = Decided{}
+		}
+		of[one.model][key.Name] = Decision{one.UID, one.At, shortened(one.Status)}
+	}
+	d.entries.Keep(of)
+}
+
+// shortened returns a status as it is stored: without what is worded anew in the next cycle.
+func shortened(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
+	s = *s.DeepCopy()
+	for i := range s.Conditions {
+		if s.Conditions[i].Status == metav1.ConditionTrue && s.Conditions[i].Reason != string(v1alpha1.ReasonFallbackUsed) {
+			s.Conditions[i].Message = ""
+		}
+	}
+	return s
+}
