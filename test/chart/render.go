@@ -27,6 +27,8 @@ type Release struct {
 	// Cluster is where the chart looks for what is installed; nil for nowhere,
 	// as helm template does.
 	Cluster *rest.Config
+	// Upgrade says that the release is there already.
+	Upgrade bool
 }
 
 // Output is what a chart makes of values.
@@ -78,7 +80,7 @@ func execute(chart *v2.Chart, values map[string]any, release Release, against ch
 		return nil, fmt.Errorf("rendering for Kubernetes %s: %w", version, err)
 	}
 	capabilities.KubeVersion = *kubernetes
-	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: true}
+	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: !release.Upgrade, IsUpgrade: release.Upgrade}
 	merged, err := util.ToRenderValuesWithSchemaValidation(chart, values, options, capabilities, against == unchecked)
 	if err != nil {
 		return nil, err

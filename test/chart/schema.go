@@ -57,6 +57,8 @@ type Published struct {
 	Models []Move `json:"models"` // that describe one model
 	Other  []Move `json:"other"`  // To says it in words
 	Gone   []Gone `json:"gone"`
+	// Defaults are values of the chart that was published last.
+	Defaults map[string]any `json:"defaults"`
 }
 
 // Move says what a value of an earlier chart is now.
@@ -64,6 +66,8 @@ type Move struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Default any    `json:"default"` // of To, in values.yaml
+	// Published is the default of From in earlier charts, nil where they had none.
+	Published any `json:"published"`
 }
 
 // Gone is a value of an earlier chart that has no successor.
@@ -83,7 +87,7 @@ func (p *Published) allow(properties map[string]any, values []*Value) error {
 	for _, move := range p.Moved {
 		schema := map[string]any{}
 		if v, ok := now[move.To]; ok {
-			schema = maps.Clone(v.Schema)
+			schema = loosened(v)
 		}
 		schema["description"] = "Earlier charts: now " + move.To + "."
 		if err := place(properties, move.From, schema); err != nil {
@@ -103,6 +107,19 @@ func (p *Published) allow(properties map[string]any, values []*Value) error {
 		}
 	}
 	return nil
+}
+
+// loosened returns the schema of a value as earlier charts, which had none, took it: text without its quotes is a
+// number or a truth value, and true may be in quotes.
+func loosened(v *Value) map[string]any {
+	schema := maps.Clone(v.Schema)
+	switch {
+	case schema["type"] == "boolean":
+		return map[string]any{"enum": []any{true, false, "true", "false"}}
+	case schema["type"] == "string" && schema["enum"] == nil:
+		schema["type"] = []any{"string", "number", "boolean"}
+	}
+	return schema
 }
 
 // place puts a schema at a path of properties.

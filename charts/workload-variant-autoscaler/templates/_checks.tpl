@@ -4,6 +4,7 @@
 {{- if .Values.controller.enabled }}
 {{- include "wva.checkValues" . }}
 {{- include "wva.checkClaims" . }}
+{{- include "wva.checkServed" . }}
 {{- include "wva.checkExternalMetrics" . }}
 {{- end }}
 {{- include "wva.checkDefinition" . }}
@@ -62,22 +63,75 @@
 {{- end }}
 {{- end }}
 
+{{/*
+What managers serve, as a JSON list of {instance, namespace, owner}: this release's, then what ClusterRoles of others
+say, where the cluster can be asked.
+*/}}
+{{- define "wva.claims" -}}
+{{- $claims := list }}
+{{- if .Values.controller.enabled }}
+  {{- $claims = append $claims (dict "instance" .Values.controllerInstance "namespace" .Values.watchNamespace "owner" (printf "%s/%s" .Release.Namespace .Release.Name)) }}
+{{- end }}
+{{- if .Values.rbac.create }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
+  {{- $annotations := .metadata.annotations | default dict }}
+  {{- if hasKey $annotations "wva.llmd.ai/serves-namespace" }}
+    {{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") }}
+    {{- if ne $owner (printf "%s/%s" $.Release.Namespace $.Release.Name) }}
+      {{- $claims = append $claims (dict "instance" (get $annotations "wva.llmd.ai/serves-instance") "namespace" (get $annotations "wva.llmd.ai/serves-namespace") "owner" $owner "role" .metadata.name) }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- $claims | toJson }}
+{{- end }}
+
+{{/* "true" where one of claims serves a namespace and a controller instance. */}}
+{{- define "wva.served" -}}
+{{- $of := . }}{{ $served := false }}
+{{- range .claims }}
+  {{- if and (or (not .namespace) (eq .namespace $of.namespace)) (or (not .instance) (eq .instance $of.instance)) }}{{ $served = true }}{{ end }}
+{{- end }}
+{{- if $served }}true{{ end }}
+{{- end }}
+
+{{/* A model in a namespace that no manager serves would never be decided on. */}}
+{{- define "wva.checkServed" -}}
+{{- if and .Values.watchNamespace .Values.models }}
+{{- $claims := include "wva.claims" . | fromJsonArray }}
+{{- range .Values.models }}
+  {{- $namespace := .namespace | default $.Release.Namespace }}
+  {{- if not (include "wva.served" (dict "claims" $claims "namespace" $namespace "instance" $.Values.controllerInstance)) }}
+    {{- fail (printf "model %s is in namespace %s, which no manager serves: this one serves %s alone (watchNamespace%s). Set watchNamespace to %s, or to \"\" for every namespace, or give the model namespace %s" .modelID $namespace $.Values.watchNamespace (hasKey ($.Values.wva | default dict) "namespaceScoped" | ternary ", by wva.namespaceScoped" "") $namespace $.Values.watchNamespace) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* VariantAutoscalings of the cluster that no manager serves, as lines of text. */}}
+{{- define "wva.unserved" -}}
+{{- if and .Values.rbac.create (.Capabilities.APIVersions.Has "llmd.ai/v1alpha1") }}
+{{- $claims := include "wva.claims" . | fromJsonArray }}
+{{- if $claims }}
+{{- range (lookup "llmd.ai/v1alpha1" "VariantAutoscaling" "" "").items }}
+  {{- $instance := get (.metadata.labels | default dict) "wva.llmd.ai/controller-instance" }}
+  {{- if not (include "wva.served" (dict "claims" $claims "namespace" .metadata.namespace "instance" $instance)) }}
+{{ printf "%s/%s" .metadata.namespace .metadata.name }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Two managers that serve the same objects write to them in turn. */}}
 {{- define "wva.checkClaims" -}}
 {{- if .Values.rbac.create }}
 {{- $instance := .Values.controllerInstance }}{{ $scope := .Values.watchNamespace }}
-{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
-  {{- $annotations := .metadata.annotations | default dict }}
-  {{- if hasKey $annotations "wva.llmd.ai/serves-namespace" }}
-    {{- $otherScope := get $annotations "wva.llmd.ai/serves-namespace" }}
-    {{- $otherInstance := get $annotations "wva.llmd.ai/serves-instance" }}
-    {{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") }}
-    {{- $same := eq $owner (printf "%s/%s" $.Release.Namespace $.Release.Name) }}
-    {{- $instances := or (eq $instance $otherInstance) (not $instance) (not $otherInstance) }}
-    {{- $scopes := or (eq $scope $otherScope) (not $scope) (not $otherScope) }}
-    {{- if and (not $same) $instances $scopes }}
-      {{- fail (printf "ClusterRole %s says that %s serves %s of %s already: two managers would write to the same VariantAutoscalings in turn. Give each its own controllerInstance or watchNamespace, or remove one" .metadata.name (eq $owner "/" | ternary "an install without Helm" (printf "release %s" $owner)) (empty $otherInstance | ternary "every controller instance" (printf "controller instance %q" $otherInstance)) (empty $otherScope | ternary "every namespace" (printf "namespace %s" $otherScope))) }}
-    {{- end }}
+{{- range include "wva.claims" . | fromJsonArray | rest }}
+  {{- $instances := or (eq $instance .instance) (not $instance) (not .instance) }}
+  {{- $scopes := or (eq $scope .namespace) (not $scope) (not .namespace) }}
+  {{- if and $instances $scopes }}
+    {{- fail (printf "ClusterRole %s says that %s serves %s of %s already: two managers would write to the same VariantAutoscalings in turn. Give each its own controllerInstance or watchNamespace, or remove one" .role (eq .owner "/" | ternary "an install without Helm" (printf "release %s" .owner)) (empty .instance | ternary "every controller instance" (printf "controller instance %q" .instance)) (empty .namespace | ternary "every namespace" (printf "namespace %s" .namespace))) }}
   {{- end }}
 {{- end }}
 {{- end }}

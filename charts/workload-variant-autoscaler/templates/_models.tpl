@@ -10,6 +10,11 @@ labels:
   {{- end }}
 {{- end }}
 
+{{/* The same for its scaler, which may have another name. */}}
+{{- define "wva.scalerMeta" -}}
+{{- include "wva.variantMeta" (merge (dict "name" (.scalerName | default .name)) .) }}
+{{- end }}
+
 {{- define "wva.target" -}}
 scaleTargetRef:
   apiVersion: {{ .target.apiVersion }}
@@ -79,7 +84,7 @@ spec:
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata:
-  {{- include "wva.variantMeta" . | nindent 2 }}
+  {{- include "wva.scalerMeta" . | nindent 2 }}
 spec:
   {{- include "wva.target" . | nindent 2 }}
   minReplicas: {{ max 1 (int .minReplicas) }}
@@ -109,7 +114,7 @@ spec:
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
 metadata:
-  {{- include "wva.variantMeta" . | nindent 2 }}
+  {{- include "wva.scalerMeta" . | nindent 2 }}
 spec:
   {{- include "wva.target" . | nindent 2 }}
   minReplicaCount: {{ int .minReplicas }}

@@ -1,0 +1,287 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// publishedDefaults is the values.yaml of the published chart of version 0.5.0, without comments.
+const publishedDefaults = `
+controller: {enabled: true}
+wva:
+  enabled: true
+  image: {repository: ghcr.io/llm-d-incubation/workload-variant-autoscaler, tag: v0.5.0}
+  imagePullPolicy: Always
+  metrics: {enabled: true, port: 8443, secure: true}
+  namespaceScoped: true
+  reconcileInterval: 60s
+  configMap: {immutable: false}
+  prometheus:
+    monitoringNamespace: openshift-user-workload-monitoring
+    serviceAccountName: kube-prometheus-stack-prometheus
+    baseURL: https://thanos-querier.openshift-monitoring.svc.cluster.local:9091
+    tls: {insecureSkipVerify: true, caCertPath: /etc/ssl/certs/prometheus-ca.crt}
+  limitedMode: false
+  nodeSelector: ""
+  scaleToZero: false
+  controllerInstance: ""
+  capacityScaling:
+    default: {kvCacheThreshold: 0.8, queueLengthThreshold: 5, kvSpareTrigger: 0.1, queueSpareTrigger: 3}
+    overrides: {}
+llmd: {namespace: llm-d-autoscaler, modelName: ms-workload-autoscaler-llm-d-modelservice, modelID: Qwen/Qwen3-0.6B}
+va: {enabled: true, accelerator: H100, variantCost: "10.0", sloTpot: 10, sloTtft: 1000}
+hpa:
+  enabled: true
+  minReplicas: 1
+  maxReplicas: 10
+  targetAverageValue: 1
+  behavior:
+    scaleUp: {stabilizationWindowSeconds: 240, selectPolicy: Max, policies: [{type: Pods, value: 10, periodSeconds: 150}]}
+    scaleDown: {stabilizationWindowSeconds: 240, selectPolicy: Max, policies: [{type: Pods, value: 10, periodSeconds: 150}]}
+vllmService: {enabled: true, port: 8200, targetPort: 8200, nodePort: 30000, interval: 15s, scheme: http}
+`
+
+// publishedRelease is the release of the facts: wva in the namespace of the manager.
+var publishedRelease = Release{Name: "wva", Namespace: "workload-variant-autoscaler-system"}
+
+// Names of what a published release has for its model.
+const (
+	publishedVA      = "VariantAutoscaling/llm-d-autoscaler/wva-workload-variant-autoscaler-va"
+	publishedHPA     = "HorizontalPodAutoscaler/llm-d-autoscaler/wva-workload-variant-autoscaler-hpa"
+	publishedService = "Service/llm-d-autoscaler/wva-workload-variant-autoscaler-vllm"
+	publishedMonitor = "ServiceMonitor/llm-d-autoscaler/wva-workload-variant-autoscaler-vllm-mon"
+	publishedManager = "Deployment/workload-variant-autoscaler-system/wva-workload-variant-autoscaler-controller-manager"
+	ofSettings       = "ConfigMap/workload-variant-autoscaler-system/workload-variant-autoscaler-variantautoscaling-config"
+)
+
+// changedValues are all values of the published chart, changed, and what the change is in what is rendered: text of
+// the object, or of the notes where the object is "notes". An empty object says that the change makes no difference
+// but to be accepted.
+var changedValues = []struct{ path, value, object, want string }{
+	{"controller.enabled", "false", publishedVA, "modelID: Qwen/Qwen3-0.6B"},
+	{"wva.enabled", "false", "notes", "wva.enabled has no effect: controller.enabled says whether the manager is installed"},
+	{"wva.image.repository", "registry.example.com/wva", publishedManager, "image: registry.example.com/wva:v0.6.0"},
+	{"wva.image.tag", "v0.4.2", "notes", "wva.image.tag has no effect: v0.4.2 is of an earlier version"},
+	{"wva.image.tag", "v0.7.0", publishedManager, "workload-variant-autoscaler:v0.7.0"},
+	{"wva.image.tag", "nightly", publishedManager, "workload-variant-autoscaler:nightly"},
+	{"wva.imagePullPolicy", "Never", publishedManager, "imagePullPolicy: Never"},
+	{"wva.replicaCount", "1", publishedManager, "replicas: 1\n"},
+	{"wva.modelName", "other", publishedVA, "name: other-decode"},
+	{"wva.logging.level", "debug", ofSettings, "LOG_LEVEL: debug"},
+	{"wva.metrics.enabled", "false", "", ""},
+	{"wva.metrics.port", "9443", publishedManager, "--metrics-bind-address=:9443"},
+	{"wva.metrics.secure", "false", publishedManager, "--metrics-secure=false"},
+	{"wva.namespaceScoped", "false", "notes", "serves every namespace"},
+	{"wva.reconcileInterval", "30s", ofSettings, "GLOBAL_OPT_INTERVAL: 30s"},
+	{"wva.configMap.immutable", "true", ofSettings, "immutable: true"},
+	{"wva.prometheus.monitoringNamespace", "monitoring", "ClusterRoleBinding//wva-workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader", "namespace: monitoring"},
+	{"wva.prometheus.serviceAccountName", "prometheus-k8s", "ClusterRoleBinding//wva-workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader", "name: prometheus-k8s"},
+	{"wva.prometheus.baseURL", "https://prometheus.example.com", ofSettings, "PROMETHEUS_BASE_URL: https://prometheus.example.com"},
+	{"wva.prometheus.caCert", `"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"`, ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/wva/prometheus-ca/ca.crt"},
+	{"wva.prometheus.tls.insecureSkipVerify", "false", "", ""},
+	{"wva.prometheus.tls.insecureSkipVerify", `"true"`, ofSettings, `PROMETHEUS_TLS_INSECURE_SKIP_VERIFY: "true"`},
+	{"wva.prometheus.tls.caCertPath", "/etc/pki/ca.crt", ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/pki/ca.crt"},
+	{"wva.limitedMode", "true", ofSettings, `WVA_LIMITED_MODE: "true"`},
+	{"wva.nodeSelector", "pool=gpu", publishedManager, "--node-selector=pool=gpu"},
+	{"wva.scaleToZero", "true", ofSettings, `WVA_SCALE_TO_ZERO: "true"`},
+	{"wva.scaleToZero", `"true"`, ofSettings, `WVA_SCALE_TO_ZERO: "true"`},
+	{"wva.controllerInstance", "blue", publishedVA, "wva.llmd.ai/controller-instance: blue"},
+	{"wva.capacityScaling.default.kvCacheThreshold", "0.7", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvCacheThreshold: 0.7"},
+	{"wva.capacityScaling.default.queueLengthThreshold", "6", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "queueLengthThreshold: 6"},
+	{"wva.capacityScaling.default.kvSpareTrigger", "0.2", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvSpareTrigger: 0.2"},
+	{"wva.capacityScaling.default.queueSpareTrigger", "4", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "queueSpareTrigger: 4"},
+	{"wva.capacityScaling.overrides", "{large: {model_id: m, kvSpareTrigger: 0.3}}", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvSpareTrigger: 0.3"},
+	{"llmd.namespace", "models", "VariantAutoscaling/models/wva-workload-variant-autoscaler-va", "modelID: Qwen/Qwen3-0.6B"},
+	{"llmd.modelName", "other", publishedService, "llm-d.ai/model: other"},
+	{"llmd.modelID", "meta/llama-3.1-8b", publishedVA, "modelID: meta/llama-3.1-8b"},
+	{"va.enabled", "false", publishedService, "port: 8200"},
+	{"va.accelerator", "A100", publishedVA, "accelerator: A100"},
+	{"va.variantCost", "12.5", publishedVA, `variantCost: "12.5"`},
+	{"va.sloTpot", "20", "ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-tpot: 20"},
+	{"va.sloTtft", "500", "ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-ttft: 500"},
+	{"hpa.enabled", "false", publishedVA, "maxReplicas: 10"},
+	{"hpa.minReplicas", "2", publishedHPA, "minReplicas: 2"},
+	{"hpa.minReplicas", "0", publishedVA, "minReplicas: 0"},
+	{"hpa.maxReplicas", "4", publishedHPA, "maxReplicas: 4"},
+	{"hpa.targetAverageValue", `"2"`, publishedHPA, `averageValue: "2"`},
+	{"hpa.behavior.scaleUp.stabilizationWindowSeconds", "0", publishedHPA, "stabilizationWindowSeconds: 0"},
+	{"hpa.behavior.scaleUp.selectPolicy", "Min", publishedHPA, "selectPolicy: Min"},
+	{"hpa.behavior.scaleUp.policies", "[{type: Percent, value: 100, periodSeconds: 15}]", publishedHPA, "type: Percent"},
+	{"hpa.behavior.scaleDown.stabilizationWindowSeconds", "60", publishedHPA, "stabilizationWindowSeconds: 60"},
+	{"hpa.behavior.scaleDown.selectPolicy", "Disabled", publishedHPA, "selectPolicy: Disabled"},
+	{"hpa.behavior.scaleDown.policies", "[{type: Pods, value: 1, periodSeconds: 60}]", publishedHPA, "periodSeconds: 60"},
+	{"vllmService.enabled", "false", publishedVA, "modelID: Qwen/Qwen3-0.6B"},
+	{"vllmService.port", "8000", publishedService, "port: 8000"},
+	{"vllmService.targetPort", "8001", publishedService, "targetPort: 8001"},
+	{"vllmService.nodePort", "30001", "", ""},
+	{"vllmService.interval", "5s", publishedMonitor, "interval: 5s"},
+	{"vllmService.scheme", "https", publishedMonitor, "scheme: https"},
+}
+
+func TestEveryPublishedValueIsAcceptedAndMovesOrIsNamed(t *testing.T) {
+	chart := load(t)
+	unchanged := mustRender(t, chart, values(t, publishedDefaults), publishedRelease)
+	for _, test := range changedValues {
+		t.Run(test.path+"="+test.value, func(t *testing.T) {
+			v := values(t, publishedDefaults)
+			set(v, test.path, values(t, "v: "+test.value)["v"])
+			out := mustRender(t, chart, v, publishedRelease)
+			switch test.object {
+			case "":
+				return
+			case "notes":
+				if !strings.Contains(out.Notes, test.want) {
+					t.Errorf("the notes do not say %q:\n%s", test.want, out.Notes)
+				}
+				return
+			}
+			text, ok := texts(t, out)[test.object]
+			if !ok || !strings.Contains(text, test.want) {
+				t.Errorf("%s: got\n%s\nwant in it %q", test.object, text, test.want)
+			}
+			if before := texts(t, unchanged)[test.object]; before == text && !slices.Contains([]string{"controller.enabled", "va.enabled", "hpa.enabled", "vllmService.enabled", "wva.prometheus.tls.insecureSkipVerify"}, test.path) {
+				t.Error("the change makes no difference to it")
+			}
+		})
+		t.Run(test.path+"="+test.value+" alone", func(t *testing.T) {
+			v := map[string]any{}
+			set(v, test.path, values(t, "v: "+test.value)["v"])
+			mustRender(t, chart, v, publishedRelease)
+		})
+	}
+	// Each by itself as it was by default, as a release has it that was made with one value.
+	all := values(t, publishedDefaults)
+	for path, value := range leaves("", all) {
+		t.Run(path+" as it was", func(t *testing.T) {
+			v := map[string]any{}
+			set(v, path, value)
+			mustRender(t, chart, v, publishedRelease)
+		})
+		if !slices.ContainsFunc(changedValues, func(c struct{ path, value, object, want string }) bool { return c.path == path }) {
+			t.Errorf("%s is not changed by any row", path)
+		}
+	}
+}
+
+// leaves returns the values of a map by their paths; lists and empty maps are values.
+func leaves(prefix string, of map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range of {
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 {
+			for path, value := range leaves(prefix+key+".", inner) {
+				out[path] = value
+			}
+			continue
+		}
+		out[prefix+key] = value
+	}
+	return out
+}
+
+func TestThePublishedValuesMakeWhatTheReleaseHas(t *testing.T) {
+	out := mustRender(t, load(t), values(t, publishedDefaults), publishedRelease)
+	va := find[v1alpha1.VariantAutoscaling](t, out.Objects, publishedVA)
+	hpa := find[autoscalingv2.HorizontalPodAutoscaler](t, out.Objects, publishedHPA)
+	const target = "ms-workload-autoscaler-llm-d-modelservice-decode"
+	if va.Spec.ScaleTargetRef.Name != target || hpa.Spec.ScaleTargetRef.Name != target {
+		t.Errorf("got targets %s and %s, want %s", va.Spec.ScaleTargetRef.Name, hpa.Spec.ScaleTargetRef.Name, target)
+	}
+	if got := hpa.Spec.Metrics[0].External.Metric.Selector.MatchLabels; got["variant_name"] != va.Name || got["exported_namespace"] != va.Namespace {
+		t.Errorf("the HPA reads %v", got)
+	}
+	if n := count(out.Objects, "HorizontalPodAutoscaler"); n != 1 {
+		t.Errorf("got %d HPAs, want 1", n)
+	}
+	d := find[appsv1.Deployment](t, out.Objects, publishedManager)
+	if got := d.Spec.Template.Spec.Containers[0]; got.Image != "ghcr.io/llm-d-incubation/workload-variant-autoscaler:v0.6.0" || !slices.Contains(got.Args, "--watch-namespace=llm-d-autoscaler") {
+		t.Errorf("got image %s and arguments %v", got.Image, got.Args)
+	}
+	if diff := cmp.Diff(map[string]string{"control-plane": "controller-manager", "app.kubernetes.io/name": "workload-variant-autoscaler", "app.kubernetes.io/instance": "wva"}, d.Spec.Selector.MatchLabels); diff != "" {
+		t.Errorf("the selector, which cannot be changed (-want +got):\n%s", diff)
+	}
+	settings := find[corev1.ConfigMap](t, out.Objects, ofSettings)
+	if settings.Data["PROMETHEUS_TOKEN_PATH"] == "" || settings.Data["PROMETHEUS_CA_CERT_PATH"] != "" {
+		t.Errorf("got %v, want the token of the account, and no CA of a file that is not there", settings.Data)
+	}
+	service := find[corev1.Service](t, out.Objects, publishedService)
+	if diff := cmp.Diff(map[string]string{"llm-d.ai/model": "ms-workload-autoscaler-llm-d-modelservice"}, service.Spec.Selector); diff != "" {
+		t.Errorf("the Service of the serving pods (-want +got):\n%s", diff)
+	}
+	bound := find[rbacv1.ClusterRoleBinding](t, out.Objects, "ClusterRoleBinding//wva-workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader")
+	if got := bound.Subjects[0]; got.Name != "kube-prometheus-stack-prometheus" || got.Namespace != "openshift-user-workload-monitoring" {
+		t.Errorf("Prometheus may not scrape: got %v", got)
+	}
+	for _, want := range []string{"wva.enabled has no effect", "wva.image.tag has no effect: v0.5.0 is of an earlier version", "the manager serves llm-d-autoscaler"} {
+		if !strings.Contains(out.Notes, want) {
+			t.Errorf("the notes do not say %q:\n%s", want, out.Notes)
+		}
+	}
+}
+
+func count(objects []*unstructured.Unstructured, kind string) (n int) {
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func TestANewValueBesideAnEarlierDefaultWins(t *testing.T) {
+	chart := load(t)
+	for _, test := range []struct{ name, values, object, want, note string }{
+		{"an image", "controller: {image: {repository: registry.example.com/wva}}", publishedManager, "image: registry.example.com/wva:v0.6.0", "wva.image.repository has no effect: controller.image.repository is given"},
+		{"a tag", "controller: {image: {tag: v9.9.9}}", publishedManager, "workload-variant-autoscaler:v9.9.9", "The tag is v9.9.9 (controller.image.tag)"},
+		{"an interval", "interval: 15s", ofSettings, "GLOBAL_OPT_INTERVAL: 15s", "wva.reconcileInterval has no effect: interval is given"},
+		{"a scope", "watchNamespace: llm-d-autoscaler", publishedManager, "--watch-namespace=llm-d-autoscaler", ""},
+		{"thresholds", "saturation: {default: {kvCacheThreshold: 0.5}}", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvCacheThreshold: 0.5", "wva.capacityScaling.default has no effect"},
+		{"another model", "models: [{modelID: m, namespace: llm-d-autoscaler, variants: [{name: a, scaler: none}]}]", publishedVA, "Qwen/Qwen3-0.6B", ""},
+		{"the same variant", "models: [{modelID: m, namespace: llm-d-autoscaler, variants: [{name: wva-workload-variant-autoscaler-va, scaler: none}]}]", publishedVA, "modelID: m", "llmd and va have no effect: models has variant wva-workload-variant-autoscaler-va"},
+		{"a CA", "prometheus: {caConfigMap: {name: ca}}", ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/wva/prometheus-ca/ca.crt", ""},
+		{"a token", "prometheus: {tokenSecret: token}", ofSettings, "PROMETHEUS_TOKEN_PATH: /etc/wva/prometheus-token/token", ""},
+		{"what has no successor", "guidellm: {enabled: true}\nprometheusAdapter: {enabled: true}", "", "", "guidellm has no effect: run guidellm"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := values(t, publishedDefaults)
+			for path, value := range leaves("", values(t, test.values)) {
+				set(v, path, value)
+			}
+			out := mustRender(t, chart, v, publishedRelease)
+			if text := texts(t, out)[test.object]; test.object != "" && !strings.Contains(text, test.want) {
+				t.Errorf("%s: got\n%s\nwant in it %q", test.object, text, test.want)
+			}
+			if !strings.Contains(out.Notes, test.note) {
+				t.Errorf("the notes do not say %q:\n%s", test.note, out.Notes)
+			}
+		})
+	}
+}
+
+func TestAModelThatNoManagerServesIsRefused(t *testing.T) {
+	chart := load(t)
+	const model = "models: [{modelID: m, namespace: b, variants: [{name: a, scaler: none}]}]\n"
+	refused(t, chart, model+"watchNamespace: a", `model m is in namespace b, which no manager serves: this one serves a alone (watchNamespace). Set watchNamespace to b, or to "" for every namespace`)
+	refused(t, chart, model+"wva: {namespaceScoped: true}", "this one serves workload-variant-autoscaler-system alone (watchNamespace, by wva.namespaceScoped)")
+	mustRender(t, chart, values(t, model+"watchNamespace: b"), publishedRelease)
+	mustRender(t, chart, values(t, model), publishedRelease)
+}
+
+// TestALongNameOfAReleaseKeepsItsVariant: earlier charts cut names at 63 characters, this one earlier.
+func TestALongNameOfAReleaseKeepsItsVariant(t *testing.T) {
+	release := Release{Name: "inference-of-team-a-in-production", Namespace: "wva"}
+	v := values(t, publishedDefaults)
+	set(v, "wva.controllerInstance", "blue")
+	out := mustRender(t, load(t), v, release)
+	const name = "inference-of-team-a-in-production-workload-variant-autoscaler"
+	find[v1alpha1.VariantAutoscaling](t, out.Objects, "VariantAutoscaling/llm-d-autoscaler/"+name+"-va")
+	find[autoscalingv2.HorizontalPodAutoscaler](t, out.Objects, "HorizontalPodAutoscaler/llm-d-autoscaler/"+name+"-hpa")
+}
