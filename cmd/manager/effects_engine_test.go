@@ -24,7 +24,7 @@ type fixedStock struct{ free int }
 func (s fixedStock) Inventory(context.Context) scaling.Inventory {
 	i := scaling.Inventory{Known: s.free >= 0}
 	if s.free > 0 {
-		i.Groups = []scaling.NodeGroup{{Accelerator: "A100", Total: 64, Free: []scaling.FreeNodes{{GPUs: s.free, Nodes: 1}}}}
+		i.Groups = []scaling.NodeGroup{{Accelerator: "A100", Total: 64, Free: []scaling.FreeNodes{{GPUs: scaling.Accelerators(s.free), Nodes: 1}}}}
 	}
 	return i
 }

@@ -159,7 +159,7 @@ func profiledModel(all []explain.Explanation) []profiled {
 	for i, shown := range profile.Show(variants, fits, prompt, answer) {
 		e := all[i]
 		out[i] = profiled{
-			Shown: shown, Model: e.Variant.Model, Accelerator: e.Variant.Accelerator, Accelerators: e.Variant.GPUsPerReplica,
+			Shown: shown, Model: e.Variant.Model, Accelerator: e.Variant.Accelerator, Accelerators: int(e.Variant.GPUsPerReplica),
 			KVCache: e.Past.Capacity.PerReplica, Missing: profile.Missing(e.Snapshot, e.Variant, e.Past.Fit),
 		}
 		for _, r := range e.Snapshot.Replicas {

@@ -54,7 +54,7 @@ func (s *Snapshot) Quotas(variants []scaling.Variant) []scaling.Quota {
 	var out []scaling.Quota
 	for h := range pairs {
 		if n := s.Quota(h.namespace, h.accelerator); n != Unlimited {
-			out = append(out, scaling.Quota{Namespace: h.namespace, Accelerator: h.accelerator, GPUs: n})
+			out = append(out, scaling.Quota{Namespace: h.namespace, Accelerator: h.accelerator, GPUs: scaling.Accelerators(n)})
 		}
 	}
 	slices.SortFunc(out, func(a, b scaling.Quota) int {

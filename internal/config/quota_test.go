@@ -14,7 +14,7 @@ func TestQuotasAreThoseOfEachNamespaceAndType(t *testing.T) {
 		return scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Accelerator: accelerator}
 	}
 	owns := func(namespace, accelerator string, gpus int) scaling.Quota {
-		return scaling.Quota{Namespace: namespace, Accelerator: accelerator, GPUs: gpus}
+		return scaling.Quota{Namespace: namespace, Accelerator: accelerator, GPUs: scaling.Accelerators(gpus)}
 	}
 	tests := map[string]struct {
 		content  string

@@ -49,7 +49,9 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 		c.grantUnlimited()
 		for equals := range c.ranks() {
 			c.grant(equals, leastOf, c.quotas.left)
-			c.grant(equals, wantOf, func(h holder, gpus int) bool { return c.quotas.owned(h, gpus) && c.quotas.left(h, gpus) })
+			c.grant(equals, wantOf, func(h holder, gpus scaling.Accelerators) bool {
+				return c.quotas.owned(h, gpus) && c.quotas.left(h, gpus)
+			})
 		}
 		c.grant(c.claims, wantOf, c.quotas.left)
 		c.reclaim()
@@ -88,12 +90,12 @@ type claim struct {
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
 
-func (x *claim) gpus() int { return x.variant.GPUs(1) }
+func (x *claim) gpus() scaling.Accelerators { return x.variant.GPUs(1) }
 
 // frees returns how many accelerators one replica with a pod frees when it ends.
-func (x *claim) frees() int {
+func (x *claim) frees() scaling.Accelerators {
 	if pods := x.have - x.podless; pods > 0 && x.variant.GPUsShort > 0 {
-		return x.variant.Held(pods) / pods
+		return x.variant.Held(pods).Per(pods)
 	}
 	return x.gpus()
 }
@@ -107,12 +109,12 @@ type contest struct {
 	claims []*claim // in the order in which they are served
 	stock  *stock
 	quotas *quotas
-	models map[scaling.ModelKey]int // replicas that each has got
-	coming map[holder]int           // accelerators of replicas for which other claims make room
+	models map[scaling.ModelKey]int        // replicas that each has got
+	coming map[holder]scaling.Accelerators // accelerators of replicas for which other claims make room
 }
 
 func newContest(in Input, plan scaling.Plan) *contest {
-	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]int{}, coming: map[holder]int{}}
+	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]int{}, coming: map[holder]scaling.Accelerators{}}
 	for i, d := range plan.Decisions {
 		v, ok := in.Variants[d.Variant]
 		if !ok {
@@ -184,7 +186,7 @@ func (c *contest) grantUnlimited() {
 
 // grant gives each claim replicas up to the number that upTo returns, while allowed reports
 // that the quotas and a node have room. A claim whose pods are refused gets none.
-func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(holder, int) bool) {
+func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(holder, scaling.Accelerators) bool) {
 	for _, x := range claims {
 		for x.limited && x.got < upTo(x) {
 			if x.got >= x.have && x.stopped {

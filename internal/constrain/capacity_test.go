@@ -23,16 +23,16 @@ type bid struct {
 	rank       int
 	load       float64
 	cost       float64
-	free       bool // not limited
-	blind      bool // nothing is known of its load
-	podless    int  // of have, those whose pods are not there yet
-	stopped    bool // there has been one such for a minute and three cycles
-	asks       int  // accelerators that the pod template requests
-	asksNone   bool // the pod template requests none
-	short      int  // accelerators fewer that the pods request than that for each
-	homeless   int  // of have, those that no node has taken for a minute and three cycles
-	surplus    int  // pods beyond have
-	goes       int  // fewer than it has were decided on
+	free       bool                 // not limited
+	blind      bool                 // nothing is known of its load
+	podless    int                  // of have, those whose pods are not there yet
+	stopped    bool                 // there has been one such for a minute and three cycles
+	asks       scaling.Accelerators // accelerators that the pod template requests
+	asksNone   bool                 // the pod template requests none
+	short      scaling.Accelerators // accelerators fewer that the pods request than that for each
+	homeless   int                  // of have, those that no node has taken for a minute and three cycles
+	surplus    int                  // pods beyond have
+	goes       int                  // fewer than it has were decided on
 }
 
 // contestOf returns the input and the plan of bids.
@@ -49,7 +49,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 		key := scaling.VariantKey{Namespace: namespace, Name: name}
 		model := scaling.ModelKey{Namespace: namespace, ID: name}
 		in.Variants[key] = scaling.Variant{
-			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: max(1, b.gpus), GPUsRequested: b.asks, GPUsShort: b.short, Unaccelerated: b.asksNone, Cost: b.cost,
+			Key: key, Model: model, Accelerator: b.on, GPUsPerReplica: scaling.Accelerators(max(1, b.gpus)), GPUsRequested: b.asks, GPUsShort: b.short, Unaccelerated: b.asksNone, Cost: b.cost,
 			Bounds: scaling.Bounds{Min: b.min, Max: scaling.Unbounded().Max}, Replicas: scaling.ReplicaCounts{Observed: true, Current: b.have, Ready: b.have - b.podless, Pending: b.podless, Podless: b.podless, Surplus: b.surplus},
 		}
 		if b.homeless+b.surplus+b.goes > 0 {
@@ -75,7 +75,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 }
 
 // nodes is the known inventory of one type: so many free on each node.
-func nodes(accelerator string, free ...int) scaling.Inventory {
+func nodes(accelerator string, free ...scaling.Accelerators) scaling.Inventory {
 	g := scaling.NodeGroup{Accelerator: accelerator, Name: "pool"}
 	for _, n := range free {
 		g.Total += max(n, 8)
@@ -99,7 +99,7 @@ func targetsOf(p scaling.Plan) map[string]int {
 }
 
 func TestCapacityGrantsWhatThereIs(t *testing.T) {
-	a100 := func(gpus int) []scaling.Quota {
+	a100 := func(gpus scaling.Accelerators) []scaling.Quota {
 		return []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: gpus}, {Namespace: "b", Accelerator: "A100", GPUs: 4}}
 	}
 	for _, tc := range []struct {
@@ -182,7 +182,7 @@ func TestBorrowedIsBackWithinTwoCycles(t *testing.T) {
 	quotas := []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 2}, {Namespace: "b", Accelerator: "A100", GPUs: 6}}
 	a, b := bid{name: "a/v", on: "A100", have: 8, want: 8, rank: 1}, bid{name: "b/w", on: "A100", have: 0, want: 6, rank: 50}
 	for range 2 {
-		in, plan := contestOf(nodes("A100", 8-a.have-b.have), quotas, a, b)
+		in, plan := contestOf(nodes("A100", scaling.Accelerators(8-a.have-b.have)), quotas, a, b)
 		got := targetsOf(Capacity(in, plan))
 		a.have, b.have = got["a/v"], got["b/w"]
 	}
@@ -198,22 +198,22 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 	for _, on := range types {
 		for group := range 1 + r.IntN(2) {
 			g := scaling.NodeGroup{Accelerator: on, Name: fmt.Sprint("g", group), Total: 64}
-			for n := 1; n <= 8; n++ {
+			for n := scaling.Accelerators(1); n <= 8; n++ {
 				if r.IntN(4) == 0 {
 					g.Free = append(g.Free, scaling.FreeNodes{GPUs: n, Nodes: 1 + r.IntN(2)})
 				}
 				if r.IntN(8) == 0 {
-					g.Free = append(g.Free, scaling.FreeNodes{GPUs: r.IntN(n), Leaving: n, Nodes: 1})
+					g.Free = append(g.Free, scaling.FreeNodes{GPUs: scaling.Accelerators(r.IntN(int(n))), Leaving: n, Nodes: 1})
 				}
 			}
-			g.Promised = r.IntN(2) * r.IntN(9)
+			g.Promised = scaling.Accelerators(r.IntN(2) * r.IntN(9))
 			inventory.Groups = append(inventory.Groups, g)
 		}
 	}
 	var quotas []scaling.Quota
 	for _, ns := range []string{"a", "b"} {
 		if r.IntN(2) == 0 {
-			quotas = append(quotas, scaling.Quota{Namespace: ns, Accelerator: types[r.IntN(2)], GPUs: r.IntN(20)})
+			quotas = append(quotas, scaling.Quota{Namespace: ns, Accelerator: types[r.IntN(2)], GPUs: scaling.Accelerators(r.IntN(20))})
 		}
 	}
 	var bids []bid
@@ -231,11 +231,11 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 
 // placeable reports whether replicas of so many accelerators each fit the free
 // nodes at the same time, by trying.
-func placeable(free []int, replicas []int) bool {
+func placeable(free []scaling.Accelerators, replicas []scaling.Accelerators) bool {
 	if len(replicas) == 0 {
 		return true
 	}
-	seen := map[int]bool{}
+	seen := map[scaling.Accelerators]bool{}
 	for i, f := range free {
 		if f < replicas[0] || seen[f] {
 			continue
@@ -254,8 +254,8 @@ func placeable(free []int, replicas []int) bool {
 func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 	t.Helper()
 	got := Capacity(in, plan)
-	used, grown := map[holder]int{}, map[holder]bool{}
-	added := map[string][]int{}
+	used, grown := map[holder]scaling.Accelerators{}, map[holder]bool{}
+	added := map[string][]scaling.Accelerators{}
 	anyFree := false
 	for i, d := range got.Decisions {
 		before, v := plan.Decisions[i], in.Variants[d.Variant]
@@ -278,7 +278,7 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 			t.Errorf("%s: cut without a word", d.Variant)
 		}
 		h := holder{d.Variant.Namespace, v.Accelerator}
-		used[h] += max(d.Current, d.Target()) * v.GPUsPerReplica
+		used[h] += v.GPUsPerReplica.Times(max(d.Current, d.Target()))
 		grown[h] = grown[h] || limited && d.Target() > d.Current
 		for range d.Target() - d.Current {
 			if limited {
@@ -287,20 +287,20 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 		}
 	}
 	for on, replicas := range added {
-		var free []int
+		var free []scaling.Accelerators
 		for _, g := range in.Limits.Inventory.Groups {
 			for _, f := range g.Free {
 				if g.Accelerator == on {
-					free = append(free, slices.Repeat([]int{f.GPUs}, f.Nodes)...)
+					free = append(free, slices.Repeat([]scaling.Accelerators{f.GPUs}, f.Nodes)...)
 				}
 			}
 		}
-		slices.SortFunc(replicas, func(a, b int) int { return b - a })
+		slices.SortFunc(replicas, func(a, b scaling.Accelerators) int { return int(b - a) })
 		if in.Limits.Inventory.Known && !placeable(free, replicas) {
 			t.Errorf("%s: replicas of %v are promised from nodes with %v free", on, replicas, free)
 		}
 	}
-	pool, out, grows := map[string]int{}, map[string]int{}, map[string]bool{}
+	pool, out, grows := map[string]scaling.Accelerators{}, map[string]scaling.Accelerators{}, map[string]bool{}
 	for _, q := range in.Limits.Quotas {
 		h := holder{q.Namespace, q.Accelerator}
 		pool[q.Accelerator] += q.GPUs
@@ -351,7 +351,7 @@ type limiterInputs struct {
 		Cost, SpareCapacity             float64
 		Current, GPUsPerReplica, Target int
 	}
-	NodeInventory map[string]int
+	NodeInventory map[string]scaling.Accelerators
 }
 
 // acceleratorOf returns the accelerator of a product: the longest name that is asked for and is a
@@ -385,7 +385,7 @@ func TestGoldenLimiter(t *testing.T) {
 			on, free := c.Inputs.acceleratorOf(product), total
 			for _, d := range c.Inputs.Decisions {
 				if d.Accelerator == on {
-					free -= d.Current * d.GPUsPerReplica
+					free -= scaling.Accelerators(d.Current * d.GPUsPerReplica)
 				}
 			}
 			g := scaling.NodeGroup{Accelerator: on, Total: total}
@@ -403,8 +403,8 @@ func TestGoldenLimiter(t *testing.T) {
 		for i, d := range got.Decisions {
 			want := c.Expected.Decisions[slices.IndexFunc(c.Expected.Decisions, func(e granted) bool { return e.Variant == d.Variant.Name })]
 			limited := len(d.Steps) > len(plan.Decisions[i].Steps)
-			allocated := max(0, d.Target()-d.Current) * in.Variants[d.Variant].GPUsPerReplica
-			if d.Target() != want.Target || limited != want.WasLimited || allocated != want.GPUsAllocated {
+			allocated := in.Variants[d.Variant].GPUsPerReplica.Times(max(0, d.Target()-d.Current))
+			if d.Target() != want.Target || limited != want.WasLimited || int(allocated) != want.GPUsAllocated {
 				t.Errorf("%s %s: got %d, limited %v, %d allocated, want %+v", c.ID, want.Variant, d.Target(), limited, allocated, want)
 			}
 		}

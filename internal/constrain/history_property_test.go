@@ -112,7 +112,7 @@ func (y *nodePool) decide() (Input, scaling.Plan) {
 	free := max(0, y.gpus-y.held())
 	promised := min(pending, free+leaving)
 	fromFree := min(free, promised)
-	in, plan := contestOf(scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: y.gpus, Promised: promised, Free: singles(free-fromFree, leaving-(promised-fromFree))}}}, nil, bids...)
+	in, plan := contestOf(scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "A100", Total: scaling.Accelerators(y.gpus), Promised: scaling.Accelerators(promised), Free: singles(free-fromFree, leaving-(promised-fromFree))}}}, nil, bids...)
 	in.Now = y.now
 	for i, p := range y.contestants {
 		key := plan.Decisions[i].Variant
@@ -214,8 +214,8 @@ func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 	t.Helper()
 	room, granted, wanted := 0, 0, 0
 	for _, f := range in.Limits.Inventory.Groups[0].Free {
-		room += f.Nodes * (f.GPUs + f.Leaving)
-		granted -= f.Nodes * f.GPUs
+		room += int((f.GPUs + f.Leaving).Times(f.Nodes))
+		granted -= int(f.GPUs.Times(f.Nodes))
 	}
 	returned := false
 	for i, p := range y.contestants {

@@ -12,7 +12,7 @@ import (
 
 // leavingNode is a known inventory of one node on which so many are free, will be,
 // and are promised.
-func leavingNode(free, leaving, promised int) scaling.Inventory {
+func leavingNode(free, leaving, promised scaling.Accelerators) scaling.Inventory {
 	g := scaling.NodeGroup{Accelerator: "A100", Name: "pool", Total: 8, Promised: promised}
 	if free+leaving > 0 {
 		g.Free = []scaling.FreeNodes{{GPUs: free, Leaving: leaving, Nodes: 1}}
@@ -158,7 +158,7 @@ func TestWhatDoesNotLeaveMakesNoRoom(t *testing.T) {
 func TestABorrowerGivesBackFirstWhatHasNotStarted(t *testing.T) {
 	quotas := []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 2}, {Namespace: "b", Accelerator: "A100", GPUs: 4}}
 	for name, tc := range map[string]struct {
-		free int
+		free scaling.Accelerators
 		want map[string]int
 	}{
 		"where a node has room":       {1, map[string]int{"a/runs": 4, "a/waits": 1, "b/owner": 1}},

@@ -40,8 +40,9 @@ func goldenScaling(t *testing.T, c goldentest.Raw) {
 		RetentionPeriod, ScaleToZero string
 		PathName                     string // the part of the published code that did it
 		Variants                     []struct {
-			AcceleratorCount, CurrentReplicas, MinReplicas int
-			ModelID, Name, VariantID                       string
+			AcceleratorCount             scaling.Accelerators
+			CurrentReplicas, MinReplicas int
+			ModelID, Name, VariantID     string
 		}
 	}
 	var expected []struct {

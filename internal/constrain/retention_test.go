@@ -18,7 +18,7 @@ type piece struct {
 	current, ready  int
 	min             int
 	cost            float64
-	gpus            int
+	gpus            scaling.Accelerators
 	asked           int           // replicas that the optimizer asks for
 	stands          int           // the last decision, with decided
 	decided         bool          // whether there is one

@@ -12,8 +12,8 @@ import (
 
 // stock is the accelerators that are free, or will be soon, node by node.
 type stock struct {
-	groups   []group        // sorted by accelerator, name
-	promised map[string]int // by type, to pods that wait for a node
+	groups   []group                         // sorted by accelerator, name
+	promised map[string]scaling.Accelerators // by type, to pods that wait for a node
 }
 
 // group is a group of nodes with its own copy of the Free list, which has one entry for
@@ -34,7 +34,7 @@ func (g *group) add(f scaling.FreeNodes) {
 }
 
 func newStock(inventory scaling.Inventory) *stock {
-	s := &stock{promised: map[string]int{}}
+	s := &stock{promised: map[string]scaling.Accelerators{}}
 	for _, g := range inventory.Groups {
 		own := group{g}
 		own.Free = nil
@@ -52,11 +52,11 @@ func newStock(inventory scaling.Inventory) *stock {
 
 // free and soon return the accelerators per node: those free now, and those free after the
 // ending pods have ended.
-func free(f scaling.FreeNodes) int { return f.GPUs }
-func soon(f scaling.FreeNodes) int { return f.GPUs + f.Leaving }
+func free(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs }
+func soon(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs + f.Leaving }
 
 // leave adds nodes on each of which so many accelerators will be free.
-func (s *stock) leave(accelerator string, gpus, nodes int) {
+func (s *stock) leave(accelerator string, gpus scaling.Accelerators, nodes int) {
 	i := slices.IndexFunc(s.groups, func(g group) bool { return g.Accelerator == accelerator })
 	if i >= 0 { // otherwise no node has the type
 		s.groups[i].add(scaling.FreeNodes{Leaving: gpus, Nodes: nodes})
@@ -64,7 +64,7 @@ func (s *stock) leave(accelerator string, gpus, nodes int) {
 }
 
 // keep uses accelerators promised to a waiting pod, and reports whether there were enough.
-func (s *stock) keep(accelerator string, gpus int) bool {
+func (s *stock) keep(accelerator string, gpus scaling.Accelerators) bool {
 	if s.promised[accelerator] < gpus {
 		return false
 	}
@@ -75,7 +75,7 @@ func (s *stock) keep(accelerator string, gpus int) bool {
 // take places a replica on the node where it leaves the fewest accelerators, counted by
 // has, so that large free blocks stay large. Among equals it takes the node with the fewest
 // free now, in the first group. It reports whether there was one.
-func (s *stock) take(accelerator string, gpus int, has func(scaling.FreeNodes) int) bool {
+func (s *stock) take(accelerator string, gpus scaling.Accelerators, has func(scaling.FreeNodes) scaling.Accelerators) bool {
 	var best scaling.FreeNodes
 	in, at := -1, 0
 	for i, g := range s.groups {
@@ -104,7 +104,7 @@ func (s *stock) describe(accelerator string) string {
 		if g.Accelerator != accelerator {
 			continue
 		}
-		nodes := map[int]int{} // by free accelerators
+		nodes := map[scaling.Accelerators]int{} // by free accelerators
 		for _, f := range g.Free {
 			if f.Nodes > 0 && f.GPUs > 0 {
 				nodes[f.GPUs] += f.Nodes
@@ -128,8 +128,8 @@ func inGroup(name string) string {
 }
 
 // total returns how many accelerators of a type exist.
-func (s *stock) total(accelerator string) int {
-	sum := 0
+func (s *stock) total(accelerator string) scaling.Accelerators {
+	sum := scaling.Accelerators(0)
 	for _, g := range s.groups {
 		if g.Accelerator == accelerator {
 			sum += g.Total

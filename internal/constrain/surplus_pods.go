@@ -178,7 +178,7 @@ func (c *contest) returns(y *claim) bool {
 	if !limited {
 		return false
 	}
-	used := 0
+	used := scaling.Accelerators(0)
 	for _, z := range c.claims {
 		if z.holder() == h {
 			used += z.variant.GPUs(z.got)

@@ -84,7 +84,7 @@ func strip(object any) (any, error) {
 		}}
 		kept.Annotations = stripMarks(o.Annotations)
 		if gpus := gpusHeld(o); gpus > 0 {
-			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, annotationGPUs, strconv.Itoa(gpus))
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, annotationGPUs, strconv.Itoa(int(gpus)))
 		}
 		return kept, nil
 	case *appsv1.Deployment:

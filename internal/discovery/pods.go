@@ -22,11 +22,11 @@ type pod struct {
 	ready           bool
 	unschedulable   bool
 	created         time.Time
-	readyAt         time.Time // when it last became Ready, zero while it is not
-	neverReady      bool      // it has not been Ready yet
-	restarted       bool      // a container of it has been
-	metricsURL      string    // URL of its metrics, "" where that is not kept
-	gpus            int       // accelerators that it takes
+	readyAt         time.Time            // when it last became Ready, zero while it is not
+	neverReady      bool                 // it has not been Ready yet
+	restarted       bool                 // a container of it has been
+	metricsURL      string               // URL of its metrics, "" where that is not kept
+	gpus            scaling.Accelerators // accelerators that it takes
 }
 
 // living returns what is used of p, and false if p terminates or has ended.

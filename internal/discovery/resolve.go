@@ -50,12 +50,12 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.pod != nil {
 		v.GPUsRequested, v.Unaccelerated = max(1, gpusRequested(t.pod)), unaccelerated(t.pod)
-		held := 0
+		held := scaling.Accelerators(0)
 		for _, p := range t.pods {
 			v.GPUsRequested, v.Unaccelerated = max(v.GPUsRequested, p.gpus), v.Unaccelerated && p.gpus == 0
 			held += p.gpus
 		}
-		v.GPUsShort = max(0, min(t.current, len(t.pods))*v.GPUsRequested-held)
+		v.GPUsShort = max(0, v.GPUsRequested.Times(min(t.current, len(t.pods)))-held)
 	}
 	v.Limits, v.Loaded = engineLimits(t.pod)
 	v.Template = startedWith(t.pod)
@@ -83,16 +83,16 @@ func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
 // gpusPerReplica returns the number of accelerators of a replica, at least 1:
 // what the spec says, else what the target's containers ask for, else what the
 // older shape of the profile says of this accelerator.
-func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accelerator string) int {
+func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accelerator string) scaling.Accelerators {
 	if n := va.Spec.AcceleratorCount; n != nil && *n >= 1 {
-		return int(*n)
+		return scaling.Accelerators(*n)
 	}
 	if n := gpusRequested(pod); n > 0 {
 		return n
 	}
 	for _, e := range entriesFor(va.Spec.ModelProfile, accelerator) {
 		if e.AccCount != nil && *e.AccCount >= 1 {
-			return int(*e.AccCount)
+			return scaling.Accelerators(*e.AccCount)
 		}
 	}
 	return 1
@@ -103,7 +103,7 @@ const mostRequested = 1 << 20
 
 // gpusRequested returns how many accelerators the containers of a pod ask for, at
 // most mostRequested.
-func gpusRequested(pod *corev1.PodSpec) int {
+func gpusRequested(pod *corev1.PodSpec) scaling.Accelerators {
 	if pod == nil {
 		return 0
 	}
@@ -113,19 +113,19 @@ func gpusRequested(pod *corev1.PodSpec) int {
 			total = min(total+max(0, min(stock.Requested(c.Resources, name), mostRequested)), mostRequested)
 		}
 	}
-	return int(total)
+	return scaling.Accelerators(total)
 }
 
 // gpusHeld returns how many accelerators a pod takes, as it was created: at least 1 where it
 // asks for any device. Of one that was stripped that is an annotation.
-func gpusHeld(p *corev1.Pod) int {
+func gpusHeld(p *corev1.Pod) scaling.Accelerators {
 	switch {
 	case len(p.Spec.Containers) == 0:
 		n, err := strconv.Atoi(p.Annotations[annotationGPUs])
 		if err != nil {
 			return 0
 		}
-		return n
+		return scaling.Accelerators(n)
 	case unaccelerated(&p.Spec):
 		return 0
 	}

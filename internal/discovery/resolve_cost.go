@@ -14,8 +14,8 @@ type UnitCost func(namespace, accelerator string) (cost float64, ok bool)
 // ofReplica returns the cost of a replica per hour and where it comes from, by
 // the rule of config.ReplicaCost. What the schema lets through and is no finite
 // number counts as not set; wva config check says so.
-func (u UnitCost) ofReplica(variantCost, namespace, accelerator string, gpus int) (float64, scaling.CostSource) {
-	cost, source, _ := config.ReplicaCost(variantCost, gpus, func() (float64, bool) {
+func (u UnitCost) ofReplica(variantCost, namespace, accelerator string, gpus scaling.Accelerators) (float64, scaling.CostSource) {
+	cost, source, _ := config.ReplicaCost(variantCost, int(gpus), func() (float64, bool) {
 		if u == nil || accelerator == "" {
 			return 0, false
 		}

@@ -14,7 +14,7 @@ func TestCostComesFromTheFirstSourceThatHasOne(t *testing.T) {
 	})
 	tests := map[string]struct {
 		variantCost, accelerator string
-		gpus                     int
+		gpus                     scaling.Accelerators
 		prices                   UnitCost
 		want                     float64
 		source                   scaling.CostSource

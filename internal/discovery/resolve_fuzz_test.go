@@ -41,7 +41,7 @@ func FuzzCost(f *testing.F) {
 	}
 	unit := UnitCost(func(_, accelerator string) (float64, bool) { return 3, accelerator == "A100" })
 	f.Fuzz(func(t *testing.T, variantCost string, gpus int) {
-		cost, source := unit.ofReplica(variantCost, "ns", "A100", max(gpus, 1))
+		cost, source := unit.ofReplica(variantCost, "ns", "A100", scaling.Accelerators(max(gpus, 1)))
 		if math.IsNaN(cost) || math.IsInf(cost, 0) || cost < 0 {
 			t.Errorf("%q gives %g from %q", variantCost, cost, source)
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // TestTheStockCountsWhatPodsRequest: acceleratorCount is the variant's cost and ID, and
@@ -23,8 +24,8 @@ func TestTheStockCountsWhatPodsRequest(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		pod         *corev1.PodSpec
-		says        int32 // 0 for nothing
-		cost, stock int   // accelerators of a replica
+		says        int32                // 0 for nothing
+		cost, stock scaling.Accelerators // accelerators of a replica
 	}{
 		"what the template requests":           {requesting("4"), 0, 4, 4},
 		"more is said":                         {requesting("1"), 100_000, 100_000, 1},
@@ -55,7 +56,7 @@ func TestReplicasOfATemplateThatRequestsNoDeviceHoldNoAccelerators(t *testing.T)
 	}
 	for name, tt := range map[string]struct {
 		init, main corev1.ResourceRequirements
-		want       int // held by 2 replicas
+		want       scaling.Accelerators // held by 2 replicas
 	}{
 		"CPU alone":                     {main: list("cpu", "4")},
 		"none of a device":              {main: list("nvidia.com/gpu", "0")},
@@ -90,8 +91,8 @@ func TestPodsOfAnEarlierTemplateHoldWhatTheyRequest(t *testing.T) {
 		template string
 		pods     []string
 		current  int
-		each     int // accelerators that a replica counts for
-		held     int // by current replicas
+		each     scaling.Accelerators // accelerators that a replica counts for
+		held     scaling.Accelerators // by current replicas
 	}{
 		"the template that they are of":      {"2", []string{"2", "2"}, 2, 2, 4},
 		"a template that requests more":      {"8", []string{"1", "1"}, 2, 8, 2},

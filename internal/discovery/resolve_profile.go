@@ -12,7 +12,7 @@ import (
 // profile returns the measured speed of a replica: variantProfile, else the
 // entry of the older modelProfile for this accelerator, of several the one for
 // this number of them.
-func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus int) scaling.Profile {
+func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus scaling.Accelerators) scaling.Profile {
 	if p := spec.VariantProfile; p != nil {
 		return profileOf("variantProfile", p.PerfParms, p.MaxBatchSize)
 	}
@@ -22,7 +22,7 @@ func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus int)
 	}
 	chosen := entries[0]
 	for _, e := range entries {
-		if e.AccCount != nil && int(*e.AccCount) == gpus {
+		if e.AccCount != nil && scaling.Accelerators(*e.AccCount) == gpus {
 			chosen = e
 			break
 		}

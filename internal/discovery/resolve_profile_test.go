@@ -36,7 +36,7 @@ func TestProfileComesFromTheFirstSourceThatHasOne(t *testing.T) {
 	tests := map[string]struct {
 		spec        v1alpha1.VariantAutoscalingSpec
 		accelerator string
-		gpus        int
+		gpus        scaling.Accelerators
 		want        scaling.Profile
 	}{
 		"none":                                   {v1alpha1.VariantAutoscalingSpec{}, "A100", 1, scaling.Profile{}},

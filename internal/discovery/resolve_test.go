@@ -108,7 +108,7 @@ func TestGPUsPerReplica(t *testing.T) {
 	tests := map[string]struct {
 		va   *v1alpha1.VariantAutoscaling
 		pod  *corev1.PodSpec
-		want int
+		want scaling.Accelerators
 	}{
 		"spec before the target":   {variant("v", counted(2)), eight, 2},
 		"target before profile":    {variant("v", profiled), eight, 8},

@@ -92,11 +92,11 @@ func (p *press) inventory(i scaling.Inventory) {
 	if !i.Known {
 		return
 	}
-	total, free := map[string]int{}, map[string]int{}
+	total, free := map[string]scaling.Accelerators{}, map[string]scaling.Accelerators{}
 	for _, g := range i.Groups {
 		total[Label(g.Accelerator)] += g.Total
 		for _, f := range g.Free {
-			free[Label(g.Accelerator)] += f.GPUs * f.Nodes
+			free[Label(g.Accelerator)] += f.GPUs.Times(f.Nodes)
 		}
 	}
 	for _, accelerator := range slices.Sorted(maps.Keys(total)) {

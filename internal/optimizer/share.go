@@ -39,7 +39,7 @@ const shareWork = 20_000
 // Share only distributes growth: no contender gives up replicas here. The capacity stage
 // checks nodes and quotas. Where the numbers exceed the solver's range, Share leaves the
 // decisions to that stage, and a step names the number.
-func Share(contenders []Contender, stock map[string]int) ([][]scaling.Decision, scaling.Reading) {
+func Share(contenders []Contender, stock map[string]scaling.Accelerators) ([][]scaling.Decision, scaling.Reading) {
 	out := make([][]scaling.Decision, len(contenders))
 	for i, c := range contenders {
 		out[i] = c.Decisions
@@ -112,7 +112,7 @@ type shares struct {
 }
 
 // solve finds the shares.
-func solve(contenders []Contender, order []int, stock map[string]int) (shares, error) {
+func solve(contenders []Contender, order []int, stock map[string]scaling.Accelerators) (shares, error) {
 	system, constraints, err := problem(contenders, order, stock)
 	if err != nil {
 		return shares{}, err
@@ -139,8 +139,8 @@ func solve(contenders []Contender, order []int, stock map[string]int) (shares, e
 
 // fits reports whether every contender of a group can have the replicas that it would get
 // without a limit.
-func fits(contenders []Contender, group []int, stock map[string]int) bool {
-	needs := map[string]int{}
+func fits(contenders []Contender, group []int, stock map[string]scaling.Accelerators) bool {
+	needs := map[string]scaling.Accelerators{}
 	for _, i := range group {
 		c := contenders[i]
 		for _, d := range c.Decisions {
@@ -185,10 +185,10 @@ func (c Contender) name() string { return c.Votes.Snapshot.Model.String() }
 // problem states the shares for the solver: a model asks for one whole, and a replica of
 // each variant carries a part of it. With several demands, the part is that of the demand
 // of which the replica carries least.
-func problem(contenders []Contender, order []int, stock map[string]int) (core.System, solver.Constraints, error) {
-	constraints := solver.Constraints{Limited: true, Stock: maps.Clone(stock), Bounds: map[solver.Variant]solver.Bounds{}}
-	for on, n := range constraints.Stock {
-		constraints.Stock[on] = max(0, n)
+func problem(contenders []Contender, order []int, stock map[string]scaling.Accelerators) (core.System, solver.Constraints, error) {
+	constraints := solver.Constraints{Limited: true, Stock: map[string]int{}, Bounds: map[solver.Variant]solver.Bounds{}}
+	for on, n := range stock {
+		constraints.Stock[on] = int(max(0, n))
 	}
 	whole, err := wholeRate()
 	if err != nil {
@@ -211,7 +211,7 @@ func problem(contenders []Contender, order []int, stock map[string]int) (core.Sy
 			variant := s.Key.String()
 			gpus := s.GPUs(1)
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
-			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: gpus, Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
+			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: int(gpus), Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
 			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)
 			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: min(s.Bounds.Min, most), Max: most}
 		}

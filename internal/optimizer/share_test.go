@@ -38,16 +38,16 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 	h100 := func(n int) fleet { return fleet{"h100", 40, 12, n, nil, 0} }
 	for _, tc := range []struct {
 		name       string
-		stock      map[string]int
+		stock      map[string]scaling.Accelerators
 		contenders []Contender
 		want       []string
 	}{
-		{"enough", map[string]int{"L40S": 8, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:8 h100:0"}},
-		{"another variant takes the rest", map[string]int{"L40S": 4, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:4 h100:2"}},
+		{"enough", map[string]scaling.Accelerators{"L40S": 8, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:8 h100:0"}},
+		{"another variant takes the rest", map[string]scaling.Accelerators{"L40S": 4, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:4 h100:2"}},
 		// Either needs 8. The one without another variant gets the cheap ones, although it is not the first.
-		{"who has no other variant comes first", map[string]int{"L40S": 9, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
-		{"the rank decides", map[string]int{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1", "l40s:8"}},
-		{"nobody gives up what he has", map[string]int{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
+		{"who has no other variant comes first", map[string]scaling.Accelerators{"L40S": 9, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
+		{"the rank decides", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1", "l40s:8"}},
+		{"nobody gives up what he has", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			given, _ := Share(tc.contenders, tc.stock)
@@ -82,7 +82,7 @@ func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 	}
 	for _, on := range []string{"h100", "l40s"} {
 		short := contender("b", 1, 400, fleet{on, 40, 12, 1, nil, 0})
-		given, gap := Share([]Contender{steady, short}, map[string]int{"L40S": 20, "H100": 2})
+		given, gap := Share([]Contender{steady, short}, map[string]scaling.Accelerators{"L40S": 20, "H100": 2})
 		if diff := cmp.Diff(steady.Decisions, given[0]); diff != "" || !gap.Known() {
 			t.Errorf("short of %s: gap %v; decisions (-want +got):\n%s", on, gap, diff)
 		}
@@ -92,12 +92,12 @@ func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 41))
-		stock := map[string]int{"X": r.IntN(20), "Y": r.IntN(20)}
+		stock := map[string]scaling.Accelerators{"X": scaling.Accelerators(r.IntN(20)), "Y": scaling.Accelerators(r.IntN(20))}
 		var contenders []Contender
 		for i := range 1 + r.IntN(4) {
 			x, y := r.IntN(4), r.IntN(3)
-			stock["X"] += x
-			stock["Y"] += y
+			stock["X"] += scaling.Accelerators(x)
+			stock["Y"] += scaling.Accelerators(y)
 			contenders = append(contenders, contender(fmt.Sprint("ns", i), 1+r.IntN(3), 60*r.Float64(),
 				fleet{"x", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), x, nil, 0}, fleet{"y", float64(1 + r.IntN(20)), 1 + 5*r.Float64(), y, nil, 0}))
 		}
@@ -117,7 +117,7 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 		for on, n := range grown {
 			// Higher ranks may ask for the accelerators of the lowest: the capacity stage
 			// takes them back.
-			if n > stock[on] {
+			if scaling.Accelerators(n) > stock[on] {
 				t.Errorf("seed %d: %d %s more, of %d that there are", seed, n, on, stock[on])
 			}
 		}

@@ -6,7 +6,11 @@ import (
 )
 
 func TestAcceleratorsAreCountedWithoutWrappingAround(t *testing.T) {
-	for _, tt := range []struct{ requested, said, replicas, want int }{
+	for _, tt := range []struct {
+		requested, said Accelerators
+		replicas        int
+		want            Accelerators
+	}{
 		{0, 2, 3, 6},
 		{4, 2, 3, 12},
 		{4, 2, -1, 0},

@@ -13,12 +13,12 @@ type Inventory struct {
 
 // NodeGroup is the nodes of one group with one type of accelerator.
 type NodeGroup struct {
-	Accelerator string `json:"accelerator"` // canonical type
-	Name        string `json:"name"`        // of the group, "" where nodes have none
-	Total       int    `json:"total"`       // accelerators, in use or not
+	Accelerator string       `json:"accelerator"` // canonical type
+	Name        string       `json:"name"`        // of the group, "" where nodes have none
+	Total       Accelerators `json:"total"`       // accelerators, in use or not
 	// Promised is the part of what is free, or will be, that pods without a node find
 	// room on: Free is without it.
-	Promised int `json:"promised,omitempty"`
+	Promised Accelerators `json:"promised,omitempty"`
 	// Free lists the nodes that have any left, or will have, sorted by GPUs, Leaving.
 	// A replica has all its accelerators on one node: eight nodes with one each hold
 	// no replica of 8.
@@ -27,17 +27,17 @@ type NodeGroup struct {
 
 // FreeNodes are nodes with equally many free accelerators, now and soon.
 type FreeNodes struct {
-	GPUs int `json:"gpus"` // free on each, >= 0
+	GPUs Accelerators `json:"gpus"` // free on each, >= 0
 	// Leaving are those on each that pods hold which are ending, >= 0: free once they
 	// have ended, besides GPUs. One of the two is above 0.
-	Leaving int `json:"leaving,omitempty"`
-	Nodes   int `json:"nodes"` // how many such nodes there are, >= 1
+	Leaving Accelerators `json:"leaving,omitempty"`
+	Nodes   int          `json:"nodes"` // how many such nodes there are, >= 1
 }
 
 // Quota is the number of accelerators of a type that a namespace owns. A pair
 // without a Quota is not limited by one.
 type Quota struct {
-	Namespace   string `json:"namespace"`
-	Accelerator string `json:"accelerator"` // canonical type
-	GPUs        int    `json:"gpus"`        // >= 0
+	Namespace   string       `json:"namespace"`
+	Accelerator string       `json:"accelerator"` // canonical type
+	GPUs        Accelerators `json:"gpus"`        // >= 0
 }

@@ -30,9 +30,9 @@ type Fit struct {
 // now: while a rollout replaces them, or is paused, those before it count as those after it.
 // The model is not in it: it is that of the Past which the Fit is part of.
 type Subject struct {
-	Accelerator string `json:"accelerator,omitempty"` // canonical type, "" while unknown
-	GPUs        int    `json:"gpus,omitempty"`        // accelerators of a replica, 0 while unknown
-	Template    string `json:"template,omitempty"`    // names what engines are started with, see Variant; "" while unknown
+	Accelerator string       `json:"accelerator,omitempty"` // canonical type, "" while unknown
+	GPUs        Accelerators `json:"gpus,omitempty"`        // accelerators of a replica, 0 while unknown
+	Template    string       `json:"template,omitempty"`    // names what engines are started with, see Variant; "" while unknown
 }
 
 // guessed is for how many windows all that was seen counts once the image or the arguments

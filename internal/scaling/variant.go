@@ -10,15 +10,15 @@ import (
 // Variant is one way to serve a model: an accelerator with engine settings, and the replicas
 // that serve so now.
 type Variant struct {
-	Key            VariantKey `json:"key"`
-	ID             string     `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
-	Model          ModelKey   `json:"model"`
-	Target         TargetRef  `json:"target"`
-	Accelerator    string     `json:"accelerator"`    // canonical type, "" when unknown
-	GPUsPerReplica int        `json:"gpusPerReplica"` // >= 1; of the cost, the ID and the profile
-	Cost           float64    `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
-	CostSource     CostSource `json:"costSource,omitempty"`
-	Profile        Profile    `json:"profile,omitzero"` // of one replica, for the engines that need it
+	Key            VariantKey   `json:"key"`
+	ID             string       `json:"id,omitempty"` // variant ID: as configured, else model, accelerator and count
+	Model          ModelKey     `json:"model"`
+	Target         TargetRef    `json:"target"`
+	Accelerator    string       `json:"accelerator"`    // canonical type, "" when unknown
+	GPUsPerReplica Accelerators `json:"gpusPerReplica"` // >= 1; of the cost, the ID and the profile
+	Cost           float64      `json:"cost"`           // cost units per replica-hour, >= 0; configuration, never measured
+	CostSource     CostSource   `json:"costSource,omitempty"`
+	Profile        Profile      `json:"profile,omitzero"` // of one replica, for the engines that need it
 	// Stated is the user's profile where Profile is a learned one; else the zero value.
 	Stated Profile      `json:"stated,omitzero"`
 	Limits EngineLimits `json:"limits,omitzero"` // of one replica, as its engine was started
@@ -51,11 +51,11 @@ type Variant struct {
 	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what
 	// the target's pod template requests, or one of its pods if that is more, at least 1. 0 where
 	// the target shows no template: then GPUsPerReplica counts.
-	GPUsRequested int `json:"gpusRequested,omitempty"`
+	GPUsRequested Accelerators `json:"gpusRequested,omitempty"`
 	// GPUsShort is how many accelerators fewer the target's pods request than as many pods of
 	// its template would, at least 0. Pods of an earlier template may request fewer, as all do
 	// while a rollout is paused.
-	GPUsShort int `json:"gpusShort,omitempty"`
+	GPUsShort Accelerators `json:"gpusShort,omitempty"`
 	// Unaccelerated is true where neither the template nor a pod requests a device of any kind:
 	// the running replicas hold no accelerators, even if the object states some.
 	Unaccelerated bool `json:"unaccelerated,omitempty"`
@@ -84,17 +84,17 @@ const mostCounted = 1 << 20
 
 // GPUs returns how many accelerators so many replicas take of the stock and of the quotas: what
 // their pods request, whatever the object states. A count beyond a million counts as a million.
-func (v Variant) GPUs(replicas int) int {
+func (v Variant) GPUs(replicas int) Accelerators {
 	each := v.GPUsRequested
 	if each <= 0 {
 		each = v.GPUsPerReplica
 	}
-	return min(max(0, replicas), mostCounted) * min(max(1, each), mostCounted)
+	return min(max(1, each), mostCounted).Times(min(max(0, replicas), mostCounted))
 }
 
 // Holds returns how many accelerators so many running replicas keep from others: those of GPUs,
 // or none if the variant is Unaccelerated.
-func (v Variant) Holds(replicas int) int {
+func (v Variant) Holds(replicas int) Accelerators {
 	if v.Unaccelerated {
 		return 0
 	}
@@ -103,7 +103,7 @@ func (v Variant) Holds(replicas int) int {
 
 // Held returns how many accelerators the pods of so many replicas request, which is fewer than
 // Holds where pods are of an earlier template.
-func (v Variant) Held(replicas int) int { return max(0, v.Holds(replicas)-v.GPUsShort) }
+func (v Variant) Held(replicas int) Accelerators { return max(0, v.Holds(replicas)-v.GPUsShort) }
 
 // EngineLimits are the limits that the arguments of a serving engine set. The zero value is an
 // engine whose arguments are unknown.
@@ -118,12 +118,12 @@ type EngineLimits struct {
 // Loaded describes the model that a serving engine loads, by the engine's arguments. The zero
 // value is unknown.
 type Loaded struct {
-	Model        string  `json:"model,omitempty"`        // name or path; users may ask for it by another name
-	Quantization string  `json:"quantization,omitempty"` // of the parameters: fp8, awq, ...
-	Type         string  `json:"type,omitempty"`         // of parameters that are not quantized: bfloat16, ...
-	KVType       string  `json:"kvType,omitempty"`       // of the KV cache: fp8, ...
-	Memory       float64 `json:"memory,omitempty"`       // part of an accelerator's memory that the engine takes, in (0, 1]; 0 while unknown
-	Accelerators int     `json:"accelerators,omitempty"` // over which each layer is spread, 0 while unknown
+	Model        string       `json:"model,omitempty"`        // name or path; users may ask for it by another name
+	Quantization string       `json:"quantization,omitempty"` // of the parameters: fp8, awq, ...
+	Type         string       `json:"type,omitempty"`         // of parameters that are not quantized: bfloat16, ...
+	KVType       string       `json:"kvType,omitempty"`       // of the KV cache: fp8, ...
+	Memory       float64      `json:"memory,omitempty"`       // part of an accelerator's memory that the engine takes, in (0, 1]; 0 while unknown
+	Accelerators Accelerators `json:"accelerators,omitempty"` // over which each layer is spread, 0 while unknown
 }
 
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins

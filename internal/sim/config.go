@@ -147,9 +147,9 @@ func (s StartUp) Draw(rng *rand.Rand) time.Duration {
 // Nodes are the nodes with one type of accelerator. A replica takes its
 // accelerators from one node.
 type Nodes struct {
-	Accelerator string // as in scaling.Variant
-	Count       int    // nodes, >= 0
-	GPUs        int    // per node, >= 1
+	Accelerator string               // as in scaling.Variant
+	Count       int                  // nodes, >= 0
+	GPUs        scaling.Accelerators // per node, >= 1
 }
 
 // withDefaults returns c with every unset duration filled in.

@@ -100,7 +100,7 @@ func TestRequestsAreConservedAtEveryEvent(t *testing.T) {
 
 // stockIsConserved checks that what nodes lack is what replicas hold.
 func stockIsConserved(w *world) error {
-	held := map[string]int{}
+	held := map[string]scaling.Accelerators{}
 	for _, v := range w.variants {
 		for _, p := range slices.Concat(v.pods, v.leaving) {
 			if p.node >= 0 {
@@ -109,15 +109,15 @@ func stockIsConserved(w *world) error {
 		}
 	}
 	for _, n := range w.cfg.Nodes {
-		free := 0
+		free := scaling.Accelerators(0)
 		for _, gpus := range w.stock[n.Accelerator] {
 			if gpus < 0 || gpus > n.GPUs {
 				return fmt.Errorf("a node with %s has %d of %d free", n.Accelerator, gpus, n.GPUs)
 			}
 			free += gpus
 		}
-		if free+held[n.Accelerator] != n.Count*n.GPUs {
-			return fmt.Errorf("%d free and %d held of %d %s", free, held[n.Accelerator], n.Count*n.GPUs, n.Accelerator)
+		if free+held[n.Accelerator] != n.GPUs.Times(n.Count) {
+			return fmt.Errorf("%d free and %d held of %d %s", free, held[n.Accelerator], n.GPUs.Times(n.Count), n.Accelerator)
 		}
 	}
 	return nil

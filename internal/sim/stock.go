@@ -18,15 +18,15 @@ const ample = 1 << 20
 func (w *world) inventory() scaling.Inventory {
 	known := scaling.Inventory{Known: true, At: w.clock(w.now), Groups: w.endless()}
 	for _, n := range w.cfg.Nodes {
-		known.Groups = append(known.Groups, scaling.NodeGroup{Accelerator: n.Accelerator, Total: n.Count * n.GPUs, Free: free(w.stock[n.Accelerator])})
+		known.Groups = append(known.Groups, scaling.NodeGroup{Accelerator: n.Accelerator, Total: n.GPUs.Times(n.Count), Free: free(w.stock[n.Accelerator])})
 	}
 	slices.SortFunc(known.Groups, func(a, b scaling.NodeGroup) int { return strings.Compare(a.Accelerator, b.Accelerator) })
 	return known
 }
 
 // free counts nodes by what is free on them, without those that are full.
-func free(nodes []int) []scaling.FreeNodes {
-	count := map[int]int{}
+func free(nodes []scaling.Accelerators) []scaling.FreeNodes {
+	count := map[scaling.Accelerators]int{}
 	for _, gpus := range nodes {
 		if gpus > 0 {
 			count[gpus]++
@@ -42,7 +42,7 @@ func free(nodes []int) []scaling.FreeNodes {
 // endless returns the accelerators of the variants that never run out, in no
 // order.
 func (w *world) endless() []scaling.NodeGroup {
-	largest := map[string]int{} // accelerators of one replica
+	largest := map[string]scaling.Accelerators{} // accelerators of one replica
 	for _, v := range w.variants {
 		if _, limited := w.stock[v.Spec.Accelerator]; !limited {
 			largest[v.Spec.Accelerator] = max(largest[v.Spec.Accelerator], v.Spec.GPUsPerReplica)

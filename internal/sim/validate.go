@@ -65,7 +65,7 @@ func (c Config) Validate() error {
 
 // validateModels returns nil, or what is first wrong with a model, a variant or a fault
 // of one. stock is the accelerators of a node by type.
-func (c Config) validateModels(stock map[string]int) error {
+func (c Config) validateModels(stock map[string]scaling.Accelerators) error {
 	if len(c.Models) == 0 {
 		return &FieldError{"models", "empty", "one model or more"}
 	}
@@ -111,8 +111,8 @@ func (c Config) validateFaults(models map[scaling.ModelKey]bool, variants map[sc
 }
 
 // validateNodes returns the accelerators of a node by type.
-func (c Config) validateNodes() (map[string]int, error) {
-	stock := map[string]int{}
+func (c Config) validateNodes() (map[string]scaling.Accelerators, error) {
+	stock := map[string]scaling.Accelerators{}
 	for i, n := range c.Nodes {
 		at := fmt.Sprintf("nodes[%d]", i)
 		switch {
@@ -167,7 +167,7 @@ func (m Model) validateClients(at string) error {
 	return nil
 }
 
-func (v Variant) validate(at string, stock map[string]int) error {
+func (v Variant) validate(at string, stock map[string]scaling.Accelerators) error {
 	if err := v.validateSpec(at+".spec", stock); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (v Variant) validate(at string, stock map[string]int) error {
 	return nil
 }
 
-func (v Variant) validateSpec(at string, stock map[string]int) error {
+func (v Variant) validateSpec(at string, stock map[string]scaling.Accelerators) error {
 	s := v.Spec
 	gpus, limited := stock[s.Accelerator]
 	switch {

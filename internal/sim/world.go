@@ -16,11 +16,11 @@ type world struct {
 	cfg      Config
 	now      time.Duration
 	agenda   agenda
-	models   []*model         // sorted by key
-	variants []*variant       // of all models, sorted by key
-	stock    map[string][]int // free accelerators of each node, by type; types that are not here never run out
-	waiting  []*pod           // without a node, in the order of their creation
-	requests slab             // that arrived and have not ended
+	models   []*model                          // sorted by key
+	variants []*variant                        // of all models, sorted by key
+	stock    map[string][]scaling.Accelerators // free accelerators of each node, by type; types that are not here never run out
+	waiting  []*pod                            // without a node, in the order of their creation
+	requests slab                              // that arrived and have not ended
 	policy   Policy
 	waking   waking
 	wanted   map[*variant]Target // what it said last
@@ -70,12 +70,12 @@ type variant struct {
 // newWorld returns the state at the start of a run. c is valid and has its
 // defaults.
 func newWorld(c Config, policy Policy) (*world, error) {
-	w := &world{cfg: c, policy: policy, waking: waking{interval: policy.Interval()}, stock: map[string][]int{}, wanted: map[*variant]Target{}}
+	w := &world{cfg: c, policy: policy, waking: waking{interval: policy.Interval()}, stock: map[string][]scaling.Accelerators{}, wanted: map[*variant]Target{}}
 	if c.MissedScrapes > 0 {
 		w.missed = w.stream("missed scrapes")
 	}
 	for _, n := range c.Nodes {
-		w.stock[n.Accelerator] = slices.Repeat([]int{n.GPUs}, n.Count)
+		w.stock[n.Accelerator] = slices.Repeat([]scaling.Accelerators{n.GPUs}, n.Count)
 	}
 	if i := w.waking.interval; i < shortestInterval {
 		return nil, &FieldError{"interval of policy " + policy.Name(), i.String(), shortestInterval.String() + " or more"}

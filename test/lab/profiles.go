@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/zoo"
 )
@@ -28,16 +29,16 @@ type measurements struct {
 
 // measurement is the speed of one replica, measured elsewhere.
 type measurement struct {
-	ID          string  `json:"id"`
-	Model       string  `json:"model"`
-	Accelerator string  `json:"accelerator"`
-	Quality     string  `json:"quality"` // good or suspect
-	GPUs        int     `json:"tensor_parallel"`
-	Alpha       float64 `json:"alpha_ms"`
-	Beta        float64 `json:"beta_ms"`
-	Gamma       float64 `json:"gamma_ms"`
-	Delta       float64 `json:"delta_ms_per_input_token"`
-	KVTokens    int     `json:"kv_cache_tokens"`
+	ID          string               `json:"id"`
+	Model       string               `json:"model"`
+	Accelerator string               `json:"accelerator"`
+	Quality     string               `json:"quality"` // good or suspect
+	GPUs        scaling.Accelerators `json:"tensor_parallel"`
+	Alpha       float64              `json:"alpha_ms"`
+	Beta        float64              `json:"beta_ms"`
+	Gamma       float64              `json:"gamma_ms"`
+	Delta       float64              `json:"delta_ms_per_input_token"`
+	KVTokens    int                  `json:"kv_cache_tokens"`
 }
 
 func readMeasurements(dir string) (measurements, error) {
@@ -65,7 +66,7 @@ func (m measurements) price(machine string) (float64, error) {
 // profile returns a recommended measurement as a serving profile, and its number
 // of accelerators. Batches have 256 requests and 2048 tokens at most, the
 // defaults of vLLM, and a request may fill the KV cache.
-func (m measurements) profile(id, accelerator string) (serving.Profile, int, error) {
+func (m measurements) profile(id, accelerator string) (serving.Profile, scaling.Accelerators, error) {
 	i := slices.IndexFunc(m.Profiles, func(p measurement) bool { return p.ID == id })
 	if i < 0 || !slices.Contains(m.Recommended, id) {
 		return serving.Profile{}, 0, fmt.Errorf("%s: %q is not among recommended_ids", m.file, id)

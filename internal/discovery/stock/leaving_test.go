@@ -22,7 +22,7 @@ func TestWhatPodsLeaveIsTold(t *testing.T) {
 	tests := map[string]struct {
 		pods     []*corev1.Pod
 		want     []scaling.FreeNodes
-		promised int
+		promised scaling.Accelerators
 	}{
 		"beside what is free":             {[]*corev1.Pod{gpuPod("p", "n", 3, ending(100))}, []scaling.FreeNodes{{GPUs: 5, Leaving: 3, Nodes: 1}}, 0},
 		"where nothing is free":           {[]*corev1.Pod{gpuPod("p", "n", 3, ending(100)), gpuPod("q", "n", 5)}, []scaling.FreeNodes{{Leaving: 3, Nodes: 1}}, 0},
@@ -67,7 +67,7 @@ func TestTheStockAddsUp(t *testing.T) {
 			nodes = append(nodes, gpuNode(fmt.Sprintf("n%d", i)))
 		}
 		var pods, stay []*corev1.Pod
-		room, runs := map[string]int64{}, 0
+		room, runs := map[string]int64{}, scaling.Accelerators(0)
 		for i := range r.IntN(12) {
 			on, n := fmt.Sprintf("n%d", r.IntN(len(nodes))), 1+r.Int64N(4)
 			switch room[on] += n; {
@@ -78,20 +78,20 @@ func TestTheStockAddsUp(t *testing.T) {
 				pods = append(pods, gpuPod(fmt.Sprintf("e%d", i), on, n, ending(r.IntN(100))))
 			default:
 				pods = append(pods, gpuPod(fmt.Sprintf("p%d", i), on, n))
-				stay, runs = append(stay, pods[len(pods)-1]), runs+int(n)
+				stay, runs = append(stay, pods[len(pods)-1]), runs+scaling.Accelerators(n)
 			}
 		}
 		groups, _ := tallyOf(nodes, pods).groups(at(30))
 		after, _ := tallyOf(nodes, stay).groups(at(30))
-		g, left, most := groups[0], 0, 0
+		g, left, most := groups[0], scaling.Accelerators(0), scaling.Accelerators(0)
 		for _, f := range g.Free {
 			if f.GPUs+f.Leaving <= 0 || f.Nodes <= 0 || f.GPUs < 0 || f.Leaving < 0 {
 				t.Fatalf("round %d: %+v", round, f)
 			}
-			left += f.Nodes * (f.GPUs + f.Leaving)
+			left += (f.GPUs + f.Leaving).Times(f.Nodes)
 		}
 		for _, f := range after[0].Free {
-			most += f.Nodes * f.GPUs
+			most += f.GPUs.Times(f.Nodes)
 		}
 		if left+g.Promised+runs != g.Total || left+g.Promised != most {
 			t.Fatalf("round %d: %d are free or will be, %d promised, %d run of %d; without those that end %d are free", round, left, g.Promised, runs, g.Total, most)

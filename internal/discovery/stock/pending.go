@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // pendingPods reserves accelerators for the pods that wait for a node: the scheduler serves
@@ -27,7 +29,7 @@ type queue struct {
 // podRequest is how many accelerators pods of a queue ask for.
 type podRequest struct {
 	queue
-	gpus int
+	gpus scaling.Accelerators
 }
 
 // placeAll places the oldest pods first, those of one age by name.
@@ -53,12 +55,12 @@ func (w *pendingPods) placeAll(waiting map[types.NamespacedName]stockPod) {
 }
 
 // now and soon are what a place has to give.
-func (p *place) now() int  { return p.free }
-func (p *place) soon() int { return p.free + p.leaving }
+func (p *place) now() scaling.Accelerators  { return p.free }
+func (p *place) soon() scaling.Accelerators { return p.free + p.leaving }
 
 // take takes what is looked for off the place that it fits best by what each has,
 // and reports whether there is one.
-func (w *pendingPods) take(s podRequest, on *where, has func(*place) int) bool {
+func (w *pendingPods) take(s podRequest, on *where, has func(*place) scaling.Accelerators) bool {
 	best := -1
 	for _, i := range w.placesFor(s.queue, on) {
 		if n := has(&w.places[i]); n >= s.gpus && (best < 0 || n < has(&w.places[best])) {

@@ -21,7 +21,7 @@ type tally struct {
 	nodes   map[string]stockNode
 	pods    map[types.NamespacedName]stockPod // that have a node
 	waiting map[types.NamespacedName]stockPod
-	used    map[string][]int                  // by node and vendor, of pods
+	used    map[string][]scaling.Accelerators // by node and vendor, of pods
 	ending  map[types.NamespacedName]stockPod // those of pods that terminate
 }
 
@@ -41,7 +41,7 @@ func (t *tally) dropNodes() { t.nodes = map[string]stockNode{} }
 
 func (t *tally) dropPods() {
 	t.pods, t.waiting = map[types.NamespacedName]stockPod{}, map[types.NamespacedName]stockPod{}
-	t.used, t.ending = map[string][]int{}, map[types.NamespacedName]stockPod{}
+	t.used, t.ending = map[string][]scaling.Accelerators{}, map[types.NamespacedName]stockPod{}
 }
 
 // setNode takes over a node as it is now.
@@ -84,16 +84,16 @@ func (t *tally) dropPod(p *corev1.Pod) {
 
 // use adds what a pod takes from its node to what is used by node and vendor, or
 // takes it away again.
-func use(by map[string][]int, p stockPod, sign, vendors int) {
+func use(by map[string][]scaling.Accelerators, p stockPod, sign, vendors int) {
 	used := by[p.node]
 	if used == nil {
-		used = make([]int, vendors)
+		used = make([]scaling.Accelerators, vendors)
 		by[p.node] = used
 	}
 	for _, q := range p.portions {
-		used[q.vendor] += sign * q.gpus
+		used[q.vendor] += q.gpus.Times(sign)
 	}
-	if !slices.ContainsFunc(used, func(n int) bool { return n != 0 }) {
+	if !slices.ContainsFunc(used, func(n scaling.Accelerators) bool { return n != 0 }) {
 		delete(by, p.node)
 	}
 }
@@ -102,9 +102,9 @@ func use(by map[string][]int, p stockPod, sign, vendors int) {
 type place struct {
 	node *stockNode
 	nodeCapacity
-	free     int
-	leaving  int // that will be free besides
-	promised int // of both, to pods that wait, which is in neither any more
+	free     scaling.Accelerators
+	leaving  scaling.Accelerators // that will be free besides
+	promised scaling.Accelerators // of both, to pods that wait, which is in neither any more
 }
 
 // groups returns the stock in groups at now, what waiting pods will take taken off,
@@ -117,7 +117,7 @@ func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) 
 
 	type key struct{ accelerator, name string }
 	byKey := map[key]*scaling.NodeGroup{}
-	type left struct{ gpus, leaving int }
+	type left struct{ gpus, leaving scaling.Accelerators }
 	nodes := map[key]map[left]int{} // how many by what is free on them
 	for _, p := range places {
 		if p.accelerator == "" {
@@ -153,7 +153,7 @@ func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) 
 // places returns the accelerators of the nodes that take pods, by the names of the
 // nodes.
 func (t *tally) places(now time.Time) []place {
-	ending := map[string][]int{} // by node and vendor
+	ending := map[string][]scaling.Accelerators{} // by node and vendor
 	for _, p := range t.ending {
 		if now.Before(p.ends.Add(endsLate)) {
 			use(ending, p, 1, len(t.vendors))

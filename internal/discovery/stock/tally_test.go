@@ -99,14 +99,14 @@ func tallyOf(nodes []*corev1.Node, pods []*corev1.Pod) *tally {
 func free(pairs ...int) []scaling.FreeNodes {
 	var out []scaling.FreeNodes
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, scaling.FreeNodes{GPUs: pairs[i], Nodes: pairs[i+1]})
+		out = append(out, scaling.FreeNodes{GPUs: scaling.Accelerators(pairs[i]), Nodes: pairs[i+1]})
 	}
 	return out
 }
 
 func TestNodesMakeUpGroups(t *testing.T) {
 	a100 := func(total int, f ...int) []scaling.NodeGroup {
-		return []scaling.NodeGroup{{Accelerator: "A100", Total: total, Free: free(f...)}}
+		return []scaling.NodeGroup{{Accelerator: "A100", Total: scaling.Accelerators(total), Free: free(f...)}}
 	}
 	notReady := func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
 	tests := map[string]struct {
@@ -260,7 +260,7 @@ func TestTheOldestOfTwoThatWaitIsSeated(t *testing.T) {
 	}{{0, 1, free(2, 1), 6}, {1, 0, nil, 8}, {0, 0, free(2, 1), 6}} {
 		small.CreationTimestamp, large.CreationTimestamp = metav1.NewTime(at(tt.smallAge)), metav1.NewTime(at(tt.largeAge))
 		got, _ := tallyOf(nodes, []*corev1.Pod{large, small}).groups(at(0))
-		want := []scaling.NodeGroup{{Accelerator: "A100", Total: 8, Promised: tt.promised, Free: tt.want}, {Accelerator: "L4", Total: 6, Free: free(6, 1)}}
+		want := []scaling.NodeGroup{{Accelerator: "A100", Total: 8, Promised: scaling.Accelerators(tt.promised), Free: tt.want}, {Accelerator: "L4", Total: 6, Free: free(6, 1)}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("created at %d and %d, -got +want:\n%s", tt.smallAge, tt.largeAge, diff)
 		}
@@ -371,9 +371,9 @@ func TestWhatWaitsIsNeverPromisedTwice(t *testing.T) {
 		groups, _ := tallyOf(nodes, pods).groups(at(0))
 		left := 0
 		for _, f := range groups[0].Free {
-			left += f.GPUs * f.Nodes
+			left += int(f.GPUs.Times(f.Nodes))
 		}
-		if left != total-waiting || groups[0].Total != total {
+		if left != total-waiting || groups[0].Total != scaling.Accelerators(total) {
 			t.Fatalf("%d of %d free with %d that wait: %+v", left, total, waiting, groups)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // vendor is a maker of accelerators, in the words of its device plugins and of
@@ -72,9 +74,9 @@ func withDomains(domains []string) []vendor {
 
 // nodeCapacity is the accelerators of one vendor on a node.
 type nodeCapacity struct {
-	vendor      int    // index of the vendors
-	accelerator string // canonical type, "" when no label names the product
-	total       int    // >= 1
+	vendor      int                  // index of the vendors
+	accelerator string               // canonical type, "" when no label names the product
+	total       scaling.Accelerators // >= 1
 }
 
 // nodeCapacities returns what a node has for pods, by vendor.
@@ -87,7 +89,7 @@ func nodeCapacities(n *corev1.Node, of []vendor) []nodeCapacity {
 			total += q.Value()
 		}
 		if total > 0 {
-			out = append(out, nodeCapacity{vendor: i, accelerator: productOf(n, v.labels), total: int(total)})
+			out = append(out, nodeCapacity{vendor: i, accelerator: productOf(n, v.labels), total: scaling.Accelerators(total)})
 		}
 	}
 	if len(out) == 1 && out[0].accelerator == "" { // of two vendors it is not known which one a cloud means
@@ -109,8 +111,8 @@ func productOf(n *corev1.Node, names []string) string {
 
 // portion is how many accelerators of one vendor a pod asks for.
 type portion struct {
-	vendor int // index of the vendors
-	gpus   int // >= 1
+	vendor int                  // index of the vendors
+	gpus   scaling.Accelerators // >= 1
 }
 
 // portionsOf returns what a pod asks for, nil for no accelerators.
@@ -122,7 +124,7 @@ func portionsOf(pod *corev1.PodSpec, of []vendor) []portion {
 			gpus += asked(pod, name)
 		}
 		if gpus > 0 {
-			out = append(out, portion{vendor: i, gpus: int(gpus)})
+			out = append(out, portion{vendor: i, gpus: scaling.Accelerators(gpus)})
 		}
 	}
 	return out

@@ -73,12 +73,12 @@ func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 	settings.Limited = f.limited
 	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: tick}
 	sites := make([]*site, variants/f.each)
-	free := 0
+	free := scaling.Accelerators(0)
 	for i := range sites {
 		sites[i] = f.site(i, settings, tick, cycles*tick)
 		setup.Models[modelOf(i)] = settings
 		for _, c := range sites[i].created {
-			free += len(c)
+			free += scaling.Accelerators(len(c))
 		}
 	}
 	if f.limited {

@@ -196,7 +196,7 @@ func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 
 // stock is an inventory that counts how often it is asked for.
 type stock struct {
-	free  int
+	free  scaling.Accelerators
 	asked int
 }
 
@@ -209,8 +209,8 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 	tests := []struct {
 		name    string
 		limited bool
-		free    int
-		quota   int
+		free    scaling.Accelerators
+		quota   scaling.Accelerators
 		asked   int
 		want    int
 	}{

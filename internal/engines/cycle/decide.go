@@ -221,10 +221,10 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 	if !e.Inventory.Known {
 		return scaling.Reading{State: scaling.NotApplicable}
 	}
-	stock := map[string]int{}
+	stock := map[string]scaling.Accelerators{}
 	for _, g := range e.Inventory.Groups {
 		for _, f := range g.Free {
-			stock[g.Accelerator] += (f.GPUs + f.Leaving) * f.Nodes
+			stock[g.Accelerator] += (f.GPUs + f.Leaving).Times(f.Nodes)
 		}
 	}
 	var contenders []optimizer.Contender

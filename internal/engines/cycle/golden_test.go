@@ -35,10 +35,11 @@ type fallbackOutcome struct {
 type fallbackCase = goldentest.Case[fallbackInputs, fallbackOutcome]
 
 type goldenVariant struct {
-	Name, ModelID, VariantID                           string
-	AcceleratorCount, CurrentReplicas, DesiredReplicas int
-	MinReplicas                                        int
-	MaxReplicas                                        *int
+	Name, ModelID, VariantID         string
+	AcceleratorCount                 scaling.Accelerators
+	CurrentReplicas, DesiredReplicas int
+	MinReplicas                      int
+	MaxReplicas                      *int
 }
 
 // held is what a case comes to.

@@ -17,9 +17,9 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 	types := []string{"A100", "H100", ""}
 	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Duration(r.IntN(3)) * 30 * time.Second, Inventory: scaling.Inventory{Known: r.IntN(5) > 0}}
 	for _, on := range types[:2] {
-		e.Inventory.Groups = append(e.Inventory.Groups, scaling.NodeGroup{Accelerator: on, Total: 16, Free: []scaling.FreeNodes{{GPUs: 1 + r.IntN(8), Nodes: 1 + r.IntN(2)}}})
+		e.Inventory.Groups = append(e.Inventory.Groups, scaling.NodeGroup{Accelerator: on, Total: 16, Free: []scaling.FreeNodes{{GPUs: scaling.Accelerators(1 + r.IntN(8)), Nodes: 1 + r.IntN(2)}}})
 		if r.IntN(3) == 0 {
-			e.Quotas = append(e.Quotas, scaling.Quota{Namespace: "ns0", Accelerator: on, GPUs: r.IntN(12)})
+			e.Quotas = append(e.Quotas, scaling.Quota{Namespace: "ns0", Accelerator: on, GPUs: scaling.Accelerators(r.IntN(12))})
 		}
 	}
 	reading := func(most float64) scaling.Reading {

@@ -333,7 +333,7 @@ func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
 // TestAVariantThatAQuotaRefusesGivesWayAtOnce: by the next cycle, and the other one
 // stays called while it starts. Where neither gets any, they are asked for in turn.
 func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
-	limited := func(quota map[string]int) *idlePlant {
+	limited := func(quota map[string]scaling.Accelerators) *idlePlant {
 		s := asleep(t, 1, 5)
 		s.setup.Models = map[scaling.ModelKey]model.Settings{restModel: {Limited: true}}
 		s.setup.Inventory.Known = true
@@ -346,7 +346,7 @@ func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
 		s.arrive(time.Hour)
 		return s
 	}
-	s := limited(map[string]int{"b": 8})
+	s := limited(map[string]scaling.Accelerators{"b": 8})
 	up, _ := s.wakes(4)
 	if diff := cmp.Diff([]string{"", "b", "b", "b"}, up); diff != "" {
 		t.Errorf("replicas of (-want +got):\n%s", diff)

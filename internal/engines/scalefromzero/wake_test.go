@@ -52,7 +52,7 @@ func unplaced(in *Input, ago time.Duration) {
 }
 
 // free is an inventory of nodes with so many free accelerators of one variant's type.
-func free(name string, gpus int) scaling.Inventory {
+func free(name string, gpus scaling.Accelerators) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
 }
 
@@ -314,7 +314,7 @@ func TestWakingIsIndifferentToOrder(t *testing.T) {
 		in := asleep(float64(r.IntN(60)))
 		for i, name := range []string{"c", "d"} {
 			v := in.Snapshot.Variants[0]
-			v.Key, v.Cost, v.GPUsPerReplica = key(name), float64(1+r.IntN(2)), 1+i
+			v.Key, v.Cost, v.GPUsPerReplica = key(name), float64(1+r.IntN(2)), scaling.Accelerators(1+i)
 			v.Replicas.Unschedulable = r.IntN(2)
 			v.Replicas.Current = v.Replicas.Unschedulable
 			in.Snapshot.Variants = append(in.Snapshot.Variants, v)

@@ -15,7 +15,7 @@ type Prior struct {
 	KV    float64 // tokens that its KV cache holds
 	model roofline.Model
 	on    roofline.Accelerator
-	count int
+	count scaling.Accelerators
 	speed roofline.Speed
 }
 

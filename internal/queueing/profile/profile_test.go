@@ -303,7 +303,7 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 func TestWhatIsMissingForAPriorIsSaid(t *testing.T) {
 	for _, tt := range []struct {
 		model, accelerator string
-		gpus               int
+		gpus               scaling.Accelerators
 		want               string
 	}{
 		{"Qwen/Qwen3-32B", "H100", 1, "computed from 32 billion parameters of 16 bits and the memory bandwidth of 1 x H100, 3350 GB/s; may be off by a factor of 2.5"},

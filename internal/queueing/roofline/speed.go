@@ -3,6 +3,8 @@ package roofline
 import (
 	"fmt"
 	"math"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Speed is how fast one replica is: a step takes
@@ -49,7 +51,7 @@ const (
 // Of returns the speed of a model on so many accelerators for requests that hold so many
 // tokens of the KV cache in the mean. An engine takes a part of the memory, 0 for the usual
 // one. It fails where the parameters do not fit into that.
-func Of(m Model, on Accelerator, count int, context, memory float64) (Speed, error) {
+func Of(m Model, on Accelerator, count scaling.Accelerators, context, memory float64) (Speed, error) {
 	n := float64(max(1, count))
 	if !(memory > 0) {
 		memory = taken

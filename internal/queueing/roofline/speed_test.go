@@ -42,7 +42,7 @@ func TestTheLawInNumbers(t *testing.T) {
 
 // TestMoreHardwareIsFaster and a smaller, a quantized or a sparser model is.
 func TestMoreHardwareIsFaster(t *testing.T) {
-	of := func(model, accelerator string, count int) Speed {
+	of := func(model, accelerator string, count scaling.Accelerators) Speed {
 		m, on := named(t, model, accelerator)
 		s, err := Of(m, on, count, 500, 0)
 		if err != nil {

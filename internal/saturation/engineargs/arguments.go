@@ -65,7 +65,7 @@ func (a Arguments) Loaded() scaling.Loaded {
 		l.KVType = a.KVCacheType
 	}
 	if a.TensorParallelSize > 1 {
-		l.Accelerators = a.TensorParallelSize
+		l.Accelerators = scaling.Accelerators(a.TensorParallelSize)
 	}
 	return l
 }

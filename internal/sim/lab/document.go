@@ -132,13 +132,13 @@ func number(p *float64, lo, hi float64) reader {
 }
 
 // whole reads an integer from lo to hi.
-func whole(p *int, lo, hi int) reader {
+func whole[T ~int](p *T, lo, hi int) reader {
 	return func(v value) error {
 		n, err := strconv.Atoi(v.node.Value)
 		if v.node.Kind != yaml.ScalarNode || err != nil || n < lo || n > hi {
 			return v.wrong(fmt.Sprintf("a whole number from %d to %d", lo, hi))
 		}
-		*p = n
+		*p = T(n)
 		return nil
 	}
 }

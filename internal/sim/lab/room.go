@@ -1,13 +1,16 @@
 package lab
 
-import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
+)
 
 // squeeze takes replicas from what Sized models begin with until the nodes have
 // room: one at a time where most are, and none below a minimum. What still does
 // not fit is what a scenario says itself, and the run refuses that.
 func (f *fitted) squeeze() {
 	for _, nodes := range f.Fleet.Nodes {
-		for f.taken(nodes.Accelerator) > nodes.Count*nodes.GPUs {
+		for f.taken(nodes.Accelerator) > nodes.GPUs.Times(nodes.Count) {
 			v := f.largest(nodes.Accelerator)
 			if v == nil {
 				break
@@ -18,12 +21,12 @@ func (f *fitted) squeeze() {
 }
 
 // taken counts the accelerators of one type that the first replicas take.
-func (f *fitted) taken(accelerator string) int {
-	n := 0
+func (f *fitted) taken(accelerator string) scaling.Accelerators {
+	n := scaling.Accelerators(0)
 	for _, m := range f.Models {
 		for _, v := range m.Spec.Variants {
 			if v.Spec.Accelerator == accelerator {
-				n += v.Replicas * v.Spec.GPUsPerReplica
+				n += v.Spec.GPUsPerReplica.Times(v.Replicas)
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func correction(measured, expected float64) float64 {
 // budget limits n to the bounds of v and to the accelerators, 0 for no limit.
 func budget(v Variant, n, gpus int) int {
 	if gpus > 0 {
-		n = min(n, gpus/max(1, v.GPUsPerReplica))
+		n = min(n, gpus/int(max(1, v.GPUsPerReplica)))
 	}
 	return v.Bounds.Clamp(n)
 }

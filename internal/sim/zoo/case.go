@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
@@ -85,16 +86,16 @@ type Prefix struct {
 
 // Variant is one way to serve a model.
 type Variant struct {
-	Name             string        `yaml:"name"`
-	Cost             float64       `yaml:"cost"`
-	GPUs             int           `yaml:"gpus"`
-	Min              int           `yaml:"min"`
-	Max              int           `yaml:"max"`
-	Weight           float64       `yaml:"weight,omitempty"`
-	StartUp          time.Duration `yaml:"startUp"`
-	StartUpDeviation time.Duration `yaml:"startUpDeviation"`
-	Grace            time.Duration `yaml:"grace"`
-	Profile          Profile       `yaml:"profile"`
+	Name             string               `yaml:"name"`
+	Cost             float64              `yaml:"cost"`
+	GPUs             scaling.Accelerators `yaml:"gpus"`
+	Min              int                  `yaml:"min"`
+	Max              int                  `yaml:"max"`
+	Weight           float64              `yaml:"weight,omitempty"`
+	StartUp          time.Duration        `yaml:"startUp"`
+	StartUpDeviation time.Duration        `yaml:"startUpDeviation"`
+	Grace            time.Duration        `yaml:"grace"`
+	Profile          Profile              `yaml:"profile"`
 }
 
 // Profile is a serving.Profile in the fields of a file.

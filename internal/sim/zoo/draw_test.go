@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -16,7 +17,7 @@ import (
 // stock is a few replicas and two traces.
 func stock(t *testing.T) Stock {
 	t.Helper()
-	replica := func(model, accelerator string, gpus int, alpha, beta, delta float64, kv int) Replica {
+	replica := func(model, accelerator string, gpus scaling.Accelerators, alpha, beta, delta float64, kv int) Replica {
 		return Replica{Model: model, GPUs: gpus, Cost: 2.5 * float64(gpus), Profile: serving.Profile{
 			Name: fmt.Sprintf("%s/%s/tp%d", model, accelerator, gpus), Accelerator: accelerator, AlphaMS: alpha, BetaMS: beta, GammaMS: 10, DeltaMS: delta,
 			MaxBatchSize: 256, MaxBatchedTokens: 2048, KVCacheTokens: kv, BlockSize: 16, MaxModelLen: kv,

@@ -93,7 +93,7 @@ func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool
 // less.
 func (f draft) nodes(d dice.Dice, c Case) []Nodes {
 	const size = 8
-	need, least := map[string]float64{}, map[string]int{}
+	need, least := map[string]float64{}, map[string]scaling.Accelerators{}
 	var order []string
 	for i, m := range c.Models {
 		for j, v := range m.Variants {
@@ -101,7 +101,7 @@ func (f draft) nodes(d dice.Dice, c Case) []Nodes {
 			if _, ok := need[a]; !ok {
 				order = append(order, a)
 			}
-			least[a] += max(1, v.Min) * v.GPUs
+			least[a] += v.GPUs.Times(max(1, v.Min))
 			need[a] += 0
 			if j == 0 {
 				need[a] += f.need(f.models[i]) * float64(v.GPUs)

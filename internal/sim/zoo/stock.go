@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -24,7 +25,7 @@ type Stock struct {
 type Replica struct {
 	Profile serving.Profile // its Name is that of the model, the accelerators and the engine
 	Model   string          // that it serves
-	GPUs    int
+	GPUs    scaling.Accelerators
 	Cost    float64 // per hour
 }
 

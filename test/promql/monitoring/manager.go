@@ -243,7 +243,7 @@ func (f *fleet) inventory(fault Fault) scaling.Inventory {
 	for _, v := range f.variants {
 		group := scaling.NodeGroup{Accelerator: v.Accelerator, Total: 8}
 		if !v.hit || fault != NoStock {
-			group.Free = []scaling.FreeNodes{{GPUs: max(1, 8-len(v.pods)), Nodes: 1}}
+			group.Free = []scaling.FreeNodes{{GPUs: scaling.Accelerators(max(1, 8-len(v.pods))), Nodes: 1}}
 		}
 		i.Groups = append(i.Groups, group)
 	}
