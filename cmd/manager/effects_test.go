@@ -18,6 +18,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
@@ -240,6 +241,25 @@ func limitedByID(_ *testing.T, l *lab) any {
 	return l.store.Snapshot().Policy(scaling.ModelKey{Namespace: "serving", ID: "m"}).Limited
 }
 
+// shares returns of how many other namespaces replicas are a prior for one that runs the same.
+func shares(_ *testing.T, l *lab) any {
+	setup, in := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{}}, cycle.Case{Now: l.fleet.At, History: scaling.History{}}
+	for _, namespace := range []string{"a", "b"} {
+		v := scaling.Variant{
+			Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: scaling.ModelKey{Namespace: namespace, ID: "m"},
+			Accelerator: "A100", GPUsPerReplica: 1, Template: "t", Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1},
+		}
+		setup.Models[v.Model] = l.policies().decides(v.Model).Settings
+		in.Snapshots = append(in.Snapshots, scaling.Snapshot{Model: v.Model, At: l.fleet.At, Window: time.Minute, Variants: []scaling.Variant{v}})
+		if namespace == "a" {
+			looks := scaling.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*scaling.LooksEnough, 10)
+			of := scaling.Subject{Accelerator: "A100", GPUs: 1, Template: "t"}
+			in.History[v.Key] = scaling.Past{Model: v.Model, Fit: scaling.Fit{Of: of, At: l.fleet.At.Add(-time.Minute), Bands: []scaling.Band{{Of: 2, ITL: looks}}}}
+		}
+	}
+	return setup.Decide(in).History[scaling.VariantKey{Namespace: "b", Name: "v"}].Fit.Shared.Namespaces
+}
+
 // effects are what the keys change, beside those of Prometheus and of service
 // classes.
 var effects = []struct {
@@ -252,6 +272,7 @@ var effects = []struct {
 	{config.KindSettings, "WVA_EXECUTOR", "polling", starts, []int{0, 10, 60}, []int{0, 60}},
 	{config.KindSettings, "LOG_LEVEL", "debug", lowest, 2, 3},
 	{config.KindSettings, "WVA_TRUST_NAMESPACES", "false", limitedByID, true, false},
+	{config.KindSettings, "WVA_SHARE_PROFILES", "true", shares, 0, 1},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_ENABLED", "false", keptFor, 30, 0},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_MODE", "interval", keptFor, 30, 60},
 	{config.KindSettings, "PROMETHEUS_METRICS_CACHE_TTL", "50s", keptFor, 30, 50},

@@ -22,6 +22,10 @@ func (p profiled) about() string {
 		return "what is stated, of its replicas nothing was seen"
 	case profile.IsComputed:
 		return p.Computed + "; of its replicas nothing was seen"
+	case profile.IsShared:
+		return "what replicas like its own showed " + p.namespaces() + "; of its own nothing was seen"
+	case profile.LearnedAfterShared:
+		return "learned from " + windows + ", beginning with what replicas like its own showed " + p.namespaces()
 	case profile.IsLearned:
 		return "learned from " + windows
 	case profile.LearnedAfterStated:
@@ -35,6 +39,14 @@ func (p profiled) about() string {
 		return "what was learned of " + p.Like.Name + ", of its own replicas nothing was seen"
 	}
 	return string(p.From)
+}
+
+// namespaces says where replicas like its own were seen.
+func (p profiled) namespaces() string {
+	if p.Namespaces == 1 {
+		return "in another namespace"
+	}
+	return fmt.Sprintf("in the median of %d other namespaces", p.Namespaces)
 }
 
 // lengths says what requests the profile is for.

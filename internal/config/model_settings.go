@@ -26,6 +26,8 @@ type ModelSettings struct {
 	Engine string
 	// Limited is whether the inventory bounds what is decided.
 	Limited bool
+	// ShareProfiles is Settings.ShareProfiles.
+	ShareProfiles bool
 	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
 	// have been wanted, 0 to 1h; 0 is at once.
 	ScaleUpStabilization, ScaleDownStabilization time.Duration

@@ -28,8 +28,11 @@ type Settings struct {
 	// AnnotatedScalers is whether HorizontalPodAutoscalers and ScaledObjects with the annotation
 	// llm-d.ai/managed are variants.
 	AnnotatedScalers bool
-	Backend          string // one of Backends
-	LogLevel         string // one of LogLevels
+	// ShareProfiles is whether the speed of replicas that was learned in one namespace is a prior for
+	// replicas of the same model, accelerators and pod template in others.
+	ShareProfiles bool
+	Backend       string // one of Backends
+	LogLevel      string // one of LogLevels
 	// Prometheus holds what a ConfigMap may say of it; the rest, Timeout for
 	// example, is of the process and zero here.
 	Prometheus Prometheus
@@ -75,6 +78,8 @@ func settingFields() []field[Settings] {
 			func(s *Settings) *bool { return &s.TrustNamespaces }),
 		truthField(Key{Name: annotatedKey, Default: "true", Meaning: "whether an HPA or ScaledObject with the annotation llm-d.ai/managed is a variant without a VariantAutoscaling"},
 			func(s *Settings) *bool { return &s.AnnotatedScalers }),
+		truthField(Key{Name: "WVA_SHARE_PROFILES", Default: "false", Meaning: "whether the learned speed of replicas is where learning begins in other namespaces, for the same model, accelerators and pod template"},
+			func(s *Settings) *bool { return &s.ShareProfiles }),
 		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, AtStart: true, Meaning: "where metrics are read"},
 			Backends(), func(s *Settings) *string { return &s.Backend }),
 		choiceField(Key{Name: "LOG_LEVEL", Default: "info", Meaning: "the least important lines that are logged"},

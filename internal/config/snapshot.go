@@ -82,7 +82,7 @@ func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p ModelSettings, passed []
 	if !s.trusts() {
 		p.Limited = s.limitedBySystem(scope)
 	}
-	p.Model = m
+	p.Model, p.ShareProfiles = m, settings.ShareProfiles
 	p.ScaleToZero = ScaleToZero{Enabled: settings.ScaleToZero, Retention: defaultRetention}
 	p.ScaleToZero = s.system.zeros.resolve(p.ScaleToZero, scope)
 	p.ScaleToZero = local.zeros.resolve(p.ScaleToZero, scope)

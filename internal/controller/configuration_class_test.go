@@ -36,6 +36,7 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 		named   []config.ClassRef // by the variants of the model, the first the most important
 		variant scaling.Variant
 		learned bool
+		shared  int // namespaces
 		reason  v1alpha1.ConditionReason
 		want    string
 	}{
@@ -54,6 +55,12 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 			variant: scaling.Variant{Model: scaling.ModelKey{ID: "Qwen/Qwen3-32B"}, Accelerator: "H200"}, reason: v1alpha1.ReasonConfigurationAccepted,
 			want: accepted + ` Engine "queueing" sizes by profiles: until the variant's is learned, in three minutes in which its replicas serve and no queue stands, ` +
 				"by one that is computed from 32 billion parameters of 16 bits and the memory bandwidth of 1 x H200, 4800 GB/s; may be off by a factor of 2.5.",
+		},
+		"a profile that another namespace shares": {
+			va: object(), engine: config.EngineQueueing, classes: map[string]config.Objective{"": gold},
+			variant: scaling.Variant{Model: scaling.ModelKey{ID: "m"}, Accelerator: "A100"}, shared: 1, reason: v1alpha1.ReasonConfigurationAccepted,
+			want: accepted + ` Engine "queueing" sizes by profiles: until the variant's is learned, in three minutes in which its replicas serve and no queue stands, ` +
+				"by what replicas of the same model, accelerators and pod template showed in another namespace (WVA_SHARE_PROFILES).",
 		},
 		"a profile that is learned": {
 			va: object(), engine: config.EngineQueueing, classes: map[string]config.Objective{"": gold},
@@ -74,6 +81,9 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 			v.Variant = tt.variant
 			if tt.learned {
 				v.Past.Fit.Bands = []scaling.Band{{ITL: scaling.Sums{}.Plus([3]float64{1, 1, 1}, 15, scaling.LooksEnough, 10)}}
+			}
+			if tt.shared > 0 {
+				v.Past.Fit.Shared = scaling.Shared{Bands: []scaling.Band{{}}, Namespaces: tt.shared}
 			}
 			want := condition(v1alpha1.ConditionConfigurationValid, status, tt.reason, tt.want)
 			if diff := cmp.Diff(want, configurationValid(&fixedFindings{engine: tt.engine, classes: tt.classes}, tt.va, v).Condition); diff != "" {

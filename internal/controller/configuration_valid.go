@@ -72,7 +72,7 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) s
 	case policy.SizesToObjectives() && policy.Objective.Class == "":
 		return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonServiceClassMissing, (&config.NoClassError{Model: model}).Error()), ""}
 	case policy.SizesToObjectives() && v.explained && v.Variant.Profile.Source == "" && !v.Past.Fit.Informed():
-		return stated{unlearned(v.Variant, policy.Engine), ""}
+		return stated{unlearned(v.Variant, v.Past.Fit.Shared, policy.Engine), ""}
 	case policy.SizesToObjectives() && v.explained:
 		if c, found := contradicted(va.Status, v); found {
 			return c
@@ -81,9 +81,12 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) s
 	return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."), ""}
 }
 
-// unlearned says of a variant without a profile whether one is computed until it is learned.
-func unlearned(v scaling.Variant, engine string) metav1.Condition {
+// unlearned says of a variant without a profile whether one is shared or computed until it is learned.
+func unlearned(v scaling.Variant, shared scaling.Shared, engine string) metav1.Condition {
 	const kind = v1alpha1.ConditionConfigurationValid
+	if shared.Known() {
+		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, explain.ProfileShared(engine))
+	}
 	computed, err := profile.Computed(v, usualPrompt, usualAnswer)
 	if err != nil {
 		return condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, explain.ProfileMissing(v, engine, err))

@@ -51,6 +51,9 @@ func Report(e Explanation, now time.Time) string {
 	for _, s := range sizing(e) {
 		line("sizing", "%s", s)
 	}
+	if s := moved(e); s != "" {
+		line("profile", "%s", s)
+	}
 	for _, s := range blocks(e) {
 		line("blocked", "%s", s)
 	}

@@ -66,6 +66,9 @@ type ModelSettings struct {
 	Sizing queueing.Options `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that there are.
 	Limited bool `json:"limited,omitempty"`
+	// ShareProfiles says that what is learned of the model's replicas is a prior for models of the same ID in
+	// other namespaces that say the same, and the reverse.
+	ShareProfiles bool `json:"shareProfiles,omitempty"`
 	// Pacing is how fast the decisions of the model may change.
 	Pacing constrain.Pacing `json:"pacing"`
 }

@@ -84,6 +84,8 @@ type Analysis struct {
 	// Contradictions lists where they differ by more than half, sorted by Variant.
 	Compared       bool            `json:"compared,omitempty"`
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
+	// Moved lists the variants whose stated profile was moved by what was measured, sorted by Variant.
+	Moved []MovedProfile `json:"moved,omitempty"`
 }
 
 // OnTheWay says what the supply will be, behind what it is: " (26214 with those ordered)".
@@ -136,6 +138,21 @@ type Contradiction struct {
 	Quantity  string     `json:"quantity"`  // "TTFT", "ITL"
 	Predicted float64    `json:"predicted"` // mean, ms
 	Measured  float64    `json:"measured"`  // mean, ms
+}
+
+// MovedProfile says how far a stated profile was moved by what was measured: the latencies of a request
+// that is alone, and of one of Together, without a wait.
+type MovedProfile struct {
+	Variant        VariantKey `json:"variant"`
+	Source         string     `json:"source"`   // where the profile is stated
+	Together       float64    `json:"together"` // requests, >= 1: about the most that were seen together
+	StatedAlone    Latency    `json:"statedAlone"`
+	StatedTogether Latency    `json:"statedTogether"`
+	Alone          Latency    `json:"alone"`
+	AllTogether    Latency    `json:"allTogether"`
+	// Windows of its own replicas moved it; 0 where those of Like did.
+	Windows float64    `json:"windows,omitempty"`
+	Like    VariantKey `json:"like,omitzero"`
 }
 
 // Capacity is what one replica of a variant can do, and how it is known.

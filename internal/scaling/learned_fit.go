@@ -24,7 +24,20 @@ type Fit struct {
 	// which the past counts for ten. More are generated where an interval is that of several tokens.
 	Generated float64 `json:"generated,omitempty"`
 	Reported  float64 `json:"reported,omitempty"`
+	// Shared is no part of what was seen: a prior. It is not stored.
+	Shared Shared `json:"shared,omitzero"`
 }
+
+// Shared is what was seen of replicas in another namespace that run the same model on the same
+// accelerators with the same pod template. The zero value is none.
+type Shared struct {
+	Bands []Band `json:"bands,omitempty"`
+	// Namespaces is of how many other namespaces such replicas were seen; Bands are of the median one.
+	Namespaces int `json:"namespaces,omitempty"`
+}
+
+// Known reports whether something is shared.
+func (s Shared) Known() bool { return len(s.Bands) > 0 }
 
 // Subject is what the replicas are of which a Fit was seen, as the scale target has them
 // now: while a rollout replaces them, or is paused, those before it count as those after it.

@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/scalefromzero"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -55,13 +56,14 @@ func (e Setup) Decide(c Case) Verdict {
 	called := map[scaling.VariantKey]time.Time{}
 	resumed := map[scaling.VariantKey]int{}
 	looks := make(map[scaling.ModelKey]scaling.Snapshot, len(snapshots))
+	shared := e.shared(snapshots, past)
 	for _, s := range snapshots {
 		looks[s.Model] = s
 		activity[s.Model] = past.Activity(s.Variants).Then(s)
 		for _, v := range s.Variants {
 			resumed[v.Key] = past[v.Key].Busy.Size(s)
 		}
-		out, calls := e.decide(s, past)
+		out, calls := e.decide(s, past, shared)
 		maps.Copy(called, calls)
 		outcomes[s.Model] = out
 	}
@@ -199,15 +201,31 @@ func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 	return p.Refused
 }
 
+// shared returns what namespaces show each other of the speed of replicas: of the variants of
+// models whose settings say so.
+func (e Setup) shared(snapshots []scaling.Snapshot, past scaling.History) map[scaling.VariantKey]scaling.Shared {
+	var variants []scaling.Variant
+	fits := map[scaling.VariantKey]scaling.Fit{}
+	for _, s := range snapshots {
+		if !e.Models[s.Model].ShareProfiles {
+			continue
+		}
+		for _, v := range s.Variants {
+			variants, fits[v.Key] = append(variants, v), past[v.Key].Fit
+		}
+	}
+	return profile.Share(variants, fits)
+}
+
 // decide decides about one model, before any constraint: by its engine, or by scalefromzero
 // where requests wait and no replica is Ready. It also returns since when each variant is
 // called.
-func (e Setup) decide(s scaling.Snapshot, past scaling.History) (model.Outcome, map[scaling.VariantKey]time.Time) {
+func (e Setup) decide(s scaling.Snapshot, past scaling.History, shared map[scaling.VariantKey]scaling.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
 		settings = model.Default()
 	}
-	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval})
+	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval, Shared: shared})
 	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory, Objective: settings.Objective, Sizing: settings.Sizing})
 	if wake.Decisions != nil {
 		out.Decisions, out.Votes = wake.Decisions, nil

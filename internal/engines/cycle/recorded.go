@@ -41,7 +41,7 @@ func (d Decided) Recorded() record.Cycle {
 func recordedPolicy(s model.Settings, pacing constrain.Pacing) record.ModelSettings {
 	return record.ModelSettings{
 		Engine: string(s.Engine), Method: string(s.Method), Saturation: s.Spare, Tokens: s.Tokens,
-		Objective: s.Objective, Sizing: s.Sizing, Limited: s.Limited, Pacing: pacing,
+		Objective: s.Objective, Sizing: s.Sizing, Limited: s.Limited, ShareProfiles: s.ShareProfiles, Pacing: pacing,
 	}
 }
 
@@ -55,7 +55,7 @@ func FromRecord(r record.Cycle) (Setup, Case) {
 		pace[key] = p.Pacing
 		setup.Models[key] = model.Settings{
 			Engine: model.EngineOf(p.Engine), Method: model.Method(p.Method), Spare: p.Saturation, Tokens: p.Tokens,
-			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited,
+			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited, ShareProfiles: p.ShareProfiles,
 		}
 	}
 	return setup, Case{Now: r.Now, Snapshots: r.Snapshots, Policies: pace, History: r.History}

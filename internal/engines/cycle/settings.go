@@ -26,7 +26,7 @@ func Configured(p config.ModelSettings) ModelSettings {
 		},
 		Objective: Objective(p),
 		Sizing:    queueing.Options{TTFTPercentile: p.TTFTPercentile, ITLPercentile: p.ITLPercentile},
-		Limited:   p.Limited,
+		Limited:   p.Limited, ShareProfiles: p.ShareProfiles,
 	}
 	if p.CountsTokens() {
 		s.Method = model.Tokens

@@ -19,6 +19,9 @@ type Input struct {
 	History  scaling.History
 	Settings Settings
 	Interval time.Duration // until the next cycle; where it is unknown 0, which means the Snapshot's window
+	// Shared is what other namespaces showed of replicas like those of each variant; see
+	// Settings.ShareProfiles.
+	Shared map[scaling.VariantKey]scaling.Shared
 }
 
 // Outcome is the decision about one model, and the state to remember.
@@ -46,6 +49,7 @@ func Decide(in Input) Outcome {
 			a = doubled(p.unreduced(a))
 		}
 		a.Detail += p.unusedProfiles()
+		a.Moved = p.moved
 		p.add(a)
 		p.memory.Traffic = queueing.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
@@ -65,16 +69,19 @@ type panel struct {
 	backlog  scaling.Backlog
 	memory   queueing.Memory
 	fits     map[scaling.VariantKey]scaling.Fit
-	guessed  bool // no profile is stated, and none is learned
+	moved    []scaling.MovedProfile // sorted by Variant
+	guessed  bool                   // no profile is stated, and none is learned
 }
 
 // learn measures how fast the replicas are. A variant without a stated profile gets a
-// learned one once enough is known, and until then a computed one, if it can be computed.
+// learned one once enough is known, and until then one that another namespace shares, or a computed one.
 func (p *panel) learn() {
 	snap := p.in.Snapshot
 	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
 	for _, v := range snap.Variants {
-		p.fits[v.Key] = profile.Learn(p.in.History[v.Key].Fit, snap, v)
+		fit := profile.Learn(p.in.History[v.Key].Fit, snap, v)
+		fit.Shared = p.in.Shared[v.Key]
+		p.fits[v.Key] = fit
 	}
 	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
 		refuted, _, _ := profile.Refuted(p.fits[v.Key])
@@ -85,7 +92,8 @@ func (p *panel) learn() {
 		return
 	}
 	if learned, known := profile.Of(snap.Variants, p.fits, prompt, answer, p.in.Settings.Objective.ITL); known {
-		p.in.Snapshot.Variants = learned
+		p.in.Snapshot.Variants, p.moved = learned.Variants, learned.Moved
+		slices.SortFunc(p.moved, func(a, b scaling.MovedProfile) int { return a.Variant.Compare(b.Variant) })
 	}
 }
 

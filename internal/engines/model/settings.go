@@ -47,6 +47,9 @@ type Settings struct {
 	Sizing    queueing.Options           `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that exist.
 	Limited bool `json:"limited,omitempty"`
+	// ShareProfiles says that what is learned of the model's replicas is a prior for models of the same ID in
+	// other namespaces that say the same, and the reverse.
+	ShareProfiles bool `json:"shareProfiles,omitempty"`
 }
 
 // Default returns the documented settings: token capacity at its thresholds.

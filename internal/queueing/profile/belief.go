@@ -111,18 +111,19 @@ func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 const (
 	Source         = "what its replicas showed"
 	SourceOthers   = "what others of its model do"
+	SourceShared   = "what replicas like it showed in another namespace"
 	SourceComputed = "what its model's size and its accelerator let expect"
 )
 
 // Believed reports whether a profile is learned or computed, not stated.
 func Believed(p scaling.Profile) bool {
-	return p.Source == Source || p.Source == SourceOthers || p.Source == SourceComputed
+	return p.Source == Source || p.Source == SourceOthers || p.Source == SourceShared || p.Source == SourceComputed
 }
 
 // highest is about the most requests that were seen to be computed together, 0 for none.
-func highest(f scaling.Fit) float64 {
-	if len(f.Bands) == 0 {
+func highest(bands []scaling.Band) float64 {
+	if len(bands) == 0 {
 		return 0
 	}
-	return math.Exp2(float64(f.Bands[len(f.Bands)-1].Of + 1))
+	return math.Exp2(float64(bands[len(bands)-1].Of + 1))
 }

@@ -28,7 +28,8 @@
 // that it was seen on, and counts for little once the engine is started otherwise
 // (scaling.Fit.For).
 //
-// What a user states of a variant is where its regression begins; of others that is a prior, computed
+// What a user states of a variant is where its regression begins; of others that is a prior: what
+// replicas like its own showed in another namespace, where Share is asked, else one that is computed
 // by package roofline. A variant that was never seen is believed to be as it is stated, or else to
 // differ from another of its model that was as the priors of the two do.
 package profile

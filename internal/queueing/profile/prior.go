@@ -71,15 +71,17 @@ func (p Prior) String() string {
 func (p Prior) known() bool { return p.speed.Step > 0 }
 
 // before returns what is believed of v before any of its replicas was seen: by its stated
-// profile, else as it is computed, else next to nothing.
-func before(v scaling.Variant, computed Prior, prompt float64) Belief {
+// profile, else by what is shared with f, which is whether it is, else as it is computed, else next to
+// nothing.
+func before(v scaling.Variant, f scaling.Fit, computed Prior, prompt float64) (b Belief, shared bool) {
+	b = Unknown()
 	switch {
 	case v.Profile.Usable():
-		return Stated(v.Profile, prompt)
+		return Stated(v.Profile, prompt), false
 	case computed.known():
-		return computed.Belief
+		b = computed.Belief
 	}
-	return Unknown()
+	return believed(b, f)
 }
 
 // moved returns what is believed of a variant where b is believed of another of its model: it

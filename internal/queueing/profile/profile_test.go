@@ -222,7 +222,7 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 		if !known {
 			t.Fatal("nothing is learned")
 		}
-		return out[0].Profile, out[1].Profile
+		return out.Variants[0].Profile, out.Variants[1].Profile
 	}
 	if a, b := of(scaling.Profile{}, scaling.Profile{}); math.Abs(a.Alpha-b.Alpha) > 1e-9 || math.Abs(a.Beta-b.Beta) > 1e-9 || a.Source != Source {
 		t.Errorf("a variant of which nothing is known has %+v where the other has %+v", b, a)
@@ -271,7 +271,7 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 		if !known {
 			t.Fatal("nothing is learned")
 		}
-		a, b := out[0].Profile, out[1].Profile
+		a, b := out.Variants[0].Profile, out.Variants[1].Profile
 		return a.Alpha / b.Alpha, a.Beta / b.Beta
 	}
 	if step, token := times("NVIDIA-H100-80GB-HBM3"); step < 1.3 || step > 1.65 || token < 1.64 || token > 3.17 {
@@ -286,15 +286,15 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	stated := on(one, "A100")
 	stated.Profile = scaling.Profile{Source: "x", Alpha: 30, Beta: 0.2, Gamma: 10, Delta: 0.1}
 	out, known := Of([]scaling.Variant{on(two, "H100"), stated}, nil, 500, 200, 0)
-	if !known || out[1].Profile != stated.Profile || out[0].Profile.Source != SourceOthers || !(out[0].Profile.Alpha < 0.8*stated.Profile.Alpha) {
-		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first look on", out)
+	if !known || out.Variants[1].Profile != stated.Profile || out.Variants[0].Profile.Source != SourceOthers || !(out.Variants[0].Profile.Alpha < 0.8*stated.Profile.Alpha) {
+		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first look on", out.Variants)
 	}
 	out, known = Of([]scaling.Variant{on(two, "H100")}, nil, 500, 200, 0)
-	if !known || out[0].Profile.Source != SourceComputed {
-		t.Errorf("an H100 of which nothing else is known is %+v, want it computed", out)
+	if !known || out.Variants[0].Profile.Source != SourceComputed {
+		t.Errorf("an H100 of which nothing else is known is %+v, want it computed", out.Variants)
 	}
 	out, _ = Of([]scaling.Variant{on(one, "A100"), on(two, "L40S")}, fits, 8000, 2000, 0)
-	if got := out[1].Profile.MaxBatchSize; got < 3 || got > 8 {
+	if got := out.Variants[1].Profile.MaxBatchSize; got < 3 || got > 8 {
 		t.Errorf("an L40S that never ran computes %d requests of 10,000 tokens together, want the 3 to 8 that fit into 12 GB", got)
 	}
 }
@@ -334,7 +334,7 @@ func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
 		fits[one] = Learn(fits[one], s, s.Variants[0])
 	}
 	out, known := Of([]scaling.Variant{{Key: one}}, fits, 300, 900, 9.7)
-	if p := out[0].Profile; !known || p.Alpha+p.Beta > 9.7 {
+	if p := out.Variants[0].Profile; !known || p.Alpha+p.Beta > 9.7 {
 		t.Errorf("alone a replica is believed to have an ITL of %.1f ms, want less than the 9.7 that are wanted", p.Alpha+p.Beta)
 	}
 }
@@ -361,7 +361,7 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 		if _, err := json.Marshal(Show(variants, map[scaling.VariantKey]scaling.Fit{one: f}, 500, 200)); err != nil {
 			t.Fatalf("seed %d: what is shown: %v", seed, err)
 		}
-		for _, v := range out {
+		for _, v := range out.Variants {
 			for _, c := range []float64{v.Profile.Alpha + v.Profile.Beta, v.Profile.Beta, v.Profile.Gamma, v.Profile.Delta} {
 				if !(c >= 0) || math.IsInf(c, 0) {
 					t.Fatalf("seed %d: %+v", seed, v.Profile)

@@ -60,7 +60,7 @@ func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) m
 	for _, v := range variants {
 		f := fits[v.Key]
 		if what, _, _ := Refuted(f); what != "" {
-			f = scaling.Fit{Of: f.Of, At: f.At}
+			f = scaling.Fit{Of: f.Of, At: f.At, Shared: f.Shared}
 		}
 		out[v.Key] = f
 	}

@@ -17,6 +17,8 @@ const (
 	Nowhere            Origin = "nothing"              // too little was seen of all variants of the model, nothing is stated and nothing can be computed
 	IsComputed         Origin = "computed"             // from the model's size and the accelerator, of whose replicas nothing was seen
 	IsStated           Origin = "stated"               // the profile of the user, of whose replicas nothing was seen
+	IsShared           Origin = "shared"               // what replicas like its own showed in another namespace
+	LearnedAfterShared Origin = "learned after shared" // from its own replicas, beginning with that
 	IsLearned          Origin = "learned"              // from its own replicas
 	LearnedAfterStated Origin = "learned after stated" // from its own replicas, beginning with the profile of the user
 	LikeAnother        Origin = "like another"         // another variant of the model, of which most was seen
@@ -29,12 +31,15 @@ type Shown struct {
 	Variant scaling.VariantKey `json:"variant"`
 	From    Origin             `json:"from"`
 	// Like is the variant that it is taken to be like, where it is to one.
-	Like     scaling.VariantKey `json:"like,omitzero"`
-	Looks    float64            `json:"looks"`       // windows that count
-	At       time.Time          `json:"at,omitzero"` // of the last look
-	Informed bool               `json:"informed"`    // enough was seen without a queue
-	Prompt   float64            `json:"prompt"`      // without what is found in the prefix cache
-	Answer   float64            `json:"answer"`
+	Like scaling.VariantKey `json:"like,omitzero"`
+	// Namespaces is in how many other namespaces replicas like its own were seen, where what is known begins
+	// with what they showed.
+	Namespaces int       `json:"namespaces,omitempty"`
+	Looks      float64   `json:"looks"`       // windows that count
+	At         time.Time `json:"at,omitzero"` // of the last look
+	Informed   bool      `json:"informed"`    // enough was seen without a queue
+	Prompt     float64   `json:"prompt"`      // without what is found in the prefix cache
+	Answer     float64   `json:"answer"`
 	// Coefficients are those of the laws of the package, none where nothing is known.
 	Coefficients []Coefficient `json:"coefficients,omitempty"`
 	// ITLScatter and TTFTScatter are the part by which one window is off what is fitted.
@@ -99,15 +104,16 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
 		}
 		// One of which nothing is known but what is computed tells nothing of others.
-		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
+		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
 		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
 		}
-		if from := out[i].From; out[i].Profile.Source != "" && from == LikeAnother {
-			out[i].Profile.Source = SourceOthers
-		} else if out[i].Profile.Source != "" && from == IsComputed {
-			out[i].Profile.Source = SourceComputed
+		if source, other := sources[out[i].From]; other && out[i].Profile.Source != "" {
+			out[i].Profile.Source = source
+		}
+		if begin[i].shared {
+			out[i].Namespaces = fits[v.Key].Shared.Namespaces
 		}
 		if begin[i].computed.known() {
 			out[i].Computed = begin[i].computed.String()
@@ -122,6 +128,9 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 	return out
 }
 
+// sources are those of what is known where nothing was seen of its own replicas.
+var sources = map[Origin]string{LikeAnother: SourceOthers, IsShared: SourceShared, IsComputed: SourceComputed}
+
 // origin says where what is known of a variant comes from, of which so many windows count.
 func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float64) Origin {
 	switch {
@@ -133,6 +142,10 @@ func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float
 		return IsStated
 	case nothing:
 		return Nowhere
+	case begin.shared && looks > 0:
+		return LearnedAfterShared
+	case begin.shared:
+		return IsShared
 	case alone && looks > 0:
 		return IsLearned
 	case alone:

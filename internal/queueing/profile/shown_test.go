@@ -38,7 +38,7 @@ func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 		like  string
 		looks float64
 	}{{IsLearned, "", 6}, {LearnedAfterLike, "one", 2}, {LikeAnother, "one", 0}} {
-		got, p := shown[i], sized[i].Profile
+		got, p := shown[i], sized.Variants[i].Profile
 		if got.From != want.from || got.Like.Name != want.like || math.Abs(got.Looks-want.looks) > 1e-9 {
 			t.Errorf("%s: %s, like %q, after %.1f looks; want %+v", got.Variant, got.From, got.Like.Name, got.Looks, want)
 		}

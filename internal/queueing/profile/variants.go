@@ -15,21 +15,30 @@ const (
 	alike = 0.5
 )
 
-// Of returns the variants of a model with what is believed of them, for requests with so many
+// Known is what is believed of the variants of a model.
+type Known struct {
+	// Variants have the profiles that are believed, and where that is another, the stated one beside it.
+	Variants []scaling.Variant
+	// Moved are those whose stated profile was moved by what was measured, in the order of Variants.
+	Moved []scaling.MovedProfile
+}
+
+// Of returns what is believed of the variants of a model, for requests with so many
 // tokens of prompt to compute and of answer, of which an ITL is wanted, 0 for none. Of those
-// that were not seen enough it is what is stated, what was seen of another, or what is
-// computed. It returns false while too little was seen of all of them and none can be computed.
-func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) ([]scaling.Variant, bool) {
+// that were not seen enough it is what is stated, what another namespace shares, what was seen of
+// another, or what is computed. It returns false while too little was seen of all of them and none can be computed.
+func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) (Known, bool) {
 	if !(answer > 0) {
-		return nil, false
+		return Known{}, false
 	}
 	fits = used(variants, fits)
 	begin, anchor := beginnings(variants, fits, prompt, answer)
 	if anchor < 0 {
-		return nil, false
+		return Known{}, false
 	}
 	known := begin[anchor].After(fits[variants[anchor].Key])
 	out := make([]scaling.Variant, len(variants))
+	var moved []scaling.MovedProfile
 	for i, v := range variants {
 		out[i] = v
 		if v.Profile.Usable() && !fits[v.Key].Informed() && !begin[i].moved {
@@ -40,25 +49,34 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 			b = known
 		}
 		p := b.wanting(itl).Profile(prompt, answer)
+		if m, far := movedProfile(v, b, fits[v.Key], prompt, answer); far {
+			if m.Windows == 0 {
+				m.Like = variants[anchor].Key
+			}
+			moved = append(moved, m)
+		}
 		p.MaxBatchSize = batch(v, fits[v.Key], begin[i].computed.KV/(prompt+answer))
 		switch {
 		case b.looks > 0:
-		case known.looks > 0 || variants[anchor].Profile.Usable():
+		case begin[i].shared:
+			p.Source = SourceShared
+		case known.looks > 0 || variants[anchor].Profile.Usable() || begin[anchor].shared:
 			p.Source = SourceOthers
 		default:
 			p.Source = SourceComputed
 		}
 		out[i].Stated, out[i].Profile = v.Profile, p
 	}
-	return out, true
+	return Known{Variants: out, Moved: moved}, true
 }
 
 // batch returns how many requests a replica of v computes together at most, 0 where that is not
 // known: as it is stated or its engine is started, of replicas that were seen no more than
-// twice what was seen, and of others no more than their KV cache is computed to hold, if it is.
+// twice what was seen, here or else in another namespace, and of others no more than their KV cache is
+// computed to hold, if it is.
 func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 	stated, most := v.SizedBatch(), holds
-	if high := highest(f); high > 0 {
+	if high := cmp.Or(highest(f.Bands), highest(f.Shared.Bands)); high > 0 {
 		most = aheadAtMost * high
 	}
 	if !(most > 0 && most < scaling.MostBatch) {
@@ -72,26 +90,37 @@ type beginning struct {
 	Belief
 	computed Prior // the zero value where it cannot be
 	moved    bool  // from what is stated, as another of the model is off what is stated of it
+	shared   bool  // by another namespace
 }
 
 // beginnings returns what is believed of each variant before what was seen of it, and which is
 // the one of which most is known: the one that was seen most; where all were seen too little,
-// one with a stated profile of those that can be computed; -1 where none can be. Where that one
+// of those that can be computed or are shared one with a stated profile, else one that is shared; -1 where there is
+// none. Where that one
 // is not as it is stated, the others are taken to be off what is stated of them as it is: what
 // is measured in one place errs alike.
 func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
 	begin, anchor = make([]beginning, len(variants)), -1
 	var most Belief
+	rank := func(i int) int {
+		switch {
+		case variants[i].Profile.Usable():
+			return 2
+		case begin[i].shared:
+			return 1
+		}
+		return 0
+	}
 	for i, v := range variants {
 		if computed, err := Computed(v, prompt, answer); err == nil {
 			begin[i].computed = computed
 		}
-		begin[i].Belief = before(v, begin[i].computed, prompt)
+		begin[i].Belief, begin[i].shared = before(v, fits[v.Key], begin[i].computed, prompt)
 		b := begin[i].After(fits[v.Key])
-		if !(b.looks >= scaling.LooksEnough || begin[i].computed.known()) || !b.sound() {
+		if !(b.looks >= scaling.LooksEnough || begin[i].computed.known() || begin[i].shared) || !b.sound() {
 			continue
 		}
-		if stated := v.Profile.Usable() && b.looks == most.looks && !variants[max(0, anchor)].Profile.Usable(); anchor < 0 || b.looks > most.looks || stated {
+		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && rank(i) > rank(anchor) {
 			anchor, most = i, b
 		}
 	}
@@ -103,12 +132,12 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 }
 
 // carried carries what is believed of the anchor over to the others: to those of which nothing is
-// stated, and where the anchor showed how far off what is stated of it is, to the rest.
+// stated or shared, and where the anchor showed how far off what is stated of it is, to the rest.
 func (b Belief) carried(variants []scaling.Variant, begin []beginning, anchor int, shown bool) {
 	from := begin[anchor]
 	for i, v := range variants {
 		switch {
-		case i == anchor:
+		case i == anchor || begin[i].shared:
 		case !v.Profile.Usable():
 			begin[i].Belief = b.moved(from.computed.Belief, begin[i].computed.Belief)
 		case shown:

@@ -1,0 +1,37 @@
+package profile
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// movedFar is by which part a latency has to differ from what is stated for the profile to be moved:
+	// by less, what was measured says the same.
+	movedFar = 0.1
+	// usualTogether is for how many requests together a profile is compared where nothing was seen.
+	usualTogether = 16
+)
+
+// movedProfile compares the stated profile of v with what is believed of it, after f was seen. It returns
+// false where v has none, and where the two say the same.
+func movedProfile(v scaling.Variant, b Belief, f scaling.Fit, prompt, answer float64) (scaling.MovedProfile, bool) {
+	if !v.Profile.Usable() {
+		return scaling.MovedProfile{}, false
+	}
+	m := scaling.MovedProfile{Variant: v.Key, Source: v.Profile.Source, Windows: b.looks, Together: cmp.Or(highest(f.Bands), usualTogether)}
+	is := b.Profile(prompt, answer)
+	m.StatedAlone, m.StatedTogether = latency(v.Profile, prompt, 1), latency(v.Profile, prompt, m.Together)
+	m.Alone, m.AllTogether = latency(is, prompt, 1), latency(is, prompt, m.Together)
+	far := func(was, is float64) bool { return math.Abs(is-was) > movedFar*was }
+	itl := far(m.StatedAlone.ITL, m.Alone.ITL) || far(m.StatedTogether.ITL, m.AllTogether.ITL)
+	ttft := far(m.StatedAlone.TTFT, m.Alone.TTFT) || far(m.StatedTogether.TTFT, m.AllTogether.TTFT)
+	return m, itl || ttft && b.looks > 0 // another variant moves the time of a step, from which the TTFT follows
+}
+
+// latency returns what p says of n requests together, with so many tokens of prompt.
+func latency(p scaling.Profile, prompt, n float64) scaling.Latency {
+	return scaling.Latency{TTFT: p.Gamma + p.Delta*prompt*n, ITL: p.Alpha + p.Beta*n}
+}

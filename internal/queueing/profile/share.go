@@ -1,0 +1,113 @@
+package profile
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// sharedOff is the part by which each coefficient of what another namespace showed may be off
+// here, and all of them together: its prompts, drivers and limits of power may be others.
+const sharedOff = 0.2
+
+// sharedAt is a step by which what namespaces showed is ordered: eight requests together, of
+// which one computes a hundred tokens of its prompt.
+var sharedAt = [3]float64{1, 8, 100}
+
+// kind is what has to be equal of replicas that are as fast as each other.
+type kind struct {
+	model string
+	scaling.Subject
+}
+
+// kindOf returns the kind of a variant, and false while part of it is not known.
+func kindOf(v scaling.Variant) (kind, bool) {
+	k := kind{v.Model.ID, scaling.Subject{Accelerator: v.Accelerator, GPUs: v.GPUsPerReplica, Template: v.Template}}
+	return k, v.Missing == "" && k.model != "" && k.Accelerator != "" && k.GPUs > 0 && k.Template != ""
+}
+
+// lender is what a namespace showed of a kind.
+type lender struct {
+	of    scaling.VariantKey
+	fit   scaling.Fit
+	looks float64
+	step  float64 // ms at sharedAt
+}
+
+// Share returns for each variant what was seen in other namespaces of replicas of its kind: of
+// the same model ID on as many accelerators of the same type with the same pod template. A
+// namespace counts once, by its variant that was seen most, and only while what it shows keeps
+// the law of a step. Of several namespaces the median one counts, of two in the middle the slower:
+// one that shows what is not so moves nothing beyond what the others show.
+func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Shared {
+	best := map[kind]map[string]lender{}
+	for _, v := range scaling.ByKey(variants) {
+		k, known := kindOf(v)
+		f := fits[v.Key]
+		if !known || !f.Informed() || f.Of != k.Subject {
+			continue
+		}
+		if what, _, _ := Refuted(f); what != "" {
+			continue
+		}
+		itl, _ := f.Sums()
+		if had, found := best[k][v.Key.Namespace]; found && had.looks >= itl.Looks {
+			continue
+		}
+		if best[k] == nil {
+			best[k] = map[string]lender{}
+		}
+		best[k][v.Key.Namespace] = lender{v.Key, f, itl.Looks, dot(Unknown().After(f).step.mean, sharedAt)}
+	}
+	type place struct {
+		kind
+		namespace string
+	}
+	lenders, places := make(map[kind][]lender, len(best)), map[place]int{}
+	for k, of := range best {
+		lenders[k] = slices.SortedFunc(maps.Values(of), func(a, b lender) int {
+			return cmp.Or(cmp.Compare(a.step, b.step), a.of.Compare(b.of))
+		})
+		for i, l := range lenders[k] {
+			places[place{k, l.of.Namespace}] = i
+		}
+	}
+	out := map[scaling.VariantKey]scaling.Shared{}
+	for _, v := range variants {
+		k, known := kindOf(v)
+		others := len(lenders[k])
+		own, lends := places[place{k, v.Key.Namespace}]
+		if lends {
+			others--
+		}
+		if !known || others == 0 {
+			continue
+		}
+		median := others / 2
+		if lends && median >= own {
+			median++
+		}
+		out[v.Key] = scaling.Shared{Bands: lenders[k][median].fit.Bands, Namespaces: others}
+	}
+	return out
+}
+
+// believed returns what is believed of replicas of which f was seen, where others showed what
+// is shared and so much was believed before. It returns false where nothing is shared, or where what was
+// seen contradicts it.
+func believed(before Belief, f scaling.Fit) (Belief, bool) {
+	if !f.Shared.Known() {
+		return before, false
+	}
+	b := before.After(scaling.Fit{Bands: f.Shared.Bands})
+	if !b.sound() || f.Informed() && !(b.off(f) <= unlike) {
+		return before, false
+	}
+	var off [3]float64
+	for i, m := range b.step.mean {
+		off[i] = sharedOff*m + tiny
+	}
+	return Belief{step: spread(b.step.mean, off).scaled(sharedOff), first: afterStep(b.step.mean[2])}, true
+}
