@@ -26,8 +26,8 @@ import (
 
 // visit is what a Prometheus saw of the last query, nil for none.
 type visit struct {
-	URL, Authorization, Tenant string
-	Certificates               int // that the client showed
+	URL, Authorization, Tenant, Query string
+	Certificates                      int // that the client showed
 }
 
 // oracle is a Prometheus that knows nothing and remembers who asked.
@@ -45,7 +45,7 @@ func newOracle(t *testing.T) *oracle {
 		defer o.mu.Unlock()
 		o.last = &visit{
 			URL: "https://" + r.Host, Authorization: r.Header.Get("Authorization"), Tenant: r.Header.Get("X-Scope-OrgID"),
-			Certificates: len(r.TLS.PeerCertificates),
+			Certificates: len(r.TLS.PeerCertificates), Query: r.FormValue("query"),
 		}
 		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 	}))
@@ -105,6 +105,9 @@ var prometheusEffects = []struct {
 	{"PROMETHEUS_USERNAME", unverified, fixed("PROMETHEUS_USERNAME", "u", "PROMETHEUS_PASSWORD", "p"), authorization, "", "Basic dTpw"},
 	{"PROMETHEUS_PASSWORD", fixed(skipVerify, "true", "PROMETHEUS_USERNAME", "u"), fixed("PROMETHEUS_PASSWORD", "p"), authorization, "Basic dTo=", "Basic dTpw"},
 	{"PROMETHEUS_HEADERS", unverified, fixed("PROMETHEUS_HEADERS", "X-Scope-OrgID=team"), func(v *visit) any { return v.Tenant }, "", "team"},
+	{"PROMETHEUS_METRIC_PREFIXES", unverified, fixed("PROMETHEUS_METRIC_PREFIXES", "vllm:,acme_vllm:"), func(v *visit) any {
+		return strings.Contains(v.Query, "acme_vllm:")
+	}, false, true},
 }
 
 func fixed(content ...string) func(files, string) []string {

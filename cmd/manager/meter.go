@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -108,7 +109,7 @@ func asksOtherwise(a, b *config.Operator) bool {
 	case b.Collector.Backend == config.BackendPrometheus:
 		return !reflect.DeepEqual(a.Prometheus, b.Prometheus)
 	default:
-		return a.Collector.Scrape != b.Collector.Scrape
+		return a.Collector.Scrape != b.Collector.Scrape || !slices.Equal(a.Prometheus.MetricPrefixes, b.Prometheus.MetricPrefixes)
 	}
 }
 

@@ -43,7 +43,7 @@ func newScrape(s surroundings, o *config.Operator, options scrape.Options) (back
 		return backend{}, fmt.Errorf("reading the selector of endpoint pickers: %w", err)
 	}
 	options.Name, options.Interval = o.Collector.Backend, settings.Interval
-	options.Observe, options.Limits = s.observe, o.Budget.Limits
+	options.Observe, options.Limits, options.Prefixes = s.observe, o.Budget.Limits, o.Prometheus.MetricPrefixes
 	options.LeftOut = func(left map[budget.What]map[string]int) {
 		for w, counts := range left {
 			s.over.Note(w, counts)

@@ -35,6 +35,7 @@ func storeTexts() map[string]string {
 		"prometheus-token-path":       "`file` with the bearer token for Prometheus",
 		"prometheus-username":         "user name for Prometheus; the password is PROMETHEUS_PASSWORD",
 		"prometheus-headers":          "headers for Prometheus as Name=value, separated by commas",
+		"prometheus-metric-prefixes":  "what the names of vLLM's metrics begin with, separated by commas (default vllm:,kserve_vllm:,ray_vllm_)",
 		"prometheus-proxy-url":        "URL of a proxy on the way to Prometheus",
 		"prometheus-timeout":          "longest time to wait for one query, its retries included (default 10s)",
 	}

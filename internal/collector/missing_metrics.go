@@ -33,7 +33,7 @@ type stray struct {
 
 // compare orders strays by what is worth telling first.
 func (s stray) compare(o stray) int {
-	return cmp.Or(cmp.Compare(s.fault, o.fault), strings.Compare(s.row.Pod, o.row.Pod), strings.Compare(s.row.Job, o.row.Job))
+	return cmp.Or(cmp.Compare(s.fault, o.fault), strings.Compare(s.row.Pod, o.row.Pod), strings.Compare(s.row.Job, o.row.Job), strings.Compare(s.row.Witness, o.row.Witness))
 }
 
 // absence gathers which models have pages, and whose those are.
@@ -104,12 +104,6 @@ func (a *absence) note(model scaling.ModelKey, s stray) {
 
 // String says what a page lacks, with the labels that it has.
 func (s stray) String() string {
-	var witnesses []string
-	for _, engine := range query.Engines() {
-		if s.row.Engine == engine || s.row.Engine == "" {
-			witnesses = append(witnesses, engine.Witness())
-		}
-	}
 	var labels []string
 	podLabel := query.LabelPod
 	if s.row.ByPodName {
@@ -125,7 +119,7 @@ func (s stray) String() string {
 			labels = append(labels, fmt.Sprintf("%s=%q", l[0], l[1]))
 		}
 	}
-	series := fmt.Sprintf("%s with {%s} exists but ", strings.Join(witnesses, " or "), strings.Join(labels, ","))
+	series := fmt.Sprintf("%s with {%s} exists but ", cmp.Or(s.row.Witness, "a page"), strings.Join(labels, ","))
 	switch s.fault {
 	case noPod:
 		return series + "has no label " + query.LabelPod

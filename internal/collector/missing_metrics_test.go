@@ -56,9 +56,9 @@ func TestSeenModelsAreBounded(t *testing.T) {
 }
 
 func TestPagesThatJoinNothingAreReported(t *testing.T) {
-	const witness = "vllm:num_requests_running or sglang:num_running_reqs with "
+	const witness = "vllm:num_requests_running with "
 	page := func(change ...func(*query.Row)) query.Row {
-		return podRow(query.PageTime, scrapedAgo(0), append([]func(*query.Row){ofJob("vllm")}, change...)...)
+		return podRow(query.PageTime, scrapedAgo(0), append([]func(*query.Row){ofJob("vllm"), ofWitness(query.VLLM.Witness())}, change...)...)
 	}
 	for _, tc := range []struct {
 		name string
@@ -67,8 +67,9 @@ func TestPagesThatJoinNothingAreReported(t *testing.T) {
 	}{
 		{"none", nil, ""},
 		{"no pod", []query.Row{page(ofPod(""))}, witness + `{job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
-		{"of one engine", []query.Row{page(ofPod(""), func(r *query.Row) { r.Engine = query.SGLang })}, `sglang:num_running_reqs with {job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
-		{"a pod by its other name", []query.Row{page(ofPod("x"), func(r *query.Row) { r.Engine, r.ByPodName = query.VLLM, true })}, `vllm:num_requests_running with {job="vllm",namespace="serving",pod_name="x",model_name="m000"} exists but names pod x, which is none of the model's live pods`},
+		{"of one engine", []query.Row{page(ofPod(""), ofWitness(query.SGLang.Witness()))}, `sglang:num_running_reqs with {job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
+		{"a pod by its other name", []query.Row{page(ofPod("x"), func(r *query.Row) { r.ByPodName = true })}, `vllm:num_requests_running with {job="vllm",namespace="serving",pod_name="x",model_name="m000"} exists but names pod x, which is none of the model's live pods`},
+		{"under a monitor's name", []query.Row{page(ofPod(""), ofWitness("kserve_vllm:num_requests_running"))}, `kserve_vllm:num_requests_running with {job="vllm",namespace="serving",model_name="m000"} exists but has no label pod`},
 		{"no namespace", []query.Row{page(ofNamespace(""))}, witness + `{job="vllm",pod="m000-0",model_name="m000"} exists but has no label namespace`},
 		{"no model", []query.Row{page(ofModel(""))}, witness + `{job="vllm",namespace="serving",pod="m000-0"} exists but has no label model_name`},
 		{

@@ -25,6 +25,7 @@ func ofPod(name string) func(*query.Row)       { return func(r *query.Row) { r.P
 func ofModel(id string) func(*query.Row)       { return func(r *query.Row) { r.Model = id } }
 func ofNamespace(name string) func(*query.Row) { return func(r *query.Row) { r.Namespace = name } }
 func ofJob(name string) func(*query.Row)       { return func(r *query.Row) { r.Job = name } }
+func ofWitness(name string) func(*query.Row)   { return func(r *query.Row) { r.Witness = name } }
 func scrapedAgo(age time.Duration) float64     { return collectortest.Unix(t0.Add(-age)) }
 func pageOf(pod string, v float64) query.Row {
 	return podRow(query.PageTime, v, ofPod(pod), ofJob("vllm"))

@@ -40,6 +40,8 @@ func TestBadInputIsNamed(t *testing.T) {
 
 		{"setting in a mapping", system(settingsMap, "config.yaml", "LOG_LEVEL: {a: b}"), `config.yaml, LOG_LEVEL: "a mapping" is not accepted: want text, a number, true or false`},
 		{"headers", system(settingsMap, "PROMETHEUS_HEADERS", "a"), "PROMETHEUS_HEADERS: \"(hidden)\" is not accepted: want Name=value pairs"},
+		{"prefix that is no metric name", system(settingsMap, "PROMETHEUS_METRIC_PREFIXES", "vllm:,acme-vllm:"), `PROMETHEUS_METRIC_PREFIXES: "vllm:,acme-vllm:" is not accepted: want beginnings of metric names such as vllm:,kserve_vllm:,ray_vllm_`},
+		{"empty prefix", system(settingsMap, "PROMETHEUS_METRIC_PREFIXES", "vllm:,"), `PROMETHEUS_METRIC_PREFIXES: "vllm:," is not accepted`},
 		{"URL", system(settingsMap, "PROMETHEUS_BASE_URL", "ftp://p"), `PROMETHEUS_BASE_URL: "ftp://p" is not accepted: want a URL such as`},
 		{"URL with a password", system(settingsMap, "PROMETHEUS_BASE_URL", "ftp://u:swordfish@p"), `PROMETHEUS_BASE_URL: "ftp://u:xxxxx@p" is not accepted`},
 		{"stale threshold", system(settingsMap, "PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD", "2m"), "doubtful ConfigMap wva-system/" + settingsMap + ", PROMETHEUS_METRICS_CACHE_STALE_THRESHOLD: \"2m0s\" has no effect"},

@@ -39,6 +39,7 @@ var settingCases = []struct {
 	{"PROMETHEUS_BEARER_TOKEN", "t", func(s Settings) any { return s.Prometheus.BearerToken }, "t"},
 	{"PROMETHEUS_TOKEN_PATH", "/token", func(s Settings) any { return s.Prometheus.TokenPath }, "/token"},
 	{"PROMETHEUS_HEADERS", "A=1,B=x y", func(s Settings) any { return s.Prometheus.Headers["B"] }, "x y"},
+	{"PROMETHEUS_METRIC_PREFIXES", "vllm:, acme_vllm_", func(s Settings) any { return s.Prometheus.MetricPrefixes.String() }, "vllm:,acme_vllm_"},
 	{"PROMETHEUS_USERNAME", "u", func(s Settings) any { return s.Prometheus.Username }, "u"},
 	{"PROMETHEUS_PASSWORD", "p", func(s Settings) any { return s.Prometheus.Password }, "p"},
 	{"PROMETHEUS_TLS_INSECURE_SKIP_VERIFY", "true", func(s Settings) any { return s.Prometheus.InsecureSkipVerify }, true},

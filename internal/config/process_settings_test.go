@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
@@ -60,7 +61,7 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		"EXTERNAL_METRICS_BIND_ADDRESS": ":6443", "EXTERNAL_METRICS_CERT_PATH": "/ext",
 		"ALLOW_INSECURE_PROMETHEUS": "true", "PROMETHEUS_CA_CERT_PATH": "ca", "PROMETHEUS_CLIENT_CERT_PATH": "cc", "PROMETHEUS_CLIENT_KEY_PATH": "ck",
 		"PROMETHEUS_SERVER_NAME": "sn", "PROMETHEUS_TLS_INSECURE_SKIP_VERIFY": "true", "PROMETHEUS_BEARER_TOKEN": "bt", "PROMETHEUS_TOKEN_PATH": "tp",
-		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_TIMEOUT": "3s", "PROMETHEUS_RETRIES": "4",
+		"PROMETHEUS_USERNAME": "u", "PROMETHEUS_PASSWORD": "pw", "PROMETHEUS_HEADERS": "X-Scope-OrgID=a, B=c=d", "PROMETHEUS_METRIC_PREFIXES": "a_,b:", "PROMETHEUS_TIMEOUT": "3s", "PROMETHEUS_RETRIES": "4",
 		"PROMETHEUS_BUDGET": "9s", "PROMETHEUS_PROXY_URL": "pu", "PROMETHEUS_MAX_RESPONSE_BYTES": "1000000",
 		"WVA_EXECUTOR": "reactive", "COLLECTOR_BACKEND": "pods", "SCRAPE_INTERVAL": "2s",
 		"RECORD_FILE": "rf", "RECORD_MAX_BYTES": "2000000", "WVA_STORE": "false",
@@ -84,7 +85,7 @@ func TestEveryPublishedNameIsRead(t *testing.T) {
 		ExternalMetricsBindAddress: ":6443", ExternalMetricsCertPath: "/ext",
 		Prometheus: Prometheus{
 			BaseURL: prometheusURL, AllowInsecure: true, CACertPath: "ca", ClientCertPath: "cc", ClientKeyPath: "ck", ServerName: "sn", InsecureSkipVerify: true,
-			BearerToken: "bt", TokenPath: "tp", Username: "u", Password: "pw", Headers: map[string]string{"X-Scope-OrgID": "a", "B": "c=d"}, Timeout: 3 * time.Second,
+			BearerToken: "bt", TokenPath: "tp", Username: "u", Password: "pw", Headers: map[string]string{"X-Scope-OrgID": "a", "B": "c=d"}, MetricPrefixes: query.Prefixes{"a_", "b:"}, Timeout: 3 * time.Second,
 			Retries: 4, Budget: 9 * time.Second, ProxyURL: "pu", MaxResponseBytes: 1_000_000,
 		},
 		Collector: Collector{

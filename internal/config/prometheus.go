@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // Prometheus says where metrics are read and how to get at them.
@@ -19,6 +21,9 @@ type Prometheus struct {
 	BearerToken, TokenPath     string
 	Username, Password         string
 	Headers                    map[string]string
+	// MetricPrefixes are what the names of vLLM's metrics begin with. They hold for every
+	// backend.
+	MetricPrefixes query.Prefixes
 	// ProxyURL is the proxy on the way, "" for what the environment says.
 	ProxyURL string
 	// Timeout bounds one query with its retries, > 0.
@@ -53,6 +58,7 @@ func (p *Prometheus) define(d *definition) {
 	d.text(&p.Username, "prometheus-username", "", "user name for Prometheus")
 	d.secret(&p.Password, "prometheus-password", "password for Prometheus")
 	d.headers(&p.Headers, "prometheus-headers", "headers for Prometheus as Name=value, separated by commas")
+	d.prefixes(&p.MetricPrefixes, "prometheus-metric-prefixes", "what the names of vLLM's metrics begin with, separated by commas, the preferred first; read by every backend")
 	d.text(&p.ProxyURL, "prometheus-proxy-url", "", "URL of a proxy on the way to Prometheus; empty for HTTPS_PROXY and NO_PROXY")
 	d.duration(&p.Timeout, "prometheus-timeout", 10*time.Second, "longest time to wait for one query, its retries included")
 	d.count(&p.Retries, "prometheus-retries", 3, "how often a query is asked again, with back-off and within its timeout, 0 to 10")
@@ -104,6 +110,39 @@ func (d *definition) headers(to *map[string]string, name, help string) {
 	d.add(name)
 	d.settings[len(d.settings)-1].secret = true
 	d.accepts("Name=value pairs, separated by commas")
+}
+
+// wantPrefixes is what a list of prefixes takes.
+var wantPrefixes = fmt.Sprintf("beginnings of metric names such as %s, separated by commas, up to %d of %d characters",
+	query.DefaultPrefixes(), query.MostPrefixes, query.LongestPrefix)
+
+// prefixes declares a list of prefixes.
+func (d *definition) prefixes(to *query.Prefixes, name, help string) {
+	*to = query.DefaultPrefixes()
+	d.fs.Var(prefixesValue{to}, name, help)
+	d.add(name)
+	d.accepts(wantPrefixes)
+	d.explained(name)
+}
+
+// prefixesValue reads prefixes.
+type prefixesValue struct{ to *query.Prefixes }
+
+// Set reads prefixes separated by commas.
+func (v prefixesValue) Set(text string) (err error) {
+	read, err := query.ParsePrefixes(text)
+	if err == nil {
+		*v.to = read
+	}
+	return err
+}
+
+// String returns what was read.
+func (v prefixesValue) String() string {
+	if v.to == nil {
+		return "" // package flag asks the zero value
+	}
+	return v.to.String()
 }
 
 // headersValue reads Name=value pairs and remembers how they were written.

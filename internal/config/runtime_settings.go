@@ -3,7 +3,10 @@ package config
 import (
 	"maps"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // annotatedKey is the key of Settings.AnnotatedScalers.
@@ -50,6 +53,7 @@ func (s Settings) Onto(o Operator) Operator {
 	of.CACertPath, of.ClientCertPath, of.ClientKeyPath = p.CACertPath, p.ClientCertPath, p.ClientKeyPath
 	of.BearerToken, of.TokenPath = p.BearerToken, p.TokenPath
 	of.Username, of.Password, of.Headers = p.Username, p.Password, p.Headers
+	of.MetricPrefixes = p.MetricPrefixes
 	return o
 }
 
@@ -59,6 +63,7 @@ func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 // clone returns a copy that shares nothing.
 func (s Settings) clone() Settings {
 	s.Prometheus.Headers = maps.Clone(s.Prometheus.Headers)
+	s.Prometheus.MetricPrefixes = slices.Clone(s.Prometheus.MetricPrefixes)
 	return s
 }
 
@@ -110,6 +115,8 @@ func prometheusFields() []field[Settings] {
 		str("TOKEN_PATH", file, "bearer token for Prometheus, read again when the file changes", func(p *Prometheus) *string { return &p.TokenPath }),
 		newField(Key{Name: "PROMETHEUS_HEADERS", Type: "text", Accepts: "Name=value pairs, separated by commas", Meaning: "headers for Prometheus, for example a tenant"},
 			headers, func(s *Settings) *map[string]string { return &s.Prometheus.Headers }).hidden(),
+		newField(Key{Name: "PROMETHEUS_METRIC_PREFIXES", Type: "text", Default: query.DefaultPrefixes().String(), Accepts: wantPrefixes, Meaning: "what the names of vLLM's metrics begin with, the preferred first; read by every backend"},
+			metricPrefixes, func(s *Settings) *query.Prefixes { return &s.Prometheus.MetricPrefixes }),
 		str("USERNAME", "text", "user name for Prometheus", func(p *Prometheus) *string { return &p.Username }),
 		str("PASSWORD", "text", "password for Prometheus", func(p *Prometheus) *string { return &p.Password }).hidden(),
 		truthField(Key{Name: "PROMETHEUS_TLS_INSECURE_SKIP_VERIFY", Default: "false", Meaning: "do not verify the certificate of Prometheus"},

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // baseURL reads the URL of an HTTP API.
@@ -40,6 +42,16 @@ func headers(raw any) (map[string]string, bool) {
 		out[name] = strings.TrimSpace(value)
 	}
 	return out, true
+}
+
+// metricPrefixes reads beginnings of metric names.
+func metricPrefixes(raw any) (query.Prefixes, bool) {
+	s, ok := text(raw)
+	if !ok {
+		return nil, false
+	}
+	prefixes, err := query.ParsePrefixes(s)
+	return prefixes, err == nil
 }
 
 // rule is a statement about several settings.

@@ -32,7 +32,10 @@
 //
 // Twins are one metric. Where it was renamed, each name is folded by itself and
 // the first that a pod has counts, so that a version which exports both counts
-// once.
+// once. Names under another prefix are twins too (Prefixes): a monitor may store a pod
+// under two. They are united by `or` and not selected by a pattern of names, because a
+// function over a range drops the name, and two series that differ in nothing else
+// would make the expression an error.
 //
 // An addend that is missing adds nothing. In PromQL addends are therefore united
 // under a label of their own and summed: `a + b` has no row where one side has

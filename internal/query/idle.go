@@ -33,13 +33,12 @@ const wholeStep = 30 * time.Second
 func (r renderer) idleSince() string {
 	step := IdleStep(r.span)
 	var seen []string
-	for _, e := range recipesOf(NoRequestSince) {
-		witness := r.selector(e.engine.Witness())
+	for _, e := range r.recipesOf(NoRequestSince) {
 		seen = append(seen, r.signs(e.recipe, r.window+2*step)...)
 		for _, selector := range r.selectors(e.recipe.Born) {
 			seen = append(seen, "group by ("+modelOf+") ("+selector+" > 0 unless count_over_time("+selector+"["+Duration(r.window)+"] offset "+Duration(2*step)+"))")
 		}
-		seen = append(seen, "group by ("+modelOf+") ("+witness+" @ end() unless count_over_time("+witness+"["+Duration(r.window)+"]))")
+		seen = append(seen, "group by ("+modelOf+") ("+r.unseen(e.engine)+")")
 	}
 	there := r.there()
 	return fmt.Sprintf("max_over_time(timestamp(group by (%s) (%s))[%s:%s]) and %s or %s * (time() - %s)",
@@ -55,20 +54,27 @@ func (r renderer) idleSince() string {
 func (r renderer) idleThroughout() string {
 	window, span := Duration(r.window), Duration(r.span)
 	var not []string
-	for _, e := range recipesOf(NoRequestSince) {
-		witness, simple := r.selector(e.engine.Witness()), e.recipe
+	for _, e := range r.recipesOf(NoRequestSince) {
+		simple := e.recipe
 		if others := without(simple.Still, simple.Born); len(others) > 0 {
 			simple.Still = others
 		}
 		not = append(not, r.signs(simple, r.window+r.span)...)
-		for _, selector := range r.selectors(e.recipe.Born) {
-			sum := func(samples string) string {
-				return "(sum by (" + modelOf + ") (" + samples + ") or 0 * group by (" + modelOf + ") (" + witness + "))"
+		witnesses := r.witnesses(e.engine)
+		for _, counter := range e.recipe.Born {
+			sum := func(samples func(selector string) string) string {
+				return "(sum by (" + modelOf + ") (" + joined(r.selectors([]Series{counter}), samples) + ") or 0 * " + present(witnesses) + ")"
 			}
-			not = append(not, sum(selector)+" != "+sum("last_over_time("+selector+"["+window+"] offset "+span+")"))
+			now := sum(func(selector string) string { return selector })
+			before := sum(func(selector string) string {
+				return "last_over_time(" + selector + "[" + window + "] offset " + span + ")"
+			})
+			not = append(not, now+" != "+before)
 		}
-		not = append(not, fmt.Sprintf("min by (%s) (count_over_time((count_over_time(%s[%s]))[%s:%s])) < %d",
-			modelOf, witness, window, span, Duration(wholeStep), r.span/wholeStep))
+		for _, witness := range witnesses {
+			not = append(not, fmt.Sprintf("min by (%s) (count_over_time((count_over_time(%s[%s]))[%s:%s])) < %d",
+				modelOf, witness, window, span, Duration(wholeStep), r.span/wholeStep))
+		}
 	}
 	return fmt.Sprintf("%s * (time() - %s) unless (%s)", r.there(), seconds(r.span), strings.Join(not, " or "))
 }
@@ -76,10 +82,23 @@ func (r renderer) idleThroughout() string {
 // there renders the models that have a page now.
 func (r renderer) there() string {
 	var witnesses []string
-	for _, e := range recipesOf(NoRequestSince) {
-		witnesses = append(witnesses, r.selector(e.engine.Witness()))
+	for _, e := range r.recipesOf(NoRequestSince) {
+		witnesses = append(witnesses, r.witnesses(e.engine)...)
 	}
-	return "group by (" + modelOf + ") (" + strings.Join(witnesses, " or ") + ")"
+	return present(witnesses)
+}
+
+// present renders the models that one of the selectors finds a series of.
+func present(selectors []string) string {
+	return "group by (" + modelOf + ") (" + strings.Join(selectors, " or ") + ")"
+}
+
+// unseen renders the witnesses that are there at the end and not within the window, under
+// any of their names: a monitor that stores a pod under a second name makes no gap.
+func (r renderer) unseen(e Engine) string {
+	names := r.witnesses(e)
+	return "(" + joined(names, func(w string) string { return w + " @ end()" }) + ") unless on (" + strings.Join(append([]string{podOf}, e.Ranks()...), ", ") + ") (" +
+		joined(names, func(w string) string { return "count_over_time(" + w + "[" + Duration(r.window) + "])" }) + ")"
 }
 
 // signs renders the models that show a request within a span. Pods are many and

@@ -8,9 +8,9 @@ const (
 	LabelPodName = "pod_name"
 	// LabelModel is the model as an engine names it.
 	LabelModel = "model_name"
-	// LabelEngine is whose witness a page shows, where that is not the first of
-	// Engines.
-	LabelEngine = "serving_engine"
+	// LabelWitness is the name of the witness that a page shows, where that is not
+	// vLLM's own.
+	LabelWitness = "witness"
 	// LabelJob is what scraped the page.
 	LabelJob = "job"
 	// LabelBound is the upper bound of a histogram's bucket, as text.

@@ -83,7 +83,7 @@ func engines(render func(Engine) string) string {
 
 // perPod renders how q is made of the series of e, or "" where it is not.
 func (r renderer) perPod(e Engine, q Quantity) string {
-	recipe, ok := RecipeOf(e, q)
+	recipe, ok := RecipeOf(e, q, r.prefixes)
 	if !ok {
 		return ""
 	}
@@ -106,7 +106,7 @@ func (r renderer) perPod(e Engine, q Quantity) string {
 func (r renderer) perModel(q Quantity) string {
 	of := func(recipe Recipe) []Series { return recipe.Of }
 	per := func(recipe Recipe) []Series { return []Series{recipe.Per} }
-	recipe := recipesOf(q)[0].recipe // engines differ in series alone
+	recipe := r.recipesOf(q)[0].recipe // engines differ in series alone
 	var vector string
 	switch recipe.Over {
 	case NoRequests:
@@ -132,7 +132,7 @@ func (r renderer) perModel(q Quantity) string {
 
 // total adds up what the engines have of the series that a recipe lists.
 func (r renderer) total(q Quantity, over Over, scope string, series func(Recipe) []Series) string {
-	recipes := recipesOf(q)
+	recipes := r.recipesOf(q)
 	if len(recipes) == 1 {
 		return r.sum(recipes[0].engine, over, scope, series(recipes[0].recipe))
 	}
@@ -150,10 +150,10 @@ type engineRecipe struct {
 }
 
 // recipesOf returns the recipes of the engines that have one for q.
-func recipesOf(q Quantity) []engineRecipe {
+func (r renderer) recipesOf(q Quantity) []engineRecipe {
 	var all []engineRecipe
 	for _, e := range Engines() {
-		if recipe, ok := RecipeOf(e, q); ok {
+		if recipe, ok := RecipeOf(e, q, r.prefixes); ok {
 			all = append(all, engineRecipe{e, recipe})
 		}
 	}
@@ -211,7 +211,18 @@ func (r renderer) worst(over Over, s Series) string {
 
 // info keeps the labels that count and no other.
 func (r renderer) info(s Series) string {
-	return "max by (" + strings.Join(append([]string{LabelNamespace, LabelPod, LabelPodName}, s.By...), ", ") + ") (" + r.of(s, s.Names[0]) + ")"
+	labels := strings.Join(append([]string{LabelNamespace, LabelPod, LabelPodName}, s.By...), ", ")
+	return joined(r.selectors([]Series{s}), func(selector string) string { return "max by (" + labels + ") (" + selector + ")" })
+}
+
+// joined renders a vector of each name of something and unites them: of what several
+// have, the first counts.
+func joined(names []string, render func(name string) string) string {
+	vectors := make([]string, len(names))
+	for i, name := range names {
+		vectors[i] = render(name)
+	}
+	return strings.Join(vectors, " or ")
 }
 
 // samples renders what is done with the samples of a selector.

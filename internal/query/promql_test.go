@@ -24,31 +24,35 @@ func TestCatalogue(t *testing.T) {
 	var got bytes.Buffer
 	fmt.Fprintln(&got, "# Question, then what each of its quantities is and how it is asked for of each engine, over a window of 2m and a span of 10m.")
 	window, span := 2*time.Minute, 10*time.Minute
-	of := renderer{window: window, span: span}
+	own := Prefixes{vllmOwn}
+	of := renderer{window: window, span: span, prefixes: own}
 	for _, ask := range Questions() {
 		fmt.Fprintf(&got, "\n## %s\n", ask)
 		for _, q := range ask.Quantities() {
 			fmt.Fprintf(&got, "%s [%s] per %s\n", q, q.Unit(), q.Scope())
 			if q.Scope() == PerModel {
-				if len(recipesOf(q)) == 0 {
+				if len(of.recipesOf(q)) == 0 {
 					t.Fatalf("%s: no engine has a recipe", q)
 				}
 				fmt.Fprintf(&got, "  all: %s\n", of.perModel(q))
 				continue
 			}
-			for _, e := range recipesOf(q) {
+			for _, e := range of.recipesOf(q) {
 				fmt.Fprintf(&got, "  %s: %s\n", e.engine, of.perPod(e.engine, q))
 			}
 		}
-		if _, ok := RecipeOf(VLLM, ask.Quantities()[0]); !ok {
-			fmt.Fprintf(&got, "  %s\n", Request{Ask: ask, Window: window}.PromQL())
+		if _, ok := RecipeOf(VLLM, ask.Quantities()[0], nil); !ok {
+			fmt.Fprintf(&got, "  %s\n", Request{Ask: ask, Window: window, Prefixes: own}.PromQL())
 		}
 	}
 	fmt.Fprintf(&got, "\n## Whole, restricted\n%s\n", Request{
-		Ask: AskObjective, Window: window, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
+		Ask: AskObjective, Window: window, Prefixes: own, Namespaces: []string{"a", "b"}, Models: []string{"org/m-1.5", `"}\`},
 	}.PromQL())
-	fmt.Fprintf(&got, "\n## Aged\n%s\n", Request{Ask: AskQueueLengthPeak, Window: window, Aged: true}.PromQL())
-	fmt.Fprintf(&got, "\n## Whole span\n%s\n", Request{Ask: AskRecent, Window: window, Span: 10 * time.Minute, Whole: true}.PromQL())
+	fmt.Fprintf(&got, "\n## Aged\n%s\n", Request{Ask: AskQueueLengthPeak, Window: window, Prefixes: own, Aged: true}.PromQL())
+	fmt.Fprintf(&got, "\n## Whole span\n%s\n", Request{Ask: AskRecent, Window: window, Prefixes: own, Span: 10 * time.Minute, Whole: true}.PromQL())
+	for _, ask := range []Question{AskPages, AskScrapeIntervals, AskKVCacheUsage, AskKVCapacity, AskStuck, AskRecent} {
+		fmt.Fprintf(&got, "\n## Under two prefixes, %s\n%s\n", ask, Request{Ask: ask, Window: window, Span: span, Prefixes: Prefixes{vllmOwn, "k_vllm:"}}.PromQL())
+	}
 	path := filepath.Join("testdata", "catalogue.txt")
 	if *update {
 		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
@@ -65,7 +69,13 @@ func TestCatalogue(t *testing.T) {
 }
 
 // metric finds the metric names of an expression with what restricts them.
-var metric = regexp.MustCompile(`((?:vllm|sglang):\w+|(?:llm_d_epp|inference)_\w+_\w+)(\{[^}]*\})?`)
+var metric = regexp.MustCompile(`((?:\w*vllm|sglang):\w+|ray_vllm_\w+|(?:llm_d_epp|inference)_\w+_\w+)(\{[^}]*\})?`)
+
+// selectorsOf returns the selectors of an expression, each with its name and what
+// restricts it. A witness that a row is marked with is no selector.
+func selectorsOf(expression string) [][]string {
+	return metric.FindAllStringSubmatch(regexp.MustCompile(`"witness", "[^"]*"`).ReplaceAllString(expression, ""), -1)
+}
 
 // expr asks with a window, for every namespace and model.
 func expr(ask Question) string { return Request{Ask: ask, Window: time.Minute}.PromQL() }
@@ -93,7 +103,7 @@ func TestEveryQuestionIsAskedOfEveryEngineAndOnlyOnce(t *testing.T) {
 // it is about models. It is "" where there is no recipe.
 func columnOf(e Engine, q Quantity) string {
 	of := renderer{window: time.Minute}
-	switch _, ok := RecipeOf(e, q); {
+	switch _, ok := RecipeOf(e, q, nil); {
 	case !ok:
 		return ""
 	case q.Scope() == PerModel:
@@ -108,8 +118,8 @@ func TestEnginesDifferInSeriesAlone(t *testing.T) {
 		if q.Scope() != PerModel {
 			continue
 		}
-		for _, e := range recipesOf(q) {
-			first := recipesOf(q)[0].recipe
+		for _, e := range (renderer{}).recipesOf(q) {
+			first := renderer{}.recipesOf(q)[0].recipe
 			if e.recipe.Over != first.Over || e.recipe.Factor() != first.Factor() {
 				t.Errorf("%s of %s: over %v scaled by %v, want %v and %v as the others", q, e.engine, e.recipe.Over, e.recipe.Factor(), first.Over, first.Factor())
 			}
@@ -145,7 +155,7 @@ func TestNamespacesRestrictEverySelector(t *testing.T) {
 	} {
 		for _, ask := range Questions() {
 			whole := Request{Ask: ask, Window: time.Minute, Namespaces: test.namespaces}.PromQL()
-			selectors := metric.FindAllStringSubmatch(whole, -1)
+			selectors := selectorsOf(whole)
 			if len(selectors) == 0 {
 				t.Errorf("%s has no selector: %s", ask, whole)
 			}
@@ -180,7 +190,7 @@ func TestBoundsRestrictBucketsAlone(t *testing.T) {
 func TestModelsRestrictOnlyWhatIsAskedOfSome(t *testing.T) {
 	for _, ask := range Questions() {
 		whole := Request{Ask: ask, Window: time.Minute, Models: []string{"a", "b"}}.PromQL()
-		for _, selector := range metric.FindAllStringSubmatch(whole, -1) {
+		for _, selector := range selectorsOf(whole) {
 			if got, want := strings.Contains(selector[2], `model_name=~"a|b"`), ask == AskObjective || ask == AskPace || ask == AskRecent; got != want {
 				t.Errorf("%s: %s restricted to models: %v, want %v", ask, selector[0], got, want)
 			}
@@ -193,7 +203,7 @@ func TestModelsRestrictOnlyWhatIsAskedOfSome(t *testing.T) {
 func TestPodsRestrictWhatIsAskedAboutPods(t *testing.T) {
 	for _, ask := range Questions() {
 		counts := map[string]int{}
-		for _, selector := range metric.FindAllStringSubmatch(Request{Ask: ask, Window: time.Minute, Pods: []string{"p-0", "p-1"}}.PromQL(), -1) {
+		for _, selector := range selectorsOf(Request{Ask: ask, Window: time.Minute, Pods: []string{"p-0", "p-1"}}.PromQL()) {
 			restricted := ""
 			for _, label := range []string{"pod", "pod_name"} {
 				if strings.Contains(selector[2], "{"+label+`=~"p-0|p-1"`) {
@@ -239,7 +249,7 @@ func TestTwinsAreFoldedOneByOneAndNeverAdded(t *testing.T) {
 	}
 	for _, e := range Engines() {
 		for _, q := range All() {
-			recipe, ok := RecipeOf(e, q)
+			recipe, ok := RecipeOf(e, q, nil)
 			if !ok || recipe.Over == Idle || recipe.Over == Moving {
 				continue
 			}

@@ -114,6 +114,8 @@ type Request struct {
 	Window time.Duration
 	// Namespaces restricts the answer. Empty means all.
 	Namespaces []string
+	// Prefixes are what the names of vLLM's metrics begin with.
+	Prefixes Prefixes
 	// Models restricts the answers to AskObjective, AskPace and AskRecent to these model
 	// names. Empty means all. It is ignored elsewhere. Any text is a name: a store is
 	// given it as a value.
@@ -156,7 +158,7 @@ type Row struct {
 	Namespace string
 	Pod       string  // as the source names it, a rank suffix included
 	ByPodName bool    // of PageTime: the name stands in the label LabelPodName
-	Engine    Engine  // of PageTime: whose witness it is; "" where the source does not say
+	Witness   string  // of PageTime: the name of the series that the page shows (Engine.Witnesses)
 	Model     string  // as the serving engine names it; "" where the source does not say
 	Job       string  // what scraped the page: of PageTime and ScrapeInterval
 	Bound     float64 // upper bound of a bucket [ms], of the histograms

@@ -15,20 +15,37 @@ const earlier = "[15m:30s]"
 // pages is when each page was scraped last, by job. timestamp must stand on a
 // bare selector: of an aggregate it is the time of the evaluation.
 func (r renderer) pages(e Engine) string {
-	return of(e, "max by ("+podOf+", "+LabelJob+") (timestamp("+r.selector(e.Witness())+"))")
+	return r.eachWitness(e, func(witness string) string {
+		return "max by (" + podOf + ", " + LabelJob + ") (timestamp(" + witness + "))"
+	})
 }
 
 // earlierPages is pages of the last 15 minutes.
 func (r renderer) earlierPages(e Engine) string {
-	return of(e, "max by ("+podOf+", "+LabelJob+") (max_over_time(timestamp("+r.selector(e.Witness())+")"+earlier+"))")
+	return r.eachWitness(e, func(witness string) string {
+		return "max by (" + podOf + ", " + LabelJob + ") (max_over_time(timestamp(" + witness + ")" + earlier + "))"
+	})
 }
 
-// of marks the rows of every engine but the first, whose pages are the most.
-func of(e Engine, vector string) string {
-	if e == Engines()[0] {
-		return vector
+// eachWitness unites what is rendered of each witness of e. It marks the rows of every
+// one but vLLM's own, whose pages are the most.
+func (r renderer) eachWitness(e Engine, render func(witness string) string) string {
+	return joined(e.Witnesses(r.prefixes), func(name string) string {
+		vector := render(r.selector(name))
+		if name == vllmRunning {
+			return vector
+		}
+		return labelled(LabelWitness, name, vector)
+	})
+}
+
+// witnesses renders a selector of each witness of e.
+func (r renderer) witnesses(e Engine) []string {
+	all := e.Witnesses(r.prefixes)
+	for i, name := range all {
+		all[i] = r.selector(name)
 	}
-	return labelled(LabelEngine, string(e), vector)
+	return all
 }
 
 // scrapeIntervals divides a span by the scrapes of the witness within it: those
@@ -40,8 +57,11 @@ func of(e Engine, vector string) string {
 // or less, which of a pod younger than that minute seems longer than it is but
 // no longer than 15 seconds. There is no row before that.
 func (r renderer) scrapeIntervals(e Engine) string {
+	return joined(r.witnesses(e), scrapeInterval)
+}
+
+func scrapeInterval(witness string) string {
 	const enough = 4
-	witness := r.selector(e.Witness())
 	median := "quantile by (" + LabelNamespace + ", " + LabelJob + ") (0.5, %s)"
 	scrapes := func(span time.Duration) string { return "count_over_time(" + witness + "[" + Duration(span) + "])" }
 	old := fmt.Sprintf(median, scrapes(ScrapeSpan)+" and "+witness+" offset "+Duration(ScrapeSpan))
@@ -78,7 +98,10 @@ func (r renderer) idle(e Engine, recipe Recipe) string {
 		vector.WriteString(" unless" + on + "(changes(" + selector + "[" + span + "]) > 0)")
 	}
 	if recipe.Scrapes > 0 {
-		fmt.Fprintf(&vector, " and%s(count_over_time(%s[%s]) >= %d)", on, r.selector(e.Witness()), span, recipe.Scrapes)
+		scrapes := joined(r.witnesses(e), func(witness string) string {
+			return fmt.Sprintf("count_over_time(%s[%s]) >= %d", witness, span, recipe.Scrapes)
+		})
+		vector.WriteString(" and" + on + "(" + scrapes + ")")
 	}
 	return vector.String()
 }

@@ -36,8 +36,8 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 	switch quantity {
 	case PageTime:
 		row.Job, row.ByPodName = label(LabelJob), label(LabelPod) == "" && row.Pod != ""
-		if row.Engine = Engine(label(LabelEngine)); row.Engine == "" {
-			row.Engine = Engines()[0]
+		if row.Witness = label(LabelWitness); row.Witness == "" {
+			row.Witness = vllmRunning
 		}
 	case TTFTBuckets, ITLBuckets, RequestITLBuckets:
 		row.Edge = label(LabelBound)

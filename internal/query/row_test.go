@@ -42,13 +42,13 @@ func TestRowOf(t *testing.T) {
 			query.AskEarlierPages,
 			labels{"namespace": "a", "pod": "p", "model_name": "m", "job": "j"},
 			1.5e9,
-			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", Engine: query.VLLM, Model: "m", Job: "j", Value: 1.5e9},
+			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", Witness: query.VLLM.Witness(), Model: "m", Job: "j", Value: 1.5e9},
 		},
 		"page of another engine, of a pod by its other name": {
 			query.AskPages,
-			labels{"namespace": "a", "pod_name": "p", "model_name": "m", "job": "j", "serving_engine": "sglang"},
+			labels{"namespace": "a", "pod_name": "p", "model_name": "m", "job": "j", "witness": "sglang:num_running_reqs"},
 			1.5e9,
-			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", ByPodName: true, Engine: query.SGLang, Model: "m", Job: "j", Value: 1.5e9},
+			query.Row{Quantity: query.PageTime, Namespace: "a", Pod: "p", ByPodName: true, Witness: query.SGLang.Witness(), Model: "m", Job: "j", Value: 1.5e9},
 		},
 		"job": {
 			query.AskScrapeIntervals,

@@ -14,12 +14,13 @@ type renderer struct {
 	span     time.Duration
 	aged     bool
 	whole    bool
+	prefixes Prefixes
 	matchers []string // of every selector
 	bounds   []string // of the buckets, none for all
 }
 
 func newRenderer(r Request) renderer {
-	of := renderer{window: r.Window, span: r.Span, aged: r.Aged, whole: r.Whole}
+	of := renderer{window: r.Window, span: r.Span, aged: r.Aged, whole: r.Whole, prefixes: r.Prefixes}
 	if len(r.Namespaces) > 0 {
 		of.matchers = append(of.matchers, LabelNamespace+oneOf(r.Namespaces))
 	}

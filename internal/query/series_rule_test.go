@@ -13,7 +13,7 @@ import (
 func TestEveryEngineHasARecipeForEveryQuantityOfItsPages(t *testing.T) {
 	for _, e := range query.Engines() {
 		for _, q := range query.All() {
-			_, got := query.RecipeOf(e, q)
+			_, got := query.RecipeOf(e, q, nil)
 			want := q != query.PageTime && q != query.ScrapeInterval && q.Scope() != query.PerGateway
 			want = want && (e != query.SGLang || q != query.RequestITLBuckets) // SGLang tells the ITL of tokens alone
 			if got != want {
@@ -21,7 +21,7 @@ func TestEveryEngineHasARecipeForEveryQuantityOfItsPages(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := query.RecipeOf("tgi", query.Running); ok || query.Engine("tgi").Witness() != "" {
+	if _, ok := query.RecipeOf("tgi", query.Running, nil); ok || query.Engine("tgi").Witness() != "" {
 		t.Error("got a recipe or a witness for an engine that is not in the catalogue")
 	}
 }
@@ -30,7 +30,7 @@ func TestEveryEngineHasARecipeForEveryQuantityOfItsPages(t *testing.T) {
 func TestRecipesAreWellFormed(t *testing.T) {
 	for _, e := range query.Engines() {
 		for _, q := range query.All() {
-			r, ok := query.RecipeOf(e, q)
+			r, ok := query.RecipeOf(e, q, nil)
 			if !ok {
 				continue
 			}
@@ -64,7 +64,7 @@ func wellFormed(t *testing.T, e query.Engine, q query.Quantity, s query.Series) 
 		t.Errorf("%s of %s: a series without a name", q, e)
 	}
 	for i, name := range s.Names {
-		if !strings.HasPrefix(name, string(e)+":") || slices.Contains(s.Names[:i], name) {
+		if !strings.HasPrefix(name, string(e)+":") && !(e == query.VLLM && hasPrefix(name)) || slices.Contains(s.Names[:i], name) {
 			t.Errorf("%s of %s: %s is no name of a series of it, or is twice there", q, e, name)
 		}
 	}
@@ -75,10 +75,14 @@ func wellFormed(t *testing.T, e query.Engine, q query.Quantity, s query.Series) 
 	}
 }
 
+func hasPrefix(name string) bool {
+	return slices.ContainsFunc(query.DefaultPrefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
 func TestLatenciesAreScaledToMilliseconds(t *testing.T) {
 	for _, e := range query.Engines() {
 		for _, q := range query.All() {
-			r, _ := query.RecipeOf(e, q)
+			r, _ := query.RecipeOf(e, q, nil)
 			if got, want := r.Scale == 1000, q.Unit() == query.Milliseconds; got != want {
 				t.Errorf("%s of %s: scaled by %v", q, e, r.Scale)
 			}
@@ -88,10 +92,10 @@ func TestLatenciesAreScaledToMilliseconds(t *testing.T) {
 
 func TestRecipesAreNotShared(t *testing.T) {
 	for _, e := range query.Engines() {
-		r, _ := query.RecipeOf(e, query.ITL)
+		r, _ := query.RecipeOf(e, query.ITL, nil)
 		r.Of[0].Names[0] = "changed"
-		again, _ := query.RecipeOf(e, query.ITL)
-		other, _ := query.RecipeOf(e, query.ITLBuckets)
+		again, _ := query.RecipeOf(e, query.ITL, nil)
+		other, _ := query.RecipeOf(e, query.ITLBuckets, nil)
 		if again.Of[0].Names[0] == "changed" || other.Of[0].Names[0] == "changed" {
 			t.Errorf("%s: a change of what was returned reached the catalogue", e)
 		}
@@ -101,7 +105,7 @@ func TestRecipesAreNotShared(t *testing.T) {
 func TestTheWitnessIsWhatRunningIsMadeOf(t *testing.T) {
 	got := map[query.Engine][]string{}
 	for _, e := range query.Engines() {
-		r, _ := query.RecipeOf(e, query.Running)
+		r, _ := query.RecipeOf(e, query.Running, nil)
 		got[e] = []string{e.Witness(), r.Of[0].Names[0]}
 	}
 	want := map[query.Engine][]string{

@@ -140,7 +140,7 @@ func TestEveryRecipeHasAScenario(t *testing.T) {
 			want = query.Engines()
 		}
 		for _, e := range want {
-			_, made := query.RecipeOf(e, q)
+			_, made := query.RecipeOf(e, q, nil)
 			special := q == query.PageTime || q == query.ScrapeInterval || q.Scope() == query.PerGateway
 			if (made || special) && !covered[entry{e, q}] {
 				t.Errorf("no scenario with series of %q alone expects a row of %s", e, q)

@@ -104,7 +104,7 @@ func (p steady) expect(want map[query.Question][]query.Row, seconds float64) {
 		row := query.Row{Quantity: q, Namespace: "a", Pod: p.name, Model: p.name, Value: v}
 		switch {
 		case q == query.PageTime:
-			row.Job, row.Engine = "engines", p.engine
+			row.Job, row.Witness = "engines", p.engine.Witness()
 		case q == query.KVCapacity && p.engine == query.VLLM:
 			row.Model = "" // cache_config_info has none
 		}

@@ -197,7 +197,7 @@ func readRow(text string) (query.Row, error) {
 	if row.Quantity == query.PageTime {
 		row.ByPodName = set.Get("pod_name") != ""
 		row.Pod = cmp.Or(row.Pod, set.Get("pod_name"))
-		row.Engine = cmp.Or(query.Engine(set.Get("engine")), query.VLLM)
+		row.Witness = cmp.Or(set.Get("witness"), query.VLLM.Witness())
 	}
 	if bound := set.Get("bound"); bound != "" {
 		if row.Bound, err = strconv.ParseFloat(bound, 64); err != nil {

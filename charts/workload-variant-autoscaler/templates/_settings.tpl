@@ -33,6 +33,9 @@ PROMETHEUS_TOKEN_PATH: {{ .tokenPath | quote }}
 {{- $pairs := list }}{{ range $name, $value := .headers }}{{ $pairs = append $pairs (printf "%s=%s" $name $value) }}{{ end }}
 PROMETHEUS_HEADERS: {{ $pairs | join "," | quote }}
 {{- end }}
+{{- if .metricPrefixes }}
+PROMETHEUS_METRIC_PREFIXES: {{ .metricPrefixes | join "," | quote }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 {{ $name }}: {{ $value | quote }}

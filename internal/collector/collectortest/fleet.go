@@ -91,7 +91,7 @@ func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 // servePod adds the answers for one pod.
 func (s *Source) servePod(p scaling.Pod, model string, page Page) {
 	seen := PodRow(query.PageTime, p.Namespace, p.Name, model, Unix(s.Now().Add(-page.Age)))
-	seen.Job, seen.Engine = Job, query.VLLM
+	seen.Job, seen.Witness = Job, query.VLLM.Witness()
 	s.Answer(query.AskPages, seen)
 	for _, number := range []struct {
 		ask      query.Question

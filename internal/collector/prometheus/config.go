@@ -65,6 +65,8 @@ type Config struct {
 	// MaxBytes bounds an answer, unpacked, in bytes, and its rows: one for each 256
 	// bytes. 0 means 64 MiB.
 	MaxBytes int64
+	// Prefixes are what the names of vLLM's metrics begin with.
+	Prefixes query.Prefixes
 	// OnWarning is told of the warnings and infos that came with an answer, such
 	// as a partial response of Thanos. It must be safe for concurrent use. Nil
 	// drops them.
@@ -82,7 +84,7 @@ func Configured(p config.Prometheus) Config {
 		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,
 		ClientKeyPath: p.ClientKeyPath, ServerName: p.ServerName, InsecureSkipVerify: p.InsecureSkipVerify,
 		BearerToken: p.BearerToken, TokenPath: p.TokenPath, Username: p.Username, Password: p.Password,
-		Headers: p.Headers, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
+		Headers: p.Headers, Prefixes: p.MetricPrefixes, ProxyURL: p.ProxyURL, Timeout: p.Timeout, Retries: &p.Retries, MaxBytes: int64(p.MaxResponseBytes),
 	}
 }
 

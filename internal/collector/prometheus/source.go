@@ -21,6 +21,7 @@ import (
 // concurrent use.
 type Source struct {
 	client    *client
+	prefixes  query.Prefixes
 	retry     *retry
 	strings   interner
 	large     chan struct{} // holds one while a large answer is read
@@ -46,6 +47,7 @@ func New(config Config) (*Source, error) {
 	}
 	return &Source{
 		client:    c,
+		prefixes:  config.Prefixes,
 		retry:     &retry{clock: config.Clock, rand: config.Rand, most: *config.Retries},
 		onWarning: config.OnWarning,
 		large:     make(chan struct{}, 1),
@@ -57,6 +59,7 @@ func New(config Config) (*Source, error) {
 // all of them, and from then on in place of every expression that is as long:
 // VictoriaMetrics takes 16 KiB unless its -search.maxQueryLen says otherwise.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
+	request.Prefixes = s.prefixes
 	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
 	defer cancel()
 	if len(request.Models)+len(request.Pods) == 0 {

@@ -15,7 +15,8 @@ import (
 type view struct {
 	job      string
 	interval time.Duration
-	pods     []scraped // sorted by target
+	prefixes query.Prefixes // of vLLM's metrics
+	pods     []scraped      // sorted by target
 	pickers  []scraped
 	// models names the model of each pod where the pods themselves are not
 	// scraped and the pickers speak for them, nil elsewhere.
@@ -98,22 +99,26 @@ func (v view) pageTimes(m moment, of func(history) (onePage, bool)) []query.Row 
 			continue
 		}
 		for _, engine := range query.Engines() {
-			for _, model := range models(p, engine) {
-				rows = append(rows, query.Row{
-					Quantity: query.PageTime, Namespace: t.target.Namespace, Pod: t.target.Pod, Model: model, Engine: engine,
-					Job: v.job, Value: unixSeconds(p.at),
-				})
+			for _, witness := range engine.Witnesses(v.prefixes) {
+				for _, model := range models(p, []string{witness}) {
+					rows = append(rows, query.Row{
+						Quantity: query.PageTime, Namespace: t.target.Namespace, Pod: t.target.Pod, Model: model, Witness: witness,
+						Job: v.job, Value: unixSeconds(p.at),
+					})
+				}
 			}
 		}
 	}
 	return rows
 }
 
-// models returns the models that the witness of an engine names on a page.
-func models(p onePage, engine query.Engine) []string {
+// models returns the models that witnesses name on a page.
+func models(p onePage, witnesses []string) []string {
 	var names []string
-	for _, i := range p.layout.byName[engine.Witness()] {
-		names = append(names, p.layout.series[i].label(query.LabelModel))
+	for _, witness := range witnesses {
+		for _, i := range p.layout.byName[witness] {
+			names = append(names, p.layout.series[i].label(query.LabelModel))
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -157,12 +162,12 @@ func (v view) rows(q query.Quantity, m moment) []query.Row {
 func (v view) podRows(q query.Quantity, m moment) []query.Row {
 	var rows []query.Row
 	for _, engine := range query.Engines() {
-		r, ok := query.RecipeOf(engine, q)
+		r, ok := query.RecipeOf(engine, q, v.prefixes)
 		if !ok {
 			continue
 		}
 		for _, t := range v.pods {
-			e := evaluator{engine: engine, moment: m, pages: t.history}
+			e := evaluator{engine: engine, prefixes: v.prefixes, moment: m, pages: t.history}
 			rows = append(rows, e.rows(q, r, t.target)...)
 		}
 	}
@@ -178,7 +183,7 @@ func (v view) modelRows(q query.Quantity, m moment) []query.Row {
 	sums, counts := map[modelKey]float64{}, map[modelKey]float64{}
 	var recipe query.Recipe // engines differ in series alone
 	for _, engine := range query.Engines() {
-		r, ok := query.RecipeOf(engine, q)
+		r, ok := query.RecipeOf(engine, q, v.prefixes)
 		if !ok {
 			continue
 		}
@@ -216,7 +221,7 @@ func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe
 		suffix = "_bucket"
 	}
 	for _, t := range v.pods {
-		e := evaluator{engine: engine, moment: m, pages: t.history}
+		e := evaluator{engine: engine, prefixes: v.prefixes, moment: m, pages: t.history}
 		for id, value := range e.totals(r, metrics, suffix) {
 			sums[modelKey{t.target.Namespace, id.model, id.bound}] += value
 		}

@@ -28,7 +28,7 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	return &book{t, newStore("pods", 15*time.Second, budget.Limits{})}
+	return &book{t, newStore(Options{Name: "pods", Interval: 15 * time.Second})}
 }
 
 // page records a page of a pod of namespace llm, scraped so many seconds before
@@ -36,12 +36,12 @@ func newBook(t *testing.T) *book {
 func (b *book) page(k kind, pod string, before float64, text string) {
 	b.t.Helper()
 	target := Target{Namespace: "llm", Pod: pod}
-	wanted := wantedOfPods()
+	wanted := wantedOfPods(nil)
 	if k == endpointPicker {
 		wanted = wantedOfPickers()
 	}
 	points, err := readPage(strings.ReplaceAll(text, "\t", ""), wanted, 1<<20)
-	points = told(points, infos())
+	points = told(points, infos(nil))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestAPodTellsWhatTheCatalogueAsks(t *testing.T) {
 		return r
 	}
 	page := row(query.PageTime, float64(noon.Unix()))
-	page.Job, page.Engine = "pods", query.VLLM
+	page.Job, page.Witness = "pods", query.VLLM.Witness()
 	capacity := row(query.KVCapacity, 16000)
 	capacity.Model = "" // the cache names no model
 	bucket := func(bound, value float64) query.Row {
@@ -204,7 +204,7 @@ func TestAFailedScrapeEndsInstantValuesAndLeavesTheRestToAge(t *testing.T) {
 	same(t, ofA(b.ask(query.AskPages)))
 	same(t, ofA(b.ask(query.AskRunning)))
 	same(t, ofA(b.ask(query.AskEarlierPages)),
-		query.Row{Quantity: query.PageTime, Namespace: "llm", Pod: "a", Engine: query.VLLM, Model: "m", Job: "pods", Value: float64(noon.Unix())})
+		query.Row{Quantity: query.PageTime, Namespace: "llm", Pod: "a", Witness: query.VLLM.Witness(), Model: "m", Job: "pods", Value: float64(noon.Unix())})
 	same(t, ofA(b.ask(query.AskKVCacheUsagePeak)),
 		query.Row{Quantity: query.KVCacheUsagePeak, Namespace: "llm", Pod: "a", Model: "m", Value: 0.4})
 }
@@ -327,7 +327,7 @@ func readPage(page string, wanted families, limit int64) ([]point, error) {
 // series each.
 func fullPages(t *testing.T, models int) view {
 	t.Helper()
-	s := newStore("pods", 5*time.Second, budget.Limits{Series: 2 * maxSeries})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second, Limits: budget.Limits{Series: 2 * maxSeries}})
 	target := Target{Namespace: "llm", Pod: "a"}
 	s.retain(servingPod, []Target{target})
 	for before := 4; before > 0; before-- {

@@ -31,9 +31,10 @@ type cells map[identity]float64
 
 // evaluator applies recipes of one engine to the history of one target.
 type evaluator struct {
-	engine query.Engine
-	moment moment
-	pages  history
+	engine   query.Engine
+	prefixes query.Prefixes // of vLLM's metrics
+	moment   moment
+	pages    history
 }
 
 // over returns the function that Over stands for, of one series' samples. It
@@ -213,15 +214,14 @@ func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.
 	if !ok {
 		return nil
 	}
-	var rows []query.Row
 	for _, metric := range r.Of {
 		for _, name := range metric.Names {
 			for _, i := range newest.layout.byName[name] {
-				rows = append(rows, query.Row{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Value: newest.values[i]})
+				return []query.Row{{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Value: newest.values[i]}} // told put one there
 			}
 		}
 	}
-	return rows
+	return nil
 }
 
 // keys lists the keys of a map, in no order.

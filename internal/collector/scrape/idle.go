@@ -61,8 +61,9 @@ func holding(p onePage, metrics []query.Series) map[string]bool {
 // witnessed counts the pages that carry the engine's witness, by model.
 func (e evaluator) witnessed(pages []onePage) map[string]int {
 	counts := map[string]int{}
+	witnesses := e.engine.Witnesses(e.prefixes)
 	for _, p := range pages {
-		for _, model := range models(p, e.engine) {
+		for _, model := range models(p, witnesses) {
 			counts[model]++
 		}
 	}
@@ -75,7 +76,7 @@ func (e evaluator) modelsOf(pages []onePage) []string {
 	var before *layout
 	for _, p := range pages {
 		if p.layout != before {
-			names, before = append(names, models(p, e.engine)...), p.layout
+			names, before = append(names, models(p, e.engine.Witnesses(e.prefixes))...), p.layout
 		}
 	}
 	slices.Sort(names)

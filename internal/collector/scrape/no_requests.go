@@ -13,10 +13,10 @@ import (
 type signs struct{ holds, still []query.Series }
 
 // podSigns are those of serving pods, of every engine: query.NoRequestSince.
-func podSigns() signs {
+func podSigns(prefixes query.Prefixes) signs {
 	var s signs
 	for _, engine := range query.Engines() {
-		if r, ok := query.RecipeOf(engine, query.NoRequestSince); ok {
+		if r, ok := query.RecipeOf(engine, query.NoRequestSince, prefixes); ok {
 			s.holds, s.still = append(s.holds, r.Holds...), append(s.still, r.Still...)
 		}
 	}
@@ -73,7 +73,7 @@ func (v view) idleRows(m moment, span time.Duration) []query.Row {
 	for _, t := range v.pods {
 		if p, ok := t.history.last(m.at); ok {
 			for _, engine := range query.Engines() {
-				for _, model := range models(p, engine) {
+				for _, model := range models(p, engine.Witnesses(v.prefixes)) {
 					note(modelKey{namespace: t.target.Namespace, model: model}, t.history.idleSince)
 				}
 			}

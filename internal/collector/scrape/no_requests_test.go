@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
@@ -89,7 +88,7 @@ func TestPickersSayWhetherTheirPoolIsQuiet(t *testing.T) {
 }
 
 func TestModelsOfPodsThatAreGoneAreBoundedByNamespace(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second})
 	page := func(namespace, url string, at time.Time, models ...string) {
 		target := Target{Namespace: namespace, Pod: "p", URL: url}
 		s.retain(servingPod, []Target{target})

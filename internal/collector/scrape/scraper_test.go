@@ -118,7 +118,7 @@ func TestOfAFailureAShortTextIsKept(t *testing.T) {
 // TestPagesOfNewSeriesEachTimeEndNobodyElse: whoever may label a pod as an endpoint
 // picker decides what is on its page, and it is read five times a second.
 func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
-	s := newStore("gate", 200*time.Millisecond, budget.Limits{})
+	s := newStore(Options{Name: "gate", Interval: 200 * time.Millisecond})
 	good := Target{Namespace: "llm", Pod: "good", URL: "a"}
 	bad := []Target{{Namespace: "evil", Pod: "bad-0", URL: "b"}, {Namespace: "evil", Pod: "bad-1", URL: "c"}}
 	s.retain(endpointPicker, append(bad, good))
@@ -150,7 +150,7 @@ func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
 }
 
 func TestAPageThatAloneIsTooMuchFails(t *testing.T) {
-	s := newStore("pods", time.Second, budget.Limits{})
+	s := newStore(Options{Name: "pods", Interval: time.Second})
 	target := Target{Namespace: "evil", Pod: "bad", URL: "a"}
 	s.retain(servingPod, []Target{target})
 	s.add(task{servingPod, target}, noon, []point{{"m", []label{{"l", strings.Repeat("x", budget.DefaultLimits().PageBytes)}}, 1}})
@@ -166,7 +166,7 @@ func TestOnlyTheBucketsThatAreReadAreKept(t *testing.T) {
 		"vllm:time_to_first_token_seconds_bucket": true, "vllm:time_to_first_token_seconds_sum": true,
 		"vllm:request_prompt_tokens_bucket": false, "vllm:request_prompt_tokens_count": true,
 	} {
-		if got := wantedOfPods().has([]byte(name)); got != want {
+		if got := wantedOfPods(nil).has([]byte(name)); got != want {
 			t.Errorf("%s is wanted: %v", name, got)
 		}
 	}
@@ -333,7 +333,7 @@ func FuzzPage(f *testing.F) {
 	f.Add(vllmPage(1, 2, 0.5, 7))
 	f.Add("vllm:num_requests_running{model_name=\"a\\\"b\\n\",engine=\"0\"} NaN\n")
 	f.Add("# TYPE vllm:num_requests_running histogram\nvllm:num_requests_running_bucket{le=\"x\"} 1\n")
-	wanted := wantedOfPods()
+	wanted := wantedOfPods(nil)
 	f.Fuzz(func(t *testing.T, body string) {
 		points, err := readPage(body, wanted, 1<<16)
 		if err != nil {
@@ -344,7 +344,7 @@ func FuzzPage(f *testing.F) {
 				t.Errorf("%q was not asked for", p.name)
 			}
 		}
-		s := newStore("pods", time.Second, budget.Limits{})
+		s := newStore(Options{Name: "pods", Interval: time.Second})
 		target := Target{Namespace: "llm", Pod: "a"}
 		s.retain(servingPod, []Target{target})
 		s.add(task{servingPod, target}, ago(15), points)
@@ -361,7 +361,7 @@ func FuzzPage(f *testing.F) {
 
 func BenchmarkPage(b *testing.B) {
 	page := vllmPage(1, 2, 0.5, 7) + strings.Repeat("# TYPE http_requests_total counter\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"2xx\"} 12\n", 500)
-	wanted := wantedOfPods()
+	wanted := wantedOfPods(nil)
 	b.SetBytes(int64(len(page)))
 	b.ReportAllocs()
 	for b.Loop() {

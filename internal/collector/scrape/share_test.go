@@ -34,7 +34,7 @@ func podsOf(namespace string, n int) []Target {
 // TestManyPodsOfOneNamespaceTakeNoPagesFromAnother: each of them keeps less than the pod
 // of the other namespace, all together three times what may be kept.
 func TestManyPodsOfOneNamespaceTakeNoPagesFromAnother(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{Series: 1 << 20})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second, Limits: budget.Limits{Series: 1 << 20}})
 	good, many := podsOf("good", 1), podsOf("many", 500)
 	s.retain(servingPod, append(good, many...))
 	s.add(task{servingPod, good[0]}, ago(10), seriesOf(1100))
@@ -54,7 +54,7 @@ func TestManyPodsOfOneNamespaceTakeNoPagesFromAnother(t *testing.T) {
 }
 
 func TestManyNamespacesTakeNoPagesFromOneThatKeepsLess(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{PageBytes: 1 << 20})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second, Limits: budget.Limits{PageBytes: 1 << 20}})
 	good := podsOf("good", 1)
 	all := good
 	for i := range 10 {
@@ -74,7 +74,7 @@ func TestManyNamespacesTakeNoPagesFromOneThatKeepsLess(t *testing.T) {
 }
 
 func TestANamespaceKeepsSoManySeriesAndThoseThatWereThere(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{Series: 250})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second, Limits: budget.Limits{Series: 250}})
 	pods, other := podsOf("many", 3), podsOf("other", 1)
 	s.retain(servingPod, append(pods, other...))
 	for round := range 3 {
@@ -107,7 +107,7 @@ func TestANamespaceKeepsSoManySeriesAndThoseThatWereThere(t *testing.T) {
 func TestPagesBeyondABudgetAreNotHeldAndAreReadMoreRarely(t *testing.T) {
 	for what, limits := range map[budget.What]budget.Limits{budget.PageBytes: {PageBytes: 1 << 20}, budget.Series: {Series: 1}} {
 		t.Run(string(what), func(t *testing.T) {
-			s := newStore("pods", 5*time.Second, limits)
+			s := newStore(Options{Name: "pods", Interval: 5 * time.Second, Limits: limits})
 			many := podsOf("many", 40)
 			s.retain(servingPod, many)
 			reads := 0
@@ -138,7 +138,7 @@ func TestPagesBeyondABudgetAreNotHeldAndAreReadMoreRarely(t *testing.T) {
 // TestPagesOfPodsThatComeAndGoLeaveLittle edits what a pod's page is, each time with
 // models of other names: 20 edits left 115 MB.
 func TestPagesOfPodsThatComeAndGoLeaveLittle(t *testing.T) {
-	s := newStore("pods", 5*time.Second, budget.Limits{})
+	s := newStore(Options{Name: "pods", Interval: 5 * time.Second})
 	for round := range 20 {
 		target := Target{Namespace: "evil", Pod: "bad", URL: fmt.Sprint("http://10.0.0.1:8000/", round)}
 		s.retain(servingPod, []Target{target})

@@ -53,6 +53,8 @@ type Options struct {
 	Concurrency int
 	// MaxBytes bounds a page. 0 means 8 MiB.
 	MaxBytes int64
+	// Prefixes are what the names of vLLM's metrics begin with.
+	Prefixes query.Prefixes
 	// Limits bound what is kept of each namespace: PageBytes and Series.
 	Limits budget.Limits
 	// LeftOut is told after every round of how many targets pages are left out for
@@ -129,10 +131,10 @@ var _ collector.Source = (*Source)(nil)
 func New(clk clock.WithTicker, options Options) *Source {
 	options = options.withDefaults()
 	return &Source{
-		options: options, clock: clk, store: newStore(options.Name, options.Interval, options.Limits), first: make(chan struct{}),
+		options: options, clock: clk, store: newStore(options), first: make(chan struct{}),
 		slots: make(chan struct{}, options.Concurrency), shares: map[string]chan struct{}{},
-		infos:  infos(),
-		wanted: map[kind]families{servingPod: wantedOfPods(), endpointPicker: wantedOfPickers()},
+		infos:  infos(options.Prefixes),
+		wanted: map[kind]families{servingPod: wantedOfPods(options.Prefixes), endpointPicker: wantedOfPickers()},
 	}
 }
 

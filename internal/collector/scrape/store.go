@@ -17,6 +17,7 @@ import (
 type store struct {
 	job      string
 	interval time.Duration
+	prefixes query.Prefixes // of vLLM's metrics
 	layouts  layouts
 	signs    map[kind]signs
 
@@ -32,11 +33,11 @@ type store struct {
 	weight   int               // roughly the bytes that all pages take
 }
 
-func newStore(job string, interval time.Duration, limits budget.Limits) *store {
+func newStore(o Options) *store {
 	return &store{
-		job: job, interval: interval, pods: map[Target]*history{}, pickers: map[Target]*history{}, gone: map[modelKey]time.Time{},
-		signs:  map[kind]signs{servingPod: podSigns(), endpointPicker: pickerSigns()},
-		limits: limits.OrDefault(), shares: map[string]*share{},
+		job: o.Name, interval: o.Interval, prefixes: o.Prefixes, pods: map[Target]*history{}, pickers: map[Target]*history{}, gone: map[modelKey]time.Time{},
+		signs:  map[kind]signs{servingPod: podSigns(o.Prefixes), endpointPicker: pickerSigns()},
+		limits: o.Limits.OrDefault(), shares: map[string]*share{},
 	}
 }
 
@@ -170,7 +171,7 @@ func (s *store) part(t Target, h *history) {
 		return
 	}
 	for _, engine := range query.Engines() {
-		for _, model := range models(h.pages[len(h.pages)-1], engine) {
+		for _, model := range models(h.pages[len(h.pages)-1], engine.Witnesses(s.prefixes)) {
 			if k := (modelKey{namespace: t.Namespace, model: model}); h.idleSince.After(s.gone[k]) {
 				k.model = strings.Clone(k.model) // the page that it is a part of is forgotten
 				s.gone[k] = h.idleSince
@@ -287,7 +288,7 @@ func (s *store) view() (view, error) {
 	if err := s.fault(); err != nil {
 		return view{}, err
 	}
-	v := view{job: s.job, interval: s.interval, models: s.models, gone: maps.Clone(s.gone)}
+	v := view{job: s.job, interval: s.interval, prefixes: s.prefixes, models: s.models, gone: maps.Clone(s.gone)}
 	for t, h := range s.pods {
 		v.pods = append(v.pods, scraped{t, h.clone()})
 	}

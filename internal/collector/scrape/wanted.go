@@ -9,12 +9,14 @@ import (
 )
 
 // wantedOfPods returns the metrics that any recipe reads from a serving pod.
-func wantedOfPods() families {
+func wantedOfPods(prefixes query.Prefixes) families {
 	wanted := families{}
 	for _, engine := range query.Engines() {
-		wanted[engine.Witness()] = struct{}{}
+		for _, witness := range engine.Witnesses(prefixes) {
+			wanted[witness] = struct{}{}
+		}
 		for _, q := range query.All() {
-			r, ok := query.RecipeOf(engine, q)
+			r, ok := query.RecipeOf(engine, q, prefixes)
 			if !ok {
 				continue
 			}
@@ -30,11 +32,11 @@ func wantedOfPods() families {
 }
 
 // infos returns the metrics whose labels are a number, by name.
-func infos() map[string]query.Series {
+func infos(prefixes query.Prefixes) map[string]query.Series {
 	all := map[string]query.Series{}
 	for _, engine := range query.Engines() {
 		for _, q := range query.All() {
-			if r, ok := query.RecipeOf(engine, q); ok && r.Over == query.Info {
+			if r, ok := query.RecipeOf(engine, q, prefixes); ok && r.Over == query.Info {
 				for _, metric := range r.Of {
 					for _, name := range metric.Names {
 						all[name] = metric

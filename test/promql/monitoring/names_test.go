@@ -41,7 +41,7 @@ func exported(t *testing.T) map[string]bool {
 	}
 	for _, engine := range query.Engines() {
 		for _, quantity := range query.All() {
-			recipe, ok := query.RecipeOf(engine, quantity)
+			recipe, ok := query.RecipeOf(engine, quantity, nil)
 			if !ok {
 				continue
 			}
