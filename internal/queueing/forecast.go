@@ -12,10 +12,8 @@ const (
 	// a step that falls into any place of a window is no trend: of three, two
 	// levels and the window in which the one became the other lie on a line.
 	trendOf = 4
-	// studentAt is the quantile 0.975 of Student's t with trendOf - 2 degrees of
-	// freedom: a trend counts as far as it is beyond doubt, in one of 40 trials of
-	// noise.
-	studentAt = 4.303
+	// trendAtMost is how many windows a longer trend is fitted to.
+	trendAtMost = 8
 	// normalAt is the same of the normal distribution, for the noise of arrivals
 	// that are independent of each other, which is known.
 	normalAt = 1.960
@@ -44,9 +42,10 @@ type Forecast struct {
 //
 // where slope and residual deviation s are of a least-squares line, the first bound
 // is the noise of Poisson arrivals, the second that of whatever else there is, and
-// the rate of a window is that of its middle. Nothing is extrapolated further than
-// it was seen: where the lead is longer than four windows a cycle apart, four that
-// span the lead are looked at too, and the larger forecast counts. So a forecast is
+// the rate of a window is that of its middle, and 4.30 is Student's t of four windows.
+// Nothing is extrapolated further than it was seen: where the lead is longer than four
+// windows, longer stretches of up to eight windows are looked at too, and the largest
+// forecast counts. So a forecast is
 // never more than the growth of now continued, noise and steps are hardly ever growth,
 // and it goes continuously from none to the full slope. It is never below what arrives
 // now: what falls is followed as it is measured.
@@ -65,13 +64,34 @@ func Look(snap scaling.Snapshot, past Memory) Forecast {
 	if lead <= 0 {
 		return Forecast{}
 	}
-	found := extrapolate(snap, past, past.Interval, lead)
-	if far := farApart(snap, past.Interval); far > max(past.Interval, snap.Window) {
-		if long := extrapolate(snap, past, far, lead); long.Rate > found.Rate {
-			return long
+	var found Forecast
+	for _, t := range trends(snap, past.Interval, lead) {
+		if f := extrapolate(snap, past, t, lead); f.Rate > found.Rate {
+			found = f
 		}
 	}
 	return found
+}
+
+// trend is how many windows a line is fitted to, and how far apart they are.
+type trend struct {
+	of    int
+	apart time.Duration
+}
+
+// trends returns the stretches of time over which growth is looked for, each half as long
+// again as the one before, up to the lead.
+func trends(snap scaling.Snapshot, interval, lead time.Duration) []trend {
+	step := max(interval, snap.Window)
+	if step <= 0 {
+		return nil
+	}
+	var out []trend
+	for length := (trendOf - 1) * step; len(out) == 0 || length <= min(longestTrend, lead); length += length / 2 {
+		n := min(trendAtMost, int(length/step)+1)
+		out = append(out, trend{n, length / time.Duration(n-1)})
+	}
+	return out
 }
 
 // longestTrend is the longest time over which growth is looked for: what grows for
@@ -86,8 +106,8 @@ func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
 }
 
 // extrapolate continues the growth of four windows so far apart.
-func extrapolate(snap scaling.Snapshot, past Memory, step, lead time.Duration) Forecast {
-	points := past.Traffic.Arrivals.Apart(trendOf, step)
+func extrapolate(snap scaling.Snapshot, past Memory, t trend, lead time.Duration) Forecast {
+	points := past.Traffic.Arrivals.Apart(t.of, t.apart)
 	if points == nil || !points[0].At.Equal(snap.At) {
 		return Forecast{}
 	}
@@ -96,7 +116,7 @@ func extrapolate(snap scaling.Snapshot, past Memory, step, lead time.Duration) F
 		return Forecast{}
 	}
 	window := points[0].Over
-	seen := snap.At.Sub(points[trendOf-1].At) + window
+	seen := snap.At.Sub(points[t.of-1].At) + window
 	ahead := min(lead+window/2, seen)
 	return Forecast{Rate: points[0].Rate + growth*ahead.Minutes(), Growth: growth, In: ahead - window/2, Lead: lead, Over: seen}
 }
@@ -120,5 +140,11 @@ func certainGrowth(points []scaling.Arrival) float64 {
 	slope := ty / tt
 	residual := math.Sqrt(max(0, yy-slope*ty) / (n - 2))
 	poisson := math.Sqrt(y / points[0].Over.Seconds())
-	return slope - max(normalAt*poisson, studentAt*residual)/math.Sqrt(tt)
+	return slope - max(normalAt*poisson, student(len(points)-2)*residual)/math.Sqrt(tt)
+}
+
+// student is the quantile 0.975 of Student's t with 2 to trendAtMost - 2 degrees of
+// freedom: a trend counts as far as it is beyond doubt, in one of 40 trials of noise.
+func student(freedom int) float64 {
+	return []float64{4.303, 3.182, 2.776, 2.571, 2.447}[freedom-2]
 }
