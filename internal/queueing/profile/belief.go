@@ -53,11 +53,11 @@ func afterStep(d float64) linear {
 
 // After returns what is believed after what was seen.
 func (b Belief) After(f scaling.Fit) Belief {
-	itl, ttft := seen(f)
-	sums := b.step.unbiased(itl)
+	var itl, ttft [usualBands]scaling.Sums
+	sums := b.step.unbiased(appendITL(itl[:0], f))
 	b.step = b.step.after(sums)
 	b.first = afterStep(b.step.mean[2])
-	b.first = b.first.after(b.first.unbiased(ttft))
+	b.first = b.first.after(b.first.unbiased(appendTTFT(ttft[:0], f)))
 	b.looks = sums.Looks
 	return b
 }

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -47,75 +46,82 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		past = past.Faded(fade) // some of it is of what is no more, and would stand against what is until every band is full
 	}
 	past = counted(past, s, seen, windows, fade)
-	for _, band := range slices.Sorted(maps.Keys(seen)) {
-		for _, one := range seen[band] {
-			counts := windows / float64(len(seen[band]))
+	for all := seen; len(all) > 0; {
+		band := all[0].band
+		same := 1
+		for same < len(all) && all[same].band == band {
+			same++
+		}
+		for i := range all[:same] {
+			one, counts := &all[i], windows/float64(same)
 			switch {
 			case one.odd && past.Odd < scaling.LooksEnough:
 			case over:
 				past.Over = past.Over.Plus(one.step, one.itl, counts, mostLooks)
 			default:
-				add(&past, band, one, counts)
+				add(&past, *one, counts)
 			}
 		}
+		all = all[same:]
 	}
 	return past
 }
 
-// lawOf returns what is believed of a replica by what was seen alone, the zero value where that
+// lawOf returns what is believed of the step of a replica by what was seen alone, the zero value where that
 // is too little.
 func lawOf(f scaling.Fit) Belief {
 	if !f.Informed() {
 		return Belief{}
 	}
-	return Unknown().After(f)
+	law := Unknown()
+	var itl [usualBands]scaling.Sums
+	law.step = law.step.after(law.step.unbiased(appendITL(itl[:0], f)))
+	return law
 }
 
 // counted counts the tokens and the intervals between them of what was seen, and which part of it was
 // odd; of what was before, a part has faded.
-func counted(past scaling.Fit, s scaling.Snapshot, seen map[int][]look, windows, fade float64) scaling.Fit {
+func counted(past scaling.Fit, s scaling.Snapshot, seen []look, windows, fade float64) scaling.Fit {
 	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
-	all, odd := 0.0, 0.0
-	for _, band := range slices.Sorted(maps.Keys(seen)) {
-		for _, one := range seen[band] {
-			past.Generated += windows * one.started * max(0, s.Load.OutputTokens.Or(0)-1)
-			past.Reported += windows * one.reported
-			all++
-			if one.odd {
-				odd++
-			}
+	odd := 0.0
+	for i := range seen {
+		past.Generated += windows * seen[i].started * max(0, s.Load.OutputTokens.Or(0)-1)
+		past.Reported += windows * seen[i].reported
+		if seen[i].odd {
+			odd++
 		}
 	}
-	past.Odd = past.Odd*fade + windows*odd/max(1, all)
+	past.Odd = past.Odd*fade + windows*odd/max(1, float64(len(seen)))
 	return past
 }
 
 // Teaches reports whether a replica computes enough to learn the time of a step from.
 func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
 
-// looks returns what the replicas of v showed, by band, of an overload where over, beside
+// looks returns what the replicas of v showed, in the order of their bands, of an overload where over, beside
 // the law of what was seen before, the zero value where that is not known.
-func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) map[int][]look {
+func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []look {
 	prompt, known := s.Load.Computed()
 	if newest := v.Replicas.NewestReady; !known || !newest.IsZero() && s.At.Sub(newest) < s.Window {
 		return nil
 	}
-	seen := map[int][]look{}
+	var seen []look
 	for _, r := range s.Sorted() {
 		if r.Variant == v.Key && Teaches(r) && (over || r.KVCacheUsage.Or(1) < crowded) {
 			one := lookAt(r, prompt, law.step.mean[2])
 			one.odd = far(one, law)
-			seen[one.band] = append(seen[one.band], one)
+			seen = append(seen, one)
 		}
 	}
+	slices.SortStableFunc(seen, func(a, b look) int { return a.band - b.band })
 	return seen
 }
 
 // add adds a look that counts for so many windows to its band.
-func add(f *scaling.Fit, band int, one look, windows float64) {
-	i, found := slices.BinarySearchFunc(f.Bands, band, func(b scaling.Band, of int) int { return b.Of - of })
+func add(f *scaling.Fit, one look, windows float64) {
+	i, found := slices.BinarySearchFunc(f.Bands, one.band, func(b scaling.Band, of int) int { return b.Of - of })
 	if !found {
-		f.Bands = slices.Insert(f.Bands, i, scaling.Band{Of: band})
+		f.Bands = slices.Insert(f.Bands, i, scaling.Band{Of: one.band})
 	}
 	b := &f.Bands[i]
 	b.ITL = b.ITL.Plus(one.step, one.itl, windows, mostLooks)

@@ -20,7 +20,8 @@ func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Pre
 	begin, anchor := beginnings(s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {
-		itl, _ := seen(fits[v.Key])
+		var sums [usualBands]scaling.Sums
+		itl := appendITL(sums[:0], fits[v.Key])
 		out[i].Variant = v.Key
 		for _, b := range itl {
 			out[i].Looks += b.Looks

@@ -85,12 +85,12 @@ func before(v scaling.Variant, f scaling.Fit, computed Prior, prompt float64) (b
 }
 
 // moved returns what is believed of a variant where b is believed of another of its model: it
-// differs as what was believed of the two before does, which errs alike. Where nothing was, the
-// two are alike.
-func (b Belief) moved(from, to Belief) Belief {
-	if from.step.mean[0] > 0 && to.step.mean[0] > 0 {
-		for i, is := range to.step.mean {
-			if before := from.step.mean[i]; before > tiny {
+// differs as the steps that were believed of the two before do, which err alike. Where nothing was
+// believed, the two are alike.
+func (b Belief) moved(from, to [3]float64) Belief {
+	if from[0] > 0 && to[0] > 0 {
+		for i, is := range to {
+			if before := from[i]; before > tiny {
 				is *= b.step.mean[i] / before
 			}
 			b.step.mean[i] = is

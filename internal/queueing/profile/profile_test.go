@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -371,13 +372,51 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 	}
 }
 
+// cycles returns what learns four variants of a model, and sizes by what was learned, once a minute.
+func cycles() (cycle func(minute int), variants int) {
+	s := snapshot(1, 500)
+	s.Variants = nil
+	for _, name := range []string{"a", "b", "c", "d"} {
+		of := snapshot(1, 500, machine{12, 0.2, 0.04}.pace(10, 500, 200, 0))
+		of.Variants[0].Key.Name, of.Replicas[0].Variant.Name = name, name
+		of.Variants[0].Model.ID, of.Variants[0].Accelerator = "meta-llama/Llama-3.1-8B-Instruct", "NVIDIA-H100-80GB-HBM3"
+		s.Variants, s.Replicas = append(s.Variants, of.Variants[0]), append(s.Replicas, of.Replicas[0])
+	}
+	var fits map[scaling.VariantKey]scaling.Fit
+	return func(minute int) {
+		s.At = at.Add(time.Duration(minute) * time.Minute)
+		past := fits
+		fits = make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
+		for _, v := range s.Variants {
+			fits[v.Key] = Learn(past[v.Key], s, v)
+		}
+		Of(s.Variants, fits, 500, 200, 40)
+	}, len(s.Variants)
+}
+
+// BenchmarkLearn is of one variant in one cycle.
 func BenchmarkLearn(b *testing.B) {
-	s := snapshot(1, 500, machine{12, 0.2, 0.04}.pace(10, 500, 200, 0))
-	s.Variants[0].Model.ID, s.Variants[0].Accelerator = "meta-llama/Llama-3.1-8B-Instruct", "NVIDIA-H100-80GB-HBM3"
-	var f scaling.Fit
+	cycle, variants := cycles()
+	b.ReportAllocs()
 	for i := range b.N {
-		s.At = at.Add(time.Duration(i) * time.Minute)
-		f = Learn(f, s, s.Variants[0])
-		Of(s.Variants, map[scaling.VariantKey]scaling.Fit{one: f}, 500, 200, 40)
+		if i%variants == 0 {
+			cycle(i)
+		}
+	}
+}
+
+// TestLearningAllocatesLittle: no more than two kilobytes for a variant in a cycle.
+func TestLearningAllocatesLittle(t *testing.T) {
+	const runs, most = 500, 2048
+	cycle, variants := cycles()
+	cycle(0)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range runs {
+		cycle(i + 1)
+	}
+	runtime.ReadMemStats(&after)
+	if got := float64(after.TotalAlloc-before.TotalAlloc) / float64(runs*variants); got > most {
+		t.Errorf("a variant takes %.0f bytes in a cycle, want at most %d", got, most)
 	}
 }

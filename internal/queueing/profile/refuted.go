@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -50,19 +51,22 @@ func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
 
 // off is by which part a window of f is off the law of a step.
 func (b Belief) off(f scaling.Fit) float64 {
-	itl, _ := seen(f)
-	return math.Sqrt(spreadOf(b.step.mean, itl))
+	var sums [usualBands]scaling.Sums
+	return math.Sqrt(spreadOf(b.step.mean, appendITL(sums[:0], f)))
 }
 
 // used returns what is used of what was seen of variants.
 func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Fit {
-	out := make(map[scaling.VariantKey]scaling.Fit, len(variants))
+	out, own := fits, false
 	for _, v := range variants {
 		f := fits[v.Key]
-		if what, _, _ := Refuted(f); what != "" {
-			f = scaling.Fit{Of: f.Of, At: f.At, Shared: f.Shared}
+		if what, _, _ := Refuted(f); what == "" {
+			continue
 		}
-		out[v.Key] = f
+		if !own {
+			out, own = maps.Clone(fits), true
+		}
+		out[v.Key] = scaling.Fit{Of: f.Of, At: f.At, Shared: f.Shared}
 	}
 	return out
 }

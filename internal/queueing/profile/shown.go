@@ -104,7 +104,7 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
 		}
 		// One of which nothing is known but what is computed tells nothing of others.
-		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].After(fits[variants[anchor].Key]).looks == 0
+		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].now.looks == 0
 		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
@@ -115,8 +115,8 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 		if begin[i].shared {
 			out[i].Namespaces = fits[v.Key].Shared.Namespaces
 		}
-		if begin[i].computed.known() {
-			out[i].Computed = begin[i].computed.String()
+		if computed, err := Computed(v, prompt, answer); err == nil {
+			out[i].Computed = computed.String()
 		}
 		if out[i].From == Nowhere {
 			out[i].Profile = scaling.Profile{}
@@ -165,7 +165,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	if !prior.After(f).sound() {
 		f = scaling.Fit{}
 	}
-	itl, ttft := seen(f)
+	itl, ttft := appendITL(nil, f), appendTTFT(nil, f)
 	s.step = prior.step.estimated(itl)
 	s.first = afterStep(s.step.mean[2]).estimated(ttft)
 	for _, b := range itl {
@@ -192,21 +192,30 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	return s
 }
 
-// seen returns the sums of which f's laws are made.
-func seen(f scaling.Fit) (itl, ttft []scaling.Sums) {
-	itl, ttft = make([]scaling.Sums, 0, len(f.Bands)+1), make([]scaling.Sums, 0, len(f.Bands))
-	for _, b := range f.Bands {
-		if b.ITL.Looks > 0 {
-			itl = append(itl, b.ITL)
-		}
-		if b.TTFT.Looks > 0 {
-			ttft = append(ttft, b.TTFT)
+// usualBands is how many bands most replicas are seen in at most: the sums of as many stay on the stack.
+const usualBands = 12
+
+// appendITL appends the sums of which f's law of a step is made.
+func appendITL(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
+	for i := range f.Bands {
+		if b := &f.Bands[i]; b.ITL.Looks > 0 {
+			to = append(to, b.ITL)
 		}
 	}
 	if !f.Informed() && f.Over.Looks > 0 {
-		itl = append(itl, f.Over)
+		to = append(to, f.Over)
 	}
-	return itl, ttft
+	return to
+}
+
+// appendTTFT appends the sums of which f's law of a TTFT is made.
+func appendTTFT(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
+	for i := range f.Bands {
+		if b := &f.Bands[i]; b.TTFT.Looks > 0 {
+			to = append(to, b.TTFT)
+		}
+	}
+	return to
 }
 
 func coefficients(step, first estimate) []Coefficient {

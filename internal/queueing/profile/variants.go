@@ -36,7 +36,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	if anchor < 0 {
 		return Known{}, false
 	}
-	known := begin[anchor].After(fits[variants[anchor].Key])
+	known := begin[anchor].now
 	out := make([]scaling.Variant, len(variants))
 	var moved []scaling.MovedProfile
 	for i, v := range variants {
@@ -44,7 +44,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 		if v.Profile.Usable() && !fits[v.Key].Informed() && !begin[i].moved {
 			continue
 		}
-		b := begin[i].After(fits[v.Key])
+		b := begin[i].now
 		if !b.sound() {
 			b = known
 		}
@@ -55,7 +55,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 			}
 			moved = append(moved, m)
 		}
-		p.MaxBatchSize = batch(v, fits[v.Key], begin[i].computed.KV/(prompt+answer))
+		p.MaxBatchSize = batch(v, fits[v.Key], begin[i].holds/(prompt+answer))
 		switch {
 		case b.looks > 0:
 		case begin[i].shared:
@@ -88,9 +88,11 @@ func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 // beginning is what is believed of a variant before what was seen of it.
 type beginning struct {
 	Belief
-	computed Prior // the zero value where it cannot be
-	moved    bool  // from what is stated, as another of the model is off what is stated of it
-	shared   bool  // by another namespace
+	now      Belief     // after what was seen of it
+	computed [3]float64 // the step of the prior that is computed, 0 where none can be
+	holds    float64    // tokens, the KV cache by that prior
+	moved    bool       // from what is stated, as another of the model is off what is stated of it
+	shared   bool       // by another namespace
 }
 
 // beginnings returns what is believed of each variant before what was seen of it, and which is
@@ -112,12 +114,14 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 		return 0
 	}
 	for i, v := range variants {
-		if computed, err := Computed(v, prompt, answer); err == nil {
-			begin[i].computed = computed
+		computed, err := Computed(v, prompt, answer)
+		if err == nil {
+			begin[i].computed, begin[i].holds = computed.step.mean, computed.KV
 		}
-		begin[i].Belief, begin[i].shared = before(v, fits[v.Key], begin[i].computed, prompt)
-		b := begin[i].After(fits[v.Key])
-		if !(b.looks >= scaling.LooksEnough || begin[i].computed.known() || begin[i].shared) || !b.sound() {
+		begin[i].Belief, begin[i].shared = before(v, fits[v.Key], computed, prompt)
+		begin[i].now = begin[i].After(fits[v.Key])
+		b := begin[i].now
+		if !(b.looks >= scaling.LooksEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
 			continue
 		}
 		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && rank(i) > rank(anchor) {
@@ -127,6 +131,11 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 	if anchor >= 0 {
 		shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
 		most.carried(variants, begin, anchor, shown)
+		for i, v := range variants {
+			if i != anchor && !begin[i].shared {
+				begin[i].now = begin[i].After(fits[v.Key])
+			}
+		}
 	}
 	return begin, anchor
 }
@@ -139,9 +148,9 @@ func (b Belief) carried(variants []scaling.Variant, begin []beginning, anchor in
 		switch {
 		case i == anchor || begin[i].shared:
 		case !v.Profile.Usable():
-			begin[i].Belief = b.moved(from.computed.Belief, begin[i].computed.Belief)
+			begin[i].Belief = b.moved(from.computed, begin[i].computed)
 		case shown:
-			begin[i].Belief, begin[i].moved = b.moved(from.Belief, begin[i].Belief), true
+			begin[i].Belief, begin[i].moved = b.moved(from.step.mean, begin[i].step.mean), true
 		}
 	}
 }

@@ -95,7 +95,8 @@ var shares = []string{"mig", "shared", "vgpu"}
 // does not matter. It is false where the accelerator is not known, and of a part of one.
 func ByName(name string) (Accelerator, bool) {
 	var found Accelerator
-	have, most := words(name), 0
+	var room [8]string
+	have, most := appendWords(room[:0], name), 0
 	if slices.ContainsFunc(shares, func(w string) bool { return slices.Contains(have, w) }) {
 		return found, false
 	}
@@ -114,7 +115,7 @@ func partsOf(all []Accelerator) [][][]string {
 	out := make([][][]string, len(all))
 	for i, a := range all {
 		for part := range strings.SplitSeq(a.Name, "-") {
-			out[i] = append(out[i], words(part))
+			out[i] = append(out[i], appendWords(nil, part))
 		}
 	}
 	return out
@@ -143,23 +144,25 @@ func contains(have, want []string) bool {
 	return false
 }
 
-// words takes a name apart in small letters, between letters and digits too: H100-80GB is
+// appendWords takes a name apart in small letters, between letters and digits too: H100-80GB is
 // h 100 80 gb.
-func words(name string) []string {
-	var out []string
-	last := other
-	for _, r := range strings.ToLower(name) {
+func appendWords(to []string, name string) []string {
+	name = strings.ToLower(name)
+	last, began := other, 0
+	for i, r := range name {
 		kind := kindOf(r)
-		switch kind {
-		case other:
-		case last:
-			out[len(out)-1] += string(r)
-		default:
-			out = append(out, string(r))
+		if kind == last {
+			continue
 		}
-		last = kind
+		if last != other {
+			to = append(to, name[began:i])
+		}
+		last, began = kind, i
 	}
-	return out
+	if last != other {
+		to = append(to, name[began:])
+	}
+	return to
 }
 
 // The kinds of characters that words are made of.

@@ -210,7 +210,10 @@ func inName(name string) (m Model, found bool) {
 		if text(4) == "m" {
 			n /= 1000
 		}
-		experts, _ := strconv.ParseFloat(text(2), 64)
+		experts := 0.0
+		if of := text(2); of != "" {
+			experts, _ = strconv.ParseFloat(of, 64)
+		}
 		switch {
 		case err != nil || !(n > 0):
 		case text(1) == "a":
