@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	k8sdiscovery "k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -57,7 +58,10 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	}
 
 	// 3. Build what all parts share: metrics, events, budgets, memory, the fleet.
-	c := newCommon(on, mgr, begin.store)
+	c, err := newCommon(on, mgr, begin.store)
+	if err != nil {
+		return nil, err
+	}
 
 	// 4. Measure the fleet, by the first configuration whose backend can be built.
 	measure, err := newMeasurement(c, begin.candidates)
@@ -87,7 +91,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	}
 
 	// 8. Run all of it, at the same time.
-	if err := add(mgr, slices.Concat(measure.runs, deciding.runs, published, []manager.Runnable{configuration})); err != nil {
+	if err := add(mgr, slices.Concat(measure.runs, deciding.runs, published, []manager.Runnable{configuration, everywhere{c.scalers.Release}})); err != nil {
 		return nil, err
 	}
 
@@ -114,7 +118,7 @@ type common struct {
 }
 
 // newCommon returns what most parts are built from.
-func newCommon(on environment, mgr manager.Manager, settings *config.Store) common {
+func newCommon(on environment, mgr manager.Manager, settings *config.Store) (common, error) {
 	process, scales, by := on.operator, scale.New(mgr.GetClient()), scalers.New(mgr.GetCache(), clock.RealClock{})
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
 		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
@@ -125,6 +129,10 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) comm
 		Statuses: decisions,
 	}}
 	over := budget.NewBook(instruments.LeftOut)
+	var err error
+	if by.Release, err = newRelease(mgr); err != nil {
+		return common{}, err
+	}
 	fleet := discovery.New(served, scales)
 	fleet.By, fleet.Limits, fleet.Left = by, process.Budget.Limits, over
 	fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
@@ -136,7 +144,16 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) comm
 		recorder:  controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
 		decisions: decisions, scalers: by,
 		served: served, scales: scales, fleet: fleet, policies: policies{store: settings, classes: fleet.ClassRefs},
+	}, nil
+}
+
+// newRelease returns what knows the release of the API server.
+func newRelease(mgr manager.Manager) (*scalers.Release, error) {
+	client, err := k8sdiscovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("building the client that asks for the release of Kubernetes: %w", err)
 	}
+	return scalers.NewRelease(clock.RealClock{}, client.ServerVersionWithContext), nil
 }
 
 // limits is the budget of each namespace.

@@ -41,6 +41,7 @@ type order struct {
 	turn             scaling.Turn // who has to carry it out; follow sets it
 	scaled           scaleOutcome
 	paused           bool
+	zero             bool            // the model may go to zero
 	podFailure       scaling.Trouble // why pods of the target are not created
 	now              time.Time
 }
@@ -91,7 +92,7 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	o := order{
 		target: v.Variant.Target, bounds: v.Variant.Bounds, desired: v.Decision.Target(), current: v.Variant.Replicas.Current,
 		overdue: overdue(va.Status, v.Explanation), last: reported(va.Status), scalers: v.scalers,
-		scaled: v.scaled, paused: v.Variant.Paused, podFailure: v.podFailure, now: v.At,
+		scaled: v.scaled, paused: v.Variant.Paused, zero: v.mayZero, podFailure: v.podFailure, now: v.At,
 	}
 	if since := v.Past.ProgressAt; !since.IsZero() {
 		o.waited = v.At.Sub(since)
@@ -185,10 +186,14 @@ func (o order) obstructed() bool {
 // onItsWay says that the decision is being carried out, and by whom. A new process
 // that has not read who else scales the target repeats the one before.
 func (o order) onItsWay() string {
-	if !o.scalers.Known && o.scalers.InForce() != scaling.ActuationMetrics && o.last.follows {
+	if !o.scalers.Known && (o.scalers.InForce() != scaling.ActuationMetrics || o.zero) && o.last.follows {
 		return o.last.message
 	}
-	return explain.FollowingBy(o.scalers)
+	text := explain.FollowingBy(o.scalers)
+	if s, kept := o.keptFromZero(); kept {
+		text += ". " + explain.KeptFromZero(s, o.scalers.Zero)
+	}
+	return text
 }
 
 // podless reports whether the target has said for long enough that its pods cannot

@@ -110,12 +110,25 @@ func (o order) stoppedAtZero(s scaling.Scaler) bool { return o.current == 0 && s
 // outOfBounds reports whether the decision is beyond the bounds of a scaler.
 func (o order) outOfBounds(s scaling.Scaler) bool { return s.Bounds.Clamp(o.desired) != o.desired }
 
-func (o order) beyondBounds(s scaling.Scaler) string { return explain.BeyondBounds(s, o.desired) }
+func (o order) beyondBounds(s scaling.Scaler) string {
+	return explain.BeyondBounds(s, o.desired, o.scalers.Zero)
+}
 
 // neverThere reports whether a scaler never goes where the decision does.
 func (o order) neverThere(s scaling.Scaler) bool {
 	_, rules := o.direction(s)
 	return rules.Disabled
+}
+
+// keptFromZero returns the HPA that keeps the target from zero although the model may go
+// there, and false where nothing does. Few HPAs are meant to go to zero, so it is not an
+// obstacle before the decision is 0.
+func (o order) keptFromZero() (scaling.Scaler, bool) {
+	if !o.zero || o.bounds.Min > 0 || o.scalers.InForce() != scaling.ActuationMetrics || len(o.scalers.List) != 1 {
+		return scaling.Scaler{}, false
+	}
+	s := o.scalers.List[0]
+	return s, s.Kind == scaling.KindHPA && s.Bounds.Min > 0
 }
 
 func (o order) disabled(s scaling.Scaler) string {

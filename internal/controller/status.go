@@ -173,6 +173,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	}
 	v := s.view(keyOf(va))
 	v.classes = s.classes.ClassRefs(modelOf(va))
+	v.mayZero = s.configured.Policy(modelOf(va), v.classes...).ScaleToZero.Enabled
 	valid := withActuation(configurationValid(s.configured, va, v), va, v.scalers)
 	v.configuration = &valid
 	was := va.Status

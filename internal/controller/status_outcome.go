@@ -28,6 +28,7 @@ type view struct {
 	podFailure scaling.Trouble      // why pods of its target are not created
 	scaled     scaleOutcome         // what became of setting its replicas
 	classes    []config.ClassRef    // that the variants of its model name
+	mayZero    bool                 // whether its model may go to zero
 	// configuration says whether what was configured is in force, nil if unknown.
 	configuration *stated
 }

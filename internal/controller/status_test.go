@@ -98,6 +98,7 @@ func (f fixedClasses) ClassRefs(scaling.ModelKey) []config.ClassRef { return f }
 
 // fixedFindings says the same of every variant; the zero value accepts all.
 type fixedFindings struct {
+	zero     bool // models may go to zero
 	all      []config.Finding
 	engine   string
 	classes  map[string]config.Objective // by the key of a reference, "" for none
@@ -107,6 +108,7 @@ type fixedFindings struct {
 func (f *fixedFindings) FindingsFor(scaling.ModelKey, string) []config.Finding { return f.all }
 func (f *fixedFindings) Policy(_ scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings {
 	p := config.ModelSettings{Engine: f.engine, Objective: f.classes[""]}
+	p.ScaleToZero.Enabled = f.zero
 	if len(refs) > 0 {
 		p.Objective = f.classes[refs[0].Key]
 	}

@@ -42,16 +42,31 @@ func NotReading(s scaling.Scaler) string {
 
 // AtZero says that a scaler stands still because the target has no replicas.
 func AtZero(s scaling.Scaler) string {
-	return scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). " +
-		"Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to \"zero\""
+	text := scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). "
+	if s.Kind == scaling.KindHPA && s.Bounds.Min == 0 {
+		text += "It starts only a target that it took to zero itself. "
+	}
+	return text + "Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to \"zero\""
 }
 
-// BeyondBounds says that a decision is beyond the bounds of a scaler. What keeps an
-// HPA from zero is mostly not meant to be changed.
-func BeyondBounds(s scaling.Scaler, desired int) string {
+// KeptFromZero says that the minReplicas of an HPA keep the target from zero, and what
+// takes it there in this cluster.
+func KeptFromZero(s scaling.Scaler, zero scaling.HPAZero) string {
+	const annotation = `et the annotation wva.llmd.ai/actuation of this object to "zero"`
+	text := fmt.Sprintf("%s keeps the target from zero: its minReplicas is %d. ", scaler(s), s.Bounds.Min)
+	switch {
+	case !zero.Known:
+		return text + "S" + annotation
+	case zero.May:
+		return text + "Set it to 0, or s" + annotation
+	}
+	return text + fmt.Sprintf("Kubernetes %s refuses 0 unless its feature gate HPAScaleToZero is on, which it is by default from 1.37. S", zero.Release) + annotation
+}
+
+// BeyondBounds says that a decision is beyond the bounds of a scaler.
+func BeyondBounds(s scaling.Scaler, desired int, zero scaling.HPAZero) string {
 	if desired == 0 && s.Kind == scaling.KindHPA {
-		return fmt.Sprintf(`%s keeps the target from zero: its minReplicas is %d. Set the annotation wva.llmd.ai/actuation of this object to "zero"`,
-			scaler(s), s.Bounds.Min)
+		return KeptFromZero(s, zero)
 	}
 	least, most := boundNames(s)
 	return fmt.Sprintf("%s keeps the target between %s %d and %s %d, and the decision is beyond. Change them, or the bounds of this object",

@@ -48,9 +48,27 @@ func TestScalerMessages(t *testing.T) {
 				"and spec.behavior.scaleUp.selectPolicy is Disabled. " +
 				"The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object",
 		},
-		"limited":          {BeyondBounds(h, 9), "HorizontalPodAutoscaler h keeps the target between minReplicas 1 and maxReplicas 3, and the decision is beyond. Change them, or the bounds of this object"},
-		"limited by KEDA":  {BeyondBounds(k, 200), "ScaledObject k keeps the target between minReplicaCount 0 and maxReplicaCount 100, and the decision is beyond. Change them, or the bounds of this object"},
-		"kept from zero":   {BeyondBounds(h, 0), `HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. Set the annotation wva.llmd.ai/actuation of this object to "zero"`},
+		"limited":         {BeyondBounds(h, 9, scaling.HPAZero{}), "HorizontalPodAutoscaler h keeps the target between minReplicas 1 and maxReplicas 3, and the decision is beyond. Change them, or the bounds of this object"},
+		"limited by KEDA": {BeyondBounds(k, 200, scaling.HPAZero{}), "ScaledObject k keeps the target between minReplicaCount 0 and maxReplicaCount 100, and the decision is beyond. Change them, or the bounds of this object"},
+		"kept from zero":  {BeyondBounds(h, 0, scaling.HPAZero{}), `HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. Set the annotation wva.llmd.ai/actuation of this object to "zero"`},
+		"kept from zero by 1.36": {
+			BeyondBounds(h, 0, scaling.HPAZeroOf(scaling.Release{Major: 1, Minor: 36}, false)), "HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. " +
+				"Kubernetes 1.36 refuses 0 unless its feature gate HPAScaleToZero is on, which it is by default from 1.37. " +
+				`Set the annotation wva.llmd.ai/actuation of this object to "zero"`,
+		},
+		"kept from zero in 1.37": {
+			BeyondBounds(h, 0, scaling.HPAZeroOf(scaling.Release{Major: 1, Minor: 37}, false)), "HorizontalPodAutoscaler h keeps the target from zero: its minReplicas is 1. " +
+				`Set it to 0, or set the annotation wva.llmd.ai/actuation of this object to "zero"`,
+		},
+		"at zero": {
+			AtZero(h), "HorizontalPodAutoscaler h stands still while its target has zero replicas (ScalingDisabled). " +
+				`Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to "zero"`,
+		},
+		"at zero, by another": {
+			AtZero(with(func(s *scaling.Scaler) { s.Bounds.Min = 0 })), "HorizontalPodAutoscaler h stands still while its target has zero replicas (ScalingDisabled). " +
+				"It starts only a target that it took to zero itself. " +
+				`Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to "zero"`,
+		},
 		"disabled":         {Disabled(h, "scaleDown"), "HorizontalPodAutoscaler h never goes there: spec.behavior.scaleDown.selectPolicy is Disabled"},
 		"tolerated":        {Tolerated(h, "scaleUp", scaling.ScalerRules{Tolerance: 0.1}), `HorizontalPodAutoscaler h takes the decision for no difference to what runs: its tolerance is the cluster's, 10 % unless changed. Set spec.behavior.scaleUp.tolerance to "0"`},
 		"tolerated by one": {Tolerated(h, "scaleUp", scaling.ScalerRules{Tolerance: 0.055, Explicit: true}), `HorizontalPodAutoscaler h takes the decision for no difference to what runs: spec.behavior.scaleUp.tolerance is 5.5 %. Set it to "0"`},

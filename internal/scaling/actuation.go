@@ -91,8 +91,8 @@ func (s Scalers) Turn(current, desired int) (turn Turn, replicas int) {
 // crossesZero reports whether a scaler itself takes the target from current
 // replicas to zero or back. A ScaledObject with a minimum takes it back at once
 // whenever it is at zero, one without goes there and comes back by its trigger. A
-// HorizontalPodAutoscaler does so where its minimum is zero, which needs the feature
-// gate HPAScaleToZero; but it comes back only from where it went itself, and says so
+// HorizontalPodAutoscaler does so where its minimum is zero, which HPAZero says the
+// cluster takes or not; but it comes back only from where it went itself, and says so
 // (kubernetes.io/enhancements KEP-2021).
 func (s Scaler) crossesZero(current int) bool {
 	if s.Kind == KindScaledObject {

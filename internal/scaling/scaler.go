@@ -15,6 +15,7 @@ type Scalers struct {
 	// ReadAs is the name by which an annotated scaler asks for the decision, where that is not
 	// the variant's and no other variant has it; "" else.
 	ReadAs string
+	Zero   HPAZero // whether an HPA of the cluster may go to zero
 }
 
 // The kinds of a Scaler.

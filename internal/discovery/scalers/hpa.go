@@ -1,6 +1,7 @@
 package scalers
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -78,6 +79,17 @@ func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler 
 	return out
 }
 
+// showsZero reports whether an HPA shows that those of its cluster may go to zero: the
+// API server refuses minReplicas 0, and the controller never sets the condition, while
+// the feature gate HPAScaleToZero is off.
+func showsZero(h *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return orOne(h.Spec.MinReplicas) == 0 || slices.ContainsFunc(h.Status.Conditions, isScaledToZero)
+}
+
+func isScaledToZero(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+	return c.Type == autoscalingv2.ScaledToZero
+}
+
 // rules returns how an autoscaler goes in a direction, nil for the defaults.
 func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.ScalerRules {
 	out := scaling.ScalerRules{Tolerance: scaling.DefaultTolerance, Window: window, Period: defaultPeriod}
@@ -99,8 +111,8 @@ func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.Scale
 
 // Strip keeps what is read of a HorizontalPodAutoscaler: of metrics that are
 // not external only that they are there, of conditions only those that say that
-// something is wrong and that there are any, of the values that it has read only the
-// names.
+// something is wrong, that there are any and that one is ScaledToZero, of the values
+// that it has read only the names.
 func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stripMeta(h.ObjectMeta)}
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -120,6 +132,10 @@ func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPo
 		}
 	}
 	for _, c := range h.Status.Conditions {
+		if isScaledToZero(c) {
+			out.Status.Conditions = append(out.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: c.Type, Status: c.Status})
+			continue
+		}
 		if c.Status != corev1.ConditionFalse || c.Type == autoscalingv2.ScalingLimited {
 			continue
 		}

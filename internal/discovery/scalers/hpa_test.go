@@ -36,6 +36,7 @@ func TestAnHPAInTheCacheIsWhatIsReadOfIt(t *testing.T) {
 			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
 				{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ReadyForNewScale", Message: "words"},
 				{Type: autoscalingv2.ScalingLimited, Status: corev1.ConditionFalse},
+				{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue, Reason: "ScaledToZero", Message: "words"},
 				{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetExternalMetric", Message: "words"},
 			},
 		},
@@ -51,6 +52,7 @@ func TestAnHPAInTheCacheIsWhatIsReadOfIt(t *testing.T) {
 				Metric: autoscalingv2.MetricIdentifier{Name: "m"},
 			}}},
 			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
+				{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue},
 				{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetExternalMetric", Message: "words"},
 			},
 		},

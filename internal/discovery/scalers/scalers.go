@@ -69,6 +69,7 @@ const kindDeployment = "Deployment"
 type scalersOf struct {
 	fault   string // why it is not known, "" when it is
 	byClaim map[claim][]scalerObject
+	zero    scaling.HPAZero
 }
 
 // scalerObject is an object that scales: one of the two, or both where KEDA made
@@ -80,6 +81,10 @@ type scalerObject struct {
 
 // Reader reads the objects that scale. It is safe for concurrent use.
 type Reader struct {
+	// Release is that of the API server, nil where it stays unknown. Set it before the
+	// first use.
+	Release *Release
+
 	watches Watches
 	clock   clock.PassiveClock
 	keda    kedaSearch
@@ -123,7 +128,18 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scal
 			return scalersOf{fault: err.Error()}
 		}
 	}
+	out.zero = scaling.HPAZeroOf(r.Release.known(), out.showsZero())
 	return out
+}
+
+// showsZero reports whether an HPA shows that those of the cluster may go to zero.
+func (s scalersOf) showsZero() bool {
+	for _, objects := range s.byClaim {
+		if slices.ContainsFunc(objects, func(o scalerObject) bool { return o.hpa != nil && showsZero(o.hpa) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
@@ -211,7 +227,7 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	if s.fault != "" {
 		return scaling.Scalers{Fault: s.fault}
 	}
-	out := scaling.Scalers{Known: true}
+	out := scaling.Scalers{Known: true, Zero: s.zero}
 	objects := s.byClaim[claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}]
 	for _, object := range objects {
 		if name := object.readsAs(); name != "" && name != v.Key.Name && !taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {

@@ -251,6 +251,46 @@ func TestScalersOfATarget(t *testing.T) {
 	}
 }
 
+func TestWhetherAnHPAMayGoToZeroIsKnownByTheReleaseAndByWhatHPAsShow(t *testing.T) {
+	release := func(minor int) *Release {
+		r := &Release{}
+		r.last.Store(&scaling.Release{Major: 1, Minor: minor})
+		return r
+	}
+	least := func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(0)) }
+	says := func(status corev1.ConditionStatus) func(*autoscalingv2.HorizontalPodAutoscaler) {
+		return func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			h.Status.Conditions = append(h.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.ScaledToZero, Status: status, Reason: "R"})
+		}
+	}
+	elsewhere := func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name, h.Spec.ScaleTargetRef.Name = "i", "b" }
+	tests := map[string]struct {
+		release    *Release
+		hpas       []client.Object
+		known, may bool
+	}{
+		"not asked":                              {nil, []client.Object{follower()}, false, false},
+		"no answer":                              {&Release{}, []client.Object{follower()}, false, false},
+		"1.36":                                   {release(36), []client.Object{follower()}, true, false},
+		"1.37":                                   {release(37), []client.Object{follower()}, true, true},
+		"1.36, minReplicas 0 was taken":          {release(36), []client.Object{follower(least)}, true, true},
+		"1.36, that of another target":           {release(36), []client.Object{follower(), follower(least, elsewhere)}, true, true},
+		"1.36, an HPA went to zero":              {release(36), []client.Object{follower(says(corev1.ConditionTrue))}, true, true},
+		"1.36, an HPA would say that it had":     {release(36), []client.Object{follower(says(corev1.ConditionFalse))}, true, true},
+		"1.36, a ScaledObject with a minimum, 0": {release(36), []client.Object{keda()}, true, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := New(&fakeWatches{objects: tt.hpas}, clocktesting.NewFakePassiveClock(at(0)))
+			r.Release = tt.release
+			got := r.Of(t.Context(), variantA)[variantA[0].Key].Zero
+			if want := (scaling.HPAZero{Known: tt.known, May: tt.may, Release: tt.release.known()}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
 func TestScalersAreUnknownUntilTheyAreRead(t *testing.T) {
 	hpas, scaledObjects := map[string]bool{scaling.KindHPA: true}, map[string]bool{scaling.KindScaledObject: true}
 	tests := map[string]struct {
