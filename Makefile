@@ -11,6 +11,11 @@ LOCAL := .local
 BIN := $(LOCAL)/bin
 MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/localcluster/keda test/promql
 
+# Another release of Kubernetes, in which a scenario of make soak runs. make verify checks
+# its go.mod; make lint and make test leave it out, because they would compile
+# Kubernetes once more for one short file.
+KUBERNETES137 := test/localcluster/kubernetes137
+
 # The largest file that is kept, in kB: a program that was built is above it.
 LARGEST = 2000
 
@@ -109,7 +114,7 @@ anycluster: gotest build localcluster helm
 SOAK := TestASteadyFleet|$(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $$(grep -l '^//go:build e2e && soak' test/e2e/*_test.go) | paste -sd '|' -)
 
 .PHONY: soak
-soak: gotest build localcluster keda helm ## Run what takes longer than CI may: random decisions and tenants (SOAK_FOR=10m each), old rules put back, the local cluster and a day in it
+soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer than CI may: random decisions and tenants (SOAK_FOR=10m each), old rules put back, the local cluster and a day in it
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -v -run 'TestSoak$$|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -tags soak -run OldRules -timeout 60m
 	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -all
@@ -139,7 +144,7 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	if [ -e $(ROLE_YAML) ] || [ -e "$$tmp/role.yaml" ]; then \
 		git --no-pager diff --no-index -- $(ROLE_YAML) "$$tmp/role.yaml" || same=false; fi; \
 	if ! $$same; then echo "verify: generated files differ from their source: run make generate" >&2; exit 1; fi
-	@for module in $(MODULES); do \
+	@for module in $(MODULES) $(KUBERNETES137); do \
 		$(GO) -C $$module mod tidy -diff || \
 			{ echo "verify: $$module/go.mod is not tidy: run go -C $$module mod tidy" >&2; exit 1; }; \
 	done
@@ -286,6 +291,10 @@ helm:
 keda:
 	@$(GOBUILD) -C test/localcluster/keda -o $(CURDIR)/$(BIN)/keda-operator github.com/kedacore/keda/v2/cmd/operator
 	@$(GOBUILD) -C test/localcluster/keda -o $(CURDIR)/$(BIN)/keda-adapter github.com/kedacore/keda/v2/cmd/adapter
+
+.PHONY: kubernetes137
+kubernetes137:
+	@$(GOBUILD) -C $(KUBERNETES137) -o $(CURDIR)/$(BIN)/kubernetes137 .
 
 .PHONY: gotest
 gotest:

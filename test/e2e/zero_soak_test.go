@@ -30,7 +30,7 @@ const (
 // TestTwentyTimesToZeroAndBackNoRequestIsLost has a cluster of its own, in which
 // HPAs may go to zero, and a manager that does nothing for long unless woken.
 func TestTwentyTimesToZeroAndBackNoRequestIsLost(t *testing.T) {
-	ownCluster(t, "HPAScaleToZero=true", testbed.ManagerOptions{Interval: 10 * time.Second})
+	ownCluster(t, testbed.Options{Dir: "e2e-gates", FeatureGates: "HPAScaleToZero=true"}, testbed.ManagerOptions{Interval: 10 * time.Second})
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for i, kind := range []struct {
@@ -146,13 +146,13 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)].Round(time.Millisecond)
 }
 
-// ownCluster has the scenarios share another cluster, with feature gates, a fleet and a
-// manager, until the test ends.
-func ownCluster(t *testing.T, gates string, o testbed.ManagerOptions) {
+// ownCluster has the scenarios share another cluster, with a fleet and a manager, until
+// the test ends. Its folder is within that of the clusters.
+func ownCluster(t *testing.T, cluster testbed.Options, o testbed.ManagerOptions) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	anotherCluster(t, testbed.Options{Dir: "e2e-gates", FeatureGates: gates})
+	anotherCluster(t, cluster)
 	bed := shared.bed
 	if err := bed.AddNode(ctx, "pool", poolProduct, poolSize); err != nil {
 		t.Fatal(err)

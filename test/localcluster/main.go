@@ -4,7 +4,7 @@
 //
 // Usage:
 //
-//	localcluster up [--dir D] [--image NAME=PROGRAM]... [--hpa-downscale-stabilization 0s] [--feature-gates G=true,...]
+//	localcluster up [--dir D] [--image NAME=PROGRAM]... [--hpa-downscale-stabilization 0s] [--feature-gates G=true,...] [--kubernetes FILE]
 //	localcluster status [--dir D]
 //	localcluster down [--dir D] [--keep-data]
 //	localcluster forward --backend ADDRESS=READYURL... [--listen 127.0.0.1:0] [--address-file F]
@@ -79,6 +79,7 @@ func command(ctx context.Context, name string, args []string) error {
 	case "up":
 		stabilization := flags.Duration("hpa-downscale-stabilization", 0, "for how long an autoscaler without a behavior waits before it scales down")
 		gates := flags.String("feature-gates", "", "feature gates of Kubernetes' own parts, such as HPAScaleToZero=true")
+		kubernetes := flags.String("kubernetes", "", "`program` whose kube-apiserver, kube-controller-manager and kube-scheduler run instead of those of this one")
 		var images []string
 		flags.Func("image", "what pods run whose image has that name, `NAME=PROGRAM`; may be repeated", func(text string) error {
 			name, program, err := container.ParseImage(text)
@@ -92,7 +93,14 @@ func command(ctx context.Context, name string, args []string) error {
 		if err != nil {
 			return err
 		}
-		return cluster.Up(ctx, cluster.UpOptions{Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, FeatureGates: *gates, Images: images, Out: os.Stdout})
+		if *kubernetes != "" {
+			if *kubernetes, err = filepath.Abs(*kubernetes); err != nil {
+				return fmt.Errorf("resolving --kubernetes: %w", err)
+			}
+		}
+		return cluster.Up(ctx, cluster.UpOptions{
+			Dir: *dir, Executable: executable, DownscaleStabilization: *stabilization, FeatureGates: *gates, Kubernetes: *kubernetes, Images: images, Out: os.Stdout,
+		})
 	case "down":
 		keep := flags.Bool("keep-data", false, "keep what the cluster stored, for a later up")
 		if err := parse(flags, args); err != nil {

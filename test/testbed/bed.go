@@ -40,6 +40,9 @@ type Options struct {
 	// FeatureGates are those of Kubernetes, Name=true,..., "" for the defaults. A
 	// cluster that was up before keeps its own.
 	FeatureGates string
+	// Kubernetes is a program with the control plane of another release (test/localcluster,
+	// up --kubernetes), "" for the usual one. A cluster that was up before keeps its own.
+	Kubernetes string
 	// Images are programs that further images run, by the last part of the image's
 	// repository. A cluster that was up before keeps its own.
 	Images map[string]string
@@ -92,7 +95,7 @@ func Up(ctx context.Context, o Options) (*Bed, error) {
 }
 
 // flags returns those of the local cluster: which program pods of this project's
-// image are, and of other images, and its feature gates.
+// image are, and of other images, its feature gates, and its release of Kubernetes.
 func (o Options) flags() []string {
 	flags := []string{"--image", "workload-variant-autoscaler=" + filepath.Join(o.Root, "bin", "manager")}
 	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
@@ -100,6 +103,9 @@ func (o Options) flags() []string {
 	}
 	if o.FeatureGates != "" {
 		flags = append(flags, "--feature-gates", o.FeatureGates)
+	}
+	if o.Kubernetes != "" {
+		flags = append(flags, "--kubernetes", o.Kubernetes)
 	}
 	return flags
 }

@@ -36,6 +36,11 @@ var controllers = []string{
 	"serviceaccount-token-controller", "statefulset-controller", "taint-eviction-controller", "ttl-after-finished-controller",
 }
 
+// kubernetesParts are what runs from another program where a cluster has another
+// release of Kubernetes: the control plane. The kubelet is not, since a control plane
+// has kubelets of earlier releases as well.
+var kubernetesParts = []string{apiServer, controllerManager, scheduler}
+
 // spec says how to start a component and when it is up.
 type spec struct {
 	name   string

@@ -28,6 +28,7 @@ var auditPolicy []byte
 type UpOptions struct {
 	Dir                    string        // the cluster's folder
 	Executable             string        // the binary whose sub-commands the components are, absolute
+	Kubernetes             string        // the same for the parts of Kubernetes alone, of another release; "" for those of Executable
 	DownscaleStabilization time.Duration // default of every HorizontalPodAutoscaler of the cluster
 	FeatureGates           string        // Name=true,... of the parts of Kubernetes, "" for their defaults
 	Images                 []string      // NAME=PROGRAM: what pods run that no accelerator is asked for, by the name of their image
@@ -229,12 +230,21 @@ func (u *up) missing() []string {
 // whatever happens next.
 func (u *up) start(name string) error {
 	fmt.Fprintln(u.Out, "starting", name)
-	p, err := launch(u.Executable, u.spec(name), u.log(name))
+	p, err := launch(u.program(name), u.spec(name), u.log(name))
 	if err != nil {
 		return err
 	}
 	u.state.record(p)
 	return u.state.save(u.layout)
+}
+
+// program returns the program of a component: the one of another release of
+// Kubernetes where there is one, else this one.
+func (o UpOptions) program(component string) string {
+	if o.Kubernetes != "" && slices.Contains(kubernetesParts, component) {
+		return o.Kubernetes
+	}
+	return o.Executable
 }
 
 func (u *up) spec(name string) spec {
