@@ -12,14 +12,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/access"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/certificate"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
@@ -148,24 +147,16 @@ func metricsTLS(mgr manager.Manager, o *config.Operator) (*tls.Config, error) {
 	if o.EnableHTTP2 {
 		secure.NextProtos = []string{"h2", "http/1.1"}
 	}
-	if o.MetricsCertPath == "" {
-		certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-		if err != nil {
-			return nil, fmt.Errorf("signing a certificate for the metrics port: %w", err)
-		}
-		pair, err := tls.X509KeyPair(certPEM, keyPEM)
-		if err != nil {
-			return nil, fmt.Errorf("reading the certificate signed for the metrics port: %w", err)
-		}
-		secure.Certificates = []tls.Certificate{pair}
-		return secure, nil
+	var certFile, keyFile string
+	if o.MetricsCertPath != "" {
+		certFile, keyFile = filepath.Join(o.MetricsCertPath, o.MetricsCertName), filepath.Join(o.MetricsCertPath, o.MetricsCertKey)
 	}
-	watcher, err := certwatcher.New(filepath.Join(o.MetricsCertPath, o.MetricsCertName), filepath.Join(o.MetricsCertPath, o.MetricsCertKey))
+	served, err := certificate.New(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificate of the metrics port: %w", err)
+		return nil, fmt.Errorf("the metrics port: %w", err)
 	}
-	secure.GetCertificate = watcher.GetCertificate
-	if err := mgr.Add(watcher); err != nil {
+	secure.GetCertificate = served.Get
+	if err := mgr.Add(everywhere{served}); err != nil {
 		return nil, fmt.Errorf("watching the certificate of the metrics port: %w", err)
 	}
 	return secure, nil

@@ -40,9 +40,10 @@ var layers = map[string]int{
 	"internal/metrics": 3,
 	"internal/record":  3,
 
-	"internal/engines":  4,
-	"internal/scale":    4,
-	"internal/throttle": 4,
+	"internal/certificate": 4,
+	"internal/engines":     4,
+	"internal/scale":       4,
+	"internal/throttle":    4,
 
 	"internal/access":     5,
 	"internal/actuator":   5,
@@ -68,6 +69,8 @@ var (
 	roomLibraries = map[string][]string{
 		"api":    {"k8s.io/apimachinery"},
 		"config": {},
+		// What Kubernetes' own servers sign and follow their certificates with.
+		"internal/certificate": {"k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 		// The scale subresource, for the two rooms of the layer above that use it.
 		"internal/scale": {"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime"},
 	}

@@ -13,10 +13,9 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/certificate"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
@@ -45,7 +44,7 @@ type Options struct {
 type Server struct {
 	listener net.Listener
 	http     *http.Server
-	certs    *certwatcher.CertWatcher // nil when self-signed
+	certs    *certificate.Served
 	trust    *trust
 	clock    clock.WithTicker
 }
@@ -64,11 +63,11 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{trust: guard.trust, clock: opts.Clock}
-	certificate, err := s.certificate(opts)
+	certs, err := certificate.New(opts.CertFile, opts.KeyFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("external metrics: %w", err)
 	}
+	s := &Server{trust: guard.trust, clock: opts.Clock, certs: certs}
 	// HTTP/1.1 only: the aggregation layer speaks it, and there is nothing to
 	// multiplex.
 	protocols := &http.Protocols{}
@@ -77,7 +76,7 @@ func New(opts Options) (*Server, error) {
 		Handler: routes.handler(guard.wrap),
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
-			GetCertificate: certificate,
+			GetCertificate: certs.Get,
 			// The authenticator asks for the certificate and verifies it, because the
 			// authorities may change during a connection.
 			ClientAuth: tls.RequestClientCert,
@@ -118,27 +117,6 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// certificate returns the function that gives the TLS handshake its certificate.
-func (s *Server) certificate(opts Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
-	if opts.CertFile != "" {
-		watcher, err := certwatcher.New(opts.CertFile, opts.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("reading the certificate for external metrics: %w", err)
-		}
-		s.certs = watcher
-		return watcher.GetCertificate, nil
-	}
-	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("signing a certificate for external metrics: %w", err)
-	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, fmt.Errorf("reading the certificate signed for external metrics: %w", err)
-	}
-	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil
-}
-
 // Addr returns the address that the server listens on, with the actual port.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
@@ -165,14 +143,12 @@ func (s *Server) Run(ctx context.Context) error {
 		s.trust.run(ctx, s.clock)
 		return nil
 	})
-	if s.certs != nil {
-		group.Go(func() error {
-			if err := s.certs.Start(ctx); err != nil {
-				return fmt.Errorf("watching the certificate of external metrics: %w", err)
-			}
-			return nil
-		})
-	}
+	group.Go(func() error {
+		if err := s.certs.Run(ctx); err != nil {
+			return fmt.Errorf("external metrics: %w", err)
+		}
+		return nil
+	})
 	group.Go(func() error {
 		err := s.http.ServeTLS(s.listener, "", "")
 		if err != nil && !errors.Is(err, http.ErrServerClosed) {
