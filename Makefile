@@ -36,6 +36,10 @@ CRD_DIR := config/crd/bases
 DEEPCOPY := api/v1alpha1/zz_generated.deepcopy.go
 ROLE_YAML := config/rbac/role.yaml
 
+# The protocol of KEDA's external scalers, and what writes its Go code.
+PROTO := $(CURDIR)/internal/actuator/externalscaler/wire/externalscaler.proto
+STUBS = $(GO) -C tools run ./protostubs
+
 # The packages that others build on, whose exported API is kept in api.txt.
 PUBLIC := $(wildcard pkg/*)
 
@@ -69,10 +73,11 @@ build: ## Build bin/manager and bin/wva
 	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
 
 .PHONY: generate
-generate: controller-gen ## Regenerate what is made of the source: the CRD, roles, the chart's copies, deepcopy functions, references, pkg/*/api.txt
+generate: controller-gen ## Regenerate what is made of the source: the CRD, roles, the chart's copies, deepcopy functions, gRPC stubs, references, pkg/*/api.txt
 	$(BIN)/controller-gen $(OBJECTS)
 	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
+	$(STUBS) $(PROTO)
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
 	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./test/faults -run 'Reference|Schema' -update
@@ -136,7 +141,10 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	$(BIN)/controller-gen $(CRDS) output:crd:dir="$$tmp/crd"; \
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir="$$tmp"; \
 	$(GO) run ./hack/apitext -o "$$tmp" $(PUBLIC); \
+	mkdir "$$tmp/proto"; $(STUBS) -o "$$tmp/proto" $(PROTO); \
 	same=true; \
+	for stubs in "$$tmp"/proto/*; do \
+		git --no-pager diff --no-index -- "$(dir $(PROTO))$$(basename "$$stubs")" "$$stubs" || same=false; done; \
 	for package in $(PUBLIC); do \
 		git --no-pager diff --no-index -- "$$package/api.txt" "$$tmp/$$package/api.txt" || same=false; done; \
 	git --no-pager diff --no-index -- $(DEEPCOPY) "$$tmp/object/$(notdir $(DEEPCOPY))" || same=false; \

@@ -81,7 +81,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 		return nil, err
 	}
 
-	// 7. Show decisions: status, conditions and events; the External Metrics API.
+	// 7. Show decisions: status, conditions and events; the External Metrics API; the external scaler.
 	if err := newStatus(c, deciding, configuration).SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,14 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 		return nil, err
 	}
 
+	scaler, err := newExternalScaler(c, deciding.exports) //nolint:contextcheck // it gets its context from Start
+	if err != nil {
+		return nil, err
+	}
+
 	// 8. Run all of it, at the same time.
-	if err := add(mgr, slices.Concat(measure.runs, deciding.runs, published, []manager.Runnable{configuration, everywhere{c.scalers.Release}})); err != nil {
+	if err := add(mgr, slices.Concat(measure.runs, deciding.runs, published, scaler,
+		[]manager.Runnable{configuration, everywhere{c.scalers.Release}})); err != nil {
 		return nil, err
 	}
 

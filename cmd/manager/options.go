@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 )
@@ -96,6 +97,28 @@ func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, er
 		options.KeyFile = filepath.Join(o.ExternalMetricsCertPath, "tls.key")
 	}
 	server, err := external.New(options)
+	if err != nil {
+		return nil, err
+	}
+	return []manager.Runnable{everywhere{server}}, nil
+}
+
+// newExternalScaler builds the external scaler of KEDA, which every manager serves: the
+// leader from its ledger, the others from the objects' status. It returns nothing to run
+// where the scaler has no address.
+func newExternalScaler(c common, store *external.Store) ([]manager.Runnable, error) {
+	o := c.operator.ExternalScaler
+	if o.BindAddress == "" {
+		return nil, nil
+	}
+	options := externalscaler.Options{
+		BindAddress: o.BindAddress, ClientAuthorities: o.ClientCAPath, Log: c.log, Targets: c.fleet.By,
+		Decisions: external.Source{Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.ReadAs)},
+	}
+	if o.CertPath != "" {
+		options.CertFile, options.KeyFile = filepath.Join(o.CertPath, "tls.crt"), filepath.Join(o.CertPath, "tls.key")
+	}
+	server, err := externalscaler.New(options)
 	if err != nil {
 		return nil, err
 	}

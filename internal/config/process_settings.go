@@ -53,6 +53,8 @@ type Operator struct {
 	// self-signed certificate.
 	ExternalMetricsCertPath string
 
+	ExternalScaler ExternalScaler
+
 	Prometheus Prometheus
 	Collector  Collector
 	Recording  Recording
@@ -254,6 +256,9 @@ func (o *Operator) validate(required bool) error {
 		return err
 	}
 	if err := o.Budget.validate(); err != nil {
+		return err
+	}
+	if err := o.ExternalScaler.validate(); err != nil {
 		return err
 	}
 	if err := o.Prometheus.validate(required); err != nil {

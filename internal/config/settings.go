@@ -62,6 +62,8 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 	d.text(&o.ExternalMetricsBindAddress, "external-metrics-bind-address", "", "address to serve the External Metrics API on; empty is off")
 	d.text(&o.ExternalMetricsCertPath, "external-metrics-cert-path", "", "folder with tls.crt and tls.key for it; empty for a self-signed certificate")
 
+	o.ExternalScaler.define(d)
+
 	d.text(&o.MetricsBindAddress, "metrics-bind-address", "0", "address to serve /metrics, /debug/decisions and /debug/cache on; 0 is off")
 	d.truth(&o.MetricsSecure, "metrics-secure", true, "serve them over TLS, to authenticated and authorized clients")
 	d.text(&o.MetricsCertPath, "metrics-cert-path", "", "folder with the certificate for it; empty for a self-signed one")

@@ -25,13 +25,6 @@ import (
 // scraped series. Published selectors use it.
 const labelExportedNamespace = "exported_namespace"
 
-// Fallback returns the values while this process does not lead.
-type Fallback interface {
-	// Values returns the values in the status of the resources of a namespace. It leaves
-	// out variants without a decision. An error means that no value is known.
-	Values(ctx context.Context, namespace string) ([]Value, error)
-}
-
 // Ambiguity is a query that matches several variants. An autoscaler adds them up, which its
 // user rarely intends.
 type Ambiguity struct {
@@ -88,9 +81,9 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 	if !slices.Contains(served(), info.Metric) {
 		return nil, notFound(info.Metric)
 	}
-	values, err := p.values(ctx, namespace)
+	values, err := Source{Store: p.opts.Store, Fallback: p.opts.Fallback}.Values(ctx, namespace)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
 	list := &external_metrics.ExternalMetricValueList{Items: []external_metrics.ExternalMetricValue{}}
 	several := Ambiguity{Namespace: namespace, Metric: info.Metric, Selector: selector.String()}
@@ -120,25 +113,6 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 		p.opts.Ambiguous(ctx, several)
 	}
 	return list, nil
-}
-
-// values returns the values of a namespace, from the store or the fallback.
-func (p *Provider) values(ctx context.Context, namespace string) ([]Value, error) {
-	if values, ok := p.opts.Store.Values(namespace); ok {
-		return values, nil
-	}
-	if p.opts.Fallback == nil {
-		return nil, apierrors.NewServiceUnavailable("no decision was made yet")
-	}
-	values, err := p.opts.Fallback.Values(ctx, namespace)
-	if err != nil {
-		return nil, apierrors.NewServiceUnavailable(
-			fmt.Sprintf("reading the decisions of namespace %s from status: %v", namespace, err))
-	}
-	// A fallback may also list other namespaces.
-	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Variant.Namespace != namespace })
-	sortValues(values)
-	return values, nil
 }
 
 // selected returns the labels of a value that a selector matches, and false where it matches none:

@@ -1,7 +1,11 @@
 package external
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +34,9 @@ type Value struct {
 // never a mixture of two.
 type Store struct {
 	filled atomic.Pointer[map[string][]Value] // by namespace, sorted by Variant; nil while not leading
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next change; nil while nothing waits for one
 }
 
 // Fill replaces what the store holds. A store filled with no values counts as filled: there
@@ -42,11 +49,31 @@ func (s *Store) Fill(values []Value) {
 	for _, group := range byNamespace {
 		sortValues(group)
 	}
-	s.filled.Store(&byNamespace)
+	s.set(&byNamespace)
 }
 
 // Clear empties the store, as a process must that no longer leads.
-func (s *Store) Clear() { s.filled.Store(nil) }
+func (s *Store) Clear() { s.set(nil) }
+
+func (s *Store) set(values *map[string][]Value) {
+	s.filled.Store(values)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// Changed returns a channel that is closed with the next Fill or Clear.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
 
 // Values returns the values of a namespace, sorted by variant, and whether the
 // store was filled at all. The slice must not be modified.
@@ -56,6 +83,44 @@ func (s *Store) Values(namespace string) ([]Value, bool) {
 		return nil, false
 	}
 	return (*filled)[namespace], true
+}
+
+// Fallback returns the values while this process does not lead.
+type Fallback interface {
+	// Values returns the values in the status of the resources of a namespace. It leaves
+	// out variants without a decision. An error means that no value is known.
+	Values(ctx context.Context, namespace string) ([]Value, error)
+}
+
+// ErrNoDecision means that no decision is known: the process does not lead, and nothing
+// else says what was decided.
+var ErrNoDecision = errors.New("no decision was made yet")
+
+// Source is where decisions are read, whether this process leads or not. It is safe for
+// concurrent use.
+type Source struct {
+	Store *Store // never nil
+	// Fallback is used while the store is empty; without one nothing is known then.
+	Fallback Fallback
+}
+
+// Values returns the values of a namespace, sorted by variant, from the store or the
+// fallback. The slice must not be modified.
+func (s Source) Values(ctx context.Context, namespace string) ([]Value, error) {
+	if values, ok := s.Store.Values(namespace); ok {
+		return values, nil
+	}
+	if s.Fallback == nil {
+		return nil, ErrNoDecision
+	}
+	values, err := s.Fallback.Values(ctx, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("reading the decisions of namespace %s from status: %w", namespace, err)
+	}
+	// A fallback may also list other namespaces.
+	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Variant.Namespace != namespace })
+	sortValues(values)
+	return values, nil
 }
 
 // sortValues orders values by variant.

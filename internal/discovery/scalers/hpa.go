@@ -40,7 +40,7 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 	}
 	k := o.keda
 	out.Kind, out.Name = scaling.KindScaledObject, k.Name
-	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), len(k.Spec.Triggers) > 1
+	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), k.others(own)
 	out.Paused = k.paused()
 	out.AtZero = false // KEDA itself starts the first replica
 	if out.Unread.Reason == reasonNoValue {

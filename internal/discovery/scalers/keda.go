@@ -52,8 +52,9 @@ type scaledObject struct {
 // kedaTrigger is what a ScaledObject scales on. The metadata of the kinds that
 // read Prometheus are a query and a threshold.
 type kedaTrigger struct {
-	Type     string            `json:"type,omitempty"`
-	Metadata map[string]string `json:"metadata"`
+	Type       string            `json:"type,omitempty"`
+	MetricType string            `json:"metricType,omitempty"` // "" for AverageValue
+	Metadata   map[string]string `json:"metadata"`
 }
 
 // newScaledObject returns the object by which ScaledObjects are asked for.
@@ -108,31 +109,56 @@ func (s *scaledObject) trouble() scaling.Trouble {
 }
 
 // misreads says why no trigger learns the decision with the labels own, or
-// returns "". A query is text to this package: it is taken to be right when it
-// names one of the metrics and, if it asks for a variant or a target at all, the
-// right one.
+// returns "".
 func (s *scaledObject) misreads(own series) string {
 	why := fmt.Sprintf("none of its triggers reads %s or %s", decisionMetrics[0], decisionMetrics[1])
 	for _, t := range s.Spec.Triggers {
-		for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
-			text := t.Metadata[key]
-			name := metricIn(text)
-			if name == "" {
-				continue
-			}
-			if !own.mentionedIn(text) {
-				why = fmt.Sprintf("the query of its trigger on %s asks for another variant", name)
-				continue
-			}
-			threshold, set := t.Metadata["threshold"]
-			if n, err := strconv.ParseFloat(threshold, 64); set && (err != nil || n != 1) {
-				why = fmt.Sprintf("the threshold of its trigger on %s is %s, and must be 1", name, threshold)
-				continue
-			}
+		switch reads, because := t.reads(own); {
+		case reads:
 			return ""
+		case because != "":
+			why = because
 		}
 	}
 	return why
+}
+
+// others reports whether triggers read something else beside the decision with the labels
+// own.
+func (s *scaledObject) others(own series) bool {
+	return len(s.Spec.Triggers) > 1 && slices.ContainsFunc(s.Spec.Triggers, func(t kedaTrigger) bool {
+		reads, _ := t.reads(own)
+		return !reads
+	})
+}
+
+// reads reports whether a trigger learns the decision with the labels own. Where it does
+// not, why says what keeps it from that, "" for a trigger on something else. A query is text
+// to this package: it is taken to be right when it names one of the metrics and, if it asks
+// for a variant or a target at all, the right one.
+func (t kedaTrigger) reads(own series) (reads bool, why string) {
+	if t.asksUs() {
+		why = t.misasks(own)
+		return why == "", why
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
+		text := t.Metadata[key]
+		name := metricIn(text)
+		if name == "" {
+			continue
+		}
+		if !own.mentionedIn(text) {
+			why = fmt.Sprintf("the query of its trigger on %s asks for another variant", name)
+			continue
+		}
+		threshold, set := t.Metadata["threshold"]
+		if n, err := strconv.ParseFloat(threshold, 64); set && (err != nil || n != 1) {
+			why = fmt.Sprintf("the threshold of its trigger on %s is %s, and must be 1", name, threshold)
+			continue
+		}
+		return true, ""
+	}
+	return false, why
 }
 
 // metricIn returns the metric of a decision that a query names, "" for none.

@@ -29,6 +29,8 @@ const (
 const (
 	labelVariant = metrics.LabelVariant
 	labelTarget  = metrics.LabelTarget
+	// labelExportedNamespace is what a scrape makes of the label namespace.
+	labelExportedNamespace = "exported_" + metrics.LabelNamespace
 )
 
 // series is the labels of a variant's decision that are the same whoever
@@ -39,7 +41,7 @@ type series map[string]string
 // seriesOf returns the labels of the decision on a variant.
 func seriesOf(v scaling.Variant) series {
 	out := series(metrics.TargetLabels(v, ""))
-	out["exported_"+metrics.LabelNamespace] = out[metrics.LabelNamespace]
+	out[labelExportedNamespace] = out[metrics.LabelNamespace]
 	delete(out, metrics.LabelNamespace)
 	return out
 }

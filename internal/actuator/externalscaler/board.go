@@ -1,0 +1,120 @@
+package externalscaler
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler/wire"
+)
+
+// keptFor is how long the values of a namespace are kept while this process does not lead,
+// so that KEDA's polls of many ScaledObjects cost one look at the namespace.
+const keptFor = 250 * time.Millisecond
+
+// The metadata that says which variant a trigger reads.
+const (
+	keyVariant   = "variantName"
+	keyNamespace = "namespace"
+)
+
+// board is the decisions as triggers read them. It is safe for concurrent use.
+type board struct {
+	decisions external.Source
+	targets   Targets
+	clock     clock.PassiveClock
+
+	mu   sync.Mutex
+	kept map[string]look // by namespace
+}
+
+// look is what was found of a namespace.
+type look struct {
+	at     time.Time
+	values []external.Value
+	err    error
+}
+
+func newBoard(opts Options) *board {
+	return &board{decisions: opts.Decisions, targets: opts.Targets, clock: opts.Clock, kept: map[string]look{}}
+}
+
+// check refuses a trigger that names no ScaledObject, or asks for another namespace.
+func check(ref *wire.ScaledObjectRef) error {
+	if ref.GetName() == "" || ref.GetNamespace() == "" {
+		return status.Error(codes.InvalidArgument, "the call names no ScaledObject and namespace")
+	}
+	if other := ref.GetScalerMetadata()[keyNamespace]; other != "" && other != ref.GetNamespace() {
+		return status.Errorf(codes.PermissionDenied, "the trigger of ScaledObject %.80s in namespace %.80s has %s %.80q: want its own namespace, or none",
+			ref.GetName(), ref.GetNamespace(), keyNamespace, other)
+	}
+	return nil
+}
+
+// decision returns the decision that a trigger reads. Its error is a gRPC status:
+// Unavailable while no decision is known, NotFound where there is no such variant or none
+// was decided on it.
+func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (external.Value, error) {
+	if err := check(ref); err != nil {
+		return external.Value{}, err
+	}
+	namespace := ref.GetNamespace()
+	values, err := b.values(ctx, namespace)
+	if err != nil {
+		return external.Value{}, status.Errorf(codes.Unavailable, "no decision is known: %v", err)
+	}
+	if name := ref.GetScalerMetadata()[keyVariant]; name != "" {
+		i, found := slices.BinarySearchFunc(values, name, func(v external.Value, name string) int { return strings.Compare(v.Variant.Name, name) })
+		if !found {
+			i = slices.IndexFunc(values, func(v external.Value) bool { return v.ReadAs == name })
+		}
+		if i < 0 {
+			return external.Value{}, status.Errorf(codes.NotFound, "there is no decision on a variant %.80s in namespace %.80s: the trigger of ScaledObject %.80s names it by %s",
+				name, namespace, ref.GetName(), keyVariant)
+		}
+		return values[i], nil
+	}
+	kind, name, ok := b.targets.ScaledObjectTarget(ctx, namespace, ref.GetName())
+	if !ok {
+		return external.Value{}, status.Errorf(codes.NotFound, "ScaledObject %.80s in namespace %.80s is not known to the manager: name the variant by %s in the metadata of its trigger",
+			ref.GetName(), namespace, keyVariant)
+	}
+	i := slices.IndexFunc(values, func(v external.Value) bool { return v.Target.Kind == kind && v.Target.Name == name })
+	if i < 0 {
+		return external.Value{}, status.Errorf(codes.NotFound, "there is no decision on a variant with the target of ScaledObject %.80s in namespace %.80s, %.80s %.80s",
+			ref.GetName(), namespace, kind, name)
+	}
+	return values[i], nil
+}
+
+// values returns those of a namespace, sorted by variant: those of this moment while this
+// process leads, else of the last keptFor.
+func (b *board) values(ctx context.Context, namespace string) ([]external.Value, error) {
+	if values, ok := b.decisions.Store.Values(namespace); ok {
+		return values, nil
+	}
+	now := b.clock.Now()
+	b.mu.Lock()
+	kept, ok := b.kept[namespace]
+	b.mu.Unlock()
+	if ok && now.Sub(kept.at) < keptFor {
+		return kept.values, kept.err
+	}
+	values, err := b.decisions.Values(ctx, namespace)
+	if ctx.Err() != nil {
+		return values, err // that the caller is gone says nothing to others
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.kept, func(_ string, l look) bool { return now.Sub(l.at) >= keptFor })
+	b.kept[namespace] = look{at: now, values: values, err: err}
+	return values, err
+}

@@ -1,0 +1,69 @@
+package scalers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The metadata by which a trigger of our external scaler says which decision it reads, and
+// those that such a trigger has besides.
+const (
+	keyVariantName = "variantName"
+	keyNamespace   = "namespace"
+)
+
+var scalerKeys = []string{keyVariantName, keyNamespace, "modelID", "variantCost", "scalerAddress", "enableTLS", "unsafeSsl"}
+
+// asksUs reports whether a trigger asks our external scaler. Its address does not say so:
+// what does is the name of a variant, or that it has no metadata but ours.
+func (t kedaTrigger) asksUs() bool {
+	if t.Type != "external" && t.Type != "external-push" {
+		return false
+	}
+	if t.Metadata[keyVariantName] != "" {
+		return true
+	}
+	for key := range t.Metadata {
+		if !slices.Contains(scalerKeys, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// misasks says why a trigger of our external scaler does not learn the decision with the
+// labels own, "" where it does. Without a name it reads that on its target.
+func (t kedaTrigger) misasks(own series) string {
+	if name := t.Metadata[keyVariantName]; name != "" && name != own[labelVariant] {
+		return fmt.Sprintf("its trigger of type %s asks for variant %s", t.Type, name)
+	}
+	if ns := t.Metadata[keyNamespace]; ns != "" && ns != own[labelExportedNamespace] {
+		return fmt.Sprintf("its trigger of type %s asks for namespace %s, and is answered about its own alone", t.Type, ns)
+	}
+	if t.MetricType != "" && t.MetricType != "AverageValue" {
+		return fmt.Sprintf("the metricType of its trigger of type %s is %s, and must be AverageValue", t.Type, t.MetricType)
+	}
+	return ""
+}
+
+// ScaledObjectTarget returns the kind and the name of the target of a ScaledObject, and
+// false where that is not known.
+func (r *Reader) ScaledObjectTarget(ctx context.Context, namespace, name string) (kind, target string, ok bool) {
+	if has, why := r.hasKEDA(ctx); !has || why != "" {
+		return "", "", false
+	}
+	u := newScaledObject()
+	if err := r.watches.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u, client.UnsafeDisableDeepCopy); err != nil {
+		return "", "", false
+	}
+	s, err := readScaledObject(u)
+	if err != nil {
+		return "", "", false
+	}
+	ref := s.Spec.ScaleTargetRef
+	return cmp.Or(ref.Kind, kindDeployment), ref.Name, ref.Name != ""
+}
