@@ -86,6 +86,7 @@ func begin(t *testing.T, next *learned, look func()) {
 	l := &loop{
 		log: logr.Discard(), executor: executor.New(clock.RealClock{}, executor.Polling, func() time.Duration { return time.Minute }),
 		instruments: instruments, actuator: act, reader: oneDecided{}, memory: book, learned: next,
+		decisions: store.NewDecisions(store.Options{}, false), fleet: discovery.New(oneDecided{}, nil),
 		configured: func(context.Context) error { return nil },
 		cycle: &cycle.Cycle{Process: "p", Clock: clock.RealClock{}, Recorder: book, Actuator: act, Cluster: firstLook(func() {
 			looked = true

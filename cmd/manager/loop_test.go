@@ -16,11 +16,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
 // oneDecided is a cache with one object, for which 4 replicas were decided on.
@@ -61,6 +63,7 @@ func TestStatusFillsLedgerAndGaugesBeforeTheFirstCycle(t *testing.T) {
 	l := &loop{
 		log: logr.Discard(), executor: executor.New(clock.RealClock{}, executor.Polling, func() time.Duration { return time.Minute }),
 		instruments: instruments, actuator: act, reader: oneDecided{}, memory: book,
+		decisions: store.NewDecisions(store.Options{}, false), fleet: discovery.New(oneDecided{}, nil),
 		configured: func(context.Context) error { return nil },
 		cycle: &cycle.Cycle{Process: "p", Clock: clock.RealClock{}, Recorder: book, Actuator: act, Cluster: firstLook(func() {
 			if n := count(); n != 1 {
