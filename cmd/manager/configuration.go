@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,6 +75,21 @@ func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operato
 	return sources, nil
 }
 
+// configMapNames returns the names of all ConfigMaps of a namespace, not what is in them. Those of an earlier release
+// have its name before their own, which no watch of one name finds.
+func configMapNames(ctx context.Context, reader client.Reader, namespace string) ([]string, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing the names of ConfigMaps of namespace %s: %w", namespace, err)
+	}
+	names := make([]string, len(list.Items))
+	for i := range list.Items {
+		names[i] = list.Items[i].Name
+	}
+	return names, nil
+}
+
 // beginning is the configuration that the manager starts with.
 type beginning struct {
 	store      *config.Store      // what the ConfigMaps of the system namespace say
@@ -84,6 +100,11 @@ type beginning struct {
 // readConfiguration reads the ConfigMaps of the system namespace on top of the flags,
 // the environment and the file.
 func readConfiguration(ctx context.Context, on environment) (beginning, error) {
+	names, err := configMapNames(ctx, on.kube.reader, on.operator.SystemNamespace)
+	if err != nil {
+		return beginning{}, err
+	}
+	on.operator.PrefixedNames = names
 	sources, err := readConfigMaps(ctx, on.kube.reader, on.operator)
 	if err != nil {
 		return beginning{}, err

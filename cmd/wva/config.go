@@ -166,7 +166,7 @@ func (r checkReport) print(w io.Writer) error {
 
 // check looks at what was read.
 func (f configCheckFlags) check(ctx context.Context, read manifests, objects objectSchema) (checkReport, error) {
-	names := config.PublishedNames().With(config.KindSettings, f.settingsName).With(config.KindSaturation, f.saturationName)
+	names := config.PublishedNames().With(config.KindSettings, f.settingsName).With(config.KindSaturation, f.saturationName).WithPrefixed(f.systemNames(read))
 	store, err := config.NewStore(config.StoreOptions{
 		SystemNamespace: f.systemNamespace, Names: names, AllowInsecurePrometheus: f.allowInsecurePrometheus,
 	})
@@ -204,6 +204,17 @@ func (f configCheckFlags) served(objects []manifest) []scaling.ModelKey {
 		out = append(out, scaling.ModelKey{Namespace: cmp.Or(namespace, f.namespace), ID: id})
 	}
 	return out
+}
+
+// systemNames returns the names of the ConfigMaps of the system namespace, where those of a release are found.
+func (f configCheckFlags) systemNames(read manifests) []string {
+	var names []string
+	for _, m := range read.configMaps {
+		if cmp.Or(m.Namespace, f.systemNamespace) == f.systemNamespace {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // configMaps returns the ConfigMaps that a manager would read, and reports those

@@ -20,8 +20,12 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // surveyConfigMaps returns the ConfigMaps of some namespaces that have another
 // name than the first of their kind, by namespace.
-func surveyConfigMaps(ctx context.Context, c client.Client, namespaces map[string]bool) ([]leftover, error) {
-	names := config.PublishedNames()
+func surveyConfigMaps(ctx context.Context, c client.Client, systemNamespace string, namespaces map[string]bool) ([]leftover, error) {
+	prefixed, err := configMapNames(ctx, c, systemNamespace)
+	if err != nil {
+		return nil, err
+	}
+	names := config.PublishedNames().WithPrefixed(prefixed)
 	found := map[string][]leftover{}
 	for _, kind := range config.Kinds() {
 		read := map[string]string{} // by namespace, the one of this kind that is read
@@ -48,6 +52,20 @@ func surveyConfigMaps(ctx context.Context, c client.Client, namespaces map[strin
 		out = append(out, found[namespace]...)
 	}
 	return out, nil
+}
+
+// configMapNames returns the names of the ConfigMaps of a namespace, where those of a release begin with its name.
+func configMapNames(ctx context.Context, c client.Client, namespace string) ([]string, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing the names of ConfigMaps of namespace %s: %w", namespace, err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
 }
 
 // oldConfigMap returns what is to be done with a ConfigMap whose name is not the

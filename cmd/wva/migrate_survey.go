@@ -65,7 +65,7 @@ func survey(ctx context.Context, c client.Client, systemNamespace string) ([]lef
 		return nil, err
 	}
 	out = append(out, labels...)
-	maps, err := surveyConfigMaps(ctx, c, namespaces)
+	maps, err := surveyConfigMaps(ctx, c, systemNamespace, namespaces)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,33 @@ func (n Names) With(kind Kind, name string) Names {
 	return out
 }
 
+// WithPrefixed returns the names with those of all that are a published name behind a prefix and a dash, as objects of
+// a Helm release and of kustomize's namePrefix have it: behind the others of their kind, in the order of the names, so
+// that they are read while nothing else of their kind is there.
+func (n Names) WithPrefixed(all []string) Names {
+	out := n.With("", "")
+	for _, name := range slices.Sorted(slices.Values(all)) {
+		if _, known := out.KindOf(name); known {
+			continue
+		}
+		if kind, ok := n.kindBehindPrefix(name); ok {
+			out[kind] = append(out[kind], name)
+		}
+	}
+	return out
+}
+
+func (n Names) kindBehindPrefix(name string) (Kind, bool) {
+	for _, kind := range Kinds() {
+		for _, known := range n[kind] {
+			if strings.HasSuffix(name, "-"+known) {
+				return kind, true
+			}
+		}
+	}
+	return "", false
+}
+
 // KindOf returns the kind of the ConfigMaps of this name, and whether there is
 // one.
 func (n Names) KindOf(name string) (Kind, bool) {

@@ -69,6 +69,9 @@ type Operator struct {
 	// ConfigMapName and SaturationConfigMapName are looked for before the published
 	// names of their kinds; "" for those alone.
 	ConfigMapName, SaturationConfigMapName string
+	// PrefixedNames are names of ConfigMaps of the system namespace among which those of an earlier release are
+	// looked for, behind the published names.
+	PrefixedNames []string
 	// Explicit is what flags, environment and file said.
 	Explicit Places
 	// Published says of each setting that only earlier versions had, and that was given, what became of it: one
@@ -78,7 +81,7 @@ type Operator struct {
 
 // Names returns the names of the ConfigMaps that are read.
 func (o *Operator) Names() Names {
-	return PublishedNames().With(KindSettings, o.ConfigMapName).With(KindSaturation, o.SaturationConfigMapName)
+	return PublishedNames().With(KindSettings, o.ConfigMapName).With(KindSaturation, o.SaturationConfigMapName).WithPrefixed(o.PrefixedNames)
 }
 
 // NewStore returns a store over what the process was told.

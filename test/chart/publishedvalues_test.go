@@ -14,41 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// publishedDefaults is the values.yaml of the published chart of version 0.5.0, without comments.
-const publishedDefaults = `
-controller: {enabled: true}
-wva:
-  enabled: true
-  image: {repository: ghcr.io/llm-d-incubation/workload-variant-autoscaler, tag: v0.5.0}
-  imagePullPolicy: Always
-  metrics: {enabled: true, port: 8443, secure: true}
-  namespaceScoped: true
-  reconcileInterval: 60s
-  configMap: {immutable: false}
-  prometheus:
-    monitoringNamespace: openshift-user-workload-monitoring
-    serviceAccountName: kube-prometheus-stack-prometheus
-    baseURL: https://thanos-querier.openshift-monitoring.svc.cluster.local:9091
-    tls: {insecureSkipVerify: true, caCertPath: /etc/ssl/certs/prometheus-ca.crt}
-  limitedMode: false
-  nodeSelector: ""
-  scaleToZero: false
-  controllerInstance: ""
-  capacityScaling:
-    default: {kvCacheThreshold: 0.8, queueLengthThreshold: 5, kvSpareTrigger: 0.1, queueSpareTrigger: 3}
-    overrides: {}
-llmd: {namespace: llm-d-autoscaler, modelName: ms-workload-autoscaler-llm-d-modelservice, modelID: Qwen/Qwen3-0.6B}
-va: {enabled: true, accelerator: H100, variantCost: "10.0", sloTpot: 10, sloTtft: 1000}
-hpa:
-  enabled: true
-  minReplicas: 1
-  maxReplicas: 10
-  targetAverageValue: 1
-  behavior:
-    scaleUp: {stabilizationWindowSeconds: 240, selectPolicy: Max, policies: [{type: Pods, value: 10, periodSeconds: 150}]}
-    scaleDown: {stabilizationWindowSeconds: 240, selectPolicy: Max, policies: [{type: Pods, value: 10, periodSeconds: 150}]}
-vllmService: {enabled: true, port: 8200, targetPort: 8200, nodePort: 30000, interval: 15s, scheme: http}
-`
+// publishedDefaults returns the values.yaml of the published chart of version 0.5.0.
+func publishedDefaults(t testing.TB) map[string]any {
+	t.Helper()
+	return values(t, string(read(t, "testdata/published/values.yaml")))
+}
 
 // publishedRelease is the release of the facts: wva in the namespace of the manager.
 var publishedRelease = Release{Name: "wva", Namespace: "workload-variant-autoscaler-system"}
@@ -129,10 +99,10 @@ var changedValues = []struct{ path, value, object, want string }{
 
 func TestEveryPublishedValueIsAcceptedAndMovesOrIsNamed(t *testing.T) {
 	chart := load(t)
-	unchanged := mustRender(t, chart, values(t, publishedDefaults), publishedRelease)
+	unchanged := mustRender(t, chart, publishedDefaults(t), publishedRelease)
 	for _, test := range changedValues {
 		t.Run(test.path+"="+test.value, func(t *testing.T) {
-			v := values(t, publishedDefaults)
+			v := publishedDefaults(t)
 			set(v, test.path, values(t, "v: "+test.value)["v"])
 			out := mustRender(t, chart, v, publishedRelease)
 			switch test.object {
@@ -159,7 +129,7 @@ func TestEveryPublishedValueIsAcceptedAndMovesOrIsNamed(t *testing.T) {
 		})
 	}
 	// Each by itself as it was by default, as a release has it that was made with one value.
-	all := values(t, publishedDefaults)
+	all := publishedDefaults(t)
 	for path, value := range leaves("", all) {
 		t.Run(path+" as it was", func(t *testing.T) {
 			v := map[string]any{}
@@ -188,7 +158,7 @@ func leaves(prefix string, of map[string]any) map[string]any {
 }
 
 func TestThePublishedValuesMakeWhatTheReleaseHas(t *testing.T) {
-	out := mustRender(t, load(t), values(t, publishedDefaults), publishedRelease)
+	out := mustRender(t, load(t), publishedDefaults(t), publishedRelease)
 	va := find[v1alpha1.VariantAutoscaling](t, out.Objects, publishedVA)
 	hpa := find[autoscalingv2.HorizontalPodAutoscaler](t, out.Objects, publishedHPA)
 	const target = "ms-workload-autoscaler-llm-d-modelservice-decode"
@@ -251,7 +221,7 @@ func TestANewValueBesideAnEarlierDefaultWins(t *testing.T) {
 		{"what has no successor", "guidellm: {enabled: true}\nprometheusAdapter: {enabled: true}", "", "", "guidellm has no effect: run guidellm"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := values(t, publishedDefaults)
+			v := publishedDefaults(t)
 			for path, value := range leaves("", values(t, test.values)) {
 				set(v, path, value)
 			}
@@ -278,7 +248,7 @@ func TestAModelThatNoManagerServesIsRefused(t *testing.T) {
 // TestALongNameOfAReleaseKeepsItsVariant: earlier charts cut names at 63 characters, this one earlier.
 func TestALongNameOfAReleaseKeepsItsVariant(t *testing.T) {
 	release := Release{Name: "inference-of-team-a-in-production", Namespace: "wva"}
-	v := values(t, publishedDefaults)
+	v := publishedDefaults(t)
 	set(v, "wva.controllerInstance", "blue")
 	out := mustRender(t, load(t), v, release)
 	const name = "inference-of-team-a-in-production-workload-variant-autoscaler"
