@@ -1,6 +1,7 @@
 package monitoring
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -42,6 +43,9 @@ type Recording struct {
 	Classless bool
 	// Idle is a fleet that nobody asks for anything.
 	Idle bool
+	// Prefixes are what the names of vLLM's metrics begin with: each page is stored under
+	// each of them, by a job of its own. None is vLLM's own.
+	Prefixes []string
 }
 
 // End returns the time of the last scrape.
@@ -102,6 +106,7 @@ func (f *fleet) models() []*variant {
 		for v.wanted(v.rate(0)) > v.desired {
 			v.desired++
 		}
+		v.prefixes = f.Prefixes
 		v.run(f.store, v.desired)
 		return v
 	}
@@ -152,10 +157,26 @@ func (f *fleet) step(ctx context.Context, at time.Time) error {
 func (f *fleet) scrape(ctx context.Context, p *pod, cycle time.Time) error {
 	at := cycle.Add(-p.offset)
 	if p.dark {
-		return p.target.Fail(ctx, at)
+		return p.fail(ctx, at)
 	}
 	p.scraped = at
-	return p.target.Scrape(ctx, at, p.Page())
+	text := p.Page()
+	for _, t := range p.targets {
+		if err := t.Scrape(ctx, at, bytes.ReplaceAll(text, []byte("vllm:"), []byte(t.prefix))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail stores the end of the series of a pod.
+func (p *pod) fail(ctx context.Context, at time.Time) error {
+	for _, t := range p.targets {
+		if err := t.Fail(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow lets the scaler and the scheduler carry a decision out after a while. The
@@ -168,7 +189,7 @@ func (f *fleet) follow(ctx context.Context, v *variant, at time.Time, fault Faul
 		return nil
 	}
 	for _, p := range v.pods[min(v.desired, len(v.pods)):] {
-		if err := p.target.Fail(ctx, at); err != nil {
+		if err := p.fail(ctx, at); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type variant struct {
 	base       float64 // mean arrival rate of its part [requests/s]
 	phase      time.Duration
 	objective  scaling.Objective
+	prefixes   []string // see Recording
 
 	desired int
 	pods    []*pod
@@ -31,11 +32,17 @@ type variant struct {
 // pod is one serving pod.
 type pod struct {
 	*page.Pod
-	target  *store.Target
+	targets []target
 	name    string
 	offset  time.Duration // by which its scrape is before the cycle
 	scraped time.Time
 	dark    bool // not scraped any more
+}
+
+// target is what a job stores of a pod, under a prefix.
+type target struct {
+	prefix string
+	*store.Target
 }
 
 // rate is the arrival rate at a time since the beginning [requests/s]: a wave of
@@ -78,13 +85,23 @@ func (v *variant) run(s *store.Store, n int) {
 	for len(v.pods) < n {
 		name := fmt.Sprintf("%s-%d", v.Key.Name, v.made)
 		v.made++
-		v.pods = append(v.pods, &pod{
+		p := &pod{
 			Pod:    page.NewPod(query.VLLM, page.Newest, v.Model.ID, 1),
 			name:   name,
 			offset: time.Duration(v.made*17%50) * time.Second,
-			target: s.Target(labels.FromStrings("namespace", v.Key.Namespace, "pod", name,
-				"job", "vllm", "instance", name+":8000")),
-		})
+		}
+		prefixes := v.prefixes
+		if len(prefixes) == 0 {
+			prefixes = []string{query.DefaultPrefixes()[0]}
+		}
+		for i, prefix := range prefixes {
+			job := "vllm"
+			if i > 0 {
+				job += "-" + prefix
+			}
+			p.targets = append(p.targets, target{prefix, s.Target(labels.FromStrings("namespace", v.Key.Namespace, "pod", name, "job", job, "instance", name+":8000"))})
+		}
+		v.pods = append(v.pods, p)
 	}
 	v.pods = v.pods[:n]
 }
