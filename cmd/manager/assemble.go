@@ -126,6 +126,7 @@ type common struct {
 // newCommon returns what most parts are built from.
 func newCommon(on environment, mgr manager.Manager, settings *config.Store) (common, error) {
 	process, scales, by := on.operator, scale.New(mgr.GetClient()), scalers.New(mgr.GetCache(), clock.RealClock{})
+	by.ServesMetrics = process.ExternalMetricsBindAddress != ""
 	instruments := metrics.New(ctrlmetrics.Registry, clock.RealClock{}, metrics.Options{
 		ControllerInstance: process.ControllerInstance, LegacyNames: process.LegacyMetricNames,
 	})

@@ -87,6 +87,7 @@ func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, er
 		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: c.mgr.GetConfig(), Log: c.log,
 		Provider: external.NewProvider(external.ProviderOptions{
 			Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.ReadAs), ControllerInstance: o.ControllerInstance,
+			Pods: c.fleet.ReadyPods,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
 				Reader: c.served, Events: c.mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: c.log,
 			}).Report,

@@ -134,6 +134,7 @@ func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []exte
 			Target:      v.Target,
 			Accelerator: v.Accelerator,
 			ReadAs:      v.ReadAs,
+			ByValue:     v.ByValue,
 			Desired:     d.Target(),
 			Current:     v.Replicas.Current,
 			Observed:    v.Replicas.Observed,

@@ -17,14 +17,14 @@ import (
 // decided yet, from the status of each VariantAutoscaling.
 type StatusValues struct {
 	reader client.Reader
-	readAs func(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]string
+	readAs func(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers
 }
 
 var _ external.Fallback = (*StatusValues)(nil)
 
-// NewStatusValues returns StatusValues that read from reader, a cache. readAs returns by which other
-// names scalers read the decisions on variants (scaling.Variant.ReadAs).
-func NewStatusValues(reader client.Reader, readAs func(context.Context, []scaling.Variant) map[scaling.VariantKey]string) *StatusValues {
+// NewStatusValues returns StatusValues that read from reader, a cache. readAs returns how scalers
+// read the decisions on variants (the fields ReadAs and ByValue of scaling.Scalers).
+func NewStatusValues(reader client.Reader, readAs func(context.Context, []scaling.Variant) map[scaling.VariantKey]scaling.Scalers) *StatusValues {
 	return &StatusValues{reader: reader, readAs: readAs}
 }
 
@@ -46,7 +46,7 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 	return values, nil
 }
 
-// nameValues sets by which other names scalers read values.
+// nameValues sets how scalers read values.
 func (s *StatusValues) nameValues(ctx context.Context, values []external.Value) {
 	variants := make([]scaling.Variant, len(values))
 	for i, v := range values {
@@ -54,7 +54,8 @@ func (s *StatusValues) nameValues(ctx context.Context, values []external.Value) 
 	}
 	names := s.readAs(ctx, scaling.ByKey(variants))
 	for i := range values {
-		values[i].ReadAs = names[values[i].Variant]
+		by := names[values[i].Variant]
+		values[i].ReadAs, values[i].ByValue = by.ReadAs, by.ByValue
 	}
 }
 
@@ -83,7 +84,8 @@ func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Recor
 	}
 	names := s.readAs(ctx, scaling.ByKey(record.Fleet.Variants))
 	for i := range record.Fleet.Variants {
-		record.Fleet.Variants[i].ReadAs = names[record.Fleet.Variants[i].Key]
+		v := &record.Fleet.Variants[i]
+		v.ReadAs, v.ByValue = names[v.Key].ReadAs, names[v.Key].ByValue
 	}
 	return record, nil
 }

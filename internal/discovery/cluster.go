@@ -28,12 +28,13 @@ type Cluster struct {
 	// it, nil for nobody. Set both before the first use.
 	Limits budget.Limits
 	Left   *budget.Book
-	// By reads who else scales the targets, nil where that stays unknown. Set it before
-	// the first use.
+	// By reads who else scales the targets, and LeaderWorkerSets; nil where that stays unknown. Set it
+	// before the first use.
 	By *scalers.Reader
 
 	reader     client.Reader
 	scales     *scaleReads
+	groups     leaderWorkerSets
 	contenders atomic.Pointer[map[scaling.VariantKey][]scaling.VariantKey]
 	classes    atomic.Pointer[map[scaling.ModelKey][]config.ClassRef]
 	remarks    remarks
@@ -71,6 +72,10 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	winners, contenders := arbitrate(vas)
 	scales := c.scales.read(ctx, winners, now)
+	grouped := map[string]bool{} // the namespaces that have LeaderWorkerSets as targets
+	for _, va := range winners {
+		grouped[va.Namespace] = grouped[va.Namespace] || isGroupSet(refOf(va))
+	}
 	workloads := map[string]workloads{}
 	for _, va := range winners {
 		if _, ok := workloads[va.Namespace]; ok {
@@ -79,6 +84,9 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		w, err := c.readNamespace(ctx, va.Namespace)
 		if err != nil {
 			return scaling.Fleet{}, err
+		}
+		if grouped[va.Namespace] {
+			w.groups = c.groups.of(ctx, c.By, va.Namespace)
 		}
 		workloads[va.Namespace] = w
 	}
@@ -115,7 +123,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	for i := range fleet.Variants {
 		followedBy(&fleet.Variants[i], by[fleet.Variants[i].Key])
 	}
-	separateRoles(fleet.Variants)
+	separateRoles(fleet.Variants, targets, workloads)
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
 	c.scalers.Store(&by)
@@ -146,14 +154,12 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	return (*scalers)[key]
 }
 
-// ReadAs returns by which other names scalers read the decisions on variants, which are sorted by
-// key, of those where that is so.
-func (c *Cluster) ReadAs(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]string {
-	out := map[scaling.VariantKey]string{}
+// ReadAs returns how scalers read the decisions on variants, which are sorted by key: of each only
+// the fields ReadAs and ByValue.
+func (c *Cluster) ReadAs(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
+	out := make(map[scaling.VariantKey]scaling.Scalers, len(variants))
 	for key, by := range c.By.Of(ctx, variants) {
-		if by.ReadAs != "" {
-			out[key] = by.ReadAs
-		}
+		out[key] = scaling.Scalers{ReadAs: by.ReadAs, ByValue: by.ByValue}
 	}
 	return out
 }

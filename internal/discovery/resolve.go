@@ -16,14 +16,16 @@ import (
 
 // target is what is known of what a variant scales.
 type target struct {
-	missing string          // why the rest is unknown, "" when it is known
-	gone    bool            // it does not exist
-	current int             // replicas asked for
-	pod     *corev1.PodSpec // of one replica, nil when the kind does not tell
-	role    string          // that the template of its pods is labelled with
-	pods    []pod           // that live
-	owned   bool            // the pods were found by ownership, not by a selector
-	failure scaling.Trouble // why its pods are not created, if it says so
+	missing string            // why the rest is unknown, "" when it is known
+	gone    bool              // it does not exist
+	current int               // replicas asked for
+	pod     *corev1.PodSpec   // of one replica, or of the leader of one, nil when the kind does not tell
+	worker  *corev1.PodSpec   // of the other pods of a replica, nil for none
+	workers int               // of a replica
+	labels  map[string]string // of the template of its pods
+	pods    []pod             // that live, of a group its leader
+	owned   bool              // the pods were found by ownership, not by a selector
+	failure scaling.Trouble   // why its pods are not created, if it says so
 }
 
 // resolve turns a VariantAutoscaling and its target into a variant. unitCost may
@@ -33,23 +35,23 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Key:         keyOf(va),
 		Model:       modelOf(va),
 		Target:      refOf(va),
-		Accelerator: accelerator(va, t.pod),
+		Accelerator: accelerator(va, t),
 		Bounds:      bounds(va.Spec),
 		Missing:     t.missing,
 		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
-		Role:        cmp.Or(va.Annotations[v1alpha1.RoleKey], t.role),
+		Role:        cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey]),
 		Undecidable: scalers.Problem(va),
 	}
 	if va.FromScaler() {
 		v.Origin = va.Kind
 	}
-	v.GPUsPerReplica = gpusPerReplica(va, t.pod, v.Accelerator)
+	v.GPUsPerReplica = gpusPerReplica(va, t.gpus(), v.Accelerator)
 	v.ID = variantID(va.Spec.VariantID, v)
 	v.Cost, v.CostSource = unitCost.ofReplica(va.Spec.VariantCost, va.Namespace, v.Accelerator, v.GPUsPerReplica)
 	v.Profile = profile(va.Spec, v.Accelerator, v.GPUsPerReplica)
 	if t.pod != nil {
-		v.GPUsRequested, v.Unaccelerated = max(1, gpusRequested(t.pod)), unaccelerated(t.pod)
+		v.GPUsRequested, v.Unaccelerated = max(1, t.gpus()), unaccelerated(t.pod) && (t.worker == nil || unaccelerated(t.worker))
 		held := scaling.Accelerators(0)
 		for _, p := range t.pods {
 			v.GPUsRequested, v.Unaccelerated = max(v.GPUsRequested, p.gpus), v.Unaccelerated && p.gpus == 0
@@ -67,7 +69,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 
 // accelerator returns the type of accelerator of a replica, "" when no source
 // names one.
-func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
+func accelerator(va *v1alpha1.VariantAutoscaling, t target) string {
 	if va.Spec.Accelerator != "" {
 		return va.Spec.Accelerator
 	}
@@ -77,18 +79,18 @@ func accelerator(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec) string {
 	if p := va.Spec.ModelProfile; p != nil && len(p.Accelerators) > 0 {
 		return p.Accelerators[0].Acc
 	}
-	return stock.ProductAskedFor(pod)
+	return cmp.Or(stock.ProductAskedFor(t.pod), stock.ProductAskedFor(t.worker))
 }
 
 // gpusPerReplica returns the number of accelerators of a replica, at least 1:
 // what the spec says, else what the target's containers ask for, else what the
 // older shape of the profile says of this accelerator.
-func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accelerator string) scaling.Accelerators {
+func gpusPerReplica(va *v1alpha1.VariantAutoscaling, requested scaling.Accelerators, accelerator string) scaling.Accelerators {
 	if n := va.Spec.AcceleratorCount; n != nil && *n >= 1 {
 		return scaling.Accelerators(*n)
 	}
-	if n := gpusRequested(pod); n > 0 {
-		return n
+	if requested > 0 {
+		return requested
 	}
 	for _, e := range entriesFor(va.Spec.ModelProfile, accelerator) {
 		if e.AccCount != nil && *e.AccCount >= 1 {
@@ -96,6 +98,11 @@ func gpusPerReplica(va *v1alpha1.VariantAutoscaling, pod *corev1.PodSpec, accele
 		}
 	}
 	return 1
+}
+
+// gpus returns how many accelerators the containers of a replica ask for, at most mostRequested.
+func (t target) gpus() scaling.Accelerators {
+	return min(gpusRequested(t.pod)+scaling.Accelerators(t.workers)*gpusRequested(t.worker), mostRequested)
 }
 
 // mostRequested bounds the accelerators of one pod: no node has a million.

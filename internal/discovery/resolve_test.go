@@ -83,7 +83,7 @@ func TestAcceleratorComesFromTheFirstSourceThatHasOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := accelerator(tt.va, tt.pod); got != tt.want {
+			if got := accelerator(tt.va, target{pod: tt.pod}); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -125,7 +125,7 @@ func TestGPUsPerReplica(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := gpusPerReplica(tt.va, tt.pod, accelerator(tt.va, tt.pod)); got != tt.want {
+			if got := gpusPerReplica(tt.va, gpusRequested(tt.pod), accelerator(tt.va, target{pod: tt.pod})); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // followedBy completes a variant by what its scalers say. One that is itself a scaler and does
 // not read its decision cannot be decided on: nothing that is decided arrives.
 func followedBy(v *scaling.Variant, by scaling.Scalers) {
-	v.ReadAs = by.ReadAs
+	v.ReadAs, v.ByValue = by.ReadAs, by.ByValue
 	if v.Origin != "" && v.Undecidable == "" {
 		for _, s := range by.List {
 			if s.Kind == v.Origin && s.Name == v.Key.Name && s.Misread != "" {
 				v.Undecidable = fmt.Sprintf("%s %s has the annotation llm-d.ai/managed and does not read its decision: %s", s.Kind, s.Name, s.Misread)
+				v.Withheld = s.Multiplies
 			}
 		}
 	}
@@ -25,13 +27,25 @@ func followedBy(v *scaling.Variant, by scaling.Scalers) {
 // a replica of its own serves (llm-d-router, bylabel/roles.go).
 var prefillOnly = []string{"prefill", "encode", "encode-prefill"}
 
+// roleDecode is the role of pods that end requests which others began. The leaders of a
+// LeaderWorkerSet without a template for leaders have it alone, too (kserve, llmisvc).
+const roleDecode = "decode"
+
+// The labels of pods that serve together: the service of KServe, the model of llm-d.
+var together = []string{"app.kubernetes.io/name", "llm-d.ai/model"}
+
 // separateRoles marks every variant of a model of which some serve a part of each request only.
-// What their readings say together is not decided on yet.
-func separateRoles(variants []scaling.Variant) {
-	parts := map[scaling.ModelKey]scaling.Variant{}
-	for _, v := range variants {
-		if slices.Contains(prefillOnly, v.Role) {
-			parts[v.Model] = v
+// What their readings say together is not decided on yet. targets are those of the variants.
+func separateRoles(variants []scaling.Variant, targets []target, in map[string]workloads) {
+	parts := map[scaling.ModelKey]string{}
+	for i, v := range variants {
+		switch {
+		case slices.Contains(prefillOnly, v.Role):
+			parts[v.Model] = fmt.Sprintf("variant %s has the role %s", v.Key.Name, v.Role)
+		case v.Role == roleDecode && parts[v.Model] == "":
+			if of := in[v.Key.Namespace].prefillOf(targets[i].labels); of != "" {
+				parts[v.Model] = fmt.Sprintf("variant %s has the role %s, %s", v.Key.Name, v.Role, of)
+			}
 		}
 	}
 	for i := range variants {
@@ -40,8 +54,32 @@ func separateRoles(variants []scaling.Variant) {
 		if !split || v.Undecidable != "" {
 			continue
 		}
-		v.Undecidable = fmt.Sprintf("model %s is served in parts (%s has the role %s), which are not decided on: each variant of it stays at what runs",
-			v.Model.ID, part.Key.Name, part.Role)
+		v.Undecidable = fmt.Sprintf("model %s is served in parts (%s), which are not decided on: each variant of it stays at what runs", v.Model.ID, part)
 		v.Paused = true
 	}
+}
+
+// prefillOf names the workload that begins the requests which pods with some labels end, "" for none.
+func (w workloads) prefillOf(decode map[string]string) string {
+	var names []string
+	for name, of := range w.known {
+		if role := of.labels[v1alpha1.RoleKey]; slices.Contains(prefillOnly, role) && servesWith(of.labels, decode) {
+			names = append(names, fmt.Sprintf("%s %s the role %s", name.kind, name.name, role))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// servesWith reports whether labels of pods say that they serve together. Where they say nothing
+// of it, they do.
+func servesWith(a, b map[string]string) bool {
+	for _, key := range together {
+		if a[key] != "" && b[key] != "" {
+			return a[key] == b[key]
+		}
+	}
+	return true
 }

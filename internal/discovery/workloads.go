@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -30,7 +29,9 @@ type workloads struct {
 	owned     map[types.UID][]pod // by the workload that they belong to in the end
 	// parts are the workloads that another object controls: the StatefulSet of
 	// the leaders of a LeaderWorkerSet. Its workers are controlled by pods.
-	parts map[workloadName][]types.UID
+	parts   map[workloadName][]types.UID
+	readyOf map[types.UID]int           // pods, by StatefulSet
+	groups  map[string]*leaderWorkerSet // by name, as far as they are known
 }
 
 type workloadName struct{ kind, name string }
@@ -40,14 +41,15 @@ type workload struct {
 	uid      types.UID
 	replicas int
 	pod      *corev1.PodSpec
-	role     string          // that its template is labelled with
-	failure  scaling.Trouble // why its pods are not created, if it says so
+	labels   map[string]string // of its template
+	failure  scaling.Trouble   // why its pods are not created, if it says so
 }
 
 // readNamespace reads the workloads and live pods of a namespace.
 func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workloads, error) {
 	w := workloads{
 		namespace: namespace, known: map[workloadName]workload{}, owned: map[types.UID][]pod{}, parts: map[workloadName][]types.UID{},
+		readyOf: map[types.UID]int{},
 	}
 	var deployments appsv1.DeploymentList
 	var statefulSets appsv1.StatefulSetList
@@ -65,12 +67,13 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, d.Spec.Template.Labels[v1alpha1.RoleKey], podFailure(d.Status.Conditions)}
+		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, d.Spec.Template.Labels, podFailure(d.Status.Conditions)}
 		w.addPart(d)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec, role: s.Spec.Template.Labels[v1alpha1.RoleKey]}
+		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec, labels: s.Spec.Template.Labels}
+		w.readyOf[s.UID] = int(s.Status.ReadyReplicas)
 		w.addPart(s)
 	}
 	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
@@ -108,13 +111,17 @@ func (w *workloads) assign(pods []corev1.Pod, deployments map[types.UID]types.UI
 // where the kind has no informer.
 func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	if !hasInformer(ref) {
-		return w.scaled(ref, scale)
+		t := w.scaled(ref, scale)
+		if set := w.groups[ref.Name]; set != nil && isGroupSet(ref) && !t.gone {
+			t = w.grouped(t, set)
+		}
+		return t
 	}
 	found, ok := w.known[workloadName{ref.Kind, ref.Name}]
 	if !ok {
 		return target{missing: notFound(ref, w.namespace), gone: true}
 	}
-	return target{current: found.replicas, pod: found.pod, role: found.role, pods: w.owned[found.uid], owned: true, failure: found.failure}
+	return target{current: found.replicas, pod: found.pod, labels: found.labels, pods: w.owned[found.uid], owned: true, failure: found.failure}
 }
 
 // scaled returns a target that is known by its scale. Its pods are those of the

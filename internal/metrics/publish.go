@@ -132,21 +132,22 @@ func isNew(r scaling.Record, key scaling.VariantKey) bool {
 // replicas adds what the variant runs and, where there is one, the decision.
 func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	if other := v; v.ReadAs != "" { // what a scaler asks for by another name is there, too
-		other.Key.Name, other.ReadAs = v.ReadAs, ""
-		p.gauges(v.Key, p.target(other), v.Replicas, d, decided)
+		other.Key.Name = v.ReadAs
+		p.gauges(v.Key, other, d, decided)
 	}
-	p.gauges(v.Key, p.target(v), v.Replicas, d, decided)
+	p.gauges(v.Key, v, d, decided)
 	if decided && v.Replicas.Observed {
 		p.add(v.Key, ScalingDecision, direction(d.Target(), v.Replicas.Current), variant(v.Key)...)
 	}
 }
 
-// gauges adds them for one set of labels.
-func (p *press) gauges(key scaling.VariantKey, labels []string, r scaling.ReplicaCounts, d scaling.Decision, decided bool) {
+// gauges adds them, of the variant with this key, by the labels of v.
+func (p *press) gauges(key scaling.VariantKey, v scaling.Variant, d scaling.Decision, decided bool) {
+	labels, r := p.target(v), v.Replicas
 	if r.Observed {
 		p.add(key, CurrentReplicas, float64(r.Current), labels...)
 	}
-	if !decided {
+	if !decided || v.Withheld {
 		return
 	}
 	p.add(key, DesiredReplicas, float64(d.Target()), labels...)

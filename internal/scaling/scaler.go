@@ -16,6 +16,9 @@ type Scalers struct {
 	// the variant's and no other variant has it; "" else.
 	ReadAs string
 	Zero   HPAZero // whether an HPA of the cluster may go to zero
+	// ByValue is true when the one scaler that reads the decision Multiplies, and what it reads is
+	// the External Metrics API of this process, which answers it by the ready pods.
+	ByValue bool
 }
 
 // The kinds of a Scaler.
@@ -39,6 +42,9 @@ type Scaler struct {
 	// the HorizontalPodAutoscaler that KEDA makes for it, is too new, or it has a value
 	// of other metrics alone. That may pass by itself.
 	Unread Trouble
+	// Multiplies is true when it reads the decision by the target type Value: it sets what it reads
+	// times its ready pods.
+	Multiplies bool
 	// Others is true when it scales on something else too: the highest counts.
 	Others bool
 	// Paused is true while it is told to leave the target alone.

@@ -46,6 +46,11 @@ type Variant struct {
 	// ReadAs is another name by which the scaler of the target reads the decision, "" for none:
 	// it was made for a variant that had this target before.
 	ReadAs string `json:"readAs,omitempty"`
+	// ByValue is Scalers.ByValue of the target's scalers.
+	ByValue bool `json:"byValue,omitempty"`
+	// Withheld is true where no decision is exported: the annotated HPA multiplies what it reads, and
+	// is not answered by its ready pods (Scaler.Multiplies). Without a metric it sets nothing.
+	Withheld bool `json:"withheld,omitempty"`
 	// Role is the part of a request that the pods serve, in llm-d's words; "" where nothing says.
 	Role string `json:"role,omitempty"`
 	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what

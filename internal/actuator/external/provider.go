@@ -44,6 +44,10 @@ type ProviderOptions struct {
 	Fallback Fallback
 	// ControllerInstance is that of the replica gauges, "" for none.
 	ControllerInstance string
+	// Pods returns how many pods of a target there are, and how many of them an HPA counts as
+	// ready, at the time of the call; ok is false where that is not known. Without it, which nil
+	// is, all that were seen are ready.
+	Pods func(ctx context.Context, namespace string, target scaling.TargetRef) (all, ready int, ok bool)
 	// Ambiguous receives every ambiguous query, each time. It must be quick and safe for
 	// several goroutines. It may be nil.
 	Ambiguous func(context.Context, Ambiguity)
@@ -95,7 +99,7 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 		}
 		several.Variants = append(several.Variants, v.Variant)
 		several.Cycle = v.Cycle
-		if q, ok := quantity(v, info.Metric); ok {
+		if q, ok := p.quantity(ctx, v, info.Metric); ok {
 			sum.Add(q)
 			list.Items = append(list.Items, external_metrics.ExternalMetricValue{
 				MetricName:   info.Metric,
@@ -138,23 +142,46 @@ func (p *Provider) labels(v Value) map[string]string {
 	return set
 }
 
-// quantity returns the value of a metric: replicas exactly, the ratio to a
-// thousandth. There is no ratio while the current replicas are unknown.
-func quantity(v Value, metric string) (resource.Quantity, bool) {
-	if metric == metrics.DesiredReplicas {
+// quantity returns the value of a metric: replicas exactly, the ratio to a thousandth. There is no
+// ratio while the current replicas are unknown. Who multiplies the replicas that it reads is
+// answered by a ratio, too.
+func (p *Provider) quantity(ctx context.Context, v Value, metric string) (resource.Quantity, bool) {
+	if metric == metrics.DesiredReplicas && !v.ByValue {
 		return *resource.NewQuantity(int64(v.Desired), resource.DecimalSI), true
 	}
-	if !v.Observed {
+	all, ready, known := v.Current, v.Current, v.Observed
+	if metric == metrics.DesiredReplicas && p.opts.Pods != nil {
+		if a, r, ok := p.opts.Pods(ctx, v.Variant.Namespace, v.Target); ok {
+			all, ready, known = a, r, true
+		}
+	}
+	if !known {
 		return resource.Quantity{}, false
 	}
-	// An HPA multiplies the ratio by its replicas and rounds up, in binary fractions: 1.667
-	// x 3 would give 6 instead of the decided 5, and 16.6 x 15 would give 250 instead of
-	// 249.
-	milli := math.Round(1000 * metrics.Ratio(v.Desired, v.Current))
-	if v.Current > 0 && math.Ceil(milli/1000*float64(v.Current)) > float64(v.Desired) {
-		milli--
+	return *resource.NewMilliQuantity(factor(v.Desired, all, ready), resource.DecimalSI), true
+}
+
+// factor returns by how many thousandths an HPA should multiply the ready pods of a target, of all
+// that it has, to get what is desired. An HPA rounds the product up, in binary fractions: 1.667 x 3
+// would give 6 instead of the decided 5, and 16.6 x 15 would give 250 instead of 249. What is
+// within its tolerance of 1 leaves the replicas as they are
+// (k8s.io/kubernetes, podautoscaler, getUsageRatioReplicaCount).
+func factor(desired, all, ready int) int64 {
+	const milli = 1000
+	switch {
+	case all == 0:
+		return milli * int64(desired) // it multiplies nothing
+	case desired == all, ready == 0:
+		return milli // a pod may become ready before it counts them
 	}
-	return *resource.NewMilliQuantity(int64(milli), resource.DecimalSI), true
+	if 0 < desired && desired <= ready && ready < all { // desired / ready is 1 or little less: the least that is rounded up to it is further from 1
+		return int64(milli*(desired-1)/ready) + 1
+	}
+	f := int64(math.Round(milli * float64(desired) / float64(ready)))
+	if math.Ceil(float64(f)/milli*float64(ready)) > float64(desired) {
+		f--
+	}
+	return f
 }
 
 // notFound returns the error of the API for a metric that is not served.

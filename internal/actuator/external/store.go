@@ -18,6 +18,7 @@ type Value struct {
 	Target      scaling.TargetRef
 	Accelerator string // "" when unknown
 	ReadAs      string // another name of the variant by which a scaler reads it, "" for none
+	ByValue     bool   // its scaler multiplies what it reads (scaling.Scalers.ByValue)
 	Desired     int    // replicas
 	// Current counts replicas. It is valid only if Observed; otherwise there is no ratio.
 	Current  int

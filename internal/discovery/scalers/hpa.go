@@ -39,6 +39,7 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 		return out
 	}
 	k := o.keda
+	out.Multiplies = false // its triggers say how they are read
 	out.Kind, out.Name = scaling.KindScaledObject, k.Name
 	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), k.others(own)
 	out.Paused = k.paused()
@@ -56,9 +57,10 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler {
 	out := scaling.Scaler{
 		Kind: scaling.KindHPA, Name: h.Name,
-		Bounds:  scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
-		Misread: misreads(h, own), Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
+		Bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
+		Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
 	}
+	out.Misread, out.Multiplies = misreads(h, own)
 	var up, down *autoscalingv2.HPAScalingRules
 	if b := h.Spec.Behavior; b != nil {
 		up, down = b.ScaleUp, b.ScaleDown

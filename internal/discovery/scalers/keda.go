@@ -8,11 +8,13 @@ import (
 	"strings"
 	"unicode"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -154,6 +156,10 @@ func (t kedaTrigger) reads(own series) (reads bool, why string) {
 		threshold, set := t.Metadata["threshold"]
 		if n, err := strconv.ParseFloat(threshold, 64); set && (err != nil || n != 1) {
 			why = fmt.Sprintf("the threshold of its trigger on %s is %s, and must be 1", name, threshold)
+			continue
+		}
+		if t.MetricType == string(autoscalingv2.ValueMetricType) && name == metrics.DesiredReplicas {
+			why = multiplying + ": set metricType to AverageValue"
 			continue
 		}
 		return true, ""

@@ -73,26 +73,42 @@ func (o scalerObject) readsAs() string {
 // asksFor finds the name of a variant that a query selects.
 var asksFor = regexp.MustCompile(labelVariant + `\s*=\s*"([^"\\]+)"`)
 
-// misreads says why an autoscaler does not learn the decision with the labels
-// own, going by its spec, or returns "".
-func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) string {
-	why := fmt.Sprintf("none of its metrics is %s or %s", decisionMetrics[0], decisionMetrics[1])
+// misreads says why an autoscaler does not learn the decision with the labels own, going by its
+// spec, or returns "". multiplies is true when it reads it by the target type Value alone.
+func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string, multiplies bool) {
+	why = fmt.Sprintf("none of its metrics is %s or %s", decisionMetrics[0], decisionMetrics[1])
+	reads := false
 	for _, m := range h.Spec.Metrics {
 		if m.External == nil || !slices.Contains(decisionMetrics, m.External.Metric.Name) {
 			continue
 		}
-		if why = misreadsMetric(m.External, own); why == "" {
-			return ""
+		switch wrong := misreadsMetric(m.External, own); {
+		case wrong == multiplying:
+			multiplies = true
+		case wrong == "":
+			reads = true
+		default:
+			why = wrong
 		}
 	}
-	return why
+	switch {
+	case reads && multiplies:
+		return multiplying + ", and as an average, too", false
+	case reads, multiplies:
+		return "", multiplies
+	}
+	return why, false
 }
+
+// multiplying says how an HPA reads a number of replicas by the target type Value
+// (k8s.io/kubernetes, podautoscaler, GetExternalMetricReplicas).
+const multiplying = "it reads " + metrics.DesiredReplicas + " by the target type Value, which an HPA multiplies by its ready pods: 3 wanted of 1 become 3, then 9"
 
 // misreadsMetric says what is wrong with how a metric of a decision is read. A
 // number of replicas is divided by the target, hence an average of 1; a ratio is
 // multiplied with what runs, hence a value of 1.
 func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
-	name := m.Metric.Name
+	name, one := m.Metric.Name, *resource.NewQuantity(1, resource.DecimalSI)
 	if !own.selectedBy(m.Metric.Selector) {
 		return fmt.Sprintf("the selector of its metric %s (%s) does not match this variant", name, metav1.FormatLabelSelector(m.Metric.Selector))
 	}
@@ -100,10 +116,13 @@ func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
 	if name == metrics.DesiredRatio || name == legacyDesiredRatio {
 		kind, target = "value", m.Target.Value
 	}
-	if target == nil || target.Cmp(*resource.NewQuantity(1, resource.DecimalSI)) != 0 {
-		return fmt.Sprintf("its target for %s is not %s 1", name, kind)
+	if target != nil && target.Cmp(one) == 0 {
+		return ""
 	}
-	return ""
+	if name == metrics.DesiredReplicas && m.Target.Value != nil && m.Target.Value.Cmp(one) == 0 {
+		return multiplying
+	}
+	return fmt.Sprintf("its target for %s is not %s 1", name, kind)
 }
 
 // The reasons why an autoscaler has not learnt a decision so far. They are not

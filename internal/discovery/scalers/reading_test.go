@@ -57,7 +57,9 @@ func TestWhatAnHPAReads(t *testing.T) {
 		"another metric":                   {metrics(reading("queue_length", nil)), nil, "none of its metrics is wva_desired_replicas or wva_desired_ratio"},
 		"no external metric":               {metrics(cpu), nil, "none of its metrics"},
 		"another variant, and this":        {metrics(reading(replicas, selector{"variant_name": "b"}), reading(replicas, selector{"variant_name": "a"})), nil, ""},
-		"replicas as a value":              {metrics(valued(reading(replicas, nil), "1", "")), nil, "its target for wva_desired_replicas is not averageValue 1"},
+		"replicas as a value":              {metrics(valued(reading(replicas, nil), "1", "")), nil, ""},
+		"replicas as a value of 2":         {metrics(valued(reading(replicas, nil), "2", "")), nil, "its target for wva_desired_replicas is not averageValue 1"},
+		"replicas as both":                 {metrics(valued(reading(replicas, nil), "1", ""), reading(replicas, nil)), nil, "by the target type Value, which an HPA multiplies by its ready pods: 3 wanted of 1 become 3, then 9, and as an average, too"},
 		"replicas as an average of 2":      {metrics(valued(reading(replicas, nil), "", "2")), nil, "not averageValue 1"},
 		"replicas as an average of 1000m":  {metrics(valued(reading(replicas, nil), "", "1000m")), nil, ""},
 		"the ratio as a value":             {metrics(valued(reading(ratio, nil), "1", "")), nil, ""},
@@ -78,7 +80,10 @@ func TestWhatAnHPAReads(t *testing.T) {
 				h.Status.CurrentMetrics = append(h.Status.CurrentMetrics, m, autoscalingv2.MetricStatus{})
 			}
 			h = Strip(h)
-			got := misreads(h, seriesA)
+			got, multiplies := misreads(h, seriesA)
+			if multiplies != (name == "replicas as a value") {
+				t.Errorf("multiplies: %t", multiplies)
+			}
 			if passing := unread(h); got == "" {
 				got = passing.Message
 			} else if passing.Reason != "" {

@@ -12,6 +12,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
@@ -21,10 +22,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// kedaRetry is how often a cluster without KEDA is asked whether it has it by
-// now: each time costs requests to the API server. Until then nobody scales what a
-// ScaledObject does.
-const kedaRetry = time.Minute
+// searchAgain is how often a cluster without a kind is asked whether it has it by
+// now: each time costs requests to the API server. Until then there are none, and
+// nobody scales what a ScaledObject of KEDA does.
+const searchAgain = time.Minute
 
 // scaledObjectKind is what KEDA scales by.
 var scaledObjectKind = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject}
@@ -38,25 +39,25 @@ type Watches interface {
 	GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// kedaSearch remembers that a cluster was found to be without KEDA. The zero
+// Search remembers that a cluster was found to be without a kind. The zero
 // value has not looked. It is safe for concurrent use.
-type kedaSearch struct {
+type Search struct {
 	mu   sync.Mutex
 	next time.Time // when to look again
 }
 
 // due reports whether it is time to look at now.
-func (k *kedaSearch) due(now time.Time) bool {
+func (k *Search) due(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !now.Before(k.next)
 }
 
 // missed notes that there was none at now.
-func (k *kedaSearch) missed(now time.Time) {
+func (k *Search) missed(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = now.Add(kedaRetry)
+	k.next = now.Add(searchAgain)
 }
 
 // claim is what an object scales. The API version is not in it: one object has several.
@@ -67,6 +68,7 @@ const kindDeployment = "Deployment"
 
 // scalersOf is who scales each target of the namespaces that were read.
 type scalersOf struct {
+	serves  bool   // Reader.ServesMetrics
 	fault   string // why it is not known, "" when it is
 	byClaim map[claim][]scalerObject
 	zero    scaling.HPAZero
@@ -84,10 +86,13 @@ type Reader struct {
 	// Release is that of the API server, nil where it stays unknown. Set it before the
 	// first use.
 	Release *Release
+	// ServesMetrics is whether scalers may read decisions from this process, by the External Metrics
+	// API. Set it before the first use.
+	ServesMetrics bool
 
 	watches Watches
 	clock   clock.PassiveClock
-	keda    kedaSearch
+	keda    Search
 }
 
 // New returns a Reader of what w holds. A nil Reader knows nothing.
@@ -117,7 +122,7 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scal
 	if fault = cmp.Or(fault, kedaFault); fault != "" {
 		return scalersOf{fault: fault}
 	}
-	out := scalersOf{byClaim: map[claim][]scalerObject{}}
+	out := scalersOf{serves: r.ServesMetrics, byClaim: map[claim][]scalerObject{}}
 	last := ""
 	for _, v := range variants { // sorted by namespace
 		if v.Key.Namespace == last {
@@ -145,16 +150,41 @@ func (s scalersOf) showsZero() bool {
 // hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
 // read where it has.
 func (r *Reader) hasKEDA(ctx context.Context) (has bool, why string) {
+	return r.has(ctx, &r.keda, scaledObjectKind)
+}
+
+// has reports whether the cluster has a kind, and why its objects cannot be read where it has. It
+// starts to watch them.
+func (r *Reader) has(ctx context.Context, search *Search, kind schema.GroupVersionKind) (has bool, why string) {
 	now := r.clock.Now()
-	if !r.keda.due(now) {
+	if !search.due(now) {
 		return false, ""
 	}
-	why, err := r.unread(ctx, newScaledObject(), scaling.KindScaledObject)
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	why, err := r.unread(ctx, object, kind.Kind)
 	if meta.IsNoMatchError(err) {
-		r.keda.missed(now)
+		search.missed(now)
 		return false, ""
 	}
 	return true, why
+}
+
+// Optional returns the objects of a namespace of a kind that not every cluster has, none where they
+// cannot be read. It never waits. They must not be modified.
+func (r *Reader) Optional(ctx context.Context, search *Search, kind schema.GroupVersionKind, namespace string) []unstructured.Unstructured {
+	if r == nil || r.watches == nil {
+		return nil
+	}
+	if has, why := r.has(ctx, search, kind); !has || why != "" {
+		return nil
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if r.watches.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	return list.Items
 }
 
 // How long Wait waits, and how often it looks. A manager that may not list them goes on without.
@@ -241,8 +271,39 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	for _, object := range objects {
 		out.List = append(out.List, object.scaler(own))
 	}
+	out.ByValue = s.byValue(out.List)
 	slices.SortFunc(out.List, func(a, b scaling.Scaler) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// byValue reports whether what all of some scalers read is answered by their ready pods. Of those
+// that multiply and are not answered so it says what is wrong.
+func (s scalersOf) byValue(all []scaling.Scaler) bool {
+	multiply, read := 0, 0
+	for _, by := range all {
+		if by.Multiplies {
+			multiply++
+		}
+		if by.Misread == "" {
+			read++
+		}
+	}
+	if multiply > 0 && multiply == read && s.serves {
+		return true
+	}
+	wrong := multiplying + ". Set the type to AverageValue"
+	switch {
+	case multiply < read:
+		wrong += "; another scaler of the target does"
+	case !s.serves:
+		wrong += ", or serve it by the manager (--external-metrics-bind-address)"
+	}
+	for i := range all {
+		if all[i].Multiplies {
+			all[i].Misread = wrong
+		}
+	}
+	return false
 }

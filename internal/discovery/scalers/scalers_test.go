@@ -116,7 +116,8 @@ func follower(change ...func(*autoscalingv2.HorizontalPodAutoscaler)) *autoscali
 
 // keda is a ScaledObject s of Deployment a that reads the decision on variant a.
 func keda(change ...func(map[string]any)) *unstructured.Unstructured {
-	u := newScaledObject()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(scaledObjectKind)
 	u.SetNamespace("ns")
 	u.SetName("s")
 	spec := map[string]any{

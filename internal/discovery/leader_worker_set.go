@@ -1,0 +1,134 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// kindLeaderWorkerSet is the kind of which a replica is a group of pods: a leader, and workers in
+// a StatefulSet that the leader controls.
+const kindLeaderWorkerSet = "LeaderWorkerSet"
+
+// The labels by which the scale of a LeaderWorkerSet selects its leaders (lws, api/leaderworkerset/v1).
+const (
+	labelGroupsOf    = "leaderworkerset.sigs.k8s.io/name"
+	labelWorkerIndex = "leaderworkerset.sigs.k8s.io/worker-index"
+)
+
+var leaderWorkerSetKind = schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: kindLeaderWorkerSet}
+
+// leaderWorkerSet is what is read of a LeaderWorkerSet. Its own types would bring its dependencies
+// with them.
+type leaderWorkerSet struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Replicas *int32 `json:"replicas,omitempty"`
+		Template struct {
+			Leader *corev1.PodTemplateSpec `json:"leaderTemplate,omitempty"` // nil for the workers'
+			Worker corev1.PodTemplateSpec  `json:"workerTemplate"`
+			Size   *int32                  `json:"size,omitempty"` // pods of a group with its leader, nil for 1
+		} `json:"leaderWorkerTemplate"`
+	} `json:"spec"`
+}
+
+// leader returns the template of the leaders.
+func (l *leaderWorkerSet) leader() *corev1.PodTemplateSpec {
+	if l.Spec.Template.Leader != nil {
+		return l.Spec.Template.Leader
+	}
+	return &l.Spec.Template.Worker
+}
+
+// workers returns how many pods of a group are no leader.
+func (l *leaderWorkerSet) workers() int { return max(0, orOne(l.Spec.Template.Size)-1) }
+
+// role returns what the templates are labelled with.
+func (l *leaderWorkerSet) labels() map[string]string { return l.leader().Labels }
+
+// leaderWorkerSets reads LeaderWorkerSets from a cache that lists them from the first time on that
+// one is a target. It never waits: what is not listed yet, or may not be, is not known. It is safe
+// for concurrent use.
+type leaderWorkerSets struct {
+	search scalers.Search
+
+	mu   sync.Mutex
+	read map[types.UID]*leaderWorkerSet // as they were decoded last
+}
+
+// of returns those of a namespace, by name, as far as they are known.
+func (l *leaderWorkerSets) of(ctx context.Context, by *scalers.Reader, namespace string) map[string]*leaderWorkerSet {
+	items := by.Optional(ctx, &l.search, leaderWorkerSetKind, namespace)
+	out := make(map[string]*leaderWorkerSet, len(items))
+	for i := range items {
+		if set, err := l.decoded(&items[i]); err == nil { // else it is of another version: its templates are not known
+			out[set.Name] = set
+		}
+	}
+	return out
+}
+
+// decoded returns what is read of an object, once for each version of it.
+func (l *leaderWorkerSets) decoded(u *unstructured.Unstructured) (*leaderWorkerSet, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.read[u.GetUID()]; known != nil && known.ResourceVersion == u.GetResourceVersion() {
+		return known, nil
+	}
+	set := &leaderWorkerSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, set); err != nil {
+		return nil, fmt.Errorf("decoding LeaderWorkerSet %s in namespace %s: %w", u.GetName(), u.GetNamespace(), err)
+	}
+	if l.read == nil || len(l.read) > 4*mostKept {
+		l.read = map[types.UID]*leaderWorkerSet{}
+	}
+	l.read[set.UID] = set
+	return set, nil
+}
+
+// mostKept is how many decoded objects are kept at least, beyond which those that are gone go.
+const mostKept = 256
+
+// isGroupSet reports whether a target is a LeaderWorkerSet.
+func isGroupSet(ref scaling.TargetRef) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == leaderWorkerSetKind.Group && ref.Kind == kindLeaderWorkerSet
+}
+
+// grouped completes a target by the LeaderWorkerSet that it is: a replica is a group, which is
+// Ready when its leader is and all of its workers are, and takes the accelerators of all of them.
+func (w workloads) grouped(t target, set *leaderWorkerSet) target {
+	t.labels, t.workers = set.labels(), set.workers()
+	if leader := &set.leader().Spec; len(leader.Containers) > 0 {
+		t.pod = leader
+		if t.workers > 0 {
+			t.worker = &set.Spec.Template.Worker.Spec
+		}
+	}
+	leaders := t.pods
+	t.pods = make([]pod, len(leaders))
+	for i, p := range leaders {
+		ready := 0
+		for _, workers := range w.parts[workloadName{"Pod", p.name}] {
+			ready += w.readyOf[workers]
+			for _, worker := range w.owned[workers] {
+				p.gpus += worker.gpus
+				p.unschedulable = p.unschedulable || worker.unschedulable
+			}
+		}
+		p.ready = p.ready && ready >= t.workers
+		t.pods[i] = p
+	}
+	return t
+}

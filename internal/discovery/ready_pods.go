@@ -1,0 +1,78 @@
+package discovery
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// ReadyPods returns how many replicas a target is asked to have, and how many pods an
+// HPA counts as ready, both as the cache has them now: one that multiplies what it reads does so
+// by them, also by those that end (k8s.io/kubernetes, podautoscaler, getReadyPodsCount). ok is false
+// where that is not known: of a target that is not there, and of kinds whose pods only their scale
+// selects.
+func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scaling.TargetRef) (replicas, ready int, ok bool) {
+	replicas, selector := c.selected(ctx, client.ObjectKey{Namespace: namespace, Name: target.Name}, target)
+	if selector == nil || selector.Empty() {
+		return 0, 0, false
+	}
+	var pods corev1.PodList
+	if err := c.reader.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy); err != nil {
+		return 0, 0, false
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; p.Status.Phase == corev1.PodRunning && isReady(p) {
+			ready++
+		}
+	}
+	return replicas, ready, true
+}
+
+// selected returns how many replicas a target is asked to have, and what selects its pods, nil where
+// that is not known.
+func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target scaling.TargetRef) (int, labels.Selector) {
+	selects := func(s *metav1.LabelSelector) labels.Selector {
+		out, err := metav1.LabelSelectorAsSelector(s)
+		if err != nil {
+			return nil
+		}
+		return out
+	}
+	switch {
+	case isGroupSet(target):
+		set := c.groups.of(ctx, c.By, key.Namespace)[key.Name]
+		if set == nil {
+			return 0, nil
+		}
+		return orOne(set.Spec.Replicas), labels.SelectorFromSet(labels.Set{labelGroupsOf: key.Name, labelWorkerIndex: "0"})
+	case !hasInformer(target):
+		return 0, nil
+	case target.Kind == kindDeployment:
+		var d appsv1.Deployment
+		if c.reader.Get(ctx, key, &d) != nil {
+			return 0, nil
+		}
+		return orOne(d.Spec.Replicas), selects(d.Spec.Selector)
+	default:
+		var s appsv1.StatefulSet
+		if c.reader.Get(ctx, key, &s) != nil {
+			return 0, nil
+		}
+		return orOne(s.Spec.Replicas), selects(s.Spec.Selector)
+	}
+}
+
+func isReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
