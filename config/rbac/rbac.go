@@ -24,8 +24,8 @@ const (
 // ManagerRole is the ClusterRole of the manager, which reads scales.
 const ManagerRole = "workload-variant-autoscaler-manager-role"
 
-// TargetGroupsValue is the value of the chart that adds API groups to TargetGroups.
-const TargetGroupsValue = "rbac.targetGroups"
+// targetGroupsValue is the value of the chart that adds API groups to TargetGroups.
+const targetGroupsValue = "rbac.targetGroups"
 
 // TargetGroups returns the API groups whose kinds may be scale targets with the roles as
 // they are shipped.
@@ -59,7 +59,7 @@ func (r Right) Grant(role string) string {
 	if slices.Contains(TargetGroups(), r.Group) {
 		return lacks + fmt.Sprintf("Bind the ClusterRole %s to its account", role)
 	}
-	return lacks + fmt.Sprintf("Add the group to %s of the chart, or bind a ClusterRole that allows %s of */scale in that group to its account", TargetGroupsValue, r.Verb)
+	return lacks + fmt.Sprintf("Add the group to %s of the chart, or bind a ClusterRole that allows %s of */scale in that group to its account", targetGroupsValue, r.Verb)
 }
 
 // ManagerRoles returns, as YAML documents in this order, the ClusterRole of the

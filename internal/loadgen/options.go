@@ -18,8 +18,8 @@ const (
 	DefaultMaxInFlight = 900
 	// DefaultTimeout is long for an answer of a few thousand tokens.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultProgressEvery suits a terminal.
-	DefaultProgressEvery = time.Second
+	// defaultProgressEvery suits a terminal.
+	defaultProgressEvery = time.Second
 )
 
 // SLO are latency objectives. 0 is no objective.
@@ -51,7 +51,7 @@ type Options struct {
 	// Progress, if not nil, is called every ProgressEvery while the run lasts
 	// and once at its end, never concurrently.
 	Progress func(Progress)
-	// ProgressEvery is DefaultProgressEvery when 0.
+	// ProgressEvery is defaultProgressEvery when 0.
 	ProgressEvery time.Duration
 	// Transport sends the requests; nil means the run's own transport.
 	Transport http.RoundTripper
@@ -85,7 +85,7 @@ func (o Options) complete() (completed Options, endpoint string, err error) {
 		o.Timeout = DefaultTimeout
 	}
 	if o.ProgressEvery == 0 {
-		o.ProgressEvery = DefaultProgressEvery
+		o.ProgressEvery = defaultProgressEvery
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -95,15 +95,15 @@ type Instrument struct {
 }
 
 // Catalogue returns every instrument, decision series first, without those of
-// Legacy. The labels are those of a process without a controller instance; with
-// one, the families of which ByInstance is true have LabelControllerInstance as
+// legacyInstruments. The labels are those of a process without a controller instance; with
+// one, the families of which byInstance is true have LabelControllerInstance as
 // their last label.
 func Catalogue() []Instrument {
 	return append(decisionInstruments(), healthInstruments()...)
 }
 
-// ByInstance reports whether the family carries the controller instance.
-func (i Instrument) ByInstance() bool {
+// byInstance reports whether the family carries the controller instance.
+func (i Instrument) byInstance() bool {
 	switch i.Name {
 	case DesiredReplicas, CurrentReplicas, DesiredRatio, ReplicaScaling:
 		return true
@@ -290,7 +290,7 @@ func healthInstruments() []Instrument {
 // end in the label of a controller instance that is set.
 func (i Instrument) family(controllerInstance string) family {
 	labels := i.Labels
-	if controllerInstance != "" && i.ByInstance() {
+	if controllerInstance != "" && i.byInstance() {
 		labels = append(slices.Clip(labels), LabelControllerInstance)
 	}
 	kind := prometheus.GaugeValue

@@ -80,9 +80,9 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 		}
 		got[f.GetName()] = append(labels, strings.ToLower(f.GetType().String()), f.GetHelp())
 	}
-	for _, i := range append(Catalogue(), Legacy()...) {
+	for _, i := range append(Catalogue(), legacyInstruments()...) {
 		labels := slices.Clone(i.Labels)
-		if i.ByInstance() {
+		if i.byInstance() {
 			labels = append(labels, LabelControllerInstance)
 		}
 		slices.Sort(labels)

@@ -9,38 +9,38 @@ import (
 
 // The names under which earlier versions exported the decision series.
 const (
-	LegacyDesiredReplicas = "inferno_desired_replicas"
-	LegacyCurrentReplicas = "inferno_current_replicas"
-	LegacyDesiredRatio    = "inferno_desired_ratio"
-	LegacyReplicaScaling  = "inferno_replica_scaling_total"
-	LegacyCurrentLoad     = "inferno_current_load"
-	// LegacyTargetConflicts is a gauge, whatever its suffix says.
-	LegacyTargetConflicts = "wva_deployment_target_conflicts_total"
+	legacyDesiredReplicas = "inferno_desired_replicas"
+	legacyCurrentReplicas = "inferno_current_replicas"
+	legacyDesiredRatio    = "inferno_desired_ratio"
+	legacyReplicaScaling  = "inferno_replica_scaling_total"
+	legacyCurrentLoad     = "inferno_current_load"
+	// legacyTargetConflicts is a gauge, whatever its suffix says.
+	legacyTargetConflicts = "wva_deployment_target_conflicts_total"
 )
 
 // legacyKind is the only kind of target that earlier versions knew.
 const legacyKind = "Deployment"
 
-// Legacy returns the instruments of earlier versions, with the labels that they
+// legacyInstruments returns the instruments of earlier versions, with the labels that they
 // had then: dashboards and autoscalers built on them go on working.
-func Legacy() []Instrument {
+func legacyInstruments() []Instrument {
 	variant := []string{LabelVariant, LabelVariantID, LabelNamespace, LabelAccelerator}
 	return []Instrument{
-		{LegacyDesiredReplicas, Gauge, "replicas", variant, "Older name of " + DesiredReplicas + "."},
-		{LegacyCurrentReplicas, Gauge, "replicas", variant, "Older name of " + CurrentReplicas + "."},
-		{LegacyDesiredRatio, Gauge, "ratio", variant, "Older name of " + DesiredRatio + "."},
+		{legacyDesiredReplicas, Gauge, "replicas", variant, "Older name of " + DesiredReplicas + "."},
+		{legacyCurrentReplicas, Gauge, "replicas", variant, "Older name of " + CurrentReplicas + "."},
+		{legacyDesiredRatio, Gauge, "ratio", variant, "Older name of " + DesiredRatio + "."},
 		{
-			LegacyReplicaScaling, Counter, "",
+			legacyReplicaScaling, Counter, "",
 			[]string{LabelVariant, LabelVariantID, LabelNamespace, LabelDirection, LabelReason},
 			"Older name of " + ReplicaScaling + ".",
 		},
 		{
-			LegacyCurrentLoad, Gauge, "",
+			legacyCurrentLoad, Gauge, "",
 			[]string{LabelVariant, LabelVariantID, LabelNamespace, LabelModel, LabelQuantity},
 			"Older name of " + CurrentLoad + ", which was documented before any version exported it.",
 		},
 		{
-			LegacyTargetConflicts, Gauge, "",
+			legacyTargetConflicts, Gauge, "",
 			[]string{LabelDeployment, LabelNamespace},
 			"Older name of " + TargetConflicts + ", for Deployments. It is a gauge, whatever its suffix says.",
 		},
@@ -55,14 +55,14 @@ func (p *press) legacyReplicas(v scaling.Variant, d scaling.Decision, decided bo
 	}
 	labels := []string{Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), Label(v.Accelerator)}
 	if v.Replicas.Observed {
-		p.add(v.Key, LegacyCurrentReplicas, float64(v.Replicas.Current), labels...)
+		p.add(v.Key, legacyCurrentReplicas, float64(v.Replicas.Current), labels...)
 	}
 	if !decided {
 		return
 	}
-	p.add(v.Key, LegacyDesiredReplicas, float64(d.Target()), labels...)
+	p.add(v.Key, legacyDesiredReplicas, float64(d.Target()), labels...)
 	if v.Replicas.Observed {
-		p.add(v.Key, LegacyDesiredRatio, Ratio(d.Target(), v.Replicas.Current), labels...)
+		p.add(v.Key, legacyDesiredRatio, Ratio(d.Target(), v.Replicas.Current), labels...)
 	}
 }
 
@@ -72,14 +72,14 @@ func (p *press) legacyCount(v scaling.Variant, t tally) {
 		return
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(t.changes), change.compare) {
-		p.add(v.Key, LegacyReplicaScaling, t.changes[c], Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), c.direction, Label(string(c.reason)))
+		p.add(v.Key, legacyReplicaScaling, t.changes[c], Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), c.direction, Label(string(c.reason)))
 	}
 }
 
 // legacyLoad adds one quantity of a model's load under its older name.
 func (p *press) legacyLoad(v scaling.Variant, quantity string, value float64) {
 	if p.opts.LegacyNames {
-		p.add(v.Key, LegacyCurrentLoad, value, Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), Label(v.Model.ID), quantity)
+		p.add(v.Key, legacyCurrentLoad, value, Label(v.Key.Name), Label(v.ID), Label(v.Key.Namespace), Label(v.Model.ID), quantity)
 	}
 }
 
@@ -88,6 +88,6 @@ func (p *press) legacyLoad(v scaling.Variant, quantity string, value float64) {
 func (p *press) legacyConflict(c scaling.Conflict) {
 	if p.opts.LegacyNames && c.Target.Kind == legacyKind {
 		winner := c.Contenders[0]
-		p.add(winner, LegacyTargetConflicts, float64(len(c.Contenders)), Label(c.Target.Name), Label(winner.Namespace))
+		p.add(winner, legacyTargetConflicts, float64(len(c.Contenders)), Label(c.Target.Name), Label(winner.Namespace))
 	}
 }

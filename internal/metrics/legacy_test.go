@@ -45,7 +45,7 @@ func TestLegacyNamesCarryTheLabelsOfTheirTime(t *testing.T) {
 		"inferno_current_load":                  `{model_name="llama",namespace="prod",quantity="arrival_rate",variant_id="llama-A100-2",variant_name="llama-a100"} 2.5`,
 		"wva_deployment_target_conflicts_total": `{deployment="llama-a100-decode",namespace="prod"} 3`,
 	}
-	for _, i := range Legacy() {
+	for _, i := range legacyInstruments() {
 		if tests[i.Name] == "" {
 			t.Errorf("%s has no case", i.Name)
 		}
@@ -66,7 +66,7 @@ func TestLegacyNamesAreOffByDefault(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg, stopped(start), Options{})
 	publish(t, m, eventful())
-	for _, i := range Legacy() {
+	for _, i := range legacyInstruments() {
 		if got := exported(t, reg, i.Name); got != "" {
 			t.Errorf("exported without being asked for:\n%s", got)
 		}
@@ -76,8 +76,8 @@ func TestLegacyNamesAreOffByDefault(t *testing.T) {
 // TestLegacyNamesAgreeWithTheirSuccessors compares values over a few cycles.
 func TestLegacyNamesAgreeWithTheirSuccessors(t *testing.T) {
 	successors := map[string]string{
-		LegacyDesiredReplicas: DesiredReplicas, LegacyCurrentReplicas: CurrentReplicas, LegacyDesiredRatio: DesiredRatio,
-		LegacyReplicaScaling: ReplicaScaling,
+		legacyDesiredReplicas: DesiredReplicas, legacyCurrentReplicas: CurrentReplicas, legacyDesiredRatio: DesiredRatio,
+		legacyReplicaScaling: ReplicaScaling,
 	}
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg, stopped(start), Options{LegacyNames: true})

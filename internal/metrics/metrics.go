@@ -20,12 +20,12 @@ type Options struct {
 	// ControllerInstance names this controller where several share a cluster,
 	// "" for the only one. It becomes a label of the replica families.
 	ControllerInstance string
-	// LegacyNames adds the instruments of Legacy.
+	// LegacyNames adds the instruments of legacyInstruments.
 	LegacyNames bool
 }
 
 // Metrics exports the instruments of the Catalogue, and on request those of
-// Legacy. Its methods may be called
+// legacyInstruments. Its methods may be called
 // from several goroutines.
 type Metrics struct {
 	health
@@ -71,7 +71,7 @@ func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 	}
 	instruments := decisionInstruments()
 	if opts.LegacyNames {
-		instruments = append(instruments, Legacy()...)
+		instruments = append(instruments, legacyInstruments()...)
 	}
 	for _, i := range instruments {
 		m.families[i.Name] = i.family(opts.ControllerInstance)

@@ -142,7 +142,7 @@ func TestOnlyWhatLeadsExportsDecisions(t *testing.T) {
 	if diff := cmp.Diff(follows, exported(t, reg)); diff != "" {
 		t.Errorf("who no longer leads exports something else than who never led (-never +no longer):\n%s", diff)
 	}
-	for _, i := range append(decisionInstruments(), Legacy()...) {
+	for _, i := range append(decisionInstruments(), legacyInstruments()...) {
 		if strings.Contains(follows, i.Name) {
 			t.Errorf("%s is exported by one that does not lead", i.Name)
 		}

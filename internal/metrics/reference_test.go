@@ -27,7 +27,7 @@ func TestReferenceIsGeneratedFromTheCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want bytes.Buffer
-	err = page.Execute(&want, struct{ Decisions, Health, Legacy []Instrument }{decisionInstruments(), healthInstruments(), Legacy()})
+	err = page.Execute(&want, struct{ Decisions, Health, Legacy []Instrument }{decisionInstruments(), healthInstruments(), legacyInstruments()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestReferenceExplainsEveryLabelAndNoOther(t *testing.T) {
 		explained = append(explained, row[1])
 	}
 	used := []string{LabelControllerInstance}
-	for _, i := range append(Catalogue(), Legacy()...) {
+	for _, i := range append(Catalogue(), legacyInstruments()...) {
 		used = append(used, i.Labels...)
 	}
 	slices.Sort(used)

@@ -76,7 +76,6 @@ type Stats struct {
 	Submitted, Refused, Finished, Aborted uint64 // requests
 	Preemptions                           uint64
 	Steps                                 uint64
-	Busy                                  time.Duration // within steps that have ended
 
 	PromptTokens     uint64 // of prompts whose prefill ended, cached ones included; once per request
 	CachedTokens     uint64 // of PromptTokens, those found in the prefix cache
@@ -84,15 +83,12 @@ type Stats struct {
 
 	PrefixQueries, PrefixHits uint64 // tokens looked up and found at first admission
 
-	FirstTokens     uint64        // requests that put out their first token
-	TTFT            time.Duration // sum over FirstTokens, from submission
-	InterTokens     uint64        // tokens after the first
-	ITL             time.Duration // sum over InterTokens of the time since the token before
-	Admitted        uint64        // requests admitted; later admissions of preempted ones not counted
-	Queued          time.Duration // sum over Admitted, from submission
-	FinishedInput   uint64        // input tokens of finished requests
-	FinishedOutput  uint64        // output tokens of finished requests
-	FinishedLatency time.Duration // sum over Finished, from submission to last token
+	FirstTokens    uint64        // requests that put out their first token
+	TTFT           time.Duration // sum over FirstTokens, from submission
+	InterTokens    uint64        // tokens after the first
+	ITL            time.Duration // sum over InterTokens of the time since the token before
+	FinishedInput  uint64        // input tokens of finished requests
+	FinishedOutput uint64        // output tokens of finished requests
 }
 
 // KVUsage returns the share of KV cache blocks in use, in [0, 1].

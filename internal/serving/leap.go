@@ -42,8 +42,7 @@ func (r *Replica) leap() {
 	}
 	r.stats.InterTokens += uint64(n) * uint64(steps)
 	r.stats.Steps += uint64(steps)
-	r.stats.Busy += time.Duration(steps) * took
-	r.stepTook, r.stepEnd, r.free = took, end, end
+	r.stepEnd, r.free = end, end
 }
 
 // admits reports whether the next step has room for the first waiting request, if every

@@ -20,7 +20,6 @@ type Replica struct {
 	free     time.Duration // when the next step begins, if none is under way and there is work
 	stepping bool
 	stepEnd  time.Duration
-	stepTook time.Duration
 
 	running    []sequence // in the order of admission, at most MaxBatchSize
 	waiting    queue

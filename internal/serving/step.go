@@ -30,8 +30,7 @@ func (r *Replica) beginStep() {
 	if !preempted {
 		r.admit(&l, budget)
 	}
-	r.stepTook = r.profile.stepTime(l)
-	r.stepEnd = r.free + r.stepTook
+	r.stepEnd = r.free + r.profile.stepTime(l)
 	r.stepping = true
 }
 
@@ -99,8 +98,6 @@ func (r *Replica) countAdmission(s *sequence) {
 		return
 	}
 	s.admitted = true
-	r.stats.Admitted++
-	r.stats.Queued += r.free - s.arrived
 	r.stats.PrefixQueries += uint64(s.input)
 	r.stats.PrefixHits += uint64(s.cached)
 }
@@ -146,7 +143,6 @@ func (r *Replica) endStep() {
 	r.stepping = false
 	r.free = r.stepEnd
 	r.stats.Steps++
-	r.stats.Busy += r.stepTook
 	if !r.milestones {
 		r.emit(Event{At: r.stepEnd, Kind: Step, Tokens: computed})
 	}
@@ -188,6 +184,5 @@ func (r *Replica) finish(s *sequence) {
 	r.stats.Finished++
 	r.stats.FinishedInput += uint64(s.input)
 	r.stats.FinishedOutput += uint64(s.output)
-	r.stats.FinishedLatency += r.stepEnd - s.arrived
 	r.emit(Event{At: r.stepEnd, ID: s.id, Kind: Finished, Tokens: s.generated})
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Unknown stands for what a build does not tell.
-const Unknown = "unknown"
+// unknown stands for what a build does not tell.
+const unknown = "unknown"
 
 // String returns the version, the commit and what built the running program, as
 // the go command recorded them in it.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return Unknown
+		return unknown
 	}
 	return describe(info)
 }
@@ -29,7 +29,7 @@ func describe(info *debug.BuildInfo) string {
 	}
 	or := func(s string) string {
 		if s == "" {
-			return Unknown
+			return unknown
 		}
 		return s
 	}

@@ -86,7 +86,7 @@ func scaledChat(mean, published, sigma, maximum float64) (Length, error) {
 	if float64(low) >= mean {
 		return Fixed(int(mean)), nil // nothing fits below a mean of 1
 	}
-	return NewLognormal(mean, sigma, low, high)
+	return newLognormal(mean, sigma, low, high)
 }
 
 // Lognormal is a lognormal length, rounded and clamped to a range.
@@ -96,10 +96,10 @@ type Lognormal struct {
 	low, high int     // tokens
 }
 
-// NewLognormal returns the lognormal whose mean after clamping to [low, high]
+// newLognormal returns the lognormal whose mean after clamping to [low, high]
 // is mean, all in tokens, 1 <= low < mean < high <= MaxTokens. sigma is the
 // standard deviation of the logarithm, in (0, 3].
-func NewLognormal(mean, sigma float64, low, high int) (Lognormal, error) {
+func newLognormal(mean, sigma float64, low, high int) (Lognormal, error) {
 	if low < 1 || high > MaxTokens || !(mean > float64(low) && mean < float64(high)) {
 		return Lognormal{}, fmt.Errorf("want 1 <= low < mean < high <= %d, have low %d, mean %s, high %d", MaxTokens, low, number(mean), high)
 	}

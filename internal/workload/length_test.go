@@ -56,7 +56,7 @@ func TestScalingKeepsTheSpread(t *testing.T) {
 }
 
 func TestQuantilesSplitTheDraws(t *testing.T) {
-	l, err := NewLognormal(161.31, 1.1, 4, 1024)
+	l, err := newLognormal(161.31, 1.1, 4, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestLengthsOutOfRangeAreRefused(t *testing.T) {
 		"constant large": second(ConstantLengths(MaxTokens+1, 1)),
 		"chat 0":         second(ChatLengths(0, 10)),
 		"chat NaN":       second(ChatLengths(10, math.NaN())),
-		"mean too high":  second(NewLognormal(10, 1, 1, 10)),
-		"mean too low":   second(NewLognormal(1, 1, 1, 10)),
-		"no spread":      second(NewLognormal(5, 0, 1, 10)),
-		"low below one":  second(NewLognormal(5, 1, 0, 10)),
+		"mean too high":  second(newLognormal(10, 1, 1, 10)),
+		"mean too low":   second(newLognormal(1, 1, 1, 10)),
+		"no spread":      second(newLognormal(5, 0, 1, 10)),
+		"low below one":  second(newLognormal(5, 1, 0, 10)),
 	} {
 		if err == nil {
 			t.Errorf("%s: got no error", name)

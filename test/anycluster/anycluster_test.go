@@ -54,7 +54,7 @@ func TestWhatTheClusterLacksIsLeftOutUnlessAskedFor(t *testing.T) {
 		{name: "kind asked for elsewhere", asked: []Label{Saturation, Kind}, err: "scenario kind cannot be run here: the nodes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Choose(c.asked, c.facts)
+			got, err := choose(c.asked, c.facts)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("got %v, want an error that says %q", err, c.err)

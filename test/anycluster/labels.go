@@ -51,9 +51,9 @@ type Choice struct {
 	Left   map[Label]string // what the cluster lacks for those that could be left out
 }
 
-// Choose returns the scenarios to run of those asked for, none meaning all that the
+// choose returns the scenarios to run of those asked for, none meaning all that the
 // cluster can do. It is an error that it cannot do one that was asked for.
-func Choose(asked []Label, f Facts) (Choice, error) {
+func choose(asked []Label, f Facts) (Choice, error) {
 	c := Choice{Left: map[Label]string{}}
 	for _, l := range All() {
 		lacks := f.Lacks(l)

@@ -79,7 +79,7 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	if r.Facts, err = inspect(ctx, r.Clients, r.Client); err != nil {
 		return nil, err
 	}
-	if r.Choice, err = Choose(o.Labels, r.Facts); err != nil {
+	if r.Choice, err = choose(o.Labels, r.Facts); err != nil {
 		return nil, err
 	}
 	return r, checkRights(ctx, r.Clients, r.Facts)

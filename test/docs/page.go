@@ -56,7 +56,7 @@ func Read(root string) ([]Page, error) {
 		if err != nil {
 			return err
 		}
-		pages = append(pages, Parse(name, source))
+		pages = append(pages, parse(name, source))
 		return nil
 	})
 	if err != nil {
@@ -70,8 +70,8 @@ func passedOver(dir string) bool {
 	return strings.HasPrefix(dir, ".") && dir != ".github" || slices.Contains([]string{"bin", "dist", "testdata"}, dir)
 }
 
-// Parse reads one page.
-func Parse(name string, source []byte) Page {
+// parse reads one page.
+func parse(name string, source []byte) Page {
 	p := Page{Path: name}
 	r := reader{source: source}
 	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
@@ -81,7 +81,7 @@ func Parse(name string, source []byte) Page {
 		}
 		switch n := n.(type) {
 		case *ast.Heading:
-			p.Anchors = append(p.Anchors, unique(p.Anchors, Anchor(r.plain(n))))
+			p.Anchors = append(p.Anchors, unique(p.Anchors, anchor(r.plain(n))))
 		case *ast.Link:
 			p.Links = append(p.Links, Link{Line: r.line(n), Target: string(n.Destination), Text: r.plain(n)})
 		case *ast.Image:
@@ -94,9 +94,9 @@ func Parse(name string, source []byte) Page {
 	return p
 }
 
-// Anchor returns what GitHub makes of a heading: lower case, a dash for a space,
+// anchor returns what GitHub makes of a heading: lower case, a dash for a space,
 // and nothing of what is neither letter, digit, dash nor underscore.
-func Anchor(heading string) string {
+func anchor(heading string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case c == ' ':

@@ -7,7 +7,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got := Parse("docs/a.md", []byte("# The `one` idea\n\ntext, a [link](b.md#c), and\n![a picture](d.svg \"title\")\n\n"+
+	got := parse("docs/a.md", []byte("# The `one` idea\n\ntext, a [link](b.md#c), and\n![a picture](d.svg \"title\")\n\n"+
 		"| a |\n|---|\n| [in a table](e.md) |\n\n## Again, twice\n## Again; twice\n\n* an item\n\n  ```sh\n  ls\n  ```\n\n```\nplain\n```\n"))
 	want := Page{
 		Path:    "docs/a.md",
@@ -34,7 +34,7 @@ func TestAnchor(t *testing.T) {
 		"Where it decides otherwise …": "where-it-decides-otherwise-",
 	}
 	for heading, want := range tests {
-		page := Parse("a.md", []byte("# "+heading+"\n"))
+		page := parse("a.md", []byte("# "+heading+"\n"))
 		if len(page.Anchors) != 1 || page.Anchors[0] != want {
 			t.Errorf("%q: got %q, want %q", heading, page.Anchors, want)
 		}
@@ -42,7 +42,7 @@ func TestAnchor(t *testing.T) {
 }
 
 func TestScript(t *testing.T) {
-	page := Parse("a.md", []byte("```sh\none\n```\n```sh\n# not run: needs a GPU\ntwo\n```\n```console\n$ three\n```\n```sh\n# not run\nfour\n```\n"))
+	page := parse("a.md", []byte("```sh\none\n```\n```sh\n# not run: needs a GPU\ntwo\n```\n```console\n$ three\n```\n```sh\n# not run\nfour\n```\n"))
 	if got, want := page.Script(), "echo \"# a.md:2 after ${SECONDS}s\"\none\necho \"# a.md:12 after ${SECONDS}s\"\n# not run\nfour\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -31,8 +31,8 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s/%s (%d)", r.Verb, resource, r.Namespace, r.Name, r.Code)
 }
 
-// Reads reports whether the request asked for what there is, and for nothing else.
-func (r Request) Reads() bool {
+// reads reports whether the request asked for what there is, and for nothing else.
+func (r Request) reads() bool {
 	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 }
 
@@ -78,7 +78,7 @@ func (b *Bed) ManagerWrites(since time.Time) ([]Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, Request.Reads), nil
+	return slices.DeleteFunc(all, Request.reads), nil
 }
 
 // parseRequest reads an audit.k8s.io/v1 Event; id is that of the request.
