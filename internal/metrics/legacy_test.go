@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -105,4 +106,13 @@ func values(series string) map[string][]string {
 		out[variant] = append(out[variant], fields[len(fields)-1])
 	}
 	return out
+}
+
+// TestGoldenLabelSanitize holds Label to what published versions did.
+func TestGoldenLabelSanitize(t *testing.T) {
+	for _, c := range goldentest.Read[struct{ Value string }, struct{ Label string }](t, "label-sanitize") {
+		if got := Label(c.Inputs.Value); got != c.Expected.Label {
+			t.Errorf("%s: Label(%q) = %q, want %q", c.ID, c.Inputs.Value, got, c.Expected.Label)
+		}
+	}
 }
