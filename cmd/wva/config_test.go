@@ -95,30 +95,95 @@ func TestConfigCheckNamesWhatIsWrong(t *testing.T) {
 		refused         bool
 		want            string // severity, object, field and the beginning of the message
 	}{
-		{"threshold", configMap("saturation-scaling-config", "default: 'kvCacheThreshold: 80'"), true, `refused|workload-variant-autoscaler-system/saturation-scaling-config|default, kvCacheThreshold|"80" is not accepted: want a ratio from 0 to 1`},
-		{"unknown key", configMap("wva-variantautoscaling-config", "GLOBAL_OPT_INTERVALS: 60s"), true, "refused|workload-variant-autoscaler-system/wva-variantautoscaling-config|GLOBAL_OPT_INTERVALS|is not known; did you mean GLOBAL_OPT_INTERVAL?"},
-		{"class without data", configMap("serviceclass", "a: 'name: A'"), true, "refused|workload-variant-autoscaler-system/serviceclass|a, data|is empty: the class is for no model"},
-		{"cost", configMap("accelerator-unit-costs", `A100: '{"cost": "40 cents"}'`), true, `refused|workload-variant-autoscaler-system/accelerator-unit-costs|A100, cost|"40 cents" is not accepted`},
+		{
+			"threshold", configMap("saturation-scaling-config", "default: 'kvCacheThreshold: 80'"), true,
+			`refused|workload-variant-autoscaler-system/saturation-scaling-config|default, kvCacheThreshold|"80" is not accepted: want a ratio from 0 to 1`,
+		},
+		{
+			"unknown key", configMap("wva-variantautoscaling-config", "GLOBAL_OPT_INTERVALS: 60s"), true,
+			"refused|workload-variant-autoscaler-system/wva-variantautoscaling-config|GLOBAL_OPT_INTERVALS|is not known; did you mean GLOBAL_OPT_INTERVAL?",
+		},
+		{
+			"class without data", configMap("serviceclass", "a: 'name: A'"), true,
+			"refused|workload-variant-autoscaler-system/serviceclass|a, data|is empty: the class is for no model",
+		},
+		{
+			"cost", configMap("accelerator-unit-costs", `A100: '{"cost": "40 cents"}'`), true,
+			`refused|workload-variant-autoscaler-system/accelerator-unit-costs|A100, cost|"40 cents" is not accepted`,
+		},
 		{"data that is no text", configMap("accelerator-unit-costs", "A100: 40"), true, "refused|||is no ConfigMap: "},
-		{"the name of a release", configMap("release-saturation-scaling-config", "default: ''"), true, "refused|workload-variant-autoscaler-system/release-saturation-scaling-config|default|is not read: it is empty"},
-		{"the name of a release, in a namespace of models", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: release-saturation-scaling-config, namespace: team}\n", false, "doubtful|team/release-saturation-scaling-config||is not a name that the manager reads by itself: want saturation-scaling-config"},
-		{"twice", configMap("serviceclass", "a: 'nonsense'") + "---\n" + configMap("serviceclass", "a: '{data: [{model: m, slo-ttft: 1}]}'"), false, "doubtful|workload-variant-autoscaler-system/serviceclass||is there more than once"},
-		{"cost of a variant", variant("{modelID: m, variantCost: '.5'}"), true, `refused|default/v|spec.variantCost|Invalid value: ".5": spec.variantCost in body should match '^\d+(\.\d+)?$'`},
+		{
+			"the name of a release", configMap("release-saturation-scaling-config", "default: ''"), true,
+			"refused|workload-variant-autoscaler-system/release-saturation-scaling-config|default|is not read: it is empty",
+		},
+		{
+			"the name of a release, in a namespace of models",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: release-saturation-scaling-config, namespace: team}\n", false,
+			"doubtful|team/release-saturation-scaling-config||is not a name that the manager reads by itself: want saturation-scaling-config",
+		},
+		{
+			"twice",
+			configMap("serviceclass", "a: 'nonsense'") + "---\n" + configMap("serviceclass", "a: '{data: [{model: m, slo-ttft: 1}]}'"),
+			false, "doubtful|workload-variant-autoscaler-system/serviceclass||is there more than once",
+		},
+		{
+			"cost of a variant", variant("{modelID: m, variantCost: '.5'}"), true,
+			`refused|default/v|spec.variantCost|Invalid value: ".5": spec.variantCost in body should match '^\d+(\.\d+)?$'`,
+		},
 		{"missing model", variant("{}"), true, "refused|default/v|spec.modelID|Required value"},
 		{"unknown field", variant("{modelID: m, maxReplica: 3}"), true, "refused|default/v|spec.maxReplica|is not a field of the definition"},
 		{"other version", strings.Replace(variant("{modelID: m}"), "v1alpha1", "v1", 1), true, `refused|||has apiVersion "llmd.ai/v1": want llmd.ai/v1alpha1`},
 		{"no name", strings.Replace(variant("{modelID: m}"), "{name: v}", "{}", 1), true, "refused||metadata.name|is missing"},
-		{"accelerator without unit cost", costs + variant("{modelID: m, accelerator: H100}"), false, `doubtful|default/v|spec.accelerator|"H100" has no unit cost, and variantCost is not set: a replica costs the default, 10`},
-		{"class that is not there", classes + variant("{modelID: m, sloClassRef: {name: service-classes-config, key: b}}"), false, `doubtful|default/v|spec.sloClassRef|sloClassRef names the key "b", which holds no service class`},
-		{"model without class", classes + variant("{modelID: x}"), false, `doubtful|default/v|spec.modelID|model "x" in namespace "default" not found in any service class`},
-		{"entry for a model that nobody serves", configMap("model-scale-to-zero-config", "model.m: 'modelID: lama'") + "---\n" + variant("{modelID: llama}"), false, `doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, modelID|"lama" is served by no VariantAutoscaling; did you mean llama?`},
-		{"entry for a model of another namespace", configMap("model-scale-to-zero-config", "model.m: '{modelID: m, namespace: team}'") + "---\n" + variant("{modelID: m}"), false, `doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, modelID|"m" is served by no VariantAutoscaling of namespace team`},
-		{"no retention", configMap("model-scale-to-zero-config", "model.m: '{modelID: m, retentionPeriod: -1m}'"), true, `refused|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, retentionPeriod|"-1m" is not accepted`},
-		{"a long retention", configMap("model-scale-to-zero-config", "model.m: '{modelID: m, retentionPeriod: 25h}'"), false, `doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, retentionPeriod|"25h" is longer than 24h`},
-		{"two entries for one model", configMap("model-scale-to-zero-config", "a: 'modelID: m'\n  b: 'model_id: m'"), true, `refused|workload-variant-autoscaler-system/model-scale-to-zero-config|b|is for the same models as a`},
-		{"an actuation that is none", strings.Replace(variant("{modelID: m}"), "{name: v}", "{name: v, annotations: {wva.llmd.ai/actuation: zeroo}}", 1), true, `refused|default/v|metadata.annotations, wva.llmd.ai/actuation|"zeroo" is not accepted: want "metrics", "zero" or "scale"`},
-		{"a pause that is none", strings.Replace(variant("{modelID: m}"), "{name: v}", "{name: v, annotations: {wva.llmd.ai/paused: 'yes'}}", 1), true, `refused|default/v|metadata.annotations, wva.llmd.ai/paused|"yes" is not accepted: want "true" or "false"`},
-		{"a target without a scale", variant("{modelID: m, scaleTargetRef: {kind: DaemonSet, name: d}}"), true, `refused|default/v|spec.scaleTargetRef.kind|"DaemonSet" has no scale subresource`},
+		{
+			"accelerator without unit cost", costs + variant("{modelID: m, accelerator: H100}"), false,
+			`doubtful|default/v|spec.accelerator|"H100" has no unit cost, and variantCost is not set: a replica costs the default, 10`,
+		},
+		{
+			"class that is not there", classes + variant("{modelID: m, sloClassRef: {name: service-classes-config, key: b}}"),
+			false, `doubtful|default/v|spec.sloClassRef|sloClassRef names the key "b", which holds no service class`,
+		},
+		{
+			"model without class", classes + variant("{modelID: x}"), false,
+			`doubtful|default/v|spec.modelID|model "x" in namespace "default" not found in any service class`,
+		},
+		{
+			"entry for a model that nobody serves",
+			configMap("model-scale-to-zero-config", "model.m: 'modelID: lama'") + "---\n" + variant("{modelID: llama}"), false,
+			`doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, modelID|"lama" is served by no VariantAutoscaling; did you mean llama?`,
+		},
+		{
+			"entry for a model of another namespace",
+			configMap("model-scale-to-zero-config", "model.m: '{modelID: m, namespace: team}'") + "---\n" + variant("{modelID: m}"),
+			false,
+			`doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, modelID|"m" is served by no VariantAutoscaling of namespace team`,
+		},
+		{
+			"no retention", configMap("model-scale-to-zero-config", "model.m: '{modelID: m, retentionPeriod: -1m}'"), true,
+			`refused|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, retentionPeriod|"-1m" is not accepted`,
+		},
+		{
+			"a long retention", configMap("model-scale-to-zero-config", "model.m: '{modelID: m, retentionPeriod: 25h}'"), false,
+			`doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, retentionPeriod|"25h" is longer than 24h`,
+		},
+		{
+			"two entries for one model", configMap("model-scale-to-zero-config", "a: 'modelID: m'\n  b: 'model_id: m'"), true,
+			`refused|workload-variant-autoscaler-system/model-scale-to-zero-config|b|is for the same models as a`,
+		},
+		{
+			"an actuation that is none",
+			strings.Replace(variant("{modelID: m}"), "{name: v}", "{name: v, annotations: {wva.llmd.ai/actuation: zeroo}}", 1),
+			true,
+			`refused|default/v|metadata.annotations, wva.llmd.ai/actuation|"zeroo" is not accepted: want "metrics", "zero" or "scale"`,
+		},
+		{
+			"a pause that is none",
+			strings.Replace(variant("{modelID: m}"), "{name: v}", "{name: v, annotations: {wva.llmd.ai/paused: 'yes'}}", 1), true,
+			`refused|default/v|metadata.annotations, wva.llmd.ai/paused|"yes" is not accepted: want "true" or "false"`,
+		},
+		{
+			"a target without a scale", variant("{modelID: m, scaleTargetRef: {kind: DaemonSet, name: d}}"), true,
+			`refused|default/v|spec.scaleTargetRef.kind|"DaemonSet" has no scale subresource`,
+		},
 		{"no object", "- a\n", true, "refused|||is no object"},
 		{"no YAML", "a: [\n", true, "refused|||is not YAML: "},
 		{"no kind", "a: 1\n", true, "refused|||is no object of Kubernetes: want apiVersion and kind"},
@@ -193,7 +258,10 @@ func TestConfigCheckTakesFilesWithAndWithoutTheFlag(t *testing.T) {
 
 func TestConfigCheckPrintsATable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: serviceclass, namespace: s}\ndata: {a: 'name: A'}\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: serviceclass, namespace: s}\ndata: {a: 'name: A'}\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	out, err := checkConfig(t, "", "check", "-f", file, "--system-namespace", "s")

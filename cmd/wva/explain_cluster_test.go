@@ -33,7 +33,10 @@ func (c cluster) system(t *testing.T) {
 	if err := c.Namespace(t.Context(), defaultSystemNamespace); err != nil {
 		t.Fatal(err)
 	}
-	container := corev1.Container{Name: "manager", Image: "manager", Ports: []corev1.ContainerPort{{Name: "probes", ContainerPort: 8081}, {Name: "metrics", ContainerPort: 9443}}}
+	container := corev1.Container{
+		Name: "manager", Image: "manager",
+		Ports: []corev1.ContainerPort{{Name: "probes", ContainerPort: 8081}, {Name: "metrics", ContainerPort: 9443}},
+	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: defaultSystemNamespace, Name: "manager-0"},
 		Spec:       corev1.PodSpec{NodeName: "localhost", Containers: []corev1.Container{container}},
@@ -115,13 +118,19 @@ func (c cluster) explained(t *testing.T) {
 	if err := c.Namespace(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}, Spec: v1alpha1.VariantAutoscalingSpec{ModelID: "org/chat"}}
+	va := &v1alpha1.VariantAutoscaling{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"},
+		Spec:       v1alpha1.VariantAutoscalingSpec{ModelID: "org/chat"},
+	}
 	if err := c.Client.Create(t.Context(), va); err != nil {
 		t.Fatal(err)
 	}
 	decided := metav1.NewTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	va.Status.DesiredOptimizedAlloc = &v1alpha1.OptimizedAlloc{NumReplicas: 3, LastUpdate: &v1alpha1.LastUpdate{UpdateTime: &decided, Reason: "Saturated"}}
-	meta.SetStatusCondition(&va.Status.Conditions, metav1.Condition{Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: "NoScaler", Message: "nobody scales it"})
+	meta.SetStatusCondition(&va.Status.Conditions, metav1.Condition{
+		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: "NoScaler",
+		Message: "nobody scales it",
+	})
 	if err := c.Client.Status().Update(t.Context(), va); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +138,8 @@ func (c cluster) explained(t *testing.T) {
 		e := &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: "chat." + string(rune('a'+i))},
 			InvolvedObject: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Namespace: namespace, Name: "chat"},
-			Type:           corev1.EventTypeNormal, Reason: "ScaledUp", Message: note, LastTimestamp: metav1.NewTime(decided.Add(time.Duration(-i) * time.Minute)),
+			Type:           corev1.EventTypeNormal, Reason: "ScaledUp", Message: note,
+			LastTimestamp: metav1.NewTime(decided.Add(time.Duration(-i) * time.Minute)),
 		}
 		if err := c.Client.Create(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -140,10 +150,14 @@ func (c cluster) explained(t *testing.T) {
 	if !errors.Is(err, errFinding) || exitCode(err) != 1 {
 		t.Errorf("got %v, want a finding", err)
 	}
-	if !strings.Contains(warnings, "there is no Lease "+defaultSystemNamespace+"/absent") || !strings.Contains(warnings, "from the object's status and events") {
+	if !strings.Contains(warnings, "there is no Lease "+defaultSystemNamespace+"/absent") ||
+		!strings.Contains(warnings, "from the object's status and events") {
 		t.Errorf("warnings: %s", warnings)
 	}
-	want := []string{"told/chat: org/chat", "3 replicas, since 2026-11-20T12:00:00Z: Saturated", "NoScaler: nobody scales it", "from 2 to 3 replicas", "from 1 to 2 replicas"}
+	want := []string{
+		"told/chat: org/chat", "3 replicas, since 2026-11-20T12:00:00Z: Saturated", "NoScaler: nobody scales it",
+		"from 2 to 3 replicas", "from 1 to 2 replicas",
+	}
 	for _, part := range want {
 		if _, rest, found := strings.Cut(out, part); found {
 			out = rest

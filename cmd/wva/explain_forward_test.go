@@ -103,7 +103,10 @@ func TestExplainForwardsAPortOnAPIServer(t *testing.T) {
 	if err := c.Namespace(t.Context(), "demo"); err != nil {
 		t.Fatal(err)
 	}
-	va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "chat"}, Spec: v1alpha1.VariantAutoscalingSpec{ModelID: "org/chat"}}
+	va := &v1alpha1.VariantAutoscaling{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "chat"},
+		Spec:       v1alpha1.VariantAutoscalingSpec{ModelID: "org/chat"},
+	}
 	if err := c.Client.Create(t.Context(), va); err != nil {
 		t.Fatal(err)
 	}

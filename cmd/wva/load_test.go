@@ -80,7 +80,10 @@ func TestLoadReplaysATrace(t *testing.T) {
 
 func TestLoadPrintsSeedProgressAndSummary(t *testing.T) {
 	url, _ := endpoint(t)
-	stdout, stderr, err := load(t, "", "--url", url, "--model", "m", "--profile", "step(0->300,10ms,60ms)", "--lengths", "constant", "--input-tokens", "3", "--output-tokens", "2", "--seed", "42")
+	stdout, stderr, err := load(
+		t, "", "--url", url, "--model", "m", "--profile", "step(0->300,10ms,60ms)", "--lengths", "constant", "--input-tokens",
+		"3", "--output-tokens", "2", "--seed", "42",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

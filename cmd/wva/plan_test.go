@@ -88,7 +88,8 @@ func TestPlanTellsPeopleWhoGetsLessAndWhy(t *testing.T) {
 	if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if last := got[len(got)-1]; !strings.HasPrefix(last, "chat gets 1 replica, less than it wants: ") || !strings.Contains(last, "A100 takes 5 of type NVIDIA-A100-PCIE-80GB, 0 left") {
+	if last := got[len(got)-1]; !strings.HasPrefix(last, "chat gets 1 replica, less than it wants: ") ||
+		!strings.Contains(last, "A100 takes 5 of type NVIDIA-A100-PCIE-80GB, 0 left") {
 		t.Errorf("got %q, want why chat gets less", last)
 	}
 	stdout, stderr, err := plan(t, text, "-f", "-", "-o", "json")

@@ -42,7 +42,10 @@ func TestQueueSaysWhyThereIsNoAnswer(t *testing.T) {
 		},
 		{
 			"three: no time at all",
-			[]string{"--service-model", "three", "--alpha", "0", "--beta", "0", "--gamma", "0", "--max-batch", "8", "--input-tokens", "10", "--output-tokens", "10"},
+			[]string{
+				"--service-model", "three", "--alpha", "0", "--beta", "0", "--gamma", "0", "--max-batch", "8", "--input-tokens",
+				"10", "--output-tokens", "10",
+			},
 			"--alpha 0, --beta 0 and --gamma 0 with --input-tokens 10 and --output-tokens 10: the time total is 0 ms, want 1e-100 to 1e+100 ms",
 		},
 		{
@@ -65,7 +68,10 @@ func TestQueueSaysWhyThereIsNoAnswer(t *testing.T) {
 		{"percentile no number", with(a100, "--correct", "--itl", "50", "--percentile", "NaN"), "--percentile is NaN, want above 0 and below 1"},
 		{"ITL below the possible", with(a100, "--itl", "10"), "--itl of 10 ms cannot be met: the best achievable ITL (mean) is 20.99 ms, at the least rate"},
 		{"TTFT below the possible", with(a100, "--ttft", "5"), "--ttft of 5 ms cannot be met: the best achievable TTFT (mean) is 18.01 ms, at the least rate"},
-		{"three: TTFT below the possible", with(three, "--ttft", "5"), "--ttft of 5 ms cannot be met: the best achievable TTFT (mean) is 33.65 ms, at the least rate"},
+		{
+			"three: TTFT below the possible", with(three, "--ttft", "5"),
+			"--ttft of 5 ms cannot be met: the best achievable TTFT (mean) is 33.65 ms, at the least rate",
+		},
 		{
 			"correct: percentile below the possible", with(a100, "--correct", "--ttft", "5", "--percentile", "0.9"),
 			"--ttft of 5 ms cannot be met: the best achievable TTFT (p90) is 18 ms, at the least rate",
@@ -75,7 +81,11 @@ func TestQueueSaysWhyThereIsNoAnswer(t *testing.T) {
 			"--tps of 400 tokens/s cannot be reached: the most that this replica serves while it keeps the other targets is 297.4 tokens/s",
 		},
 		{
-			"target of a latency that does not change", with([]string{"--alpha", "7", "--beta", "0", "--gamma", "1", "--delta", "0.1", "--max-batch", "8", "--input-tokens", "10", "--output-tokens", "10"}, "--itl", "50"),
+			"target of a latency that does not change",
+			with(
+				[]string{"--alpha", "7", "--beta", "0", "--gamma", "1", "--delta", "0.1", "--max-batch", "8", "--input-tokens", "10", "--output-tokens", "10"},
+				"--itl", "50",
+			),
 			"--itl of 50 ms has no rate: the ITL is 7 ms at all of them, and the published versions accept that only as the target itself; --correct answers",
 		},
 	} {
@@ -110,7 +120,10 @@ func TestQueueAnswersWithCorrectValuesWherePublishedOnesDoNot(t *testing.T) {
 }
 
 func TestQueueRefusesBadUsage(t *testing.T) {
-	three := []string{"--service-model", "three", "--alpha", "8", "--beta", "0.1", "--gamma", "0.1", "--max-batch", "4", "--input-tokens", "1", "--output-tokens", "1"}
+	three := []string{
+		"--service-model", "three", "--alpha", "8", "--beta", "0.1", "--gamma", "0.1", "--max-batch", "4", "--input-tokens", "1",
+		"--output-tokens", "1",
+	}
 	for _, c := range []struct {
 		args []string
 		want string

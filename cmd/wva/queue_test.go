@@ -172,7 +172,10 @@ func TestQueueGivesCorrectValuesOnRequest(t *testing.T) {
 		}
 		Size queueSize
 	}
-	got := mustRead[percentiles](t, mustQueue(t, with(a100, "--correct", "--rate", "0", "--rate", "8.5", "--tps", "900", "--ttft", "2000", "--percentile", "0.99", "-o", "json")...))
+	got := mustRead[percentiles](
+		t,
+		mustQueue(t, with(a100, "--correct", "--rate", "0", "--rate", "8.5", "--tps", "900", "--ttft", "2000", "--percentile", "0.99", "-o", "json")...),
+	)
 	if got.Values != "correct" || len(got.Points) != 2 {
 		t.Fatalf("got %+v, want two points of correct values", got)
 	}
@@ -235,7 +238,10 @@ A TPS target, whatever its value, takes a tenth off the greatest rate here, as p
 func TestQueuePlotsOverTheRate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queue.svg")
 	got := mustQueue(t, with(a100, "--ttft", "500", "--itl", "24", "--rate", "2", "--plot", "--svg", file)...)
-	for _, want := range []string{"TTFT, ms (logarithmic)", "ITL, ms", "target 500", "target 24", "arrival rate, requests/s", "up to 2.323 requests/s the targets are kept", "⠤"} {
+	for _, want := range []string{
+		"TTFT, ms (logarithmic)", "ITL, ms", "target 500", "target 24", "arrival rate, requests/s",
+		"up to 2.323 requests/s the targets are kept", "⠤",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q in:\n%s", want, got)
 		}
@@ -259,7 +265,8 @@ func TestQueuePlotsOverTheRate(t *testing.T) {
 			t.Errorf("the picture of correct values has no %s", want)
 		}
 	}
-	if _, err := queue(t, with(a100, "--svg", filepath.Join(file, "none"))...); err == nil || errors.Is(err, errUsage) || !strings.Contains(err.Error(), "writing --svg") {
+	if _, err := queue(t, with(a100, "--svg", filepath.Join(file, "none"))...); err == nil || errors.Is(err, errUsage) ||
+		!strings.Contains(err.Error(), "writing --svg") {
 		t.Errorf("a file that cannot be written: got %v", err)
 	}
 }

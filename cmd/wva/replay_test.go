@@ -20,7 +20,9 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 // forged changes what was decided for the last variant.
 func forged(c *record.Cycle) {
 	last := &c.Plan.Decisions[len(c.Plan.Decisions)-1]
-	*last = scaling.Decision{Variant: last.Variant, Model: last.Model, Current: last.Current}.Then(scaling.StageOptimize, 2, scaling.ReasonSteady, "nothing calls for it")
+	*last = scaling.Decision{Variant: last.Variant, Model: last.Model, Current: last.Current}.Then(
+		scaling.StageOptimize, 2, scaling.ReasonSteady, "nothing calls for it",
+	)
 }
 
 func TestReplayFindsEveryCycleTheSame(t *testing.T) {

@@ -63,7 +63,8 @@ func samples() []sample {
 			page: "docs/user-guide/store.md", begins: "  start-up", cycle: "samples/growing.json", variant: "llama-8b-l40s",
 			around: func(e *explain.Explanation) {
 				e.StartUps = explain.StartUps{
-					Usual: explain.Duration(97 * time.Second), Slow: explain.Duration(130 * time.Second), Pods: 14, Restored: 11, Last: e.At.Add(-3 * time.Hour),
+					Usual: explain.Duration(97 * time.Second), Slow: explain.Duration(130 * time.Second), Pods: 14, Restored: 11,
+					Last: e.At.Add(-3 * time.Hour),
 				}
 			},
 			says: lines("start-up"),

@@ -80,7 +80,10 @@ models:
   - {id: code, share: 1, variants: [{profile: llama-8b-l40s, name: code, replicas: 1}]}
 `)
 	report := filepath.Join(t.TempDir(), "report.html")
-	stdout, _, err := simulate(t, "--workload", "sine(1->6,5m,10m)", "--scenario", fleet, "--seed", "1", "--policy", "saturation", "--policy", "hpa-kv", "--quiet", "--report", report)
+	stdout, _, err := simulate(
+		t, "--workload", "sine(1->6,5m,10m)", "--scenario", fleet, "--seed", "1", "--policy", "saturation", "--policy", "hpa-kv",
+		"--quiet", "--report", report,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,18 +177,30 @@ func TestSimulateSaysWhatIsWrong(t *testing.T) {
 		{"out of order", trace(header + "5,10,10\n4,10,10\n"), false, []string{"trace.csv", "line 3", "arrival_s 4 is before the previous line's 5"}},
 		{"out of order, late", []string{"--workload", long, "--seed", "1"}, false, []string{"late.csv", "line 4", "arrival_s 7100"}},
 		{"negative lengths", trace(header + "0,10,-1\n"), false, []string{"trace.csv", "line 2", "output_tokens -1 is not in [1, "}},
-		{"missing columns", trace("arrival_s,input_tokens\n0,1\n"), false, []string{"trace.csv", "line 1", "want the columns arrival_s, input_tokens and output_tokens"}},
+		{
+			"missing columns", trace("arrival_s,input_tokens\n0,1\n"), false,
+			[]string{"trace.csv", "line 1", "want the columns arrival_s, input_tokens and output_tokens"},
+		},
 		{"wrong format", trace("\x7fELF\x02\x01\n"), false, []string{"trace.csv", "line 1", "want the header of a plain"}},
 		{"empty file", trace(""), false, []string{"trace.csv", "line 1"}},
 		{"no requests", trace(header), false, []string{"trace.csv", "has no requests"}},
 		{"KV cache below a block", with("--profile", profile("8")), true, []string{"p.json, line 2: kvCacheTokens: found 8, want an integer in [16,"}},
-		{"KV cache below a request", with("--profile", profile("64")), false, []string{"profile p: kvCacheTokens is 64", "one mean request of 100 input and 10 output tokens: want 110 or more"}},
+		{
+			"KV cache below a request", with("--profile", profile("64")), false,
+			[]string{"profile p: kvCacheTokens is 64", "one mean request of 100 input and 10 output tokens: want 110 or more"},
+		},
 		{"no such profile", with("--profile", "h200"), true, []string{"no file h200", "llama-8b-l40s"}},
 		{"unknown policy", with("--policy", "magic"), true, []string{`--policy: policy "magic" is not known: want one of tokens, saturation, `}},
-		{"unknown parameter", with("--policy", "kpa:target-utilization=1"), true, []string{`--policy: policy kpa has no parameter "target-utilization": want one of utilization`}},
+		{
+			"unknown parameter", with("--policy", "kpa:target-utilization=1"), true,
+			[]string{`--policy: policy kpa has no parameter "target-utilization": want one of utilization`},
+		},
 		{"parameter out of range", with("--policy", "hpa-kv:target=-1"), true, []string{"policy hpa-kv: parameter target: found -1, want a number from"}},
 		{"policy twice", with("--policy", "kpa", "--policy", "kpa"), false, []string{"policy kpa is there twice"}},
-		{"bad scenario", with("--scenario", simulateFile(t, "s.yaml", "models:\n- id: 3\n  slo: 5\n")), true, []string{`s.yaml, line 3: models[0]: found "slo", want one of hold, id`}},
+		{
+			"bad scenario", with("--scenario", simulateFile(t, "s.yaml", "models:\n- id: 3\n  slo: 5\n")), true,
+			[]string{`s.yaml, line 3: models[0]: found "slo", want one of hold, id`},
+		},
 		{"flag beside a scenario", with("--scenario", "s.yaml", "--cost", "3"), true, []string{"--cost has no place beside --scenario"}},
 		{"peak of a log", with("--peak", "3"), true, []string{"--peak is for curves of rates"}},
 		{"lengths of a log", with("--input-tokens", "3"), true, []string{"--input-tokens has no place beside the log"}},

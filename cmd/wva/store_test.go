@@ -13,7 +13,8 @@ import (
 func TestStoreListsEntries(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	applies := store.Description{
-		ConfigMap: "wva-store-start-ups", Key: "demo.meta-llama.0a", Bytes: 321, Model: &scaling.ModelKey{Namespace: "demo", ID: "meta/llama"}, At: now.Add(-90 * time.Minute),
+		ConfigMap: "wva-store-start-ups", Key: "demo.meta-llama.0a", Bytes: 321,
+		Model: &scaling.ModelKey{Namespace: "demo", ID: "meta/llama"}, At: now.Add(-90 * time.Minute),
 		Says: "l40s 1m37s (9 of 10 within 2m10s, 14 pods)",
 	}
 	edited := store.Description{ConfigMap: "wva-store-start-ups", Key: "demo.qwen.0b", Bytes: 45, Ignored: "its version is 2, this manager reads 1"}
@@ -23,7 +24,11 @@ func TestStoreListsEntries(t *testing.T) {
 		want    string
 		finding bool
 	}{
-		"nothing":                {nil, "table", "nothing is stored in namespace wva: the manager has learned nothing yet, runs with WVA_STORE=false, or is in another namespace (--system-namespace)\n", false},
+		"nothing": {
+			nil, "table",
+			"nothing is stored in namespace wva: the manager has learned nothing yet, runs with WVA_STORE=false, or is in another namespace (--system-namespace)\n",
+			false,
+		},
 		"nothing, for a program": {nil, "json", "[]\n", false},
 		"one that is ignored": {
 			[]store.Description{applies, edited},

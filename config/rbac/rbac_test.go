@@ -15,8 +15,11 @@ func TestRolesAreApartFromThoseThatChangeWorkloads(t *testing.T) {
 		documents []byte
 		want      []string
 	}{
-		"of the manager": {rbac.ManagerRoles(), []string{"ClusterRole " + prefix + "manager-role", "ClusterRole " + prefix + "node-reader-role", "Role " + prefix + "manager-role"}},
-		"for actuation":  {rbac.ActuationRoles(), []string{"ClusterRole " + rbac.PodMarkerRole, "ClusterRole " + rbac.ScalerRole}},
+		"of the manager": {
+			rbac.ManagerRoles(),
+			[]string{"ClusterRole " + prefix + "manager-role", "ClusterRole " + prefix + "node-reader-role", "Role " + prefix + "manager-role"},
+		},
+		"for actuation": {rbac.ActuationRoles(), []string{"ClusterRole " + rbac.PodMarkerRole, "ClusterRole " + rbac.ScalerRole}},
 	}
 	role := regexp.MustCompile(`(?m)^---\napiVersion: rbac.authorization.k8s.io/v1\nkind: (\w+)\nmetadata:\n  name: (\S+)$`)
 	for name, tt := range tests {

@@ -130,7 +130,8 @@ func TestWhoeverReadsTheMetricSetsItExactly(t *testing.T) {
 				}
 			}
 			query, _ := at(t, trigger, "metadata", "query").(string)
-			if want := `exported_namespace="` + o.GetNamespace() + `"`; !strings.HasPrefix(query, "max(wva_desired_replicas{") || !strings.Contains(query, want) {
+			if want := `exported_namespace="` + o.GetNamespace() + `"`; !strings.HasPrefix(query, "max(wva_desired_replicas{") ||
+				!strings.Contains(query, want) {
 				t.Errorf("the query is %s: want the max of wva_desired_replicas with %s", query, want)
 			}
 		})

@@ -126,7 +126,8 @@ func TestAnImageIsUnpackedForOnePlatform(t *testing.T) {
 			t.Errorf("running %s: got %q, %v", program, out, err)
 		}
 	}
-	if err := unpackImage("one.tar", folder, platform{"linux", "s390x"}); err == nil || !strings.Contains(err.Error(), "found 0 images for linux/s390x, want one") {
+	if err := unpackImage("one.tar", folder, platform{"linux", "s390x"}); err == nil ||
+		!strings.Contains(err.Error(), "found 0 images for linux/s390x, want one") {
 		t.Errorf("for a platform that it is not for: %v", err)
 	}
 }
@@ -147,7 +148,10 @@ func TestAReleaseIsWhole(t *testing.T) {
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("checking the sums: %v\n%s", err, out)
 	}
-	for _, name := range []string{"image.tar", "manager.cdx.json", "wva.cdx.json", "wva.yaml", "workload-variant-autoscaler-1.2.3.tgz", "wva_v1.2.3_darwin_arm64.tar.gz"} {
+	for _, name := range []string{
+		"image.tar", "manager.cdx.json", "wva.cdx.json", "wva.yaml", "workload-variant-autoscaler-1.2.3.tgz",
+		"wva_v1.2.3_darwin_arm64.tar.gz",
+	} {
 		if !strings.Contains(sums, "  "+name+"\n") {
 			t.Errorf("no %s among\n%s", name, sums)
 		}

@@ -16,7 +16,10 @@ func TestWordsAreFoundInNamesCommentsAndProse(t *testing.T) {
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"a comment", "a.go", "package a\n\n// A shelf of\n// a node, a bookshelf.\n", "3 shelf node capacity"},
 		{"a comment of several lines", "a.go", "package a\n\n/* one\nshelf\n*/\n", "4 shelf node capacity"},
-		{"a part of a name", "a.go", "package a\n\nvar topShelf, waitingRoom, shelf_of int\n", "3 Shelf node capacity; 3 waiting Room pending pods; 3 shelf node capacity"},
+		{
+			"a part of a name", "a.go", "package a\n\nvar topShelf, waitingRoom, shelf_of int\n",
+			"3 Shelf node capacity; 3 waiting Room pending pods; 3 shelf node capacity",
+		},
 		{"a string may quote", "a.go", "package a\n\nconst s = \"shelf\"\n", ""},
 		{"another meaning in a folder", "other/deep/a.go", "package a\n\nvar shelf int\n", ""},
 		{"another meaning in a file", "a_test.go", "package a\n\nvar shelf int\n", ""},

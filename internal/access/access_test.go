@@ -111,11 +111,17 @@ func TestACallerReadsWhatItsRightsCover(t *testing.T) {
 		{"stranger", "GET", "/metrics", 401, "Unauthorized: want a bearer token that the API server knows"},
 		{"prometheus", "GET", "/metrics", 200, ""},
 		{"prometheus", "DELETE", "/metrics", 403, "user prometheus needs delete of the non-resource URL /metrics"},
-		{"prometheus", "GET", "/decisions", 403, "user prometheus needs get of variantautoscalings.llmd.ai in the whole cluster (of one namespace: /NAMESPACE at the end of the path)"},
+		{
+			"prometheus", "GET", "/decisions", 403,
+			"user prometheus needs get of variantautoscalings.llmd.ai in the whole cluster (of one namespace: /NAMESPACE at the end of the path)",
+		},
 		{"anna", "GET", "/metrics", 403, "user anna needs get of the non-resource URL /metrics"},
 		{"anna", "GET", "/decisions/a", 200, ""},
 		{"anna", "GET", "/decisions/b", 403, "user anna needs get of variantautoscalings.llmd.ai in namespace b"},
-		{"anna", "GET", "/decisions", 403, "user anna needs get of variantautoscalings.llmd.ai in the whole cluster (of one namespace: /NAMESPACE at the end of the path)"},
+		{
+			"anna", "GET", "/decisions", 403,
+			"user anna needs get of variantautoscalings.llmd.ai in the whole cluster (of one namespace: /NAMESPACE at the end of the path)",
+		},
 		{"admin", "GET", "/decisions", 200, ""},
 		{"admin", "GET", "/decisions/b", 200, ""},
 	} {

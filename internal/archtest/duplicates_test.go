@@ -133,7 +133,8 @@ func TestEqualRunsAreFound(t *testing.T) {
 	if len(got) != 1 || got[0].first.file != "a.go" || got[0].second.file != "b.go" || got[0].length != 24 {
 		t.Errorf("runs %+v, want one of 24 tokens", got)
 	}
-	if other := tokens("c.go", []byte(strings.Replace(text, "1, 2, 3", "3, 2, 1", 1))); len(equalRuns(append(tokens("a.go", []byte(text)), other...), 20)) != 0 {
+	other := tokens("c.go", []byte(strings.Replace(text, "1, 2, 3", "3, 2, 1", 1)))
+	if len(equalRuns(append(tokens("a.go", []byte(text)), other...), 20)) != 0 {
 		t.Error("runs that differ are taken for equal")
 	}
 }

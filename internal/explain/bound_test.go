@@ -16,15 +16,21 @@ func TestWhatHoldsGrowthIsNamed(t *testing.T) {
 		signal   scaling.Signal
 		want     scaling.Reason // "" where growth is not held
 	}{
-		"growth":            {wanted, scaling.Grow, ""},
-		"steady":            {optimized(4, scaling.ReasonSteady), scaling.Steady, ""},
-		"a bound":           {wanted.Then(scaling.StageBounds, 4, scaling.ReasonAboveMax, ""), scaling.Grow, scaling.ReasonAboveMax},
-		"a part of it":      {wanted.Then(scaling.StageCapacity, 5, scaling.ReasonNoStock, ""), scaling.Grow, scaling.ReasonNoStock},
-		"the nearest bound": {wanted.Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, "").Then(scaling.StageCapacity, 4, scaling.ReasonOverQuota, ""), scaling.Grow, scaling.ReasonOverQuota},
-		"a lost replica":    {optimized(4, scaling.ReasonSteady).Then(scaling.StageCapacity, 3, scaling.ReasonNoStock, ""), scaling.Steady, scaling.ReasonNoStock},
-		"no candidate":      {optimized(4, scaling.ReasonNoCandidate), scaling.Grow, scaling.ReasonNoCandidate},
-		"at its most":       {optimized(9, scaling.ReasonNoCandidate), scaling.Grow, scaling.ReasonAboveMax},
-		"the pace":          {wanted.Then(scaling.StageStabilize, 5, scaling.ReasonStepLimited, ""), scaling.Grow, scaling.ReasonStepLimited},
+		"growth":       {wanted, scaling.Grow, ""},
+		"steady":       {optimized(4, scaling.ReasonSteady), scaling.Steady, ""},
+		"a bound":      {wanted.Then(scaling.StageBounds, 4, scaling.ReasonAboveMax, ""), scaling.Grow, scaling.ReasonAboveMax},
+		"a part of it": {wanted.Then(scaling.StageCapacity, 5, scaling.ReasonNoStock, ""), scaling.Grow, scaling.ReasonNoStock},
+		"the nearest bound": {
+			wanted.Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, "").Then(scaling.StageCapacity, 4, scaling.ReasonOverQuota, ""),
+			scaling.Grow, scaling.ReasonOverQuota,
+		},
+		"a lost replica": {
+			optimized(4, scaling.ReasonSteady).Then(scaling.StageCapacity, 3, scaling.ReasonNoStock, ""), scaling.Steady,
+			scaling.ReasonNoStock,
+		},
+		"no candidate": {optimized(4, scaling.ReasonNoCandidate), scaling.Grow, scaling.ReasonNoCandidate},
+		"at its most":  {optimized(9, scaling.ReasonNoCandidate), scaling.Grow, scaling.ReasonAboveMax},
+		"the pace":     {wanted.Then(scaling.StageStabilize, 5, scaling.ReasonStepLimited, ""), scaling.Grow, scaling.ReasonStepLimited},
 		"the pace of a reduction": {
 			optimized(1, scaling.ReasonSpareCapacity).Then(scaling.StageStabilize, 3, scaling.ReasonStabilizing, ""), scaling.Shrink, "",
 		},

@@ -27,21 +27,34 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 		lines    []string
 		who      string // as a status says it
 	}{
-		"metrics":              {by(scaling.ActuationMetrics, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
-		"metrics, nobody":      {by(scaling.ActuationMetrics), "", []string{nobody}, "none"},
-		"zero":                 {by(scaling.ActuationZero, hpa(1)), ". From and to zero, the manager sets them by the scale subresource", []string{zero, hpaLine}, "HorizontalPodAutoscaler/h,wva/zero"},
-		"zero, by nobody else": {by(scaling.ActuationZero), ". From and to zero, the manager sets them by the scale subresource", []string{zero, nobody}, "wva/zero"},
+		"metrics":         {by(scaling.ActuationMetrics, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
+		"metrics, nobody": {by(scaling.ActuationMetrics), "", []string{nobody}, "none"},
+		"zero": {
+			by(scaling.ActuationZero, hpa(1)), ". From and to zero, the manager sets them by the scale subresource",
+			[]string{zero, hpaLine}, "HorizontalPodAutoscaler/h,wva/zero",
+		},
+		"zero, by nobody else": {
+			by(scaling.ActuationZero), ". From and to zero, the manager sets them by the scale subresource",
+			[]string{zero, nobody}, "wva/zero",
+		},
 		"zero, the HPA does": {
 			by(scaling.ActuationZero, hpa(0)), ". HorizontalPodAutoscaler h has minReplicas 0 and goes to zero and back itself, so the manager does not",
 			[]string{zero, "HorizontalPodAutoscaler h (min 0, max 5)"},
 			"HorizontalPodAutoscaler/h",
 		},
 		"zero, KEDA does": {
-			by(scaling.ActuationZero, keda), ". Whether there are any is for ScaledObject k to set, so the manager does not", []string{zero, "ScaledObject k (min 0, max 5)"}, "ScaledObject/k",
+			by(scaling.ActuationZero, keda), ". Whether there are any is for ScaledObject k to set, so the manager does not",
+			[]string{zero, "ScaledObject k (min 0, max 5)"}, "ScaledObject/k",
 		},
-		"scale":              {by(scaling.ActuationScale), ". The manager sets them by the scale subresource", []string{"the manager, by the scale subresource"}, "wva"},
-		"scale, not alone":   {by(scaling.ActuationScale, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
-		"scale, not told if": {scaling.Scalers{Own: scaling.ActuationScale}, ". The manager sets them by the scale subresource", []string{"the manager, by the scale subresource", "not known"}, ""},
+		"scale": {
+			by(scaling.ActuationScale), ". The manager sets them by the scale subresource",
+			[]string{"the manager, by the scale subresource"}, "wva",
+		},
+		"scale, not alone": {by(scaling.ActuationScale, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
+		"scale, not told if": {
+			scaling.Scalers{Own: scaling.ActuationScale}, ". The manager sets them by the scale subresource",
+			[]string{"the manager, by the scale subresource", "not known"}, "",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,13 +20,22 @@ func TestAnObjectiveIsShownBesideWhatRequestsMeet(t *testing.T) {
 		load scaling.Load
 		want string
 	}{
-		"no class":                         {Objective{}, load, "none: no service class holds the model"},
-		"no class, although named":         {Objective{Unfollowed: "gold is not there"}, load, "none: no service class holds the model; gold is not there"},
-		"a class without objectives":       {gold(0, 0, 0), load, "none of class Gold, priority 2, by default"},
-		"percentile and mean":              {gold(500, 24, 0.7), load, "TTFT 500 ms, the 70th percentile 375 now; ITL 24 ms, the mean 20 (aging) now; class Gold, priority 2, by default"},
-		"a percentile in the first bucket": {gold(500, 0, 0.25), load, "TTFT 500 ms, the 25th percentile about 125 or less now; class Gold, priority 2, by default"},
-		"a percentile beyond the last":     {gold(500, 0, 0.95), load, "TTFT 500 ms, the 95th percentile at least 500 now; class Gold, priority 2, by default"},
-		"no distribution":                  {gold(500, 0, 0.9), scaling.Load{TTFT: load.TTFT}, "TTFT 500 ms, the 90th percentile unknown, the mean 300 now; class Gold, priority 2, by default"},
+		"no class":                   {Objective{}, load, "none: no service class holds the model"},
+		"no class, although named":   {Objective{Unfollowed: "gold is not there"}, load, "none: no service class holds the model; gold is not there"},
+		"a class without objectives": {gold(0, 0, 0), load, "none of class Gold, priority 2, by default"},
+		"percentile and mean": {
+			gold(500, 24, 0.7), load,
+			"TTFT 500 ms, the 70th percentile 375 now; ITL 24 ms, the mean 20 (aging) now; class Gold, priority 2, by default",
+		},
+		"a percentile in the first bucket": {
+			gold(500, 0, 0.25), load,
+			"TTFT 500 ms, the 25th percentile about 125 or less now; class Gold, priority 2, by default",
+		},
+		"a percentile beyond the last": {gold(500, 0, 0.95), load, "TTFT 500 ms, the 95th percentile at least 500 now; class Gold, priority 2, by default"},
+		"no distribution": {
+			gold(500, 0, 0.9), scaling.Load{TTFT: load.TTFT},
+			"TTFT 500 ms, the 90th percentile unknown, the mean 300 now; class Gold, priority 2, by default",
+		},
 		"another class than the one named": {lost, load, "ITL 24 ms, the mean 20 (aging) now; class Gold, priority 2, by default; silver is not there"},
 	}
 	for name, tt := range tests {
@@ -52,13 +61,24 @@ func TestTroubleOfAScalerIsShownWhateverTheDecisionIs(t *testing.T) {
 		"unreadable":    {scaling.Scalers{Fault: "forbidden"}, "not known: forbidden"},
 		"nobody":        {scaling.Scalers{Known: true}, "none: no HorizontalPodAutoscaler and no ScaledObject scales the target"},
 		"no trouble":    {hpa(func(s *scaling.Scaler) { s.Asks = 3 }), "HorizontalPodAutoscaler chat (min 1, max 5), last asked for 3"},
-		"misread":       {hpa(func(s *scaling.Scaler) { s.Misread = "it reads cpu" }), "HorizontalPodAutoscaler chat (min 1, max 5): HorizontalPodAutoscaler chat does not read the decision: it reads cpu"},
+		"misread": {
+			hpa(func(s *scaling.Scaler) { s.Misread = "it reads cpu" }),
+			"HorizontalPodAutoscaler chat (min 1, max 5): HorizontalPodAutoscaler chat does not read the decision: it reads cpu",
+		},
 		"inactive": {
 			hpa(func(s *scaling.Scaler) { s.Inactive.Reason = "FailedGetExternalMetric" }),
 			"HorizontalPodAutoscaler chat (min 1, max 5): HorizontalPodAutoscaler chat does not read the decision. It says: FailedGetExternalMetric",
 		},
-		"paused": {hpa(func(s *scaling.Scaler) { s.Paused = true }), "HorizontalPodAutoscaler chat (min 1, max 5): " + ScalerPaused(scaling.Scaler{Kind: scaling.KindHPA, Name: "chat"})},
-		"unable": {hpa(func(s *scaling.Scaler) { s.Unable.Reason = "FailedGetScale" }), "HorizontalPodAutoscaler chat (min 1, max 5): " + Refused(scaling.Scaler{Kind: scaling.KindHPA, Name: "chat", Unable: scaling.Trouble{Reason: "FailedGetScale"}})},
+		"paused": {
+			hpa(func(s *scaling.Scaler) { s.Paused = true }),
+			"HorizontalPodAutoscaler chat (min 1, max 5): " + ScalerPaused(scaling.Scaler{Kind: scaling.KindHPA, Name: "chat"}),
+		},
+		"unable": {
+			hpa(func(s *scaling.Scaler) { s.Unable.Reason = "FailedGetScale" }),
+			"HorizontalPodAutoscaler chat (min 1, max 5): " + Refused(scaling.Scaler{
+				Kind: scaling.KindHPA, Name: "chat", Unable: scaling.Trouble{Reason: "FailedGetScale"},
+			}),
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

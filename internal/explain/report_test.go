@@ -39,12 +39,14 @@ func TestReport(t *testing.T) {
 		Cycle: "42", At: now.Add(-2 * time.Second), AnalyzedAt: now.Add(-2 * time.Second), Variant: variant, Decided: true, Decision: grown,
 		Past: scaling.Past{Desired: 3, DecidedAt: now.Add(-70 * time.Second)}, Analysis: analysis, Model: []scaling.Decision{stuck, grown},
 		Snapshot: scaling.Snapshot{
-			Model: model, Window: time.Minute, Load: scaling.Load{ArrivalRate: scaling.Measured(12.34, scaling.Fresh), GatewayQueue: scaling.Reading{State: scaling.NotApplicable}},
+			Model: model, Window: time.Minute,
+			Load: scaling.Load{ArrivalRate: scaling.Measured(12.34, scaling.Fresh), GatewayQueue: scaling.Reading{State: scaling.NotApplicable}},
 			Replicas: []scaling.ReplicaSample{
 				{
 					Pod: "llama-8b-l40s-abc", Variant: cheap, Ready: true, At: now.Add(-5 * time.Second), KVCacheUsage: scaling.Measured(.75, scaling.Fresh),
-					KVCacheUsageNow: scaling.Measured(.7, scaling.Fresh), QueueLength: scaling.Measured(2, scaling.Fresh), QueueLengthNow: scaling.Measured(0, scaling.Fresh),
-					Running: scaling.Measured(17, scaling.Fresh),
+					KVCacheUsageNow: scaling.Measured(.7, scaling.Fresh), QueueLength: scaling.Measured(2, scaling.Fresh),
+					QueueLengthNow: scaling.Measured(0, scaling.Fresh),
+					Running:        scaling.Measured(17, scaling.Fresh),
 				},
 				{Pod: "llama-8b-l40s-def", Variant: cheap, Ready: true},
 			},
@@ -52,21 +54,37 @@ func TestReport(t *testing.T) {
 	}
 	full.Objective = Objective{Objective: scaling.Objective{Class: "Premium", Priority: 1, TTFT: 500, ITL: 24}, Row: "model", TTFTPercentile: 0.9}
 	full.Snapshot.Load.ITL = scaling.Measured(31.25, scaling.Fresh)
-	full.Snapshot.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Total: 10, Buckets: []scaling.Bucket{{Bound: 250, Rate: 5}, {Bound: 500, Rate: 10}}}
-	full.Actuation = ActuationBy(scaling.Scalers{Known: true, List: []scaling.Scaler{{Kind: scaling.KindHPA, Name: "llama", Bounds: scaling.Bounds{Min: 1, Max: 2}, Asks: 2}}})
+	full.Snapshot.Load.TTFTBuckets = scaling.Histogram{
+		State: scaling.Fresh, Total: 10, Buckets: []scaling.Bucket{{Bound: 250, Rate: 5}, {Bound: 500, Rate: 10}},
+	}
+	full.Actuation = ActuationBy(scaling.Scalers{
+		Known: true,
+		List:  []scaling.Scaler{{Kind: scaling.KindHPA, Name: "llama", Bounds: scaling.Bounds{Min: 1, Max: 2}, Asks: 2}},
+	})
 	full.Actuation.Reason, full.Actuation.Message = "HPALimited", "HorizontalPodAutoscaler llama goes up to 2"
 	full.StartUps = StartUpsOf(scaling.StartUps{
-		{Pod: "a", Created: now.Add(-9 * time.Hour), Took: 97 * time.Second, Restored: true}, {Pod: "b", Created: now.Add(-3 * time.Hour), Took: 130 * time.Second},
+		{Pod: "a", Created: now.Add(-9 * time.Hour), Took: 97 * time.Second, Restored: true},
+		{Pod: "b", Created: now.Add(-3 * time.Hour), Took: 130 * time.Second},
 	})
 	blind := Explanation{
-		Cycle: "7", At: now.Add(-time.Second), Decided: true, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt}, Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}},
+		Cycle: "7", At: now.Add(-time.Second), Decided: true,
+		Variant: scaling.Variant{
+			Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Bounds{Max: math.MaxInt},
+			Target: variant.Target, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1},
+		},
 		Analysis: scaling.Analysis{Model: model, Analyzer: "saturation", Detail: "none of 1 replica reports"},
 		Snapshot: scaling.Snapshot{Model: model, SeenModels: []string{"llama-8b", "qwen"}},
 	}
 	blind.Decision = decided(cheap, 1, 1, scaling.ReasonNoData, "the larger of the last decision and what runs holds: none of 1 replica reports")
 	blind.Decision.Fallback = true
 	blind.Model = []scaling.Decision{blind.Decision}
-	missing := Explanation{Cycle: "1", At: now, Variant: scaling.Variant{Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target, Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`}}
+	missing := Explanation{
+		Cycle: "1", At: now,
+		Variant: scaling.Variant{
+			Key: cheap, Model: model, GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(), Target: variant.Target,
+			Missing: `Deployment "llama-8b-l40s" not found in namespace "demo"`,
+		},
+	}
 	halted := blind
 	halted.Snapshot = scaling.Snapshot{
 		Model: model, Unjoined: `x with {job="vllm"} exists but has no label pod`,
@@ -78,7 +96,10 @@ func TestReport(t *testing.T) {
 	waits.Decision = decided(cheap, 2, 1, scaling.ReasonSpareCapacity, "2 of 2 replicas are not saturated").
 		Then(scaling.StageStabilize, 2, scaling.ReasonStabilizing, "fewer than 2 replicas have been wanted for 45s, scaleDownStabilization is 2m0s")
 	waits.Past = scaling.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}
-	waits.Analysis = scaling.Analysis{Model: model, Analyzer: "saturation", Signal: scaling.Shrink, Unit: scaling.UnitReplicas, Demand: 0.4, Supply: 2, Anticipated: 2, Detail: "2 of 2 replicas are not saturated"}
+	waits.Analysis = scaling.Analysis{
+		Model: model, Analyzer: "saturation", Signal: scaling.Shrink, Unit: scaling.UnitReplicas, Demand: 0.4, Supply: 2,
+		Anticipated: 2, Detail: "2 of 2 replicas are not saturated",
+	}
 	waits.Model = []scaling.Decision{decided(dear, 1, 1, scaling.ReasonPaused, "the variant is paused: its decision is frozen at 1"), waits.Decision}
 	waits.Actuation = ActuationBy(scaling.Scalers{Known: true})
 	halted.Actuation = ActuationBy(scaling.Scalers{Fault: "listing ScaledObjects: forbidden"})
@@ -108,7 +129,10 @@ func TestReport(t *testing.T) {
 	tests := []struct {
 		name string
 		e    Explanation
-	}{{"sized", sized}, {"shared", shared}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind}, {"missing", missing}, {"stuck", halted}}
+	}{
+		{"sized", sized}, {"shared", shared}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind},
+		{"missing", missing}, {"stuck", halted},
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join("testdata", tt.name+".txt")
@@ -158,8 +182,14 @@ func TestAReportSaysWhyAModelIsNotIdle(t *testing.T) {
 			scaling.Activity{At: now, Life: scaling.LifeIdle, Detail: "nothing runs, waits or arrives", IdleSince: now.Add(-250 * time.Second), Until: now},
 			"  idle        for 4m10s: nothing runs, waits or arrives\n",
 		},
-		"active":    {scaling.Activity{At: now, Life: scaling.LifeActive, Detail: "a-0: 3 requests run, 0 wait"}, "  idle        no: a-0: 3 requests run, 0 wait\n"},
-		"not known": {scaling.Activity{At: now, Detail: "a: 1 of 2 replicas say what they do"}, "  idle        not known: a: 1 of 2 replicas say what they do\n"},
+		"active": {
+			scaling.Activity{At: now, Life: scaling.LifeActive, Detail: "a-0: 3 requests run, 0 wait"},
+			"  idle        no: a-0: 3 requests run, 0 wait\n",
+		},
+		"not known": {
+			scaling.Activity{At: now, Detail: "a: 1 of 2 replicas say what they do"},
+			"  idle        not known: a: 1 of 2 replicas say what they do\n",
+		},
 	} {
 		e := Explanation{Past: scaling.Past{Activity: tt.activity}}
 		if got := Report(e, now); !strings.Contains(got, tt.want) {

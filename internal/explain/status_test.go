@@ -73,32 +73,83 @@ func TestMessages(t *testing.T) {
 	missing := func(e *Explanation) { e.Variant.Missing = `Deployment "d" not found in namespace "n"` }
 	noType := func(e *Explanation) { e.Variant.Accelerator = "" }
 	tests := map[string]struct{ got, want string }{
-		"target":                  {TargetFound(variant()), "Scale target Deployment d found"},
-		"no target":               {TargetNotFound(variant(missing)), `Deployment "d" not found in namespace "n"`},
-		"no target, no reason":    {TargetNotFound(variant()), "Scale target Deployment d not found"},
-		"silent pods":             {MetricsMissing(variant(replicas(silent))), lead + checks},
-		"no pods":                 {MetricsMissing(variant()), lead + checks + ". No pod of the model is running"},
-		"others report":           {MetricsMissing(variant(replicas(silent, reports))), lead + "Pods of other variants of the model do report. " + checks},
-		"other models":            {MetricsMissing(variant(seen("abc", "def"))), lead + "Metrics of other models do exist, with model_name 'abc', 'def': is one of them meant by modelID? " + checks},
-		"a model spelled alike":   {MetricsMissing(variant(seen("abc", "M"))), lead + "Did you mean 'M'? Metrics of other models do exist, with model_name 'abc', 'M'. " + checks},
-		"the model elsewhere":     {MetricsMissing(variant(named("org/m"), seen("o/org/m"), elsewhere)), "No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with namespace/model_name 'o/org/m' (none in this namespace): is one of them meant by modelID? " + checks},
-		"many other models":       {MetricsMissing(variant(seen(many...))), lead + "Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID? " + checks},
-		"series of no pod":        {MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))), lead + "x{} exists but has no label pod. " + checks},
-		"stuck pods":              {MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))), "vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load"},
-		"stuck pods elsewhere":    {MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))), "vLLM metrics are available and up-to-date"},
-		"fault":                   {PrometheusError(variant(fault("boom"))), "Failed to query Prometheus: boom"},
-		"fault of a connection":   {PrometheusError(variant(fault("Post \"https://p\": read tcp 10.0.0.1:41234->10.0.0.2:9090: i/o timeout"))), "Failed to query Prometheus: Post \"https://p\": read tcp 10.0.0.2:9090: i/o timeout"},
-		"fault over IPv6":         {PrometheusError(variant(fault("write tcp6 [::1]:41234->[::1]:9090: broken pipe"))), "Failed to query Prometheus: write tcp [::1]:9090: broken pipe"},
-		"long fault":              {PrometheusError(variant(fault(strings.Repeat("ä", 400)))), "Failed to query Prometheus: " + strings.Repeat("ä", 300) + "…"},
-		"optimized":               {Optimized(variant(decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas on A100"},
-		"optimized to objectives": {Optimized(variant(decided(3, scaling.ReasonDemand, ""), sized("queueing"))), "Optimization completed: 3 replicas on A100; of a replica, ITL of 24 ms at the mean limits the rate"},
-		"sized in vain":           {Optimized(variant(decided(3, scaling.ReasonSaturated, ""), sized("saturation"))), "Optimization completed: 3 replicas on A100"},
-		"accelerator unknown":     {Optimized(variant(noType, decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas (accelerator unknown: set spec.accelerator)"},
-		"fallback":                {FellBack(variant(analyzed, decided(3, scaling.ReasonNoData, ""))), "No analysis since 2026-01-01T12:00:00Z: the larger of the last decision and what runs holds, within the bounds"},
-		"fallback from the start": {FellBack(variant(decided(3, scaling.ReasonNoData, ""))), "No analysis so far: the larger of the last decision and what runs holds, within the bounds"},
-		"first replica":           {FellBack(variant(decided(1, scaling.ReasonFirstReplica, ""))), "No analysis so far: nothing runs, one replica of the cheapest variant starts"},
-		"paused":                  {Paused(variant(decided(3, scaling.ReasonPaused, ""))), "Paused: the decision is frozen at 3 replicas, within the bounds. Remove the annotation wva.llmd.ai/paused to go on"},
-		"target unreadable":       {FellBack(variant(decided(3, scaling.ReasonTargetUnreadable, ""))), "No analysis so far: the target cannot be read, the last decision holds"},
+		"target":               {TargetFound(variant()), "Scale target Deployment d found"},
+		"no target":            {TargetNotFound(variant(missing)), `Deployment "d" not found in namespace "n"`},
+		"no target, no reason": {TargetNotFound(variant()), "Scale target Deployment d not found"},
+		"silent pods":          {MetricsMissing(variant(replicas(silent))), lead + checks},
+		"no pods":              {MetricsMissing(variant()), lead + checks + ". No pod of the model is running"},
+		"others report":        {MetricsMissing(variant(replicas(silent, reports))), lead + "Pods of other variants of the model do report. " + checks},
+		"other models": {
+			MetricsMissing(variant(seen("abc", "def"))),
+			lead + "Metrics of other models do exist, with model_name 'abc', 'def': is one of them meant by modelID? " + checks,
+		},
+		"a model spelled alike": {
+			MetricsMissing(variant(seen("abc", "M"))),
+			lead + "Did you mean 'M'? Metrics of other models do exist, with model_name 'abc', 'M'. " + checks,
+		},
+		"the model elsewhere": {
+			MetricsMissing(variant(named("org/m"), seen("o/org/m"), elsewhere)),
+			"No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with namespace/model_name 'o/org/m' (none in this namespace): is one of them meant by modelID? " + checks,
+		},
+		"many other models": {
+			MetricsMissing(variant(seen(many...))),
+			lead + "Metrics of other models do exist, with model_name 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08', 'm09' and 2 more: is one of them meant by modelID? " + checks,
+		},
+		"series of no pod": {
+			MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))),
+			lead + "x{} exists but has no label pod. " + checks,
+		},
+		"stuck pods": {
+			MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))),
+			"vLLM metrics are available and up-to-date. Requests wait and nothing moves in 'q', 'r': restart it. The gauges of 'p' are frozen and count as no load",
+		},
+		"stuck pods elsewhere": {
+			MetricsFound(variant(replicas(scaling.ReplicaSample{Pod: "p", Stuck: scaling.Sick}))),
+			"vLLM metrics are available and up-to-date",
+		},
+		"fault": {PrometheusError(variant(fault("boom"))), "Failed to query Prometheus: boom"},
+		"fault of a connection": {
+			PrometheusError(variant(fault("Post \"https://p\": read tcp 10.0.0.1:41234->10.0.0.2:9090: i/o timeout"))),
+			"Failed to query Prometheus: Post \"https://p\": read tcp 10.0.0.2:9090: i/o timeout",
+		},
+		"fault over IPv6": {
+			PrometheusError(variant(fault("write tcp6 [::1]:41234->[::1]:9090: broken pipe"))),
+			"Failed to query Prometheus: write tcp [::1]:9090: broken pipe",
+		},
+		"long fault": {PrometheusError(variant(fault(strings.Repeat("ä", 400)))), "Failed to query Prometheus: " + strings.Repeat("ä", 300) + "…"},
+		"optimized":  {Optimized(variant(decided(3, scaling.ReasonSaturated, ""))), "Optimization completed: 3 replicas on A100"},
+		"optimized to objectives": {
+			Optimized(variant(decided(3, scaling.ReasonDemand, ""), sized("queueing"))),
+			"Optimization completed: 3 replicas on A100; of a replica, ITL of 24 ms at the mean limits the rate",
+		},
+		"sized in vain": {
+			Optimized(variant(decided(3, scaling.ReasonSaturated, ""), sized("saturation"))),
+			"Optimization completed: 3 replicas on A100",
+		},
+		"accelerator unknown": {
+			Optimized(variant(noType, decided(3, scaling.ReasonSaturated, ""))),
+			"Optimization completed: 3 replicas (accelerator unknown: set spec.accelerator)",
+		},
+		"fallback": {
+			FellBack(variant(analyzed, decided(3, scaling.ReasonNoData, ""))),
+			"No analysis since 2026-01-01T12:00:00Z: the larger of the last decision and what runs holds, within the bounds",
+		},
+		"fallback from the start": {
+			FellBack(variant(decided(3, scaling.ReasonNoData, ""))),
+			"No analysis so far: the larger of the last decision and what runs holds, within the bounds",
+		},
+		"first replica": {
+			FellBack(variant(decided(1, scaling.ReasonFirstReplica, ""))),
+			"No analysis so far: nothing runs, one replica of the cheapest variant starts",
+		},
+		"paused": {
+			Paused(variant(decided(3, scaling.ReasonPaused, ""))),
+			"Paused: the decision is frozen at 3 replicas, within the bounds. Remove the annotation wva.llmd.ai/paused to go on",
+		},
+		"target unreadable": {
+			FellBack(variant(decided(3, scaling.ReasonTargetUnreadable, ""))),
+			"No analysis so far: the target cannot be read, the last decision holds",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -201,16 +252,28 @@ func TestEventTexts(t *testing.T) {
 		e.Variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1}
 	})
 	tests := map[string]struct{ got, want string }{
-		"decided":                             {Decided(late, 3), "from 3 to 4 replicas; the target asks for 2: BelowMin (minReplicas is 4); cycle 7"},
-		"decided, the target cannot be read":  {Decided(short, 1), "from 1 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"scaled":                              {Scaled(short, 2, 3), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"scaled by half":                      {Scaled(short, 1, 2), "from 1 to 2 replicas; 3 decided: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"scaled for the decision before":      {ScaledBefore(short, 1, 2, 2, scaling.ReasonDemand), "from 1 to 2 replicas: Demand; cycle 7"},
-		"scaled to an objective":              {Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2, 3), "from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7"},
-		"limited":                             {LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}), "limited to 3 replicas: NoCandidate (all at max); cycle 7"},
-		"held":                                {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
-		"not followed":                        {NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)), "4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7"},
-		"not followed, and somebody is named": {NotFollowed(late, "HPALimited", "h keeps it at 2"), "4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7"},
+		"decided":                            {Decided(late, 3), "from 3 to 4 replicas; the target asks for 2: BelowMin (minReplicas is 4); cycle 7"},
+		"decided, the target cannot be read": {Decided(short, 1), "from 1 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled":                             {Scaled(short, 2, 3), "from 2 to 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled by half":                     {Scaled(short, 1, 2), "from 1 to 2 replicas; 3 decided: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"scaled for the decision before":     {ScaledBefore(short, 1, 2, 2, scaling.ReasonDemand), "from 1 to 2 replicas: Demand; cycle 7"},
+		"scaled to an objective": {
+			Scaled(variant(decided(3, scaling.ReasonDemand, "12 requests/s"), sized("queueing")), 2, 3),
+			"from 2 to 3 replicas (of each, ITL of 24 ms at the mean limits the rate): Demand (12 requests/s); cycle 7",
+		},
+		"limited": {
+			LimitedTo(short, scaling.Step{Reason: scaling.ReasonNoCandidate, Detail: "all at max"}),
+			"limited to 3 replicas: NoCandidate (all at max); cycle 7",
+		},
+		"held": {Held(short), "held at 3 replicas: Saturated (KV 0.05 below 0.10); cycle 7"},
+		"not followed": {
+			NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)),
+			"4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7",
+		},
+		"not followed, and somebody is named": {
+			NotFollowed(late, "HPALimited", "h keeps it at 2"),
+			"4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,10 @@ func TestReadTakesEachCaseOnceAndOtherAreasNever(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "golden", "cases.json"),
 		`[{"ID": "1", "Area": "a", "Inputs": {"N": 1}, "Expected": null}, {"ID": "2", "Area": "other", "Inputs": "of another shape"}]`)
-	write(t, filepath.Join(dir, "golden", "more.json"), `[{"ID": "1", "Area": "a", "Inputs": {"N": 7}, "Expected": 7}, {"ID": "3", "Area": "b", "Inputs": {"N": 3}, "Expected": 3}]`)
+	write(
+		t, filepath.Join(dir, "golden", "more.json"),
+		`[{"ID": "1", "Area": "a", "Inputs": {"N": 7}, "Expected": 7}, {"ID": "3", "Area": "b", "Inputs": {"N": 3}, "Expected": 3}]`,
+	)
 	write(t, filepath.Join(dir, "golden", "others.json"), `{"of": "another kind"}`)
 	t.Setenv(variable, dir)
 	var got []int

@@ -52,8 +52,10 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	r.Snapshots = []scaling.Snapshot{{
 		Model:    v.Model,
 		Variants: r.Fleet.Variants,
-		Replicas: []scaling.ReplicaSample{{Pod: "p", Variant: v.Key, At: start, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh), Pace: scaling.Pace{Decoding: 3, ITL: 20}}},
-		Load:     scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh), InputTokens: scaling.Measured(100, scaling.Fresh)},
+		Replicas: []scaling.ReplicaSample{
+			{Pod: "p", Variant: v.Key, At: start, KVCacheUsage: scaling.Measured(0.5, scaling.Fresh), Pace: scaling.Pace{Decoding: 3, ITL: 20}},
+		},
+		Load: scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh), InputTokens: scaling.Measured(100, scaling.Fresh)},
 	}}
 	r.Analyses = []scaling.Analysis{{Model: v.Model, Predicted: scaling.Latency{TTFT: 120, ITL: 24}}}
 	past := r.History[v.Key]

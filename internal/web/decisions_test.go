@@ -105,7 +105,9 @@ func TestOneExplanationThatCannotBeEncodedLeavesTheOthers(t *testing.T) {
 		if namespace == "bad" {
 			analysis.Demand = math.Inf(1)
 		}
-		record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: model, Bounds: scaling.Unbounded()})
+		record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
+			Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: model, Bounds: scaling.Unbounded(),
+		})
 		record.Snapshots, record.Analyses = append(record.Snapshots, scaling.Snapshot{Model: model, At: at}), append(record.Analyses, analysis)
 	}
 	book := ledger.New()
@@ -145,7 +147,9 @@ func TestReadersAreShownTheirOwnNamespace(t *testing.T) {
 	for _, namespace := range []string{"a", "b"} {
 		model := scaling.ModelKey{Namespace: namespace, ID: "m"}
 		for _, name := range []string{"v", "w"} {
-			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: name}, Model: model, Bounds: scaling.Unbounded()})
+			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
+				Key: scaling.VariantKey{Namespace: namespace, Name: name}, Model: model, Bounds: scaling.Unbounded(),
+			})
 		}
 	}
 	book := ledger.New()
@@ -216,7 +220,9 @@ func TestExplanationsOfManyAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		record := scaling.Record{Cycle: "7"}
 		for _, name := range []string{"v", "w", "x"} {
-			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: name}, Bounds: scaling.Unbounded()})
+			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
+				Key: scaling.VariantKey{Namespace: "ns", Name: name}, Bounds: scaling.Unbounded(),
+			})
 		}
 		book := ledger.New()
 		book.Record(record)

@@ -81,23 +81,29 @@ func TestLogErrorsNameFileLineFieldAndWhatIsExpected(t *testing.T) {
 	}{
 		"empty":          {"", LogOptions{}, `t.csv, line 1: "", want the header of a plain`},
 		"another format": {"a,b\n1,2\n", LogOptions{}, `t.csv, line 1: "a,b", want the header of a plain`},
-		"wrong format":   {azureHeader, LogOptions{Format: BurstGPT}, `line 1: the header is "TIMESTAMP,ContextTokens,GeneratedTokens", want the columns Timestamp, Model, Request tokens, Response tokens`},
+		"wrong format": {
+			azureHeader, LogOptions{Format: BurstGPT},
+			`line 1: the header is "TIMESTAMP,ContextTokens,GeneratedTokens", want the columns Timestamp, Model, Request tokens, Response tokens`,
+		},
 		"unknown format": {azureHeader, LogOptions{Format: "vidur"}, `the format "vidur" is not known, want plain, azure`},
 		"missing column": {"TIMESTAMP,ContextTokens\n", LogOptions{}, "want the columns TIMESTAMP, ContextTokens, GeneratedTokens"},
 		"a time":         {azureHeader + "yesterday,1,1\n", LogOptions{}, `line 2: TIMESTAMP is "yesterday", want a time such as 2023`},
-		"negative":       {azureHeader + "2023-11-16 18:15:46,1,1\n2023-11-16 18:15:47,-1,1\n", LogOptions{}, `line 3: ContextTokens is "-1", want a whole number of tokens in [0, `},
-		"out of order":   {burstGPTHeader + "5,m,1,1,2,x\n4,m,1,1,2,x\n", LogOptions{}, "line 3: the time is 4 s, want no less than the 5 s"},
-		"too few":        {burstGPTHeader + "5,m,1\n", LogOptions{}, "line 2: 3 columns, want 6 as in the header"},
-		"quote":          {burstGPTHeader + "5,\"m,1,1\n", LogOptions{}, "want a line of CSV"},
-		"seconds":        {burstGPTHeader + "NaN,m,1,1,2,x\n", LogOptions{}, `Timestamp is "NaN", want a number of seconds`},
-		"json":           {"{\"timestamp\": 1, \n", LogOptions{}, "line 1: \"{\\\"timestamp\\\": 1,\", want an object of JSON"},
-		"json type":      {`{"timestamp": 1, "input_length": "x", "output_length": 1}`, LogOptions{}, "line 1: input_length is a string, want a number"},
-		"json missing":   {`{"timestamp": 1, "input_length": 5}`, LogOptions{}, "output_length is missing, want a whole number"},
-		"json fraction":  {`{"timestamp": 1, "input_length": 5.5, "output_length": 1}`, LogOptions{}, "input_length is 5.5, want a whole number"},
-		"json time":      {`{"timestamp": -1, "input_length": 5, "output_length": 1}`, LogOptions{}, "timestamp is -1, want a number of ms"},
-		"long line":      {"{" + strings.Repeat(" ", 2<<20), LogOptions{}, "line 1: the line is too long, want at most 1048576 bytes"},
-		"plain":          {"arrival_s,input_tokens,output_tokens\n0,x,1\n", LogOptions{}, `reading t.csv: trace, line 2: input_tokens "x"`},
-		"time scale":     {azureHeader, LogOptions{TimeScale: -1}, "the time scale -1 is not positive"},
+		"negative": {
+			azureHeader + "2023-11-16 18:15:46,1,1\n2023-11-16 18:15:47,-1,1\n", LogOptions{},
+			`line 3: ContextTokens is "-1", want a whole number of tokens in [0, `,
+		},
+		"out of order":  {burstGPTHeader + "5,m,1,1,2,x\n4,m,1,1,2,x\n", LogOptions{}, "line 3: the time is 4 s, want no less than the 5 s"},
+		"too few":       {burstGPTHeader + "5,m,1\n", LogOptions{}, "line 2: 3 columns, want 6 as in the header"},
+		"quote":         {burstGPTHeader + "5,\"m,1,1\n", LogOptions{}, "want a line of CSV"},
+		"seconds":       {burstGPTHeader + "NaN,m,1,1,2,x\n", LogOptions{}, `Timestamp is "NaN", want a number of seconds`},
+		"json":          {"{\"timestamp\": 1, \n", LogOptions{}, "line 1: \"{\\\"timestamp\\\": 1,\", want an object of JSON"},
+		"json type":     {`{"timestamp": 1, "input_length": "x", "output_length": 1}`, LogOptions{}, "line 1: input_length is a string, want a number"},
+		"json missing":  {`{"timestamp": 1, "input_length": 5}`, LogOptions{}, "output_length is missing, want a whole number"},
+		"json fraction": {`{"timestamp": 1, "input_length": 5.5, "output_length": 1}`, LogOptions{}, "input_length is 5.5, want a whole number"},
+		"json time":     {`{"timestamp": -1, "input_length": 5, "output_length": 1}`, LogOptions{}, "timestamp is -1, want a number of ms"},
+		"long line":     {"{" + strings.Repeat(" ", 2<<20), LogOptions{}, "line 1: the line is too long, want at most 1048576 bytes"},
+		"plain":         {"arrival_s,input_tokens,output_tokens\n0,x,1\n", LogOptions{}, `reading t.csv: trace, line 2: input_tokens "x"`},
+		"time scale":    {azureHeader, LogOptions{TimeScale: -1}, "the time scale -1 is not positive"},
 	} {
 		tt.o.File = "t.csv"
 		_, err := collect(ReadLog(strings.NewReader(tt.text), tt.o))
@@ -169,7 +175,10 @@ func TestSharesAreDisjointAndTogetherTheWhole(t *testing.T) {
 	if got, err := collect(Thin(1, 1).Take(whole)); err != nil || len(got) != n {
 		t.Errorf("not thinned: %d requests, %v", len(got), err)
 	}
-	for _, s := range []Share{{}, {Parts: []float64{0}}, {Parts: []float64{1}, Of: 1}, {Parts: []float64{1}, Of: -1}, Thin(2, 0), {Parts: []float64{math.NaN()}}} {
+	for _, s := range []Share{
+		{}, {Parts: []float64{0}}, {Parts: []float64{1}, Of: 1}, {Parts: []float64{1}, Of: -1}, Thin(2, 0),
+		{Parts: []float64{math.NaN()}},
+	} {
 		if _, err := collect(s.Take(whole)); err == nil || !strings.Contains(err.Error(), "splitting a workload") {
 			t.Errorf("%+v: got %v, want an error", s, err)
 		}
@@ -195,16 +204,20 @@ func TestRateCurveIsAProfile(t *testing.T) {
 		o    RateOptions
 		want string
 	}{
-		"header":      {"a,b\n", RateOptions{}, "line 1: the header is \"a,b\", want the columns window_start_s and requests_per_s"},
-		"start":       {"window_start_s,requests_per_s\n5,1\n", RateOptions{}, "line 2: window_start_s is 5, want windows of one length from 0 on"},
-		"uneven":      {"window_start_s,requests_per_s\n0,1\n10,1\n30,1\n", RateOptions{}, "line 4: window_start_s is 30, want windows of one length from 0 on: 20"},
+		"header": {"a,b\n", RateOptions{}, "line 1: the header is \"a,b\", want the columns window_start_s and requests_per_s"},
+		"start":  {"window_start_s,requests_per_s\n5,1\n", RateOptions{}, "line 2: window_start_s is 5, want windows of one length from 0 on"},
+		"uneven": {
+			"window_start_s,requests_per_s\n0,1\n10,1\n30,1\n", RateOptions{},
+			"line 4: window_start_s is 30, want windows of one length from 0 on: 20",
+		},
 		"rate":        {"window_start_s,requests_per_s\n0,-1\n", RateOptions{}, `line 2: requests_per_s is "-1", want a rate in [0, 1e+06]`},
 		"one window":  {"window_start_s,requests_per_s\n0,1\n", RateOptions{}, "the curve is 1 windows long, want two or more"},
 		"a peak":      {text, RateOptions{Peak: -1}, "a peak of -1 requests/s"},
 		"not columns": {"window_start_s,requests_per_s\n0\n", RateOptions{}, "wrong number of fields"},
 	} {
 		tt.o.File = "r.csv"
-		if _, err := ReadRates(strings.NewReader(tt.text), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "r.csv") {
+		if _, err := ReadRates(strings.NewReader(tt.text), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), "r.csv") {
 			t.Errorf("%s: got %v, want an error with the file and %q", name, err, tt.want)
 		}
 	}

@@ -50,7 +50,10 @@ func TestWhatTheClusterLacksIsLeftOutUnlessAskedFor(t *testing.T) {
 			left: map[Label]string{OpenShift: noOpenShift, Kind: "served by keda/keda-metrics"},
 		},
 		{name: "OpenShift", facts: Facts{OpenShift: true, UserMonitoring: true}, run: append(anywhere[:3:3], OpenShift), left: map[Label]string{Kind: noKind}},
-		{name: "OpenShift without user monitoring", facts: Facts{OpenShift: true}, asked: []Label{OpenShift}, err: "scenario openshift cannot be run here: no Prometheus"},
+		{
+			name: "OpenShift without user monitoring", facts: Facts{OpenShift: true}, asked: []Label{OpenShift},
+			err: "scenario openshift cannot be run here: no Prometheus",
+		},
 		{name: "kind asked for elsewhere", asked: []Label{Saturation, Kind}, err: "scenario kind cannot be run here: the nodes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

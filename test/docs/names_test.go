@@ -25,7 +25,10 @@ func TestNamesAreThoseOfTheReferences(t *testing.T) {
 		names      *regexp.Regexp
 	}{
 		{[]string{"docs/reference/metrics.md"}, regexp.MustCompile(`[a-z0-9_:]*\bwva_[a-z0-9_:]*[a-z]`)},
-		{[]string{"docs/reference/configuration.md", "docs/reference/cli.md"}, regexp.MustCompile(`\b(WVA|PROMETHEUS|EPP|SCRAPE|GLOBAL|COLLECTOR|CONTROLLER|EXTERNAL|LEADER|LEGACY|RECORD)_[A-Z_]+[A-Z]\b`)},
+		{
+			[]string{"docs/reference/configuration.md", "docs/reference/cli.md"},
+			regexp.MustCompile(`\b(WVA|PROMETHEUS|EPP|SCRAPE|GLOBAL|COLLECTOR|CONTROLLER|EXTERNAL|LEADER|LEGACY|RECORD)_[A-Z_]+[A-Z]\b`),
+		},
 	} {
 		known := otherNames
 		for _, reference := range tt.references {

@@ -240,7 +240,8 @@ func certify(t *testing.T, dir, host string) {
 		t.Fatal(err)
 	}
 	for file, block := range map[string]*pem.Block{
-		"ca.crt": {Type: "CERTIFICATE", Bytes: ca.Certificate[0]}, "tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: private},
+		"ca.crt": {Type: "CERTIFICATE", Bytes: ca.Certificate[0]}, "tls.crt": {Type: "CERTIFICATE", Bytes: der},
+		"tls.key": {Type: "PRIVATE KEY", Bytes: private},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)

@@ -179,7 +179,8 @@ func lengthenNames(t *testing.T, c *chartCluster) {
 func serveEndlessStatusLines(t *testing.T, c *chartCluster) {
 	const pods = 10
 	c.create(t, deploymentOf(hostilePages, pods, corev1.Container{
-		Image: "localhost/" + hostile + ":dev", Args: []string{hostilePages, "--listen=:8000"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8000}},
+		Image: "localhost/" + hostile + ":dev", Args: []string{hostilePages, "--listen=:8000"},
+		Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8000}},
 	}), variantOf(hostilePages, "apps/v1", "Deployment", hostilePages))
 	eventually(t, time.Minute, func(ctx context.Context) string {
 		d := &appsv1.Deployment{}
@@ -226,7 +227,9 @@ func nodePools() *apiextensionsv1.CustomResourceDefinition {
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "nodepools", Kind: "NodePool"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+				},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{
 					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: new(".status.selector"),
 				}},
@@ -237,7 +240,8 @@ func nodePools() *apiextensionsv1.CustomResourceDefinition {
 
 func nodePool() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": nodePoolGroup + "/v1", "kind": "NodePool", "metadata": map[string]any{"name": "shared"}, "spec": map[string]any{"replicas": int64(40)}, "status": map[string]any{"replicas": int64(40), "selector": "app=shared"},
+		"apiVersion": nodePoolGroup + "/v1", "kind": "NodePool", "metadata": map[string]any{"name": "shared"},
+		"spec": map[string]any{"replicas": int64(40)}, "status": map[string]any{"replicas": int64(40), "selector": "app=shared"},
 	}}
 }
 
@@ -257,8 +261,10 @@ func targetTheCluster(t *testing.T, c *chartCluster) {
 			namespace = tenant
 		}
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + namespace + ":" + user,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: nodePoolGroup, Version: "v1", Resource: "nodepools", Subresource: "scale", Name: "shared", Verb: "update"},
+			User: "system:serviceaccount:" + namespace + ":" + user,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: nodePoolGroup, Version: "v1", Resource: "nodepools", Subresource: "scale", Name: "shared", Verb: "update",
+			},
 		}}
 		if err := c.bed.Client.Create(t.Context(), review); err != nil {
 			t.Fatal(err)

@@ -216,7 +216,8 @@ func TestARestartChangesNoDecision(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		if now, was := va.Status.DesiredOptimizedAlloc, before.Status.DesiredOptimizedAlloc; now.NumReplicas != was.NumReplicas || !now.LastUpdate.UpdateTime.Equal(was.LastUpdate.UpdateTime) {
+		if now, was := va.Status.DesiredOptimizedAlloc, before.Status.DesiredOptimizedAlloc; now.NumReplicas != was.NumReplicas ||
+			!now.LastUpdate.UpdateTime.Equal(was.LastUpdate.UpdateTime) {
 			return fmt.Sprintf("the decision was %+v and is %+v", was, now)
 		}
 		return ""

@@ -300,7 +300,10 @@ func refuseToScale(t *testing.T, namespace, name string) {
 				ResourceNames: []string{name},
 				RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{appsv1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"deployments/scale"}, Scope: &scope},
+					Rule: admissionv1.Rule{
+						APIGroups: []string{appsv1.GroupName}, APIVersions: []string{"v1"},
+						Resources: []string{"deployments/scale"}, Scope: &scope,
+					},
 				},
 			}}},
 			Validations: []admissionv1.Validation{{Expression: "false", Message: "this one keeps its size"}},
@@ -334,7 +337,9 @@ func scaledObjects() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "scaledobjects.keda.sh"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "keda.sh", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "scaledobjects", Singular: "scaledobject", Kind: "ScaledObject", ListKind: "ScaledObjectList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: "scaledobjects", Singular: "scaledobject", Kind: "ScaledObject", ListKind: "ScaledObjectList",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1alpha1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{

@@ -58,7 +58,10 @@ func TestReplicasFollowTheLoadThroughHPA(t *testing.T) {
 	if err := shared.bed.Client.List(t.Context(), &events, client.InNamespace(ns)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"HorizontalPodAutoscaler SuccessfulRescale", "VariantAutoscaling Decided", "VariantAutoscaling ScaledUp", "VariantAutoscaling ScaledDown"} {
+	for _, want := range []string{
+		"HorizontalPodAutoscaler SuccessfulRescale", "VariantAutoscaling Decided", "VariantAutoscaling ScaledUp",
+		"VariantAutoscaling ScaledDown",
+	} {
 		found := false
 		for _, e := range events.Items {
 			found = found || e.InvolvedObject.Kind+" "+e.Reason == want

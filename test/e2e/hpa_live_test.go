@@ -94,7 +94,10 @@ func scriptedHPA(ns, name string) *autoscalingv2.HorizontalPodAutoscaler {
 						Name:     "wva_desired_replicas",
 						Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"variant_name": name, "exported_namespace": ns}},
 					},
-					Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(perReplica, resource.DecimalSI)},
+					Target: autoscalingv2.MetricTarget{
+						Type:         autoscalingv2.AverageValueMetricType,
+						AverageValue: resource.NewQuantity(perReplica, resource.DecimalSI),
+					},
 				},
 			}},
 			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: &window}},
@@ -188,7 +191,10 @@ func simulated(looks []look) []look {
 		}
 		next = next.Add(hpaSync)
 		want := policy.AverageValue(looks[i].metric, perReplica, n, policy.DefaultTolerance())
-		n, _ = hpa.Reconcile(looks[i].at, policy.Scale{Spec: n, Bounds: scaling.Bounds{Min: 1, Max: 20}}, []policy.Proposal{{Metric: "scripted", Replicas: want}})
+		n, _ = hpa.Reconcile(
+			looks[i].at, policy.Scale{Spec: n, Bounds: scaling.Bounds{Min: 1, Max: 20}},
+			[]policy.Proposal{{Metric: "scripted", Replicas: want}},
+		)
 		out = append(out, look{looks[i].at, looks[i].metric, n})
 	}
 	return out

@@ -47,7 +47,10 @@ func TestAnObjectiveIsAllThatIsStated(t *testing.T) {
 			return err.Error()
 		}
 		if now.ttft > wantedTTFT || now.itl > wantedITL {
-			return fmt.Sprintf("90 %% of the requests have a TTFT of %.0f ms, and the ITL is %.1f ms; the objectives are %d and %d ms", now.ttft, now.itl, wantedTTFT, wantedITL)
+			return fmt.Sprintf(
+				"90 %% of the requests have a TTFT of %.0f ms, and the ITL is %.1f ms; the objectives are %d and %d ms", now.ttft,
+				now.itl, wantedTTFT, wantedITL,
+			)
 		}
 		return ""
 	})

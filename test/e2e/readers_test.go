@@ -29,7 +29,10 @@ func TestATenantReadsTheDecisionsOfItsNamespace(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "tenant"}}
 	meta := metav1.ObjectMeta{Namespace: own, Name: "tenant"}
 	apply(t, account,
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"llmd.ai"}, Resources: []string{"variantautoscalings"}, Verbs: []string{"get"}}}},
+		&rbacv1.Role{
+			ObjectMeta: meta,
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"llmd.ai"}, Resources: []string{"variantautoscalings"}, Verbs: []string{"get"}}},
+		},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: own, Name: meta.Name}},

@@ -159,9 +159,15 @@ func deployWithRights(t *testing.T) {
 			case *appsv1.Deployment:
 				meta, template := metav1.ObjectMeta{Namespace: v.Namespace, Name: v.Name}, o.Spec.Template
 				if v.Name == rightsSet {
-					apply(t, &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &v.Replicas, Selector: labels(v.Name), Template: template}})
+					apply(t, &appsv1.StatefulSet{
+						ObjectMeta: meta,
+						Spec:       appsv1.StatefulSetSpec{Replicas: &v.Replicas, Selector: labels(v.Name), Template: template},
+					})
 				} else {
-					apply(t, &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &v.Replicas, Selector: labels(v.Name), Template: template}})
+					apply(t, &appsv1.ReplicaSet{
+						ObjectMeta: meta,
+						Spec:       appsv1.ReplicaSetSpec{Replicas: &v.Replicas, Selector: labels(v.Name), Template: template},
+					})
 				}
 			case *v1alpha1.VariantAutoscaling:
 				o.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: v.Name}
@@ -201,7 +207,9 @@ func deployGroup(t *testing.T) {
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "leaderworkersets", Kind: "LeaderWorkerSet"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep},
+				},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{
 					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: new(".status.hpaPodSelector"),
 				}},

@@ -65,7 +65,8 @@ func TestStartUpsOutliveTheManager(t *testing.T) {
 		}
 		return ""
 	})
-	if out := explanationOf(t, ns, name); !strings.Contains(out, "start-up    "+learned.String()) || !strings.Contains(out, "from the store of an earlier process") {
+	if out := explanationOf(t, ns, name); !strings.Contains(out, "start-up    "+learned.String()) ||
+		!strings.Contains(out, "from the store of an earlier process") {
 		t.Errorf("wva explain says\n%s", out)
 	}
 }

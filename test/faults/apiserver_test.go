@@ -134,7 +134,9 @@ func TestAStatusThatChangesUnderItsWriterIsWrittenAnew(t *testing.T) {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/status") && conflicts.Load() < 3 {
 			va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "a"}}
 			n := string(rune('0' + conflicts.Add(1)))
-			if err := b.bed.Client.Patch(r.Context(), va, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"touched":"`+n+`"}}}`))); err != nil {
+			if err := b.bed.Client.Patch(
+				r.Context(), va, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"touched":"`+n+`"}}}`)),
+			); err != nil {
 				t.Error(err)
 			}
 		}
@@ -167,7 +169,9 @@ func TestAnAdmissionPolicyThatRefusesIsNamed(t *testing.T) {
 	}}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
 		PolicyName: meta.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": b.namespace}}},
+		MatchResources: &admissionv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": b.namespace}},
+		},
 	}}
 	if err := b.bed.Apply(t.Context(), policy, binding); err != nil {
 		t.Fatal(err)

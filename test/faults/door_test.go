@@ -132,5 +132,8 @@ func closed(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 func status(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)) // the client may be gone
+	_, _ = io.WriteString(
+		w,
+		fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code),
+	) // the client may be gone
 }

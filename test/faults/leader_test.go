@@ -223,7 +223,9 @@ func cutOff(_ *testing.T, p *pair, leader *contender, holder string) {
 // deleted deletes the lease. Whoever is first makes it again, and what was decided stays.
 func deleted(t *testing.T, p *pair, _ *contender, _ string) {
 	before := p.deployment(t.Context(), p.names[0]).Generation
-	if err := p.bed.Client.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: testbed.SystemNamespace, Name: leaseName}}); err != nil {
+	if err := p.bed.Client.Delete(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testbed.SystemNamespace, Name: leaseName},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	p.leads("")

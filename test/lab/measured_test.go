@@ -77,7 +77,10 @@ func TestTheMeasuredAttainmentIsThatOfTheRequests(t *testing.T) {
 			}
 			t.Logf("%s %s: %.2f %% measured, %.2f %% of the requests met the objectives", s.Name, m.Model, 100**m.Measured, 100*attained)
 			if max(off, -off) > may {
-				t.Errorf("%s: %s: %.2f %% measured, %.2f %% met the objectives: %.2f points apart, want %.2f at most", s.Name, m.Model, 100**m.Measured, 100*attained, max(off, -off), may)
+				t.Errorf(
+					"%s: %s: %.2f %% measured, %.2f %% met the objectives: %.2f points apart, want %.2f at most", s.Name, m.Model,
+					100**m.Measured, 100*attained, max(off, -off), may,
+				)
 			}
 		}
 	}

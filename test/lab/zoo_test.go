@@ -81,7 +81,8 @@ func TestZooWritesTheDocument(t *testing.T) {
 		t.Errorf("%v: what is written is not what is printed", err)
 	}
 	for _, want := range []string{
-		"# Zoo\n", "commit a", "## What it should show", "| target reached where an untuned policy of others reaches it,", "## Ours", "| `hybrid` | 1 |", "## The others",
+		"# Zoo\n", "commit a", "## What it should show", "| target reached where an untuned policy of others reaches it,",
+		"## Ours", "| `hybrid` | 1 |", "## The others",
 		"| `hpa-queue` |", "## All scenarios", "`hpa-queue`, untuned", "**`hybrid`**", "wva simulate --scenario",
 	} {
 		if !strings.Contains(text, want) {
@@ -236,7 +237,10 @@ func TestJudge(t *testing.T) {
 	if got, want := strings.Join(worst, ", "), "1 0.00 , 2 2.50 b, 3 0.50 a, 4 0.00 "; got != want {
 		t.Errorf("worst %s, want %s", got, want)
 	}
-	pair := []score{{own: map[string]result{"a": {Attainment: 0.9, Cost: 3}, "b": {Attainment: 0.8, Cost: 2}}}, {own: map[string]result{"a": {Attainment: 1, Cost: 9}}}}
+	pair := []score{
+		{own: map[string]result{"a": {Attainment: 0.9, Cost: 3}, "b": {Attainment: 0.8, Cost: 2}}},
+		{own: map[string]result{"a": {Attainment: 1, Cost: 9}}},
+	}
 	if points, cost := beside(pair, "a", "b"); math.Abs(points-0.1) > 1e-9 || cost != 1.5 {
 		t.Errorf("a is %g points and %g times the cost beside b, want 0.1 and 1.5", points, cost)
 	}

@@ -10,7 +10,9 @@ import (
 // target did not follow, and then two on another in their place.
 func TestAnOrderThatWasReplacedIsDueOnce(t *testing.T) {
 	at := func(name string, from, to int, reason scaling.Reason) scaling.Decision {
-		return scaling.Decision{Variant: scaling.VariantKey{Namespace: honestNamespace(0), Name: name}, Current: from}.Then(scaling.StageOptimize, to, reason, "")
+		return scaling.Decision{
+			Variant: scaling.VariantKey{Namespace: honestNamespace(0), Name: name}, Current: from,
+		}.Then(scaling.StageOptimize, to, reason, "")
 	}
 	var base outcome
 	for n := range turns {

@@ -76,7 +76,10 @@ func (m mutant) source(t *testing.T) string {
 	out := string(content)
 	for i := 0; i < len(m.replaced); i += 2 {
 		if n := strings.Count(out, m.replaced[i]); n != 1 {
-			t.Fatalf("%s: the text is there %d times, want once: the rule has moved, so bring testdata/mutants/%s.txt up to date:\n%s", m.file, n, m.name, m.replaced[i])
+			t.Fatalf(
+				"%s: the text is there %d times, want once: the rule has moved, so bring testdata/mutants/%s.txt up to date:\n%s",
+				m.file, n, m.name, m.replaced[i],
+			)
 		}
 		out = strings.Replace(out, m.replaced[i], m.replaced[i+1], 1)
 	}

@@ -68,9 +68,12 @@ func example() Plot {
 				Limits: []Mark{{200, "target 200"}},
 			},
 			{
-				Y:     "ITL, ms",
-				Lines: []Line{sampled("mean", 8, 3, func(x float64) float64 { return 20 + 2*x }), {Name: "bound", Points: []Point{{0, 22}, {8, 38}}, Thin: true}},
-				Dots:  Dots{Name: "seen", Points: []Point{{1, 21}, {4.2, 31}, {7, 33}}},
+				Y: "ITL, ms",
+				Lines: []Line{
+					sampled("mean", 8, 3, func(x float64) float64 { return 20 + 2*x }),
+					{Name: "bound", Points: []Point{{0, 22}, {8, 38}}, Thin: true},
+				},
+				Dots: Dots{Name: "seen", Points: []Point{{1, 21}, {4.2, 31}, {7, 33}}},
 			},
 		},
 		Marks: []Mark{{2, "half"}, {6.5, "sized"}},
@@ -211,11 +214,26 @@ func TestWhatCannotBeDrawnIsNamed(t *testing.T) {
 		{"no panel", func(p *Plot) { p.Panels = nil }, "plot: there is no panel, want at least one"},
 		{"no line", func(p *Plot) { p.Panels[1].Lines = nil }, `plot: panel "ITL, ms": there is no line, want at least one`},
 		{"one point", func(p *Plot) { p.Panels[1].Lines[0].Points = []Point{{1, 1}} }, `plot: panel "ITL, ms": the line "mean" has 1 points, want at least 2`},
-		{"no number", func(p *Plot) { p.Panels[1].Lines[0].Points[1].Y = math.NaN() }, `plot: panel "ITL, ms": point 1 of the line "mean" is at (4, NaN), want each 0 or 1e-100 to 1e100`},
-		{"infinity", func(p *Plot) { p.Panels[1].Lines[0].Points[2].X = math.Inf(1) }, `plot: panel "ITL, ms": point 2 of the line "mean" is at (+Inf, 36), want each 0 or 1e-100 to 1e100`},
-		{"backwards", func(p *Plot) { p.Panels[1].Lines[0].Points[1].X = 0 }, `plot: panel "ITL, ms": point 1 of the line "mean" is at x = 0, want more than that of the point before, 0`},
-		{"a dot", func(p *Plot) { p.Panels[1].Dots.Points[0].Y = math.Inf(1) }, `plot: panel "ITL, ms": dot 0 of "seen" is at (1, +Inf), want each 0 or 1e-100 to 1e100`},
-		{"a limit", func(p *Plot) { p.Panels[0].Limits[0].At = 1e-200 }, `plot: panel "TTFT, ms": the limit "target 200" is at 1e-200, want 0 or 1e-100 to 1e100`},
+		{
+			"no number", func(p *Plot) { p.Panels[1].Lines[0].Points[1].Y = math.NaN() },
+			`plot: panel "ITL, ms": point 1 of the line "mean" is at (4, NaN), want each 0 or 1e-100 to 1e100`,
+		},
+		{
+			"infinity", func(p *Plot) { p.Panels[1].Lines[0].Points[2].X = math.Inf(1) },
+			`plot: panel "ITL, ms": point 2 of the line "mean" is at (+Inf, 36), want each 0 or 1e-100 to 1e100`,
+		},
+		{
+			"backwards", func(p *Plot) { p.Panels[1].Lines[0].Points[1].X = 0 },
+			`plot: panel "ITL, ms": point 1 of the line "mean" is at x = 0, want more than that of the point before, 0`,
+		},
+		{
+			"a dot", func(p *Plot) { p.Panels[1].Dots.Points[0].Y = math.Inf(1) },
+			`plot: panel "ITL, ms": dot 0 of "seen" is at (1, +Inf), want each 0 or 1e-100 to 1e100`,
+		},
+		{
+			"a limit", func(p *Plot) { p.Panels[0].Limits[0].At = 1e-200 },
+			`plot: panel "TTFT, ms": the limit "target 200" is at 1e-200, want 0 or 1e-100 to 1e100`,
+		},
 		{"a mark", func(p *Plot) { p.Marks[1].At = math.Inf(-1) }, `plot: the mark "sized" is at -Inf, want 0 or 1e-100 to 1e100`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

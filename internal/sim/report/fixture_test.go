@@ -92,7 +92,9 @@ func runs(load, name string, seeds []uint64) (report.Result, []report.Point, err
 			}
 			c.OnDecision = func(at time.Duration, target sim.Target) {
 				variant := target.Variant.Name
-				out.Decisions = append(out.Decisions, report.Decision{At: at, Variant: variant, From: before[variant], To: target.Replicas, Reason: target.Detail})
+				out.Decisions = append(out.Decisions, report.Decision{
+					At: at, Variant: variant, From: before[variant], To: target.Replicas, Reason: target.Detail,
+				})
 				before[variant] = target.Replicas
 			}
 		}
@@ -203,7 +205,10 @@ func newPolicy(name string, c sim.Config) (sim.Policy, error) {
 	return sim.NewPeer(sim.PeerOptions{
 		Name: name, Interval: rule.Interval(), Rules: map[scaling.ModelKey]policy.Autoscaler{model.Key: rule},
 		Measured: func(scaling.VariantKey) policy.Benchmark {
-			return policy.Benchmark{Rate: 3, Concurrency: 25, PrefillSpeed: 5000, InputTokens: workload.ShareGPTInputMean, OutputTokens: workload.ShareGPTOutputMean}
+			return policy.Benchmark{
+				Rate: 3, Concurrency: 25, PrefillSpeed: 5000, InputTokens: workload.ShareGPTInputMean,
+				OutputTokens: workload.ShareGPTOutputMean,
+			}
 		},
 	}), nil
 }

@@ -54,7 +54,10 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 			"ours misses the target: 60 % of the requests within their objectives (90 % asked for) at a cost of 50, as do all others; peer comes to 70 % at 40.",
 		},
 		"ours did not finish": {
-			[]Result{{Name: "ours", Own: true, Unfinished: "interrupted", Measures: Measures{Attainment: SpreadOf(1), Cost: SpreadOf(1)}}, measured("peer", false, 0.92, 40)},
+			[]Result{
+				{Name: "ours", Own: true, Unfinished: "interrupted", Measures: Measures{Attainment: SpreadOf(1), Cost: SpreadOf(1)}},
+				measured("peer", false, 0.92, 40),
+			},
 			Clairvoyant{},
 			"peer reaches the target: 92 % of the requests within their objectives (90 % asked for) at a cost of 40.",
 		},

@@ -233,7 +233,8 @@ func TestLongSeriesOfManyPoliciesStaySmall(t *testing.T) {
 		for minute := range days * 24 * 60 {
 			load := 1 + math.Sin(float64(minute)/200+float64(i))
 			p.Samples = append(p.Samples, report.Sample{
-				At: time.Duration(minute) * time.Minute, Queued: math.Floor(100 * load), TTFT: 123.456 * load, ITL: 23.456 * load, Replicas: []int{int(7 * load), int(3 * load)},
+				At: time.Duration(minute) * time.Minute, Queued: math.Floor(100 * load), TTFT: 123.456 * load, ITL: 23.456 * load,
+				Replicas: []int{int(7 * load), int(3 * load)},
 			})
 			if minute%30 == 0 {
 				p.Decisions = append(p.Decisions, report.Decision{
@@ -267,15 +268,36 @@ func TestBadPagesAreRefused(t *testing.T) {
 		page report.Document
 		want string
 	}{
-		"no scenario":      {report.Document{}, "report: scenarios is empty, want one or more"},
-		"no name":          {report.Document{Scenarios: []report.Scenario{{}}}, `report: scenarios[""].name is "", want a name that no other has`},
-		"name twice":       {report.Document{Scenarios: []report.Scenario{{Name: "s"}, {Name: "s"}}}, `report: scenarios["s"].name is "s", want a name that no other has`},
-		"attainment in %":  {report.Document{Scenarios: []report.Scenario{{Name: "s", Objectives: report.Objectives{Attainment: 90}}}}, `report: scenarios["s"].objectives.attainment is 90, want a ratio in [0, 1]`},
-		"policy twice":     {report.Document{Scenarios: []report.Scenario{{Name: "s", Policies: []report.Result{{Name: "p"}, {Name: "p"}}}}}, `report: scenarios["s"].policies["p"].name is "p", want a name that no other has`},
-		"time goes back":   {onePolicy(report.Result{Name: "p", Samples: []report.Sample{sample(2), sample(1)}}), `report: scenarios["s"].policies["p"].samples[1].at is 1ns, want no earlier than the one before it`},
-		"before the start": {report.Document{Scenarios: []report.Scenario{{Name: "s", Offered: []report.Point{{At: -1}}}}}, `report: scenarios["s"].offered[0].at is -1ns, want 0 or later`},
-		"replicas missing": {onePolicy(report.Result{Name: "p", Variants: []string{"a", "b"}, Samples: []report.Sample{sample(1, 1)}}), `report: scenarios["s"].policies["p"].samples[0].replicas is of length 1, want one for each of the 2 variants`},
-		"unknown variant":  {onePolicy(report.Result{Name: "p", Variants: []string{"a"}, Decisions: []report.Decision{{Variant: "b"}}}), `report: scenarios["s"].policies["p"].decisions[0].variant is "b", want one of ["a"]`},
+		"no scenario": {report.Document{}, "report: scenarios is empty, want one or more"},
+		"no name":     {report.Document{Scenarios: []report.Scenario{{}}}, `report: scenarios[""].name is "", want a name that no other has`},
+		"name twice": {
+			report.Document{Scenarios: []report.Scenario{{Name: "s"}, {Name: "s"}}},
+			`report: scenarios["s"].name is "s", want a name that no other has`,
+		},
+		"attainment in %": {
+			report.Document{Scenarios: []report.Scenario{{Name: "s", Objectives: report.Objectives{Attainment: 90}}}},
+			`report: scenarios["s"].objectives.attainment is 90, want a ratio in [0, 1]`,
+		},
+		"policy twice": {
+			report.Document{Scenarios: []report.Scenario{{Name: "s", Policies: []report.Result{{Name: "p"}, {Name: "p"}}}}},
+			`report: scenarios["s"].policies["p"].name is "p", want a name that no other has`,
+		},
+		"time goes back": {
+			onePolicy(report.Result{Name: "p", Samples: []report.Sample{sample(2), sample(1)}}),
+			`report: scenarios["s"].policies["p"].samples[1].at is 1ns, want no earlier than the one before it`,
+		},
+		"before the start": {
+			report.Document{Scenarios: []report.Scenario{{Name: "s", Offered: []report.Point{{At: -1}}}}},
+			`report: scenarios["s"].offered[0].at is -1ns, want 0 or later`,
+		},
+		"replicas missing": {
+			onePolicy(report.Result{Name: "p", Variants: []string{"a", "b"}, Samples: []report.Sample{sample(1, 1)}}),
+			`report: scenarios["s"].policies["p"].samples[0].replicas is of length 1, want one for each of the 2 variants`,
+		},
+		"unknown variant": {
+			onePolicy(report.Result{Name: "p", Variants: []string{"a"}, Decisions: []report.Decision{{Variant: "b"}}}),
+			`report: scenarios["s"].policies["p"].decisions[0].variant is "b", want one of ["a"]`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

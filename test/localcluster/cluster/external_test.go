@@ -39,7 +39,8 @@ func serveExternal(t *testing.T, state *State) *external {
 	})
 	mux.HandleFunc("GET "+externalAPI+"/namespaces/{namespace}/wanted_replicas", func(w http.ResponseWriter, _ *http.Request) {
 		answer(t, w, object{"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": object{}, "items": []object{{
-			"metricName": "wanted_replicas", "metricLabels": object{}, "timestamp": time.Now().UTC().Format(time.RFC3339), "value": strconv.FormatInt(e.wanted.Load(), 10),
+			"metricName": "wanted_replicas", "metricLabels": object{}, "timestamp": time.Now().UTC().Format(time.RFC3339),
+			"value": strconv.FormatInt(e.wanted.Load(), 10),
 		}}})
 	})
 	server := httptest.NewUnstartedServer(mux)

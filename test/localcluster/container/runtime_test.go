@@ -142,7 +142,8 @@ func (b *bench) runPod(name string) string {
 
 func (b *bench) podConfig(name string) *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name}, LogDirectory: filepath.Join(b.dir, name), Hostname: "host-" + name,
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name},
+		LogDirectory: filepath.Join(b.dir, name), Hostname: "host-" + name,
 	}
 }
 
@@ -333,7 +334,8 @@ func TestExecRunsWithWhatTheContainerHas(t *testing.T) {
 	}
 	same := "/" + filepath.Base(program)
 	says := b.start("say")
-	if out, problem, err := b.ExecSync(t.Context(), says, []string{same, "--flag=:80"}, 0); string(out) != "--flag=127.77.0.1:80\n" || string(problem) != "true\n" || err != nil {
+	out, problem, err := b.ExecSync(t.Context(), says, []string{same, "--flag=:80"}, 0)
+	if string(out) != "--flag=127.77.0.1:80\n" || string(problem) != "true\n" || err != nil {
 		t.Errorf("got %q, %q and error %v, want the address and the kubeconfig of the pod", out, problem, err)
 	}
 	if _, _, err := b.ExecSync(t.Context(), says, []string{"/absent"}, 0); err == nil || !strings.Contains(err.Error(), "absent") {

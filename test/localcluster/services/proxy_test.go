@@ -32,7 +32,10 @@ func newWorld(t *testing.T) *world {
 		services: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		slices:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 	}
-	w.proxy = newProxy(corelisters.NewServiceLister(w.services), discoverylisters.NewEndpointSliceLister(w.slices), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	w.proxy = newProxy(
+		corelisters.NewServiceLister(w.services), discoverylisters.NewEndpointSliceLister(w.slices),
+		slog.New(slog.NewTextHandler(t.Output(), nil)),
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { w.run(ctx); close(w.ended) }()
 	t.Cleanup(func() { cancel(); <-w.ended })
@@ -55,7 +58,9 @@ func (w *world) endpoints(port int32, ready map[string]bool) {
 	}
 	slice.Ports = []discoveryv1.EndpointPort{{Name: &name, Port: &port}}
 	for address, is := range ready {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{published(address)}, Conditions: discoveryv1.EndpointConditions{Ready: &is}})
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{published(address)}, Conditions: discoveryv1.EndpointConditions{Ready: &is},
+		})
 	}
 	w.set(w.slices, slice)
 }
