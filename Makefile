@@ -84,8 +84,8 @@ generate: controller-gen ## Regenerate what is made of the source: the CRD, role
 	@$(MAKE) samples
 
 .PHONY: samples
-samples: ## Write anew what pages show of wva explain, events and conditions, from recorded cycles that are decided again
-	CGO_ENABLED=0 $(GO) test ./cmd/wva -run Samples -update
+samples: ## Write anew what pages show: of wva explain, events and conditions from recorded cycles that are decided again, of commands what they print
+	CGO_ENABLED=0 $(GO) test ./cmd/wva ./cmd/manager -run 'Samples|TestPagesShow' -update
 
 ##@ Checks
 

@@ -203,13 +203,6 @@ func TestProfileAsksTheManager(t *testing.T) {
 	}
 }
 
-func TestTheUserGuideShowsWhatProfilePrints(t *testing.T) {
-	pageShows(t, "objectives.md", "wva profile", func(args ...string) (string, error) {
-		stdout, _, err := executed(t, newProfileCommand(), "", append(args, "--record", learnedFile)...)
-		return stdout, err
-	})
-}
-
 // TestWhereASharedProfileComesFromIsSaid without the names of other namespaces.
 func TestWhereASharedProfileComesFromIsSaid(t *testing.T) {
 	for want, s := range map[string]profile.Shown{

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
@@ -282,49 +281,4 @@ func TestFiguresAreShort(t *testing.T) {
 	if diff := cmp.Diff([]string{"0.01200", "0.00010"}, column([]float64{0.012, 0.0001})); diff != "" {
 		t.Errorf("column of small numbers (-want +got):\n%s", diff)
 	}
-}
-
-func TestTheUserGuideShowsWhatTheCommandPrints(t *testing.T) {
-	pageShows(t, "queue-and-plan.md", "wva queue", func(args ...string) (string, error) { return queue(t, args...) })
-}
-
-// pageShows runs the commands of a page of the user guide and compares what it says that they
-// print, and draw. With -update it puts the new output there.
-func pageShows(t *testing.T, name, command string, run func(args ...string) (string, error)) {
-	t.Helper()
-	docs := filepath.Join("..", "..", "docs")
-	file := filepath.Join(docs, "user-guide", name)
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompt := "```\n$ " + command + " "
-	parts := strings.Split(string(page), prompt)
-	if len(parts) == 1 {
-		t.Fatal("the page has no command")
-	}
-	for i, block := range parts[1:] {
-		block, after, _ := strings.Cut(block, "\n```")
-		typed := block[:strings.Index(strings.ReplaceAll(block, "\\\n", "  "), "\n")]
-		args := strings.Fields(strings.ReplaceAll(typed, "\\\n", " "))
-		picture := ""
-		if at := slices.Index(args, "--svg") + 1; at > 0 {
-			picture = args[at]
-			args[at] = filepath.Join(t.TempDir(), picture)
-		}
-		got, err := run(args...)
-		if err != nil {
-			got += "wva: " + err.Error() + "\n"
-		}
-		parts[i+1] = typed + "\n" + strings.TrimRight(got, "\n") + "\n```" + after
-		if picture == "" {
-			continue
-		}
-		drawn, err := os.ReadFile(args[slices.Index(args, "--svg")+1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		goldentest.Generated(t, filepath.Join(docs, "images", picture), drawn, *update)
-	}
-	goldentest.Generated(t, file, []byte(strings.Join(parts, prompt)), *update)
 }

@@ -163,4 +163,6 @@ func TestAFallbackIsPublishedWithAnAgeThatGrows(t *testing.T) {
 }
 
 // byNoOtherName says that scalers read every decision by the variant's name.
-func byNoOtherName(context.Context, []scaling.Variant) map[scaling.VariantKey]scaling.Scalers { return nil }
+func byNoOtherName(context.Context, []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
+	return nil
+}

@@ -39,7 +39,12 @@ func TestBlocksParse(t *testing.T) {
 // test/promql, which has their parser.
 func check(ctx context.Context, b Block) error {
 	switch b.Language {
-	case "", "text", "mermaid", "promql":
+	case "":
+		if strings.HasPrefix(b.Text, "$ ") {
+			return errors.New("a command with its output is console")
+		}
+		return nil
+	case "text", "mermaid", "promql":
 		return nil
 	case "sh":
 		return checkShell(ctx, b)
@@ -142,6 +147,7 @@ func TestCheck(t *testing.T) {
 		"shell with prompts":     {Block{Language: "sh", Text: "$ ls\n"}, "cannot be copied"},
 		"another name for shell": {Block{Language: "bash", Text: "ls\n"}, `language "bash"`},
 		"console":                {Block{Language: "console", Text: "$ ls\na\n"}, ""},
+		"console without a name": {Block{Text: "$ ls\na\n"}, "is console"},
 		"output as console":      {Block{Language: "console", Text: "a\n"}, "begins with a command"},
 		"json":                   {Block{Language: "json", Text: "{\"a\": 1}\n"}, ""},
 		"json, with a comma":     {Block{Language: "json", Text: "{\"a\": 1,}\n"}, "not valid JSON"},
