@@ -32,7 +32,8 @@ func TestWhatIsFetchedIsPinnedOrListed(t *testing.T) {
 		},
 		{"an image as an action", map[string]string{workflow: step("docker://alpine:3")}, []string{workflow + ": alpine:3 is not pinned"}},
 		{
-			"a reusable workflow", map[string]string{workflow: "jobs: {j: {uses: a/b/.github/workflows/c.yml@main}}"},
+			"a reusable workflow",
+			map[string]string{workflow: "jobs: {j: {uses: a/b/.github/workflows/c.yml@main}}"},
 			[]string{workflow + ": a/b/.github/workflows/c.yml@main is not pinned"},
 		},
 		{
@@ -48,7 +49,8 @@ func TestWhatIsFetchedIsPinnedOrListed(t *testing.T) {
 		},
 		{"what is listed", map[string]string{workflow: step("a/b@v1"), unpinnedFile: "# why\na/b@v1 no network\n"}, nil},
 		{
-			"what is listed in vain", map[string]string{workflow: step("a/b@" + sha), unpinnedFile: "a/b@v1 no network\n"},
+			"what is listed in vain",
+			map[string]string{workflow: step("a/b@" + sha), unpinnedFile: "a/b@v1 no network\n"},
 			[]string{unpinnedFile + ": a/b@v1 is not in use"},
 		},
 	} {

@@ -70,7 +70,7 @@ var publishedNames = []struct{ flag, env, value, want string }{
 }
 
 func TestEveryPublishedFlagAndVariableIsAcceptedAndSaidWhereItsMeaningChanged(t *testing.T) {
-	check := func(t *testing.T, name, want, value string, o *Operator, err error) {
+	check := func(t *testing.T, name, want string, o *Operator, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("refused: %s", err)
@@ -93,7 +93,7 @@ func TestEveryPublishedFlagAndVariableIsAcceptedAndSaidWhereItsMeaningChanged(t 
 		if p.flag != "" {
 			t.Run("--"+p.flag+"="+p.value, func(t *testing.T) {
 				o, err := parse(t, nil, "--"+p.flag+"="+p.value)
-				check(t, "--"+p.flag, p.want, p.value, o, err)
+				check(t, "--"+p.flag, p.want, o, err)
 			})
 		}
 		if p.env == "" {
@@ -101,11 +101,11 @@ func TestEveryPublishedFlagAndVariableIsAcceptedAndSaidWhereItsMeaningChanged(t 
 		}
 		t.Run(p.env+"="+p.value, func(t *testing.T) {
 			o, err := parse(t, map[string]string{p.env: p.value})
-			check(t, p.env, p.want, p.value, o, err)
+			check(t, p.env, p.want, o, err)
 		})
 		t.Run(p.env+" of the file", func(t *testing.T) {
 			o, err := parse(t, nil, "--config-file="+written(t, p.env+": '"+p.value+"'"))
-			check(t, p.env, p.want, p.value, o, err)
+			check(t, p.env, p.want, o, err)
 		})
 	}
 }

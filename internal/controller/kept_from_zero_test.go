@@ -22,7 +22,7 @@ func TestWhatIsMissingForZeroIsSaidBeforeTheDecisionIsZero(t *testing.T) {
 	const (
 		gate  = "Kubernetes 1.36 refuses 0 unless its feature gate HPAScaleToZero is on"
 		least = "Set it to 0, or set the annotation"
-		any   = "keeps the target from zero"
+		zero  = "keeps the target from zero"
 	)
 	within := func(least, most int) func(*scaling.Scaler) {
 		return func(s *scaling.Scaler) { s.Bounds = scaling.Bounds{Min: least, Max: most} }
@@ -52,7 +52,7 @@ func TestWhatIsMissingForZeroIsSaidBeforeTheDecisionIsZero(t *testing.T) {
 			if reason != "" {
 				t.Errorf("got reason %q, want none: the decision is followed", reason)
 			}
-			if tt.want == "" && strings.Contains(message, any) || !strings.Contains(message, tt.want) {
+			if tt.want == "" && strings.Contains(message, zero) || !strings.Contains(message, tt.want) {
 				t.Errorf("got %q, want %q in it", message, tt.want)
 			}
 		})

@@ -31,11 +31,13 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 		"metrics, nobody": {by(scaling.ActuationMetrics), "", []string{nobody}, "none"},
 		"zero": {
 			by(scaling.ActuationZero, hpa(1)), ". From and to zero, the manager sets them by the scale subresource",
-			[]string{zero, hpaLine}, "HorizontalPodAutoscaler/h,wva/zero",
+			[]string{zero, hpaLine},
+			"HorizontalPodAutoscaler/h,wva/zero",
 		},
 		"zero, by nobody else": {
 			by(scaling.ActuationZero), ". From and to zero, the manager sets them by the scale subresource",
-			[]string{zero, nobody}, "wva/zero",
+			[]string{zero, nobody},
+			"wva/zero",
 		},
 		"zero, the HPA does": {
 			by(scaling.ActuationZero, hpa(0)), ". HorizontalPodAutoscaler h has minReplicas 0 and goes to zero and back itself, so the manager does not",
@@ -44,16 +46,20 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 		},
 		"zero, KEDA does": {
 			by(scaling.ActuationZero, keda), ". Whether there are any is for ScaledObject k to set, so the manager does not",
-			[]string{zero, "ScaledObject k (min 0, max 5)"}, "ScaledObject/k",
+			[]string{zero, "ScaledObject k (min 0, max 5)"},
+			"ScaledObject/k",
 		},
 		"scale": {
 			by(scaling.ActuationScale), ". The manager sets them by the scale subresource",
-			[]string{"the manager, by the scale subresource"}, "wva",
+			[]string{"the manager, by the scale subresource"},
+			"wva",
 		},
 		"scale, not alone": {by(scaling.ActuationScale, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
 		"scale, not told if": {
-			scaling.Scalers{Own: scaling.ActuationScale}, ". The manager sets them by the scale subresource",
-			[]string{"the manager, by the scale subresource", "not known"}, "",
+			scaling.Scalers{Own: scaling.ActuationScale},
+			". The manager sets them by the scale subresource",
+			[]string{"the manager, by the scale subresource", "not known"},
+			"",
 		},
 	}
 	for name, tt := range tests {

@@ -33,7 +33,8 @@ func TestAnObjectiveIsShownBesideWhatRequestsMeet(t *testing.T) {
 		},
 		"a percentile beyond the last": {gold(500, 0, 0.95), load, "TTFT 500 ms, the 95th percentile at least 500 now; class Gold, priority 2, by default"},
 		"no distribution": {
-			gold(500, 0, 0.9), scaling.Load{TTFT: load.TTFT},
+			gold(500, 0, 0.9),
+			scaling.Load{TTFT: load.TTFT},
 			"TTFT 500 ms, the 90th percentile unknown, the mean 300 now; class Gold, priority 2, by default",
 		},
 		"another class than the one named": {lost, load, "ITL 24 ms, the mean 20 (aging) now; class Gold, priority 2, by default; silver is not there"},

@@ -26,18 +26,7 @@ func Report(e Explanation, now time.Time) string {
 	}
 	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
 	line("start-up", "%s", e.StartUps.tell(now))
-	if !e.Decided {
-		line("decision", "none: %s", or(v.Missing, e.Analysis.Detail))
-	} else {
-		since := ""
-		if !e.Past.DecidedAt.IsZero() {
-			since = "since " + age(e.Past.DecidedAt, now) + " ago, "
-		}
-		line("decision", "%s, %sby cycle %s %s ago", scaling.Replicas(e.Decision.Target()), since, e.Cycle, age(e.At, now))
-		for _, s := range e.Decision.Steps {
-			line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
-		}
-	}
+	steps(e, now, line)
 	line("analysis", "%s", analysis(e.Analysis))
 	if e.Decision.Fallback {
 		last := "none ever did"
@@ -78,6 +67,22 @@ func Report(e Explanation, now time.Time) string {
 	}
 	b.WriteString(spelling.Visible(inputs(e, now), "\n\t"))
 	return b.String()
+}
+
+// steps tells the decision and the steps that led there.
+func steps(e Explanation, now time.Time, line func(title, format string, args ...any)) {
+	if !e.Decided {
+		line("decision", "none: %s", or(e.Variant.Missing, e.Analysis.Detail))
+		return
+	}
+	since := ""
+	if !e.Past.DecidedAt.IsZero() {
+		since = "since " + age(e.Past.DecidedAt, now) + " ago, "
+	}
+	line("decision", "%s, %sby cycle %s %s ago", scaling.Replicas(e.Decision.Target()), since, e.Cycle, age(e.At, now))
+	for _, s := range e.Decision.Steps {
+		line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
+	}
 }
 
 // analysis says what an analysis calls for, which is not always what is decided.

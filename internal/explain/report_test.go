@@ -130,8 +130,14 @@ func TestReport(t *testing.T) {
 		name string
 		e    Explanation
 	}{
-		{"sized", sized}, {"shared", shared}, {"unsized", unsized}, {"waiting", waits}, {"limited", full}, {"blind", blind},
-		{"missing", missing}, {"stuck", halted},
+		{"sized", sized},
+		{"shared", shared},
+		{"unsized", unsized},
+		{"waiting", waits},
+		{"limited", full},
+		{"blind", blind},
+		{"missing", missing},
+		{"stuck", halted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,8 @@ func TestMetricsAgeIsThatOfTheReplicaScrapedLongestAgo(t *testing.T) {
 	}{
 		{"the oldest counts", []scaling.ReplicaSample{ago(10), ago(40), ago(20)}, "wva_metrics_age_seconds{model_name=\"org/m\",namespace=\"prod\"} 40\n"},
 		{
-			"a replica that was never scraped has no age", []scaling.ReplicaSample{{}, ago(10)},
+			"a replica that was never scraped has no age",
+			[]scaling.ReplicaSample{{}, ago(10)},
 			"wva_metrics_age_seconds{model_name=\"org/m\",namespace=\"prod\"} 10\n",
 		},
 		{"a source whose clock is ahead", []scaling.ReplicaSample{ago(-5)}, "wva_metrics_age_seconds{model_name=\"org/m\",namespace=\"prod\"} 0\n"},

@@ -64,7 +64,8 @@ func wellFormed(t *testing.T, e query.Engine, q query.Quantity, s query.Series) 
 		t.Errorf("%s of %s: a series without a name", q, e)
 	}
 	for i, name := range s.Names {
-		if !strings.HasPrefix(name, string(e)+":") && !(e == query.VLLM && hasPrefix(name)) || slices.Contains(s.Names[:i], name) {
+		own := strings.HasPrefix(name, string(e)+":") || e == query.VLLM && hasPrefix(name)
+		if !own || slices.Contains(s.Names[:i], name) {
 			t.Errorf("%s of %s: %s is no name of a series of it, or is twice there", q, e, name)
 		}
 	}

@@ -34,11 +34,11 @@ type HPAZero struct {
 // whether an object shows that its feature gate HPAScaleToZero is on: a
 // HorizontalPodAutoscaler that has minReplicas 0 or the condition ScaledToZero.
 //
-//	release           shown   may
-//	any               yes     yes
-//	1.37 and later    no      yes
-//	before 1.37       no      no
-//	not known         no      not known
+//	shown        release           may
+//	yes          any               yes
+//	not shown    1.37 and later    yes
+//	not shown    before 1.37       no
+//	not shown    not known         not known
 func HPAZeroOf(release Release, shown bool) HPAZero {
 	out := HPAZero{Known: shown || release != Release{}, Release: release}
 	out.May = out.Known && (shown || !release.before(hpaZeroRelease))

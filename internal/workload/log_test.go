@@ -82,14 +82,16 @@ func TestLogErrorsNameFileLineFieldAndWhatIsExpected(t *testing.T) {
 		"empty":          {"", LogOptions{}, `t.csv, line 1: "", want the header of a plain`},
 		"another format": {"a,b\n1,2\n", LogOptions{}, `t.csv, line 1: "a,b", want the header of a plain`},
 		"wrong format": {
-			azureHeader, LogOptions{Format: BurstGPT},
+			azureHeader,
+			LogOptions{Format: BurstGPT},
 			`line 1: the header is "TIMESTAMP,ContextTokens,GeneratedTokens", want the columns Timestamp, Model, Request tokens, Response tokens`,
 		},
 		"unknown format": {azureHeader, LogOptions{Format: "vidur"}, `the format "vidur" is not known, want plain, azure`},
 		"missing column": {"TIMESTAMP,ContextTokens\n", LogOptions{}, "want the columns TIMESTAMP, ContextTokens, GeneratedTokens"},
 		"a time":         {azureHeader + "yesterday,1,1\n", LogOptions{}, `line 2: TIMESTAMP is "yesterday", want a time such as 2023`},
 		"negative": {
-			azureHeader + "2023-11-16 18:15:46,1,1\n2023-11-16 18:15:47,-1,1\n", LogOptions{},
+			azureHeader + "2023-11-16 18:15:46,1,1\n2023-11-16 18:15:47,-1,1\n",
+			LogOptions{},
 			`line 3: ContextTokens is "-1", want a whole number of tokens in [0, `,
 		},
 		"out of order":  {burstGPTHeader + "5,m,1,1,2,x\n4,m,1,1,2,x\n", LogOptions{}, "line 3: the time is 4 s, want no less than the 5 s"},
@@ -176,7 +178,11 @@ func TestSharesAreDisjointAndTogetherTheWhole(t *testing.T) {
 		t.Errorf("not thinned: %d requests, %v", len(got), err)
 	}
 	for _, s := range []Share{
-		{}, {Parts: []float64{0}}, {Parts: []float64{1}, Of: 1}, {Parts: []float64{1}, Of: -1}, Thin(2, 0),
+		{},
+		{Parts: []float64{0}},
+		{Parts: []float64{1}, Of: 1},
+		{Parts: []float64{1}, Of: -1},
+		Thin(2, 0),
 		{Parts: []float64{math.NaN()}},
 	} {
 		if _, err := collect(s.Take(whole)); err == nil || !strings.Contains(err.Error(), "splitting a workload") {
@@ -207,7 +213,8 @@ func TestRateCurveIsAProfile(t *testing.T) {
 		"header": {"a,b\n", RateOptions{}, "line 1: the header is \"a,b\", want the columns window_start_s and requests_per_s"},
 		"start":  {"window_start_s,requests_per_s\n5,1\n", RateOptions{}, "line 2: window_start_s is 5, want windows of one length from 0 on"},
 		"uneven": {
-			"window_start_s,requests_per_s\n0,1\n10,1\n30,1\n", RateOptions{},
+			"window_start_s,requests_per_s\n0,1\n10,1\n30,1\n",
+			RateOptions{},
 			"line 4: window_start_s is 30, want windows of one length from 0 on: 20",
 		},
 		"rate":        {"window_start_s,requests_per_s\n0,-1\n", RateOptions{}, `line 2: requests_per_s is "-1", want a rate in [0, 1e+06]`},

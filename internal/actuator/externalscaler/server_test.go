@@ -109,7 +109,7 @@ func start(t *testing.T, change ...func(*externalscaler.Options)) *server {
 // dial returns a client as KEDA is one, by default with unsafeSsl.
 func (s *server) dial(t *testing.T, secure ...*tls.Config) wire.ExternalScalerClient {
 	t.Helper()
-	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // what unsafeSsl of the trigger does
+	config := &tls.Config{InsecureSkipVerify: true}
 	if len(secure) > 0 {
 		config = secure[0]
 	}
@@ -415,7 +415,7 @@ func TestAnOpenStreamEndsWhenItsClientIsNotLetInAnyMore(t *testing.T) {
 	s := start(t, func(o *externalscaler.Options) { o.ClientAuthorities, o.Clock = ca, clk })
 	s.store.Fill([]external.Value{decided("v", 1, 1)})
 	next := listen(t, s.dial(t, &tls.Config{
-		InsecureSkipVerify: true, //nolint:gosec // what unsafeSsl of the trigger does
+		InsecureSkipVerify: true,
 		Certificates:       []tls.Certificate{ours.Issue(t, &x509.Certificate{})},
 	}), trigger("by-target"))
 	if _, err := next(); err != nil {

@@ -188,7 +188,7 @@ type push struct {
 // where no decision changes, 0 for never.
 func (p *push) look(v external.Value, now time.Time) (send bool, again time.Duration) {
 	active := v.Desired > 0
-	missing := active && !(v.Observed && v.Current > 0)
+	missing := active && (!v.Observed || v.Current <= 0)
 	switch {
 	case !p.said || active != p.active:
 		*p, send = push{said: true, active: active, pause: repeatFirst, again: now.Add(repeatFirst)}, true

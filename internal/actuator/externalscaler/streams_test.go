@@ -31,8 +31,14 @@ func TestWhatAStreamSays(t *testing.T) {
 			{0, decided(0, 0), true, 0}, {1, decided(1, 0), true, 1}, {2, decided(0, 1), true, 0}, {2, decided(4, 1), true, 0},
 		},
 		"the wish for the first replica again and again, until one runs": {
-			{0, decided(1, 0), true, 1}, {1, decided(1, 0), true, 2}, {2, decided(1, 0), false, 1}, {3, decided(1, 0), true, 4},
-			{7, decided(1, 0), true, 8}, {15, decided(1, 0), true, 16}, {31, decided(1, 0), true, 16}, {40, decided(1, 1), false, 0},
+			{0, decided(1, 0), true, 1},
+			{1, decided(1, 0), true, 2},
+			{2, decided(1, 0), false, 1},
+			{3, decided(1, 0), true, 4},
+			{7, decided(1, 0), true, 8},
+			{15, decided(1, 0), true, 16},
+			{31, decided(1, 0), true, 16},
+			{40, decided(1, 1), false, 0},
 		},
 		"the wish for the first replica, where it is not known what runs": {
 			{0, external.Value{Desired: 1}, true, 1}, {1, external.Value{Desired: 1}, true, 2},

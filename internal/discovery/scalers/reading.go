@@ -82,10 +82,10 @@ func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string,
 		if m.External == nil || !slices.Contains(decisionMetrics, m.External.Metric.Name) {
 			continue
 		}
-		switch wrong := misreadsMetric(m.External, own); {
-		case wrong == multiplying:
+		switch wrong := misreadsMetric(m.External, own); wrong {
+		case multiplying:
 			multiplies = true
-		case wrong == "":
+		case "":
 			reads = true
 		default:
 			why = wrong

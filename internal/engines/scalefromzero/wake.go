@@ -218,29 +218,34 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	case c.Paused:
 		return step(c.lastDesired, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.lastDesired))
 	case receives:
-		need := m.need(c)
-		reason, detail := scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
-		if others := m.inVain(c); others != "" {
-			reason, detail = scaling.ReasonNotReadyInTime, detail+"; "+others
-		} else if passed := m.passedOver(c); passed != "" {
-			detail += "; " + passed
-		} else if isNext && !c.fits {
-			detail += "; no node is known to have the accelerators of one"
-		}
-		to := max(c.lastDesired, need.replicas)
-		switch {
-		case c.lastDesired == 0 || m.hopeful(c):
-		case m.oneIsBroken(c):
-			to = 2
-			detail += "; 1 replica is not Ready in time and may be broken, one more is tried"
-		default:
-			to = c.lastDesired // further replicas would not start either
-		}
-		return step(min(c.Bounds.Max, to), reason, detail)
+		return step(m.receive(c, isNext))
 	case c.lastDesired > 0 && !m.hopeful(c):
 		return step(c.lastDesired, c.fault(), "not Ready in time: what was ordered stays until another serves")
 	}
 	return step(c.lastDesired, scaling.ReasonOtherVariant, "another variant is called")
+}
+
+// receive returns how many replicas the variant that gets those of the backlog is to have, and why.
+func (m *model) receive(c *candidate, isNext bool) (to int, reason scaling.Reason, detail string) {
+	need := m.need(c)
+	reason, detail = scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
+	if others := m.inVain(c); others != "" {
+		reason, detail = scaling.ReasonNotReadyInTime, detail+"; "+others
+	} else if passed := m.passedOver(c); passed != "" {
+		detail += "; " + passed
+	} else if isNext && !c.fits {
+		detail += "; no node is known to have the accelerators of one"
+	}
+	to = max(c.lastDesired, need.replicas)
+	switch {
+	case c.lastDesired == 0 || m.hopeful(c):
+	case m.oneIsBroken(c):
+		to = 2
+		detail += "; 1 replica is not Ready in time and may be broken, one more is tried"
+	default:
+		to = c.lastDesired // further replicas would not start either
+	}
+	return min(c.Bounds.Max, to), reason, detail
 }
 
 // oneIsBroken reports whether only one replica was ordered, of a variant that has started

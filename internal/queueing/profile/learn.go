@@ -46,25 +46,30 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		past = past.Faded(fade) // some of it is of what is no more, and would stand against what is until every band is full
 	}
 	past = counted(past, s, seen, windows, fade)
-	for all := seen; len(all) > 0; {
-		band := all[0].band
-		same := 1
-		for same < len(all) && all[same].band == band {
-			same++
-		}
-		for i := range all[:same] {
-			one, counts := &all[i], windows/float64(same)
+	for rest := seen; len(rest) > 0; {
+		same := firstBand(rest)
+		for _, one := range same {
+			counts := windows / float64(len(same))
 			switch {
 			case one.odd && past.Odd < scaling.LooksEnough:
 			case over:
 				past.Over = past.Over.Plus(one.step, one.itl, counts, mostLooks)
 			default:
-				add(&past, *one, counts)
+				add(&past, one, counts)
 			}
 		}
-		all = all[same:]
+		rest = rest[len(same):]
 	}
 	return past
+}
+
+// firstBand returns the first looks that are of one band.
+func firstBand(seen []look) []look {
+	other := slices.IndexFunc(seen, func(one look) bool { return one.band != seen[0].band })
+	if other < 0 {
+		return seen
+	}
+	return seen[:other]
 }
 
 // lawOf returns what is believed of the step of a replica by what was seen alone, the zero value where that

@@ -128,7 +128,7 @@ func (l linear) quicker(deviations float64) linear {
 
 // inverse inverts a matrix that is positive definite, or has rows of nothing.
 func inverse(m [3][3]float64) (out [3][3]float64) {
-	if m[0][1] == 0 && m[0][2] == 0 && m[1][2] == 0 && m[1][0] == 0 && m[2][0] == 0 && m[2][1] == 0 && m[0][0]*m[1][1]*m[2][2] != 0 {
+	if diagonal := [3][3]float64{{m[0][0]}, {1: m[1][1]}, {2: m[2][2]}}; m == diagonal && m[0][0]*m[1][1]*m[2][2] != 0 {
 		out[0][0], out[1][1], out[2][2] = 1/m[0][0], 1/m[1][1], 1/m[2][2]
 		return out
 	}

@@ -42,31 +42,12 @@ type lender struct {
 // the law of a step. Of several namespaces the median one counts, of two in the middle the slower:
 // one that shows what is not so moves nothing beyond what the others show.
 func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Shared {
-	best := map[kind]map[string]lender{}
-	for _, v := range scaling.ByKey(variants) {
-		k, known := kindOf(v)
-		f := fits[v.Key]
-		if !known || !f.Informed() || f.Of != k.Subject {
-			continue
-		}
-		if what, _, _ := Refuted(f); what != "" {
-			continue
-		}
-		itl, _ := f.Sums()
-		if had, found := best[k][v.Key.Namespace]; found && had.looks >= itl.Looks {
-			continue
-		}
-		if best[k] == nil {
-			best[k] = map[string]lender{}
-		}
-		best[k][v.Key.Namespace] = lender{v.Key, f, itl.Looks, dot(Unknown().After(f).step.mean, sharedAt)}
-	}
 	type place struct {
 		kind
 		namespace string
 	}
-	lenders, places := make(map[kind][]lender, len(best)), map[place]int{}
-	for k, of := range best {
+	lenders, places := map[kind][]lender{}, map[place]int{}
+	for k, of := range lendersOf(variants, fits) {
 		lenders[k] = slices.SortedFunc(maps.Values(of), func(a, b lender) int {
 			return cmp.Or(cmp.Compare(a.step, b.step), a.of.Compare(b.of))
 		})
@@ -92,6 +73,30 @@ func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) 
 		out[v.Key] = scaling.Shared{Bands: lenders[k][median].fit.Bands, Namespaces: others}
 	}
 	return out
+}
+
+// lendersOf returns what each namespace showed of each kind, by its variant that was seen most.
+func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[kind]map[string]lender {
+	best := map[kind]map[string]lender{}
+	for _, v := range scaling.ByKey(variants) {
+		k, known := kindOf(v)
+		f := fits[v.Key]
+		if !known || !f.Informed() || f.Of != k.Subject {
+			continue
+		}
+		if what, _, _ := Refuted(f); what != "" {
+			continue
+		}
+		itl, _ := f.Sums()
+		if had, found := best[k][v.Key.Namespace]; found && had.looks >= itl.Looks {
+			continue
+		}
+		if best[k] == nil {
+			best[k] = map[string]lender{}
+		}
+		best[k][v.Key.Namespace] = lender{v.Key, f, itl.Looks, dot(Unknown().After(f).step.mean, sharedAt)}
+	}
+	return best
 }
 
 // believed returns what is believed of replicas of which f was seen, where others showed what

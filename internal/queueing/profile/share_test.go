@@ -218,8 +218,10 @@ func TestAProfileThatWasMovedSaysByWhat(t *testing.T) {
 		t.Errorf("the first was moved by %+v, want by 20 windows of its own with up to 32 together", by)
 	}
 	for _, pair := range [][2]float64{
-		{by.StatedAlone.ITL, by.Alone.ITL}, {by.StatedTogether.ITL, by.AllTogether.ITL},
-		{by.StatedAlone.TTFT, by.Alone.TTFT}, {by.StatedTogether.TTFT, by.AllTogether.TTFT},
+		{by.StatedAlone.ITL, by.Alone.ITL},
+		{by.StatedTogether.ITL, by.AllTogether.ITL},
+		{by.StatedAlone.TTFT, by.Alone.TTFT},
+		{by.StatedTogether.TTFT, by.AllTogether.TTFT},
 	} {
 		if times := pair[0] / pair[1]; times < 1.8 || times > 2.2 {
 			t.Errorf("stated %.1f ms, measured %.1f: want half", pair[0], pair[1])

@@ -95,24 +95,26 @@ type beginning struct {
 	shared   bool       // by another namespace
 }
 
+// rank orders those that were seen alike: what is stated comes before what is shared, and that before
+// what is computed.
+func (b beginning) rank(v scaling.Variant) int {
+	switch {
+	case v.Profile.Usable():
+		return 2
+	case b.shared:
+		return 1
+	}
+	return 0
+}
+
 // beginnings returns what is believed of each variant before what was seen of it, and which is
 // the one of which most is known: the one that was seen most; where all were seen too little,
-// of those that can be computed or are shared one with a stated profile, else one that is shared; -1 where there is
-// none. Where that one
+// of those that can be computed or are shared the first by rank; -1 where there is none. Where that one
 // is not as it is stated, the others are taken to be off what is stated of them as it is: what
 // is measured in one place errs alike.
 func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
 	begin, anchor = make([]beginning, len(variants)), -1
 	var most Belief
-	rank := func(i int) int {
-		switch {
-		case variants[i].Profile.Usable():
-			return 2
-		case begin[i].shared:
-			return 1
-		}
-		return 0
-	}
 	for i, v := range variants {
 		computed, err := Computed(v, prompt, answer)
 		if err == nil {
@@ -124,33 +126,31 @@ func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.
 		if !(b.looks >= scaling.LooksEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
 			continue
 		}
-		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && rank(i) > rank(anchor) {
+		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && begin[i].rank(v) > begin[anchor].rank(variants[anchor]) {
 			anchor, most = i, b
 		}
 	}
 	if anchor >= 0 {
-		shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
-		most.carried(variants, begin, anchor, shown)
-		for i, v := range variants {
-			if i != anchor && !begin[i].shared {
-				begin[i].now = begin[i].After(fits[v.Key])
-			}
-		}
+		most.carried(variants, fits, begin, anchor)
 	}
 	return begin, anchor
 }
 
 // carried carries what is believed of the anchor over to the others: to those of which nothing is
 // stated or shared, and where the anchor showed how far off what is stated of it is, to the rest.
-func (b Belief) carried(variants []scaling.Variant, begin []beginning, anchor int, shown bool) {
+func (b Belief) carried(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, begin []beginning, anchor int) {
 	from := begin[anchor]
+	shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
 	for i, v := range variants {
+		if i == anchor || begin[i].shared {
+			continue
+		}
 		switch {
-		case i == anchor || begin[i].shared:
 		case !v.Profile.Usable():
 			begin[i].Belief = b.moved(from.computed, begin[i].computed)
 		case shown:
 			begin[i].Belief, begin[i].moved = b.moved(from.step.mean, begin[i].step.mean), true
 		}
+		begin[i].now = begin[i].After(fits[v.Key])
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 // contract is KEDA's, of its version 2.21: names, numbers and types are what both sides
 // have to agree on.
+//
+//nolint:dupword // a type ends with a word that the next begins with
 const contract = `
 externalscaler.ExternalScaler
   IsActive(ScaledObjectRef) IsActiveResponse
