@@ -65,7 +65,19 @@ func TestAnEarlierNameDoesWhatTheNewOneDoes(t *testing.T) {
 func TestBothNamesOfAValueAreRefused(t *testing.T) {
 	chart := load(t)
 	for _, test := range []struct{ name, values, want string }{
-		{"an image", "wva: {image: {tag: v1}}\ncontroller: {image: {tag: v2}}", "wva.image.tag and controller.image.tag are both given: the first is what earlier charts called the second; keep controller.image.tag alone"},
+		{"an image", "wva: {image: {tag: v1}}\ncontroller: {image: {tag: v2}}", "wva.image.tag is \"v1\" and controller.image.tag is \"v2\": the first is what earlier charts called the second; keep controller.image.tag alone"},
+		{
+			"one threshold of several", "wva: {capacityScaling: {default: {kvCacheThreshold: 0.7}}}\nsaturation: {default: {kvCacheThreshold: 0.6, queueLengthThreshold: 4}}",
+			"wva.capacityScaling.default.kvCacheThreshold is 0.7 and saturation.default.kvCacheThreshold is 0.6",
+		},
+		{
+			"one part of the behavior", "hpa: {behavior: {scaleUp: {stabilizationWindowSeconds: 20}}}\nmodelDefaults: {behavior: {scaleUp: {stabilizationWindowSeconds: 30}}}",
+			"hpa.behavior.scaleUp.stabilizationWindowSeconds is 20 and modelDefaults.behavior.scaleUp.stabilizationWindowSeconds is 30",
+		},
+		{
+			"an objective", "llmd: {modelID: m, modelName: a, namespace: b}\nva: {sloTtft: 700}\nserviceClasses: {gold: {name: gold, priority: 1, data: [{model: m, slo-ttft: 500}]}}",
+			"va.sloTtft is 700 and serviceClasses.gold says slo-ttft 500 of model m",
+		},
 		{"a scope", "wva: {namespaceScoped: false}\nwatchNamespace: a", `wva.namespaceScoped is false and watchNamespace "a"`},
 		{"a model of the first charts without an ID", "variantAutoscaling: {variants: [{accelerator: H100}]}", "llmd.modelID: the ID of the model is needed"},
 	} {
@@ -73,8 +85,57 @@ func TestBothNamesOfAValueAreRefused(t *testing.T) {
 	}
 }
 
-func TestBothNamesWithOneMeaningAreFine(t *testing.T) {
-	mustRender(t, load(t), values(t, "wva: {image: {tag: v1}, namespaceScoped: true}\ncontroller: {image: {tag: v1}}\nwatchNamespace: workload-variant-autoscaler-system"), standard)
+func TestBothNamesOfAValueAreFineWhereTheyDoNotDiffer(t *testing.T) {
+	chart := load(t)
+	const thresholds = "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config"
+	const model = "llmd: {modelID: m, modelName: a, namespace: b}\n"
+	for _, test := range []struct {
+		name, values, object string
+		want                 []string // in the object
+	}{
+		{
+			"one tag and one scope", "wva: {image: {tag: v1}, namespaceScoped: true}\ncontroller: {image: {tag: v1}}\nwatchNamespace: workload-variant-autoscaler-system",
+			"Deployment/workload-variant-autoscaler-system/workload-variant-autoscaler-controller-manager", []string{":v1\n", "--watch-namespace=workload-variant-autoscaler-system"},
+		},
+		{
+			"a number and a number in quotes", model + "hpa: {targetAverageValue: 2}\nmodelDefaults: {averageValue: \"2\"}",
+			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa", []string{`averageValue: "2"`},
+		},
+		{
+			"thresholds of which one is in both", "wva: {capacityScaling: {default: {kvCacheThreshold: 0.7, kvSpareTrigger: 0.2}}}\nsaturation: {default: {kvCacheThreshold: 0.7, queueLengthThreshold: 4}}",
+			thresholds, []string{"kvCacheThreshold: 0.7", "kvSpareTrigger: 0.2", "queueLengthThreshold: 4"},
+		},
+		{
+			"overrides of several models, whose keys have dots", "wva: {capacityScaling: {overrides: {a.b: {model_id: m, kvCacheThreshold: 0.7}}}}\nsaturation: {overrides: {a.b: {model_id: m}, c: {model_id: other}}}",
+			thresholds, []string{"a.b: |", "kvCacheThreshold: 0.7", "c: |"},
+		},
+		{
+			"two parts of the behavior", model + "hpa: {behavior: {scaleUp: {stabilizationWindowSeconds: 20}}}\nmodelDefaults: {behavior: {scaleDown: {stabilizationWindowSeconds: 30}}}",
+			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa", []string{"stabilizationWindowSeconds: 20", "stabilizationWindowSeconds: 30"},
+		},
+		{
+			"an objective that another class has too", model + "va: {sloTtft: 500, sloTpot: 20}\nserviceClasses: {gold: {name: gold, priority: 1, data: [{model: m, slo-ttft: 500}]}}",
+			"ConfigMap/workload-variant-autoscaler-system/service-classes-config", []string{"gold: |", "published: |", "slo-tpot: 20"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := texts(t, mustRender(t, chart, values(t, test.values), standard))[test.object]
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: got\n%s\nwant in it %q", test.object, text, want)
+				}
+			}
+		})
+	}
+}
+
+// TestReusedValuesAreRefusedWithWhatToUse: helm upgrade --reuse-values puts the values of the chart before in place of
+// those of the chart.
+func TestReusedValuesAreRefusedWithWhatToUse(t *testing.T) {
+	chart := load(t)
+	chart.Values = publishedDefaults(t)
+	_, err := Render(chart, nil, publishedRelease)
+	said(t, err, "Use --reset-then-reuse-values")
 }
 
 func TestTheValuesOfOneModelBecomeItsObjects(t *testing.T) {

@@ -24,7 +24,7 @@ func Reference(values []*Value, published *Published, level int) (string, error)
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Path, cell(string(text)), strings.ReplaceAll(meaning, "|", `\|`))
 	}
 	fmt.Fprintf(&b, "\n%s Values of earlier charts\n\n", heading)
-	b.WriteString("They are converted, and none stops an upgrade: the notes name what has no effect. Where the new name is given too, it wins over a\nvalue that was the default of the earlier chart; of two that were both chosen the chart takes neither, and says so.\n\n")
+	b.WriteString("They are converted, and none stops an upgrade: the notes name what has no effect. Where the new name is given too, it wins over a\nvalue that was the default of the earlier chart; two that were both chosen are refused where they differ. Thresholds, overrides and\nbehavior are compared key by key.\n\nWith helm, `--reset-then-reuse-values` keeps the values of a release. `--reuse-values` is refused: it puts the earlier chart's defaults\nin place of this chart's.\n\n")
 	b.WriteString("| Earlier | Now |\n| --- | --- |\n")
 	for _, move := range published.Moved {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", move.From, move.To)

@@ -73,10 +73,12 @@ func TestAManagerOfOneNamespaceHasNothingElsewhere(t *testing.T) {
 	want := map[string][]string{
 		"": {"namespaces=llm-inference"},
 		"llm-inference": {
-			"*/scale", "configmaps", "deployments", "events", "horizontalpodautoscalers", "pods", "replicasets", "scaledobjects",
-			"statefulsets", "variantautoscalings", "variantautoscalings/status",
+			"*/scale", "configmaps", "deployments", "events", "horizontalpodautoscalers", "leaderworkersets", "pods", "replicasets",
+			"scaledobjects", "statefulsets", "variantautoscalings", "variantautoscalings/status",
 		},
-		"workload-variant-autoscaler-system": {"configmaps", "configmaps=wva-store-fits", "configmaps=wva-store-start-ups", "events", "leases", "leases=72dd1cf1.llm-d.ai"},
+		"workload-variant-autoscaler-system": {
+			"configmaps", "configmaps=wva-store-decisions", "configmaps=wva-store-fits", "configmaps=wva-store-start-ups", "events", "leases", "leases=72dd1cf1.llm-d.ai",
+		},
 	}
 	if diff := cmp.Diff(want, granted(t, out.Objects)); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,9 @@ Every template includes it first; whoever comes first converts. What the notes
 say of it is in .Values.publishedNotes.
 */}}
 {{- define "wva.published" -}}
+{{- if not (hasKey .Values "modelDefaults") }}
+  {{- fail "the values of this chart are missing: --reuse-values puts those of the earlier chart in their place. Use --reset-then-reuse-values, which keeps what was set" }}
+{{- end }}
 {{- if not (hasKey .Values "publishedNotes") }}
 {{- $_ := set .Values "publishedNotes" list }}
 {{- $table := .Files.Get "files/published.yaml" | fromYaml }}
@@ -68,29 +71,44 @@ chart. Without these the upgrade would delete it, and its HPA.
 {{- if and $found (not (kindIs "invalid" $at)) }}{{ dict "value" $at | toJson }}{{ else }}{}{{ end }}
 {{- end }}
 
-{{/*
-Sets what row.to names to old. Another value of the new name wins over the
-default of the earlier chart; of two that both were chosen neither does.
-*/}}
+{{/* Sets what row.to names to old. */}}
 {{- define "wva.move" -}}
 {{- $keys := splitList "." .row.to }}
 {{- $parent := .root.Values }}
 {{- range initial $keys }}{{ $parent = index $parent . }}{{ end }}
-{{- $now := index $parent (last $keys) }}
-{{- $new := .old }}
-{{- if and (kindIs "bool" .row.default) (kindIs "string" $new) }}{{ $new = eq $new "true" }}{{ end }}
-{{- if and (kindIs "float64" $new) (eq (floor $new) $new) }}{{ $new = int64 $new }}{{ end }}
-{{- if and (kindIs "string" .row.default) (not (kindIs "string" $new)) }}{{ $new = toString $new }}{{ end }}
-{{- $given := ne (toJson $now) (toJson .row.default) }}
-{{- $differ := and $given (ne (toJson $now) (toJson $new)) }}
-{{- if and $differ (ne (toJson $new) (toJson .row.published)) }}
-  {{- fail (printf "%s and %s are both given: the first is what earlier charts called the second; keep %s alone" .row.from .row.to .row.to) }}
+{{- include "wva.moveInto" (dict "root" .root "parent" $parent "key" (last $keys) "row" .row "old" .old) }}
 {{- end }}
-{{- if $differ }}
-  {{- include "wva.note" (dict "root" .root "text" (printf "%s has no effect: %s is given." .row.from .row.to)) }}
+
+{{/*
+Sets a key of parent to old, key by key where both are maps. Another value of the new
+name wins over the default of the earlier chart; of two that both were chosen and that
+differ neither does.
+*/}}
+{{- define "wva.moveInto" -}}
+{{- $row := .row }}
+{{- $now := index .parent .key }}
+{{- $new := .old }}
+{{- if and (kindIs "map" $new) (kindIs "map" $now) }}
+  {{- range $key, $value := $new }}
+    {{- if not (kindIs "invalid" $value) }}
+      {{- $inner := dict "from" (printf "%s.%s" $row.from $key) "to" (printf "%s.%s" $row.to $key) "default" (index ($row.default | default dict) $key) "published" (index ($row.published | default dict) $key) }}
+      {{- include "wva.moveInto" (dict "root" $.root "parent" $now "key" $key "row" $inner "old" $value) }}
+    {{- end }}
+  {{- end }}
 {{- else }}
-  {{- if and (kindIs "map" $new) (kindIs "map" $now) }}{{ $new = mergeOverwrite (deepCopy $now) $new }}{{ end }}
-  {{- $_ := set $parent (last $keys) $new }}
+  {{- if and (kindIs "bool" $row.default) (kindIs "string" $new) }}{{ $new = eq $new "true" }}{{ end }}
+  {{- if and (kindIs "float64" $new) (eq (floor $new) $new) }}{{ $new = int64 $new }}{{ end }}
+  {{- if and (kindIs "string" $row.default) (not (kindIs "string" $new)) }}{{ $new = toString $new }}{{ end }}
+  {{- $given := ne (toJson $now) (toJson $row.default) }}
+  {{- $differ := and $given (ne (toJson $now) (toJson $new)) }}
+  {{- if and $differ (ne (toJson $new) (toJson $row.published)) }}
+    {{- fail (printf "%s is %s and %s is %s: the first is what earlier charts called the second; keep %s alone" $row.from (toJson $new | trunc 80) $row.to (toJson $now | trunc 80) $row.to) }}
+  {{- end }}
+  {{- if $differ }}
+    {{- include "wva.note" (dict "root" .root "text" (printf "%s has no effect: %s is given." $row.from $row.to)) }}
+  {{- else }}
+    {{- $_ := set .parent .key $new }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
@@ -221,12 +239,33 @@ default of the earlier chart; of two that both were chosen neither does.
   {{- end }}
   {{- if $kept }}
     {{- $_ := set $v "models" (append $v.models (dict "modelID" $modelID "namespace" $namespace "variants" $kept)) }}
+    {{- include "wva.publishedObjectives" (dict "root" $root "model" $modelID "namespace" $namespace "va" $va "defaults" .defaults.va) }}
   {{- end }}
-  {{- if and $kept (or $va.sloTpot $va.sloTtft) }}
-    {{- $row := dict "model" $modelID }}
-    {{- if $va.sloTpot }}{{ $_ := set $row "slo-tpot" $va.sloTpot }}{{ end }}
-    {{- if $va.sloTtft }}{{ $_ := set $row "slo-ttft" $va.sloTtft }}{{ end }}
-    {{- $_ := set $v "serviceClasses" (mergeOverwrite (dict "published" (dict "name" "published" "priority" 1 "data" (list $row))) $v.serviceClasses) }}
+{{- end }}
+{{- end }}
+
+{{/* va.sloTpot and va.sloTtft: a service class of their own, but for what another class says of the model. */}}
+{{- define "wva.publishedObjectives" -}}
+{{- $of := . }}{{ $v := .root.Values }}
+{{- $row := dict "model" .model }}
+{{- range $from, $to := dict "sloTpot" "slo-tpot" "sloTtft" "slo-ttft" }}
+  {{- $old := get $of.va $from }}
+  {{- $class := "" }}{{ $now := "" }}
+  {{- range $name, $c := $v.serviceClasses }}
+    {{- range $c.data }}
+      {{- if and (not $class) (eq .model $of.model) (has (.namespace | default "") (list "" $of.namespace)) (hasKey . $to) }}{{ $class = $name }}{{ $now = index . $to }}{{ end }}
+    {{- end }}
   {{- end }}
+  {{- if and $old $class }}
+    {{- if and (ne (toString $old) (toString $now)) (ne (toString $old) (toString (get $of.defaults $from))) }}
+      {{- fail (printf "va.%s is %v and serviceClasses.%s says %s %v of model %s: the first is what earlier charts called the second; keep serviceClasses alone" $from $old $class $to $now $of.model) }}
+    {{- end }}
+    {{- if ne (toString $old) (toString $now) }}
+      {{- include "wva.note" (dict "root" $of.root "text" (printf "va.%s has no effect: serviceClasses.%s is given for model %s." $from $class $of.model)) }}
+    {{- end }}
+  {{- else if $old }}{{ $_ := set $row $to $old }}{{ end }}
+{{- end }}
+{{- if gt (len $row) 1 }}
+  {{- $_ := set $v "serviceClasses" (mergeOverwrite (dict "published" (dict "name" "published" "priority" 1 "data" (list $row))) $v.serviceClasses) }}
 {{- end }}
 {{- end }}
