@@ -113,7 +113,7 @@ func (l *loop) Start(ctx context.Context) error {
 
 // publishLast publishes what the status of objects says was decided.
 func (l *loop) publishLast(ctx context.Context) error {
-	last, err := actuator.NewStatusValues(l.reader, l.fleet.ReadAs).Record(ctx, clock.RealClock{}.Now())
+	last, err := actuator.NewStatusValues(l.reader, l.fleet.Followed).Record(ctx, clock.RealClock{}.Now())
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, er
 	options := external.Options{
 		BindAddress: o.ExternalMetricsBindAddress, RESTConfig: c.mgr.GetConfig(), Log: c.log,
 		Provider: external.NewProvider(external.ProviderOptions{
-			Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.ReadAs), ControllerInstance: o.ControllerInstance,
+			Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.Followed), ControllerInstance: o.ControllerInstance,
 			Pods: c.fleet.ReadyPods,
 			Ambiguous: actuator.NewAmbiguities(actuator.AmbiguitiesOptions{
 				Reader: c.served, Events: c.mgr.GetEventRecorder(eventSource), Clock: clock.RealClock{}, Log: c.log,
@@ -114,7 +114,7 @@ func newExternalScaler(c common, store *external.Store) ([]manager.Runnable, err
 	}
 	options := externalscaler.Options{
 		BindAddress: o.BindAddress, ClientAuthorities: o.ClientCAPath, Log: c.log, Targets: c.fleet.By,
-		Decisions: external.Source{Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.ReadAs)},
+		Decisions: external.Source{Store: store, Fallback: actuator.NewStatusValues(c.served, c.fleet.Followed)},
 	}
 	if o.CertPath != "" {
 		options.CertFile, options.KeyFile = filepath.Join(o.CertPath, "tls.crt"), filepath.Join(o.CertPath, "tls.key")

@@ -111,9 +111,9 @@ func (a *Actuator) Clear() {
 	}
 }
 
-// values returns the External Metrics of each variant with a decision. A decision on a
-// variant that is not in the fleet has no labels; publishing the metrics reports it as an
-// error.
+// values returns the External Metrics of each variant with a decision that is not withheld. A
+// decision on a variant that is not in the fleet has no labels; publishing the metrics reports it
+// as an error.
 func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
@@ -122,7 +122,7 @@ func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []exte
 	out := make([]external.Value, 0, len(record.Plan.Decisions))
 	for _, d := range record.Plan.Decisions {
 		v, ok := fleet[d.Variant]
-		if !ok {
+		if !ok || v.Withheld {
 			continue
 		}
 		at, known := ages[d.Variant]

@@ -16,78 +16,80 @@ import (
 // StatusValues returns the External Metrics of a process that does not lead, or has not
 // decided yet, from the status of each VariantAutoscaling.
 type StatusValues struct {
-	reader client.Reader
-	readAs func(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers
+	reader   client.Reader
+	followed func(ctx context.Context, variants []scaling.Variant) []scaling.Variant
 }
 
 var _ external.Fallback = (*StatusValues)(nil)
 
-// NewStatusValues returns StatusValues that read from reader, a cache. readAs returns how scalers
-// read the decisions on variants (the fields ReadAs and ByValue of scaling.Scalers).
-func NewStatusValues(reader client.Reader, readAs func(context.Context, []scaling.Variant) map[scaling.VariantKey]scaling.Scalers) *StatusValues {
-	return &StatusValues{reader: reader, readAs: readAs}
+// NewStatusValues returns StatusValues that read from reader, a cache. followed returns variants,
+// sorted by key, as the scalers of their targets read them (scaling.Variant.FollowedBy).
+func NewStatusValues(reader client.Reader, followed func(context.Context, []scaling.Variant) []scaling.Variant) *StatusValues {
+	return &StatusValues{reader: reader, followed: followed}
 }
 
 // Values returns the last decisions for the variants of a namespace. It leaves out variants
-// without a decision, variants that are being deleted, and variants whose target another
-// object scales.
+// without a decision, variants that are being deleted, variants whose target another object
+// scales, and variants whose decision is withheld.
 func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external.Value, error) {
-	var list v1alpha1.VariantAutoscalingList
-	if err := s.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	variants, last, err := s.variants(ctx, client.InNamespace(namespace))
+	if err != nil {
 		return nil, fmt.Errorf("listing VariantAutoscalings of namespace %s: %w", namespace, err)
 	}
-	values := make([]external.Value, 0, len(list.Items))
-	for i := range list.Items {
-		if v, ok := statusValue(&list.Items[i]); ok {
-			values = append(values, v)
+	values := make([]external.Value, 0, len(variants))
+	for _, v := range variants {
+		if v.Withheld {
+			continue
 		}
+		value := last[v.Key]
+		value.ReadAs, value.ByValue = v.ReadAs, v.ByValue
+		values = append(values, value)
 	}
-	s.nameValues(ctx, values)
 	return values, nil
-}
-
-// nameValues sets how scalers read values.
-func (s *StatusValues) nameValues(ctx context.Context, values []external.Value) {
-	variants := make([]scaling.Variant, len(values))
-	for i, v := range values {
-		variants[i] = scaling.Variant{Key: v.Variant, Target: v.Target, Accelerator: v.Accelerator}
-	}
-	names := s.readAs(ctx, scaling.ByKey(variants))
-	for i := range values {
-		by := names[values[i].Variant]
-		values[i].ReadAs, values[i].ByValue = by.ReadAs, by.ByValue
-	}
 }
 
 // Record returns the last decisions for the variants of all namespaces as of now, for
 // Restore: each variant only with the values of its series.
 func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Record, error) {
-	var list v1alpha1.VariantAutoscalingList
-	if err := s.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	variants, last, err := s.variants(ctx)
+	if err != nil {
 		return scaling.Record{}, fmt.Errorf("listing VariantAutoscalings to publish their decisions again: %w", err)
 	}
-	record := scaling.Record{Fleet: scaling.Fleet{At: now}, Plan: scaling.Plan{At: now}}
+	record := scaling.Record{Fleet: scaling.Fleet{At: now, Variants: variants}, Plan: scaling.Plan{At: now}}
+	for _, v := range variants {
+		// A status holds no steps; without them the target is Current.
+		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: v.Key, Current: last[v.Key].Desired})
+	}
+	return record, nil
+}
+
+// variants returns the variants whose status holds a decision, sorted by key, and the last
+// decisions on them.
+func (s *StatusValues) variants(ctx context.Context, of ...client.ListOption) ([]scaling.Variant, map[scaling.VariantKey]external.Value, error) {
+	var list v1alpha1.VariantAutoscalingList
+	if err := s.reader.List(ctx, &list, append(of, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil, nil, err //nolint:wrapcheck // the callers say what is listed
+	}
+	var variants []scaling.Variant
+	last := map[scaling.VariantKey]external.Value{}
 	for i := range list.Items {
 		va := &list.Items[i]
 		value, ok := statusValue(va)
 		if !ok {
 			continue
 		}
-		record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
+		v := scaling.Variant{
 			Key: value.Variant, ID: variantID(va), Target: value.Target, Accelerator: value.Accelerator,
 			Model:    scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID},
 			Replicas: scaling.ReplicaCounts{Observed: value.Observed, Current: value.Current},
 			Paused:   va.Annotations[v1alpha1.AnnotationPaused] == "true",
-		})
-		// A status holds no steps; without them the target is Current.
-		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: value.Variant, Current: value.Desired})
+		}
+		if va.FromScaler() {
+			v.Origin = va.Kind
+		}
+		variants, last[v.Key] = append(variants, v), value
 	}
-	names := s.readAs(ctx, scaling.ByKey(record.Fleet.Variants))
-	for i := range record.Fleet.Variants {
-		v := &record.Fleet.Variants[i]
-		v.ReadAs, v.ByValue = names[v.Key].ReadAs, names[v.Key].ByValue
-	}
-	return record, nil
+	return s.followed(ctx, scaling.ByKey(variants)), last, nil
 }
 
 // variantID returns the variant ID of an object that has one, in its spec or

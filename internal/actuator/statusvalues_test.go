@@ -163,6 +163,27 @@ func TestAFallbackIsPublishedWithAnAgeThatGrows(t *testing.T) {
 }
 
 // byNoOtherName says that scalers read every decision by the variant's name.
-func byNoOtherName(context.Context, []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
-	return nil
+func byNoOtherName(_ context.Context, variants []scaling.Variant) []scaling.Variant { return variants }
+
+func TestWhatIsWithheldIsNotPublishedFromStatusEither(t *testing.T) {
+	b := newBench()
+	withheld := func(_ context.Context, variants []scaling.Variant) []scaling.Variant {
+		variants[0].Withheld = true
+		return variants
+	}
+	status := actuator.NewStatusValues(listed{items: []v1alpha1.VariantAutoscaling{decided("v"), decided("w")}}, withheld)
+	values, err := status.Values(t.Context(), "prod")
+	if err != nil || len(values) != 1 || values[0].Variant.Name != "w" {
+		t.Errorf("got %+v, %v, want the decision on w alone", values, err)
+	}
+	record, err := status.Record(t.Context(), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Restore(record); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.series(t, metrics.DesiredReplicas); got != 1 {
+		t.Errorf("%s: got %d series, want that of w alone", metrics.DesiredReplicas, got)
+	}
 }

@@ -121,7 +121,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		by[keyOf(va)] = of
 	}
 	for i := range fleet.Variants {
-		followedBy(&fleet.Variants[i], by[fleet.Variants[i].Key])
+		fleet.Variants[i] = fleet.Variants[i].FollowedBy(by[fleet.Variants[i].Key])
 	}
 	separateRoles(fleet.Variants, targets, workloads)
 	c.contenders.Store(&contenders)
@@ -154,12 +154,12 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	return (*scalers)[key]
 }
 
-// ReadAs returns how scalers read the decisions on variants, which are sorted by key: of each only
-// the fields ReadAs and ByValue.
-func (c *Cluster) ReadAs(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
-	out := make(map[scaling.VariantKey]scaling.Scalers, len(variants))
-	for key, by := range c.By.Of(ctx, variants) {
-		out[key] = scaling.Scalers{ReadAs: by.ReadAs, ByValue: by.ByValue}
+// Followed returns variants, which are sorted by key, as the scalers of their targets read them now.
+func (c *Cluster) Followed(ctx context.Context, variants []scaling.Variant) []scaling.Variant {
+	by := c.By.Of(ctx, variants)
+	out := make([]scaling.Variant, len(variants))
+	for i, v := range variants {
+		out[i] = v.FollowedBy(by[v.Key])
 	}
 	return out
 }

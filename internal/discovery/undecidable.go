@@ -8,21 +8,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// followedBy completes a variant by what its scalers say. One that is itself a scaler and does
-// not read its decision cannot be decided on: nothing that is decided arrives.
-func followedBy(v *scaling.Variant, by scaling.Scalers) {
-	v.ReadAs, v.ByValue = by.ReadAs, by.ByValue
-	if v.Origin != "" && v.Undecidable == "" {
-		for _, s := range by.List {
-			if s.Kind == v.Origin && s.Name == v.Key.Name && s.Misread != "" {
-				v.Undecidable = fmt.Sprintf("%s %s has the annotation llm-d.ai/managed and does not read its decision: %s", s.Kind, s.Name, s.Misread)
-				v.Withheld = s.Multiplies
-			}
-		}
-	}
-	v.Paused = v.Paused || v.Undecidable != ""
-}
-
 // prefillOnly are llm-d's roles of pods that end no request: what is measured of them is not what
 // a replica of its own serves (llm-d-router, bylabel/roles.go).
 var prefillOnly = []string{"prefill", "encode", "encode-prefill"}

@@ -1,6 +1,9 @@
 package scaling
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Scalers is who sets the replicas of a target: this process where the variant's
 // object asks for it, and objects that the cluster carries out. The zero value knows
@@ -19,6 +22,23 @@ type Scalers struct {
 	// ByValue is true when the one scaler that reads the decision Multiplies, and what it reads is
 	// the External Metrics API of this process, which answers it by the ready pods.
 	ByValue bool
+}
+
+// FollowedBy returns v as the scalers of its target read it. A variant that is itself a scaler
+// (Origin) and does not learn its decision cannot be decided on: nothing that is decided arrives.
+func (v Variant) FollowedBy(by Scalers) Variant {
+	v.ReadAs, v.ByValue = by.ReadAs, by.ByValue
+	for _, s := range by.List {
+		if v.Origin == "" || s.Kind != v.Origin || s.Name != v.Key.Name || s.Misread == "" {
+			continue
+		}
+		v.Withheld = s.Multiplies
+		if v.Undecidable == "" {
+			v.Undecidable = fmt.Sprintf("%s %s has the annotation llm-d.ai/managed and does not read its decision: %s", s.Kind, s.Name, s.Misread)
+		}
+	}
+	v.Paused = v.Paused || v.Undecidable != ""
+	return v
 }
 
 // The kinds of a Scaler.
@@ -43,7 +63,7 @@ type Scaler struct {
 	// of other metrics alone. That may pass by itself.
 	Unread Trouble
 	// Multiplies is true when it reads the decision by the target type Value: it sets what it reads
-	// times its ready pods.
+	// times its ready pods. Where Misread is not "", too, it does so beside another mistake.
 	Multiplies bool
 	// Others is true when it scales on something else too: the highest counts.
 	Others bool

@@ -74,7 +74,7 @@ func (o scalerObject) readsAs() string {
 var asksFor = regexp.MustCompile(labelVariant + `\s*=\s*"([^"\\]+)"`)
 
 // misreads says why an autoscaler does not learn the decision with the labels own, going by its
-// spec, or returns "". multiplies is true when it reads it by the target type Value alone.
+// spec, or returns "". multiplies is true when it reads it by the target type Value.
 func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string, multiplies bool) {
 	why = fmt.Sprintf("none of its metrics is %s or %s", decisionMetrics[0], decisionMetrics[1])
 	reads := false
@@ -93,7 +93,7 @@ func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string,
 	}
 	switch {
 	case reads && multiplies:
-		return multiplying + ", and as an average, too", false
+		return multiplying + ", and as an average, too. Leave the average alone", true
 	case reads, multiplies:
 		return "", multiplies
 	}

@@ -7,6 +7,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -81,7 +83,7 @@ func TestWhatAnHPAReads(t *testing.T) {
 			}
 			h = Strip(h)
 			got, multiplies := misreads(h, seriesA)
-			if multiplies != (name == "replicas as a value") {
+			if multiplies != (name == "replicas as a value" || name == "replicas as both") {
 				t.Errorf("multiplies: %t", multiplies)
 			}
 			if passing := unread(h); got == "" {
@@ -125,4 +127,68 @@ func TestWhatAScaledObjectReads(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhoMultipliesIsAnsweredByItsReadyPodsWhereItReadsAlone(t *testing.T) {
+	replicas := func() autoscalingv2.MetricSpec { return reading("wva_desired_replicas", nil) }
+	multiplies := follower(func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		h.Spec.Metrics = []autoscalingv2.MetricSpec{byValue(replicas())}
+	})
+	other := follower(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
+	both := follower(func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		h.Spec.Metrics = []autoscalingv2.MetricSpec{byValue(replicas()), replicas()}
+	})
+	tests := map[string]struct {
+		serves   bool
+		objects  []client.Object
+		answered bool
+		says     string // of h, "" where it learns the decision
+	}{
+		"alone, by our API":                       {true, []client.Object{multiplies}, true, ""},
+		"alone, by another server":                {false, []client.Object{multiplies}, false, "or serve it by the manager"},
+		"beside one that reads an average":        {true, []client.Object{multiplies, other}, false, "another scaler of the target does"},
+		"beside a ScaledObject":                   {true, []client.Object{multiplies, keda()}, false, "another scaler of the target does"},
+		"itself reads an average, too":            {true, []client.Object{both}, false, "and as an average, too"},
+		"itself reads both, beside another":       {true, []client.Object{both, other}, false, "and as an average, too"},
+		"beside one that reads something else":    {true, []client.Object{multiplies, follower(of("queue_length"))}, true, ""},
+		"of two that multiply both are answered":  {true, []client.Object{multiplies, follower(named("i"), valuedOnly)}, true, ""},
+		"one that reads an average is no problem": {true, []client.Object{follower()}, false, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := New(&fakeWatches{objects: tt.objects}, clocktesting.NewFakePassiveClock(at(0)))
+			r.ServesMetrics = tt.serves
+			got := r.Of(t.Context(), variantA)[variantA[0].Key]
+			if got.ByValue != tt.answered {
+				t.Errorf("by value: %t", got.ByValue)
+			}
+			for _, s := range got.List {
+				if s.Name == "h" && (!strings.Contains(s.Misread, tt.says) || (s.Misread == "") != (tt.says == "")) {
+					t.Errorf("it says %q, want %q", s.Misread, tt.says)
+				}
+			}
+		})
+	}
+}
+
+// byValue has a metric read by the target type Value 1.
+func byValue(m autoscalingv2.MetricSpec) autoscalingv2.MetricSpec {
+	m.External.Target = autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: resource.NewQuantity(1, resource.DecimalSI)}
+	return m
+}
+
+// of has an HPA read another metric, under the name q.
+func of(metric string) func(*autoscalingv2.HorizontalPodAutoscaler) {
+	return func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		h.Name, h.Spec.Metrics = "q", []autoscalingv2.MetricSpec{reading(metric, nil)}
+	}
+}
+
+func named(name string) func(*autoscalingv2.HorizontalPodAutoscaler) {
+	return func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = name }
+}
+
+// valuedOnly has an HPA multiply what it reads.
+func valuedOnly(h *autoscalingv2.HorizontalPodAutoscaler) {
+	h.Spec.Metrics = []autoscalingv2.MetricSpec{byValue(reading("wva_desired_replicas", nil))}
 }

@@ -283,11 +283,11 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 func (s scalersOf) byValue(all []scaling.Scaler) bool {
 	multiply, read := 0, 0
 	for _, by := range all {
-		if by.Multiplies {
-			multiply++
-		}
 		if by.Misread == "" {
 			read++
+			if by.Multiplies {
+				multiply++
+			}
 		}
 	}
 	if multiply > 0 && multiply == read && s.serves {
@@ -301,7 +301,7 @@ func (s scalersOf) byValue(all []scaling.Scaler) bool {
 		wrong += ", or serve it by the manager (--external-metrics-bind-address)"
 	}
 	for i := range all {
-		if all[i].Multiplies {
+		if all[i].Multiplies && all[i].Misread == "" {
 			all[i].Misread = wrong
 		}
 	}
