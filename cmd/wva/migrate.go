@@ -40,6 +40,7 @@ func newMigrateCommand() *cobra.Command {
   - a definition of VariantAutoscaling that is not this version's,
   - load and other old fields in the stored status of VariantAutoscalings,
   - owner references that delete a VariantAutoscaling with its Deployment,
+  - VariantAutoscalings in a namespace, or of a controller instance, that no manager serves,
   - labels that are no longer read,
   - ConfigMaps under names other than the first of their kind.
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,7 @@ func TestMigrateOnAPIServer(t *testing.T) {
 		}
 	})
 	t.Run("the first release", c.firstRelease)
+	t.Run("a variant that no manager serves", c.unserved)
 	t.Run("a definition that was replaced before", c.replacedBefore)
 	t.Run("a cluster without the kind", func(t *testing.T) {
 		if err := c.Client.Delete(t.Context(), c.definition(t)); err != nil {
@@ -127,6 +129,39 @@ Nothing was changed. wva migrate --apply does what is under REMEDY.
 		t.Errorf("the second time it finds %+v, want what is to be done by hand", answer.Findings)
 	}
 	if err := c.Client.Delete(t.Context(), configMap("workload-variant-autoscaler-system", "accelerator-unitcost", nil)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unserved looks at the objects of the first release beside a manager of another namespace, then of every one, then
+// beside one that is stopped.
+func (c cluster) unserved(t *testing.T) {
+	const served = "by hand llm-d-sim VariantAutoscaling/vllme-deployment no manager serves its namespace: " +
+		"workload-variant-autoscaler-system/manager serves namespace workload-variant-autoscaler-system " +
+		"serve it (watchNamespace of the chart, of an earlier one wva.namespaceScoped), or delete it"
+	labels := map[string]string{"control-plane": "controller-manager", "app.kubernetes.io/name": "workload-variant-autoscaler"}
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: testbed.SystemNamespace, Name: "manager", Labels: labels}}
+	manager.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	manager.Spec.Template.Labels = labels
+	for _, test := range []struct {
+		namespace string
+		replicas  int32
+		want      bool
+	}{{testbed.SystemNamespace, 1, true}, {"", 1, false}, {testbed.SystemNamespace, 0, false}} {
+		manager.Spec.Replicas = new(test.replicas)
+		manager.Spec.Template.Spec.Containers = []corev1.Container{{Name: "manager", Image: "i", Args: []string{"--watch-namespace=" + test.namespace}}}
+		if err := c.Apply(t.Context(), manager); err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.migrate(t)
+		if err != nil && !errors.Is(err, errFinding) {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(squeeze(out), served); got != test.want {
+			t.Errorf("a manager of namespace %q with %d replicas: named %t, want %t, in\n%s", test.namespace, test.replicas, got, test.want, out)
+		}
+	}
+	if err := c.Client.Delete(t.Context(), manager); err != nil {
 		t.Fatal(err)
 	}
 }

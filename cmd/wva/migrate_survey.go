@@ -60,6 +60,11 @@ func survey(ctx context.Context, c client.Client, systemNamespace string) ([]lef
 		namespaces[vas[i].GetNamespace()] = true
 		out = append(out, surveyVariantAutoscaling(c, &vas[i])...)
 	}
+	scopes, err := managerScopes(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, surveyServed(scopes, vas)...)
 	labels, err := surveyNamespaces(ctx, c)
 	if err != nil {
 		return nil, err

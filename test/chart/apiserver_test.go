@@ -13,6 +13,7 @@ import (
 	"time"
 
 	_ "github.com/kedacore/keda/v2/version" // whose module has the CRD
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil" // whose module has the CRDs
 	appsv1 "k8s.io/api/apps/v1"
@@ -155,6 +156,7 @@ func TestTheAPIServerTakesIt(t *testing.T) {
 	t.Run("the manager cannot do what it is told", func(t *testing.T) { c.misconfigured(t) })
 	t.Run("certificates are read again", func(t *testing.T) { c.reloads(t) })
 	t.Run("another release serves the same", func(t *testing.T) { c.claimed(t) })
+	t.Run("nobody serves a namespace", func(t *testing.T) { c.unserved(t) })
 	t.Run("another serves External Metrics", func(t *testing.T) { c.served(t) })
 	t.Run("the CRD is older", func(t *testing.T) { c.outdated(t) })
 }
@@ -215,6 +217,43 @@ func (c *cluster) claimed(t *testing.T) {
 	}
 	if err := c.Client.Delete(t.Context(), role); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// unserved renders beside a VariantAutoscaling, and for models, in namespaces that no manager serves.
+func (c *cluster) unserved(t *testing.T) {
+	chart := load(t)
+	c.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "alone"}})
+	va := &v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: "alone", Name: "forgotten"}}
+	va.Spec.ModelID = "m"
+	c.create(t, va)
+	release := Release{Name: "mine", Namespace: "elsewhere", Cluster: c.Config}
+	const text = "No manager serves these VariantAutoscalings"
+	for _, test := range []struct {
+		values string
+		named  bool
+	}{{"watchNamespace: elsewhere", true}, {"watchNamespace: alone", false}, {"", false}} {
+		out := mustRender(t, chart, values(t, test.values), release)
+		if got := strings.Contains(out.Notes, text) && strings.Contains(out.Notes, "     alone/forgotten\n"); got != test.named {
+			t.Errorf("values %q: named %t, want %t, in notes\n%s", test.values, got, test.named, out.Notes)
+		}
+	}
+	const models = "controller: {enabled: false}\nmodels: [{modelID: m, namespace: alone, variants: [{name: forgotten, scaler: none}]}]\n"
+	_, err := Render(chart, values(t, models), release)
+	said(t, err, "") // nothing is known of a manager
+	other := mustRender(t, chart, values(t, "watchNamespace: elsewhere"), release)
+	role := find[rbacv1.ClusterRole](t, other.Objects, "ClusterRole//mine-workload-variant-autoscaler-elsewhere-manager-role")
+	role.Annotations["meta.helm.sh/release-name"], role.Annotations["meta.helm.sh/release-namespace"] = "mine", "elsewhere"
+	c.create(t, role)
+	alone := Release{Name: "models", Namespace: "alone", Cluster: c.Config}
+	_, err = Render(chart, values(t, models), alone)
+	said(t, err, "model m is in namespace alone, which no manager serves: release elsewhere/mine serves namespace elsewhere. Install a manager for it first")
+	_, err = Render(chart, values(t, strings.Replace(models, "namespace: alone", "namespace: elsewhere", 1)), alone)
+	said(t, err, "")
+	for _, o := range []client.Object{role, va} {
+		if err := c.Client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

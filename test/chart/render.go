@@ -14,8 +14,10 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/engine"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 )
 
@@ -80,6 +82,11 @@ func execute(chart *v2.Chart, values map[string]any, release Release, against ch
 		return nil, fmt.Errorf("rendering for Kubernetes %s: %w", version, err)
 	}
 	capabilities.KubeVersion = *kubernetes
+	if release.Cluster != nil {
+		if capabilities.APIVersions, err = servedVersions(release.Cluster); err != nil {
+			return nil, err
+		}
+	}
 	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: !release.Upgrade, IsUpgrade: release.Upgrade}
 	merged, err := util.ToRenderValuesWithSchemaValidation(chart, values, options, capabilities, against == unchecked)
 	if err != nil {
@@ -89,6 +96,19 @@ func execute(chart *v2.Chart, values map[string]any, release Release, against ch
 		return engine.Render(chart, merged)
 	}
 	return engine.RenderWithClient(chart, merged, release.Cluster)
+}
+
+// servedVersions returns the versions of the API that a cluster serves.
+func servedVersions(cluster *rest.Config) (common.VersionSet, error) {
+	c, err := discovery.NewDiscoveryClientForConfig(cluster)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := c.ServerGroups()
+	if err != nil {
+		return nil, fmt.Errorf("asking which versions of the API are served: %w", err)
+	}
+	return common.VersionSet(metav1.ExtractGroupVersions(groups)), nil
 }
 
 // decode reads the objects of a file of YAML documents.

@@ -4,9 +4,9 @@
 {{- if .Values.controller.enabled }}
 {{- include "wva.checkValues" . }}
 {{- include "wva.checkClaims" . }}
-{{- include "wva.checkServed" . }}
 {{- include "wva.checkExternalMetrics" . }}
 {{- end }}
+{{- include "wva.checkServed" . }}
 {{- include "wva.checkDefinition" . }}
 {{- end }}
 
@@ -95,13 +95,21 @@ say, where the cluster can be asked.
 {{- if $served }}true{{ end }}
 {{- end }}
 
-{{/* A model in a namespace that no manager serves would never be decided on. */}}
+{{/*
+A model in a namespace that no manager serves would never be decided on. Where neither this release nor a role in the
+cluster says what a manager serves, nothing is known of it.
+*/}}
 {{- define "wva.checkServed" -}}
-{{- if and .Values.watchNamespace .Values.models }}
+{{- if and .Values.models (or .Values.watchNamespace (not .Values.controller.enabled)) }}
 {{- $claims := include "wva.claims" . | fromJsonArray }}
 {{- range .Values.models }}
   {{- $namespace := .namespace | default $.Release.Namespace }}
-  {{- if not (include "wva.served" (dict "claims" $claims "namespace" $namespace "instance" $.Values.controllerInstance)) }}
+  {{- if and $claims (not (include "wva.served" (dict "claims" $claims "namespace" $namespace "instance" $.Values.controllerInstance))) }}
+    {{- if not $.Values.controller.enabled }}
+      {{- $others := list }}
+      {{- range $claims }}{{ $others = append $others (printf "%s serves %s%s" (eq .owner "/" | ternary (printf "the manager of ClusterRole %s" .role) (printf "release %s" .owner)) (empty .namespace | ternary "every namespace" (printf "namespace %s" .namespace)) (empty .instance | ternary "" (printf " for controller instance %s" .instance))) }}{{ end }}
+      {{- fail (printf "model %s is in namespace %s, which no manager serves%s: %s. Install a manager for it first, or let one of them serve it (watchNamespace, controllerInstance)" .modelID $namespace (empty $.Values.controllerInstance | ternary "" (printf " for controller instance %s" $.Values.controllerInstance)) (join ", " $others)) }}
+    {{- end }}
     {{- fail (printf "model %s is in namespace %s, which no manager serves: this one serves %s alone (watchNamespace%s). Set watchNamespace to %s, or to \"\" for every namespace, or give the model namespace %s" .modelID $namespace $.Values.watchNamespace (hasKey ($.Values.wva | default dict) "namespaceScoped" | ternary ", by wva.namespaceScoped" "") $namespace $.Values.watchNamespace) }}
   {{- end }}
 {{- end }}
