@@ -67,7 +67,8 @@ const (
 	// ReasonMetricsFound (True): the metrics are Fresh.
 	ReasonMetricsFound ConditionReason = "MetricsFound"
 	// ReasonMetricsAging (True): the metrics are between the fresh and the stale
-	// limit; the variant may grow, shrinking waits.
+	// limit, or are not those of each replica alone, which the message says; the
+	// variant may grow, shrinking waits.
 	ReasonMetricsAging ConditionReason = "MetricsAging"
 	// ReasonMetricsMissing (False): there are no metrics for this model. The
 	// message names what to check and the model names that do exist.

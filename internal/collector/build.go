@@ -58,6 +58,7 @@ func (b builders) read(got *answers, limits limits, percentiles []scaling.ModelK
 	b.readGauges(got)
 	b.readCapacities(got[query.AskKVCapacity].Rows)
 	b.readHeld(got)
+	b.readShared(got[query.AskGenerating].Rows)
 	b.readFlows(got)
 	b.readBuckets(got[query.AskObjective].Rows, percentiles)
 	b.readPickers(got[query.AskGateway].Rows, limits)
@@ -169,7 +170,7 @@ func (b builders) readHeld(got *answers) {
 		return
 	}
 	for _, row := range got[query.AskGenerating].Rows {
-		if model := b.of(&row); model != nil {
+		if model := b.of(&row); model != nil && row.Quantity == query.Generating {
 			model.pod(row.Pod).generates = true
 		}
 	}

@@ -94,6 +94,10 @@
 // numbers of pods and twice in the rates of its model. The arrival rate as the
 // engines show it is Absent then, and Snapshot.Unjoined says why.
 //
+// Series that several pods write in turn (query.Resets) are of none of them. Readings of a pod
+// that they name are Aging at best, the arrival rate as the engines show it and the histograms of
+// the model are Absent, and Snapshot.Partial says why.
+//
 // A question that fails makes its readings Absent. When the one for the pages
 // fails, or every one of the second round does, nothing can be said, and
 // Snapshot.Fault names the cause.

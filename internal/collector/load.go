@@ -54,9 +54,15 @@ func (s *modelAnswer) flow(q query.Quantity) row {
 	return row{value: *s.flows.of(q), answered: !s.survey.failed.has(ask)}
 }
 
-// load returns what the model is asked to do, given the pages of its live pods.
-func (s *modelAnswer) load(pages *coverage, now int64) scaling.Load {
+// load returns what the model is asked to do, given the pages of its live pods. Where rates are
+// mixed, they add up the differences between pods: they are not known, nor are histograms, and
+// means are Aging at best.
+func (s *modelAnswer) load(pages *coverage, now int64, mixed bool) scaling.Load {
 	page, completions := pages.freshness(), s.completions(pages)
+	histograms := page
+	if mixed {
+		page, histograms, completions = min(page, scaling.Aging), scaling.Absent, scaling.Reading{}
+	}
 	none := completions.State == scaling.Fresh && completions.Value == 0
 	load := scaling.Load{
 		ArrivalRate:  s.atGateway(s.arrivals(completions), now),
@@ -65,7 +71,7 @@ func (s *modelAnswer) load(pages *coverage, now int64) scaling.Load {
 		TTFT:         s.flow(query.TTFT).mean(page, none),
 		GatewayQueue: s.gatewayQueue(now),
 		PrefixHits:   scaling.Reading{State: scaling.NotApplicable},
-		TTFTBuckets:  s.buckets(s.ttft, page, none),
+		TTFTBuckets:  s.buckets(s.ttft, histograms, none),
 	}
 	if s.percentiles {
 		// An engine whose prefix cache is off or was not asked has no such number.
@@ -74,8 +80,8 @@ func (s *modelAnswer) load(pages *coverage, now int64) scaling.Load {
 	// Answers of one token have no gap between tokens.
 	single := none || load.OutputTokens.Known() && load.OutputTokens.Value <= 1
 	load.ITL = s.flow(query.ITL).mean(page, single)
-	load.ITLBuckets = s.buckets(s.itl, page, single)
-	load.RequestITLBuckets = s.buckets(s.requestITL, page, single)
+	load.ITLBuckets = s.buckets(s.itl, histograms, single)
+	load.RequestITLBuckets = s.buckets(s.requestITL, histograms, single)
 	return load
 }
 

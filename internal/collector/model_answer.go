@@ -21,11 +21,12 @@ type modelAnswer struct {
 	picker picker
 	// The histograms have no State: that is the page's, when they are read.
 	ttft, itl, requestITL scaling.Histogram
-	percentiles           bool     // they were asked for
-	seen                  []string // the models that have pages, where this one has none
-	elsewhere             bool     // those are of other namespaces
-	unjoined              string   // why pages that name the model belong to none of its pods
-	twofold               string   // a pod whose rates count twice, "" for none: see builders.readNames
+	percentiles           bool            // they were asked for
+	seen                  []string        // the models that have pages, where this one has none
+	elsewhere             bool            // those are of other namespaces
+	unjoined              string          // why pages that name the model belong to none of its pods
+	twofold               string          // a pod whose rates count twice, "" for none: see builders.readNames
+	shared                []sharedAddress // sorted
 }
 
 var _ cache.Value = (*modelAnswer)(nil)
@@ -143,6 +144,9 @@ func (s *modelAnswer) Size() int {
 		size += len(s.pods[i].name)
 	}
 	size += (len(s.ttft.Buckets) + len(s.itl.Buckets) + len(s.requestITL.Buckets)) * int(unsafe.Sizeof(scaling.Bucket{}))
+	for _, a := range s.shared {
+		size += int(unsafe.Sizeof(a)) + len(a.pod) + len(a.job) + len(a.instance)
+	}
 	for _, name := range s.seen {
 		size += int(unsafe.Sizeof(name)) + len(name)
 	}

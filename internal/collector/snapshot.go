@@ -23,11 +23,17 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	}
 	instant := s.survey.now(now)
 	pages, reports := newCoverage(model.Variants, at, s.survey.grace), false
+	mixed := s.mixture(model.Model, pods, instant)
 	for _, i := range pods.byModel[model.Model] {
 		row := s.join(pods, i)
 		state := row.page.state(instant)
 		pages.add(pods.pods[i], row.page, state)
+		partial := state >= scaling.Aging && mixed.pods[pods.pods[i].Name]
+		if partial {
+			state = min(state, scaling.Aging)
+		}
 		r := s.sample(&row, state)
+		r.Partial = partial
 		r.Pod, r.Variant, r.Ready = pods.pods[i].Name, pods.pods[i].Variant, pods.pods[i].Ready
 		if r.Ready || r.Reports() {
 			snap.Replicas = append(snap.Replicas, r)
@@ -35,9 +41,11 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		}
 	}
 	sortReplicas(snap.Replicas)
-	snap.Load = s.load(&pages, instant)
+	snap.Load = s.load(&pages, instant, mixed.rates)
+	snap.Partial = mixed.told
 	if !reports {
 		snap.SeenModels, snap.SeenElsewhere, snap.Unjoined = s.seen, s.elsewhere, s.unjoined
+		snap.Partial = cmp.Or(snap.Partial, mixed.nowhere)
 	} else if s.twofold != "" {
 		snap.Unjoined = sentence(fmt.Sprintf("pod %s is named in the label %s by one scrape job and in %s by another, so rates of the model would count it twice: let one job scrape it, or both name it alike",
 			s.twofold, query.LabelPod, query.LabelPodName))

@@ -42,7 +42,7 @@
 //	                   False TargetNotFound         it was not
 //	MetricsAvailable   False PrometheusError        the snapshot has a fault
 //	                   False MetricsStale           a reading of an own pod is Stale
-//	                   True  MetricsAging           the oldest is Aging
+//	                   True  MetricsAging           the oldest is Aging, or not of its replica alone
 //	                   True  MetricsFound           all are Fresh; none, and a pod is stuck
 //	                   False MetricsMissing         there is none
 //	OptimizationReady  False MetricsUnavailable     nothing was decided

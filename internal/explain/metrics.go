@@ -17,16 +17,29 @@ const faultAtMost = 300
 // to the next: "read tcp 10.0.0.7:41234->10.96.0.1:9090: ...".
 var localAddress = regexp.MustCompile(`\b(read|write) (tcp|udp)[46]? \S+->`)
 
-// MetricsFound says that the metrics of the variant's model are current, and
-// which of its replicas are stuck.
+// MetricsFound says that the metrics of the variant's model are current, which of its
+// replicas are stuck, and which series count in its rates and are of several pods.
 func MetricsFound(e Explanation) string {
-	return "vLLM metrics are available and up-to-date" + stuck(e)
+	return "vLLM metrics are available and up-to-date" + partial(e) + stuck(e)
 }
 
-// MetricsAging says that the metrics are too old to shrink by, and which of the
-// variant's replicas are stuck.
+// MetricsAging says why the metrics are not to shrink by, being late or not those of each
+// replica, and which of the variant's replicas are stuck.
 func MetricsAging(e Explanation) string {
-	return fmt.Sprintf("vLLM metrics for model '%s' are late: the model may still grow, shrinking waits", e.Variant.Model.ID) + stuck(e)
+	why := "late"
+	if slices.ContainsFunc(e.Snapshot.Replicas, func(r scaling.ReplicaSample) bool { return r.Partial && r.Variant == e.Variant.Key }) {
+		why = "not those of each replica alone"
+	}
+	return fmt.Sprintf("vLLM metrics for model '%s' are %s: the model may still grow, shrinking waits", e.Variant.Model.ID, why) + partial(e) + stuck(e)
+}
+
+// partial says why readings are not those of each replica alone, as a sentence of its own; ""
+// where they are.
+func partial(e Explanation) string {
+	if e.Snapshot.Partial == "" {
+		return ""
+	}
+	return ". " + e.Snapshot.Partial
 }
 
 // stuck says which replicas of the variant hold requests and do nothing, as a
@@ -75,6 +88,8 @@ func MetricsMissing(e Explanation) string {
 func instead(e Explanation) string {
 	reports := func(r scaling.ReplicaSample) bool { return r.Reports() }
 	switch {
+	case e.Snapshot.Partial != "":
+		return e.Snapshot.Partial + ". "
 	case e.Snapshot.Unjoined != "":
 		return e.Snapshot.Unjoined + ". "
 	case len(e.Snapshot.SeenModels) > 0:

@@ -62,6 +62,9 @@ func Report(e Explanation, now time.Time) string {
 	if len(e.Snapshot.SeenModels) > 0 {
 		line("seen", "metrics carry no model %q; they do carry %s", v.Model.ID, strings.Join(e.Snapshot.SeenModels, ", "))
 	}
+	if p := e.Snapshot.Partial; p != "" {
+		line("partial", "%s", p)
+	}
 	if u := e.Snapshot.Unjoined; u != "" {
 		line("unjoined", "%s", u)
 	}
@@ -172,8 +175,12 @@ func inputs(e Explanation, now time.Time) string {
 			fmt.Fprintf(table, "  %s\t%s\t%s: holds %.0f requests and nothing moves\n", r.Pod, age(r.At, now), r.Stuck, r.Held)
 			continue
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s / %s\t%s / %s\t%s\n", r.Pod, age(r.At, now),
-			r.KVCacheUsage, r.KVCacheUsageNow, r.QueueLength, r.QueueLengthNow, r.Running)
+		mark := ""
+		if r.Partial {
+			mark = "\tpartial"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s / %s\t%s / %s\t%s%s\n", r.Pod, age(r.At, now),
+			r.KVCacheUsage, r.KVCacheUsageNow, r.QueueLength, r.QueueLengthNow, r.Running, mark)
 	}
 	table.Flush() // into memory: it cannot fail
 	l := e.Snapshot.Load

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,10 @@ func TestReport(t *testing.T) {
 			{Pod: "llama-8b-l40s-abc", Variant: cheap, Ready: true, At: now.Add(-5 * time.Second), Stuck: scaling.Frozen, Held: 3},
 		},
 	}
+	mixed := full
+	mixed.Snapshot.Partial = "The token counter of {job=\"svc\"} falls again and again"
+	mixed.Snapshot.Replicas = slices.Clone(full.Snapshot.Replicas)
+	mixed.Snapshot.Replicas[0].Partial = true
 	waits := full
 	waits.Decision = decided(cheap, 2, 1, scaling.ReasonSpareCapacity, "2 of 2 replicas are not saturated").
 		Then(scaling.StageStabilize, 2, scaling.ReasonStabilizing, "fewer than 2 replicas have been wanted for 45s, scaleDownStabilization is 2m0s")
@@ -138,6 +143,7 @@ func TestReport(t *testing.T) {
 		{"blind", blind},
 		{"missing", missing},
 		{"stuck", halted},
+		{"partial", mixed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -61,6 +61,7 @@ func TestMessages(t *testing.T) {
 	unjoined := func(text string) func(*Explanation) {
 		return func(e *Explanation) { e.Snapshot.Unjoined = text }
 	}
+	mixed := func(e *Explanation) { e.Snapshot.Partial = "Scrape every pod" }
 	stuckAs := func(pod string, how scaling.Stuckness) scaling.ReplicaSample {
 		return scaling.ReplicaSample{Pod: pod, Variant: variant().Variant.Key, Ready: true, Stuck: how, Held: 3}
 	}
@@ -98,6 +99,21 @@ func TestMessages(t *testing.T) {
 		"series of no pod": {
 			MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"))),
 			lead + "x{} exists but has no label pod. " + checks,
+		},
+		"series of several pods, which name none": {
+			MetricsMissing(variant(seen("a"), unjoined("x{} exists but has no label pod"), mixed)),
+			lead + "Scrape every pod. " + checks,
+		},
+		"series of several pods, which name this variant's": {
+			MetricsAging(variant(mixed, replicas(scaling.ReplicaSample{Pod: "p", Variant: variant().Variant.Key, Partial: true}))),
+			"vLLM metrics for model 'm' are not those of each replica alone: the model may still grow, shrinking waits. Scrape every pod",
+		},
+		"series of several pods, which name another variant's": {
+			MetricsAging(variant(mixed, replicas(scaling.ReplicaSample{Pod: "p", Partial: true}))),
+			"vLLM metrics for model 'm' are late: the model may still grow, shrinking waits. Scrape every pod",
+		},
+		"series of several pods beside those of each": {
+			MetricsFound(variant(mixed)), "vLLM metrics are available and up-to-date. Scrape every pod",
 		},
 		"stuck pods": {
 			MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))),

@@ -13,6 +13,8 @@ const (
 	LabelWitness = "witness"
 	// LabelJob is what scraped the page.
 	LabelJob = "job"
+	// LabelInstance is the address of the page.
+	LabelInstance = "instance"
 	// LabelBound is the upper bound of a histogram's bucket, as text.
 	LabelBound = "le"
 	// LabelStat tells apart the rows of a question about several quantities: it

@@ -32,6 +32,8 @@ func (r Request) PromQL() string {
 		return of.named(r.Pods, func(of renderer) string { return engines(of.scrapeIntervals) })
 	case AskStuck:
 		return of.named(r.Pods, func(of renderer) string { return of.recipes(r.Ask.Quantities()) })
+	case AskGenerating:
+		return of.recipes([]Quantity{Generating}) + " or " + stat(Resets, of.recipes([]Quantity{Resets}))
 	case AskGateway:
 		return of.gateway()
 	default:
@@ -92,6 +94,8 @@ func (r renderer) perPod(e Engine, q Quantity) string {
 		return r.info(recipe.Of[0])
 	case recipe.Over == Moving:
 		return r.moving(recipe.Of)
+	case recipe.Over == Fallen:
+		return r.resets(recipe.Of)
 	case recipe.Over == Idle:
 		return r.idle(e, recipe)
 	case recipe.Worst:

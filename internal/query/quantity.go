@@ -38,6 +38,10 @@ const (
 	// Generating marks a pod that generated tokens within the StuckSpan: its value
 	// is 1. What holds requests and has no row may be stuck.
 	Generating
+	// Resets is how often a counter of one address fell within the ResetsSpan, where that is
+	// leastResets or more. It falls once when a process restarts. Where several pods answer at
+	// one address in turn, it falls every few scrapes.
+	Resets
 	// Stuck marks a pod that holds requests while nothing at all has moved for
 	// the span of quiet: neither the requests, nor the KV cache usage, nor any
 	// counter. Its value is the number of waiting requests: above 0 the replica
@@ -98,6 +102,7 @@ const (
 	UnixSeconds       Unit = "unix s"     // since 1970, with fractions
 	PerSecond         Unit = "1/s"        // observations
 	Flag              Unit = "flag"       // 1 where a row is
+	Times             Unit = "times"      // >= 0
 )
 
 // Scope is what one row is about.
@@ -105,7 +110,7 @@ type Scope string
 
 // The scopes, with the fields of Row that say of what.
 const (
-	PerPod     Scope = "pod"     // Namespace, Pod; Model where the source names it
+	PerPod     Scope = "pod"     // Namespace, Pod; Model where the source names it; of Resets also Job, Instance
 	PerModel   Scope = "model"   // Namespace, Model
 	PerJob     Scope = "job"     // Namespace, Job
 	PerGateway Scope = "gateway" // Namespace, that of the picker; Model, "" for GatewaySeen
@@ -135,6 +140,7 @@ func lines() [Count]line {
 		Starting:          {"starting", Requests, PerPod},
 		Started:           {"started", RequestsPerSecond, PerPod},
 		Generating:        {"generating", Flag, PerPod},
+		Resets:            {"resets", Times, PerPod},
 		Stuck:             {"stuck", Requests, PerPod},
 		Completions:       {"completions", RequestsPerSecond, PerModel},
 		InFlightGrowth:    {"in_flight_growth", RequestsPerSecond, PerModel},

@@ -25,6 +25,8 @@ const (
 	// AskPace is asked for the models that have a latency objective: how fast each of
 	// their pods is.
 	AskPace
+	// AskGenerating also asks for Resets: their rows are few and have a LabelStat, while those
+	// of Generating have none.
 	AskGenerating
 	// AskStuck costs ten times what AskGenerating does for as many pods, and is
 	// asked about those that hold requests and generate nothing.
@@ -63,7 +65,7 @@ func topics() [QuestionCount]topic {
 		AskRunning:          {"running", Running, Running},
 		AskKVCapacity:       {"kv_capacity", KVCapacity, KVCapacity},
 		AskPace:             {"pace", Decoding, Started},
-		AskGenerating:       {"generating", Generating, Generating},
+		AskGenerating:       {"generating", Generating, Resets},
 		AskStuck:            {"stuck", Stuck, Stuck},
 		AskFlow:             {"flow", Completions, InFlightGrowth},
 		AskMeans:            {"means", InputTokens, ITL},
@@ -143,6 +145,12 @@ type Request struct {
 // 2 minutes at least.
 func StuckSpan(window time.Duration) time.Duration { return max(2*time.Minute, window) }
 
+// ResetsSpan is how far back Resets looks: five windows, which are twenty scrapes, within
+// 5 to 30 minutes.
+func ResetsSpan(window time.Duration) time.Duration {
+	return min(max(ScrapeSpan, 5*window), 30*time.Minute)
+}
+
 // Answer is what came back for a Request.
 type Answer struct {
 	// At is the instant that the answer is for, on the source's clock. Zero where
@@ -160,7 +168,8 @@ type Row struct {
 	ByPodName bool    // of PageTime: the name stands in the label LabelPodName
 	Witness   string  // of PageTime: the name of the series that the page shows (Engine.Witnesses)
 	Model     string  // as the serving engine names it; "" where the source does not say
-	Job       string  // what scraped the page: of PageTime and ScrapeInterval
+	Job       string  // what scraped the page: of PageTime, ScrapeInterval and Resets
+	Instance  string  // the address of the page, of Resets; "" where the source does not say
 	Bound     float64 // upper bound of a bucket [ms], of the histograms
 	Edge      string  // the same as the source has it, "" where it does not say
 	Value     float64 // in the Unit of Quantity; NaN and infinities as the source has them

@@ -33,6 +33,7 @@ func TestEveryQuantityBelongsToOneQuestion(t *testing.T) {
 		query.Starting:          {query.AskPace},
 		query.Started:           {query.AskPace},
 		query.Generating:        {query.AskGenerating},
+		query.Resets:            {query.AskGenerating},
 		query.Stuck:             {query.AskStuck},
 		query.Completions:       {query.AskFlow},
 		query.InFlightGrowth:    {query.AskFlow},
@@ -109,6 +110,18 @@ func TestWhatIsNotInTheCataloguePanics(t *testing.T) {
 			}()
 			call()
 		}()
+	}
+}
+
+// TestResetsAreCountedOverTwentyScrapes: a window is four scrapes or more. Half an hour
+// bounds how many restarts of one process fall into the span.
+func TestResetsAreCountedOverTwentyScrapes(t *testing.T) {
+	for window, want := range map[time.Duration]time.Duration{
+		time.Minute: 5 * time.Minute, 2 * time.Minute: 10 * time.Minute, 4 * time.Minute: 20 * time.Minute, 10 * time.Minute: 30 * time.Minute,
+	} {
+		if got := query.ResetsSpan(window); got != want {
+			t.Errorf("window %s: got %s, want %s", window, got, want)
+		}
 	}
 }
 

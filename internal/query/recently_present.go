@@ -80,6 +80,18 @@ func (r renderer) moving(series []Series) string {
 	return strings.Join(terms, " or ")
 }
 
+// leastResets is how often a counter of one address must fall within the ResetsSpan to count
+// as those of several pods. Of two pods that are scraped at random it falls every fourth
+// scrape, so five times in twenty.
+const leastResets = 3
+
+// resets renders Fallen, by the address.
+func (r renderer) resets(series []Series) string {
+	return joined(r.selectors(series), func(selector string) string {
+		return fmt.Sprintf("max by (%s, %s, %s) (resets(%s[%s]) >= %d)", podOf, LabelJob, LabelInstance, selector, Duration(ResetsSpan(r.window)), leastResets)
+	})
+}
+
 // idle renders Idle. The conditions are put one after the other onto rows that
 // become few: each looks at every pod, but nothing is labelled or added up for
 // it.

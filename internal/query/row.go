@@ -39,6 +39,8 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 		if row.Witness = label(LabelWitness); row.Witness == "" {
 			row.Witness = vllmRunning
 		}
+	case Resets:
+		row.Job, row.Instance = label(LabelJob), label(LabelInstance)
 	case TTFTBuckets, ITLBuckets, RequestITLBuckets:
 		row.Edge = label(LabelBound)
 		row.Bound, ok = bound(row.Edge)
@@ -61,6 +63,9 @@ func quantityOf(ask Question, label func(string) string) (Quantity, bool) {
 		return t.first, true
 	}
 	stat := label(LabelStat)
+	if stat == "" && ask == AskGenerating {
+		return t.first, true
+	}
 	for q := t.first; q <= t.last; q++ {
 		if q.String() == stat {
 			return q, true

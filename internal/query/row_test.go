@@ -38,6 +38,12 @@ func TestRowOf(t *testing.T) {
 			3,
 			query.Row{Quantity: query.Generating, Value: 3},
 		},
+		"a counter that falls, of an address": {
+			query.AskGenerating,
+			labels{"namespace": "a", "pod": "p", "model_name": "m", "job": "j", "instance": "i:8000", "stat": "resets"},
+			4,
+			query.Row{Quantity: query.Resets, Namespace: "a", Pod: "p", Model: "m", Job: "j", Instance: "i:8000", Value: 4},
+		},
 		"page": {
 			query.AskEarlierPages,
 			labels{"namespace": "a", "pod": "p", "model_name": "m", "job": "j"},

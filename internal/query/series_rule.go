@@ -14,6 +14,7 @@ const (
 	Info                   // the labels of By are the value, the sample is always 1 (see RowOf)
 	Moving                 // 1 where a series changed its value within the StuckSpan
 	Idle                   // Last, of a pod that holds requests and does not move: Holds and Still
+	Fallen                 // how often a counter fell within the ResetsSpan: see Resets
 	NoRequests             // since when nothing of Holds was above 0, and nothing of Still moved
 )
 

@@ -57,6 +57,7 @@ func sglang() map[Quantity]Recipe {
 		KVCapacity: {Over: Last, Of: []Series{scheduler("sglang:max_total_num_tokens")}},
 		Decoding:   decoding, Generated: generated, Starting: starting, Started: started,
 		Generating: {Over: Moving, Of: []Series{steps, speed}},
+		Resets:     {Over: Fallen, Of: []Series{generation}},
 		Stuck: {
 			Over: Idle, Of: queues, Holds: held,
 			Still:   []Series{steps, speed, running, queues[0], queues[1], usage, prompt, generation, requests, aborted},

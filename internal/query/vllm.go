@@ -50,6 +50,7 @@ func vllm() map[Quantity]Recipe {
 		// Token generation is the pulse of an engine: nothing that holds
 		// requests and works leaves it still for minutes.
 		Generating: {Over: Moving, Of: []Series{generation}},
+		Resets:     {Over: Fallen, Of: []Series{generation}},
 		Stuck: {
 			Over: Idle, Of: []Series{waiting},
 			Holds: []Series{running, waiting}, Still: []Series{generation, running, waiting, usage, prompt, success},

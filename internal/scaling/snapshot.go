@@ -30,6 +30,9 @@ type ReplicaSample struct {
 	// Stuck says that the replica holds requests and makes no progress with them. Its load is
 	// then Absent, as if it reported nothing.
 	Stuck Stuckness `json:"stuck,omitempty"`
+	// Partial says that the readings are of a part of the replica, or of other replicas too:
+	// Snapshot.Partial says why. They are Aging at best, so they never allow a reduction.
+	Partial bool `json:"partial,omitempty"`
 	// Held counts the requests that a replica which is Stuck holds, running and
 	// waiting; else 0.
 	Held float64 `json:"held,omitempty"`
@@ -115,6 +118,9 @@ type Snapshot struct {
 	// Unjoined says in one sentence, with an example, why series that name the model belong to
 	// none of its pods, or which foreign series count in its rates; "" where neither is the case.
 	Unjoined string `json:"unjoined,omitempty"`
+	// Partial says in one sentence why the readings are not those of each replica alone and what to
+	// change; "" where they are.
+	Partial string `json:"partial,omitempty"`
 }
 
 // Waiting is how many requests are known to wait, at the gateway and in replicas.

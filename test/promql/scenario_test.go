@@ -193,6 +193,7 @@ func readRow(text string) (query.Row, error) {
 	}
 	row := query.Row{
 		Quantity: query.Quantity(i), Namespace: set.Get("namespace"), Pod: set.Get("pod"), Model: set.Get("model"), Job: set.Get("job"),
+		Instance: set.Get("instance"),
 	}
 	if row.Quantity == query.PageTime {
 		row.ByPodName = set.Get("pod_name") != ""

@@ -195,6 +195,9 @@ func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row 
 	if r.Over == query.Info {
 		return e.infoRows(q, r, t)
 	}
+	if r.Over == query.Fallen {
+		return nil // each pod is scraped at an address of its own
+	}
 	if r.Over == query.Moving {
 		return e.movingRows(q, r, t)
 	}

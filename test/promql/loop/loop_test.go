@@ -60,6 +60,7 @@ type loop struct {
 	store   *store.Store  // that scrapes
 	poison  *store.Target // of a pod of another namespace, nil for none
 	twice   bool
+	reached func(*pod) *pod // whose page a scrape of a pod gets, nil for its own
 	source  *prometheus.Source
 	collect *collector.Collector
 	history scaling.History
@@ -160,7 +161,14 @@ func (l *loop) pass(d time.Duration) {
 			if !p.hangs {
 				p.Ranks[0].End(page.Request{Input: 200, Output: 100, TTFT: 0.1, ITL: 0.02, Reason: "stop"}, 30)
 			}
-			scrape := func() error { return p.target.Scrape(l.t.Context(), now, p.Page()) }
+			if p.target == nil {
+				continue
+			}
+			of := p
+			if l.reached != nil {
+				of = l.reached(p)
+			}
+			scrape := func() error { return p.target.Scrape(l.t.Context(), now, of.Page()) }
 			if p.silent {
 				scrape = func() error { return p.target.Fail(l.t.Context(), now) }
 			}

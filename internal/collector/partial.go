@@ -1,0 +1,120 @@
+package collector
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// sharedAddress identifies series that several pods write in turn: each scrape of an address
+// of a Service reaches another pod, or several pods are stored under one instance.
+type sharedAddress struct {
+	pod           string // that the series name, "" for none
+	job, instance string
+	nowhere       bool // the series have no namespace, so the rates of no model contain them
+}
+
+func (a sharedAddress) compare(o sharedAddress) int {
+	return cmp.Or(strings.Compare(a.instance, o.instance), strings.Compare(a.job, o.job), strings.Compare(a.pod, o.pod))
+}
+
+// String says what is wrong and what to change.
+func (a sharedAddress) String() string {
+	var labels []string
+	for _, l := range [][2]string{{query.LabelJob, a.job}, {query.LabelInstance, a.instance}, {query.LabelPod, a.pod}} {
+		if l[1] != "" {
+			labels = append(labels, fmt.Sprintf("%s=%q", l[0], cutLabel(l[1])))
+		}
+	}
+	return fmt.Sprintf("The token counter of {%s} falls again and again: each scrape of one address reaches another pod, or an engine restarts all the time. "+
+		"Scrape every pod at its own address, with a PodMonitor or through a headless Service, and store the label pod", strings.Join(labels, ","))
+}
+
+// longestLabel bounds a label's value in a sentence, in bytes, so that what to change is
+// within faultLength.
+const longestLabel = 80
+
+func cutLabel(value string) string {
+	if len(value) > longestLabel {
+		return strings.ToValidUTF8(value[:longestLabel], "") + "..."
+	}
+	return value
+}
+
+// readShared takes over which series several pods write in turn.
+func (b builders) readShared(rows []query.Row) {
+	add := func(one *builder, a sharedAddress) {
+		a.pod, a.job, a.instance = strings.Clone(a.pod), strings.Clone(a.job), strings.Clone(a.instance)
+		one.measurement.shared = append(one.measurement.shared, a)
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.Quantity != query.Resets {
+			continue
+		}
+		a := sharedAddress{pod: row.Pod, job: row.Job, instance: row.Instance, nowhere: row.Namespace == ""}
+		if !a.nowhere {
+			if one := b.of(row); one != nil {
+				add(one, a)
+			}
+			continue
+		}
+		for model, one := range b {
+			if model.ID == row.Model {
+				add(one, a)
+			}
+		}
+	}
+	for _, one := range b {
+		slices.SortFunc(one.measurement.shared, sharedAddress.compare)
+	}
+}
+
+// mixture is what the series that several pods write in turn do to one Snapshot.
+type mixture struct {
+	pods  map[string]bool // live pods of the model that they name
+	rates bool            // the rates of the model contain them
+	told  string          // the first of these in words, "" for none
+	// nowhere is the first of those without a namespace in words. They explain why a model has
+	// no readings, and do nothing to the readings of one that has some.
+	nowhere string
+}
+
+// mixture returns which of the shared addresses matter now: those of live pods, and those of no
+// pod at all that still have a page.
+func (s *modelAnswer) mixture(model scaling.ModelKey, pods podIndex, instant int64) mixture {
+	var m mixture
+	for _, a := range s.shared {
+		i, live := pods.pod(query.Row{Namespace: model.Namespace, Pod: a.pod})
+		switch {
+		case a.nowhere:
+			m.nowhere = cmp.Or(m.nowhere, sentence(a.String()))
+			continue
+		case live && pods.models[i] == model:
+			if m.pods == nil {
+				m.pods = map[string]bool{}
+			}
+			m.pods[pods.pods[i].Name] = true
+			m.rates = true
+		case s.pageOf(a.pod).state(instant) >= scaling.Aging:
+			m.rates = true
+		default:
+			continue // of a pod that ended
+		}
+		m.told = cmp.Or(m.told, sentence(a.String()))
+	}
+	return m
+}
+
+// pageOf returns the page of a pod by its name in the source.
+func (s *modelAnswer) pageOf(name string) pageTimes {
+	at, ok := slices.BinarySearchFunc(s.pods, name, func(p podRow, name string) int { return strings.Compare(p.name, name) })
+	if !ok {
+		return pageTimes{}
+	}
+	return s.pods[at].page
+}
