@@ -121,37 +121,76 @@ func TestWhoeverReadsTheMetricSetsItExactly(t *testing.T) {
 	for file, o := range ofKind(t, "ScaledObject") {
 		t.Run(file, func(t *testing.T) {
 			exact(t, o.Object, "spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
-			trigger := at(t, o.Object, "spec", "triggers").([]any)[0].(map[string]any)
-			for want, path := range map[string][]string{
-				"AverageValue": {"metricType"}, "1": {"metadata", "threshold"}, "false": {"metadata", "ignoreNullValues"},
-			} {
-				if got := at(t, trigger, path...); got != want {
-					t.Errorf("%s of the trigger is %v, want %q", strings.Join(path, "."), got, want)
+			for _, trigger := range triggers(t, o) {
+				if got := at(t, trigger, "metricType"); got != "AverageValue" {
+					t.Errorf("metricType of the trigger is %v, want AverageValue", got)
 				}
-			}
-			query, _ := at(t, trigger, "metadata", "query").(string)
-			if want := `exported_namespace="` + o.GetNamespace() + `"`; !strings.HasPrefix(query, "max(wva_desired_replicas{") ||
-				!strings.Contains(query, want) {
-				t.Errorf("the query is %s: want the max of wva_desired_replicas with %s", query, want)
+				if trigger["type"] != "prometheus" {
+					continue // the manager says the rest
+				}
+				for want, path := range map[string][]string{"1": {"metadata", "threshold"}, "false": {"metadata", "ignoreNullValues"}} {
+					if got := at(t, trigger, path...); got != want {
+						t.Errorf("%s of the trigger is %v, want %q", strings.Join(path, "."), got, want)
+					}
+				}
+				query, _ := at(t, trigger, "metadata", "query").(string)
+				if want := `exported_namespace="` + o.GetNamespace() + `"`; !strings.HasPrefix(query, "max(wva_desired_replicas{") ||
+					!strings.Contains(query, want) {
+					t.Errorf("the query is %s: want the max of wva_desired_replicas with %s", query, want)
+				}
 			}
 		})
 	}
 }
 
-// TestKEDAReadsEveryKeyOfItsTriggers: the definition takes any key under metadata,
-// and what KEDA does not know it ignores without a word. The keys are those of
-// prometheusMetadata in pkg/scalers/prometheus_scaler.go of v2.21.0, and authModes.
-func TestKEDAReadsEveryKeyOfItsTriggers(t *testing.T) {
-	known := []string{
-		"serverAddress", "query", "queryParameters", "threshold", "activationThreshold", "namespace", "customHeaders",
-		"ignoreNullValues", "unsafeSsl", "awsRegion", "timeout", "identityOwner", "authModes",
+// triggers returns those of a ScaledObject.
+func triggers(t *testing.T, o *unstructured.Unstructured) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for _, trigger := range at(t, o.Object, "spec", "triggers").([]any) {
+		all = append(all, trigger.(map[string]any))
+	}
+	return all
+}
+
+// TestAnExternalScalerIsNotTheOnlyTrigger: KEDA has no fallback while it cannot reach one.
+func TestAnExternalScalerIsNotTheOnlyTrigger(t *testing.T) {
+	external := 0
+	for file, o := range ofKind(t, "ScaledObject") {
+		kinds := map[any]bool{}
+		for _, trigger := range triggers(t, o) {
+			kinds[trigger["type"]] = true
+		}
+		if kinds["external-push"] {
+			external++
+			if !kinds["prometheus"] {
+				t.Errorf("%s: no trigger of type prometheus beside that of type external-push", file)
+			}
+		}
+	}
+	if external == 0 {
+		t.Error("no sample has a trigger of type external-push")
+	}
+}
+
+// TestEveryKeyOfATriggerIsRead: the definition takes any key under metadata, and what
+// KEDA does not know it ignores without a word. The keys are those of prometheusMetadata
+// in pkg/scalers/prometheus_scaler.go of v2.21.0, and authModes; those of
+// externalScalerMetadata in external_scaler.go, and what the manager reads.
+func TestEveryKeyOfATriggerIsRead(t *testing.T) {
+	known := map[any][]string{
+		"prometheus": {
+			"serverAddress", "query", "queryParameters", "threshold", "activationThreshold", "namespace", "customHeaders",
+			"ignoreNullValues", "unsafeSsl", "awsRegion", "timeout", "identityOwner", "authModes",
+		},
+		"external-push": {"scalerAddress", "enableTLS", "unsafeSsl", "variantName", "namespace"},
 	}
 	for file, o := range ofKind(t, "ScaledObject") {
-		for _, trigger := range at(t, o.Object, "spec", "triggers").([]any) {
-			metadata, _ := at(t, trigger.(map[string]any), "metadata").(map[string]any)
+		for _, trigger := range triggers(t, o) {
+			metadata, _ := at(t, trigger, "metadata").(map[string]any)
 			for key := range metadata {
-				if !slices.Contains(known, key) {
-					t.Errorf("%s: KEDA does not read %s under metadata of a trigger", file, key)
+				if !slices.Contains(known[trigger["type"]], key) {
+					t.Errorf("%s: nobody reads %s under metadata of a trigger of type %s", file, key, trigger["type"])
 				}
 			}
 		}

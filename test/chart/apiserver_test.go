@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/kedacore/keda/v2/version" // whose module has the CRD
+	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager" // whose module has the CRD
+	_ "github.com/kedacore/keda/v2/version"                       // whose module has the CRDs
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil" // whose module has the CRDs
@@ -33,8 +34,8 @@ type cluster struct {
 	namespaces map[string]bool // made so far
 }
 
-// start brings a local cluster up with the CRDs of KEDA and of the Prometheus
-// operator. It skips the test where the local cluster has not been built.
+// start brings a local cluster up with the CRDs of KEDA, of cert-manager and of the
+// Prometheus operator. It skips the test where the local cluster has not been built.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	top, err := filepath.Abs(root)
@@ -59,7 +60,8 @@ func start(t *testing.T) *cluster {
 	})
 	c := &cluster{Bed: bed, namespaces: map[string]bool{}}
 	for module, files := range map[string][]string{
-		"github.com/kedacore/keda/v2": {"config/crd/bases/keda.sh_scaledobjects.yaml"},
+		"github.com/kedacore/keda/v2":          {"config/crd/bases/keda.sh_scaledobjects.yaml", "config/crd/bases/keda.sh_clustertriggerauthentications.yaml"},
+		"github.com/cert-manager/cert-manager": {"deploy/crds/cert-manager.io_certificates.yaml"},
 		"github.com/prometheus-operator/prometheus-operator": {
 			"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
 			"example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
@@ -155,6 +157,8 @@ func TestTheAPIServerTakesIt(t *testing.T) {
 	t.Run("the manager is ready soon", func(t *testing.T) { c.startsSoon(t) })
 	t.Run("the manager cannot do what it is told", func(t *testing.T) { c.misconfigured(t) })
 	t.Run("certificates are read again", func(t *testing.T) { c.reloads(t) })
+	t.Run("KEDA is let in", func(t *testing.T) { c.letsKEDAIn(t) })
+	t.Run("an upgrade keeps certificates", func(t *testing.T) { c.keepsCertificates(t) })
 	t.Run("another release serves the same", func(t *testing.T) { c.claimed(t) })
 	t.Run("nobody serves a namespace", func(t *testing.T) { c.unserved(t) })
 	t.Run("another serves External Metrics", func(t *testing.T) { c.served(t) })

@@ -16,13 +16,13 @@ import (
 
 // reloads replaces the certificates of a running manager, as a renewed Secret does.
 func (c *cluster) reloads(t *testing.T) {
-	d := c.deploy(t, "metrics: {certificateSecret: a}\nexternalMetrics: {enabled: true, apiService: false, certificateSecret: b}", "certified")
-	metrics, external := newSecretVolume(t), newSecretVolume(t)
-	r := d.run(t, "--metrics-cert-path="+metrics.dir, "--external-metrics-cert-path="+external.dir)
+	d := c.deploy(t, "metrics: {certificateSecret: a}\nexternalMetrics: {enabled: true, apiService: false, certificateSecret: b}\nexternalScaler: {enabled: true, certificates: secrets, anyClient: true}", "certified")
+	metrics, external, scaler := newSecretVolume(t), newSecretVolume(t), newSecretVolume(t)
+	r := d.run(t, "--metrics-cert-path="+metrics.dir, "--external-metrics-cert-path="+external.dir, "--external-scaler-cert-path="+scaler.dir)
 	for _, port := range []struct {
 		name, address string
 		volume        *secretVolume
-	}{{"the metrics port", r.metrics, metrics}, {"External Metrics", r.external, external}} {
+	}{{"the metrics port", r.metrics, metrics}, {"External Metrics", r.external, external}, {"the external scaler", r.scaler, scaler}} {
 		t.Run(port.name, func(t *testing.T) {
 			if !bytes.Equal(served(t, port.address), port.volume.certificate) {
 				t.Fatal("the certificate of the Secret is not served: this test sees nothing")

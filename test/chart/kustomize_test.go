@@ -79,9 +79,10 @@ func byIdentity(objects []*unstructured.Unstructured) map[string]map[string]any 
 
 func TestTheKustomizeBaseIsGeneratedFromTheChart(t *testing.T) {
 	files := map[string][]*unstructured.Unstructured{
-		"prometheus/monitor.yaml": added(t, "metrics: {monitor: {kind: ServiceMonitor}}"),
-		"limited-mode/roles.yaml": added(t, "limitedMode: true"),
-		"scale/roles.yaml":        added(t, "rbac: {scale: true, markPods: true}"),
+		"prometheus/monitor.yaml":     added(t, "metrics: {monitor: {kind: ServiceMonitor}}"),
+		"limited-mode/roles.yaml":     added(t, "limitedMode: true"),
+		"scale/roles.yaml":            added(t, "rbac: {scale: true, markPods: true}"),
+		"external-scaler/scaler.yaml": added(t, externalScaler),
 		"openshift/bindings.yaml": slices.DeleteFunc(added(t, string(read(t, chartPath+"/ci/openshift-values.yaml"))), func(o *unstructured.Unstructured) bool {
 			return o.GetKind() == "ServiceMonitor"
 		}),
@@ -109,6 +110,9 @@ func TestTheKustomizeBaseIsGeneratedFromTheChart(t *testing.T) {
 	}
 }
 
+// externalScaler are the values whose objects config/external-scaler adds.
+const externalScaler = "externalScaler: {enabled: true, certificates: secrets}"
+
 // combination is a kustomization over folders of config, and the values of the chart
 // that make the same.
 type combination struct{ name, overlay, values string }
@@ -121,6 +125,7 @@ func combinations(t testing.TB) []combination {
 		{"openshift", "resources: [config/openshift]", string(read(t, chartPath+"/ci/openshift-values.yaml"))},
 		{"limited mode", "resources: [config/default]\ncomponents: [config/limited-mode]", "limitedMode: true"},
 		{"scale", "resources: [config/default]\ncomponents: [config/scale]", "rbac: {scale: true, markPods: true}"},
+		{"external scaler", "resources: [config/default]\ncomponents: [config/external-scaler]", externalScaler},
 		{"prometheus", "resources: [config/default, config/prometheus]", "metrics: {monitor: {kind: ServiceMonitor}}"},
 	}
 }

@@ -83,8 +83,8 @@ func (d *deployed) command(ctx context.Context, args ...string) *exec.Cmd {
 
 // running is a manager that is ready and listens.
 type running struct {
-	log               string // path
-	metrics, external string // addresses
+	log                       string // path
+	metrics, external, scaler string // addresses
 }
 
 // run runs the manager until the test ends, and waits until it is ready and listens.
@@ -93,9 +93,11 @@ func (d *deployed) run(t *testing.T, args ...string) running {
 	health := freeAddress(t)
 	r := running{metrics: freeAddress(t)}
 	args = append(args, "--health-probe-bind-address="+health, "--metrics-bind-address="+r.metrics, "--global-opt-interval=1s")
-	if slices.ContainsFunc(d.deployment.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--external-metrics-bind-address") }) {
-		r.external = freeAddress(t)
-		args = append(args, "--external-metrics-bind-address="+r.external)
+	for flag, address := range map[string]*string{"--external-metrics-bind-address": &r.external, "--external-scaler-bind-address": &r.scaler} {
+		if slices.ContainsFunc(d.deployment.Spec.Template.Spec.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, flag) }) {
+			*address = freeAddress(t)
+			args = append(args, flag+"="+*address)
+		}
 	}
 	r.log = run(t, d.command(context.Background(), args...)) // it ends with the test, by a signal
 	waitFor(t, "manager that is ready", r.log, func() bool {
@@ -106,7 +108,7 @@ func (d *deployed) run(t *testing.T, args ...string) running {
 		defer response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	})
-	for _, address := range []string{r.metrics, r.external} {
+	for _, address := range []string{r.metrics, r.external, r.scaler} {
 		waitFor(t, "listener at "+address, r.log, func() bool { return address == "" || listens(t, address) })
 	}
 	return r

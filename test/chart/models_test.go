@@ -18,6 +18,8 @@ models:
     namespace: llm-inference
     variants: [{name: llama-8b-l40s, minReplicas: 1, maxReplicas: 10}]
 `
+	const external, both = "externalScaler: {enabled: true}\n", `
+modelDefaults: {scaler: keda, keda: {triggers: [external-scaler, prometheus], serverAddress: "http://prometheus-operated.monitoring.svc:9090"`
 	for _, test := range []struct{ name, sample, kind, values string }{
 		{"an HPA", "hpa/hpa.yaml", "HorizontalPodAutoscaler", llama},
 		{"the HPA of the quick start", "variantautoscaling.yaml", "HorizontalPodAutoscaler", llama},
@@ -26,6 +28,14 @@ models:
 modelDefaults: {scaler: keda, keda: {serverAddress: "http://prometheus-operated.monitoring.svc:9090", fallbackReplicas: 4}}`},
 		{"a ScaledObject that goes to zero", "keda/scaledobject-zero.yaml", "ScaledObject", `
 modelDefaults: {scaler: keda, keda: {serverAddress: "http://prometheus-operated.monitoring.svc:9090"}}
+models:
+  - modelID: meta-llama/Llama-3.1-8B-Instruct
+    namespace: llm-inference
+    variants: [{name: llama-8b-l40s, maxReplicas: 10}]
+`},
+		{"a ScaledObject of the external scaler", "keda/scaledobject-external.yaml", "ScaledObject", llama + external + both + `, fallbackReplicas: 4}}`},
+		{"its authentication", "keda/scaledobject-external.yaml", "ClusterTriggerAuthentication", external},
+		{"a ScaledObject of the external scaler that goes to zero", "keda/scaledobject-external-zero.yaml", "ScaledObject", external + both + `}}
 models:
   - modelID: meta-llama/Llama-3.1-8B-Instruct
     namespace: llm-inference

@@ -3,6 +3,7 @@
 {{- include "wva.published" . }}
 {{- if .Values.controller.enabled }}
 {{- include "wva.checkValues" . }}
+{{- include "wva.checkExternalScaler" . }}
 {{- include "wva.checkClaims" . }}
 {{- include "wva.checkExternalMetrics" . }}
 {{- end }}

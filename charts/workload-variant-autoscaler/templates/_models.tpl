@@ -108,8 +108,6 @@ spec:
 {{ end }}
 
 {{- define "wva.keda" }}
-{{- $selector := list (printf "variant_name=%q" .name) (printf "exported_namespace=%q" .namespace) }}
-{{- with .root.Values.controllerInstance }}{{ $selector = append $selector (printf "controller_instance=%q" .) }}{{ end }}
 ---
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
@@ -132,26 +130,55 @@ spec:
     horizontalPodAutoscalerConfig:
       behavior: {{- include "wva.behavior" . | nindent 8 }}
   triggers:
-    - type: prometheus
-      # Beside metadata, where KEDA reads it.
-      metricType: AverageValue
-      metadata:
-        serverAddress: {{ .keda.serverAddress | default .root.Values.prometheus.baseURL | quote }}
-        # One series: only the manager that leads exports, and max covers a change of leader.
-        query: {{ printf "max(wva_desired_replicas{%s})" (join "," $selector) | quote }}
-        threshold: {{ .averageValue | quote }}
-        activationThreshold: "0"
-        # A metric that is missing is an error, and not the number 0.
-        ignoreNullValues: "false"
-        unsafeSsl: {{ .keda.unsafeSsl | quote }}
-        {{- with .keda.authModes }}
-        authModes: {{ . }}
-        {{- end }}
-      {{- with .keda.authentication }}
-      authenticationRef:
-        name: {{ . }}
-      {{- end }}
+    {{- if has "external-scaler" .keda.triggers }}{{ include "wva.triggerExternal" . | nindent 4 }}{{ end }}
+    {{- if has "prometheus" .keda.triggers }}{{ include "wva.triggerPrometheus" . | nindent 4 }}{{ end }}
 {{ end }}
+
+{{/* The external scaler of this release, or another. */}}
+{{- define "wva.triggerExternal" -}}
+{{- $here := and .root.Values.controller.enabled .root.Values.externalScaler.enabled }}
+{{- if ne .averageValue "1" }}
+  {{- fail (printf "models: variant %s has averageValue %s: the external scaler (keda.triggers) serves replicas, of which each is one; leave it at 1" .name .averageValue) }}
+{{- end }}
+{{- if not (or $here .keda.scalerAddress) }}
+  {{- fail (printf "models: variant %s is to be read from the external scaler (keda.triggers), which this release does not serve: set externalScaler.enabled=true, or keda.scalerAddress to that of another release" .name) }}
+{{- end }}
+- type: external-push
+  metricType: AverageValue
+  metadata:
+    scalerAddress: {{ .keda.scalerAddress | default (printf "%s:%v" (include "wva.scalerHost" .root) .root.Values.externalScaler.port) | quote }}
+    enableTLS: "true"
+    variantName: {{ .name }}
+  {{- with .keda.scalerAuthentication | default (ternary (include "wva.scalerAuthentication" .root) "" $here) }}
+  authenticationRef:
+    name: {{ . }}
+    kind: ClusterTriggerAuthentication
+  {{- end }}
+{{- end }}
+
+{{- define "wva.triggerPrometheus" -}}
+{{- $selector := list (printf "variant_name=%q" .name) (printf "exported_namespace=%q" .namespace) }}
+{{- with .root.Values.controllerInstance }}{{ $selector = append $selector (printf "controller_instance=%q" .) }}{{ end }}
+- type: prometheus
+  # Beside metadata, where KEDA reads it.
+  metricType: AverageValue
+  metadata:
+    serverAddress: {{ .keda.serverAddress | default .root.Values.prometheus.baseURL | quote }}
+    # One series: only the manager that leads exports, and max covers a change of leader.
+    query: {{ printf "max(wva_desired_replicas{%s})" (join "," $selector) | quote }}
+    threshold: {{ .averageValue | quote }}
+    activationThreshold: "0"
+    # A metric that is missing is an error, and not the number 0.
+    ignoreNullValues: "false"
+    unsafeSsl: {{ .keda.unsafeSsl | quote }}
+    {{- with .keda.authModes }}
+    authModes: {{ . }}
+    {{- end }}
+  {{- with .keda.authentication }}
+  authenticationRef:
+    name: {{ . }}
+  {{- end }}
+{{- end }}
 
 {{- define "wva.modelMonitor" }}
 {{- $pods := eq .monitor.kind "PodMonitor" }}

@@ -86,6 +86,15 @@ PROMETHEUS_METRIC_PREFIXES: {{ .metricPrefixes | join "," | quote }}
 {{- end }}
 {{- end }}
 - --collector-backend={{ .Values.collectorBackend }}
+{{- if .Values.externalScaler.enabled }}
+- --external-scaler-bind-address=:{{ .Values.externalScaler.port }}
+- --external-scaler-cert-path=/etc/wva/external-scaler
+{{- if .Values.externalScaler.anyClient }}
+- --external-scaler-any-client
+{{- else }}
+- --external-scaler-client-ca-path=/etc/wva/external-scaler-clients/ca.crt
+{{- end }}
+{{- end }}
 {{- with .Values.watchNamespace }}
 - --watch-namespace={{ . }}
 {{- end }}
@@ -137,6 +146,12 @@ PROMETHEUS_METRIC_PREFIXES: {{ .metricPrefixes | join "," | quote }}
 {{- end }}
 {{- if and .Values.externalMetrics.enabled .Values.externalMetrics.certificateSecret }}
 - {name: external-metrics-certificate, path: /etc/wva/external-metrics, source: {secret: {secretName: {{ .Values.externalMetrics.certificateSecret | quote }}}}}
+{{- end }}
+{{- if .Values.externalScaler.enabled }}
+- {name: external-scaler-certificate, path: /etc/wva/external-scaler, source: {secret: {secretName: {{ include "wva.scalerSecret" . | quote }}}}}
+{{- if not .Values.externalScaler.anyClient }}
+- {name: external-scaler-clients, path: /etc/wva/external-scaler-clients, source: {secret: {secretName: {{ .Values.externalScaler.clientCASecret | default (include "wva.scalerSecret" .) | quote }}, items: [{key: ca.crt, path: ca.crt}]}}}
+{{- end }}
 {{- end }}
 {{- if .Values.recording.enabled }}
 - {name: recording, path: /var/lib/wva, source: {{ toJson (.Values.recording.volume | default (dict "emptyDir" dict)) }}, writable: true}
