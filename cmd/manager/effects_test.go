@@ -214,17 +214,17 @@ func path(from, to int) func(t *testing.T, l *lab) any {
 		from := from
 		var out []int
 		for minute := range 5 {
-			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: from, Ready: from}
+			v.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(from), Ready: scaling.Replicas(from)}
 			in := constrain.Input{
 				Now: l.fleet.At.Add(time.Duration(minute) * time.Minute), Variants: map[scaling.VariantKey]scaling.Variant{v.Key: v}, History: history,
 				Policies: map[scaling.ModelKey]constrain.Pacing{v.Model: l.policies().decides(v.Model).Pacing},
 			}
-			d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: from}.Then(scaling.StageOptimize, to, scaling.ReasonSaturated, "it is wanted")
+			d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: scaling.Replicas(from)}.Then(scaling.StageOptimize, scaling.Replicas(to), scaling.ReasonSaturated, "it is wanted")
 			d = constrain.Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
 			past := history[v.Key]
 			past.Wants = constrain.Wants(in, d)
 			history = scaling.History{v.Key: past.Decide(d.Target(), in.Now)}
-			from = d.Target()
+			from = int(d.Target())
 			out = append(out, from)
 		}
 		return out

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // atRest is a page of replicas that nobody asks for anything.
@@ -43,8 +44,8 @@ func (l *lab) restsFor(t *testing.T, began time.Time, minutes int) []string {
 			t.Fatal(err)
 		}
 		record, _ := l.book.Latest()
-		if d := record.Plan.Decisions[0]; d.Target() < last {
-			last = d.Target()
+		if d := record.Plan.Decisions[0]; d.Target() < scaling.Replicas(last) {
+			last = int(d.Target())
 			out = append(out, fmt.Sprintf("%d %s after %s", last, d.Cause().Reason, now.Sub(began)))
 		}
 	}

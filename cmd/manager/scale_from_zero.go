@@ -117,7 +117,7 @@ func sleepers(r scaling.Record) []collector.Sleeper {
 	ordered := map[scaling.ModelKey]int{}
 	for _, d := range r.Plan.Decisions {
 		if !absent[d.Variant] {
-			ordered[d.Model] += d.Target()
+			ordered[d.Model] += int(d.Target())
 		}
 	}
 	var out []collector.Sleeper

@@ -32,7 +32,7 @@ func TestSleepersAreThoseThatHaveNoReplicaOrShallHaveNone(t *testing.T) {
 	r := scaling.Record{Fleet: fleet}
 	for i, to := range []int{1, 1, 0, 0} {
 		v := fleet.Variants[i]
-		r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, to, "", ""))
+		r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, scaling.Replicas(to), "", ""))
 	}
 	model := func(i int) scaling.ModelKey { return fleet.Variants[i].Model }
 	want := []collector.Sleeper{
@@ -63,12 +63,12 @@ func TestADeletedTargetIsNoReadyReplica(t *testing.T) {
 		{false, 1, collector.Sleeper{Model: first.Model, Ordered: true}},
 	} {
 		first.Gone = tt.gone
-		other.Replicas = scaling.ReplicaCounts{Observed: true, Current: tt.starts, Pending: tt.starts}
+		other.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(tt.starts), Pending: scaling.Replicas(tt.starts)}
 		r := scaling.Record{History: scaling.History{first.Key: {Desired: 1}}}
 		r.Fleet.Variants = []scaling.Variant{first, other}
 		for i, to := range []int{1, tt.starts} {
 			v := r.Fleet.Variants[i]
-			r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, to, "", ""))
+			r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, scaling.Replicas(to), "", ""))
 		}
 		if diff := cmp.Diff([]collector.Sleeper{tt.want}, sleepers(r)); diff != "" {
 			t.Errorf("gone %t, %d start (-want +got):\n%s", tt.gone, tt.starts, diff)
@@ -131,7 +131,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 				t.Errorf("cycle: %v", err)
 			}
 			record, _ := book.Latest()
-			woken <- record.Plan.Decisions[0].Target()
+			woken <- int(record.Plan.Decisions[0].Target())
 		})
 	}()
 	if n := <-woken; n != 0 {

@@ -120,7 +120,7 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict) error {
 	for _, d := range verdict.Plan.Decisions {
 		cause := d.Cause()
 		table.Rows = append(table.Rows, []string{
-			d.Variant.Namespace, d.Variant.Name, strconv.Itoa(d.Current), strconv.Itoa(d.Target()), string(cause.Stage), string(cause.Reason),
+			d.Variant.Namespace, d.Variant.Name, strconv.Itoa(int(d.Current)), strconv.Itoa(int(d.Target())), string(cause.Stage), string(cause.Reason),
 		})
 	}
 	if err := table.Write(w); err != nil {

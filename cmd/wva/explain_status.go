@@ -59,7 +59,7 @@ func (h heldStatus) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s: %s\n", h.Namespace, h.Name, h.Model)
 	if d := h.Status.DesiredOptimizedAlloc; d != nil {
-		fmt.Fprintf(&b, "  decision   %s", scaling.Replicas(int(d.NumReplicas)))
+		fmt.Fprintf(&b, "  decision   %s", scaling.Replicas(int(d.NumReplicas)).Text())
 		if u := d.LastUpdate; u != nil && u.UpdateTime != nil {
 			fmt.Fprintf(&b, ", since %s: %s", u.UpdateTime.Format(time.RFC3339), u.Reason)
 		}

@@ -62,13 +62,13 @@ func learned(t *testing.T) record.Cycle {
 		return sim.Variant{
 			Spec: scaling.Variant{
 				Key: scaling.VariantKey{Namespace: "demo", Name: name}, Accelerator: accelerator, GPUsPerReplica: 1, Cost: cost,
-				Bounds: scaling.Bounds{Min: replicas, Max: 6 * replicas},
+				Bounds: scaling.Bounds{Min: scaling.Replicas(replicas), Max: scaling.Replicas(6 * replicas)},
 			},
 			Profile: serving.Profile{
 				Name: name, Accelerator: accelerator, AlphaMS: 18 / speed, BetaMS: 0.35 / speed, GammaMS: 4 / speed, DeltaMS: 0.055 / speed,
 				MaxBatchSize: 64, MaxBatchedTokens: 2048, KVCacheTokens: 40960, BlockSize: 16, MaxModelLen: 4096,
 			},
-			StartUp: sim.StartUp{Mean: time.Minute}, Replicas: replicas, Grace: time.Minute,
+			StartUp: sim.StartUp{Mean: time.Minute}, Replicas: scaling.Replicas(replicas), Grace: time.Minute,
 		}
 	}
 	l40s, h100, a100 := variant("llama-l40s", "L40S", 1, 10, 1), variant("llama-h100", "H100", 2, 26, 1), variant("llama-a100", "A100", 1.5, 20, 0)

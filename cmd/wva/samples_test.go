@@ -76,7 +76,7 @@ func samples() []sample {
 func scaledBy(name string, most, asks int) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		e.Actuation = explain.ActuationBy(scaling.Scalers{Known: true, List: []scaling.Scaler{
-			{Kind: scaling.KindHPA, Name: name, Bounds: scaling.Bounds{Min: 1, Max: most}, Asks: asks},
+			{Kind: scaling.KindHPA, Name: name, Bounds: scaling.Bounds{Min: 1, Max: scaling.Replicas(most)}, Asks: scaling.Replicas(asks)},
 		}})
 		e.Actuation.Reason, e.Actuation.Message = string(v1alpha1.ReasonFollowing), explain.Following()
 	}

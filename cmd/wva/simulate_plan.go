@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/emulator"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
@@ -228,9 +229,9 @@ func (f *simulateFlags) single(p serving.Profile) (lab.Scenario, error) {
 	}
 	v := lab.DefaultVariant(m.Spec.Key.Namespace, p)
 	v.Spec.Cost, v.StartUp = f.cost, sim.StartUp{Mean: f.startUp, Deviation: f.deviation}
-	v.Spec.Bounds.Min = f.minimum
+	v.Spec.Bounds.Min = scaling.Replicas(f.minimum)
 	if f.maximum > 0 {
-		v.Spec.Bounds.Max = f.maximum
+		v.Spec.Bounds.Max = scaling.Replicas(f.maximum)
 	}
 	m.Spec.Variants = []sim.Variant{v}
 	s := lab.Scenario{

@@ -110,10 +110,10 @@ func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 	value := external.Value{
 		Variant:     scaling.VariantKey{Namespace: va.Namespace, Name: va.Name},
 		Target:      scaling.TargetRef(va.Target()),
-		Accelerator: decided.Accelerator, Desired: int(decided.NumReplicas), At: decided.LastUpdate.UpdateTime.Time,
+		Accelerator: decided.Accelerator, Desired: scaling.Replicas(decided.NumReplicas), At: decided.LastUpdate.UpdateTime.Time,
 	}
 	if current := va.Status.CurrentAlloc; current != nil {
-		value.Current, value.Observed = int(current.NumReplicas), true
+		value.Current, value.Observed = scaling.Replicas(current.NumReplicas), true
 	}
 	return value, true
 }

@@ -13,7 +13,7 @@ func TestBounds(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	tests := []struct {
 		name   string
-		target int
+		target scaling.Replicas
 		bounds scaling.Bounds
 		want   []scaling.Step
 	}{
@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 func TestAHeldVariantIsNotReducedAndAScalerRaisesItself(t *testing.T) {
 	for _, tt := range []struct {
 		origin        string
-		desired, want int
+		desired, want scaling.Replicas
 	}{
 		{"", 5, 5}, {"", 0, 2}, {scaling.KindHPA, 5, 5}, {scaling.KindHPA, 0, 0},
 	} {
@@ -70,7 +70,7 @@ func TestGoldenBounds(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	tests := []struct {
 		id            string
-		desired, want int
+		desired, want scaling.Replicas
 		bounds        scaling.Bounds
 	}{
 		{"SC-bounds-019", 0, 2, scaling.Bounds{Min: 2, Max: math.MaxInt}},

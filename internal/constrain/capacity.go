@@ -72,20 +72,20 @@ type claim struct {
 	variant    scaling.Variant
 	limited    bool
 	rank       int
-	load       float64 // utilization
-	have       int     // replicas that run or start
-	unplaced   int     // of these, replicas that no node takes or will take
-	podless    int     // of these, replicas that have no pod and no room for one
-	stopped    bool    // something refuses its pods
-	ordered    int     // replicas already ordered, beyond those that it has
-	shrinking  bool    // fewer are ordered than it has
-	noProgress bool    // it has removed no replica for leavesFor
-	want       int
-	got        int
-	coming     int            // replicas beyond got for which other claims make room
-	refused    scaling.Reason // why the last replica was refused, "" if none was
-	returnedTo string         // name of the claim that the returned replicas go to, "" for none
-	spare      bool           // the replica returned last is not needed here and is missing there
+	load       float64          // utilization
+	have       scaling.Replicas // replicas that run or start
+	unplaced   scaling.Replicas // of these, replicas that no node takes or will take
+	podless    scaling.Replicas // of these, replicas that have no pod and no room for one
+	stopped    bool             // something refuses its pods
+	ordered    scaling.Replicas // replicas already ordered, beyond those that it has
+	shrinking  bool             // fewer are ordered than it has
+	noProgress bool             // it has removed no replica for leavesFor
+	want       scaling.Replicas
+	got        scaling.Replicas
+	coming     scaling.Replicas // replicas beyond got for which other claims make room
+	refused    scaling.Reason   // why the last replica was refused, "" if none was
+	returnedTo string           // name of the claim that the returned replicas go to, "" for none
+	spare      bool             // the replica returned last is not needed here and is missing there
 }
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
@@ -101,20 +101,20 @@ func (x *claim) frees() scaling.Accelerators {
 }
 
 // leastOf and wantOf return the number of replicas up to which a claim is served.
-func leastOf(x *claim) int { return min(x.want, x.variant.Bounds.Min) }
-func wantOf(x *claim) int  { return x.want }
+func leastOf(x *claim) scaling.Replicas { return min(x.want, x.variant.Bounds.Min) }
+func wantOf(x *claim) scaling.Replicas  { return x.want }
 
 // contest holds all claims and the resources for which they compete.
 type contest struct {
 	claims []*claim // in the order in which they are served
 	stock  *stock
 	quotas *quotas
-	models map[scaling.ModelKey]int        // replicas that each has got
-	coming map[holder]scaling.Accelerators // accelerators of replicas for which other claims make room
+	models map[scaling.ModelKey]scaling.Replicas // replicas that each has got
+	coming map[holder]scaling.Accelerators       // accelerators of replicas for which other claims make room
 }
 
 func newContest(in Input, plan scaling.Plan) *contest {
-	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]int{}, coming: map[holder]scaling.Accelerators{}}
+	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]scaling.Replicas{}, coming: map[holder]scaling.Accelerators{}}
 	for i, d := range plan.Decisions {
 		v, ok := in.Variants[d.Variant]
 		if !ok {
@@ -129,7 +129,7 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		x.noProgress = x.shrinking && !since.IsZero() && in.Now.Sub(since) > leavesFor
 		c.claims = append(c.claims, x)
 		if !v.Unaccelerated && in.Now.Sub(since) <= surplusFor {
-			c.stock.leave(v.Accelerator, x.gpus(), v.Replicas.Surplus)
+			c.stock.leave(v.Accelerator, x.gpus(), int(v.Replicas.Surplus))
 		}
 	}
 	slices.SortFunc(c.claims, func(a, b *claim) int {
@@ -186,7 +186,7 @@ func (c *contest) grantUnlimited() {
 
 // grant gives each claim replicas up to the number that upTo returns, while allowed reports
 // that the quotas and a node have room. A claim whose pods are refused gets none.
-func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(holder, scaling.Accelerators) bool) {
+func (c *contest) grant(claims []*claim, upTo func(*claim) scaling.Replicas, allowed func(holder, scaling.Accelerators) bool) {
 	for _, x := range claims {
 		for x.limited && x.got < upTo(x) {
 			if x.got >= x.have && x.stopped {
@@ -208,7 +208,7 @@ func (c *contest) grant(claims []*claim, upTo func(*claim) int, allowed func(hol
 
 // add gives a claim so many more replicas. Replicas that it has and that were lost already
 // count in the quotas.
-func (c *contest) add(x *claim, replicas int) {
+func (c *contest) add(x *claim, replicas scaling.Replicas) {
 	if more := x.got + replicas - max(x.got, x.have); more > 0 {
 		c.quotas.use(x.holder(), x.variant.GPUs(more), x.variant.Holds(more))
 	}
@@ -233,9 +233,9 @@ func (c *contest) decide(x *claim) scaling.Decision {
 		return x.decision
 	case x.spare:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s given up for %s, which is asked for more than it serves; the others are filled to %.0f %% then",
-			scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.returnedTo, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
+			max(0, min(x.want, x.have-x.unplaced)-x.got).Text(), c.accelerators(x), x.returnedTo, 100*x.asked()/float64(max(1, x.got)))+c.below(x))
 	case x.returnedTo != "":
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", scaling.Replicas(max(0, min(x.want, x.have-x.unplaced)-x.got)), c.accelerators(x), x.returnedTo)+c.below(x))
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", max(0, min(x.want, x.have-x.unplaced)-x.got).Text(), c.accelerators(x), x.returnedTo)+c.below(x))
 	case x.unplaced > 0 && x.got < x.have:
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
 			x.got, x.want, x.unplaced, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))

@@ -18,21 +18,21 @@ type bid struct {
 	name       string // namespace/name
 	on         string // accelerator
 	gpus       int
-	have, want int
-	min        int
+	have, want scaling.Replicas
+	min        scaling.Replicas
 	rank       int
 	load       float64
 	cost       float64
 	free       bool                 // not limited
 	blind      bool                 // nothing is known of its load
-	podless    int                  // of have, those whose pods are not there yet
+	podless    scaling.Replicas     // of have, those whose pods are not there yet
 	stopped    bool                 // there has been one such for a minute and three cycles
 	asks       scaling.Accelerators // accelerators that the pod template requests
 	asksNone   bool                 // the pod template requests none
 	short      scaling.Accelerators // accelerators fewer that the pods request than that for each
-	homeless   int                  // of have, those that no node has taken for a minute and three cycles
-	surplus    int                  // pods beyond have
-	goes       int                  // fewer than it has were decided on
+	homeless   scaling.Replicas     // of have, those that no node has taken for a minute and three cycles
+	surplus    scaling.Replicas     // pods beyond have
+	goes       scaling.Replicas     // fewer than it has were decided on
 }
 
 // contestOf returns the input and the plan of bids.
@@ -86,8 +86,8 @@ func nodes(accelerator string, free ...scaling.Accelerators) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{g}}
 }
 
-func targetsOf(p scaling.Plan) map[string]int {
-	out := map[string]int{}
+func targetsOf(p scaling.Plan) map[string]scaling.Replicas {
+	out := map[string]scaling.Replicas{}
 	for _, d := range p.Decisions {
 		name := d.Variant.Name
 		if d.Variant.Namespace != "ns" {
@@ -107,56 +107,56 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		inventory scaling.Inventory
 		quotas    []scaling.Quota
 		bids      []bid
-		want      map[string]int
+		want      map[string]scaling.Replicas
 		says      string // part of the detail of a step of the stage
 	}{
-		{"enough", nodes("A100", 8), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]int{"v": 4}, ""},
-		{"not enough", nodes("A100", 2), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]int{"v": 3}, "3 of 4 replicas: each needs 1 A100 on one node, and none is free of 8; held by ns/v (1)"},
-		{"eight nodes with one each hold no replica of eight", nodes("H100", 1, 1, 1, 1, 1, 1, 1, 1), nil, []bid{{name: "v", on: "H100", gpus: 8, want: 1, rank: 1}}, map[string]int{"v": 0}, "8 nodes of pool with 1 free"},
+		{"enough", nodes("A100", 8), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"v": 4}, ""},
+		{"not enough", nodes("A100", 2), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"v": 3}, "3 of 4 replicas: each needs 1 A100 on one node, and none is free of 8; held by ns/v (1)"},
+		{"eight nodes with one each hold no replica of eight", nodes("H100", 1, 1, 1, 1, 1, 1, 1, 1), nil, []bid{{name: "v", on: "H100", gpus: 8, want: 1, rank: 1}}, map[string]scaling.Replicas{"v": 0}, "8 nodes of pool with 1 free"},
 		{"a small replica leaves the large hole", nodes("H100", 8, 1), nil, []bid{
 			{name: "small", on: "H100", gpus: 1, want: 1, rank: 1}, {name: "large", on: "H100", gpus: 8, want: 1, rank: 2},
-		}, map[string]int{"small": 1, "large": 1}, ""},
+		}, map[string]scaling.Replicas{"small": 1, "large": 1}, ""},
 		{"fragments are not lost", nodes("H100", 7), nil, []bid{
 			{name: "large", on: "H100", gpus: 4, want: 2, rank: 1}, {name: "small", on: "H100", gpus: 1, want: 9, rank: 2},
-		}, map[string]int{"large": 1, "small": 3}, ""},
-		{"another type", nodes("A100", 8), nil, []bid{{name: "v", on: "L40S", have: 1, want: 2, rank: 1}}, map[string]int{"v": 1}, "none is free of 0"},
-		{"an unknown type", nodes("A100", 8), nil, []bid{{name: "v", have: 1, want: 2, rank: 1}}, map[string]int{"v": 1}, "accelerators of an unknown type"},
-		{"the stock is not known", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, rank: 1}, {name: "less", on: "A100", have: 3, want: 2, rank: 1}}, map[string]int{"v": 1, "less": 2}, "is not known"},
-		{"the stock is not known, below the minimum", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, min: 2, rank: 1}}, map[string]int{"v": 1}, "below minReplicas, 2"},
-		{"who is not limited takes first", nodes("A100", 3), nil, []bid{{name: "v", on: "A100", want: 2, rank: 1}, {name: "free", on: "A100", want: 2, free: true}}, map[string]int{"v": 1, "free": 2}, ""},
-		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}}, map[string]int{"a": 1, "b": 2}, ""},
-		{"ranks before minimums", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]int{"a": 0, "b": 3}, ""},
-		{"minimums before equals", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 1}, {name: "b", on: "A100", want: 9, rank: 1, load: 9}}, map[string]int{"a": 1, "b": 2}, ""},
-		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 2, "b": 1}, ""},
-		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil, []bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}}, map[string]int{"a": 3, "b": 2}, "none is free of 8"},
-		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
-		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]int{"low": 3, "lower": 1, "high": 1}, ""},
-		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
+		}, map[string]scaling.Replicas{"large": 1, "small": 3}, ""},
+		{"another type", nodes("A100", 8), nil, []bid{{name: "v", on: "L40S", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "none is free of 0"},
+		{"an unknown type", nodes("A100", 8), nil, []bid{{name: "v", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "accelerators of an unknown type"},
+		{"the stock is not known", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, rank: 1}, {name: "less", on: "A100", have: 3, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1, "less": 2}, "is not known"},
+		{"the stock is not known, below the minimum", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, min: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "below minReplicas, 2"},
+		{"who is not limited takes first", nodes("A100", 3), nil, []bid{{name: "v", on: "A100", want: 2, rank: 1}, {name: "free", on: "A100", want: 2, free: true}}, map[string]scaling.Replicas{"v": 1, "free": 2}, ""},
+		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}}, map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
+		{"ranks before minimums", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
+		{"minimums before equals", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 1}, {name: "b", on: "A100", want: 9, rank: 1, load: 9}}, map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
+		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 2, "b": 1}, ""},
+		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil, []bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 3, "b": 2}, "none is free of 8"},
+		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
+		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]scaling.Replicas{"low": 3, "lower": 1, "high": 1}, ""},
+		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
 		{"but for what one does not need and the other lacks", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5},
-		}, map[string]int{"a": 3, "b": 1}, "1 replica with 1 A100 given up for ns/b, which is asked for more than it serves; the others are filled to 80 % then"},
+		}, map[string]scaling.Replicas{"a": 3, "b": 1}, "1 replica with 1 A100 given up for ns/b, which is asked for more than it serves; the others are filled to 80 % then"},
 		{"as many as it does not need", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.4}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5},
-		}, map[string]int{"a": 2, "b": 1}, ""},
+		}, map[string]scaling.Replicas{"a": 2, "b": 1}, ""},
 		{"nor more than the other lacks", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 8, want: 8, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 2, want: 9, rank: 1, load: 1.2},
-		}, map[string]int{"a": 7, "b": 2}, ""},
+		}, map[string]scaling.Replicas{"a": 7, "b": 2}, ""},
 		{"nothing for one that lacks next to nothing", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 1.05},
-		}, map[string]int{"a": 4, "b": 1}, ""},
+		}, map[string]scaling.Replicas{"a": 4, "b": 1}, ""},
 		{"nothing for a lower rank", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 1, want: 3, rank: 2, load: 2.5},
-		}, map[string]int{"a": 4, "b": 1}, ""},
-		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"low": 0, "high": 4}, ""},
-		{"a minimum takes from an equal", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}}, map[string]int{"a": 0, "b": 3}, ""},
-		{"nothing is taken on nothing known", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"low": 4, "high": 1}, ""},
-		{"small replicas make no room for a large one", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 8, want: 8, rank: 9}, {name: "high", on: "A100", gpus: 8, want: 1, rank: 1}}, map[string]int{"low": 8, "high": 0}, ""},
-		{"own quota", nodes("A100", 8), a100(4), []bid{{name: "a/v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]int{"a/v": 4}, ""},
-		{"idle quota is borrowed", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 1, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 1, rank: 1}}, map[string]int{"a/v": 5, "b/w": 1}, "the quota of namespace a is 2 A100, 5 are in use, and of the 6 in all quotas 6 are"},
-		{"owners before borrowers", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 2, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]int{"a/v": 3, "b/w": 3}, ""},
-		{"what was borrowed is returned", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 5, want: 5, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]int{"a/v": 3, "b/w": 1}, "go back to b/w"},
-		{"a quota below a minimum", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, min: 3, rank: 1}}, map[string]int{"a/v": 1}, "below minReplicas, 3"},
-		{"no quota of the type", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "H100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, rank: 1}}, map[string]int{"a/v": 3}, ""},
+		}, map[string]scaling.Replicas{"a": 4, "b": 1}, ""},
+		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]scaling.Replicas{"low": 0, "high": 4}, ""},
+		{"a minimum takes from an equal", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}}, map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
+		{"nothing is taken on nothing known", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"low": 4, "high": 1}, ""},
+		{"small replicas make no room for a large one", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 8, want: 8, rank: 9}, {name: "high", on: "A100", gpus: 8, want: 1, rank: 1}}, map[string]scaling.Replicas{"low": 8, "high": 0}, ""},
+		{"own quota", nodes("A100", 8), a100(4), []bid{{name: "a/v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"a/v": 4}, ""},
+		{"idle quota is borrowed", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 1, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 1, rank: 1}}, map[string]scaling.Replicas{"a/v": 5, "b/w": 1}, "the quota of namespace a is 2 A100, 5 are in use, and of the 6 in all quotas 6 are"},
+		{"owners before borrowers", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 2, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]scaling.Replicas{"a/v": 3, "b/w": 3}, ""},
+		{"what was borrowed is returned", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 5, want: 5, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]scaling.Replicas{"a/v": 3, "b/w": 1}, "go back to b/w"},
+		{"a quota below a minimum", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, min: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 1}, "below minReplicas, 3"},
+		{"no quota of the type", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "H100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 3}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in, plan := contestOf(tc.inventory, tc.quotas, tc.bids...)
@@ -219,11 +219,11 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 	var bids []bid
 	for i := range 1 + r.IntN(6) {
 		bids = append(bids, bid{
-			name: fmt.Sprintf("%c/v%d", 'a'+rune(r.IntN(3)), i), on: types[r.IntN(2)], gpus: 1 << r.IntN(4), have: r.IntN(5), want: r.IntN(8), min: r.IntN(3),
+			name: fmt.Sprintf("%c/v%d", 'a'+rune(r.IntN(3)), i), on: types[r.IntN(2)], gpus: 1 << r.IntN(4), have: scaling.Replicas(r.IntN(5)), want: scaling.Replicas(r.IntN(8)), min: scaling.Replicas(r.IntN(3)),
 			rank: 1 + r.IntN(3), load: float64(r.IntN(3)), cost: float64(r.IntN(3)), free: r.IntN(5) == 0, blind: r.IntN(6) == 0,
 		})
 		if b := &bids[i]; r.IntN(3) == 0 {
-			b.homeless, b.surplus = r.IntN(b.have+1), r.IntN(2)
+			b.homeless, b.surplus = scaling.Replicas(r.IntN(int(b.have+1))), scaling.Replicas(r.IntN(2))
 		}
 	}
 	return contestOf(inventory, quotas, bids...)
@@ -278,7 +278,7 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 			t.Errorf("%s: cut without a word", d.Variant)
 		}
 		h := holder{d.Variant.Namespace, v.Accelerator}
-		used[h] += v.GPUsPerReplica.Times(max(d.Current, d.Target()))
+		used[h] += v.GPUsPerReplica.Of(max(d.Current, d.Target()))
 		grown[h] = grown[h] || limited && d.Target() > d.Current
 		for range d.Target() - d.Current {
 			if limited {
@@ -347,9 +347,11 @@ func FuzzCapacity(f *testing.F) {
 // limiterInputs are what variants ask for, and the GPUs of the nodes by product.
 type limiterInputs struct {
 	Decisions []struct {
-		Accelerator, Variant            string
-		Cost, SpareCapacity             float64
-		Current, GPUsPerReplica, Target int
+		Accelerator, Variant string
+		Cost, SpareCapacity  float64
+		Current              scaling.Replicas
+		GPUsPerReplica       int
+		Target               scaling.Replicas
 	}
 	NodeInventory map[string]scaling.Accelerators
 }
@@ -371,9 +373,10 @@ func (in limiterInputs) acceleratorOf(product string) string {
 
 // granted is what the published limiter decided for a variant.
 type granted struct {
-	Variant               string
-	Target, GPUsAllocated int
-	WasLimited            bool
+	Variant       string
+	Target        scaling.Replicas
+	GPUsAllocated int
+	WasLimited    bool
 }
 
 // TestGoldenLimiter reads the recorded cases. They differ in one thing, by intent:
@@ -385,7 +388,7 @@ func TestGoldenLimiter(t *testing.T) {
 			on, free := c.Inputs.acceleratorOf(product), total
 			for _, d := range c.Inputs.Decisions {
 				if d.Accelerator == on {
-					free -= scaling.Accelerators(d.Current * d.GPUsPerReplica)
+					free -= scaling.Accelerators(d.GPUsPerReplica).Of(d.Current)
 				}
 			}
 			g := scaling.NodeGroup{Accelerator: on, Total: total}
@@ -403,7 +406,7 @@ func TestGoldenLimiter(t *testing.T) {
 		for i, d := range got.Decisions {
 			want := c.Expected.Decisions[slices.IndexFunc(c.Expected.Decisions, func(e granted) bool { return e.Variant == d.Variant.Name })]
 			limited := len(d.Steps) > len(plan.Decisions[i].Steps)
-			allocated := in.Variants[d.Variant].GPUsPerReplica.Times(max(0, d.Target()-d.Current))
+			allocated := in.Variants[d.Variant].GPUsPerReplica.Of(max(0, d.Target()-d.Current))
 			if d.Target() != want.Target || limited != want.WasLimited || int(allocated) != want.GPUsAllocated {
 				t.Errorf("%s %s: got %d, limited %v, %d allocated, want %+v", c.ID, want.Variant, d.Target(), limited, allocated, want)
 			}

@@ -17,7 +17,7 @@ type Input struct {
 	Activity map[scaling.ModelKey]scaling.Activity
 	// Resumed is the size, from scaling.Busy, of variants whose load comes back after a
 	// lull. 0 or no entry means none.
-	Resumed map[scaling.VariantKey]int
+	Resumed map[scaling.VariantKey]scaling.Replicas
 	Limits  Limits
 }
 

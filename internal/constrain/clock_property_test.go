@@ -37,10 +37,10 @@ func TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod(t *testing.T) {
 			ScaleDownStabilization: []time.Duration{0, 2 * time.Minute, 10 * time.Minute}[rnd.IntN(3)],
 		}
 		r := newRun(4, p)
-		clock, asked, since := wrong{}, 4, time.Duration(0)
+		clock, asked, since := wrong{}, scaling.Replicas(4), time.Duration(0)
 		for range 120 {
 			if rnd.IntN(12) == 0 {
-				asked, since = 1+rnd.IntN(8), clock.passed
+				asked, since = scaling.Replicas(1+rnd.IntN(8)), clock.passed
 			}
 			stood := r.counts.Current
 			after := clock.passed + clock.off

@@ -44,7 +44,7 @@ func newNodePool(r *rand.Rand) *nodePool {
 		p := &contestant{bid: bid{name: fmt.Sprint("v", i), on: "A100", rank: 1 + r.IntN(3), load: float64(r.IntN(2))}, delay: time.Duration(r.IntN(3)) * 30 * time.Second}
 		p.spec = min(left, 1+r.IntN(4))
 		left -= p.spec
-		p.running, p.target, p.min = p.spec, p.spec, r.IntN(2)
+		p.running, p.target, p.min = p.spec, p.spec, scaling.Replicas(r.IntN(2))
 		y.contestants = append(y.contestants, p)
 	}
 	return y
@@ -104,7 +104,7 @@ func (y *nodePool) decide() (Input, scaling.Plan) {
 	var bids []bid
 	leaving, pending := 0, 0
 	for _, p := range y.contestants {
-		p.have = p.spec
+		p.have = scaling.Replicas(p.spec)
 		bids = append(bids, p.bid)
 		leaving += len(p.ending)
 		pending += p.pending
@@ -118,8 +118,8 @@ func (y *nodePool) decide() (Input, scaling.Plan) {
 		key := plan.Decisions[i].Variant
 		v := in.Variants[key]
 		v.Replicas = scaling.ReplicaCounts{
-			Observed: true, Current: p.spec, Ready: min(p.running, p.spec), Pending: max(0, p.spec-p.running),
-			Unschedulable: min(p.pending, max(0, p.spec-p.running)), Podless: max(0, p.spec-p.running-p.pending), Surplus: max(0, p.running-p.spec),
+			Observed: true, Current: scaling.Replicas(p.spec), Ready: scaling.Replicas(min(p.running, p.spec)), Pending: scaling.Replicas(max(0, p.spec-p.running)),
+			Unschedulable: scaling.Replicas(min(p.pending, max(0, p.spec-p.running))), Podless: scaling.Replicas(max(0, p.spec-p.running-p.pending)), Surplus: scaling.Replicas(max(0, p.running-p.spec)),
 		}
 		in.Variants[key] = v
 		p.past = p.past.Observe(v.Replicas, y.now)
@@ -128,11 +128,11 @@ func (y *nodePool) decide() (Input, scaling.Plan) {
 	got := Capacity(in, plan)
 	for i, p := range y.contestants {
 		d := got.Decisions[i]
-		if d.Target() != p.target {
+		if d.Target() != scaling.Replicas(p.target) {
 			p.due = y.now.Add(p.delay)
 		}
-		p.target, p.step = d.Target(), d.Steps[len(d.Steps)-1]
-		p.past = p.past.Decide(p.target, y.now)
+		p.target, p.step = int(d.Target()), d.Steps[len(d.Steps)-1]
+		p.past = p.past.Decide(scaling.Replicas(p.target), y.now)
 	}
 	return in, got
 }
@@ -164,7 +164,7 @@ func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 		for cycle := range 60 + settles + 20 {
 			if cycle < 60 && y.r.IntN(8) == 0 {
 				for _, p := range y.contestants {
-					p.want = max(1, p.min, y.r.IntN(8))
+					p.want = max(1, p.min, scaling.Replicas(y.r.IntN(8)))
 				}
 			}
 			if cycle < 60 && y.r.IntN(30) == 0 && y.gpus > 3 {
@@ -173,7 +173,7 @@ func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 			y.turn()
 			if cycle == 0 {
 				for _, p := range y.contestants {
-					p.want = max(1, p.min, y.r.IntN(8))
+					p.want = max(1, p.min, scaling.Replicas(y.r.IntN(8)))
 				}
 			}
 			in, got := y.decide()
@@ -221,10 +221,10 @@ func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 	for i, p := range y.contestants {
 		r := in.Variants[plan.Decisions[i].Variant].Replicas
 		granted += max(0, p.target-p.spec)
-		room += r.Surplus - r.Podless
-		wanted += max(0, p.want-max(0, p.spec-r.Unschedulable))
+		room += int(r.Surplus - r.Podless)
+		wanted += int(max(0, p.want-scaling.Replicas(max(0, scaling.Replicas(p.spec)-r.Unschedulable))))
 		returned = returned || p.step.Reason == scaling.ReasonReturned
-		if least := min(p.want, p.spec, max(1, p.min)); p.target < least {
+		if least := int(min(p.want, scaling.Replicas(p.spec), max(1, p.min))); p.target < least {
 			t.Errorf("%s: %d replicas of %d, at least %d stay: %+v", p.name, p.target, p.spec, least, p.step)
 		}
 	}
@@ -243,14 +243,14 @@ func (y *nodePool) checkSettled(t *testing.T) {
 		if p.spec != p.target || len(p.ending) > 0 {
 			t.Errorf("%s: decided on %d, has %d and %d that end", p.name, p.target, p.spec, len(p.ending))
 		}
-		if p.pending > 0 && p.spec > max(1, p.min) {
+		if p.pending > 0 && scaling.Replicas(p.spec) > max(1, p.min) {
 			t.Errorf("%s: %d of %d pods wait for ever: %+v", p.name, p.pending, p.spec, p.step)
 		}
-		if p.running < p.want && y.held() < y.gpus {
+		if scaling.Replicas(p.running) < p.want && y.held() < y.gpus {
 			t.Errorf("%s: %d run of %d wanted, and accelerators are free", p.name, p.running, p.want)
 		}
 		for _, q := range y.contestants {
-			if p.running < p.want && q.rank > p.rank && q.running > max(1, q.min) {
+			if scaling.Replicas(p.running) < p.want && q.rank > p.rank && scaling.Replicas(q.running) > max(1, q.min) {
 				t.Errorf("%s of rank %d runs %d of %d, and %s of rank %d runs %d", p.name, p.rank, p.running, p.want, q.name, q.rank, q.running)
 			}
 		}

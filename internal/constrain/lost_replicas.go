@@ -17,7 +17,7 @@ const (
 // unplaced returns how many replicas of x no node takes or will take. Nodes have promised
 // room for the other waiting pods, but not for which ones. The first claims are assumed to
 // get it, so that no claim gives back a replica that may be about to start.
-func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) int {
+func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) scaling.Replicas {
 	r := x.variant.Replicas
 	if !x.limited || !r.Observed || past.Cycles < lostCycles || now.Sub(past.Since) < lostAfter {
 		return 0
@@ -31,7 +31,7 @@ func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) int {
 
 // placed returns how many replicas of x hold accelerators, or will. Replicas that no node
 // has taken, and replicas without a pod, go first when x shrinks.
-func (x *claim) placed() int {
+func (x *claim) placed() scaling.Replicas {
 	if x.variant.Unaccelerated {
 		return 0
 	}

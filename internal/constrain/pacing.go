@@ -1,6 +1,10 @@
 package constrain
 
-import "time"
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
 
 // Pacing is how fast and how far the decisions of a model may change. The zero
 // value sets no limit.
@@ -11,8 +15,8 @@ type Pacing struct {
 	ScaleDownStabilization time.Duration `json:"scaleDownStabilization"`
 	// MaxScaleUpStep and MaxScaleDownStep are the most replicas that one decision
 	// adds to a variant or takes from it, >= 0; 0 is no limit.
-	MaxScaleUpStep   int `json:"maxScaleUpStep"`
-	MaxScaleDownStep int `json:"maxScaleDownStep"`
+	MaxScaleUpStep   scaling.Replicas `json:"maxScaleUpStep"`
+	MaxScaleDownStep scaling.Replicas `json:"maxScaleDownStep"`
 	// Zero says whether the model may go to zero, and when.
 	Zero Zero `json:"zero,omitzero"`
 }

@@ -21,7 +21,7 @@ func Resume(in Input, plan scaling.Plan) scaling.Plan {
 		}
 		busy := in.History[d.Variant].Busy
 		d = d.Then(scaling.StageRetention, size, scaling.ReasonLoadReturned, fmt.Sprintf("requests come back after none arrived since %s: %s of this variant served %.3g requests/s of the model before",
-			busy.Lull.UTC().Format("15:04:05"), scaling.Replicas(busy.Replicas), busy.Rate))
+			busy.Lull.UTC().Format("15:04:05"), busy.Replicas.Text(), busy.Rate))
 		d.Withheld, d.Spare = false, 0
 		out.Decisions[i] = d
 	}

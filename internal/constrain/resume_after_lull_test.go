@@ -16,11 +16,11 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		policy Pacing
-		most   int
-		size   int
+		most   scaling.Replicas
+		size   scaling.Replicas
 		change func(*scaling.Decision)
 		paused bool
-		want   int
+		want   scaling.Replicas
 	}{
 		"at once":                             {Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}, 100, 49, nil, false, 49},
 		"no more than are asked for anyway":   {Pacing{}, 100, 5, nil, false, 9},
@@ -37,7 +37,7 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 			r := newRun(8, tt.policy)
 			r.bounds.Max = tt.most
 			in := r.input(0)
-			in.Resumed = map[scaling.VariantKey]int{key: tt.size}
+			in.Resumed = map[scaling.VariantKey]scaling.Replicas{key: tt.size}
 			v := in.Variants[key]
 			v.Paused = tt.paused
 			in.Variants[key] = v
@@ -55,7 +55,7 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 
 func TestALoadThatComesBackIsSaidWithItsNumbers(t *testing.T) {
 	in := newRun(8, Pacing{}).input(0)
-	in.Resumed = map[scaling.VariantKey]int{key: 20}
+	in.Resumed = map[scaling.VariantKey]scaling.Replicas{key: 20}
 	in.History[key] = scaling.Past{Desired: 8, DecidedAt: start, Busy: scaling.Busy{Replicas: 49, Rate: 120, Lull: start.Add(-13 * time.Minute)}}
 	d := Apply(in, scaling.Plan{Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 8}}}).Decisions[0]
 	want := "requests come back after none arrived since 11:47:00: 49 replicas of this variant served 120 requests/s of the model before"

@@ -130,8 +130,8 @@ func (m *retained) hold(quiet time.Duration) {
 }
 
 // total counts the decided replicas of the model, without those for absent targets.
-func (m *retained) total() int {
-	n := 0
+func (m *retained) total() scaling.Replicas {
+	n := scaling.Replicas(0)
 	for _, i := range m.members {
 		if v := m.in.Variants[m.decisions[i].Variant]; !m.in.History.Absent(v, m.in.Now) {
 			n += m.decisions[i].Target()
@@ -141,7 +141,7 @@ func (m *retained) total() int {
 }
 
 // least returns the replicas that the variant keeps when it is not needed.
-func (m *retained) least(i int) int {
+func (m *retained) least(i int) scaling.Replicas {
 	d := m.decisions[i]
 	if !m.adjustable(i) {
 		return d.Target()
@@ -156,7 +156,7 @@ func (m *retained) adjustable(i int) bool {
 }
 
 // change adds a step.
-func (m *retained) change(i, to int, reason scaling.Reason, detail string) {
+func (m *retained) change(i int, to scaling.Replicas, reason scaling.Reason, detail string) {
 	if i < 0 {
 		return
 	}
@@ -177,7 +177,7 @@ func known(d scaling.Decision) scaling.Decision {
 // unpaced reports whether a decision neither waits for a stabilization period nor shrinks
 // in steps: one of this stage, or a start from zero, which carries the name of this stage.
 // A reduction of a model that may not go to zero is paced as any other.
-func unpaced(d scaling.Decision, before int, zero Zero) bool {
+func unpaced(d scaling.Decision, before scaling.Replicas, zero Zero) bool {
 	return ofRetention(d) && (zero.Enabled || d.Target() >= before)
 }
 

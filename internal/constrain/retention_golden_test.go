@@ -41,13 +41,13 @@ func goldenScaling(t *testing.T, c goldentest.Raw) {
 		PathName                     string // the part of the published code that did it
 		Variants                     []struct {
 			AcceleratorCount             scaling.Accelerators
-			CurrentReplicas, MinReplicas int
+			CurrentReplicas, MinReplicas scaling.Replicas
 			ModelID, Name, VariantID     string
 		}
 	}
 	var expected []struct {
 		Name    string
-		Desired int
+		Desired scaling.Replicas
 	}
 	goldentest.Decode(t, c, &in, &expected)
 	period, err := time.ParseDuration(in.RetentionPeriod)
@@ -55,7 +55,7 @@ func goldenScaling(t *testing.T, c goldentest.Raw) {
 		t.Fatal(err)
 	}
 	var pieces []piece
-	want, runs := map[string]int{}, map[string]int{}
+	want, runs := map[string]scaling.Replicas{}, map[string]scaling.Replicas{}
 	for _, e := range expected {
 		want[e.Name] = e.Desired
 	}
@@ -107,14 +107,14 @@ func goldenZeroRate(t *testing.T, c goldentest.Raw) {
 		ScaleToZeroEnabled         *bool
 		TotalRequestsOverRetention float64
 		Variants                   []struct {
-			CurrentReplicas, MinReplicas, SolutionReplicas int
+			CurrentReplicas, MinReplicas, SolutionReplicas scaling.Replicas
 			SolutionCost                                   float64
 			InSolution                                     bool
 			Name                                           string
 		}
 	}
 	var want struct {
-		FinalAfterMinClampAndFinalCheck map[string]int
+		FinalAfterMinClampAndFinalCheck map[string]scaling.Replicas
 	}
 	goldentest.Decode(t, c, &in, &want)
 	activity := settledAfter(time.Hour)
@@ -141,9 +141,9 @@ func goldenEnforcer(t *testing.T, c goldentest.Raw) {
 		QueryError         bool
 		RequestCount       float64
 		ScaleToZeroEnabled bool
-		Targets            map[string]int
+		Targets            map[string]scaling.Replicas
 	}
-	var want struct{ Targets map[string]int }
+	var want struct{ Targets map[string]scaling.Replicas }
 	goldentest.Decode(t, c, &in, &want)
 	activity := settledAfter(time.Hour)
 	switch {
@@ -168,11 +168,12 @@ func goldenEnforcer(t *testing.T, c goldentest.Raw) {
 
 func goldenPath1(t *testing.T, c goldentest.Raw) {
 	var in struct {
-		AgeSeconds, RetentionSeconds, Current, MinReplicas, Optimizer, PrevReplicas int
-		VariantsForModel                                                            int
-		PrevUpdateTimeSet, Cheapest                                                 bool
+		AgeSeconds, RetentionSeconds                  int
+		Current, MinReplicas, Optimizer, PrevReplicas scaling.Replicas
+		VariantsForModel                              int
+		PrevUpdateTimeSet, Cheapest                   bool
 	}
-	var want struct{ Replicas int }
+	var want struct{ Replicas scaling.Replicas }
 	goldentest.Decode(t, c, &in, &want)
 	zero, activity := Zero{true, time.Duration(max(in.RetentionSeconds, 1)) * time.Second}, scaling.Activity{}
 	if in.PrevUpdateTimeSet {

@@ -40,7 +40,7 @@ func newSite(t *testing.T, seed uint64) *site {
 	s := &site{t: t, r: r, now: start, gateway: seed%3 > 0, history: scaling.History{}, ordered: make([]time.Time, 2)}
 	for i, name := range []string{"a", "b"} {
 		v := scaling.Variant{Key: vkey(name), Model: model, Cost: float64(2 - i), GPUsPerReplica: 1, Bounds: scaling.Bounds{Max: 5}}
-		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: 1 + r.IntN(2)}
+		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(1 + r.IntN(2))}
 		s.variants, s.ordered[i] = append(s.variants, v), s.now
 	}
 	s.configure()
@@ -48,12 +48,12 @@ func newSite(t *testing.T, seed uint64) *site {
 }
 
 func (s *site) configure() {
-	s.policy = Pacing{MaxScaleDownStep: s.r.IntN(2), ScaleDownStabilization: time.Duration(s.r.IntN(3)) * time.Minute, Zero: Zero{
+	s.policy = Pacing{MaxScaleDownStep: scaling.Replicas(s.r.IntN(2)), ScaleDownStabilization: time.Duration(s.r.IntN(3)) * time.Minute, Zero: Zero{
 		Enabled: s.r.IntN(4) > 0, Retention: []time.Duration{2 * time.Minute, 5 * time.Minute, 9 * time.Minute}[s.r.IntN(3)],
 	}}
 }
 
-func (s *site) replicas() (current, ready int) {
+func (s *site) replicas() (current, ready scaling.Replicas) {
 	for _, v := range s.variants {
 		current, ready = current+v.Replicas.Current, ready+v.Replicas.Ready
 	}
@@ -169,7 +169,7 @@ func (s *site) decide(snap scaling.Snapshot) {
 		case i == 1 && current == 0 && waiting > 0:
 			asked = 1 // woken
 		case asked > 0:
-			asked = s.r.IntN(4) // anything at all, zero too
+			asked = scaling.Replicas(s.r.IntN(4)) // anything at all, zero too
 		}
 		plan.Decisions = append(plan.Decisions, scaling.Decision{Variant: v.Key, Model: model, Current: v.Replicas.Current}.Then(scaling.StageOptimize, asked, "Asked", ""))
 	}

@@ -15,14 +15,14 @@ import (
 // piece is one variant of a model that is put through Retention, by its name.
 type piece struct {
 	name            string
-	current, ready  int
-	min             int
+	current, ready  scaling.Replicas
+	min             scaling.Replicas
 	cost            float64
 	gpus            scaling.Accelerators
-	asked           int           // replicas that the optimizer asks for
-	stands          int           // the last decision, with decided
-	decided         bool          // whether there is one
-	ago             time.Duration // when that was decided; 0 is an hour
+	asked           scaling.Replicas // replicas that the optimizer asks for
+	stands          scaling.Replicas // the last decision, with decided
+	decided         bool             // whether there is one
+	ago             time.Duration    // when that was decided; 0 is an hour
 	paused, missing bool
 	unseen          time.Duration // for how long it has been missing, with decided
 	gone            bool          // it does not exist
@@ -42,7 +42,7 @@ func then(a, later scaling.Activity) scaling.Activity {
 }
 
 // retain runs the pieces through Retention and returns the decision of each.
-func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]int, scaling.Plan) {
+func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]scaling.Replicas, scaling.Plan) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{},
 		Policies: map[scaling.ModelKey]Pacing{model: {Zero: zero}}, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
@@ -63,7 +63,7 @@ func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]i
 			Then(scaling.StageOptimize, p.asked, "Asked", "it was asked for"))
 	}
 	plan = Retention(in, plan)
-	out := map[string]int{}
+	out := map[string]scaling.Replicas{}
 	for _, d := range plan.Decisions {
 		out[d.Variant.Name] = d.Target()
 	}
@@ -80,125 +80,125 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		zero     Zero
 		activity scaling.Activity
 		pieces   []piece
-		want     map[string]int
+		want     map[string]scaling.Replicas
 		reason   scaling.Reason // of the first decision, "" where it is left alone
 	}{
-		{"idle for longer", on, long, []piece{one}, map[string]int{"a": 0}, scaling.ReasonIdle},
-		{"exactly as long is not longer", on, quiet(10 * time.Minute), []piece{one}, map[string]int{"a": 1}, ""},
-		{"idle, and not for long", on, short, []piece{one}, map[string]int{"a": 1}, ""},
-		{"active", on, active, []piece{one}, map[string]int{"a": 1}, ""},
-		{"not known to be idle", on, unknown, []piece{one}, map[string]int{"a": 1}, ""},
-		{"never seen", on, scaling.Activity{}, []piece{one}, map[string]int{"a": 1}, ""},
-		{"no policy", Zero{}, long, []piece{one}, map[string]int{"a": 1}, ""},
+		{"idle for longer", on, long, []piece{one}, map[string]scaling.Replicas{"a": 0}, scaling.ReasonIdle},
+		{"exactly as long is not longer", on, quiet(10 * time.Minute), []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"idle, and not for long", on, short, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"active", on, active, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"not known to be idle", on, unknown, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"never seen", on, scaling.Activity{}, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"no policy", Zero{}, long, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
 		{
 			"each variant to its own minimum", on, long,
 			[]piece{{name: "a", current: 4, ready: 4, asked: 4, min: 2}, {name: "b", current: 1, ready: 1, asked: 1}},
-			map[string]int{"a": 2, "b": 0},
+			map[string]scaling.Replicas{"a": 2, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"zero for nothing is not granted before", on, short, []piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}}, map[string]int{"a": 3}, scaling.ReasonRetained},
-		{"nor while nothing is known", on, unknown, []piece{{name: "a", current: 2, ready: 2}}, map[string]int{"a": 2}, scaling.ReasonRetained},
+		{"zero for nothing is not granted before", on, short, []piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}}, map[string]scaling.Replicas{"a": 3}, scaling.ReasonRetained},
+		{"nor while nothing is known", on, unknown, []piece{{name: "a", current: 2, ready: 2}}, map[string]scaling.Replicas{"a": 2}, scaling.ReasonRetained},
 		{
 			"off: the last replica is on the cheapest", off, long,
 			[]piece{{name: "a", current: 2, ready: 2, asked: 1, cost: 5}, {name: "b", current: 1, ready: 1, asked: 1, cost: 3}},
-			map[string]int{"a": 0, "b": 1},
+			map[string]scaling.Replicas{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
 		{
 			"off: nothing jumps, the optimizer takes the others down first", off, long,
 			[]piece{{name: "a", current: 60, ready: 60, asked: 59, cost: 5}, {name: "b", current: 1, ready: 1, asked: 1, cost: 3}},
-			map[string]int{"a": 59, "b": 1},
+			map[string]scaling.Replicas{"a": 59, "b": 1},
 			"",
 		},
 		{
 			"off: ties go by accelerators of a replica", off, long,
 			[]piece{{name: "a", current: 1, ready: 1, asked: 1, gpus: 2}, {name: "b", current: 1, ready: 1, asked: 1, gpus: 1}},
-			map[string]int{"a": 0, "b": 1},
+			map[string]scaling.Replicas{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
 		{
 			"off: then by name", off, long,
 			[]piece{{name: "b", current: 1, ready: 1, asked: 1}, {name: "a", current: 1, ready: 1, asked: 1}},
-			map[string]int{"a": 1, "b": 0},
+			map[string]scaling.Replicas{"a": 1, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}}, map[string]int{"a": 1}, scaling.ReasonLastReplica},
+		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}}, map[string]scaling.Replicas{"a": 1}, scaling.ReasonLastReplica},
 		{
 			"off: what serves stays until what is cheaper is Ready", off, long,
 			[]piece{{name: "a", current: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 1, "b": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: what is cheaper starts", off, long,
 			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}, {name: "c", current: 1, ready: 1, asked: 0, cost: 5}},
-			map[string]int{"a": 1, "b": 1, "c": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1, "c": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: not while the model is active", off, active,
 			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 0, "b": 1},
+			map[string]scaling.Replicas{"a": 0, "b": 1},
 			"",
 		},
 		{
 			"off: not before the period is over", off, short,
 			[]piece{{name: "a", cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 0, "b": 1},
+			map[string]scaling.Replicas{"a": 0, "b": 1},
 			"",
 		},
 		{
 			"off: while it starts the model is not known to be idle", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
 			[]piece{{name: "a", current: 1, asked: 0, cost: 1, stands: 1, decided: true, ago: time.Minute}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 1, "b": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: nor does the other go then", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
 			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
-			map[string]int{"a": 1, "b": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: a minimum is a replica that stays", off, long,
 			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 2, ready: 2, asked: 1, min: 1, cost: 9}},
-			map[string]int{"a": 0, "b": 1},
+			map[string]scaling.Replicas{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
-		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}}, map[string]int{"a": 1, "b": 0}, scaling.ReasonLastReplica},
+		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}}, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonLastReplica},
 		{
 			"off: one whose target was deleted is not the one that stays", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},
-			map[string]int{"a": 1, "b": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: nor one that nobody saw for five minutes", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 5 * time.Minute, decided: true, stands: 1, asked: 1}},
-			map[string]int{"a": 1, "b": 1},
+			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
 			"off: one that nobody saw for four may be", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 4 * time.Minute, decided: true, stands: 1, asked: 1}},
-			map[string]int{"a": 1, "b": 0},
+			map[string]scaling.Replicas{"a": 1, "b": 0},
 			"",
 		},
 		{
 			"at zero it stays there, whatever was decided for a target that was deleted", on, unknown,
 			[]piece{{name: "b", decided: true, asked: 1}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},
-			map[string]int{"a": 1, "b": 0},
+			map[string]scaling.Replicas{"a": 1, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"at zero it stays there", on, unknown, []piece{{name: "a", decided: true, asked: 1}}, map[string]int{"a": 0}, scaling.ReasonIdle},
-		{"with a variant that is new", on, unknown, []piece{{name: "a", decided: true}, {name: "b", asked: 1}}, map[string]int{"a": 0, "b": 0}, scaling.ReasonIdle},
-		{"unless somebody waits", on, active, []piece{{name: "a", decided: true, asked: 1}}, map[string]int{"a": 1}, ""},
-		{"the first replica of a new model starts", on, unknown, []piece{{name: "a", asked: 1}}, map[string]int{"a": 1}, ""},
-		{"what somebody started is not undone", on, unknown, []piece{{name: "a", current: 1, decided: true, asked: 1}}, map[string]int{"a": 1}, ""},
+		{"at zero it stays there", on, unknown, []piece{{name: "a", decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 0}, scaling.ReasonIdle},
+		{"with a variant that is new", on, unknown, []piece{{name: "a", decided: true}, {name: "b", asked: 1}}, map[string]scaling.Replicas{"a": 0, "b": 0}, scaling.ReasonIdle},
+		{"unless somebody waits", on, active, []piece{{name: "a", decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"the first replica of a new model starts", on, unknown, []piece{{name: "a", asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"what somebody started is not undone", on, unknown, []piece{{name: "a", current: 1, decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
 		{
 			"a paused variant keeps its decision", on, long,
 			[]piece{{name: "a", current: 2, ready: 2, asked: 2, paused: true}, {name: "b", current: 1, ready: 1, asked: 1}},
-			map[string]int{"a": 2, "b": 0},
+			map[string]scaling.Replicas{"a": 2, "b": 0},
 			"",
 		},
 	}
@@ -258,7 +258,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 	}
 	var got scaling.Decision
 	for asked := range 4 { // also where the optimizer asks for no more than that
-		d := scaling.Decision{Variant: key, Model: model, Current: 3}.Then(scaling.StageOptimize, asked, "Asked", "")
+		d := scaling.Decision{Variant: key, Model: model, Current: 3}.Then(scaling.StageOptimize, scaling.Replicas(asked), "Asked", "")
 		if got = Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]; got.Target() != 0 {
 			t.Errorf("asked for %d: got %d (%+v), want 0 at once", asked, got.Target(), got.Steps)
 		}

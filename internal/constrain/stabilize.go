@@ -70,7 +70,7 @@ func Wants(in Input, d scaling.Decision) scaling.Wants {
 type pace struct {
 	Pacing
 	variant     scaling.Variant
-	lastDesired int // replicas if the cycle changes nothing
+	lastDesired scaling.Replicas // replicas if the cycle changes nothing
 	wants       scaling.Wants
 	now         time.Time
 }
@@ -84,14 +84,14 @@ func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 		held := p.within(max(to, min(p.lastDesired, most.Replicas)))
 		if held > to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
-				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", scaling.Replicas(held), p.since(most), p.ScaleDownStabilization))
+				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", held.Text(), p.since(most), p.ScaleDownStabilization))
 		}
 	case to > from && p.ScaleUpStabilization > 0:
 		least := p.wants.LeastSince(p.now.Add(-p.ScaleUpStabilization))
 		held := p.within(min(to, max(from, least.Replicas)))
 		if held < to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
-				fmt.Sprintf("more than %s have been wanted for %s, scaleUpStabilization is %s", scaling.Replicas(held), p.since(least), p.ScaleUpStabilization))
+				fmt.Sprintf("more than %s have been wanted for %s, scaleUpStabilization is %s", held.Text(), p.since(least), p.ScaleUpStabilization))
 		}
 	}
 	return d
@@ -103,7 +103,7 @@ func (p pace) limitReduction(d scaling.Decision) scaling.Decision {
 	if p.MaxScaleDownStep > 0 && to < from-p.MaxScaleDownStep {
 		if least := p.within(from - p.MaxScaleDownStep); least > to {
 			return d.Then(scaling.StageStabilize, least, scaling.ReasonStepLimited,
-				fmt.Sprintf("%s fewer than %d are wanted, maxScaleDownStep is %d", scaling.Replicas(from-to), from, p.MaxScaleDownStep))
+				fmt.Sprintf("%s fewer than %d are wanted, maxScaleDownStep is %d", (from-to).Text(), from, p.MaxScaleDownStep))
 		}
 	}
 	return d
@@ -115,7 +115,7 @@ func (p pace) limitGrowth(d scaling.Decision) scaling.Decision {
 	if p.MaxScaleUpStep > 0 && to > from+p.MaxScaleUpStep {
 		if most := p.within(from + p.MaxScaleUpStep); most < to {
 			return d.Then(scaling.StageStabilize, most, scaling.ReasonStepLimited,
-				fmt.Sprintf("%s more than %d are wanted, maxScaleUpStep is %d", scaling.Replicas(to-from), from, p.MaxScaleUpStep))
+				fmt.Sprintf("%s more than %d are wanted, maxScaleUpStep is %d", (to-from).Text(), from, p.MaxScaleUpStep))
 		}
 	}
 	return d
@@ -123,14 +123,14 @@ func (p pace) limitGrowth(d scaling.Decision) scaling.Decision {
 
 // growsFrom returns the number above which replicas are added. A running replica whose
 // removal is cancelled is not added.
-func (p pace) growsFrom() int { return max(p.lastDesired, p.variant.Replicas.Current) }
+func (p pace) growsFrom() scaling.Replicas { return max(p.lastDesired, p.variant.Replicas.Current) }
 
 // shrinksFrom returns the number below which serving replicas are removed. Cancelling an
 // ordered replica that does not serve removes none.
-func (p pace) shrinksFrom() int { return min(p.lastDesired, p.variant.Replicas.Ready) }
+func (p pace) shrinksFrom() scaling.Replicas { return min(p.lastDesired, p.variant.Replicas.Ready) }
 
 // within clamps a limit of pace to the bounds, which go before pace.
-func (p pace) within(n int) int { return p.variant.Bounds.Clamp(n) }
+func (p pace) within(n scaling.Replicas) scaling.Replicas { return p.variant.Bounds.Clamp(n) }
 
 // since returns how long w has no longer been wanted.
 func (p pace) since(w scaling.Want) time.Duration {

@@ -27,19 +27,19 @@ type run struct {
 	counts  scaling.ReplicaCounts
 }
 
-func newRun(replicas int, p Pacing) *run {
+func newRun(replicas scaling.Replicas, p Pacing) *run {
 	r := &run{policy: p, bounds: scaling.Unbounded(), history: scaling.History{}}
 	r.has(replicas, replicas)
 	return r
 }
 
 // has sets what the target has.
-func (r *run) has(current, ready int) {
+func (r *run) has(current, ready scaling.Replicas) {
 	r.counts = scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
 }
 
 // ask puts a decision for n replicas through the chain, so long after the start.
-func (r *run) ask(after time.Duration, n int, change ...func(*scaling.Decision)) scaling.Decision {
+func (r *run) ask(after time.Duration, n scaling.Replicas, change ...func(*scaling.Decision)) scaling.Decision {
 	in := r.input(after)
 	d := scaling.Decision{Variant: key, Model: model, Current: r.counts.Current}.Then(scaling.StageOptimize, n, "Asked", "it was asked for")
 	for _, f := range change {
@@ -67,7 +67,7 @@ func (r *run) record(in Input, d scaling.Decision) {
 }
 
 // follow asks and has the target follow.
-func (r *run) follow(after time.Duration, n int, change ...func(*scaling.Decision)) int {
+func (r *run) follow(after time.Duration, n scaling.Replicas, change ...func(*scaling.Decision)) scaling.Replicas {
 	to := r.ask(after, n, change...).Target()
 	r.has(to, to)
 	return to
@@ -75,15 +75,17 @@ func (r *run) follow(after time.Duration, n int, change ...func(*scaling.Decisio
 
 func withheld(d *scaling.Decision) { d.Withheld = true }
 
-func spare(n int) func(*scaling.Decision) { return func(d *scaling.Decision) { d.Spare = n } }
+func spare(n scaling.Replicas) func(*scaling.Decision) {
+	return func(d *scaling.Decision) { d.Spare = n }
+}
 
 func fallback(d *scaling.Decision) { d.Fallback = true }
 
 // moment is one decision of a run and what becomes of it.
 type moment struct {
 	after  time.Duration
-	asked  int
-	want   int
+	asked  scaling.Replicas
+	want   scaling.Replicas
 	change func(*scaling.Decision)
 }
 
@@ -93,7 +95,7 @@ func TestStabilize(t *testing.T) {
 	tests := []struct {
 		name    string
 		policy  Pacing
-		from    int
+		from    scaling.Replicas
 		moments []moment
 	}{
 		{"without a policy everything is at once", Pacing{}, 4, []moment{{0, 1, 1, nil}, {s, 9, 9, nil}, {2 * s, 2, 2, nil}}},
@@ -159,31 +161,31 @@ func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 	tests := []struct {
 		name   string
 		policy Pacing
-		asked  []int // at 45 s from one to the next
+		asked  []scaling.Replicas // at 45 s from one to the next
 		want   string
 	}{
 		{
 			"too early to shrink",
 			Pacing{ScaleDownStabilization: 2 * time.Minute},
-			[]int{3, 3},
+			[]scaling.Replicas{3, 3},
 			"stabilize 3 -> 4 Stabilizing: fewer than 4 replicas have been wanted for 45s, scaleDownStabilization is 2m0s",
 		},
 		{
 			"too early to grow",
 			Pacing{ScaleUpStabilization: time.Minute},
-			[]int{9},
+			[]scaling.Replicas{9},
 			"stabilize 9 -> 4 Stabilizing: more than 4 replicas have been wanted for 0s, scaleUpStabilization is 1m0s",
 		},
 		{
 			"too many to remove",
 			Pacing{MaxScaleDownStep: 1},
-			[]int{1},
+			[]scaling.Replicas{1},
 			"stabilize 1 -> 3 StepLimited: 3 replicas fewer than 4 are wanted, maxScaleDownStep is 1",
 		},
 		{
 			"too many to add",
 			Pacing{MaxScaleUpStep: 2},
-			[]int{9},
+			[]scaling.Replicas{9},
 			"stabilize 9 -> 6 StepLimited: 5 replicas more than 4 are wanted, maxScaleUpStep is 2",
 		},
 	}
@@ -284,18 +286,18 @@ func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		p := Pacing{
 			ScaleUpStabilization: time.Duration(rnd.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(rnd.IntN(4)) * time.Minute,
-			MaxScaleUpStep: rnd.IntN(3), MaxScaleDownStep: rnd.IntN(3),
+			MaxScaleUpStep: scaling.Replicas(rnd.IntN(3)), MaxScaleDownStep: scaling.Replicas(rnd.IntN(3)),
 		}
-		stood := 1 + rnd.IntN(6)
+		stood := scaling.Replicas(1 + rnd.IntN(6))
 		r := newRun(stood, p)
 		type ask struct {
 			at time.Duration
-			n  int
+			n  scaling.Replicas
 		}
 		all := []ask{{0, stood}}
 		now := time.Duration(0)
 		for range 40 {
-			n := 1 + rnd.IntN(8)
+			n := scaling.Replicas(1 + rnd.IntN(8))
 			all = append(all, ask{now, n})
 			most, least := n, n
 			for i, a := range all[:len(all)-1] {

@@ -22,7 +22,7 @@ const leavesFor = 10 * time.Minute
 // first to those below their minimum. The receivers are served once the accelerators are
 // free.
 func (c *contest) reclaim() {
-	credit := map[*claim]int{} // replicas that leave anyway
+	credit := map[*claim]scaling.Replicas{} // replicas that leave anyway
 	for _, x := range c.claims {
 		if !x.noProgress {
 			credit[x] = max(0, x.placed()-x.got)
@@ -32,7 +32,7 @@ func (c *contest) reclaim() {
 	c.reclaimUpTo(credit, wantOf)
 }
 
-func (c *contest) reclaimUpTo(credit map[*claim]int, upTo func(*claim) int) {
+func (c *contest) reclaimUpTo(credit map[*claim]scaling.Replicas, upTo func(*claim) scaling.Replicas) {
 	for _, x := range c.claims {
 		for x.limited && x.got+x.coming < upTo(x) && c.entitled(x) {
 			if !c.leaving(x, credit) && !c.unstarted(x) {
@@ -65,7 +65,7 @@ func (c *contest) owns(x *claim) bool {
 
 // leaving gives one replica of x the room of pods that are ending, or of a replica that
 // leaves anyway. A pod that is ending uses no quota.
-func (c *contest) leaving(x *claim, credit map[*claim]int) bool {
+func (c *contest) leaving(x *claim, credit map[*claim]scaling.Replicas) bool {
 	if x.refused == scaling.ReasonNoStock && c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
 		return true
 	}
@@ -114,7 +114,7 @@ func makesRoom(y, x *claim) bool {
 // where none must. It takes the lowest rank; then a claim that was chosen before and has
 // not yet returned its replica; then the lowest utilization, the highest cost, and the last
 // name.
-func (c *contest) victim(x *claim, have int) *claim {
+func (c *contest) victim(x *claim, have scaling.Replicas) *claim {
 	var chosen *claim
 	for _, y := range c.claims {
 		if x == y || !makesRoom(y, x) || !c.mayLose(y) || !c.mustYield(y, x, have) {
@@ -138,7 +138,7 @@ func (c *contest) mayLose(y *claim) bool {
 
 // mustYield reports whether x, which has so many replicas, has a better right than y to one
 // more.
-func (c *contest) mustYield(y, x *claim, have int) bool {
+func (c *contest) mustYield(y, x *claim, have scaling.Replicas) bool {
 	switch {
 	case have < x.variant.Bounds.Min && y.rank >= x.rank:
 		return true
@@ -159,7 +159,7 @@ const (
 
 // spares reports whether y, of the rank of x, serves what is asked of it with a replica less, while x with
 // so many replicas does not by far. What y would give up in a while anyway it gives up at once.
-func (c *contest) spares(y, x *claim, have int) bool {
+func (c *contest) spares(y, x *claim, have scaling.Replicas) bool {
 	if y.rank != x.rank || y.decision.Model == x.decision.Model || !(y.load > 0) || !c.owns(x) {
 		return false
 	}

@@ -27,7 +27,7 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 	}
 	if most := va.Spec.MaxReplicas; most != nil && *most < va.Spec.MinReplicas {
 		refuse("spec.maxReplicas", strconv.Itoa(int(*most)), fmt.Sprintf("minReplicas (%d) or more", va.Spec.MinReplicas),
-			scaling.Replicas(scaling.Bounds{Min: int(va.Spec.MinReplicas), Max: int(*most)}.Clamp(0)))
+			(scaling.Bounds{Min: scaling.Replicas(va.Spec.MinReplicas), Max: scaling.Replicas(*most)}.Clamp(0)).Text())
 	}
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")

@@ -68,7 +68,7 @@ func samples(s ...scaling.ReplicaSample) func(*explain.Explanation) {
 }
 
 // deciding replaces the decision by one for a number of replicas.
-func deciding(to int, reason scaling.Reason) func(*explain.Explanation) {
+func deciding(to scaling.Replicas, reason scaling.Reason) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		e.Decision = scaling.Decision{Variant: keyV, Current: e.Variant.Replicas.Current}.Then(scaling.StageOptimize, to, reason, "why")
 		if e.Past.Desired != to {
@@ -78,14 +78,14 @@ func deciding(to int, reason scaling.Reason) func(*explain.Explanation) {
 }
 
 // fallback replaces the decision by one without an analysis.
-func fallback(to int) func(*explain.Explanation) {
+func fallback(to scaling.Replicas) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		deciding(to, scaling.ReasonNoData)(e)
 		e.Decision.Fallback, e.AnalyzedAt = true, at(90)
 	}
 }
 
-func running(current, ready, unschedulable int) func(*explain.Explanation) {
+func running(current, ready, unschedulable scaling.Replicas) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		e.Variant.Replicas = scaling.ReplicaCounts{
 			Observed: true, Current: current, Ready: ready, Pending: current - ready, Unschedulable: unschedulable,

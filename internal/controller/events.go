@@ -97,13 +97,13 @@ func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) 
 	if was.CurrentAlloc == nil || is.CurrentAlloc == nil {
 		return notice{}, false
 	}
-	from, to := int(was.CurrentAlloc.NumReplicas), int(is.CurrentAlloc.NumReplicas)
+	from, to := scaling.Replicas(was.CurrentAlloc.NumReplicas), scaling.Replicas(is.CurrentAlloc.NumReplicas)
 	var note string
 	switch before := was.DesiredOptimizedAlloc; {
-	case towards(from, to, int(is.DesiredOptimizedAlloc.NumReplicas)):
+	case towards(from, to, scaling.Replicas(is.DesiredOptimizedAlloc.NumReplicas)):
 		note = explain.Scaled(v.Explanation, from, to)
-	case before != nil && before.LastUpdate != nil && towards(from, to, int(before.NumReplicas)):
-		note = explain.ScaledBefore(v.Explanation, from, to, int(before.NumReplicas), scaling.Reason(before.LastUpdate.Reason))
+	case before != nil && before.LastUpdate != nil && towards(from, to, scaling.Replicas(before.NumReplicas)):
+		note = explain.ScaledBefore(v.Explanation, from, to, scaling.Replicas(before.NumReplicas), scaling.Reason(before.LastUpdate.Reason))
 	default:
 		return notice{}, false
 	}
@@ -121,7 +121,9 @@ func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) 
 
 // towards reports whether a step from one number to another is in the direction of a
 // third.
-func towards(from, to, goal int) bool { return to > from && goal > from || to < from && goal < from }
+func towards(from, to, goal scaling.Replicas) bool {
+	return to > from && goal > from || to < from && goal < from
+}
 
 // held returns that a decision stands without an analysis, or because it was
 // asked to, and false when neither began. One that stands until the first metrics

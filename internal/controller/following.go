@@ -32,9 +32,9 @@ var byScaler = []scaling.Reason{noScaler, notReading, limited, tolerated, halted
 // order is a decision with all that says whether it is carried out, and by whom.
 type order struct {
 	target           scaling.TargetRef
-	bounds           scaling.Bounds // of the variant
-	desired, current int            // replicas decided on, and set at the target
-	waited           time.Duration  // without coming closer to it
+	bounds           scaling.Bounds   // of the variant
+	desired, current scaling.Replicas // replicas decided on, and set at the target
+	waited           time.Duration    // without coming closer to it
 	overdue          scaling.Reason
 	last             report
 	scalers          scaling.Scalers

@@ -31,7 +31,7 @@ func by(s ...scaling.Scaler) scaling.Scalers { return scaling.Scalers{Known: tru
 func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 	const minute = time.Minute
 	misread := func(s *scaling.Scaler) { s.Misread = "none of its metrics is wva_desired_replicas" }
-	bounded := func(least, most int) func(*scaling.Scaler) {
+	bounded := func(least, most scaling.Replicas) func(*scaling.Scaler) {
 		return func(s *scaling.Scaler) { s.Bounds = scaling.Bounds{Min: least, Max: most} }
 	}
 	inactive := func(since int) func(*scaling.Scaler) {
@@ -45,7 +45,7 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 		return func(s *scaling.Scaler) { s.Up.Tolerance, s.Up.Explicit = up, true }
 	}
 	unable := func(s *scaling.Scaler) { s.Unable = scaling.Trouble{Reason: "FailedUpdateScale", Message: "denied"} }
-	asks := func(n int) func(*scaling.Scaler) { return func(s *scaling.Scaler) { s.Asks = n } }
+	asks := func(n scaling.Replicas) func(*scaling.Scaler) { return func(s *scaling.Scaler) { s.Asks = n } }
 	keda := func(s *scaling.Scaler) { s.Kind, s.Name = scaling.KindScaledObject, "s" }
 	paused := func(s *scaling.Scaler) { keda(s); s.Paused = true }
 	others := func(s *scaling.Scaler) { s.Others = true }
@@ -125,15 +125,15 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 // for every size and step: a ratio within [1 - tolerance, 1 + tolerance].
 func TestToleranceIsThatOfAnHPA(t *testing.T) {
 	for _, tolerance := range []float64{0, 0.05, 0.1, 0.25, 0.5} {
-		for current := 1; current <= 100; current++ {
-			for desired := range 200 {
+		for current := scaling.Replicas(1); current <= 100; current++ {
+			for desired := range scaling.Replicas(200) {
 				if desired == current {
 					continue
 				}
 				usage, target := int64(1000*desired), int64(1000)
 				ratio := float64(usage) / (float64(target) * float64(current))
 				want := (1.0-tolerance) <= ratio && ratio <= (1.0+tolerance)
-				if got := scaling.Tolerates(tolerance, desired, current); got != want {
+				if got := scaling.Tolerates(tolerance, scaling.Replicas(desired), current); got != want {
 					t.Fatalf("%d to %d at %g: got %v, want %v", current, desired, tolerance, got, want)
 				}
 			}
@@ -147,7 +147,7 @@ func TestScalerFollowingOverTime(t *testing.T) {
 	f := newFixture()
 	scalers := &fixedScalers{all: by()}
 	f.scalers = scalers
-	deciding := func(seconds, current, desired int) {
+	deciding := func(seconds int, current, desired scaling.Replicas) {
 		f.cycle(seconds, current, desired, scaling.ReasonBelowMin)
 		f.reconcile(t)
 	}
@@ -163,8 +163,9 @@ func TestScalerFollowingOverTime(t *testing.T) {
 		got = append(got, state)
 	}
 	for _, step := range []struct {
-		seconds, current, desired int
-		scalers                   scaling.Scalers
+		seconds          int
+		current, desired scaling.Replicas
+		scalers          scaling.Scalers
 	}{
 		{10, 1, 1, by()},
 		{20, 1, 2, by()},
@@ -215,7 +216,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 			s.Unable = scaling.Trouble{Reason: "FailedGetScale", Message: "no scale", Since: since}
 		}
 	}
-	within := func(least, most int) func(*scaling.Scaler) {
+	within := func(least, most scaling.Replicas) func(*scaling.Scaler) {
 		return func(s *scaling.Scaler) { s.Bounds = scaling.Bounds{Min: least, Max: most} }
 	}
 	second := func(s *scaling.Scaler) { s.Name = "i" }
@@ -226,7 +227,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	own := scaling.Bounds{Min: 1, Max: 5}
 	before := report{reason: noScaler, message: "nobody", atRest: true}
 	tests := map[string]struct {
-		current int
+		current scaling.Replicas
 		bounds  scaling.Bounds // of the variant
 		scalers scaling.Scalers
 		last    report
@@ -297,8 +298,9 @@ func TestReadyIsFalseWhileNothingWouldBeCarriedOut(t *testing.T) {
 	fresh := func(s *scaling.Scaler) { s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "nobody looked"} }
 	var got []string
 	for _, step := range []struct {
-		seconds, current, desired int
-		scalers                   scaling.Scalers
+		seconds          int
+		current, desired scaling.Replicas
+		scalers          scaling.Scalers
 	}{
 		{10, 1, 1, by()},
 		{39, 1, 2, by()},

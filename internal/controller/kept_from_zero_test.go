@@ -24,7 +24,7 @@ func TestWhatIsMissingForZeroIsSaidBeforeTheDecisionIsZero(t *testing.T) {
 		least = "Set it to 0, or set the annotation"
 		zero  = "keeps the target from zero"
 	)
-	within := func(least, most int) func(*scaling.Scaler) {
+	within := func(least, most scaling.Replicas) func(*scaling.Scaler) {
 		return func(s *scaling.Scaler) { s.Bounds = scaling.Bounds{Min: least, Max: most} }
 	}
 	keda := func(s *scaling.Scaler) { s.Kind = scaling.KindScaledObject }

@@ -53,7 +53,7 @@ func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 		return scaling.Past{}, false
 	}
 	at := d.LastUpdate.UpdateTime.Time
-	past := scaling.Past{Desired: int(d.NumReplicas), Change: int(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
+	past := scaling.Past{Desired: scaling.Replicas(d.NumReplicas), Change: scaling.Replicas(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
 	last := reported(s)
 	latent := last.atRest && slices.Contains(byScaler, last.reason) // nothing was ordered
 	if meta.IsStatusConditionFalse(s.Conditions, string(v1alpha1.ConditionScalerFollowing)) && !latent {

@@ -172,7 +172,7 @@ func actuation(was v1alpha1.VariantAutoscalingStatus, desired *v1alpha1.Optimize
 }
 
 // replicas returns a number of replicas in the type of the API.
-func replicas(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
+func replicas(n scaling.Replicas) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
 
 func keyOf(va *v1alpha1.VariantAutoscaling) scaling.VariantKey {
 	return scaling.VariantKey{Namespace: va.Namespace, Name: va.Name}

@@ -162,7 +162,7 @@ func newFixture() fixture {
 
 // cycle records a cycle that ends at a number of seconds and decides for to
 // replicas, of which the target has current.
-func (f fixture) cycle(seconds, current, to int, reason scaling.Reason) {
+func (f fixture) cycle(seconds int, current, to scaling.Replicas, reason scaling.Reason) {
 	e := explanation(later(seconds), running(current, current, 0), deciding(to, reason), measured(float64(seconds), 5))
 	history := f.ledger.History()
 	history[keyV] = history[keyV].Decide(to, at(seconds))
@@ -207,7 +207,7 @@ func TestStatusFollowsTheDecision(t *testing.T) {
 		t.Fatal("a status was written before the first cycle")
 	}
 	for i, c := range []struct {
-		current, to int
+		current, to scaling.Replicas
 		reason      scaling.Reason
 		writes      int
 	}{

@@ -142,7 +142,7 @@ func TestFleet(t *testing.T) {
 
 	type row struct {
 		Name, Missing, Accelerator string
-		Current, Ready             int
+		Current, Ready             scaling.Replicas
 		StartUp                    time.Duration
 		Gone                       bool
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 func TestGoldenNameSuggestions(t *testing.T) {
@@ -21,11 +22,12 @@ func TestGoldenNameSuggestions(t *testing.T) {
 
 func TestGoldenBounds(t *testing.T) {
 	type in struct {
-		Desired, Min int
-		Max          *int
+		Desired scaling.Replicas
+		Min     int
+		Max     *int
 	}
 	type out struct {
-		Clamped int
+		Clamped scaling.Replicas
 		Changed bool
 	}
 	for _, c := range goldentest.Read[in, out](t, "bounds") {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -52,7 +53,7 @@ func (l *leaderWorkerSet) leader() *corev1.PodTemplateSpec {
 }
 
 // workers returns how many pods of a group are no leader.
-func (l *leaderWorkerSet) workers() int { return max(0, orOne(l.Spec.Template.Size)-1) }
+func (l *leaderWorkerSet) workers() int { return max(0, int(ptr.Deref(l.Spec.Template.Size, 1))-1) }
 
 // role returns what the templates are labelled with.
 func (l *leaderWorkerSet) labels() map[string]string { return l.leader().Labels }

@@ -54,9 +54,9 @@ func living(p *corev1.Pod) (pod, bool) {
 
 // count returns the replicas of a target that asks for current of them and has
 // pods.
-func count(current int, pods []pod) scaling.ReplicaCounts {
+func count(current scaling.Replicas, pods []pod) scaling.ReplicaCounts {
 	r := scaling.ReplicaCounts{Observed: true, Current: current}
-	ready, unschedulable := 0, 0
+	ready, unschedulable := scaling.Replicas(0), scaling.Replicas(0)
 	for _, p := range pods {
 		if p.unschedulable {
 			unschedulable++
@@ -72,8 +72,8 @@ func count(current int, pods []pod) scaling.ReplicaCounts {
 	r.Ready = min(ready, current)
 	r.Pending = current - r.Ready
 	r.Unschedulable = min(unschedulable, r.Pending)
-	r.Podless = min(max(0, current-len(pods)), r.Pending)
-	r.Surplus = max(0, len(pods)-unschedulable-current)
+	r.Podless = min(max(0, current-scaling.Replicas(len(pods))), r.Pending)
+	r.Surplus = max(0, scaling.Replicas(len(pods))-unschedulable-current)
 	return r
 }
 

@@ -80,7 +80,7 @@ func TestCountKeepsCurrentEqualToReadyPlusPending(t *testing.T) {
 	ready := func(after int) pod { return pod{created: at(0), ready: true, readyAt: at(after)} }
 	waiting, homeless := pod{created: at(0)}, pod{created: at(0), unschedulable: true}
 	tests := map[string]struct {
-		current int
+		current scaling.Replicas
 		pods    []pod
 		want    scaling.ReplicaCounts
 	}{

@@ -12,12 +12,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ReadyPods returns how many replicas a target is asked to have, and how many pods an
-// HPA counts as ready, both as the cache has them now: one that multiplies what it reads does so
+// ReadyPods returns how many replicas a target is asked to have, and how many of them an
+// HPA counts as ready, by the pods that its scale selects, both as the cache has them now: one that multiplies what it reads does so
 // by them, also by those that end (k8s.io/kubernetes, podautoscaler, getReadyPodsCount). ok is false
 // where that is not known: of a target that is not there, and of kinds whose pods only their scale
 // selects.
-func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scaling.TargetRef) (replicas, ready int, ok bool) {
+func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scaling.TargetRef) (replicas, ready scaling.Replicas, ok bool) {
 	replicas, selector := c.selected(ctx, client.ObjectKey{Namespace: namespace, Name: target.Name}, target)
 	if selector == nil || selector.Empty() {
 		return 0, 0, false
@@ -36,7 +36,7 @@ func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scalin
 
 // selected returns how many replicas a target is asked to have, and what selects its pods, nil where
 // that is not known.
-func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target scaling.TargetRef) (int, labels.Selector) {
+func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target scaling.TargetRef) (scaling.Replicas, labels.Selector) {
 	selects := func(s *metav1.LabelSelector) labels.Selector {
 		out, err := metav1.LabelSelectorAsSelector(s)
 		if err != nil {

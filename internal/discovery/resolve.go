@@ -18,7 +18,7 @@ import (
 type target struct {
 	missing string            // why the rest is unknown, "" when it is known
 	gone    bool              // it does not exist
-	current int               // replicas asked for
+	current scaling.Replicas  // replicas asked for
 	pod     *corev1.PodSpec   // of one replica, or of the leader of one, nil when the kind does not tell
 	worker  *corev1.PodSpec   // of the other pods of a replica, nil for none
 	workers int               // of a replica
@@ -57,7 +57,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 			v.GPUsRequested, v.Unaccelerated = max(v.GPUsRequested, p.gpus), v.Unaccelerated && p.gpus == 0
 			held += p.gpus
 		}
-		v.GPUsShort = max(0, v.GPUsRequested.Times(min(t.current, len(t.pods)))-held)
+		v.GPUsShort = max(0, v.GPUsRequested.Of(min(t.current, scaling.Replicas(len(t.pods))))-held)
 	}
 	v.Limits, v.Loaded = engineLimits(t.pod)
 	v.Template = startedWith(t.pod)
@@ -160,9 +160,9 @@ func unaccelerated(pod *corev1.PodSpec) bool {
 
 func bounds(spec v1alpha1.VariantAutoscalingSpec) scaling.Bounds {
 	b := scaling.Unbounded()
-	b.Min = max(0, int(spec.MinReplicas))
+	b.Min = max(0, scaling.Replicas(spec.MinReplicas))
 	if spec.MaxReplicas != nil {
-		b.Max = int(*spec.MaxReplicas)
+		b.Max = scaling.Replicas(*spec.MaxReplicas)
 	}
 	return b
 }

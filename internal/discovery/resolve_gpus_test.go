@@ -90,7 +90,7 @@ func TestPodsOfAnEarlierTemplateHoldWhatTheyRequest(t *testing.T) {
 	for name, tt := range map[string]struct {
 		template string
 		pods     []string
-		current  int
+		current  scaling.Replicas
 		each     scaling.Accelerators // accelerators that a replica counts for
 		held     scaling.Accelerators // by current replicas
 	}{

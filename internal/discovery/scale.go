@@ -23,7 +23,7 @@ type Scales interface {
 type scaleAnswer struct {
 	missing  string // why the rest is unknown
 	gone     bool   // the target, or its kind, does not exist, or cannot be scaled
-	replicas int
+	replicas scaling.Replicas
 	selector string
 }
 
@@ -31,7 +31,7 @@ type scaleAnswer struct {
 func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, namespace string) scaleAnswer {
 	switch {
 	case err == nil:
-		return scaleAnswer{replicas: int(scale.Spec.Replicas), selector: scale.Status.Selector}
+		return scaleAnswer{replicas: scaling.Replicas(scale.Spec.Replicas), selector: scale.Status.Selector}
 	case meta.IsNoMatchError(err):
 		return scaleAnswer{missing: fmt.Sprintf("%s: the cluster has no such kind in %s", notFound(ref, namespace), ref.APIVersion), gone: true}
 	case errors.Is(err, scaling.ErrClusterScoped):

@@ -127,7 +127,7 @@ func TestALookTakesTheLastAnswersOfANamespaceWhoseTargetsHang(t *testing.T) {
 			at       time.Duration // since the first look
 			hangs    bool
 			waits    time.Duration
-			replicas int // that x1 has
+			replicas scaling.Replicas // that x1 has
 		}{
 			{0, true, scalesWithin, 0},
 			{time.Minute, true, 0, 0},

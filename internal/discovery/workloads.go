@@ -39,7 +39,7 @@ type workloadName struct{ kind, name string }
 // workload is a Deployment or a StatefulSet.
 type workload struct {
 	uid      types.UID
-	replicas int
+	replicas scaling.Replicas
 	pod      *corev1.PodSpec
 	labels   map[string]string // of its template
 	failure  scaling.Trouble   // why its pods are not created, if it says so
@@ -181,9 +181,9 @@ func notFound(ref scaling.TargetRef, namespace string) string {
 }
 
 // orOne returns the replicas that a workload asks for, 1 unless it says.
-func orOne(replicas *int32) int {
+func orOne(replicas *int32) scaling.Replicas {
 	if replicas == nil {
 		return 1
 	}
-	return int(*replicas)
+	return scaling.Replicas(*replicas)
 }

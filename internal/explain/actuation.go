@@ -23,11 +23,11 @@ type Actuation struct {
 
 // Scaler is an object that sets the replicas of a target.
 type Scaler struct {
-	Kind string `json:"kind"` // scaling.KindHPA or scaling.KindScaledObject
-	Name string `json:"name"`
-	Min  int    `json:"min"`            // replicas, of its own
-	Max  int    `json:"max"`            // replicas, of its own
-	Asks int    `json:"asks,omitempty"` // replicas that it last wanted, 0 while it wanted none
+	Kind string           `json:"kind"` // scaling.KindHPA or scaling.KindScaledObject
+	Name string           `json:"name"`
+	Min  scaling.Replicas `json:"min"`            // replicas, of its own
+	Max  scaling.Replicas `json:"max"`            // replicas, of its own
+	Asks scaling.Replicas `json:"asks,omitempty"` // replicas that it last wanted, 0 while it wanted none
 	// Trouble is what is wrong with it, going by what it is told to read and what
 	// it says itself; "" for nothing.
 	Trouble string `json:"trouble,omitempty"`

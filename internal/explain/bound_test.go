@@ -7,7 +7,7 @@ import (
 )
 
 func TestWhatHoldsGrowthIsNamed(t *testing.T) {
-	optimized := func(to int, reason scaling.Reason) scaling.Decision {
+	optimized := func(to scaling.Replicas, reason scaling.Reason) scaling.Decision {
 		return scaling.Decision{Current: 4}.Then(scaling.StageOptimize, to, reason, "")
 	}
 	wanted := optimized(6, scaling.ReasonSaturated)

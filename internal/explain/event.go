@@ -17,23 +17,23 @@ func Decided(e Explanation, from int) string {
 	if e.Variant.Replicas.Observed {
 		so = fmt.Sprintf("; the target asks for %d", e.Variant.Replicas.Current)
 	}
-	return because(e, fmt.Sprintf("from %d to %s", from, scaling.Replicas(e.Decision.Target())), so)
+	return because(e, fmt.Sprintf("from %d to %s", from, e.Decision.Target().Text()), so)
 }
 
 // Scaled tells that the target, which was asked for from replicas, is asked for to of
 // them, in the direction of the decision.
-func Scaled(e Explanation, from, to int) string {
-	return because(e, fmt.Sprintf("from %d to %s", from, scaling.Replicas(to)), ofDecided(to, e.Decision.Target()))
+func Scaled(e Explanation, from, to scaling.Replicas) string {
+	return because(e, fmt.Sprintf("from %d to %s", from, to.Text()), ofDecided(to, e.Decision.Target()))
 }
 
 // ScaledBefore is Scaled of a decision for goal replicas that another one has followed
 // meanwhile, of which the reason is all that is known.
-func ScaledBefore(e Explanation, from, to, goal int, reason scaling.Reason) string {
-	return note(e, fmt.Sprintf("from %d to %s%s", from, scaling.Replicas(to), ofDecided(to, goal)), scaling.Step{Reason: reason})
+func ScaledBefore(e Explanation, from, to, goal scaling.Replicas, reason scaling.Reason) string {
+	return note(e, fmt.Sprintf("from %d to %s%s", from, to.Text(), ofDecided(to, goal)), scaling.Step{Reason: reason})
 }
 
 // ofDecided says what was decided where that is not what the target is asked for.
-func ofDecided(asked, goal int) string {
+func ofDecided(asked, goal scaling.Replicas) string {
 	if asked == goal {
 		return ""
 	}
@@ -56,13 +56,13 @@ func because(e Explanation, what, so string) string {
 
 // Held tells that a decision stands without an analysis.
 func Held(e Explanation) string {
-	return note(e, "held at "+scaling.Replicas(e.Decision.Target()), e.Decision.Cause())
+	return note(e, "held at "+e.Decision.Target().Text(), e.Decision.Cause())
 }
 
 // LimitedTo tells that a variant does not get the replicas that its load calls
 // for, and which step says why.
 func LimitedTo(e Explanation, why scaling.Step) string {
-	return note(e, "limited to "+scaling.Replicas(e.Decision.Target()), why)
+	return note(e, "limited to "+e.Decision.Target().Text(), why)
 }
 
 // Noted returns the message of a condition as that of an event of a cycle, "" for
@@ -88,7 +88,7 @@ func NotFollowed(e Explanation, reason scaling.Reason, message string) string {
 		}
 	}
 	return note(e, fmt.Sprintf("%s decided on; the target asks for %d, %d of them Ready, %d without a node",
-		scaling.Replicas(e.Decision.Target()), r.Current, r.Ready, r.Unschedulable), why)
+		e.Decision.Target().Text(), r.Current, r.Ready, r.Unschedulable), why)
 }
 
 // note puts what happened together with its reason and the cycle.

@@ -40,9 +40,9 @@ type Explanation struct {
 // Change is the cycle that decided on another number of replicas, and the step that
 // settled it. The zero value is not known.
 type Change struct {
-	Cycle scaling.CycleID `json:"cycle"`
-	To    int             `json:"to"`
-	Cause scaling.Step    `json:"cause"`
+	Cycle scaling.CycleID  `json:"cycle"`
+	To    scaling.Replicas `json:"to"`
+	Cause scaling.Step     `json:"cause"`
 }
 
 // Duration is a time.Duration that JSON shows as text, such as "15s".

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
-	hpa := func(least int) scaling.Scaler {
+	hpa := func(least scaling.Replicas) scaling.Scaler {
 		return scaling.Scaler{Kind: scaling.KindHPA, Name: "h", Bounds: scaling.Bounds{Min: least, Max: 5}}
 	}
 	keda := scaling.Scaler{Kind: scaling.KindScaledObject, Name: "k", Bounds: scaling.Bounds{Max: 5}}

@@ -82,7 +82,7 @@ func steps(e Explanation, now time.Time, line func(title, format string, args ..
 	if !e.Past.DecidedAt.IsZero() {
 		since = "since " + age(e.Past.DecidedAt, now) + " ago, "
 	}
-	line("decision", "%s, %sby cycle %s %s ago", scaling.Replicas(e.Decision.Target()), since, e.Cycle, age(e.At, now))
+	line("decision", "%s, %sby cycle %s %s ago", e.Decision.Target().Text(), since, e.Cycle, age(e.At, now))
 	for _, s := range e.Decision.Steps {
 		line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
 	}

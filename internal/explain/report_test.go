@@ -26,7 +26,7 @@ func TestReport(t *testing.T) {
 		Key: cheap, Model: model, Target: scaling.TargetRef{Kind: "Deployment", Name: cheap.Name}, Accelerator: "L40S", GPUsPerReplica: 1, Cost: 12,
 		Bounds: scaling.Bounds{Min: 1, Max: 3}, Replicas: scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 1, Pending: 1, Unschedulable: 1},
 	}
-	decided := func(key scaling.VariantKey, current, to int, reason scaling.Reason, detail string) scaling.Decision {
+	decided := func(key scaling.VariantKey, current, to scaling.Replicas, reason scaling.Reason, detail string) scaling.Decision {
 		return scaling.Decision{Variant: key, Model: model, Current: current}.Then(scaling.StageOptimize, to, reason, detail)
 	}
 	grown := decided(cheap, 2, 4, scaling.ReasonSaturated, "KV spare Saturation low (0.050 < 0.100)").

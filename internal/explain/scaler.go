@@ -64,7 +64,7 @@ func KeptFromZero(s scaling.Scaler, zero scaling.HPAZero) string {
 }
 
 // BeyondBounds says that a decision is beyond the bounds of a scaler.
-func BeyondBounds(s scaling.Scaler, desired int, zero scaling.HPAZero) string {
+func BeyondBounds(s scaling.Scaler, desired scaling.Replicas, zero scaling.HPAZero) string {
 	if desired == 0 && s.Kind == scaling.KindHPA {
 		return KeptFromZero(s, zero)
 	}
@@ -118,7 +118,7 @@ func Refused(s scaling.Scaler) string {
 
 // NotMoving says that the target was not given the replicas decided on although
 // nothing speaks against it, and what is known of who scales it.
-func NotMoving(by scaling.Scalers, desired int) string {
+func NotMoving(by scaling.Scalers, desired scaling.Replicas) string {
 	text := NotFollowing(scaling.ReasonTargetNotMoving)
 	switch {
 	case !by.Known && by.Fault != "":

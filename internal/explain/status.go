@@ -28,7 +28,7 @@ func TargetNotFound(e Explanation) string {
 
 // Optimized says what an analysis led to, and which objective bounds it.
 func Optimized(e Explanation) string {
-	message := "Optimization completed: " + scaling.Replicas(e.Decision.Target())
+	message := "Optimization completed: " + e.Decision.Target().Text()
 	if e.Variant.Accelerator == "" {
 		message += " (accelerator unknown: set spec.accelerator)"
 	} else {
@@ -78,12 +78,12 @@ func AwaitsMetrics(e Explanation) bool {
 
 // Undecidable says why a variant stays at what runs.
 func Undecidable(e Explanation) string {
-	return fmt.Sprintf("The variant stays at %s, the larger of the last decision and what runs: %s", scaling.Replicas(e.Decision.Target()), e.Variant.Undecidable)
+	return fmt.Sprintf("The variant stays at %s, the larger of the last decision and what runs: %s", e.Decision.Target().Text(), e.Variant.Undecidable)
 }
 
 // Paused says that the decision is frozen, and where.
 func Paused(e Explanation) string {
-	return fmt.Sprintf("Paused: the decision is frozen at %s, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", scaling.Replicas(e.Decision.Target()))
+	return fmt.Sprintf("Paused: the decision is frozen at %s, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", e.Decision.Target().Text())
 }
 
 // Undecided says why nothing is published.

@@ -21,7 +21,7 @@ func variant(change ...func(*Explanation)) Explanation {
 	return e
 }
 
-func decided(to int, reason scaling.Reason, detail string) func(*Explanation) {
+func decided(to scaling.Replicas, reason scaling.Reason, detail string) func(*Explanation) {
 	return func(e *Explanation) {
 		e.Decision = scaling.Decision{Current: 2}.Then(scaling.StageOptimize, to, reason, detail)
 	}

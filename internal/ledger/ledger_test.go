@@ -16,9 +16,9 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 
 // record is a cycle n minutes after the start that decided on variants, by
 // fallback where their name says so.
-func record(n int, names ...string) scaling.Record {
+func record(n scaling.Replicas, names ...string) scaling.Record {
 	at := start.Add(time.Duration(n) * time.Minute)
-	r := scaling.Record{Cycle: scaling.CycleID(strconv.Itoa(n)), Plan: scaling.Plan{At: at}, History: scaling.History{}}
+	r := scaling.Record{Cycle: scaling.CycleID(strconv.Itoa(int(n))), Plan: scaling.Plan{At: at}, History: scaling.History{}}
 	for _, name := range names {
 		r.Fleet.Variants = append(r.Fleet.Variants, scaling.Variant{Key: key(name)})
 		d := scaling.Decision{Variant: key(name), Fallback: name == "blind"}
@@ -70,7 +70,7 @@ func TestAChangeIsRememberedWithItsCauseUntilTheNext(t *testing.T) {
 
 func TestAgeOfAFallbackCountsFromOneInstant(t *testing.T) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
-	fallback := func(n int) scaling.Record {
+	fallback := func(n scaling.Replicas) scaling.Record {
 		r := record(n, "v")
 		r.Plan.Decisions[0].Fallback = true
 		return r
@@ -137,7 +137,7 @@ func TestNoticesThatAreNotReadBecomeOne(t *testing.T) {
 	l := New()
 	watch := l.Watch()
 	for n := range 3 {
-		l.Record(record(n+1, "seen"))
+		l.Record(record(scaling.Replicas(n+1), "seen"))
 	}
 	<-watch
 	select {

@@ -51,7 +51,7 @@ func TargetLabels(v scaling.Variant, controllerInstance string) map[string]strin
 
 // Ratio returns desired divided by current replicas, and desired where current
 // is 0, so that it says how much to start where nothing runs.
-func Ratio(desired, current int) float64 {
+func Ratio(desired, current scaling.Replicas) float64 {
 	if current == 0 {
 		return float64(desired)
 	}

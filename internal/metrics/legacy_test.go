@@ -85,7 +85,7 @@ func TestLegacyNamesAgreeWithTheirSuccessors(t *testing.T) {
 	unreadable := newVariant("unreadable", "H100", 0)
 	unreadable.Replicas = scaling.ReplicaCounts{}
 	variants := []scaling.Variant{newVariant("v", "A100", 1), newVariant("idle", "A100", 0), unreadable, newVariant("undecided", "L4", 2)}
-	for i, target := range []int{1, 4, 2, 2} {
+	for i, target := range []scaling.Replicas{1, 4, 2, 2} {
 		publish(t, m, newRecord(start.Add(time.Duration(i)*time.Minute), variants, target, 1, target))
 		for older, newer := range successors {
 			if diff := cmp.Diff(values(exported(t, reg, newer)), values(exported(t, reg, older))); diff != "" {

@@ -27,7 +27,7 @@ type stopped time.Time
 
 func (s stopped) Now() time.Time { return time.Time(s) }
 
-func newVariant(name, accelerator string, current int) scaling.Variant {
+func newVariant(name, accelerator string, current scaling.Replicas) scaling.Variant {
 	return scaling.Variant{
 		Key:         scaling.VariantKey{Namespace: "prod", Name: name},
 		Model:       scaling.ModelKey{Namespace: "prod", ID: "llama"},
@@ -38,14 +38,14 @@ func newVariant(name, accelerator string, current int) scaling.Variant {
 	}
 }
 
-func decide(v scaling.Variant, target int, reason scaling.Reason) scaling.Decision {
+func decide(v scaling.Variant, target scaling.Replicas, reason scaling.Reason) scaling.Decision {
 	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: v.Replicas.Current}
 	return d.Then(scaling.StageOptimize, target, reason, "")
 }
 
 // newRecord returns a plan over variants, each given a target in the same
 // order, with every decision new.
-func newRecord(at time.Time, variants []scaling.Variant, targets ...int) scaling.Record {
+func newRecord(at time.Time, variants []scaling.Variant, targets ...scaling.Replicas) scaling.Record {
 	r := scaling.Record{
 		Plan:    scaling.Plan{At: at},
 		Fleet:   scaling.Fleet{At: at, Variants: variants},
@@ -193,7 +193,7 @@ func TestReplicaScalingCountsChangesOfTheDecision(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg, stopped(start), Options{ControllerInstance: "blue"})
 	v := newVariant("v", "A100", 1)
-	for i, target := range []int{2, 2, 4, 3, 3} {
+	for i, target := range []scaling.Replicas{2, 2, 4, 3, 3} {
 		publish(t, m, newRecord(start.Add(time.Duration(i)*time.Minute), []scaling.Variant{v}, target))
 	}
 	// 1 -> 2 -> 4 is up twice, 4 -> 3 down once.
@@ -220,7 +220,7 @@ func TestDecisionTakenOverFromStatusIsNotAChange(t *testing.T) {
 
 func TestDirectionOfDecision(t *testing.T) {
 	for _, tt := range []struct {
-		target int
+		target scaling.Replicas
 		want   string
 	}{{1, "-1"}, {2, "0"}, {3, "1"}} {
 		reg := prometheus.NewPedanticRegistry()
@@ -377,7 +377,7 @@ func TestScrapeIsConsistent(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				target := 1 + (i+w)%7
-				if err := m.Publish(newRecord(start, variants, target, target), nil); err != nil {
+				if err := m.Publish(newRecord(start, variants, scaling.Replicas(target), scaling.Replicas(target)), nil); err != nil {
 					t.Errorf("Publish: %v", err)
 				}
 				m.ObserveCycle(Success, time.Millisecond)

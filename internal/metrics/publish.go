@@ -256,7 +256,7 @@ func (p *press) target(v scaling.Variant) []string {
 func variant(key scaling.VariantKey) []string { return []string{Label(key.Name), Label(key.Namespace)} }
 
 // direction returns the sign of desired - current.
-func direction(desired, current int) float64 {
+func direction(desired, current scaling.Replicas) float64 {
 	switch {
 	case desired > current:
 		return 1
@@ -281,7 +281,7 @@ func (p *press) states(variants []scaling.Variant) {
 		}
 		for _, state := range []struct {
 			name     string
-			replicas int
+			replicas scaling.Replicas
 		}{{"ready", r.Ready}, {"starting", r.Pending - r.Unschedulable}, {"unschedulable", r.Unschedulable}} {
 			p.add(v.Key, Replicas, float64(state.replicas), append(variant(v.Key), state.name)...)
 		}

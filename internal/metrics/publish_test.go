@@ -42,11 +42,11 @@ func TestPlanCostIsThatOfTheDecidedReplicas(t *testing.T) {
 	fleet := []scaling.Variant{cheap, dear, undecided}
 	tests := []struct {
 		name    string
-		targets []int
+		targets []scaling.Replicas
 		want    string
 	}{
-		{"replicas times cost", []int{4, 2}, "90"}, // 4 x 2.5 + 2 x 40
-		{"nothing runs", []int{0, 0}, "0"},
+		{"replicas times cost", []scaling.Replicas{4, 2}, "90"}, // 4 x 2.5 + 2 x 40
+		{"nothing runs", []scaling.Replicas{0, 0}, "0"},
 		{"nothing is decided", nil, "0"},
 	}
 	for _, tt := range tests {
@@ -166,7 +166,7 @@ func TestNoSeriesOutlivesItsVariant(t *testing.T) {
 // BenchmarkPublish renders and scrapes a large fleet.
 func BenchmarkPublish(b *testing.B) {
 	var variants []scaling.Variant
-	var targets []int
+	var targets []scaling.Replicas
 	for i := range 1000 {
 		variants = append(variants, newVariant(fmt.Sprintf("variant-%d", i), "A100", 3))
 		targets = append(targets, 4)

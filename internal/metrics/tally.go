@@ -10,7 +10,7 @@ import (
 // tally is what was counted of one variant. It is never modified.
 type tally struct {
 	known   bool // whether desired means anything
-	desired int
+	desired scaling.Replicas
 	changes map[change]float64
 }
 

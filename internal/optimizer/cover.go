@@ -127,7 +127,7 @@ func (c cover) grow(open []demand) []scaling.Decision {
 		p = c.program(back, open, utmost)
 	}
 	n, _ := p.solve() // always feasible: no row needs more than the variants can carry
-	added := map[scaling.VariantKey]int{}
+	added := map[scaling.VariantKey]scaling.Replicas{}
 	for i, s := range byCost(back) {
 		if extra := n[i] - p.least[i]; extra > 0 {
 			added[s.Key] = extra
@@ -154,7 +154,7 @@ func (c cover) releaseUnneeded(open []demand, grown []scaling.Decision) []scalin
 	for i, d := range grown {
 		if to, ok := fewer[d.Variant]; ok {
 			grown[i] = d.Then(scaling.StageOptimize, to, scaling.ReasonSpareCapacity,
-				fmt.Sprintf("without %s the others are filled to %.0f %% at most, and they take nothing off the variants that are short", scaling.Replicas(d.Target()-to), 100*c.fill(lastGrew(c.variants))))
+				fmt.Sprintf("without %s the others are filled to %.0f %% at most, and they take nothing off the variants that are short", (d.Target()-to).Text(), 100*c.fill(lastGrew(c.variants))))
 		}
 	}
 	return grown
@@ -184,7 +184,7 @@ func (c cover) program(variants []variantState, open []demand, e effort) program
 
 // roomOf returns how many replicas of a variant may be added. A variant whose orders did
 // not become Ready is no candidate where another can serve.
-func (c cover) roomOf(s variantState, e effort) int {
+func (c cover) roomOf(s variantState, e effort) scaling.Replicas {
 	if e == usual && s.past.Failures.Recent(c.Snapshot.At) {
 		return 0
 	}
@@ -192,7 +192,7 @@ func (c cover) roomOf(s variantState, e effort) int {
 }
 
 // grown makes the decisions for the added replicas and the cancelled removals.
-func (c cover) grown(back []variantState, added map[scaling.VariantKey]int, open []demand, p program) []scaling.Decision {
+func (c cover) grown(back []variantState, added map[scaling.VariantKey]scaling.Replicas, open []demand, p program) []scaling.Decision {
 	why, reason := open[0].from.Detail, open[0].from.Reason
 	if reason != scaling.ReasonSaturated {
 		reason = scaling.ReasonDemand
@@ -203,14 +203,14 @@ func (c cover) grown(back []variantState, added map[scaling.VariantKey]int, open
 	if stuck := keep(back, func(s variantState) bool { return c.roomOf(s, utmost) == 0 }); p.short() && len(stuck) > 0 {
 		why += "; not all of it can be carried (" + obstacles(stuck) + ")"
 	}
-	decided := map[scaling.VariantKey]int{}
+	decided := map[scaling.VariantKey]scaling.Replicas{}
 	for _, s := range back {
 		decided[s.Key] = s.hold
 		if n := added[s.Key]; n > 0 {
 			decided[s.Key] = s.grownBy(n)
 		}
 	}
-	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		to := decided[s.Key]
 		switch {
 		case added[s.Key] > 0:

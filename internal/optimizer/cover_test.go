@@ -18,9 +18,9 @@ var coverNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type fleet struct {
 	name          string
 	cost, carries float64
-	replicas      int
+	replicas      scaling.Replicas
 	change        func(*scaling.Variant, *scaling.Past)
-	silent        int // Ready replicas that report nothing
+	silent        scaling.Replicas // Ready replicas that report nothing
 }
 
 // votes returns the input for a demand that one analyzer knows.
@@ -52,7 +52,7 @@ func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
 
 // ordered gives a variant an order since some time, so that desired exceeds its current
 // replicas.
-func ordered(desired int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+func ordered(desired scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		p.Desired, p.Change, p.DecidedAt, p.ProgressAt, p.Before = desired, 1, coverNow.Add(-since), coverNow.Add(-since), v.Replicas.Ready
 	}
@@ -69,7 +69,7 @@ func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 func fromReplicas(v *Votes) { v.Analyses[0].FromReplicas = true }
 
 // unplaced adds n replicas to a variant that no node has taken since some time.
-func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+func unplaced(n scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		ordered(p.Desired+n, since)(v, p)
 		p.Before = 0 // others have arrived
@@ -78,7 +78,7 @@ func unplaced(n int, since time.Duration) func(*scaling.Variant, *scaling.Past) 
 }
 
 // failing adds n replicas to a variant that have a node and never start.
-func failing(n int) func(*scaling.Variant, *scaling.Past) {
+func failing(n scaling.Replicas) func(*scaling.Variant, *scaling.Past) {
 	return func(v *scaling.Variant, p *scaling.Past) {
 		ordered(p.Desired+n, time.Hour)(v, p)
 		p.Before = 0 // others have arrived
@@ -98,7 +98,7 @@ func unread(v *scaling.Variant, p *scaling.Past) {
 
 // movedTo makes the last change of a variant a move to so many replicas, from a model
 // that cost 170 an hour.
-func movedTo(replicas int, since time.Duration) func(*scaling.Variant, *scaling.Past) {
+func movedTo(replicas scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
 	return func(_ *scaling.Variant, p *scaling.Past) {
 		p.Change, p.MoveTo, p.DecidedAt, p.ProgressAt = 1, replicas, coverNow.Add(-since), coverNow.Add(-since)
 		p.MoveCost = 170
@@ -374,7 +374,7 @@ func TestCoverNeverExceedsWhatTheDemandNeeds(t *testing.T) {
 		demand := 100 * r.Float64()
 		var fleets []fleet
 		for i := range 1 + r.IntN(3) {
-			fleets = append(fleets, fleet{fmt.Sprint("v", i), float64(1 + r.IntN(30)), 1 + 10*r.Float64(), r.IntN(4), nil, 0})
+			fleets = append(fleets, fleet{fmt.Sprint("v", i), float64(1 + r.IntN(30)), 1 + 10*r.Float64(), scaling.Replicas(r.IntN(4)), nil, 0})
 		}
 		in := votes(demand, scaling.Grow, fleets...)
 		decisions := Cover(in)

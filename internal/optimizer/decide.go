@@ -43,7 +43,7 @@ func grow(a scaling.Analysis, variants []variantState, at time.Time) []scaling.D
 		candidates = keep(variants, func(s variantState) bool { return s.room(e, at) > 0 })
 	}
 	if len(candidates) == 0 {
-		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+		return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 			return s.hold, s.because(scaling.ReasonNoCandidate), fmt.Sprintf("%s, and no variant can take a replica (%s)", a.Detail, obstacles(variants))
 		})
 	}
@@ -52,7 +52,7 @@ func grow(a scaling.Analysis, variants []variantState, at time.Time) []scaling.D
 	if cheaper := keep(variants, func(s variantState) bool { return s.Cost < chosen.Cost }); len(cheaper) > 0 {
 		detail += "; what is cheaper cannot grow (" + obstacles(cheaper) + ")"
 	}
-	return each(variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if s.Key == chosen.Key {
 			return s.grownBy(1), a.Reason, detail
 		}
@@ -80,7 +80,7 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 		if a.Signal == scaling.Shrink {
 			detail += "; not reduced: " + why
 		}
-		return withheld(a, each(variants, func(s variantState) (int, scaling.Reason, string) {
+		return withheld(a, each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 			return s.hold, s.because(scaling.ReasonSteady), detail
 		}))
 	}
@@ -111,7 +111,7 @@ func reasonToWait(snap scaling.Snapshot, variants []variantState) string {
 }
 
 // silentOf counts the Ready replicas, and those of them without a fresh reading.
-func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving int) {
+func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving scaling.Replicas) {
 	for _, s := range variants {
 		serving += s.serving
 	}
@@ -167,11 +167,11 @@ func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	fitting := keep(able, func(s variantState) bool { return a.Demand <= fill*(left-s.perReplica)+rounding })
 	switch {
 	case len(able) == 0:
-		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+		return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 			return s.hold, s.because(scaling.ReasonAtFloor), a.Detail + "; every variant that may change is at its least"
 		})
 	case len(fitting) == 0:
-		return each(variants, func(s variantState) (int, scaling.Reason, string) {
+		return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 			return s.hold, s.because(scaling.ReasonSteady), fmt.Sprintf("%s; not reduced: the load of %.2f replicas would fill more than %.0f %% of the others", a.Detail, a.Demand, 100*fill)
 		})
 	}
@@ -180,7 +180,7 @@ func giveUp(a scaling.Analysis, variants []variantState) []scaling.Decision {
 	if dearest := slices.MaxFunc(able, byCostThenName); dearest.Key != chosen.Key {
 		detail += fmt.Sprintf("; the dearer %s stays, the load would not fit without it", dearest.Key.Name)
 	}
-	decisions := each(variants, func(s variantState) (int, scaling.Reason, string) {
+	decisions := each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if s.Key == chosen.Key {
 			return s.hold - 1, a.Reason, detail
 		}
@@ -202,7 +202,7 @@ func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bo
 		return nil, false
 	}
 	late := variants[i]
-	return each(variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if s.Key == late.Key {
 			return s.hold - s.unarrived(), scaling.ReasonOrderCancelled, "no longer needed: " + detail
 		}
@@ -212,24 +212,24 @@ func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bo
 
 // spare counts the replicas that could be removed after the first, where that much supply
 // is not needed.
-func (s variantState) spare(surplus float64) int {
+func (s variantState) spare(surplus float64) scaling.Replicas {
 	most := s.hold - 1 - s.floor()
 	if s.perReplica <= 0 || surplus >= s.perReplica*float64(most+1) {
 		return most
 	}
-	return max(0, int((surplus+rounding)/s.perReplica)-1)
+	return max(0, scaling.Replicas((surplus+rounding)/s.perReplica)-1)
 }
 
 // unarrived counts the replicas of an order that can be cancelled without removing a
 // running one.
-func (s variantState) unarrived() int {
+func (s variantState) unarrived() scaling.Replicas {
 	least := min(s.floor(), max(s.Replicas.Current, s.Bounds.Min)) // at zero nothing needs to stay
 	return max(0, s.hold-max(s.Replicas.Ready, s.reporting, least))
 }
 
 // cancelRemovals holds every variant at its current replicas.
 func cancelRemovals(variants []variantState, why string) []scaling.Decision {
-	return each(variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if s.cancellable() {
 			return s.Replicas.Current, scaling.ReasonRemovalCancelled, why
 		}
@@ -246,7 +246,7 @@ func (s variantState) because(reason scaling.Reason) scaling.Reason {
 }
 
 // each makes a decision for every variant that can have one.
-func each(variants []variantState, choose func(variantState) (int, scaling.Reason, string)) []scaling.Decision {
+func each(variants []variantState, choose func(variantState) (scaling.Replicas, scaling.Reason, string)) []scaling.Decision {
 	out := make([]scaling.Decision, 0, len(variants))
 	for _, s := range variants {
 		if s.phase == unreadable {

@@ -16,21 +16,21 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type variant struct {
 	name          string
 	cost          float64
-	current       int
-	ready         int           // -1: all
-	reporting     int           // -1: as many as are ready
-	unschedulable int           //
-	desired       int           // of the last decision; -1: none
-	quiet         time.Duration // time since the last progress
-	change        int           // of the last decision
-	before        int           // Ready replicas at the last growth, whose order never became Ready
+	current       scaling.Replicas
+	ready         scaling.Replicas // -1: all
+	reporting     scaling.Replicas // -1: as many as are ready
+	unschedulable scaling.Replicas //
+	desired       scaling.Replicas // of the last decision; -1: none
+	quiet         time.Duration    // time since the last progress
+	change        scaling.Replicas // of the last decision
+	before        scaling.Replicas // Ready replicas at the last growth, whose order never became Ready
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool
 	paused        bool
 }
 
-func settledAt(name string, cost float64, replicas int) variant {
+func settledAt(name string, cost float64, replicas scaling.Replicas) variant {
 	return variant{name: name, cost: cost, current: replicas, ready: -1, reporting: -1, desired: replicas, quiet: time.Hour}
 }
 
@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 	ordered := func(v variant, quiet time.Duration) variant {
 		return with(v, func(v *variant) { v.desired = v.current + 1; v.quiet = quiet })
 	}
-	leaves := func(v variant, desired int) variant {
+	leaves := func(v variant, desired scaling.Replicas) variant {
 		return with(v, func(v *variant) { v.desired, v.quiet, v.change = desired, 0, desired-v.current })
 	}
 	tests := []struct {

@@ -84,7 +84,7 @@ func parts(perReplica map[scaling.VariantKey]float64, whole float64, variants []
 }
 
 // carried returns how much of d so many replicas of each variant carry.
-func (d demand) carried(variants []variantState, count func(variantState) int) float64 {
+func (d demand) carried(variants []variantState, count func(variantState) scaling.Replicas) float64 {
 	sum := 0.0
 	for _, s := range variants {
 		sum += d.part[s.Key] * float64(count(s))

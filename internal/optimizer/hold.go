@@ -56,7 +56,7 @@ func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Dec
 		}
 	}
 	detail := scaling.Few(waits)
-	return withheld(a, each(variants, func(s variantState) (int, scaling.Reason, string) {
+	return withheld(a, each(variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		return s.hold, s.because(scaling.ReasonInTransition), detail
 	}))
 }

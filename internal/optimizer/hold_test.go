@@ -78,23 +78,23 @@ func TestAReductionSaysHowManyMoreCouldGo(t *testing.T) {
 	tests := []struct {
 		name string
 		in   Input
-		want map[string]int
+		want map[string]scaling.Replicas
 	}{
-		{"five of eight carry the load", input(scaling.Shrink, 5, settledAt("only", 10, 8)), map[string]int{"only": 2}},
-		{"a part of a replica is needed whole", input(scaling.Shrink, 5.1, settledAt("only", 10, 8)), map[string]int{"only": 1}},
-		{"the one that goes is all there is", input(scaling.Shrink, 7, settledAt("only", 10, 8)), map[string]int{"only": 0}},
-		{"one replica stays", input(scaling.Shrink, 0, settledAt("only", 10, 8)), map[string]int{"only": 6}},
+		{"five of eight carry the load", input(scaling.Shrink, 5, settledAt("only", 10, 8)), map[string]scaling.Replicas{"only": 2}},
+		{"a part of a replica is needed whole", input(scaling.Shrink, 5.1, settledAt("only", 10, 8)), map[string]scaling.Replicas{"only": 1}},
+		{"the one that goes is all there is", input(scaling.Shrink, 7, settledAt("only", 10, 8)), map[string]scaling.Replicas{"only": 0}},
+		{"one replica stays", input(scaling.Shrink, 0, settledAt("only", 10, 8)), map[string]scaling.Replicas{"only": 6}},
 		{"or the minimum", input(scaling.Shrink, 0, func() variant {
 			v := settledAt("only", 10, 8)
 			v.bounds = scaling.Bounds{Min: 4, Max: 9}
 			return v
-		}()), map[string]int{"only": 3}},
-		{"of the variant that gives one up", input(scaling.Shrink, 2, settledAt("cheap", 10, 4), settledAt("dear", 40, 4)), map[string]int{"cheap": 0, "dear": 2}},
-		{"growth spares nothing", input(scaling.Grow, 9, settledAt("only", 10, 8)), map[string]int{"only": 0}},
+		}()), map[string]scaling.Replicas{"only": 3}},
+		{"of the variant that gives one up", input(scaling.Shrink, 2, settledAt("cheap", 10, 4), settledAt("dear", 40, 4)), map[string]scaling.Replicas{"cheap": 0, "dear": 2}},
+		{"growth spares nothing", input(scaling.Grow, 9, settledAt("only", 10, 8)), map[string]scaling.Replicas{"only": 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := map[string]int{}
+			got := map[string]scaling.Replicas{}
 			for _, d := range Decide(tt.in) {
 				got[d.Variant.Name] = d.Spare
 			}

@@ -23,19 +23,19 @@ type variantState struct {
 	scaling.Variant
 	phase   phase
 	past    scaling.Past
-	decided bool // whether there is a past
-	absent  bool // the target supplies nothing: it does not exist, or nothing was seen of it for long
-	hold    int  // replicas if the cycle changes nothing
+	decided bool             // whether there is a past
+	absent  bool             // the target supplies nothing: it does not exist, or nothing was seen of it for long
+	hold    scaling.Replicas // replicas if the cycle changes nothing
 
-	reporting int // replicas that report their load
-	serving   int // replicas that are Ready, whether they report or not
+	reporting scaling.Replicas // replicas that report their load
+	serving   scaling.Replicas // replicas that are Ready, whether they report or not
 
 	// Replicas of hold that do not serve: starting are those ordered or lost less than the
 	// patience ago, returning those ordered or lost longer ago. Of the latter, failed are
 	// replicas that were ordered and not lost, and unset are replicas that the target was
 	// not even asked for.
-	starting, returning int
-	late, failed, unset int
+	starting, returning scaling.Replicas
+	late, failed, unset scaling.Replicas
 
 	unsettled  bool    // an order or a rollout is under way, so its readings are of a changing fleet
 	perReplica float64 // capacity of one replica [Unit of the analysis]
@@ -45,11 +45,11 @@ type variantState struct {
 
 // floor returns the least replicas that a reduction leaves: one replica of each variant, as
 // published, or its lower bound.
-func (s variantState) floor() int { return max(1, s.Bounds.Min) }
+func (s variantState) floor() scaling.Replicas { return max(1, s.Bounds.Min) }
 
 // states returns the variants of a model, sorted by key.
 func states(in Input) []variantState {
-	reporting := map[scaling.VariantKey]int{}
+	reporting := map[scaling.VariantKey]scaling.Replicas{}
 	for _, r := range in.Snapshot.Replicas {
 		if r.Reports() {
 			reporting[r.Variant]++
@@ -159,7 +159,7 @@ func (s variantState) countMissing(now time.Time) variantState {
 }
 
 // countAlike adds replicas in the same state: late, or lost and returning, or starting.
-func (s *variantState) countAlike(replicas int, lost, late bool) {
+func (s *variantState) countAlike(replicas scaling.Replicas, lost, late bool) {
 	switch {
 	case s.decided && late:
 		s.late += replicas
@@ -189,7 +189,7 @@ func (s variantState) waitsFor(quiet time.Duration) (scaling.Reason, string) {
 		}
 		return reason, detail
 	case s.unset > 0, s.hold > r.Current && s.late == 0:
-		reason, detail = scaling.ReasonTargetNotMoving, fmt.Sprintf("%s decided on, and the target has %d", scaling.Replicas(s.hold), r.Current)
+		reason, detail = scaling.ReasonTargetNotMoving, fmt.Sprintf("%s decided on, and the target has %d", s.hold.Text(), r.Current)
 	case r.Unschedulable > 0:
 		reason, detail = scaling.ReasonPodsUnschedulable, fmt.Sprintf("no node takes %d of %d replicas", r.Unschedulable, r.Current)
 	default:
@@ -203,13 +203,13 @@ func (s variantState) waitsFor(quiet time.Duration) (scaling.Reason, string) {
 
 // withinTolerance reports whether an HPA with the default tolerance ignores a decision for
 // so many replicas because it is within its tolerance.
-func (s variantState) withinTolerance(replicas int) bool {
+func (s variantState) withinTolerance(replicas scaling.Replicas) bool {
 	return replicas == s.Replicas.Current || scaling.Tolerates(scaling.DefaultTolerance, replicas, s.Replicas.Current)
 }
 
 // beyondTolerance returns the least replicas of a growth that such an HPA does not ignore.
-func (s variantState) beyondTolerance() int {
-	replicas := int((1 + scaling.DefaultTolerance) * float64(s.Replicas.Current))
+func (s variantState) beyondTolerance() scaling.Replicas {
+	replicas := scaling.Replicas((1 + scaling.DefaultTolerance) * float64(s.Replicas.Current))
 	for s.withinTolerance(replicas) {
 		replicas++
 	}
@@ -229,7 +229,7 @@ func (s variantState) mayRelease() bool {
 
 // counted returns how many replicas carry load or will: hold less the late replicas.
 // Replicas without data count, as idle. An absent target supplies nothing.
-func (s variantState) counted() int {
+func (s variantState) counted() scaling.Replicas {
 	if s.phase == unreadable && (!s.decided || s.absent) {
 		return 0
 	}
@@ -238,7 +238,7 @@ func (s variantState) counted() int {
 
 // carrying returns how many replicas carry load: the Ready ones, whether they report load or
 // not.
-func (s variantState) carrying() int {
+func (s variantState) carrying() scaling.Replicas {
 	if s.phase == unreadable {
 		return 0
 	}
@@ -264,12 +264,12 @@ const failedUtmost = 0.5
 const retryLeast = 10 * time.Minute
 
 // room returns how many replicas may be added.
-func (s variantState) room(e effort, now time.Time) int {
+func (s variantState) room(e effort, now time.Time) scaling.Replicas {
 	if s.phase == unreadable || s.phase == frozen {
 		return 0
 	}
 	most := max(0, min(s.Bounds.Max, max(s.hold, replicasAtMost))-s.hold)
-	some := max(1, int(failedUtmost*float64(s.serving)))
+	some := max(1, scaling.Replicas(failedUtmost*float64(s.serving)))
 	waitsForNode := s.late > 0 && s.Replicas.Unschedulable > 0
 	switch {
 	case s.unset == 0 && !waitsForNode && float64(s.failed) <= scaling.FewFail*float64(s.serving):
@@ -294,7 +294,7 @@ func (s variantState) room(e effort, now time.Time) int {
 // grownBy returns the decision for so many replicas more than are counted. Replicas that
 // the target was never asked for are not added to, but asked for again, by a step outside
 // the tolerance of an HPA.
-func (s variantState) grownBy(added int) int {
+func (s variantState) grownBy(added scaling.Replicas) scaling.Replicas {
 	to := s.hold + added
 	if s.unset > 0 {
 		to = max(s.hold-s.unset+added, s.hold, s.beyondTolerance())

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // program is a small integer program: how many replicas of each variant carry
@@ -16,10 +18,10 @@ import (
 //	            least[v] <= n[v] <= most[v]
 type program struct {
 	cost        []float64 // of a replica, >= 0
-	least, most []int
+	least, most []scaling.Replicas
 	carries     [][]float64 // by row, then variant; >= 0
 	needs       []float64   // by row
-	total       int
+	total       scaling.Replicas
 }
 
 // short reports whether the variants cannot carry all of every demand.
@@ -35,7 +37,7 @@ const nodeLimit = 200_000
 // with fewest replicas, among those the one with most of the first variants. Where the
 // search reaches its limit, solve returns the best solution found. It reports false where
 // no choice carries every demand.
-func (p program) solve() ([]int, bool) {
+func (p program) solve() ([]scaling.Replicas, bool) {
 	s := search{program: p, nodes: nodeLimit, n: slices.Clone(p.least), residual: slices.Clone(p.needs), missing: p.total}
 	for r := range s.residual {
 		for v, n := range p.least {
@@ -57,16 +59,16 @@ func (p program) solve() ([]int, bool) {
 // search is a branch and bound over the variants in order, most replicas first.
 type search struct {
 	program
-	n        []int
-	residual []float64 // still to be carried, by row
-	missing  int       // replicas still to be added
+	n        []scaling.Replicas
+	residual []float64        // still to be carried, by row
+	missing  scaling.Replicas // replicas still to be added
 	spent    float64
-	replicas int
+	replicas scaling.Replicas
 	nodes    int
 
-	best         []int
+	best         []scaling.Replicas
 	bestCost     float64
-	bestReplicas int
+	bestReplicas scaling.Replicas
 }
 
 // slack prevents a rounding error from requiring one more replica.
@@ -95,7 +97,7 @@ func (s *search) from(v int) {
 }
 
 // add adds extra replicas of v, or removes them where extra is negative.
-func (s *search) add(v, extra int) {
+func (s *search) add(v int, extra scaling.Replicas) {
 	s.n[v] += extra
 	s.missing -= extra
 	s.replicas += extra
@@ -107,7 +109,7 @@ func (s *search) add(v, extra int) {
 
 // useful returns how many replicas of v make sense: as many as carry the whole residual
 // alone.
-func (s *search) useful(v int) int {
+func (s *search) useful(v int) scaling.Replicas {
 	most, use := s.most[v]-s.n[v], max(0, s.missing)
 	for r, left := range s.residual {
 		if left > slack && s.carries[r][v] > 0 {
@@ -180,7 +182,7 @@ func (s *search) price(v int) float64 {
 
 // fill tries one choice and undoes it.
 func (s *search) fill(order []int) {
-	added := make([]int, len(s.n))
+	added := make([]scaling.Replicas, len(s.n))
 	for _, v := range order {
 		if extra := s.useful(v); extra > 0 {
 			s.add(v, extra)
@@ -196,7 +198,9 @@ func (s *search) fill(order []int) {
 }
 
 // ceil rounds up to at most replicasAtMost, with a tolerance for rounding errors.
-func ceil(x float64) int { return int(min(math.Ceil(x-slack*max(1, x)), replicasAtMost)) }
+func ceil(x float64) scaling.Replicas {
+	return scaling.Replicas(min(math.Ceil(x-slack*max(1, x)), replicasAtMost))
+}
 
 // replicasAtMost is more than any variant has: an estimate that asks for more is wrong.
 const replicasAtMost = 10_000

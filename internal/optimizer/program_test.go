@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // brute tries every choice.
-func (p program) brute() (best []int, cost float64) {
+func (p program) brute() (best []scaling.Replicas, cost float64) {
 	n := slices.Clone(p.least)
 	cost = math.Inf(1)
-	replicas := 0
+	replicas := scaling.Replicas(0)
 	var try func(v int)
 	try = func(v int) {
 		if v < len(n) {
@@ -23,7 +25,7 @@ func (p program) brute() (best []int, cost float64) {
 			n[v] = p.least[v]
 			return
 		}
-		spent, count := 0.0, 0
+		spent, count := 0.0, scaling.Replicas(0)
 		for i := range n {
 			spent += p.cost[i] * float64(n[i])
 			count += n[i]
@@ -39,7 +41,7 @@ func (p program) brute() (best []int, cost float64) {
 	return best, cost
 }
 
-func (p program) carried(n []int) bool {
+func (p program) carried(n []scaling.Replicas) bool {
 	for r, need := range p.needs {
 		for v := range n {
 			need -= p.carries[r][v] * float64(n[v])
@@ -52,11 +54,11 @@ func (p program) carried(n []int) bool {
 }
 
 func randomProgram(r *rand.Rand, variants, most int) program {
-	p := program{total: r.IntN(2)}
+	p := program{total: scaling.Replicas(r.IntN(2))}
 	for range variants {
 		p.cost = append(p.cost, float64(r.IntN(5)))
-		least := r.IntN(2)
-		p.least, p.most = append(p.least, least), append(p.most, least+r.IntN(most))
+		least := scaling.Replicas(r.IntN(2))
+		p.least, p.most = append(p.least, least), append(p.most, least+scaling.Replicas(r.IntN(most)))
 	}
 	for range r.IntN(4) {
 		row := make([]float64, variants)
@@ -131,12 +133,12 @@ func TestProgramWithoutDemandKeepsTheCheapest(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		p    program
-		want []int
+		want []scaling.Replicas
 	}{
-		{"one replica in all", program{cost: []float64{1, 2}, least: []int{0, 0}, most: []int{5, 5}, total: 1}, []int{1, 0}},
-		{"costs are equal: the first", program{cost: []float64{2, 2}, least: []int{0, 0}, most: []int{5, 5}, total: 1}, []int{1, 0}},
-		{"costs are nothing: the fewest", program{cost: []float64{0, 0}, least: []int{0, 0}, most: []int{5, 5}, total: 1, carries: [][]float64{{1, 0.1}}, needs: []float64{2}}, []int{2, 0}},
-		{"none is asked for", program{cost: []float64{1}, least: []int{0}, most: []int{5}}, []int{0}},
+		{"one replica in all", program{cost: []float64{1, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
+		{"costs are equal: the first", program{cost: []float64{2, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
+		{"costs are nothing: the fewest", program{cost: []float64{0, 0}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1, carries: [][]float64{{1, 0.1}}, needs: []float64{2}}, []scaling.Replicas{2, 0}},
+		{"none is asked for", program{cost: []float64{1}, least: []scaling.Replicas{0}, most: []scaling.Replicas{5}}, []scaling.Replicas{0}},
 	} {
 		if got, ok := tc.p.solve(); !ok || !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, %v, want %v", tc.name, got, ok, tc.want)
@@ -146,7 +148,7 @@ func TestProgramWithoutDemandKeepsTheCheapest(t *testing.T) {
 
 func BenchmarkProgram(b *testing.B) {
 	p := program{
-		cost: []float64{10, 24, 41, 90}, least: []int{0, 0, 0, 0}, most: []int{replicasAtMost, replicasAtMost, replicasAtMost, replicasAtMost}, total: 1,
+		cost: []float64{10, 24, 41, 90}, least: []scaling.Replicas{0, 0, 0, 0}, most: []scaling.Replicas{replicasAtMost, replicasAtMost, replicasAtMost, replicasAtMost}, total: 1,
 		carries: [][]float64{{0.011, 0.027, 0.047, 0.103}, {0.013, 0.025, 0.05, 0.1}}, needs: []float64{1, 1},
 	}
 	for b.Loop() {

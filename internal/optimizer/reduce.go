@@ -66,9 +66,9 @@ func (c cover) fewerOrMoved() []scaling.Decision {
 	case len(fewer) == 0:
 		return c.moved(fmt.Sprintf("%s; fewer replicas would be filled to more than %.0f %%%s", c.vote.Detail, 100*c.fill(lastGrew(c.variants)), known))
 	}
-	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if to, ok := fewer[s.Key]; ok {
-			return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, scaling.Replicas(s.hold-to), 100*c.fill(lastGrew(c.variants)))
+			return to, scaling.ReasonSpareCapacity, fmt.Sprintf("%s; without %s the others are filled to %.0f %% at most", c.vote.Detail, (s.hold - to).Text(), 100*c.fill(lastGrew(c.variants)))
 		}
 		return s.hold, s.because(scaling.ReasonOtherVariant), c.vote.Detail
 	})
@@ -81,7 +81,7 @@ func (c cover) moved(otherwise string) []scaling.Decision {
 	if len(more) == 0 {
 		return c.stay(otherwise)
 	}
-	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if to, ok := more[s.Key]; ok {
 			return to, scaling.ReasonCheaperMix, fmt.Sprintf("%s; once these replicas are Ready dearer ones can go, which saves %.3g an hour", c.vote.Detail, saving)
 		}
@@ -118,7 +118,7 @@ func (c cover) fill(grown bool) float64 {
 
 // stay leaves every variant as it is.
 func (c cover) stay(detail string) []scaling.Decision {
-	return each(c.variants, func(s variantState) (int, scaling.Reason, string) {
+	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		return s.hold, s.because(scaling.ReasonSteady), detail
 	})
 }
@@ -127,7 +127,7 @@ func (c cover) stay(detail string) []scaling.Decision {
 // cheapest part of the fleet that carries every demand at the utilization of fill. An
 // analysis that calls for a reduction counts replicas without readings as full. Variants
 // for which stays is true give none up.
-func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
+func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]scaling.Replicas {
 	sorted := byCost(c.variants)
 	p := program{total: 1}
 	for _, s := range sorted {
@@ -145,7 +145,7 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 	if !ok {
 		return nil
 	}
-	out := map[scaling.VariantKey]int{}
+	out := map[scaling.VariantKey]scaling.Replicas{}
 	for i, s := range sorted {
 		if n[i] < p.most[i] {
 			out[s.Key] = s.hold - (p.most[i] - n[i])
@@ -158,7 +158,7 @@ func (c cover) fewer(stays func(variantState) bool) map[scaling.VariantKey]int {
 // replicas, and the saving per hour; none while the model holds after a turn. A move must
 // save more than a tenth of the cost of the removed and added replicas, the published
 // penalty of a transition.
-func (c cover) move() (map[scaling.VariantKey]int, float64) {
+func (c cover) move() (map[scaling.VariantKey]scaling.Replicas, float64) {
 	if c.holdCost() > 0 {
 		return nil, 0
 	}
@@ -178,7 +178,7 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 	if !ok {
 		return nil, 0
 	}
-	more := map[scaling.VariantKey]int{}
+	more := map[scaling.VariantKey]scaling.Replicas{}
 	var come, gone float64
 	var sources []scaling.CostSource
 	for i, s := range sorted {
@@ -201,7 +201,7 @@ func (c cover) move() (map[scaling.VariantKey]int, float64) {
 }
 
 // movesWithin returns the least and the most replicas that a variant may have after a move.
-func (c cover) movesWithin(s variantState) (least, most int) {
+func (c cover) movesWithin(s variantState) (least, most scaling.Replicas) {
 	least, most = s.carrying(), s.carrying()
 	if s.movable() {
 		least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)

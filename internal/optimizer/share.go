@@ -106,7 +106,7 @@ func connected(contenders []Contender) [][]int {
 // shares holds the replicas that each variant gets, and why the solver refused other
 // contenders.
 type shares struct {
-	given   map[solver.Variant]int
+	given   map[solver.Variant]scaling.Replicas
 	refused map[solver.Variant]error
 	gap     float64 // between the cost and the least possible cost
 }
@@ -125,9 +125,9 @@ func solve(contenders []Contender, order []int, stock map[string]scaling.Acceler
 	if err != nil {
 		return shares{}, err
 	}
-	out := shares{map[solver.Variant]int{}, map[solver.Variant]error{}, solution.Proof.Gap}
+	out := shares{map[solver.Variant]scaling.Replicas{}, map[solver.Variant]error{}, solution.Proof.Gap}
 	for _, a := range solution.Assignments {
-		out.given[solver.Variant{Server: a.Server, Accelerator: a.Accelerator}] = a.Replicas
+		out.given[solver.Variant{Server: a.Server, Accelerator: a.Accelerator}] = scaling.Replicas(a.Replicas)
 	}
 	for _, short := range solution.Shortfalls {
 		for _, r := range short.Refused {
@@ -213,7 +213,7 @@ func problem(contenders []Contender, order []int, stock map[string]scaling.Accel
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
 			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: int(gpus), Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
 			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)
-			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: min(s.Bounds.Min, most), Max: most}
+			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: int(min(s.Bounds.Min, most)), Max: int(most)}
 		}
 		if classes[c.Rank] == nil {
 			classes[c.Rank] = &core.ServiceClass{Name: fmt.Sprint(c.Rank), Priority: c.Rank}
@@ -248,8 +248,8 @@ func wholeRate() (float64, error) {
 func (c Contender) current() core.Allocation {
 	var most core.Allocation
 	for _, s := range c.states() {
-		if n := s.Replicas.Current; s.Replicas.Observed && n > most.Replicas {
-			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: n, Cost: s.Cost * float64(n)}
+		if n := s.Replicas.Current; s.Replicas.Observed && n > scaling.Replicas(most.Replicas) {
+			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: int(n), Cost: s.Cost * float64(n)}
 		}
 	}
 	return most

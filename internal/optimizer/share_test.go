@@ -34,8 +34,8 @@ func contender(namespace string, rank int, demand float64, fleets ...fleet) Cont
 }
 
 func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
-	l40s := func(n int) fleet { return fleet{"l40s", 10, 5, n, nil, 0} }
-	h100 := func(n int) fleet { return fleet{"h100", 40, 12, n, nil, 0} }
+	l40s := func(n scaling.Replicas) fleet { return fleet{"l40s", 10, 5, n, nil, 0} }
+	h100 := func(n scaling.Replicas) fleet { return fleet{"h100", 40, 12, n, nil, 0} }
 	for _, tc := range []struct {
 		name       string
 		stock      map[string]scaling.Accelerators
@@ -52,14 +52,14 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			given, _ := Share(tc.contenders, tc.stock)
 			for i, decisions := range given {
-				targets := map[string]int{}
+				targets := map[string]scaling.Replicas{}
 				for _, d := range decisions {
 					targets[d.Variant.Name] = d.Target()
 				}
-				want := map[string]int{}
+				want := map[string]scaling.Replicas{}
 				for field := range strings.FieldsSeq(tc.want[i]) {
 					name, n, _ := strings.Cut(field, ":")
-					var replicas int
+					var replicas scaling.Replicas
 					if _, err := fmt.Sscan(n, &replicas); err != nil {
 						t.Fatal(err)
 					}
@@ -95,7 +95,7 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 		stock := map[string]scaling.Accelerators{"X": scaling.Accelerators(r.IntN(20)), "Y": scaling.Accelerators(r.IntN(20))}
 		var contenders []Contender
 		for i := range 1 + r.IntN(4) {
-			x, y := r.IntN(4), r.IntN(3)
+			x, y := scaling.Replicas(r.IntN(4)), scaling.Replicas(r.IntN(3))
 			stock["X"] += scaling.Accelerators(x)
 			stock["Y"] += scaling.Accelerators(y)
 			contenders = append(contenders, contender(fmt.Sprint("ns", i), 1+r.IntN(3), 60*r.Float64(),
@@ -105,7 +105,7 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 		if gap.Known() && !(gap.Value >= 0 && gap.Value <= 1) {
 			t.Errorf("a gap of %s to the least cost", gap)
 		}
-		grown := map[string]int{}
+		grown := map[string]scaling.Replicas{}
 		for _, decisions := range shares {
 			for _, d := range decisions {
 				grown[strings.ToUpper(d.Variant.Name)] += max(0, d.Target()-d.Current)

@@ -48,14 +48,14 @@ func TestMissingReplicasAreCountedAsOneByOne(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	ago := func() time.Time { return now.Add(-time.Duration(random.IntN(40)) * time.Minute / 2) }
 	for range 20_000 {
-		s := variantState{serving: random.IntN(6), decided: random.IntN(4) > 0}
-		s.hold = s.serving + random.IntN(12)
-		s.Replicas = scaling.ReplicaCounts{Observed: true, Current: random.IntN(16), Unschedulable: random.IntN(6)}
+		s := variantState{serving: scaling.Replicas(random.IntN(6)), decided: random.IntN(4) > 0}
+		s.hold = s.serving + scaling.Replicas(random.IntN(12))
+		s.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(random.IntN(16)), Unschedulable: scaling.Replicas(random.IntN(6))}
 		s.StartUp = time.Duration(random.IntN(8)) * time.Minute
 		s.past.ProgressAt = ago()
-		s.past.Waits.There = random.IntN(8)
+		s.past.Waits.There = scaling.Replicas(random.IntN(8))
 		for to := s.past.Waits.There; random.IntN(4) > 0; {
-			to += 1 + random.IntN(4)
+			to += scaling.Replicas(1 + random.IntN(4))
 			s.past.Waits.Runs = append(s.past.Waits.Runs, scaling.Wait{To: to, Since: ago(), WasReady: random.IntN(2) == 0})
 		}
 		want, got := oneByOne(s, now), s.countMissing(now)

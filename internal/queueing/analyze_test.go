@@ -26,7 +26,7 @@ var (
 
 func fresh(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 
-func variant(name string, profile scaling.Profile, replicas int) scaling.Variant {
+func variant(name string, profile scaling.Profile, replicas scaling.Replicas) scaling.Variant {
 	return scaling.Variant{
 		Key: scaling.VariantKey{Namespace: "ns", Name: name}, Model: model, Profile: profile,
 		Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas},
@@ -266,7 +266,7 @@ func randomSnapshot(r *rand.Rand) (scaling.Snapshot, scaling.Objective, Options)
 		if r.IntN(4) == 0 {
 			p.Source = ""
 		}
-		v := variant(fmt.Sprint("v", i), p, r.IntN(4))
+		v := variant(fmt.Sprint("v", i), p, scaling.Replicas(r.IntN(4)))
 		v.Replicas.Observed = r.IntN(6) > 0
 		variants = append(variants, v)
 	}

@@ -118,7 +118,7 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 		{"slow is paused", 0.6, func(v *scaling.Variant) { v.Paused = true }, false},
 	} {
 		key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
-		one := func(name string, rate float64, n int) sizing {
+		one := func(name string, rate float64, n scaling.Replicas) sizing {
 			return sizing{rate: rate, most: rate, usable: true, variant: scaling.Variant{
 				Key: key(name), Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: n, Ready: n},
 			}}

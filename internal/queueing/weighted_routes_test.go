@@ -11,7 +11,7 @@ import (
 
 // route is a fleet of n fast and m slow replicas behind a route that gives slow this part
 // of the requests: those of slow have a queue where they complete less.
-func route(t *testing.T, rate, part float64, n, m int) scaling.Snapshot {
+func route(t *testing.T, rate, part float64, n, m scaling.Replicas) scaling.Snapshot {
 	t.Helper()
 	fast := a100
 	fast.Alpha, fast.Beta, fast.Gamma, fast.Delta = a100.Alpha/5, a100.Beta/5, a100.Gamma/5, a100.Delta/5
@@ -100,8 +100,8 @@ func TestWhatIsThereByChanceIsNotTreatedUnlike(t *testing.T) {
 // TestSharesByVariantAreToldByReplicasThatCome: slow gets a third by its variant, or as much
 // as any replica does.
 func TestSharesByVariantAreToldByReplicasThatCome(t *testing.T) {
-	by := func(n, m int) scaling.Snapshot { return route(t, 40, 0.34, n, m) }
-	each := func(n, m int) scaling.Snapshot { return route(t, 40, float64(m)/float64(n+m), n, m) }
+	by := func(n, m scaling.Replicas) scaling.Snapshot { return route(t, 40, 0.34, n, m) }
+	each := func(n, m scaling.Replicas) scaling.Snapshot { return route(t, 40, float64(m)/float64(n+m), n, m) }
 	full := route(t, 60, 0.5, 4, 1)
 	for _, tt := range []struct {
 		name   string

@@ -164,7 +164,7 @@ func (c Cycle) checkHistory() error {
 func checkCounts(at string, r scaling.ReplicaCounts) error {
 	for _, n := range []struct {
 		name  string
-		value int
+		value scaling.Replicas
 	}{{"current", r.Current}, {"ready", r.Ready}, {"pending", r.Pending}, {"unschedulable", r.Unschedulable}, {"podless", r.Podless}, {"surplus", r.Surplus}} {
 		if err := checkCount(at+"."+n.name, n.value); err != nil {
 			return err
@@ -174,7 +174,7 @@ func checkCounts(at string, r scaling.ReplicaCounts) error {
 }
 
 // checkCount refuses what the Kubernetes API has no number of replicas for.
-func checkCount(at string, n int) error {
+func checkCount(at string, n scaling.Replicas) error {
 	if n < 0 || n > math.MaxInt32 {
 		return &FieldError{Path: at, Problem: fmt.Sprintf("want a number of replicas, 0 to %d, found %d", math.MaxInt32, n)}
 	}

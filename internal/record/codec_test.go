@@ -112,8 +112,8 @@ func TestOrderOfMapsAndClocksReachNoByte(t *testing.T) {
 	c := Cycle{Now: at, History: scaling.History{}}
 	d := Cycle{Now: at.Round(0).In(time.FixedZone("east", 3600)), History: scaling.History{}}
 	for i := range 20 {
-		c.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + i))}] = scaling.Past{Desired: i}
-		d.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + 19 - i))}] = scaling.Past{Desired: 19 - i}
+		c.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + i))}] = scaling.Past{Desired: scaling.Replicas(i)}
+		d.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + 19 - i))}] = scaling.Past{Desired: scaling.Replicas(19 - i)}
 	}
 	if a, b := c.Append(nil), d.Append(nil); !bytes.Equal(a, b) {
 		t.Errorf("got %s\nand %s", a, b)

@@ -36,7 +36,7 @@ func TestADoubtfulReplicaCountsAsFull(t *testing.T) {
 	}
 	for name, analyze := range analyses {
 		for doubt, change := range doubts {
-			fleet := func(usage float64, doubtful, replicas int) scaling.Analysis {
+			fleet := func(usage float64, doubtful int, replicas scaling.Replicas) scaling.Analysis {
 				s := tokenSnapshot(usage, 0, replicas)
 				for i := range doubtful {
 					change(&s.Replicas[i])
@@ -63,7 +63,7 @@ func TestADoubtfulReplicaCountsAsFull(t *testing.T) {
 
 // overloaded is a fleet of full replicas that is asked for so many times what it
 // completes: each computes 50 requests that take 10 s, 5 requests/s.
-func overloaded(times float64, replicas int) scaling.Snapshot {
+func overloaded(times float64, replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := tokenSnapshot(0.8, 20, replicas)
 	s.Load.ITL, s.Load.ArrivalRate = fresh(50), fresh(times*5*float64(replicas))
@@ -209,7 +209,7 @@ func TestSumsDoNotDependOnTheOrder(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 99))
 		var s scaling.Snapshot
 		for v := range 4 {
-			one := tokenSnapshot(r.Float64(), 3*r.Float64(), 1+r.IntN(4))
+			one := tokenSnapshot(r.Float64(), 3*r.Float64(), scaling.Replicas(1+r.IntN(4)))
 			one.Variants[0].Key = variantKey(fmt.Sprint("v", v))
 			for i := range one.Replicas {
 				one.Replicas[i].Variant = one.Variants[0].Key

@@ -23,7 +23,7 @@ type spareInputs struct {
 	}
 	States []struct {
 		Variant                   string
-		Current, Desired, Pending int
+		Current, Desired, Pending scaling.Replicas
 	}
 }
 
@@ -33,7 +33,7 @@ type spareOutcome struct {
 	ScaleDownSafe               bool
 	ShouldScaleUp               bool
 	ScaleUpReason               string
-	Targets                     map[string]int
+	Targets                     map[string]scaling.Replicas
 	Variants                    []struct {
 		Variant                                          string
 		AvgSpareKV, AvgSpareQueue, Cost, MaxKV, MaxQueue float64
@@ -49,7 +49,7 @@ type spareCase = goldentest.Case[spareInputs, spareOutcome]
 var deviations = []struct {
 	name    string
 	applies func(spareCase) bool
-	want    func(spareCase) map[string]int
+	want    func(spareCase) map[string]scaling.Replicas
 }{
 	{
 		name: "a variant with pods but no state holds (published: its target becomes 0)",
@@ -66,7 +66,7 @@ var deviations = []struct {
 			return false
 		},
 		// Nothing is decided for a variant of which nothing is known.
-		want: func(spareCase) map[string]int { return map[string]int{} },
+		want: func(spareCase) map[string]scaling.Replicas { return map[string]scaling.Replicas{} },
 	},
 	{
 		name: "a removal under way does not make the model wait (published: every variant holds)",
@@ -150,7 +150,7 @@ func TestGoldenTargets(t *testing.T) {
 				want = d.want(c)
 			}
 			snap := c.Inputs.snapshot()
-			got := map[string]int{}
+			got := map[string]scaling.Replicas{}
 			for _, d := range optimizer.Decide(optimizer.Input{Snapshot: snap, Analysis: Published(snap, c.Inputs.Config), History: c.Inputs.history()}) {
 				got[d.Variant.Name] = d.Target()
 			}

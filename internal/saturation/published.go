@@ -14,7 +14,7 @@ func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 	peaks := loads(samples, peak)
 	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitReplicas, Reason: scaling.ReasonNoData}
 	if len(peaks) == 0 {
-		a.Detail = silence(snap, len(samples)) + stuck(snap, samples)
+		a.Detail = silence(snap, scaling.Replicas(len(samples))) + stuck(snap, samples)
 		return a
 	}
 	spare := measure(peaks, p)

@@ -32,7 +32,7 @@ func stuckAs(pod string, how scaling.Stuckness, held float64) scaling.ReplicaSam
 func snapshotOf(replicas ...scaling.ReplicaSample) scaling.Snapshot {
 	return scaling.Snapshot{
 		Window: time.Minute, Replicas: replicas,
-		Variants: []scaling.Variant{{Key: stuckVariant, Replicas: scaling.ReplicaCounts{Observed: true, Current: len(replicas), Ready: len(replicas)}}},
+		Variants: []scaling.Variant{{Key: stuckVariant, Replicas: scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(replicas)), Ready: scaling.Replicas(len(replicas))}}},
 	}
 }
 

@@ -46,7 +46,7 @@ func (m meter) analyze(capacities []scaling.Capacity) scaling.Analysis {
 	measured := slices.ContainsFunc(m.samples, func(s scaling.ReplicaSample) bool { return s.KVCacheUsage.Known() && size(s) > 0 })
 	if !measured {
 		a.Detail = "no replica reports its KV cache usage and the size of its KV cache"
-		if why := silence(m.snap, len(m.samples)); m.snap.Fault != "" || len(m.samples) == 0 {
+		if why := silence(m.snap, scaling.Replicas(len(m.samples))); m.snap.Fault != "" || len(m.samples) == 0 {
 			a.Detail = why
 		}
 		return a
@@ -185,7 +185,7 @@ func (m meter) resident() (float64, bool) {
 // what waits, where it is known what replicas complete.
 func (m meter) rate() float64 {
 	l := m.snap.Load
-	running, waiting, ready, ordered := 0.0, l.GatewayQueue.Or(0), 0, 0
+	running, waiting, ready, ordered := 0.0, l.GatewayQueue.Or(0), scaling.Replicas(0), scaling.Replicas(0)
 	for _, s := range m.samples {
 		running += s.Running.Or(0)
 		waiting += s.Waiting().Or(0)

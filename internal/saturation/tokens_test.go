@@ -29,12 +29,12 @@ type tokenInputs struct {
 	SchedulerQueue *struct{ Size, Bytes float64 } // requests that the gateway holds; the bytes of their prompts are not asked for here
 	States         []struct {
 		Variant          string
-		Current, Pending int
+		Current, Pending scaling.Replicas
 	}
 }
 
 type tokenOutcome struct {
-	Decisions                map[string]struct{ Target int }
+	Decisions                map[string]struct{ Target scaling.Replicas }
 	TotalDemand, TotalSupply float64
 	Variants                 []struct {
 		Variant            string
@@ -91,11 +91,11 @@ func TestGoldenTokens(t *testing.T) {
 				equal(t, "variant", a.Variants[i].Variant.Name, want.Variant)
 				near(t, "capacity of "+want.Variant, a.Variants[i].PerReplica, want.PerReplicaCapacity, c.Tolerance)
 			}
-			got := map[string]int{}
+			got := map[string]scaling.Replicas{}
 			for _, d := range optimizer.Cover(optimizer.Votes{Snapshot: snap, Analyses: []scaling.Analysis{a}}) {
 				got[d.Variant.Name] = d.Target()
 			}
-			want := map[string]int{}
+			want := map[string]scaling.Replicas{}
 			for name, d := range c.Expected.Decisions {
 				want[name] = d.Target
 			}
@@ -108,7 +108,7 @@ func TestGoldenTokens(t *testing.T) {
 
 // tokenSnapshot is a variant with replicas of 10,000 tokens, each with so much in
 // use and so many waiting, prompts of 1000 tokens and answers of 200.
-func tokenSnapshot(usage, queue float64, replicas int) scaling.Snapshot {
+func tokenSnapshot(usage, queue float64, replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute, Variants: []scaling.Variant{
 		{Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas}},
@@ -293,7 +293,7 @@ func checkTokens(t *testing.T, seed uint64) {
 	reading := func(most float64) scaling.Reading {
 		return scaling.Measured(most*r.Float64()*float64(r.IntN(3)), scaling.Freshness(max(0, r.IntN(9)-4)))
 	}
-	snap := tokenSnapshot(0.5, 1, r.IntN(4))
+	snap := tokenSnapshot(0.5, 1, scaling.Replicas(r.IntN(4)))
 	snap.Load = scaling.Load{ArrivalRate: reading(20), InputTokens: reading(3000), OutputTokens: reading(900), ITL: reading(80), GatewayQueue: reading(50), PrefixHits: reading(1)}
 	for i := range snap.Replicas {
 		s := &snap.Replicas[i]

@@ -45,14 +45,14 @@ func silentPods(samples []scaling.ReplicaSample) []string {
 }
 
 // silence says why nothing is known.
-func silence(snap scaling.Snapshot, pods int) string {
+func silence(snap scaling.Snapshot, pods scaling.Replicas) string {
 	switch {
 	case snap.Fault != "":
 		return snap.Fault
 	case pods == 0:
 		return "no replica runs"
 	}
-	return fmt.Sprintf("none of %s reports", scaling.Replicas(pods))
+	return fmt.Sprintf("none of %s reports", pods.Text())
 }
 
 // namedAtMost is how many pods a sentence names.

@@ -207,7 +207,7 @@ func (s Snapshot) gap() string {
 	if s.Fault != "" {
 		return "no metrics: " + s.Fault
 	}
-	telling := map[VariantKey]int{}
+	telling := map[VariantKey]Replicas{}
 	for _, r := range s.Sorted() {
 		switch {
 		case r.Stuck != "":

@@ -100,7 +100,7 @@ func TestQuietIsKnownWithoutAGap(t *testing.T) {
 			s.Load.Recent = Recent{Requests: Measured(0, Fresh), Since: noon.Add(since), Until: noon.Add(until)}
 		}
 	}
-	counts := func(current, ready int, newest time.Duration) func(*Snapshot) {
+	counts := func(current, ready Replicas, newest time.Duration) func(*Snapshot) {
 		return func(s *Snapshot) {
 			s.Variants[0].Replicas = ReplicaCounts{Observed: true, Current: current, Ready: ready, NewestReady: noon.Add(newest)}
 			s.Replicas = s.Replicas[:ready]

@@ -69,7 +69,7 @@ const (
 // Of what is not known, only the first replicas are started: nothing that may
 // scale the target goes further down from zero. They are never more than another
 // scaler would leave.
-func (s Scalers) Turn(current, desired int) (turn Turn, replicas int) {
+func (s Scalers) Turn(current, desired Replicas) (turn Turn, replicas Replicas) {
 	mode := s.InForce()
 	starts, ends := current == 0 && desired > 0, current > 0 && desired == 0
 	switch {
@@ -94,7 +94,7 @@ func (s Scalers) Turn(current, desired int) (turn Turn, replicas int) {
 // HorizontalPodAutoscaler does so where its minimum is zero, which HPAZero says the
 // cluster takes or not; but it comes back only from where it went itself, and says so
 // (kubernetes.io/enhancements KEP-2021).
-func (s Scaler) crossesZero(current int) bool {
+func (s Scaler) crossesZero(current Replicas) bool {
 	if s.Kind == KindScaledObject {
 		return true
 	}

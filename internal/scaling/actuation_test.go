@@ -6,7 +6,7 @@ import (
 )
 
 func TestTurnIsOfOneAlone(t *testing.T) {
-	hpa := func(least, most int) Scaler {
+	hpa := func(least, most Replicas) Scaler {
 		return Scaler{Kind: KindHPA, Name: "h", Bounds: Bounds{Min: least, Max: most}}
 	}
 	disabled := hpa(0, 5)
@@ -16,9 +16,9 @@ func TestTurnIsOfOneAlone(t *testing.T) {
 	unknown := func(own Actuation) Scalers { return Scalers{Own: own, Fault: "forbidden"} }
 	tests := map[string]struct {
 		by               Scalers
-		current, desired int
+		current, desired Replicas
 		turn             Turn
-		replicas         int
+		replicas         Replicas
 	}{
 		"as decided":                   {by(ActuationScale), 2, 2, TurnNone, 2},
 		"nothing is asked for":         {by(""), 0, 1, TurnScaler, 0},
@@ -66,15 +66,15 @@ func TestTurnNeverGoesWhereItIsNotAsked(t *testing.T) {
 		for _, kind := range []string{KindHPA, KindScaledObject} {
 			for least := range 2 {
 				for _, atZero := range []bool{false, true} {
-					worlds = append(worlds, Scalers{Own: own, Known: true, List: []Scaler{{Kind: kind, Bounds: Bounds{Min: least, Max: 3}, AtZero: atZero}}})
+					worlds = append(worlds, Scalers{Own: own, Known: true, List: []Scaler{{Kind: kind, Bounds: Bounds{Min: Replicas(least), Max: 3}, AtZero: atZero}}})
 				}
 			}
 		}
 	}
 	owned := 0
 	for _, by := range worlds {
-		for current := range 6 {
-			for desired := range 6 {
+		for current := range Replicas(6) {
+			for desired := range Replicas(6) {
 				turn, n := by.Turn(current, desired)
 				what := fmt.Sprintf("%+v from %d to %d: %s, %d replicas", by, current, desired, turn, n)
 				if (turn == TurnNone) != (current == desired) {

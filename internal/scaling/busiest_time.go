@@ -11,7 +11,7 @@ import (
 // sends it was cut off. When it comes back, the fleet may have its size again at once,
 // without learning it anew. The zero value remembers nothing.
 type Busy struct {
-	Replicas int       `json:"replicas,omitempty"`
+	Replicas Replicas  `json:"replicas,omitempty"`
 	Rate     float64   `json:"rate,omitempty"` // requests/s of the model, > 0
 	At       time.Time `json:"at,omitzero"`
 	// Lull is since when nothing has arrived, and Back since when something does again
@@ -34,7 +34,7 @@ const (
 // Then returns b after a look at the model at which so many replicas of the variant are
 // needed. A rate that is not known changes nothing, nor does one that no replica
 // serves.
-func (b Busy) Then(s Snapshot, replicas int) Busy {
+func (b Busy) Then(s Snapshot, replicas Replicas) Busy {
 	rate := s.Load.ArrivalRate
 	switch {
 	case !rate.Known():
@@ -61,13 +61,13 @@ func (b Busy) Then(s Snapshot, replicas int) Busy {
 // Size returns how many replicas of the variant carried what arrives now, where that is
 // known and the load comes back after a lull: as many a request as when the model was
 // busy, and no more than there were. Else 0.
-func (b Busy) Size(s Snapshot) int {
+func (b Busy) Size(s Snapshot) Replicas {
 	rate := s.Load.ArrivalRate
 	if !rate.Known() || rate.Value == 0 || !served(s.Variants) || !b.returns(s) {
 		return 0
 	}
 	const rounding = 1e-9
-	return int(math.Ceil(float64(b.Replicas)*min(1, rate.Value/b.Rate) - rounding))
+	return Replicas(math.Ceil(float64(b.Replicas)*min(1, rate.Value/b.Rate) - rounding))
 }
 
 // returns reports whether requests that arrive now come back after a lull.

@@ -10,8 +10,8 @@ import (
 type moment struct {
 	after    time.Duration
 	rate     float64 // requests/s, negative where it is not known
-	ready    int
-	replicas int // decided on
+	ready    Replicas
+	replicas Replicas // decided on
 }
 
 func TestTheSizeBeforeALullIsThatOfItsBusiestLook(t *testing.T) {
@@ -21,24 +21,24 @@ func TestTheSizeBeforeALullIsThatOfItsBusiestLook(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before []moment
 		looks  []moment
-		want   []int // the size at each look
+		want   []Replicas // the size at each look
 	}{
-		"all is back":                          {busy, []moment{{16 * m, 50, 10, 10}}, []int{20}},
-		"half is back":                         {busy, []moment{{16 * m, 25, 10, 10}}, []int{10}},
-		"more is back than there was":          {busy, []moment{{16 * m, 500, 10, 10}}, []int{20}},
-		"one request":                          {busy, []moment{{16 * m, 0.02, 1, 1}}, []int{1}},
-		"the window fills while it comes back": {busy, []moment{{16 * m, 10, 1, 1}, {16*m + 30*s, 30, 1, 4}, {17 * m, 50, 1, 12}, {18 * m, 50, 1, 20}, {18*m + s, 50, 20, 20}}, []int{4, 12, 20, 20, 0}},
-		"nothing is back":                      {busy, []moment{{16 * m, 0, 10, 10}}, []int{0}},
-		"it is not known":                      {busy, []moment{{16 * m, -1, 10, 10}, {17 * m, 50, 10, 10}}, []int{0, 20}},
-		"no replica is Ready yet":              {busy, []moment{{16 * m, 50, 0, 1}, {20 * m, 50, 0, 1}, {21 * m, 50, 1, 1}}, []int{0, 0, 20}},
-		"it comes and goes":                    {busy, []moment{{16 * m, 50, 10, 20}, {17 * m, 0, 10, 20}, {50 * m, 50, 10, 10}}, []int{20, 0, 20}},
-		"after an hour":                        {busy, []moment{{63 * m, 50, 10, 10}}, []int{20}},
-		"after more":                           {busy, []moment{{63*m + s, 50, 10, 10}}, []int{0}},
-		"there was no lull":                    {busy[:3], []moment{{3 * m, 50, 10, 10}}, []int{0}},
-		"only a gap":                           {busy[:3], []moment{{3 * m, -1, 10, 10}, {9 * m, 50, 10, 10}}, []int{0, 0}},
-		"a load that declined in ten minutes is no outage":  {[]moment{{0, 50, 20, 20}, {5 * m, 10, 18, 17}, {9 * m, 1, 15, 14}, {10 * m, 0, 14, 13}}, []moment{{30 * m, 1, 3, 3}}, []int{1}},
-		"one that declined for longer had its fleet follow": {[]moment{{0, 50, 20, 20}, {11 * m, 10, 8, 7}, {22 * m, 1, 2, 2}, {23 * m, 0, 2, 2}}, []moment{{30 * m, 1, 1, 1}, {31 * m, 10, 1, 2}}, []int{2, 2}},
-		"never seen": {nil, []moment{{0, 50, 1, 1}}, []int{0}},
+		"all is back":                          {busy, []moment{{16 * m, 50, 10, 10}}, []Replicas{20}},
+		"half is back":                         {busy, []moment{{16 * m, 25, 10, 10}}, []Replicas{10}},
+		"more is back than there was":          {busy, []moment{{16 * m, 500, 10, 10}}, []Replicas{20}},
+		"one request":                          {busy, []moment{{16 * m, 0.02, 1, 1}}, []Replicas{1}},
+		"the window fills while it comes back": {busy, []moment{{16 * m, 10, 1, 1}, {16*m + 30*s, 30, 1, 4}, {17 * m, 50, 1, 12}, {18 * m, 50, 1, 20}, {18*m + s, 50, 20, 20}}, []Replicas{4, 12, 20, 20, 0}},
+		"nothing is back":                      {busy, []moment{{16 * m, 0, 10, 10}}, []Replicas{0}},
+		"it is not known":                      {busy, []moment{{16 * m, -1, 10, 10}, {17 * m, 50, 10, 10}}, []Replicas{0, 20}},
+		"no replica is Ready yet":              {busy, []moment{{16 * m, 50, 0, 1}, {20 * m, 50, 0, 1}, {21 * m, 50, 1, 1}}, []Replicas{0, 0, 20}},
+		"it comes and goes":                    {busy, []moment{{16 * m, 50, 10, 20}, {17 * m, 0, 10, 20}, {50 * m, 50, 10, 10}}, []Replicas{20, 0, 20}},
+		"after an hour":                        {busy, []moment{{63 * m, 50, 10, 10}}, []Replicas{20}},
+		"after more":                           {busy, []moment{{63*m + s, 50, 10, 10}}, []Replicas{0}},
+		"there was no lull":                    {busy[:3], []moment{{3 * m, 50, 10, 10}}, []Replicas{0}},
+		"only a gap":                           {busy[:3], []moment{{3 * m, -1, 10, 10}, {9 * m, 50, 10, 10}}, []Replicas{0, 0}},
+		"a load that declined in ten minutes is no outage":  {[]moment{{0, 50, 20, 20}, {5 * m, 10, 18, 17}, {9 * m, 1, 15, 14}, {10 * m, 0, 14, 13}}, []moment{{30 * m, 1, 3, 3}}, []Replicas{1}},
+		"one that declined for longer had its fleet follow": {[]moment{{0, 50, 20, 20}, {11 * m, 10, 8, 7}, {22 * m, 1, 2, 2}, {23 * m, 0, 2, 2}}, []moment{{30 * m, 1, 1, 1}, {31 * m, 10, 1, 2}}, []Replicas{2, 2}},
+		"never seen": {nil, []moment{{0, 50, 1, 1}}, []Replicas{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b Busy
@@ -69,11 +69,11 @@ func TestTheSizeAfterALullIsNeverMoreThanBefore(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 19))
 		var b Busy
-		most, at := 0, start
+		most, at := Replicas(0), start
 		for range 100 {
 			at = at.Add(time.Duration(r.IntN(180)) * time.Second)
-			replicas := r.IntN(30)
-			snap := Snapshot{At: at, Window: time.Minute, Variants: []Variant{{Replicas: ReplicaCounts{Observed: true, Ready: r.IntN(3)}}}}
+			replicas := Replicas(r.IntN(30))
+			snap := Snapshot{At: at, Window: time.Minute, Variants: []Variant{{Replicas: ReplicaCounts{Observed: true, Ready: Replicas(r.IntN(3))}}}}
 			if r.IntN(5) > 0 {
 				snap.Load.ArrivalRate = Measured(float64(r.IntN(3))*r.Float64(), Fresh)
 			}

@@ -104,11 +104,11 @@ const (
 
 // Step is one stage's contribution to a Decision.
 type Step struct {
-	Stage  Stage  `json:"stage"`
-	From   int    `json:"from"` // replicas before the stage
-	To     int    `json:"to"`   // replicas after it
-	Reason Reason `json:"reason"`
-	Detail string `json:"detail"` // one sentence with its numbers
+	Stage  Stage    `json:"stage"`
+	From   Replicas `json:"from"` // replicas before the stage
+	To     Replicas `json:"to"`   // replicas after it
+	Reason Reason   `json:"reason"`
+	Detail string   `json:"detail"` // one sentence with its numbers
 }
 
 // Decision is what one variant should run, and why: a chain of steps in which
@@ -116,12 +116,12 @@ type Step struct {
 type Decision struct {
 	Variant VariantKey `json:"variant"`
 	Model   ModelKey   `json:"model"`
-	Current int        `json:"current"` // replicas when the Snapshot was taken
+	Current Replicas   `json:"current"` // replicas when the Snapshot was taken
 	// Fallback is true when no analysis stood behind the decision.
 	Fallback bool `json:"fallback,omitempty"`
 	// Spare counts further replicas, after those that the decision removes, that the load does
 	// not need.
-	Spare int `json:"spare,omitempty"`
+	Spare Replicas `json:"spare,omitempty"`
 	// Withheld is true when the analysis calls for a reduction, and the cycle makes none only
 	// because the readings do not show the last change yet.
 	Withheld bool   `json:"withheld,omitempty"`
@@ -130,7 +130,7 @@ type Decision struct {
 
 // Target returns the replicas decided on: where the last step ended, or
 // Current when there is none.
-func (d Decision) Target() int {
+func (d Decision) Target() Replicas {
 	if n := len(d.Steps); n > 0 {
 		return d.Steps[n-1].To
 	}
@@ -142,7 +142,7 @@ func (d Decision) Moves() bool { return d.MoveTo() > 0 }
 
 // MoveTo returns how many replicas d asks for to move the model to cheaper variants,
 // before any constraint; 0 if it does not.
-func (d Decision) MoveTo() int {
+func (d Decision) MoveTo() Replicas {
 	i := slices.IndexFunc(d.Steps, func(s Step) bool { return s.Reason == ReasonCheaperMix && s.To > s.From })
 	if i < 0 {
 		return 0
@@ -151,7 +151,7 @@ func (d Decision) MoveTo() int {
 }
 
 // Then returns a copy of d with one more step, from Target to to.
-func (d Decision) Then(stage Stage, to int, reason Reason, detail string) Decision {
+func (d Decision) Then(stage Stage, to Replicas, reason Reason, detail string) Decision {
 	step := Step{Stage: stage, From: d.Target(), To: to, Reason: reason, Detail: detail}
 	d.Steps = append(slices.Clip(slices.Clone(d.Steps)), step)
 	return d

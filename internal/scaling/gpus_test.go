@@ -8,7 +8,7 @@ import (
 func TestAcceleratorsAreCountedWithoutWrappingAround(t *testing.T) {
 	for _, tt := range []struct {
 		requested, said Accelerators
-		replicas        int
+		replicas        Replicas
 		want            Accelerators
 	}{
 		{0, 2, 3, 6},

@@ -10,14 +10,14 @@ type Past struct {
 	// Model is the model that the variant served. Empty while unknown: after a restart.
 	Model ModelKey `json:"model,omitzero"`
 	// Desired is the last decision, in replicas.
-	Desired int `json:"desired"`
+	Desired Replicas `json:"desired"`
 	// Change is the last change of Desired, in replicas: new minus old. For the first
 	// decision, old is what the target had. 0 if Desired never changed.
-	Change int `json:"change"`
+	Change Replicas `json:"change"`
 	// MoveTo is how many replicas the last growth of the variant aimed at, where that growth
 	// was a move to cheaper variants; 0 if it was no move, or a cancelled one. MoveTo exceeds
 	// Desired while pacing splits the move into steps, and after a reduction.
-	MoveTo int `json:"moveTo,omitempty"`
+	MoveTo Replicas `json:"moveTo,omitempty"`
 	// MoveCost is the cost per hour of the model's replicas before the last move, cancelled or
 	// not, >= 0; 0 if there was no move.
 	MoveCost float64 `json:"moveCost,omitempty"`
@@ -28,12 +28,12 @@ type Past struct {
 	ProgressAt time.Time `json:"progressAt,omitzero"`
 	// Gap is how far the target was from Desired when it was closest: replicas to be set, plus
 	// replicas to become Ready. 0 once none were missing.
-	Gap int `json:"gap"`
+	Gap Replicas `json:"gap"`
 	// WholeAt is since when no replica has been missing, zero while one is.
 	WholeAt time.Time `json:"wholeAt,omitzero"`
 	// Before is how many replicas were Ready at the last decision for more, until more than
 	// that many are Ready; then 0.
-	Before int `json:"before,omitempty"`
+	Before Replicas `json:"before,omitempty"`
 	// Waits holds, for each missing replica, since when it has been missing.
 	Waits Waits `json:"waits,omitzero"`
 	// Counts are the replicas as last observed.
@@ -113,7 +113,7 @@ type History map[VariantKey]Past
 // the last decision, else those that its target has. A last decision for zero counts as none
 // while the target can be read: it confirmed that nothing runs, and must not undo replicas
 // that a user has started since.
-func (h History) LastDesired(v Variant) int {
+func (h History) LastDesired(v Variant) Replicas {
 	past, decided := h[v.Key]
 	if decided && (past.Desired != 0 || !v.Replicas.Observed) {
 		return past.Desired
@@ -195,7 +195,7 @@ func (p Past) Starts(usual time.Duration) Past {
 
 // Decide returns p after a decision for target replicas at now. A decision for the same number
 // leaves all times as they are.
-func (p Past) Decide(target int, now time.Time) Past {
+func (p Past) Decide(target Replicas, now time.Time) Past {
 	switch {
 	case p.DecidedAt.IsZero():
 		if p.Counts.Observed {
@@ -230,7 +230,7 @@ func (p Past) wait(now time.Time) Past {
 
 // asked is how many replicas the target should have: the desired ones, or, after a decision for
 // zero, those that another client started.
-func (p Past) asked() int {
+func (p Past) asked() Replicas {
 	if p.Desired == 0 {
 		return p.Counts.Current
 	}
@@ -239,7 +239,7 @@ func (p Past) asked() int {
 
 // missing counts the replicas by which the target differs from Desired, and those that it asks
 // for and that are not Ready.
-func (p Past) missing() int {
+func (p Past) missing() Replicas {
 	if !p.Counts.Observed {
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestProgressIsToComeCloserThanEver(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	seen := func(current, ready int) ReplicaCounts {
+	seen := func(current, ready Replicas) ReplicaCounts {
 		return ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
 	}
 	tests := []struct {
@@ -77,7 +77,7 @@ func TestLastDesiredIsTheLastDecision(t *testing.T) {
 		name    string
 		history History
 		counts  ReplicaCounts
-		want    int
+		want    Replicas
 	}{
 		{"never decided on: what runs", History{}, runs, 3},
 		{"the last decision", History{key: {Desired: 5}}, runs, 5},
@@ -128,8 +128,8 @@ func TestAnotherModelIsAnotherWaitAndKeepsTheDecision(t *testing.T) {
 }
 
 func TestReplicasAreCountedInWords(t *testing.T) {
-	for n, want := range map[int]string{0: "0 replicas", 1: "1 replica", 2: "2 replicas"} {
-		if got := Replicas(n); got != want {
+	for n, want := range map[Replicas]string{0: "0 replicas", 1: "1 replica", 2: "2 replicas"} {
+		if got := n.Text(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -15,7 +15,7 @@ const lasting = 5 * time.Minute
 // no method changes it.
 type Waits struct {
 	// There counts the replicas that have been Ready for lasting or longer.
-	There int `json:"there,omitempty"`
+	There Replicas `json:"there,omitempty"`
 	// Runs are the other replicas in order; each run begins after the one before it.
 	Runs []Wait `json:"runs,omitempty"`
 }
@@ -23,7 +23,7 @@ type Waits struct {
 // Wait is a run of replicas that have been missing since the same time.
 type Wait struct {
 	// To is the number of its last replica, > that of the run before.
-	To    int       `json:"to"`
+	To    Replicas  `json:"to"`
 	Since time.Time `json:"since"` // when they were ordered, or stopped being Ready
 	// WasReady is true for replicas that were there before, false for those that were ordered
 	// and have not been there yet.
@@ -37,7 +37,7 @@ func (w Waits) Known() bool { return w.There > 0 || len(w.Runs) > 0 }
 
 // Then returns w after a look at now that found ready of wanted replicas Ready. Replicas beyond those
 // that w knows were ordered at the time ordered.
-func (w Waits) Then(wanted, ready int, ordered, now time.Time) Waits {
+func (w Waits) Then(wanted, ready Replicas, ordered, now time.Time) Waits {
 	next := w.upTo(wanted, ordered)
 	if lost := next.There; ready < lost {
 		next.There = ready
@@ -86,8 +86,8 @@ func (w Waits) exchange(since, now time.Time) Waits {
 }
 
 // count returns how many replicas are in runs for which ok holds.
-func (w Waits) count(ok func(Wait) bool) int {
-	n, last := 0, w.There
+func (w Waits) count(ok func(Wait) bool) Replicas {
+	n, last := Replicas(0), w.There
 	for _, r := range w.Runs {
 		if ok(r) {
 			n += r.To - last
@@ -98,7 +98,7 @@ func (w Waits) count(ok func(Wait) bool) int {
 }
 
 // turn returns w with WasReady inverted for the first n replicas of the runs for which ok holds.
-func (w Waits) turn(n int, ok func(Wait) bool) Waits {
+func (w Waits) turn(n Replicas, ok func(Wait) bool) Waits {
 	var runs []Wait
 	last := w.There
 	for _, r := range w.Runs {
@@ -118,7 +118,7 @@ func (w Waits) turn(n int, ok func(Wait) bool) Waits {
 }
 
 // upTo returns w with exactly so many replicas.
-func (w Waits) upTo(wanted int, ordered time.Time) Waits {
+func (w Waits) upTo(wanted Replicas, ordered time.Time) Waits {
 	out := Waits{There: min(w.There, wanted)}
 	last := out.There
 	for _, r := range w.Runs {
@@ -135,9 +135,9 @@ func (w Waits) upTo(wanted int, ordered time.Time) Waits {
 
 // Ordered counts the replicas after the first beyond ones, up to wanted, that were ordered and have
 // not been Ready yet.
-func (w Waits) Ordered(beyond, wanted int) int {
+func (w Waits) Ordered(beyond, wanted Replicas) Replicas {
 	w = w.upTo(wanted, time.Time{})
-	n, last := 0, w.There
+	n, last := Replicas(0), w.There
 	for _, r := range w.Runs {
 		if !r.WasReady {
 			n += max(0, r.To-max(last, beyond))
@@ -158,7 +158,7 @@ func join(runs []Wait, r Wait) []Wait {
 
 // Missing lists the missing replicas, from the first that is not Ready up to wanted, one entry for
 // each time since which some are missing. Replicas that w does not know count as ordered at otherwise.
-func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
+func (w Waits) Missing(ready, wanted Replicas, otherwise time.Time) []Missing {
 	var out []Missing
 	from := max(ready, min(w.There, wanted))
 	if n := from - ready; n > 0 { // was there at the last look
@@ -178,7 +178,7 @@ func (w Waits) Missing(ready, wanted int, otherwise time.Time) []Missing {
 
 // Missing is a number of replicas that have been missing since the same time.
 type Missing struct {
-	Replicas int // >= 1
+	Replicas Replicas // >= 1
 	Since    time.Time
 	WasReady bool // they were Ready before; else they were ordered
 }

@@ -11,7 +11,10 @@ import (
 var waitsStart = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // counted is what is wanted and Ready at a minute.
-type counted struct{ minute, wanted, ready int }
+type counted struct {
+	minute        int
+	wanted, ready Replicas
+}
 
 func TestEachMissingReplicaHasItsOwnWait(t *testing.T) {
 	since := func(minute int) time.Time { return waitsStart.Add(time.Duration(minute) * time.Minute) }
@@ -56,8 +59,8 @@ func TestOfWhatIsCancelledOnlyOrdersCount(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		w             Waits
-		beyond, total int
-		want          int
+		beyond, total Replicas
+		want          Replicas
 	}{
 		{"two of three that were ordered", Waits{There: 5, Runs: []Wait{{To: 8, Since: at}}}, 6, 8, 2},
 		{"two that were lost", Waits{There: 5, Runs: []Wait{{To: 7, Since: at, WasReady: true}}}, 5, 7, 0},
@@ -89,13 +92,13 @@ func TestWaitsCoverWhatIsWanted(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		var w Waits
 		at := waitsStart
-		wanted, ready := r.IntN(20), 0
+		wanted, ready := Replicas(r.IntN(20)), Replicas(0)
 		for range 50 {
 			at = at.Add(time.Duration(r.IntN(200)) * time.Second)
 			if r.IntN(4) == 0 {
-				wanted = r.IntN(20)
+				wanted = Replicas(r.IntN(20))
 			}
-			ready = r.IntN(wanted + 3)
+			ready = Replicas(r.IntN(int(wanted + 3)))
 			before := w
 			w = w.Then(wanted, ready, at, at)
 			last := w.There
@@ -105,7 +108,7 @@ func TestWaitsCoverWhatIsWanted(t *testing.T) {
 				}
 				last = run.To
 			}
-			missing := 0
+			missing := Replicas(0)
 			for _, m := range w.Missing(ready, wanted, at) {
 				missing += m.Replicas
 			}

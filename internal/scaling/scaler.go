@@ -72,7 +72,7 @@ type Scaler struct {
 	// AtZero is true while it stands still because the target has no replicas.
 	AtZero bool
 	// Asks is the number of replicas that it last wanted, 0 while it wanted none.
-	Asks int
+	Asks Replicas
 
 	Up   ScalerRules
 	Down ScalerRules
@@ -106,7 +106,7 @@ const DefaultTolerance = 0.1
 // difference to the current ones. It is the arithmetic of an HPA that reads an average of 1:
 // whether 11 of 10 are within 10 % is decided by the last bit
 // (k8s.io/kubernetes, podautoscaler, GetExternalPerPodMetricReplicas).
-func Tolerates(tolerance float64, desired, current int) bool {
+func Tolerates(tolerance float64, desired, current Replicas) bool {
 	const milli = 1000
 	ratio := float64(milli*desired) / (float64(milli) * float64(current))
 	if desired < current {

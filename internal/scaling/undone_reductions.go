@@ -233,7 +233,7 @@ const (
 const FewFail = 0.1
 
 // Then returns f after an order of v at now of which so many replicas were cancelled.
-func (f Failures) Then(v Variant, cancelled int, now time.Time) Failures {
+func (f Failures) Then(v Variant, cancelled Replicas, now time.Time) Failures {
 	if float64(cancelled) <= FewFail*float64(v.Replicas.Ready) {
 		return f
 	}

@@ -1,5 +1,7 @@
 package scaling
 
+import "fmt"
+
 // Accelerators counts devices: GPUs or the like. One replica has one or several of them, so that
 // a number of replicas is no number of Accelerators: Variant.GPUs says how many they take.
 type Accelerators int
@@ -8,4 +10,19 @@ type Accelerators int
 func (a Accelerators) Times(n int) Accelerators { return a * Accelerators(n) }
 
 // Per returns what each of n > 0 replicas has of a, rounded down.
-func (a Accelerators) Per(n int) Accelerators { return a / Accelerators(n) }
+func (a Accelerators) Per(n Replicas) Accelerators { return a / Accelerators(n) }
+
+// Replicas counts replicas, in units of the scale subresource of their target. A replica is a
+// serving engine with its accelerators, in one pod or in several.
+type Replicas int
+
+// Of returns the accelerators of n replicas that have a each.
+func (a Accelerators) Of(n Replicas) Accelerators { return a * Accelerators(n) }
+
+// Text writes a number of replicas: "1 replica", "3 replicas".
+func (n Replicas) Text() string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
+}

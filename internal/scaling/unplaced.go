@@ -5,7 +5,7 @@ import "time"
 // Unplaced is how many replicas of a variant no node has taken, and for how long.
 // The zero value is none. It is a value: no method changes it.
 type Unplaced struct {
-	Replicas int       `json:"replicas"`
+	Replicas Replicas  `json:"replicas"`
 	Since    time.Time `json:"since"`  // when so many were first seen
 	Cycles   int       `json:"cycles"` // in which they were seen, that of Since included, >= 1
 }
@@ -13,7 +13,7 @@ type Unplaced struct {
 // Then returns u after so many replicas were seen at now that no node takes. Fewer
 // than before have been so for as long; of more, the added are new, and the wait
 // begins again.
-func (u Unplaced) Then(replicas int, now time.Time) Unplaced {
+func (u Unplaced) Then(replicas Replicas, now time.Time) Unplaced {
 	switch {
 	case replicas <= 0:
 		return Unplaced{}

@@ -12,15 +12,15 @@ func TestUnplacedRestartsWhereMoreAreWithoutANode(t *testing.T) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	tests := []struct {
 		name  string
-		looks []int // a minute apart
+		looks []Replicas // a minute apart
 		want  Unplaced
 	}{
-		{"none", []int{0, 0}, Unplaced{}},
-		{"one, seen once", []int{0, 1}, Unplaced{1, minute(1), 1}},
-		{"one for three cycles", []int{1, 1, 1}, Unplaced{1, start, 3}},
-		{"one more is new", []int{1, 1, 2}, Unplaced{2, minute(2), 1}},
-		{"one fewer is as old", []int{2, 2, 1}, Unplaced{1, start, 3}},
-		{"a gap begins anew", []int{1, 0, 1}, Unplaced{1, minute(2), 1}},
+		{"none", []Replicas{0, 0}, Unplaced{}},
+		{"one, seen once", []Replicas{0, 1}, Unplaced{1, minute(1), 1}},
+		{"one for three cycles", []Replicas{1, 1, 1}, Unplaced{1, start, 3}},
+		{"one more is new", []Replicas{1, 1, 2}, Unplaced{2, minute(2), 1}},
+		{"one fewer is as old", []Replicas{2, 2, 1}, Unplaced{1, start, 3}},
+		{"a gap begins anew", []Replicas{1, 0, 1}, Unplaced{1, minute(2), 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package scaling
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -89,17 +88,17 @@ const mostCounted = 1 << 20
 
 // GPUs returns how many accelerators so many replicas take of the stock and of the quotas: what
 // their pods request, whatever the object states. A count beyond a million counts as a million.
-func (v Variant) GPUs(replicas int) Accelerators {
+func (v Variant) GPUs(replicas Replicas) Accelerators {
 	each := v.GPUsRequested
 	if each <= 0 {
 		each = v.GPUsPerReplica
 	}
-	return min(max(1, each), mostCounted).Times(min(max(0, replicas), mostCounted))
+	return min(max(1, each), mostCounted).Of(min(max(0, replicas), mostCounted))
 }
 
 // Holds returns how many accelerators so many running replicas keep from others: those of GPUs,
 // or none if the variant is Unaccelerated.
-func (v Variant) Holds(replicas int) Accelerators {
+func (v Variant) Holds(replicas Replicas) Accelerators {
 	if v.Unaccelerated {
 		return 0
 	}
@@ -108,7 +107,7 @@ func (v Variant) Holds(replicas int) Accelerators {
 
 // Held returns how many accelerators the pods of so many replicas request, which is fewer than
 // Holds where pods are of an earlier template.
-func (v Variant) Held(replicas int) Accelerators { return max(0, v.Holds(replicas)-v.GPUsShort) }
+func (v Variant) Held(replicas Replicas) Accelerators { return max(0, v.Holds(replicas)-v.GPUsShort) }
 
 // EngineLimits are the limits that the arguments of a serving engine set. The zero value is an
 // engine whose arguments are unknown.
@@ -134,15 +133,15 @@ type Loaded struct {
 // Bounds limits the replicas of a variant: Min first, then Max, so Max wins
 // where the two contradict each other.
 type Bounds struct {
-	Min int `json:"min"` // >= 0
-	Max int `json:"max"` // math.MaxInt when unset
+	Min Replicas `json:"min"` // >= 0
+	Max Replicas `json:"max"` // math.MaxInt when unset
 }
 
 // Unbounded is the absence of limits.
 func Unbounded() Bounds { return Bounds{Max: math.MaxInt} }
 
 // Clamp returns n within the bounds.
-func (b Bounds) Clamp(n int) int { return min(max(n, b.Min), b.Max) }
+func (b Bounds) Clamp(n Replicas) Replicas { return min(max(n, b.Min), b.Max) }
 
 // ReplicaCounts counts replicas in units of the target's scale subresource.
 // While Observed, Current = Ready + Pending.
@@ -151,17 +150,17 @@ type ReplicaCounts struct {
 	Observed bool `json:"observed"`
 	// Current is what the target is asked to run (spec.replicas of its scale).
 	// The surge of a rollout is not in it.
-	Current int `json:"current"`
-	Ready   int `json:"ready"`
-	Pending int `json:"pending"` // asked for and not Ready
+	Current Replicas `json:"current"`
+	Ready   Replicas `json:"ready"`
+	Pending Replicas `json:"pending"` // asked for and not Ready
 	// Unschedulable is the part of Pending for which the scheduler found no node.
-	Unschedulable int `json:"unschedulable,omitempty"`
+	Unschedulable Replicas `json:"unschedulable,omitempty"`
 	// Podless is the part of Pending that has no pod yet: an Inventory does not contain the
 	// accelerators that it will take.
-	Podless int `json:"podless,omitempty"`
+	Podless Replicas `json:"podless,omitempty"`
 	// Surplus counts pods beyond Current that hold accelerators and do not terminate yet: the
 	// target was just scaled down, or a rollout surges.
-	Surplus int `json:"surplus,omitempty"`
+	Surplus Replicas `json:"surplus,omitempty"`
 	// NewestReady is when the youngest Ready replica became so, zero if none.
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }
@@ -181,12 +180,4 @@ func (v Variant) Patience(startUps float64) time.Duration {
 		return patienceUnknown
 	}
 	return max(patienceLeast, time.Duration(startUps*float64(v.StartUp)))
-}
-
-// Replicas writes a number of replicas: "1 replica", "3 replicas".
-func Replicas(n int) string {
-	if n == 1 {
-		return "1 replica"
-	}
-	return fmt.Sprintf("%d replicas", n)
 }

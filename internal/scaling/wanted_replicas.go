@@ -4,7 +4,7 @@ import "time"
 
 // Want is a number of replicas that was wanted of a variant.
 type Want struct {
-	Replicas int `json:"replicas"`
+	Replicas Replicas `json:"replicas"`
 	// Until is when another number was wanted instead, zero for what is wanted now.
 	Until time.Time `json:"until,omitzero"`
 }
@@ -27,11 +27,11 @@ func (w Wants) Known() bool { return len(w.Most) > 0 }
 // Then returns w after n replicas were wanted at now, without what ended more
 // than keep before now. Time does not go back: now is at or after that of the
 // call before.
-func (w Wants) Then(n int, now time.Time, keep time.Duration) Wants {
+func (w Wants) Then(n Replicas, now time.Time, keep time.Duration) Wants {
 	from := now.Add(-keep)
 	return Wants{
-		Most:  then(w.Most, n, now, from, func(a, b int) bool { return a > b }),
-		Least: then(w.Least, n, now, from, func(a, b int) bool { return a < b }),
+		Most:  then(w.Most, n, now, from, func(a, b Replicas) bool { return a > b }),
+		Least: then(w.Least, n, now, from, func(a, b Replicas) bool { return a < b }),
 	}
 }
 
@@ -44,7 +44,7 @@ func (w Wants) LeastSince(since time.Time) Want { return first(w.Least, since) }
 
 // then appends n to wants, in which each beats the next. It drops those that n
 // is as good as and those that ended by from.
-func then(wants []Want, n int, now, from time.Time, beats func(a, b int) bool) []Want {
+func then(wants []Want, n Replicas, now, from time.Time, beats func(a, b Replicas) bool) []Want {
 	out := make([]Want, 0, len(wants)+1)
 	for i, w := range wants {
 		if i == len(wants)-1 {
@@ -69,7 +69,7 @@ func first(wants []Want, since time.Time) Want {
 }
 
 // Now returns the number that is wanted now, and false where nothing is Known.
-func (w Wants) Now() (int, bool) {
+func (w Wants) Now() (Replicas, bool) {
 	if !w.Known() {
 		return 0, false
 	}

@@ -12,12 +12,12 @@ import (
 // asked is one number as it was wanted, for the oracle.
 type asked struct {
 	at       time.Time
-	replicas int
+	replicas Replicas
 }
 
 // between returns the most and the least of everything that stood at any time
 // after since, the slow way.
-func between(all []asked, since time.Time) (most, least int) {
+func between(all []asked, since time.Time) (most, least Replicas) {
 	most, least = all[len(all)-1].replicas, all[len(all)-1].replicas
 	for i, a := range all[:len(all)-1] {
 		if all[i+1].at.After(since) {
@@ -36,7 +36,7 @@ func TestWantsKnowTheMostAndTheLeastSinceAnyTime(t *testing.T) {
 		var w Wants
 		now := start
 		for range 60 {
-			n := r.IntN(8)
+			n := Replicas(r.IntN(8))
 			all, w = append(all, asked{now, n}), w.Then(n, now, keep)
 			for _, back := range []time.Duration{0, time.Second, keep / 2, keep} {
 				most, least := between(all, now.Add(-back))

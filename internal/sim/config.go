@@ -115,7 +115,7 @@ type Variant struct {
 	Spec     scaling.Variant
 	Profile  serving.Profile
 	StartUp  StartUp
-	Replicas int // at the start, Ready at once; >= 0
+	Replicas scaling.Replicas // at the start, Ready at once; >= 0
 	// Weight is the part of the requests that a Weighted gateway sends to the variant,
 	// relative to that of the others, >= 0; 0 means 1.
 	Weight float64

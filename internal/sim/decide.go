@@ -21,7 +21,7 @@ func (w *world) decide() error {
 			return fmt.Errorf("simulation: policy %s at %s wants %d replicas of %s: want a variant of the run and 0 or more",
 				w.policy.Name(), w.now, t.Replicas, t.Variant)
 		}
-		if last, ok := w.wanted[v]; w.cfg.OnDecision != nil && (!ok && t.Replicas != len(v.pods) || ok && last.Replicas != t.Replicas) {
+		if last, ok := w.wanted[v]; w.cfg.OnDecision != nil && (!ok && t.Replicas != scaling.Replicas(len(v.pods)) || ok && last.Replicas != t.Replicas) {
 			w.cfg.OnDecision(w.now, t)
 		}
 		w.wanted[v] = t
@@ -45,7 +45,7 @@ func (w *world) carryOut() error {
 		if !ok || v.deleted {
 			continue
 		}
-		had := len(v.pods)
+		had := scaling.Replicas(len(v.pods))
 		v.tally.Peak = max(v.tally.Peak, had, t.Replicas)
 		if w.tolerated(had, t.Replicas) {
 			continue
@@ -63,7 +63,7 @@ func (w *world) carryOut() error {
 }
 
 // count books a change of the replicas of a variant.
-func (w *world) count(v *variant, change int) {
+func (w *world) count(v *variant, change scaling.Replicas) {
 	switch {
 	case !w.judges():
 	case change > 0:
@@ -78,7 +78,7 @@ func (w *world) count(v *variant, change int) {
 
 // tolerated reports whether whoever carries decisions out takes one for no difference
 // from what is (k8s.io/kubernetes, podautoscaler).
-func (w *world) tolerated(had, wanted int) bool {
+func (w *world) tolerated(had, wanted scaling.Replicas) bool {
 	ratio := float64(wanted) / float64(max(1, had))
 	return had > 0 && wanted > 0 && ratio >= 1-w.cfg.Tolerance && ratio <= 1+w.cfg.Tolerance
 }

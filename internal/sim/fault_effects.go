@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
@@ -144,8 +145,8 @@ func (w *world) strike(t *trouble, p *pod) {
 
 // struck counts the pods that a fault concerns. One that has its node is no longer
 // without.
-func (t *trouble) struck() int {
-	n := 0
+func (t *trouble) struck() scaling.Replicas {
+	n := scaling.Replicas(0)
 	for _, p := range t.variant.pods {
 		if slices.ContainsFunc(p.hits, func(h hit) bool { return h.trouble == t }) && (t.Kind != fault.NoNode || p.phase == unplaced) {
 			n++

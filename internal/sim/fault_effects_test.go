@@ -31,7 +31,7 @@ func trials(v scaling.VariantKey, seed uint64) []fault.Fault {
 }
 
 // faulty is a fleet of four replicas with a fault, and the snapshots of every 15 s.
-func faulty(t *testing.T, length time.Duration, f fault.Fault, targets ...int) ([]scaling.Snapshot, Report) {
+func faulty(t *testing.T, length time.Duration, f fault.Fault, targets ...scaling.Replicas) ([]scaling.Snapshot, Report) {
 	t.Helper()
 	c := testConfig(simtest.Chat(t, "constant(1,"+length.String()+")", 1))
 	v := &c.Models[0].Variants[0]
@@ -65,44 +65,44 @@ func TestFaultsShowAsDiscoveryAndTheCollectorWouldShowThem(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fault   fault.Fault
-		targets []int
-		want    map[time.Duration][3]int // current, Ready, Unschedulable
+		targets []scaling.Replicas
+		want    map[time.Duration][3]scaling.Replicas // current, Ready, Unschedulable
 	}{
 		{
 			"two crash for two minutes and start in 30 s",
 			fault.Fault{Kind: fault.Crash, For: 2 * minute, Replicas: 2},
 			nil,
-			map[time.Duration][3]int{minute - 15*time.Second: {4, 4, 0}, minute + 15*time.Second: {4, 2, 0}, 3 * minute: {4, 2, 0}, 4 * minute: {4, 4, 0}},
+			map[time.Duration][3]scaling.Replicas{minute - 15*time.Second: {4, 4, 0}, minute + 15*time.Second: {4, 2, 0}, 3 * minute: {4, 2, 0}, 4 * minute: {4, 4, 0}},
 		},
 		{
 			"one crashes, and is Ready for a minute in each two",
 			fault.Fault{Kind: fault.Crash, Replicas: 1, Period: 2 * minute, Ready: minute},
 			nil,
-			map[time.Duration][3]int{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 4, 0}, 210 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 4, 0}},
+			map[time.Duration][3]scaling.Replicas{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 4, 0}, 210 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 4, 0}},
 		},
 		{
 			"what is added crashes where a bad node has taken nobody yet",
 			fault.Fault{Kind: fault.Crash, Replicas: 6},
-			[]int{4, 4, 4, 4, 8},
-			map[time.Duration][3]int{5 * minute: {8, 2, 0}},
+			[]scaling.Replicas{4, 4, 4, 4, 8},
+			map[time.Duration][3]scaling.Replicas{5 * minute: {8, 2, 0}},
 		},
 		{
 			"nodes take two minutes",
 			fault.Fault{Kind: fault.NoNode, Wait: 2 * minute},
-			[]int{4, 4, 4, 4, 6},
-			map[time.Duration][3]int{2 * minute: {6, 4, 2}, 3 * minute: {6, 4, 2}, 210 * time.Second: {6, 4, 0}, 4 * minute: {6, 6, 0}},
+			[]scaling.Replicas{4, 4, 4, 4, 6},
+			map[time.Duration][3]scaling.Replicas{2 * minute: {6, 4, 2}, 3 * minute: {6, 4, 2}, 210 * time.Second: {6, 4, 0}, 4 * minute: {6, 6, 0}},
 		},
 		{
 			"one of two never gets a node",
 			fault.Fault{Kind: fault.NoNode, Replicas: 1},
-			[]int{4, 4, 4, 4, 6},
-			map[time.Duration][3]int{5 * minute: {6, 5, 1}},
+			[]scaling.Replicas{4, 4, 4, 4, 6},
+			map[time.Duration][3]scaling.Replicas{5 * minute: {6, 5, 1}},
 		},
 		{
 			"a rollout of four waves of a minute",
 			fault.Fault{Kind: fault.Rollout, For: 4 * minute},
 			nil,
-			map[time.Duration][3]int{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 3, 0}, 6 * minute: {4, 4, 0}},
+			map[time.Duration][3]scaling.Replicas{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 3, 0}, 6 * minute: {4, 4, 0}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFaultsShowAsDiscoveryAndTheCollectorWouldShowThem(t *testing.T) {
 			seen, _ := faulty(t, 7*minute, tt.fault, tt.targets...)
 			for at, want := range tt.want {
 				r := counts(t, seen, at)
-				if got := [3]int{r.Current, r.Ready, r.Unschedulable}; got != want || r.Pending != r.Current-r.Ready {
+				if got := [3]scaling.Replicas{r.Current, r.Ready, r.Unschedulable}; got != want || r.Pending != r.Current-r.Ready {
 					t.Errorf("at %s: current, Ready and Unschedulable are %v, want %v", at, got, want)
 				}
 			}
@@ -139,7 +139,7 @@ func TestASilentReplicaIsReadyAndItsPageGrowsOld(t *testing.T) {
 
 func TestAFlappingReplicaKeepsWhatItHolds(t *testing.T) {
 	seen, r := faulty(t, 20*time.Minute, fault.Fault{Kind: fault.Flap, Period: 2 * time.Minute, Ready: time.Minute})
-	least, most, unready := math.MaxInt, 0, 0
+	least, most, unready := scaling.Replicas(math.MaxInt), scaling.Replicas(0), 0
 	for _, s := range seen {
 		least, most = min(least, s.Variants[0].Replicas.Ready), max(most, s.Variants[0].Replicas.Ready)
 		for _, one := range s.Replicas {
@@ -224,11 +224,11 @@ func TestNoRequestArrivesInAnOutage(t *testing.T) {
 }
 
 func TestASmallDifferenceIsLeftToAToleranceOfATenth(t *testing.T) {
-	for _, tt := range []struct{ from, to, want int }{{10, 11, 10}, {10, 12, 12}, {10, 9, 10}, {10, 8, 8}, {5, 6, 6}, {1, 0, 0}, {0, 1, 1}} {
+	for _, tt := range []struct{ from, to, want scaling.Replicas }{{10, 11, 10}, {10, 12, 12}, {10, 9, 10}, {10, 8, 8}, {5, 6, 6}, {1, 0, 0}, {0, 1, 1}} {
 		c := testConfig(simtest.Chat(t, "constant(1,2m)", 1))
 		c.Tolerance = 0.1
 		c.Models[0].Variants[0].Replicas = tt.from
-		got := -1
+		got := scaling.Replicas(-1)
 		p := &scripted{
 			every: 30 * time.Second, seen: func(v View) { got = v.Snapshots[0].Variants[0].Replicas.Current },
 			targets: [][]Target{{{Variant: c.Models[0].Variants[0].Spec.Key, Replicas: tt.to}}},

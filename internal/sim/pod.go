@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // podPhase is where a pod stands in its life.
@@ -24,7 +26,7 @@ const (
 type pod struct {
 	variant *variant
 	name    string
-	number  int // of its variant, from 1
+	number  scaling.Replicas // of its variant, from 1
 	phase   podPhase
 	node    int // index into the stock of its accelerator, -1 for none
 
@@ -103,13 +105,13 @@ func (v *variant) kvTokens() float64 {
 }
 
 // scale brings a variant to n pods.
-func (w *world) scale(v *variant, n int) error {
-	for len(v.pods) < n {
+func (w *world) scale(v *variant, n scaling.Replicas) error {
+	for scaling.Replicas(len(v.pods)) < n {
 		p := w.newPod(v)
 		v.pods = append(v.pods, p)
 		w.waiting = append(w.waiting, p)
 	}
-	for len(v.pods) > n {
+	for scaling.Replicas(len(v.pods)) > n {
 		w.remove(v.victim())
 	}
 	return w.place()

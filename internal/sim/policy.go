@@ -103,7 +103,7 @@ type PodView struct {
 // Target is the number of replicas that a policy wants of a variant.
 type Target struct {
 	Variant  scaling.VariantKey
-	Replicas int // >= 0
+	Replicas scaling.Replicas // >= 0
 	Reason   string
 	Detail   string // one sentence
 }

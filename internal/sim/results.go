@@ -57,8 +57,8 @@ type Interval struct {
 // VariantInterval is a variant at the end of an Interval, in replicas.
 type VariantInterval struct {
 	Key      scaling.VariantKey `json:"key"`
-	Wanted   int                `json:"wanted"`   // asked for
-	Ready    int                `json:"ready"`    // of these
+	Wanted   scaling.Replicas   `json:"wanted"`   // asked for
+	Ready    scaling.Replicas   `json:"ready"`    // of these
 	Unplaced int                `json:"unplaced"` // of these, without a node
 	Leaving  int                `json:"leaving"`  // removed, and still there
 	Waiting  int                `json:"waiting"`  // requests that wait in its replicas
@@ -251,7 +251,7 @@ func (m *model) interval(now, length time.Duration) Interval {
 }
 
 func (v *variant) interval() VariantInterval {
-	i := VariantInterval{Key: v.Spec.Key, Wanted: len(v.pods), Leaving: len(v.leaving)}
+	i := VariantInterval{Key: v.Spec.Key, Wanted: scaling.Replicas(len(v.pods)), Leaving: len(v.leaving)}
 	for _, p := range v.pods {
 		switch p.phase {
 		case serves:
@@ -338,7 +338,7 @@ type VariantReport struct {
 	Key          scaling.VariantKey `json:"key"`
 	ReplicaHours float64            `json:"replicaHours"` // from a node taken to a node freed
 	Cost         float64            `json:"cost"`         // cost units
-	Peak         int                `json:"peak"`         // most replicas asked for, of the whole run
+	Peak         scaling.Replicas   `json:"peak"`         // most replicas asked for, of the whole run
 	Grown        uint64             `json:"grown"`        // times that replicas were added
 	Shrunk       uint64             `json:"shrunk"`       // times that replicas were removed
 	Started      uint64             `json:"started"`      // replicas that took a node after the start of the run

@@ -33,7 +33,7 @@ func (r restless) Decide(v View) ([]Target, error) {
 	var targets []Target
 	for _, s := range v.Snapshots {
 		for _, variant := range s.Variants {
-			targets = append(targets, Target{Variant: variant.Key, Replicas: r.draws.IntN(5)})
+			targets = append(targets, Target{Variant: variant.Key, Replicas: scaling.Replicas(r.draws.IntN(5))})
 		}
 	}
 	return targets, nil
@@ -209,7 +209,7 @@ func trace(input, output int, seconds ...float64) func(func(workload.Request, er
 }
 
 // want is a target of the variant that testConfig has.
-func want(replicas int) []Target {
+func want(replicas scaling.Replicas) []Target {
 	return []Target{{Variant: scaling.VariantKey{Namespace: "ns", Name: "a"}, Replicas: replicas}}
 }
 
@@ -387,7 +387,7 @@ func TestEngineFollowsTheLoad(t *testing.T) {
 	c := testConfig(simtest.Chat(t, "constant(1,10m),constant(12,20m),constant(1,40m)", 1))
 	c.Sync = 15 * time.Second
 	c.Models[0].Variants[0].Grace = 2 * time.Minute // longer than any answer
-	most, last := 0, 0
+	most, last := scaling.Replicas(0), scaling.Replicas(0)
 	c.OnInterval = func(i Interval) { most, last = max(most, i.Variants[0].Ready), i.Variants[0].Wanted }
 	reasons := map[string]bool{}
 	c.OnDecision = func(_ time.Duration, target Target) { reasons[target.Reason] = true }

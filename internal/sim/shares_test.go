@@ -42,7 +42,7 @@ func (w *wanderer) Decide(v View) ([]Target, error) {
 	}
 	var out []Target
 	for _, s := range snap.Variants {
-		out = append(out, Target{Variant: s.Key, Replicas: 1 + w.dice.IntN(8)})
+		out = append(out, Target{Variant: s.Key, Replicas: scaling.Replicas(1 + w.dice.IntN(8))})
 	}
 	return out, nil
 }
@@ -61,7 +61,7 @@ func wander(t *testing.T, routing Routing, seed uint64) *wanderer {
 	m.Variants[1].Profile = simtest.Slower(simtest.Profile(dice.Pick(d, 16384, 65536, 262144)), dice.Pick(d, 1, 1.5, 3))
 	for i, v := range m.Variants {
 		m.Variants[i].Spec.Profile = stated(v.Profile, d.Between(0.75, 1.33))
-		m.Variants[i].Replicas = 1 + d.IntN(8)
+		m.Variants[i].Replicas = scaling.Replicas(1 + d.IntN(8))
 	}
 	if _, err := Run(t.Context(), Config{Seed: seed, Models: []Model{m}}, w); err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 		spec.Missing, spec.Gone = "not found", true
 		return spec
 	}
-	spec.Replicas = scaling.ReplicaCounts{Observed: true, Current: len(v.pods)}
+	spec.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(v.pods))}
 	var starts []time.Duration
 	var newest time.Duration
 	for _, p := range v.pods {

@@ -74,7 +74,7 @@ func TestALimitedModelAsksForNoMoreThanTheNodesHold(t *testing.T) {
 		name    string
 		limited bool
 		quotas  []scaling.Quota
-		wanted  int // at most
+		wanted  scaling.Replicas // at most
 	}{
 		{"unlimited", false, nil, 10},
 		{"limited", true, nil, 2},

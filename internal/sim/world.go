@@ -57,10 +57,10 @@ type model struct {
 type variant struct {
 	*Variant
 	model   *model
-	pods    []*pod // of which none is removed, in the order of creation
-	leaving []*pod // removed and not yet gone
-	gone    []*pod // whose pages may still be within the window
-	created int    // pods so far
+	pods    []*pod           // of which none is removed, in the order of creation
+	leaving []*pod           // removed and not yet gone
+	gone    []*pod           // whose pages may still be within the window
+	created scaling.Replicas // pods so far
 	draws   *rand.Rand
 	tally   VariantReport
 	deleted bool    // its target does not exist

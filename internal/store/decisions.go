@@ -84,7 +84,7 @@ func (d Decided) String() string {
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		text := name + ": no decision"
 		if decided := d[name].Status.DesiredOptimizedAlloc; decided != nil {
-			text = fmt.Sprintf("%s: %s", name, scaling.Replicas(int(decided.NumReplicas)))
+			text = fmt.Sprintf("%s: %s", name, scaling.Replicas(decided.NumReplicas).Text())
 		}
 		parts = append(parts, text)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // deviations is how many standard deviations of single runs an error bar has on each
@@ -122,7 +124,7 @@ func (d Day) hour(n int) time.Duration { return time.Duration(n) * d.Length / 24
 // within returns the mean number of replicas in an hour of the day.
 func (o Outcome) within(hour int) float64 {
 	begin, end := hour*len(o.Replicas)/24, (hour+1)*len(o.Replicas)/24
-	sum := 0
+	sum := scaling.Replicas(0)
 	for _, n := range o.Replicas[begin:end] {
 		sum += n
 	}

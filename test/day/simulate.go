@@ -35,21 +35,21 @@ const second = time.Second
 
 // Outcome is what came of a day.
 type Outcome struct {
-	Requests     int     `json:"requests"`
-	Attained     float64 `json:"attained"`     // share of the requests that met both objectives, ratio
-	ReplicaHours float64 `json:"replicaHours"` // from when a pod is made until it is deleted
-	Cost         float64 `json:"cost"`         // cost units
-	TTFT         float64 `json:"ttft"`         // mean, ms
-	ITL          float64 `json:"itl"`          // mean of the means of requests, ms
-	Most         int     `json:"most"`         // replicas at a time
-	Changes      int     `json:"changes"`      // of the number of replicas
-	Replicas     []int   `json:"-"`            // in each second of the day
+	Requests     int                `json:"requests"`
+	Attained     float64            `json:"attained"`     // share of the requests that met both objectives, ratio
+	ReplicaHours float64            `json:"replicaHours"` // from when a pod is made until it is deleted
+	Cost         float64            `json:"cost"`         // cost units
+	TTFT         float64            `json:"ttft"`         // mean, ms
+	ITL          float64            `json:"itl"`          // mean of the means of requests, ms
+	Most         scaling.Replicas   `json:"most"`         // replicas at a time
+	Changes      int                `json:"changes"`      // of the number of replicas
+	Replicas     []scaling.Replicas `json:"-"`            // in each second of the day
 }
 
 // Count fills in what follows from the number of replicas in each second.
-func (o *Outcome) Count(replicas []int) {
+func (o *Outcome) Count(replicas []scaling.Replicas) {
 	o.Replicas, o.Most, o.Changes = replicas, 0, 0
-	sum := 0
+	sum := scaling.Replicas(0)
 	for i, n := range replicas {
 		sum += n
 		o.Most = max(o.Most, n)
@@ -80,7 +80,7 @@ func (d Day) SimulateRequests(ctx context.Context, m Machinery, seed uint64, req
 	if err != nil {
 		return Outcome{}, err
 	}
-	var replicas []int
+	var replicas []scaling.Replicas
 	report, err := sim.Run(ctx, sim.Config{
 		Seed: seed, Sync: m.Sync, ScrapeInterval: m.Scrape, Interval: second, From: lead, Duration: lead + d.Length, Tail: 5 * time.Minute,
 		Models: []sim.Model{{

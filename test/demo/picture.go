@@ -34,8 +34,8 @@ func (f *film) see(at time.Duration, all []explain.Explanation) {
 		if r := e.Snapshot.Load.ArrivalRate; r.State >= scaling.Aging {
 			m.rate[e.Variant.Model.ID] = r.Value
 		}
-		m.ready[e.Variant.Key.Name] = e.Variant.Replicas.Ready
-		m.desired[e.Variant.Key.Name] = e.Decision.Target()
+		m.ready[e.Variant.Key.Name] = int(e.Variant.Replicas.Ready)
+		m.desired[e.Variant.Key.Name] = int(e.Decision.Target())
 	}
 	f.moments = append(f.moments, m)
 }

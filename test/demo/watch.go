@@ -95,7 +95,7 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 
 // remember keeps how far a variant goes.
 func (s *scene) remember(e explain.Explanation) {
-	ready := e.Variant.Replicas.Ready
+	ready := int(e.Variant.Replicas.Ready)
 	seen := s.seen[e.Variant.Key.Name]
 	if seen == nil && ready > 0 {
 		seen = &replicas{first: ready, least: ready, most: ready, last: ready}
@@ -134,7 +134,7 @@ func row(e explain.Explanation) []string {
 	}
 	return []string{
 		e.Variant.Key.Name, fmt.Sprintf("%g", e.Variant.Cost), usage, waiting,
-		strconv.Itoa(e.Variant.Replicas.Ready), strconv.Itoa(e.Variant.Replicas.Current), strconv.Itoa(e.Decision.Target()),
+		strconv.Itoa(int(e.Variant.Replicas.Ready)), strconv.Itoa(int(e.Variant.Replicas.Current)), strconv.Itoa(int(e.Decision.Target())),
 		string(e.Decision.Cause().Reason),
 	}
 }

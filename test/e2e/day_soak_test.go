@@ -21,6 +21,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/loadgen"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/anycluster"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/day"
@@ -217,10 +218,10 @@ func (w *podWatch) stop() []podLife {
 }
 
 // counted returns how many pods there were in each second.
-func counted(lives []podLife, length time.Duration) []int {
-	var counts []int
+func counted(lives []podLife, length time.Duration) []scaling.Replicas {
+	var counts []scaling.Replicas
 	for at := time.Second; at <= length; at += time.Second {
-		n := 0
+		n := scaling.Replicas(0)
 		for _, l := range lives {
 			if l.made <= at && (l.gone < 0 || l.gone > at) {
 				n++

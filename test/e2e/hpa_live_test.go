@@ -183,7 +183,7 @@ func simulated(looks []look) []look {
 	behavior := policy.DefaultBehavior()
 	behavior.Down.Window = downWindow
 	hpa := policy.HPA{Behavior: behavior}
-	n := looks[0].replicas
+	n := scaling.Replicas(looks[0].replicas)
 	var out []look
 	for i, next := 0, looks[0].at; i < len(looks); i++ {
 		if looks[i].at.Before(next) {
@@ -195,7 +195,7 @@ func simulated(looks []look) []look {
 			looks[i].at, policy.Scale{Spec: n, Bounds: scaling.Bounds{Min: 1, Max: 20}},
 			[]policy.Proposal{{Metric: "scripted", Replicas: want}},
 		)
-		out = append(out, look{looks[i].at, looks[i].metric, n})
+		out = append(out, look{looks[i].at, looks[i].metric, int(n)})
 	}
 	return out
 }

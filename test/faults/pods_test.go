@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // TestAnEvictedPodIsNoReplica: the node is short of memory and evicts a pod. Its object
@@ -57,7 +58,7 @@ func TestAnEvictedPodIsNoReplica(t *testing.T) {
 
 // countOf returns how many replicas the manager knows of a variant, -1 where it knows
 // none.
-func countOf(known []explain.Explanation, name string) int {
+func countOf(known []explain.Explanation, name string) scaling.Replicas {
 	for _, e := range known {
 		if e.Variant.Key.Name == name {
 			return e.Variant.Replicas.Current

@@ -156,7 +156,7 @@ func h100() machine { return machine{"H100", "DGX-H100 (8 GPU)"} }
 type serves struct {
 	name, id string
 	on       machine
-	least    int
+	least    scaling.Replicas
 }
 
 func (m measurements) variant(s serves) (sim.Variant, error) {

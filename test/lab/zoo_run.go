@@ -213,7 +213,7 @@ func (v *zooRun) run(ctx context.Context, a zooCase, scenario lab.Scenario, c la
 // had time to settle, of the variant that turns most.
 func turns(all []lab.Decision) int {
 	most := 0
-	last, count := map[scaling.VariantKey]int{}, map[scaling.VariantKey]int{}
+	last, count := map[scaling.VariantKey]scaling.Replicas{}, map[scaling.VariantKey]int{}
 	for _, d := range all {
 		by := d.Target.Replicas - d.From
 		if d.At < settled || by == 0 {

@@ -251,14 +251,14 @@ func differentLine(want, got string) string {
 
 // held is how many replicas hold accelerators after a decision: those that it gives up
 // hold theirs until they are gone, and only then is another replica granted them.
-func held(d scaling.Decision) int { return max(d.Target(), d.Current) }
+func held(d scaling.Decision) int { return int(max(d.Target(), d.Current)) }
 
 // wanted is how many replicas a decision asks for that the load needs. No target follows
 // while a case runs: an order that is given up for that is replaced by one on another
 // variant, and both together are more than the model needs.
 func wanted(d scaling.Decision) int {
 	if slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonTargetNotMoving }) {
-		return d.Current
+		return int(d.Current)
 	}
 	return held(d)
 }
@@ -276,7 +276,7 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 		}
 		for _, d := range base.decisions[n] {
 			with, ok := is[d.Variant]
-			if least := min(d.Target(), d.Current); !ok || with.Target() < least {
+			if least := int(min(d.Target(), d.Current)); !ok || with.Target() < scaling.Replicas(least) {
 				return []Violation{{Share, fmt.Sprintf("cycle %d: %s has %d and loses replicas to another namespace: %+v, without it %+v", n, d.Variant, d.Current, with, d)}}
 			}
 			want, has := wanted(d), held(with)

@@ -11,8 +11,8 @@ import (
 func TestAnOrderThatWasReplacedIsDueOnce(t *testing.T) {
 	at := func(name string, from, to int, reason scaling.Reason) scaling.Decision {
 		return scaling.Decision{
-			Variant: scaling.VariantKey{Namespace: honestNamespace(0), Name: name}, Current: from,
-		}.Then(scaling.StageOptimize, to, reason, "")
+			Variant: scaling.VariantKey{Namespace: honestNamespace(0), Name: name}, Current: scaling.Replicas(from),
+		}.Then(scaling.StageOptimize, scaling.Replicas(to), reason, "")
 	}
 	var base outcome
 	for n := range turns {

@@ -44,10 +44,10 @@ type ProviderOptions struct {
 	Fallback Fallback
 	// ControllerInstance is that of the replica gauges, "" for none.
 	ControllerInstance string
-	// Pods returns how many pods of a target there are, and how many of them an HPA counts as
-	// ready, at the time of the call; ok is false where that is not known. Without it, which nil
+	// Pods returns how many replicas a target is asked to have, and how many of them an HPA
+	// counts as ready, at the time of the call; ok is false where that is not known. Without it, which nil
 	// is, all that were seen are ready.
-	Pods func(ctx context.Context, namespace string, target scaling.TargetRef) (all, ready int, ok bool)
+	Pods func(ctx context.Context, namespace string, target scaling.TargetRef) (all, ready scaling.Replicas, ok bool)
 	// Ambiguous receives every ambiguous query, each time. It must be quick and safe for
 	// several goroutines. It may be nil.
 	Ambiguous func(context.Context, Ambiguity)
@@ -166,7 +166,7 @@ func (p *Provider) quantity(ctx context.Context, v Value, metric string) (resour
 // would give 6 instead of the decided 5, and 16.6 x 15 would give 250 instead of 249. What is
 // within its tolerance of 1 leaves the replicas as they are
 // (k8s.io/kubernetes, podautoscaler, getUsageRatioReplicaCount).
-func factor(desired, all, ready int) int64 {
+func factor(desired, all, ready scaling.Replicas) int64 {
 	const milli = 1000
 	switch {
 	case all == 0:

@@ -21,7 +21,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newValue(namespace, name string, desired, current int) external.Value {
+func newValue(namespace, name string, desired, current scaling.Replicas) external.Value {
 	return external.Value{
 		Variant:     scaling.VariantKey{Namespace: namespace, Name: name},
 		Target:      scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name + "-decode"},

@@ -12,13 +12,13 @@ import (
 // HPA computes ceil(value / target x replicas) for a metric with target value 1
 // (podautoscaler, GetExternalMetricReplicas).
 func TestTheRatioBringsAnHPAToWhatWasDecided(t *testing.T) {
-	for current := 1; current <= 300; current++ {
-		for desired := 1; desired <= 300; desired++ {
+	for current := scaling.Replicas(1); current <= 300; current++ {
+		for desired := scaling.Replicas(1); desired <= 300; desired++ {
 			q, ok := NewProvider(ProviderOptions{}).quantity(t.Context(), Value{Desired: desired, Current: current, Observed: true}, metrics.DesiredRatio)
 			if !ok {
 				t.Fatalf("%d -> %d: no ratio", current, desired)
 			}
-			if got := int(math.Ceil(float64(q.MilliValue()) / 1000 * float64(current))); got != desired {
+			if got := scaling.Replicas(math.Ceil(float64(q.MilliValue()) / 1000 * float64(current))); got != desired {
 				t.Fatalf("%d -> %d: an HPA that reads %s asks for %d", current, desired, q.String(), got)
 			}
 		}
@@ -27,23 +27,25 @@ func TestTheRatioBringsAnHPAToWhatWasDecided(t *testing.T) {
 
 // hpa is a HorizontalPodAutoscaler that reads one number by the target type Value 1
 // (k8s.io/kubernetes, podautoscaler, GetExternalMetricReplicas and getUsageRatioReplicaCount).
-func hpa(milli int64, all, ready int) int {
+func hpa(milli int64, all, ready scaling.Replicas) scaling.Replicas {
 	ratio := float64(milli) / 1000
 	switch {
 	case all == 0:
-		return int(math.Ceil(ratio))
+		return scaling.Replicas(math.Ceil(ratio))
 	case math.Abs(1-ratio) <= scaling.DefaultTolerance:
 		return all
 	}
-	return int(math.Ceil(ratio * float64(ready)))
+	return scaling.Replicas(math.Ceil(ratio * float64(ready)))
 }
 
 func TestAnHPAThatMultipliesIsBroughtToWhatWasDecided(t *testing.T) {
 	const most = 40
-	for all := range most {
+	for all := range scaling.Replicas(most) {
 		for ready := range all + 1 {
-			for desired := range most {
-				p := NewProvider(ProviderOptions{Pods: func(context.Context, string, scaling.TargetRef) (int, int, bool) { return all, ready, true }})
+			for desired := range scaling.Replicas(most) {
+				p := NewProvider(ProviderOptions{Pods: func(context.Context, string, scaling.TargetRef) (scaling.Replicas, scaling.Replicas, bool) {
+					return all, ready, true
+				}})
 				q, ok := p.quantity(t.Context(), Value{Desired: desired, ByValue: true}, metrics.DesiredReplicas)
 				if !ok {
 					t.Fatalf("%d of %d ready, %d desired: no value", ready, all, desired)
@@ -62,7 +64,9 @@ func TestAnHPAThatMultipliesIsBroughtToWhatWasDecided(t *testing.T) {
 }
 
 func TestWhoMultipliesIsNotAnsweredWhileThePodsAreNotKnown(t *testing.T) {
-	p := NewProvider(ProviderOptions{Pods: func(context.Context, string, scaling.TargetRef) (int, int, bool) { return 0, 0, false }})
+	p := NewProvider(ProviderOptions{Pods: func(context.Context, string, scaling.TargetRef) (scaling.Replicas, scaling.Replicas, bool) {
+		return 0, 0, false
+	}})
 	if q, ok := p.quantity(t.Context(), Value{Desired: 3, ByValue: true}, metrics.DesiredReplicas); ok {
 		t.Errorf("it reads %s", q.String())
 	}

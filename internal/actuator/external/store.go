@@ -16,12 +16,12 @@ import (
 type Value struct {
 	Variant     scaling.VariantKey
 	Target      scaling.TargetRef
-	Accelerator string // "" when unknown
-	ReadAs      string // another name of the variant by which a scaler reads it, "" for none
-	ByValue     bool   // its scaler multiplies what it reads (scaling.Scalers.ByValue)
-	Desired     int    // replicas
+	Accelerator string           // "" when unknown
+	ReadAs      string           // another name of the variant by which a scaler reads it, "" for none
+	ByValue     bool             // its scaler multiplies what it reads (scaling.Scalers.ByValue)
+	Desired     scaling.Replicas // replicas
 	// Current counts replicas. It is valid only if Observed; otherwise there is no ratio.
-	Current  int
+	Current  scaling.Replicas
 	Observed bool
 	// At is when the analysis behind the decision was made, or, for a fallback without a
 	// known analysis, when the fallback began.

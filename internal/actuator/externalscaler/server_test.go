@@ -60,7 +60,7 @@ func (s *statuses) set(values []external.Value, err error) {
 }
 
 // decided is a decision on a variant of namespace prod, whose target has another name.
-func decided(name string, desired, current int) external.Value {
+func decided(name string, desired, current scaling.Replicas) external.Value {
 	return external.Value{
 		Variant: scaling.VariantKey{Namespace: "prod", Name: name},
 		Target:  scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: name + "-target"},
@@ -297,7 +297,7 @@ func TestActivationIsPushedWithinASecondOfTheDecision(t *testing.T) {
 			s := start(t)
 			next := listen(t, s.dial(t), trigger("by-target"))
 			// Nothing is known at first, so nothing is said: the first message is the decision.
-			for _, desired := range []int{0, 2, 0, 1} {
+			for _, desired := range []scaling.Replicas{0, 2, 0, 1} {
 				begin := time.Now()
 				decide(s, decided("v", desired, 0))
 				for { // what is wanted and does not run is said again

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 func TestWhatAStreamSays(t *testing.T) {
-	decided := func(desired, current int) external.Value {
+	decided := func(desired, current scaling.Replicas) external.Value {
 		return external.Value{Desired: desired, Current: current, Observed: true}
 	}
 	type step struct {

@@ -123,7 +123,7 @@ func (f fixed) Scalers(scaling.VariantKey) scaling.Scalers { return scaling.Scal
 
 // act makes the account carry out a decision on a target with current replicas, and returns
 // the result.
-func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired int, by scaling.Scalers) (scaling.Trouble, []metrics.Outcome) {
+func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired scaling.Replicas, by scaling.Scalers) (scaling.Trouble, []metrics.Outcome) {
 	t.Helper()
 	var outcomes []metrics.Outcome
 	h := subresource.New(subresource.Options{
@@ -141,7 +141,7 @@ func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired int
 }
 
 // record returns a cycle of one variant, whose object it creates if need be.
-func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired int, by scaling.Scalers) scaling.Record {
+func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired scaling.Replicas, by scaling.Scalers) scaling.Record {
 	t.Helper()
 	va := &v1alpha1.VariantAutoscaling{
 		ObjectMeta: metav1.ObjectMeta{
@@ -188,13 +188,13 @@ func newDeployment(name string, replicas int32) *appsv1.Deployment {
 }
 
 // replicas returns what a target is asked to run.
-func (s *stage) replicas(t *testing.T, target scaling.TargetRef) int {
+func (s *stage) replicas(t *testing.T, target scaling.TargetRef) scaling.Replicas {
 	t.Helper()
 	is, err := scale.New(s.Client).Scale(t.Context(), namespace, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int(is.Spec.Replicas)
+	return scaling.Replicas(is.Spec.Replicas)
 }
 
 func (s *stage) forbidden(t *testing.T) {
@@ -258,7 +258,7 @@ func (s *stage) kinds(t *testing.T) {
 	} {
 		t.Run(tt.target.Kind, func(t *testing.T) {
 			s.create(t, tt.object)
-			for _, n := range []int{3, 0, 2} {
+			for _, n := range []scaling.Replicas{3, 0, 2} {
 				trouble, outcomes := s.act(t, tt.target, s.replicas(t, tt.target), n, alone)
 				if trouble.Reason != "" || !cmp.Equal(outcomes, []metrics.Outcome{metrics.Success}) || s.replicas(t, tt.target) != n {
 					t.Errorf("to %d: trouble %+v, outcomes %v, the target has %d", n, trouble, outcomes, s.replicas(t, tt.target))

@@ -23,9 +23,9 @@ const (
 
 // push is the last change of a target that only this process should scale.
 type push struct {
-	at            time.Time // of the plan
-	to            int       // replicas
-	revertedInRow int       // times in a row that another client changed the replicas set before
+	at            time.Time        // of the plan
+	to            scaling.Replicas // replicas
+	revertedInRow int              // times in a row that another client changed the replicas set before
 }
 
 // pause returns how long the next push waits.

@@ -58,8 +58,8 @@ func TestPauseEndsWhenWhatWasSetHasStayed(t *testing.T) {
 		t.Errorf("after two minutes: trouble %+v", trouble)
 	}
 	before := len(w.sets)
-	for i, step := range []int{4, 5, 6, 7, 8, 9} {
-		h.Carry(t.Context(), at(200+i, record(int(w.replicas), step)))
+	for i, step := range []scaling.Replicas{4, 5, 6, 7, 8, 9} {
+		h.Carry(t.Context(), at(200+i, record(scaling.Replicas(w.replicas), step)))
 	}
 	if got := len(w.sets) - before; got != 6 {
 		t.Errorf("set %d times in six cycles that grow, want each time", got)

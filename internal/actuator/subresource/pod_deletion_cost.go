@@ -96,12 +96,12 @@ type candidate struct {
 // chooseCosts returns the costs to set on pods by name, 0 to remove a mark. The fewer
 // requests in flight, the lower the cost; pods with an unknown number end last. A pod
 // without a cost has 0, so the pods that stay need none.
-func chooseCosts(pods []candidate, current, desired int) map[string]int {
+func chooseCosts(pods []candidate, current, desired scaling.Replicas) map[string]int {
 	if slices.ContainsFunc(pods, func(p candidate) bool { return p.foreign }) {
 		return nil
 	}
 	out := map[string]int{}
-	surplus := len(pods) - desired // pods that are not Ready end before the Ready ones, whatever their cost
+	surplus := scaling.Replicas(len(pods)) - desired // pods that are not Ready end before the Ready ones, whatever their cost
 	var free []candidate
 	for _, p := range pods {
 		switch {
@@ -125,8 +125,8 @@ func chooseCosts(pods []candidate, current, desired int) map[string]int {
 		}
 		return cmp.Or(cmp.Compare(known(a), known(b)), cmp.Compare(a.inFlight.Value, b.inFlight.Value), strings.Compare(a.pod, b.pod))
 	})
-	for i, p := range free[:min(surplus, len(free))] {
-		out[p.pod] = i - surplus
+	for i, p := range free[:min(int(surplus), len(free))] {
+		out[p.pod] = i - int(surplus)
 	}
 	return out
 }

@@ -15,8 +15,8 @@ const usualStartUp = time.Minute
 
 // start is a start from zero of a target that another scaler scales too.
 type start struct {
-	until time.Time // when they should be Ready
-	to    int       // replicas
+	until time.Time        // when they should be Ready
+	to    scaling.Replicas // replicas
 }
 
 // starts holds the starts that may have to be repeated, by variant.
@@ -42,7 +42,7 @@ func (s starts) forget(now time.Time) {
 // recommendations, so it removes replicas at once if the first number that it reads is an
 // old one (Kubernetes, "Horizontal Pod Autoscaling: implicit maintenance-mode deactivation"
 // and its stabilization window).
-func (s starts) repeat(o order, by scaling.Scalers) int {
+func (s starts) repeat(o order, by scaling.Scalers) scaling.Replicas {
 	begun, ok := s[o.variant.Key]
 	if !ok {
 		return 0

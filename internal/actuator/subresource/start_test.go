@@ -11,14 +11,17 @@ import (
 
 func TestAStartThatIsCutBackIsRepeatedOnce(t *testing.T) {
 	// step runs a cycle that finds the replicas of another scaler, and decides.
-	type step struct{ second, replicas, desired int }
+	type step struct {
+		second            int
+		replicas, desired scaling.Replicas
+	}
 	slow := func(v *scaling.Variant) { v.StartUp = 10 * time.Minute }
 	usual := func(*scaling.Variant) {}
 	tests := map[string]struct {
 		steps   []step
 		variant func(*scaling.Variant)
 		asks    scaling.Actuation
-		most    int // of the HPA
+		most    scaling.Replicas // of the HPA
 		want    []int32
 	}{
 		"once":                          {[]step{{0, 0, 5}, {5, 1, 5}, {20, 1, 5}}, usual, "zero", 9, []int32{5, 5}},
@@ -61,7 +64,7 @@ func TestAStartIsNotRepeatedWhenTheHPAWasFaster(t *testing.T) {
 }
 
 func TestAStartIsRepeatedOnlyAsItWouldBeBegunNow(t *testing.T) {
-	hpa := func(least, most int) []scaling.Scaler {
+	hpa := func(least, most scaling.Replicas) []scaling.Scaler {
 		return []scaling.Scaler{{Kind: scaling.KindHPA, Name: "h", Bounds: scaling.Bounds{Min: least, Max: most}}}
 	}
 	by := func(list []scaling.Scaler) scaling.Scalers {
@@ -69,8 +72,8 @@ func TestAStartIsRepeatedOnlyAsItWouldBeBegunNow(t *testing.T) {
 	}
 	tests := map[string]struct {
 		by      scaling.Scalers
-		current int
-		want    int
+		current scaling.Replicas
+		want    scaling.Replicas
 	}{
 		"cut back":                        {by(hpa(1, 9)), 1, 5},
 		"whole":                           {by(hpa(1, 9)), 5, 0},

@@ -172,14 +172,14 @@ func (h *TargetScaler) timedOut(key scaling.VariantKey) bool {
 // order is a decision on a variant whose target was read.
 type order struct {
 	variant    scaling.Variant
-	desired    int
-	soleScaler bool // only this process should set the replicas
-	repeat     int  // replicas to set once more if there are fewer but not 0; 0 for none
+	desired    scaling.Replicas
+	soleScaler bool             // only this process should set the replicas
+	repeat     scaling.Replicas // replicas to set once more if there are fewer but not 0; 0 for none
 }
 
 // change is a change of replicas; the zero value is none.
 type change struct {
-	from, to int // replicas
+	from, to scaling.Replicas // replicas
 	set      bool
 }
 
@@ -233,7 +233,7 @@ func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (ch
 	if err != nil {
 		return change{}, err
 	}
-	from := int(scale.Spec.Replicas)
+	from := scaling.Replicas(scale.Spec.Replicas)
 	turn, to := by.Turn(from, o.desired)
 	switch {
 	case turn == scaling.TurnOwn:
@@ -246,7 +246,7 @@ func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (ch
 	if err := h.Scales.SetScale(ctx, o.variant.Target, scale); err != nil {
 		return change{}, err
 	}
-	return change{from: from, to: int(scale.Spec.Replicas), set: true}, nil
+	return change{from: from, to: scaling.Replicas(scale.Spec.Replicas), set: true}, nil
 }
 
 // requestedActuation returns the actuation that the object of a variant asks for now, "" where the object

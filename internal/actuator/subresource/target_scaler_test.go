@@ -121,7 +121,7 @@ func (w *world) SetScale(ctx context.Context, target scaling.TargetRef, scale *a
 }
 
 // record is a cycle that saw current replicas and decides for desired.
-func record(current, desired int, change ...func(*scaling.Variant)) scaling.Record {
+func record(current, desired scaling.Replicas, change ...func(*scaling.Variant)) scaling.Record {
 	v := scaling.Variant{Key: keyV, Model: modelM, Target: targetD, Replicas: scaling.ReplicaCounts{Observed: true, Current: current, Ready: current}}
 	for _, f := range change {
 		f(&v)

@@ -27,7 +27,7 @@ func Fleet(at time.Time, models, podsPerModel int) scaling.Fleet {
 			GPUsPerReplica: 1,
 			Cost:           10,
 			Bounds:         scaling.Unbounded(),
-			Replicas:       scaling.ReplicaCounts{Observed: true, Current: podsPerModel, Ready: podsPerModel},
+			Replicas:       scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(podsPerModel), Ready: scaling.Replicas(podsPerModel)},
 		}
 		fleet.Variants = append(fleet.Variants, variant)
 		for p := range podsPerModel {

@@ -238,7 +238,7 @@ func managedHPA(h *autoscalingv2.HorizontalPodAutoscaler) managed {
 	return managed{
 		kind: metav1.TypeMeta{APIVersion: autoscalingv2.SchemeGroupVersion.String(), Kind: scaling.KindHPA}, meta: h.ObjectMeta,
 		target: scaling.TargetRef{APIVersion: cmp.Or(ref.APIVersion, defaultAPIVersion), Kind: ref.Kind, Name: ref.Name},
-		bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
+		bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: scaling.Replicas(h.Spec.MaxReplicas)},
 	}
 }
 
@@ -246,7 +246,7 @@ func managedScaledObject(s *scaledObject) managed {
 	ref := s.Spec.ScaleTargetRef
 	bounds := s.bounds()
 	if n := s.Spec.IdleReplicaCount; n != nil {
-		bounds.Min = int(*n) // what it goes to where none of its triggers is active
+		bounds.Min = scaling.Replicas(*n) // what it goes to where none of its triggers is active
 	}
 	return managed{
 		kind: metav1.TypeMeta{APIVersion: scaledObjectKind.GroupVersion().String(), Kind: scaling.KindScaledObject}, meta: s.ObjectMeta,

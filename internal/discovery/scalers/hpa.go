@@ -57,8 +57,8 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler {
 	out := scaling.Scaler{
 		Kind: scaling.KindHPA, Name: h.Name,
-		Bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)},
-		Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: int(h.Status.DesiredReplicas),
+		Bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: scaling.Replicas(h.Spec.MaxReplicas)},
+		Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: scaling.Replicas(h.Status.DesiredReplicas),
 	}
 	out.Misread, out.Multiplies = misreads(h, own)
 	var up, down *autoscalingv2.HPAScalingRules
@@ -190,9 +190,9 @@ func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 }
 
 // orOne returns the least replicas of an HPA, 1 unless it says.
-func orOne(replicas *int32) int {
+func orOne(replicas *int32) scaling.Replicas {
 	if replicas == nil {
 		return 1
 	}
-	return int(*replicas)
+	return scaling.Replicas(*replicas)
 }

@@ -86,10 +86,10 @@ func readScaledObject(u *unstructured.Unstructured) (*scaledObject, error) {
 func (s *scaledObject) bounds() scaling.Bounds {
 	out := scaling.Bounds{Max: defaultKEDAMax}
 	if n := s.Spec.MinReplicaCount; n != nil {
-		out.Min = int(*n)
+		out.Min = scaling.Replicas(*n)
 	}
 	if n := s.Spec.MaxReplicaCount; n != nil {
-		out.Max = int(*n)
+		out.Max = scaling.Replicas(*n)
 	}
 	return out
 }

@@ -101,7 +101,7 @@ func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 		for i, s := range sites {
 			for j, v := range c.Snapshots[i].Variants {
 				to := past[v.Key].Desired
-				for len(s.created[j]) < to {
+				for scaling.Replicas(len(s.created[j])) < to {
 					s.created[j] = append(s.created[j], t)
 				}
 				s.created[j] = s.created[j][:to]
@@ -120,7 +120,7 @@ func (f thousand) site(i int, settings model.Settings, tick, length time.Duratio
 	r := rand.New(rand.NewPCG(uint64(i), 1))
 	s := &site{settings: settings, tick: tick, window: tick, startUp: 2 * time.Minute, noise: r, spread: 0.05}
 	for j := range f.each {
-		v := siteVariant(fmt.Sprintf("v%d", j), 10*(1+float64(j)), 1+float64(j)*0.7+r.Float64()/10, max(1, 8/(1+j)))
+		v := siteVariant(fmt.Sprintf("v%d", j), 10*(1+float64(j)), 1+float64(j)*0.7+r.Float64()/10, scaling.Replicas(max(1, 8/(1+j))))
 		v.Profile.MaxBatchSize, v.StartUp, v.Bounds.Max = f.batch, s.startUp, 32
 		s.variants, s.created = append(s.variants, v), append(s.created, make([]time.Duration, v.Replicas.Current))
 	}

@@ -212,7 +212,7 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 		free    scaling.Accelerators
 		quota   scaling.Accelerators
 		asked   int
-		want    int
+		want    scaling.Replicas
 	}{
 		{"not limited", false, 1, 8, 0, 2},
 		{"limited, with one left", true, 1, 8, 1, 2},

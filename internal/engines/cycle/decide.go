@@ -54,7 +54,7 @@ func (e Setup) Decide(c Case) Verdict {
 	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
 	activity := make(map[scaling.ModelKey]scaling.Activity, len(snapshots))
 	called := map[scaling.VariantKey]time.Time{}
-	resumed := map[scaling.VariantKey]int{}
+	resumed := map[scaling.VariantKey]scaling.Replicas{}
 	looks := make(map[scaling.ModelKey]scaling.Snapshot, len(snapshots))
 	shared := e.shared(snapshots, past)
 	for _, s := range snapshots {
@@ -137,7 +137,7 @@ func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Tim
 // model grew if one of its variants grew. A model that moves to cheaper variants did not
 // grow: it has the replicas that it needs.
 func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan, outcomes map[scaling.ModelKey]model.Outcome) map[scaling.ModelKey]scaling.Turns {
-	decided, moves := make(map[scaling.VariantKey]int, len(plan.Decisions)), map[scaling.ModelKey]bool{}
+	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.ModelKey]bool{}
 	for _, d := range plan.Decisions {
 		if d.Moves() {
 			moves[d.Model] = true
@@ -176,7 +176,7 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 
 // needed returns how many replicas of the variant of d the load needs: the decided replicas
 // without those that only the pace keeps.
-func needed(w scaling.Wants, d scaling.Decision) int {
+func needed(w scaling.Wants, d scaling.Decision) scaling.Replicas {
 	if n, known := w.Now(); known {
 		return min(n, d.Target())
 	}

@@ -34,12 +34,12 @@ func randomCase(r *rand.Rand) Case {
 				StartUp: time.Duration(r.IntN(3)) * time.Minute, Paused: r.IntN(8) == 0,
 			}
 			if r.IntN(2) == 0 {
-				variant.Bounds = scaling.Bounds{Min: r.IntN(3), Max: 1 + r.IntN(6)}
+				variant.Bounds = scaling.Bounds{Min: scaling.Replicas(r.IntN(3)), Max: scaling.Replicas(1 + r.IntN(6))}
 			}
-			current := r.IntN(6)
+			current := scaling.Replicas(r.IntN(6))
 			ready := current
 			if r.IntN(4) == 0 {
-				ready = r.IntN(current + 1)
+				ready = scaling.Replicas(r.IntN(int(current + 1)))
 			}
 			if r.IntN(10) > 0 {
 				variant.Replicas = scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
@@ -50,7 +50,7 @@ func randomCase(r *rand.Rand) Case {
 				at := now.Add(-time.Duration(r.IntN(600)) * time.Second)
 				desired := current
 				if r.IntN(3) == 0 {
-					desired = r.IntN(7)
+					desired = scaling.Replicas(r.IntN(7))
 				}
 				c.History[key] = scaling.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas, Wants: randomWants(r, desired)}
 			}
@@ -63,7 +63,7 @@ func randomCase(r *rand.Rand) Case {
 		if r.IntN(2) == 0 {
 			c.Policies[model] = constrain.Pacing{
 				ScaleUpStabilization: time.Duration(r.IntN(2)) * time.Minute, ScaleDownStabilization: time.Duration(r.IntN(4)) * time.Minute,
-				MaxScaleUpStep: r.IntN(3), MaxScaleDownStep: r.IntN(3),
+				MaxScaleUpStep: scaling.Replicas(r.IntN(3)), MaxScaleDownStep: scaling.Replicas(r.IntN(3)),
 			}
 		}
 	}
@@ -72,15 +72,15 @@ func randomCase(r *rand.Rand) Case {
 
 // randomWants draws what was wanted in the last minutes, around a decision; at
 // times nothing is known.
-func randomWants(r *rand.Rand, desired int) scaling.Wants {
+func randomWants(r *rand.Rand, desired scaling.Replicas) scaling.Wants {
 	var w scaling.Wants
 	for at := now.Add(-5 * time.Minute); r.IntN(6) > 0 && at.Before(now); at = at.Add(time.Duration(r.IntN(90)) * time.Second) {
-		w = w.Then(max(0, desired-1+r.IntN(3)), at, time.Hour)
+		w = w.Then(max(0, desired-1+scaling.Replicas(r.IntN(3))), at, time.Hour)
 	}
 	return w
 }
 
-func randomSample(r *rand.Rand, key scaling.VariantKey, n int) scaling.ReplicaSample {
+func randomSample(r *rand.Rand, key scaling.VariantKey, n scaling.Replicas) scaling.ReplicaSample {
 	state := func() scaling.Freshness {
 		if r.IntN(12) == 0 {
 			return scaling.Freshness(r.IntN(5))
@@ -190,7 +190,7 @@ func TestDoubtfulReplicasAreKept(t *testing.T) {
 			forSeeds(t, 1500, func(t *testing.T, c Case, _ *rand.Rand) {
 				verdict := setup(c).Decide(c)
 				for _, s := range c.Snapshots {
-					doubtful, least, kept := 0, 0, 0
+					doubtful, least, kept := scaling.Replicas(0), scaling.Replicas(0), scaling.Replicas(0)
 					for _, r := range s.Replicas {
 						if r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh {
 							doubtful++

@@ -54,9 +54,9 @@ func perReplica(t *testing.T, v scaling.Variant) float64 {
 }
 
 // needs returns by trial the least replicas of a variant that the engine keeps at a rate.
-func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float64) int {
+func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float64) scaling.Replicas {
 	t.Helper()
-	for n := 1; n < 1000; n++ {
+	for n := scaling.Replicas(1); n < 1000; n++ {
 		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n}
 		s := site{variants: []scaling.Variant{v}, settings: settings, rate: steady(rate), tick: 15 * time.Second, startUp: time.Minute}
 		if float64(n)*most(v.Profile) >= rate && s.run(15 * time.Second)[0] <= n {
@@ -98,7 +98,7 @@ func TestModelEngineOrdersWhatTheObjectivesTake(t *testing.T) {
 	for _, rate := range []float64{0.5 * per, 1.01 * per, 7.5 * per, 40 * per} {
 		s := site{variants: []scaling.Variant{v}, settings: covering["model"], rate: steady(rate), startUp: time.Minute, tick: 15 * time.Second}
 		sums := s.run(10 * time.Minute)
-		if got, want := slices.Max(sums), int(math.Ceil(rate/per)); got < want || got > want+1 {
+		if got, want := slices.Max(sums), scaling.Replicas(math.Ceil(rate/per)); got < want || got > want+1 {
 			t.Errorf("%.3g requests/s at %.3g a replica: %d replicas, want %d, or one more", rate, per, got, want)
 		}
 	}
@@ -141,7 +141,7 @@ func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 		for seed := range uint64(2) {
 			r := rand.New(rand.NewPCG(seed, 11))
 			s := site{
-				variants: []scaling.Variant{siteVariant("v", 10, 1, 1+r.IntN(30)), siteVariant("w", 24, 2.6, r.IntN(4))}, settings: settings,
+				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(1+r.IntN(30))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: settings,
 				rate: steady(3 + 60*r.Float64()), startUp: 90 * time.Second, tick: time.Minute, window: time.Minute, noise: r, spread: 0.1,
 				policy: documented,
 			}
@@ -167,7 +167,7 @@ func TestBlindEnginesNeverShrink(t *testing.T) {
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 13))
 			s := site{
-				variants: []scaling.Variant{siteVariant("v", 10, 1, 2+r.IntN(6)), siteVariant("w", 24, 2.6, r.IntN(4))}, settings: settings,
+				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(2+r.IntN(6))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: settings,
 				rate: func(t time.Duration) float64 { return 20 * (1 + math.Sin(t.Minutes()/7)) }, startUp: time.Minute, tick: 15 * time.Second,
 			}
 			s.blind = func(t time.Duration) bool { return (t/(8*time.Minute)+time.Duration(seed))%2 == 1 }

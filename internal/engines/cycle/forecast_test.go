@@ -43,7 +43,7 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 				// At the end of the ramp, what was ordered is for growth that did not come,
 				// as long as growth was trusted: four windows, and one in which it ends.
 				need := needs(t, settings, v, s.rate(time.Hour))
-				if most := need + int(math.Ceil(growth*5/perReplica(t, v))); slices.Max(sums) > most {
+				if most := need + scaling.Replicas(math.Ceil(growth*5/perReplica(t, v))); slices.Max(sums) > most {
 					t.Errorf("%s, tick %s, %g more a minute: ordered %d replicas, %d are needed in the end", name, tick, growth, slices.Max(sums), need)
 				}
 			}

@@ -18,7 +18,7 @@ type fallbackInputs struct {
 	OtherVariants []goldenVariant
 	Previous      *struct {
 		AgeSeconds                      int
-		NumReplicas, NumReplicasChanged int
+		NumReplicas, NumReplicasChanged scaling.Replicas
 		Reason                          string
 	}
 	Retention              string
@@ -28,25 +28,26 @@ type fallbackInputs struct {
 }
 
 type fallbackOutcome struct {
-	NumReplicas, NumReplicasChanged int
+	NumReplicas, NumReplicasChanged scaling.Replicas
 	UpdateTime                      string // previous, now, or creationTimestamp
 }
 
 type fallbackCase = goldentest.Case[fallbackInputs, fallbackOutcome]
 
 type goldenVariant struct {
-	Name, ModelID, VariantID         string
-	AcceleratorCount                 scaling.Accelerators
-	CurrentReplicas, DesiredReplicas int
-	MinReplicas                      int
-	MaxReplicas                      *int
+	Name, ModelID, VariantID string
+	AcceleratorCount         scaling.Accelerators
+	CurrentReplicas          scaling.Replicas
+	DesiredReplicas          int
+	MinReplicas              scaling.Replicas
+	MaxReplicas              *scaling.Replicas
 }
 
 // held is what a case comes to.
 type held struct {
-	Replicas int
-	Change   int  // by how many replicas the decision last changed
-	Moved    bool // whether it changed now
+	Replicas scaling.Replicas
+	Change   scaling.Replicas // by how many replicas the decision last changed
+	Moved    bool             // whether it changed now
 }
 
 // deviations are the rules by which this project decides otherwise than the

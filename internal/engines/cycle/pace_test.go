@@ -75,7 +75,7 @@ func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 			}
 			s.policy.Zero = constrain.Zero{Retention: 10 * time.Minute}
 			sums := s.run(up + time.Hour)
-			at := func(t time.Duration) int { return sums[t/s.tick] }
+			at := func(t time.Duration) scaling.Replicas { return sums[t/s.tick] }
 			before := at(down - s.tick)
 			for when := down; when < up; when += s.tick {
 				if at(when-s.tick)-at(when) > 1 {
@@ -152,7 +152,7 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 				off:  func(time.Duration) time.Duration { return set },
 			}
 			waiting := map[bool]time.Duration{} // since when growth, or a reduction, is held back at one number without a break
-			last := 0
+			last := scaling.Replicas(0)
 			s.after = func(at time.Duration) {
 				d := s.last.Plan.Decisions[0]
 				stabilized := map[bool]bool{}

@@ -32,11 +32,11 @@ type plant struct {
 	replicas []time.Duration // when each was created
 	scrapes  []scraped       // oldest first
 	past     scaling.History
-	ordered  int // most replicas ever decided on
+	ordered  scaling.Replicas // most replicas ever decided on
 	signals  []scaling.Signal
 }
 
-func (p *plant) run(length time.Duration) (targets []int) {
+func (p *plant) run(length time.Duration) (targets []scaling.Replicas) {
 	p.past = scaling.History{}
 	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
@@ -54,7 +54,7 @@ func (p *plant) run(length time.Duration) (targets []int) {
 		p.ordered = max(p.ordered, target)
 		targets = append(targets, target)
 		if t%p.sync == 0 {
-			for len(p.replicas) < target {
+			for scaling.Replicas(len(p.replicas)) < target {
 				p.replicas = append(p.replicas, t)
 			}
 			p.replicas = p.replicas[:target]
@@ -63,7 +63,7 @@ func (p *plant) run(length time.Duration) (targets []int) {
 	return targets
 }
 
-func (p *plant) ready(t time.Duration) (ready int, newest time.Duration) {
+func (p *plant) ready(t time.Duration) (ready scaling.Replicas, newest time.Duration) {
 	newest = -time.Hour
 	for i, created := range p.replicas {
 		if created+p.startUp > t || p.stuck && i >= max(1, p.healthy) {
@@ -84,7 +84,7 @@ type scraped struct {
 // measure scrapes the replicas when it is time and returns the peak over the
 // window and the last value, as a store would: a removed replica has taken its
 // load out of sight, and the others show it with their next scrape.
-func (p *plant) measure(t time.Duration, ready int) (peak, last float64) {
+func (p *plant) measure(t time.Duration, ready scaling.Replicas) (peak, last float64) {
 	if n := len(p.scrapes); n == 0 || t-p.scrapes[n-1].at >= p.scrape {
 		usage := p.demand(t) / float64(ready)
 		if p.noise != nil {
@@ -109,7 +109,7 @@ func (p *plant) observe(t time.Duration) scaling.Snapshot {
 	snap := scaling.Snapshot{Model: model, At: now.Add(t), Window: p.window, Variants: []scaling.Variant{{
 		Key: key, Model: model, Cost: 10, Bounds: scaling.Unbounded(), StartUp: p.startUp,
 		Replicas: scaling.ReplicaCounts{
-			Observed: true, Current: len(p.replicas), Ready: ready, Pending: len(p.replicas) - ready, NewestReady: now.Add(newest),
+			Observed: true, Current: scaling.Replicas(len(p.replicas)), Ready: ready, Pending: scaling.Replicas(len(p.replicas)) - ready, NewestReady: now.Add(newest),
 		},
 	}}}
 	for i := range ready {
@@ -139,7 +139,7 @@ func TestConstantDemandOrdersNoMoreThanItNeeds(t *testing.T) {
 							p.sync = tick
 						}
 						targets := p.run(2 * time.Hour)
-						need := max(1, int(math.Ceil(demand/growthPoint)))
+						need := max(1, scaling.Replicas(math.Ceil(demand/growthPoint)))
 						if p.ordered > need+1 {
 							t.Errorf("ordered %d replicas for a demand that needs %d", p.ordered, need)
 						}
@@ -194,7 +194,7 @@ func TestPodsThatNeverStartAreOrderedOnce(t *testing.T) {
 	}
 	p = plant{demand: func(time.Duration) float64 { return 10 }, healthy: 10, startUp: 20 * time.Second, window: time.Minute, tick: 15 * time.Second, sync: 15 * time.Second, stuck: true}
 	p.run(2 * time.Hour)
-	if need := int(math.Ceil(10 / growthPoint)); p.ordered > need+6 {
+	if need := scaling.Replicas(math.Ceil(10 / growthPoint)); p.ordered > need+6 {
 		t.Errorf("ordered %d replicas, 10 of which serve, while none started; the load needs %d", p.ordered, need)
 	}
 }
@@ -214,7 +214,7 @@ func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
 					p.sync = tick
 				}
 				targets := p.run(time.Hour)
-				need := int(math.Ceil(demand / growthPoint))
+				need := scaling.Replicas(math.Ceil(demand / growthPoint))
 				if least := slices.Min(targets); least < need {
 					t.Errorf("scrape %s, tick %s: %d replicas came down to %d, the load needs %d", scrape, tick, healthy, least, need)
 				}

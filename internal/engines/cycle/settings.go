@@ -36,7 +36,7 @@ func Configured(p config.ModelSettings) ModelSettings {
 	}
 	return ModelSettings{Settings: s, Pacing: constrain.Pacing{
 		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
-		MaxScaleUpStep: p.MaxScaleUpStep, MaxScaleDownStep: p.MaxScaleDownStep,
+		MaxScaleUpStep: scaling.Replicas(p.MaxScaleUpStep), MaxScaleDownStep: scaling.Replicas(p.MaxScaleDownStep),
 		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
 	}}
 }

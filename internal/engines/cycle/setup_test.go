@@ -181,7 +181,7 @@ func TestLimitedModelsShareWhatThereIs(t *testing.T) {
 		c.History = verdict.History
 		for _, d := range verdict.Plan.Decisions {
 			s := sites[d.Variant.Namespace]
-			for len(s.created[0]) < d.Target() {
+			for scaling.Replicas(len(s.created[0])) < d.Target() {
 				s.created[0] = append(s.created[0], t0)
 			}
 			s.created[0] = s.created[0][:d.Target()]
@@ -206,7 +206,7 @@ func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 		{Accelerator: "cheap", Total: 4, Free: []scaling.FreeNodes{{GPUs: 3, Nodes: 1}}},
 		{Accelerator: "dear", Total: 64, Free: []scaling.FreeNodes{{GPUs: 8, Nodes: 8}}},
 	}}}
-	got := map[string]int{}
+	got := map[string]scaling.Replicas{}
 	for _, d := range e.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snap}}).Plan.Decisions {
 		got[d.Variant.Name] = d.Target()
 	}

@@ -34,7 +34,7 @@ type site struct {
 	created [][]time.Duration     // by variant, of each replica
 	backlog float64
 	past    scaling.History
-	targets [][]int // by cycle, then variant
+	targets [][]scaling.Replicas // by cycle, then variant
 	ready   []float64
 	last    Verdict
 }
@@ -49,7 +49,7 @@ var siteModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 
 // siteVariant returns a variant with the published profile of an A100, a number
 // of times as fast.
-func siteVariant(name string, cost, fast float64, replicas int) scaling.Variant {
+func siteVariant(name string, cost, fast float64, replicas scaling.Replicas) scaling.Variant {
 	return scaling.Variant{
 		Key: scaling.VariantKey{Namespace: "ns", Name: name}, Model: siteModel, Cost: cost, CostSource: scaling.CostVariant,
 		Accelerator: name, GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
@@ -82,7 +82,7 @@ func batchAt(p scaling.Profile, rate float64) float64 {
 
 // run lives for so long, and returns how many replicas each cycle decided on in
 // all.
-func (s *site) run(length time.Duration) []int {
+func (s *site) run(length time.Duration) []scaling.Replicas {
 	s.past = scaling.History{}
 	s.created = make([][]time.Duration, len(s.variants))
 	began := -time.Hour
@@ -94,7 +94,7 @@ func (s *site) run(length time.Duration) []int {
 			s.created[i] = append(s.created[i], began)
 		}
 	}
-	var sums []int
+	var sums []scaling.Replicas
 	for t := time.Duration(0); t < length; t += s.tick {
 		s.serve(t)
 		setup := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Interval: s.tick}
@@ -103,14 +103,14 @@ func (s *site) run(length time.Duration) []int {
 			Policies: map[scaling.ModelKey]constrain.Pacing{siteModel: s.policy},
 		})
 		s.past = s.last.History
-		targets, sum := make([]int, len(s.variants)), 0
+		targets, sum := make([]scaling.Replicas, len(s.variants)), scaling.Replicas(0)
 		for i, v := range s.variants {
 			for _, d := range s.last.Plan.Decisions {
 				if d.Variant == v.Key {
 					targets[i] = d.Target()
 				}
 			}
-			for len(s.created[i]) < targets[i] {
+			for scaling.Replicas(len(s.created[i])) < targets[i] {
 				s.created[i] = append(s.created[i], t)
 			}
 			s.created[i] = s.created[i][:targets[i]]
@@ -125,7 +125,7 @@ func (s *site) run(length time.Duration) []int {
 }
 
 // up counts the Ready replicas of a variant, and says when the youngest became so.
-func (s *site) up(i int, t time.Duration) (ready int, newest time.Duration) {
+func (s *site) up(i int, t time.Duration) (ready scaling.Replicas, newest time.Duration) {
 	newest = -time.Hour
 	for _, created := range s.created[i] {
 		if created+s.startUp <= t {
@@ -175,12 +175,12 @@ func (s *site) measured(t time.Duration) float64 {
 func (s *site) observe(t time.Duration) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	snap := scaling.Snapshot{Model: siteModel, At: s.clock(t), Window: max(time.Minute, s.window)}
-	rate, replicas, latency, prefill, weight := s.measured(t), 0, 0.0, 0.0, 0.0
+	rate, replicas, latency, prefill, weight := s.measured(t), scaling.Replicas(0), 0.0, 0.0, 0.0
 	for i, v := range s.variants {
 		ready, newest := s.up(i, t)
 		v.StartUp = s.startUp
 		v.Replicas = scaling.ReplicaCounts{
-			Observed: true, Current: len(s.created[i]), Ready: ready, Pending: len(s.created[i]) - ready, NewestReady: now.Add(newest),
+			Observed: true, Current: scaling.Replicas(len(s.created[i])), Ready: ready, Pending: scaling.Replicas(len(s.created[i])) - ready, NewestReady: now.Add(newest),
 		}
 		snap.Variants = append(snap.Variants, v)
 		replicas += ready

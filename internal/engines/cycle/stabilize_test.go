@@ -35,7 +35,7 @@ func restless(seed uint64) plant {
 }
 
 // changes calls a function for every change of the targets, with the previous number.
-func changes(targets []int, f func(i, before, after int)) {
+func changes(targets []scaling.Replicas, f func(i int, before, after scaling.Replicas)) {
 	for i := 1; i < len(targets); i++ {
 		if targets[i] != targets[i-1] {
 			f(i, targets[i-1], targets[i])
@@ -54,7 +54,7 @@ func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 			p.sync = 3 * p.tick
 			p.policy = constrain.Pacing{ScaleDownStabilization: period, MaxScaleDownStep: 1}
 			targets := p.run(time.Hour)
-			changes(targets, func(i, before, after int) {
+			changes(targets, func(i int, before, after scaling.Replicas) {
 				if after > before {
 					return
 				}
@@ -141,12 +141,12 @@ func TestConstantDemandComesToRestUnderThePolicy(t *testing.T) {
 			if slices.Min(tail) != slices.Max(tail) {
 				t.Errorf("demand %.2f, %+v: still between %d and %d replicas after an hour", demand, policy, slices.Min(tail), slices.Max(tail))
 			}
-			need := max(1, int(math.Ceil(demand/growthPoint)))
+			need := max(1, scaling.Replicas(math.Ceil(demand/growthPoint)))
 			if last := targets[len(targets)-1]; last < need || last > need+1 {
 				t.Errorf("demand %.2f, %+v: ended with %d replicas, the load needs %d", demand, policy, last, need)
 			}
 			up, down := 0, 0
-			changes(targets, func(_, before, after int) {
+			changes(targets, func(_ int, before, after scaling.Replicas) {
 				if after > before {
 					up++
 				} else {
@@ -169,7 +169,7 @@ func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	}
 	targets := p.run(30 * time.Minute)
 	var at []time.Duration
-	changes(targets, func(i, _, _ int) { at = append(at, time.Duration(i)*p.tick) })
+	changes(targets, func(i int, _, _ scaling.Replicas) { at = append(at, time.Duration(i)*p.tick) })
 	var want []time.Duration
 	for i := range 7 { // to one replica: each a window after the one before was decided
 		want = append(want, 2*time.Minute+time.Duration(i)*p.window)

@@ -63,7 +63,7 @@ func newRest(zero constrain.Zero, costs ...float64) *idlePlant {
 	return s
 }
 
-func (s *idlePlant) replicas() (current, ready int) {
+func (s *idlePlant) replicas() (current, ready scaling.Replicas) {
 	for _, v := range s.variants {
 		current, ready = current+v.Replicas.Current, ready+v.Replicas.Ready
 	}

@@ -140,7 +140,7 @@ func TestARequestRightAfterEachLookIsNotMissed(t *testing.T) {
 func TestTheLastReplicaIsOnTheCheapestVariant(t *testing.T) {
 	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 2, 1, 3)
 	s.live(20 * time.Minute)
-	for i, want := range []int{0, 1, 0} {
+	for i, want := range []scaling.Replicas{0, 1, 0} {
 		if got := s.variants[i].Replicas.Current; got != want {
 			t.Errorf("%s has %d replicas, want %d", s.variants[i].Key.Name, got, want)
 		}
@@ -404,7 +404,7 @@ func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
 	for _, enabled := range []bool{true, false} {
 		s := newRest(constrain.Zero{Enabled: enabled, Retention: 2 * time.Minute}, 1, 5)
 		s.variants[1].Replicas = scaling.ReplicaCounts{Observed: true}
-		for i, desired := range []int{1, 0} {
+		for i, desired := range []scaling.Replicas{1, 0} {
 			s.past[s.variants[i].Key] = scaling.Past{Target: s.variants[i].Target, Desired: desired, DecidedAt: s.now.Add(-time.Hour)}
 		}
 		s.arrive(time.Hour)

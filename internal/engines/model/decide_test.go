@@ -19,7 +19,7 @@ var at = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // snapshot is a variant with a profile and so many idle replicas, three of which would
 // serve the arrival rate.
-func snapshot(replicas int) scaling.Snapshot {
+func snapshot(replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: at, Window: time.Minute, Load: scaling.Load{
 		ArrivalRate: fresh(20), InputTokens: fresh(256), OutputTokens: fresh(128), ITL: fresh(25), GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
@@ -323,7 +323,7 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 // cheaper variant is at zero. Saturation takes its capacity from its profile, and 0 without
 // one.
 func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
-	grown := func(change func(*scaling.Variant)) (v, cheap int) {
+	grown := func(change func(*scaling.Variant)) (v, cheap scaling.Replicas) {
 		snap := snapshot(3)
 		other := snap.Variants[0]
 		other.Key.Name, other.Cost, other.Replicas = "cheap", 1, scaling.ReplicaCounts{Observed: true}
@@ -344,7 +344,7 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		change   func(*scaling.Variant)
-		v, cheap int
+		v, cheap scaling.Replicas
 	}{
 		// 3 x 0.78/0.7 replicas are 3.34.
 		{"as fast", func(*scaling.Variant) {}, 3, 1},
@@ -364,7 +364,7 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		fast   int // Ready replicas of the fast variant
+		fast   scaling.Replicas // Ready replicas of the fast variant
 		method Method
 		known  float64 // tokens that were last seen of one
 	}{

@@ -41,12 +41,12 @@ const (
 
 // need is what the receiver has to serve.
 type need struct {
-	replicas int           // at least 1
-	startUp  time.Duration // of the receiver, > 0
-	backlog  float64       // requests that wait when the first replica is Ready
-	clear    time.Duration // in which the backlog is to be cleared
-	starting float64       // requests/s of other called variants that may become Ready
-	capacity capacity      // of one replica of the receiver
+	replicas scaling.Replicas // at least 1
+	startUp  time.Duration    // of the receiver, > 0
+	backlog  float64          // requests that wait when the first replica is Ready
+	clear    time.Duration    // in which the backlog is to be cleared
+	starting float64          // requests/s of other called variants that may become Ready
+	capacity capacity         // of one replica of the receiver
 }
 
 // capacity is the load that one replica serves.
@@ -67,7 +67,7 @@ func (m *model) need(c *candidate) need {
 	}
 	const rounding = 1e-9
 	most := math.Ceil((m.arriving+n.backlog/n.clear.Seconds()-n.starting)/n.capacity.rate - rounding)
-	n.replicas = int(min(max(most, 1), replicasAtMost))
+	n.replicas = scaling.Replicas(min(max(most, 1), replicasAtMost))
 	return n
 }
 
@@ -189,5 +189,5 @@ func (n need) detail(m *model, known bool) string {
 	if n.starting > 0 {
 		text += fmt.Sprintf(", replicas of other variants for %.3g requests/s start already", n.starting)
 	}
-	return fmt.Sprintf("%s: %s at %.3g requests/s each (%s), which clear the backlog in %s", text, scaling.Replicas(n.replicas), n.capacity.rate, n.capacity.source, n.clear)
+	return fmt.Sprintf("%s: %s at %.3g requests/s each (%s), which clear the backlog in %s", text, n.replicas.Text(), n.capacity.rate, n.capacity.source, n.clear)
 }

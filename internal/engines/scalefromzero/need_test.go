@@ -42,7 +42,7 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 							v.Replicas.Pending = past.Desired
 						}
 						// 15 s of arrivals waited before the first look.
-						most := int(math.Ceil((4./3*rate + rate*15/clearLeast.Seconds()) / each))
+						most := scaling.Replicas(math.Ceil((4./3*rate + rate*15/clearLeast.Seconds()) / each))
 						if v.Replicas.Current > most {
 							t.Errorf("%d replicas are ordered, want at most %d for %g requests/s", v.Replicas.Current, most, rate)
 						}
@@ -104,7 +104,7 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 // TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant, started by hand or
 // called before, may become Ready.
 func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
-	for _, elsewhere := range []int{0, 2, 9} {
+	for _, elsewhere := range []scaling.Replicas{0, 2, 9} {
 		in := asleep(550)
 		called(&in, time.Minute, 1)
 		in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: elsewhere, Pending: elsewhere}

@@ -78,12 +78,12 @@ type model struct {
 type candidate struct {
 	scaling.Variant
 	past        scaling.Past
-	decided     bool      // whether there is a past
-	lastDesired int       // replicas if the cycle changes nothing
-	called      time.Time // zero if it is not
-	mayBeCalled bool      // it may be called
-	fits        bool      // a node has the accelerators of one replica
-	awaited     bool      // or a node has promised them to a pod that waits
+	decided     bool             // whether there is a past
+	lastDesired scaling.Replicas // replicas if the cycle changes nothing
+	called      time.Time        // zero if it is not
+	mayBeCalled bool             // it may be called
+	fits        bool             // a node has the accelerators of one replica
+	awaited     bool             // or a node has promised them to a pod that waits
 }
 
 func survey(in Input) *model {
@@ -204,7 +204,7 @@ func (m *model) passedOver(c *candidate) string {
 // the others hold.
 func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, bool) {
 	d := scaling.Decision{Variant: c.Key, Model: c.Model, Current: c.Replicas.Current}
-	step := func(to int, reason scaling.Reason, detail string) (scaling.Decision, bool) {
+	step := func(to scaling.Replicas, reason scaling.Reason, detail string) (scaling.Decision, bool) {
 		return d.Then(scaling.StageRetention, to, reason, detail), true
 	}
 	switch {
@@ -226,7 +226,7 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 }
 
 // receive returns how many replicas the variant that gets those of the backlog is to have, and why.
-func (m *model) receive(c *candidate, isNext bool) (to int, reason scaling.Reason, detail string) {
+func (m *model) receive(c *candidate, isNext bool) (to scaling.Replicas, reason scaling.Reason, detail string) {
 	need := m.need(c)
 	reason, detail = scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
 	if others := m.inVain(c); others != "" {

@@ -40,7 +40,7 @@ func asleep(waiting float64) Input {
 }
 
 // called calls replicas of the first variant so long ago; the target follows.
-func called(in *Input, ago time.Duration, replicas int) {
+func called(in *Input, ago time.Duration, replicas scaling.Replicas) {
 	in.History[key("a")] = scaling.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
 }
@@ -56,11 +56,11 @@ func free(name string, gpus scaling.Accelerators) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
 }
 
-func targets(out Outcome) map[string]int {
+func targets(out Outcome) map[string]scaling.Replicas {
 	if out.Decisions == nil {
 		return nil
 	}
-	n := map[string]int{}
+	n := map[string]scaling.Replicas{}
 	for _, d := range out.Decisions {
 		n[d.Variant.Name] = d.Target()
 	}
@@ -72,38 +72,38 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		name    string
 		waiting float64
 		change  func(*Input)
-		want    map[string]int // nil where the optimizer is left to decide
-		reason  scaling.Reason // of the first that changes
+		want    map[string]scaling.Replicas // nil where the optimizer is left to decide
+		reason  scaling.Reason              // of the first that changes
 	}{
-		{"one request", 1, func(*Input) {}, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"one request", 1, func(*Input) {}, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"nobody waits", 0, func(*Input) {}, nil, ""},
 		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
-		{"a backlog", 400, func(*Input) {}, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog", 400, func(*Input) {}, map[string]scaling.Replicas{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"what arrives during the start-up is part of it", 0, func(in *Input) {
 			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and 2/s for 120 s in 360 s: 2.67/s
-		}, map[string]int{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"up to maxReplicas", 1000, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"up to maxReplicas", 1000, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]scaling.Replicas{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"batch size by the profile", 400, func(in *Input) {
 			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
-		}, map[string]int{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]int{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]scaling.Replicas{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
-		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"a backlog beyond reason", scaling.Largest, func(*Input) {}, map[string]int{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"a backlog beyond reason", scaling.Largest, func(*Input) {}, map[string]scaling.Replicas{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"ties by accelerators", 1, func(in *Input) {
 			in.Snapshot.Variants[1].Cost, in.Snapshot.Variants[1].GPUsPerReplica = 1, 1
-		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"the cheapest does not fit", 1, func(in *Input) { in.Inventory = free("b", 2) }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest does not fit", 1, func(in *Input) { in.Inventory = free("b", 2) }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"too few accelerators on any node", 1, func(in *Input) {
 			in.Inventory = free("b", 2)
 			in.Inventory.Groups = append(in.Inventory.Groups, free("a", 1).Groups...)
-		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]int{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]int{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"it may be running, nobody can read it", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
@@ -111,7 +111,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"nobody could read it for long", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour), UnseenSince: noon.Add(-5 * time.Minute)}
-		}, map[string]int{"a": 2, "b": 1}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 2, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"it cannot be read, and a pod of it is Ready", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), Ready: true}}
@@ -120,75 +120,75 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"its target was deleted", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas, in.Snapshot.Variants[0].Gone = scaling.ReplicaCounts{}, true
 			in.History[key("a")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour)}
-		}, map[string]int{"a": 1, "b": 1}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 1, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"a replica is Ready", 5, func(in *Input) {
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 		}, nil, ""},
-		{"it starts", 5, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 1, "b": 0}, ""},
-		{"it starts, and the backlog grew", 550, func(in *Input) { called(in, time.Minute, 1) }, map[string]int{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"it starts, and the backlog fell", 5, func(in *Input) { called(in, time.Minute, 3) }, map[string]int{"a": 3, "b": 0}, ""},
-		{"it is late", 200, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
-		{"it is not late yet", 15, func(in *Input) { called(in, 3*time.Minute, 2) }, map[string]int{"a": 2, "b": 0}, ""},
-		{"no node takes it yet", 15, func(in *Input) { unplaced(in, time.Minute) }, map[string]int{"a": 2, "b": 0}, ""},
+		{"it starts", 5, func(in *Input) { called(in, time.Minute, 1) }, map[string]scaling.Replicas{"a": 1, "b": 0}, ""},
+		{"it starts, and the backlog grew", 550, func(in *Input) { called(in, time.Minute, 1) }, map[string]scaling.Replicas{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"it starts, and the backlog fell", 5, func(in *Input) { called(in, time.Minute, 3) }, map[string]scaling.Replicas{"a": 3, "b": 0}, ""},
+		{"it is late", 200, func(in *Input) { called(in, 3*time.Minute+time.Second, 2) }, map[string]scaling.Replicas{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		{"it is not late yet", 15, func(in *Input) { called(in, 3*time.Minute, 2) }, map[string]scaling.Replicas{"a": 2, "b": 0}, ""},
+		{"no node takes it yet", 15, func(in *Input) { unplaced(in, time.Minute) }, map[string]scaling.Replicas{"a": 2, "b": 0}, ""},
 		{"no node takes it for more than a minute", 200, func(in *Input) {
 			unplaced(in, time.Minute+time.Second)
-		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
 		{"no node takes it, and one has room for another", 200, func(in *Input) {
 			unplaced(in, time.Second)
 			in.Inventory = free("b", 2)
-		}, map[string]int{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 2, "b": 2}, scaling.ReasonNotReadyInTime},
 		{"no node takes it yet, and room is promised to it", 15, func(in *Input) {
 			unplaced(in, time.Second)
 			in.Inventory = free("b", 2)
 			in.Inventory.Groups = append(in.Inventory.Groups, scaling.NodeGroup{Accelerator: "a-type", Total: 8, Promised: 2})
-		}, map[string]int{"a": 2, "b": 0}, ""},
+		}, map[string]scaling.Replicas{"a": 2, "b": 0}, ""},
 		{"no node takes any: one may be added", 15, func(in *Input) {
 			unplaced(in, time.Second)
 			in.Inventory = scaling.Inventory{Known: true}
-		}, map[string]int{"a": 2, "b": 0}, ""},
+		}, map[string]scaling.Replicas{"a": 2, "b": 0}, ""},
 		{"no node takes it, and another was placed", 5, func(in *Input) {
 			unplaced(in, 20*time.Second)
 			in.Inventory = scaling.Inventory{Known: true}
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 			in.Snapshot.Load.GatewayQueue = scaling.Measured(400, scaling.Fresh)
-		}, map[string]int{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
 		{"it was refused: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}
-		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"both were refused: the one that was not asked for the longest", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Second)}
 			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
-		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"one is late and the other was refused: it is asked for again", 5, func(in *Input) {
 			called(in, time.Hour, 1)
 			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
-		}, map[string]int{"a": 1, "b": 1}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 1, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"both are late: no more is ordered", 95, func(in *Input) {
 			called(in, time.Hour, 1)
 			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
-		}, map[string]int{"a": 1, "b": 1}, ""},
+		}, map[string]scaling.Replicas{"a": 1, "b": 1}, ""},
 		{"the only replica of the only variant is late: one more is tried", 5, func(in *Input) {
 			called(in, time.Hour, 1)
 			in.Snapshot.Variants = in.Snapshot.Variants[:1]
-		}, map[string]int{"a": 2}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 2}, scaling.ReasonRequestsWaiting},
 		{"two of the only variant are late: no more is ordered", 95, func(in *Input) {
 			called(in, time.Hour, 2)
 			in.Snapshot.Variants = in.Snapshot.Variants[:1]
-		}, map[string]int{"a": 2}, ""},
+		}, map[string]scaling.Replicas{"a": 2}, ""},
 		{"the only replica is late, and its variant has never started", 5, func(in *Input) {
 			called(in, time.Hour, 1)
 			in.Snapshot.Variants = in.Snapshot.Variants[:1]
 			in.Snapshot.Variants[0].StartUp = 0
-		}, map[string]int{"a": 1}, ""},
+		}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"called in vain, without stock: the next", 1, func(in *Input) {
 			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
-		}, map[string]int{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
+		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"requests wait in a replica that is not Ready", 0, func(in *Input) {
 			called(in, time.Minute, 1)
 			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), QueueLength: scaling.Measured(200, scaling.Fresh)}}
-		}, map[string]int{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
+		}, map[string]scaling.Replicas{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestTheNextVariantIsCalledOnce(t *testing.T) {
 	in.Snapshot.Variants = append(in.Snapshot.Variants, third)
 	in.History[third.Key] = scaling.Past{DecidedAt: noon.Add(-time.Hour)}
 	var got []string
-	seen := map[string]int{}
+	seen := map[string]scaling.Replicas{}
 	for range 80 {
 		out := Decide(in)
 		follow(&in, out)
@@ -289,7 +289,7 @@ func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
 // stabilization period delays it. The step is the user's, and any step allows the first
 // replica.
 func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
-	for step, want := range map[int]int{0: 4, 1: 1, 3: 3} {
+	for step, want := range map[scaling.Replicas]scaling.Replicas{0: 4, 1: 1, 3: 3} {
 		in := asleep(550)
 		model := in.Snapshot.Model
 		variants := map[scaling.VariantKey]scaling.Variant{}
@@ -301,7 +301,7 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Pacing{model: policy},
 			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
 		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
-		if diff := cmp.Diff(map[string]int{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
+		if diff := cmp.Diff(map[string]scaling.Replicas{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
 			t.Errorf("maxScaleUpStep %d, after the chain (-want +got):\n%s", step, diff)
 		}
 	}
@@ -315,7 +315,7 @@ func TestWakingIsIndifferentToOrder(t *testing.T) {
 		for i, name := range []string{"c", "d"} {
 			v := in.Snapshot.Variants[0]
 			v.Key, v.Cost, v.GPUsPerReplica = key(name), float64(1+r.IntN(2)), scaling.Accelerators(1+i)
-			v.Replicas.Unschedulable = r.IntN(2)
+			v.Replicas.Unschedulable = scaling.Replicas(r.IntN(2))
 			v.Replicas.Current = v.Replicas.Unschedulable
 			in.Snapshot.Variants = append(in.Snapshot.Variants, v)
 		}

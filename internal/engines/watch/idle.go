@@ -19,7 +19,7 @@ func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
 		if over[s.Model] {
 			continue
 		}
-		spare := 0
+		spare := scaling.Replicas(0)
 		for _, v := range s.Variants {
 			spare += max(0, v.Replicas.Current-v.Bounds.Min)
 		}

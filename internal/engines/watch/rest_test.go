@@ -10,7 +10,7 @@ func TestAnIdleModelIsNewsWhereOnlyChangesRunCycles(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	none := scaling.Measured(0, scaling.Fresh)
 	for name, tt := range map[string]struct {
-		current, least int
+		current, least scaling.Replicas
 		running        scaling.Reading
 		reason         scaling.Reason // of its last decision
 		alone, want    bool

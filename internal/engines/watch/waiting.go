@@ -11,7 +11,7 @@ import (
 // variants are paused or no node has room, the next pass asks for a cycle again, so that
 // the cycle notices when one may start.
 func waiting(record scaling.Record, snapshots []scaling.Snapshot) string {
-	ordered := map[scaling.ModelKey]int{}
+	ordered := map[scaling.ModelKey]scaling.Replicas{}
 	for _, d := range record.Plan.Decisions {
 		ordered[d.Model] += d.Target()
 	}

@@ -137,7 +137,7 @@ func add(f *scaling.Fit, one look, windows float64) {
 
 // overloaded reports whether more requests wait than replicas are Ready.
 func overloaded(s scaling.Snapshot) bool {
-	ready := 0
+	ready := scaling.Replicas(0)
 	for _, v := range s.Variants {
 		ready += v.Replicas.Ready
 	}

@@ -37,7 +37,7 @@ func Missing(s scaling.Snapshot, v scaling.Variant, f scaling.Fit) []string {
 
 // silent says why no replica of v shows an ordinary step, where none does.
 func silent(s scaling.Snapshot, v scaling.Variant) []string {
-	var idle, full, stuck int
+	var idle, full, stuck scaling.Replicas
 	for _, r := range s.Replicas {
 		switch {
 		case r.Variant != v.Key:
@@ -53,7 +53,7 @@ func silent(s scaling.Snapshot, v scaling.Variant) []string {
 	}
 	var out []string
 	for _, of := range []struct {
-		replicas int
+		replicas scaling.Replicas
 		says     string
 	}{
 		{idle, "without a request that decodes, or their pages do not say how many tokens and requests there were"},
@@ -61,7 +61,7 @@ func silent(s scaling.Snapshot, v scaling.Variant) []string {
 		{stuck, "stuck"},
 	} {
 		if of.replicas > 0 {
-			out = append(out, fmt.Sprintf("%s %s", scaling.Replicas(of.replicas), of.says))
+			out = append(out, fmt.Sprintf("%s %s", of.replicas.Text(), of.says))
 		}
 	}
 	return slices.Clip(out)

@@ -35,7 +35,7 @@ func snapshot(minute int, prompt float64, paces ...scaling.Pace) scaling.Snapsho
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := scaling.Snapshot{At: at.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
 	s.Load.InputTokens = fresh(prompt)
-	s.Variants = []scaling.Variant{{Key: one, Replicas: scaling.ReplicaCounts{Observed: true, Current: len(paces), Ready: len(paces)}}}
+	s.Variants = []scaling.Variant{{Key: one, Replicas: scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(paces)), Ready: scaling.Replicas(len(paces))}}}
 	for i, p := range paces {
 		s.Replicas = append(s.Replicas, scaling.ReplicaSample{
 			Pod: fmt.Sprint("p", i), Variant: one, Ready: true, Pace: p,

@@ -247,7 +247,7 @@ func TestNoPolicyUndercutsTheSchedule(t *testing.T) {
 func TestTheScheduleKeepsWhatEveryPolicyMust(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		least, most int
+		least, most scaling.Replicas
 		load        string
 		want, idle  int32 // replicas at least, always and while requests are due
 	}{

@@ -72,7 +72,7 @@ func (r *reader) Decide(sim.View) ([]sim.Target, error) {
 	targets := make([]sim.Target, len(r.Lines))
 	for i, l := range r.Lines {
 		n := l.Replicas[min(r.read, len(l.Replicas)-1)]
-		targets[i] = sim.Target{Variant: l.Variant, Replicas: int(n), Reason: "Clairvoyant", Detail: "the schedule says so"}
+		targets[i] = sim.Target{Variant: l.Variant, Replicas: scaling.Replicas(n), Reason: "Clairvoyant", Detail: "the schedule says so"}
 	}
 	r.read++
 	return targets, nil

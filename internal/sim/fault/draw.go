@@ -10,7 +10,7 @@ import (
 // Subject is a variant that something may go wrong with.
 type Subject struct {
 	Variant  scaling.VariantKey
-	Replicas int // at most so many as a start
+	Replicas scaling.Replicas // at most so many as a start
 	StartUp  time.Duration
 }
 
@@ -31,7 +31,7 @@ func Draw(d dice.Dice, among []Subject, length time.Duration) Fault {
 
 // draw draws how far a fault of a kind goes.
 func (f *Fault) draw(d dice.Dice, v Subject) {
-	few := 1 + d.IntN(max(1, min(4, v.Replicas/4)))
+	few := scaling.Replicas(1 + d.IntN(int(max(1, min(4, v.Replicas/4)))))
 	switch f.Kind {
 	case Crash:
 		f.Replicas = few
@@ -49,7 +49,7 @@ func (f *Fault) draw(d dice.Dice, v Subject) {
 		f.Period = d.Span(2*time.Minute, time.Hour, time.Minute)
 		f.Ready = time.Duration(d.Between(0.2, 0.9) * float64(f.Period)).Round(10 * time.Second)
 	case NoNode:
-		f.Replicas = dice.Pick(d, 0, 0, 1, 2)
+		f.Replicas = scaling.Replicas(dice.Pick(d, 0, 0, 1, 2))
 		if d.IntN(2) == 0 {
 			f.Wait = d.Span(2*time.Minute, 20*time.Minute, time.Minute)
 		}

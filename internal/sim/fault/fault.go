@@ -43,7 +43,7 @@ type Fault struct {
 	// Replicas are as many pods as are concerned at a time, of a crash, silent, flap,
 	// stall and no-node; 0 means all. Of a deleted target it is what the target asks for
 	// when it comes back, 0 means 1.
-	Replicas int
+	Replicas scaling.Replicas
 	// Share is the part of the replicas that a rollout replaces at a time, a ratio in
 	// (0, 1]; 0 means 0.25, the default maxUnavailable of a Deployment.
 	Share float64
@@ -96,7 +96,7 @@ func (k Kind) PerPod() bool {
 func (k Kind) ofVariant() bool { return k.PerPod() || k == Deleted || k == Rollout }
 
 // Most returns how many pods a fault concerns at a time.
-func (f Fault) Most() int {
+func (f Fault) Most() scaling.Replicas {
 	if f.Replicas == 0 {
 		return math.MaxInt
 	}
@@ -104,7 +104,7 @@ func (f Fault) Most() int {
 }
 
 // Back returns the replicas that a deleted target asks for when it comes back.
-func (f Fault) Back() int { return max(1, f.Replicas) }
+func (f Fault) Back() scaling.Replicas { return max(1, f.Replicas) }
 
 // Waves returns how many waves a rollout has, and how long each takes.
 func (f Fault) Waves() (int, time.Duration) {

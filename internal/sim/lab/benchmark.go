@@ -30,7 +30,7 @@ type bench struct {
 	// replicas are those of the fleet of which the share of one is measured. What a
 	// replica carries grows with their number: the more there are, the less one long
 	// request keeps from the others, and the less arrivals scatter.
-	replicas int
+	replicas scaling.Replicas
 }
 
 // Measured is what a benchmark found out about a variant.
@@ -40,7 +40,7 @@ type Measured struct {
 	// load and at the highest rate.
 	Profile scaling.Profile
 	// Replicas are those that it was measured with.
-	Replicas int
+	Replicas scaling.Replicas
 }
 
 // Benchmarks keep what was measured, so that a scenario that is run again need not be
@@ -81,7 +81,7 @@ func (b bench) ofFleet(ctx context.Context, peak float64) (Measured, error) {
 		if err != nil || m.Rate == 0 {
 			return m, err
 		}
-		need := min(most, max(1, int(math.Ceil(peak/m.Rate))))
+		need := min(most, max(1, scaling.Replicas(math.Ceil(peak/m.Rate))))
 		if need == b.replicas || need == best.Replicas && need < m.Replicas {
 			return m, nil
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
@@ -161,7 +162,7 @@ func TestBenchmarkIsWhereObjectivesBreak(t *testing.T) {
 		}
 	}
 	// The fleet begins with what 4 requests/s need.
-	if n, rate := f.Models[0].Spec.Variants[0].Replicas, b.Rate; n != int(4/rate)+1 {
+	if n, rate := f.Models[0].Spec.Variants[0].Replicas, b.Rate; n != scaling.Replicas(4/rate)+1 {
 		t.Errorf("%d replicas for 4 requests/s of %g each", n, rate)
 	}
 	again.slo.TTFT = 1 // below gamma

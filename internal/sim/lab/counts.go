@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // fixed is the policy without a grid: no list of counts suits a trace that needs two
@@ -16,9 +18,9 @@ func (c Choice) searched() bool { return c.Name == fixed && len(c.Params) == 0 }
 // most returns the largest number of replicas of a model that a search tries: twice
 // what the busiest ten minutes of the first part need of the cheapest variant of the
 // model that needs most, 16 at least, within the bounds.
-func (f fitted) most() int {
+func (f fitted) most() scaling.Replicas {
 	const least, twice = 16, 2
-	bound, need := 1, 0.0
+	bound, need := scaling.Replicas(1), 0.0
 	for _, m := range f.Models {
 		v := m.cheapest()
 		bound = max(bound, v.Spec.Bounds.Max)
@@ -26,17 +28,17 @@ func (f fitted) most() int {
 			need = max(need, f.survey.Peak*m.Share/f.shares()/can)
 		}
 	}
-	return min(bound, max(least, int(math.Ceil(twice*need))))
+	return min(bound, max(least, scaling.Replicas(math.Ceil(twice*need))))
 }
 
 // bisection looks for the least count that attains a target, of 1 to most.
 type bisection struct {
-	low, high int // low does not attain it, or is 0; high does, or is above most
-	most      int
+	low, high scaling.Replicas // low does not attain it, or is 0; high does, or is above most
+	most      scaling.Replicas
 }
 
 // next returns the count to try next, false if none is left that matters.
-func (b bisection) next() (int, bool) {
+func (b bisection) next() (scaling.Replicas, bool) {
 	if b.high > b.most && b.low < b.most && b.low >= b.most/2 {
 		return b.most, true // perhaps none attains it
 	}
@@ -45,7 +47,7 @@ func (b bisection) next() (int, bool) {
 }
 
 // learn notes whether a count attains the target.
-func (b *bisection) learn(n int, attains bool) {
+func (b *bisection) learn(n scaling.Replicas, attains bool) {
 	if attains {
 		b.high = min(b.high, n)
 	} else {
@@ -54,20 +56,23 @@ func (b *bisection) learn(n int, attains bool) {
 }
 
 // count is the parameter of a number of replicas.
-func count(n int) map[string]string { return map[string]string{"replicas": strconv.Itoa(n)} }
+func count(n scaling.Replicas) map[string]string {
+	return map[string]string{"replicas": strconv.Itoa(int(n))}
+}
 
 // counts returns the next numbers of replicas to try after some trials: those that
 // halve what is left for the first part, and for the rest; none when both are found.
-func counts(trials []Trial, target float64, most int) []int {
+func counts(trials []Trial, target float64, most scaling.Replicas) []scaling.Replicas {
 	first, rest := bisection{high: most + 1, most: most}, bisection{high: most + 1, most: most}
-	tried := map[int]bool{}
+	tried := map[scaling.Replicas]bool{}
 	for _, t := range trials {
-		n, _ := strconv.Atoi(t.Params["replicas"])
+		parsed, _ := strconv.Atoi(t.Params["replicas"])
+		n := scaling.Replicas(parsed)
 		tried[n] = true
 		first.learn(n, t.First.Attainment >= target)
 		rest.learn(n, t.Rest.Attainment >= target)
 	}
-	var out []int
+	var out []scaling.Replicas
 	for _, b := range []bisection{first, rest} {
 		if n, ok := b.next(); ok && !tried[n] && !slices.Contains(out, n) {
 			out = append(out, n)

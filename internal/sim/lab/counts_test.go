@@ -13,10 +13,10 @@ import (
 // from one number on, and in the rest from another.
 func TestCountsAreSearchedUntilTheLeastIsFound(t *testing.T) {
 	const most, target = 32, 0.95
-	for first := 1; first <= most+1; first++ {
-		for rest := 1; rest <= most+1; rest++ {
+	for first := scaling.Replicas(1); first <= most+1; first++ {
+		for rest := scaling.Replicas(1); rest <= most+1; rest++ {
 			var trials []Trial
-			attained := func(n, least int) Point {
+			attained := func(n, least scaling.Replicas) Point {
 				if n >= least {
 					return Point{1, float64(n)}
 				}
@@ -28,7 +28,7 @@ func TestCountsAreSearchedUntilTheLeastIsFound(t *testing.T) {
 				}
 			}
 			a, b := Choice{Name: fixed}.settle(trials, target)
-			want, wantRest := strconv.Itoa(min(first, most)), strconv.Itoa(min(rest, most))
+			want, wantRest := strconv.Itoa(int(min(first, most))), strconv.Itoa(int(min(rest, most)))
 			if a.Params["replicas"] != want || b.Params["replicas"] != wantRest || len(trials) > 12 {
 				t.Errorf("%d and %d replicas do: found %v and %v in %d runs, want 12 or fewer", first, rest, a, b, len(trials))
 			}
@@ -42,7 +42,7 @@ func TestCountsAreSearchedUntilTheLeastIsFound(t *testing.T) {
 func TestCountsAreWithinBoundsAndTwiceTheNeed(t *testing.T) {
 	for _, c := range []struct {
 		peak        float64 // requests/s, of which a replica carries 3
-		bound, want int
+		bound, want scaling.Replicas
 	}{{1, math.MaxInt, 16}, {36, math.MaxInt, 24}, {36, 20, 20}, {0, 2, 2}} {
 		m := DefaultModel()
 		v := DefaultVariant("ns", testProfile())

@@ -109,7 +109,7 @@ type Course struct {
 
 // Decision is a target that differs from the one before it.
 type Decision struct {
-	At     time.Duration // offset from the start of the run
-	From   int           // replicas that were wanted until then
+	At     time.Duration    // offset from the start of the run
+	From   scaling.Replicas // replicas that were wanted until then
 	Target sim.Target
 }

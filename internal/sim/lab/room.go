@@ -26,7 +26,7 @@ func (f *fitted) taken(accelerator string) scaling.Accelerators {
 	for _, m := range f.Models {
 		for _, v := range m.Spec.Variants {
 			if v.Spec.Accelerator == accelerator {
-				n += v.Spec.GPUsPerReplica.Times(v.Replicas)
+				n += v.Spec.GPUsPerReplica.Of(v.Replicas)
 			}
 		}
 	}

@@ -333,8 +333,8 @@ func (l *lab) known(f fitted, j job) (sim.Report, bool) {
 }
 
 // first returns the replicas of every variant at the start of a run.
-func first(c sim.Config) map[scaling.VariantKey]int {
-	replicas := map[scaling.VariantKey]int{}
+func first(c sim.Config) map[scaling.VariantKey]scaling.Replicas {
+	replicas := map[scaling.VariantKey]scaling.Replicas{}
 	for _, m := range c.Models {
 		for _, v := range m.Variants {
 			replicas[v.Spec.Key] = v.Replicas

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
@@ -82,7 +83,7 @@ func TestRowsHaveWhatWasMeasured(t *testing.T) {
 	if c := ours.Course; c == nil || len(c.Intervals) < 10 || len(c.Decisions) == 0 {
 		t.Errorf("course %+v", c)
 	}
-	from := 1
+	from := scaling.Replicas(1)
 	for i, d := range ours.Course.Decisions {
 		if d.From != from || d.From == d.Target.Replicas {
 			t.Errorf("decision %d from %d to %d, after %d", i, d.From, d.Target.Replicas, from)
@@ -170,7 +171,7 @@ func TestTuningKeepsTheBestPoint(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		points []Point
-		want   int
+		want   scaling.Replicas
 	}{
 		{"cheapest that reaches the target", []Point{{0.99, 3}, {0.95, 2}, {0.94, 1}}, 1},
 		{"none reaches it", []Point{{0.5, 1}, {0.7, 9}, {0.6, 1}}, 1},
@@ -180,15 +181,15 @@ func TestTuningKeepsTheBestPoint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var trials []Trial
 			for i, p := range tt.points {
-				trials = append(trials, Trial{Params: count(i), First: p, Rest: Point{0.9, float64(10 - i)}})
+				trials = append(trials, Trial{Params: count(scaling.Replicas(i)), First: p, Rest: Point{0.9, float64(10 - i)}})
 			}
-			last := len(trials) - 1 // the cheapest of the rest
+			last := scaling.Replicas(len(trials) - 1) // the cheapest of the rest
 			first, hindsight := Choice{Name: "hpa-kv"}.settle(trials, 0.95)
 			if !cmp.Equal(first.Params, count(tt.want)) || !cmp.Equal(hindsight.Params, count(last)) {
 				t.Errorf("kept %v, and %v in hindsight: want %v and %v", first.Params, hindsight.Params, count(tt.want), count(last))
 			}
 			for i, trial := range trials {
-				if trial.Kept != (i == tt.want) || trial.Hindsight != (i == last) {
+				if trial.Kept != (i == int(tt.want)) || trial.Hindsight != (i == int(last)) {
 					t.Errorf("trial %d: kept %t, in hindsight %t", i, trial.Kept, trial.Hindsight)
 				}
 			}

@@ -146,7 +146,7 @@ func (m *Model) size(rate float64, found map[scaling.VariantKey]Measured) {
 		}
 		v.Replicas = 1
 		if can := found[v.Spec.Key].Rate; can > 0 {
-			v.Replicas = max(1, int(math.Ceil(rate/can)))
+			v.Replicas = max(1, scaling.Replicas(math.Ceil(rate/can)))
 		}
 		v.Replicas = v.Spec.Bounds.Clamp(v.Replicas)
 	}

@@ -214,7 +214,7 @@ func (r scenarioReader) variant(v value, m *Model) error {
 		return err
 	}
 	x := DefaultVariant(m.Spec.Key.Namespace, p)
-	replicas, most := -1, math.MaxInt
+	replicas, most := scaling.Replicas(-1), scaling.Replicas(math.MaxInt)
 	err := v.mapping(map[string]reader{
 		"name": text(&x.Spec.Key.Name), "profile": readProfileField, "cost": number(&x.Spec.Cost, 0, math.MaxFloat64),
 		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -32,8 +33,8 @@ func soak(t *testing.T, rates string, lengths workload.Lengths) soaked {
 }
 
 // needs returns how many replicas carry a rate in requests/s.
-func (s soaked) needs(rate float64) int {
-	return int(math.Ceil(rate / s.measured[s.Models[0].Spec.Variants[0].Spec.Key].Rate))
+func (s soaked) needs(rate float64) scaling.Replicas {
+	return scaling.Replicas(math.Ceil(rate / s.measured[s.Models[0].Spec.Variants[0].Spec.Key].Rate))
 }
 
 // run runs an engine with the manager's defaults, and tells see what it wants and
@@ -59,8 +60,8 @@ func engines() []string { return []string{Saturation, Tokens, Queueing, Hybrid} 
 
 // turns counts how often a series of replicas changes its direction, as a step up
 // after a step down does.
-func turns(replicas []int) int {
-	n, direction := 0, 0
+func turns(replicas []scaling.Replicas) int {
+	n, direction := 0, scaling.Replicas(0)
 	for i := 1; i < len(replicas); i++ {
 		step := replicas[i] - replicas[i-1]
 		if step*direction < 0 {
@@ -86,7 +87,7 @@ func TestConstantLoadSettles(t *testing.T) {
 		for _, seed := range []uint64{1, 2} {
 			t.Run(fmt.Sprintf("%s, seed %d", engine, seed), func(t *testing.T) {
 				t.Parallel()
-				var wanted []int
+				var wanted []scaling.Replicas
 				r := s.run(t, engine, seed, time.Minute, func(at time.Duration, v sim.VariantInterval) {
 					if at > warmUp && at <= halfDay {
 						wanted = append(wanted, v.Wanted)
@@ -119,7 +120,7 @@ func TestNoiseIsNotFollowedFar(t *testing.T) {
 	for _, engine := range engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			var wanted []int
+			var wanted []scaling.Replicas
 			r := s.run(t, engine, 1, time.Minute, func(at time.Duration, v sim.VariantInterval) {
 				if at > warmUp && at <= length {
 					wanted = append(wanted, v.Wanted)

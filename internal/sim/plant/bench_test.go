@@ -21,7 +21,7 @@ func BenchmarkHour(b *testing.B) {
 	}
 }
 
-func testVariant(name string, cost float64, replicas int) Variant {
+func testVariant(name string, cost float64, replicas scaling.Replicas) Variant {
 	return Variant{
 		Spec: scaling.Variant{
 			Key: scaling.VariantKey{Namespace: "ns", Name: name}, Cost: cost, CostSource: scaling.CostVariant, Accelerator: name, GPUsPerReplica: 1,
@@ -32,7 +32,7 @@ func testVariant(name string, cost float64, replicas int) Variant {
 	}
 }
 
-func testConfig(engine model.Engine, replicas int) Config {
+func testConfig(engine model.Engine, replicas scaling.Replicas) Config {
 	c := Config{
 		Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, Variants: []Variant{testVariant("a", 10, replicas)}, Settings: model.Default(),
 		Pace:        constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1},

@@ -47,10 +47,10 @@ type Variant struct {
 	// Spec is what the autoscaler knows: Key, Cost, Bounds, Profile and the like. Model,
 	// Replicas and StartUp are filled in. Its Profile is true.
 	Spec     scaling.Variant
-	KVTokens float64       // of the KV cache of a replica, > 0
-	StartUp  time.Duration // from a node to Ready
-	Replicas int           // at the start, Ready since long ago
-	Weight   float64       // of the variant, for Weighted
+	KVTokens float64          // of the KV cache of a replica, > 0
+	StartUp  time.Duration    // from a node to Ready
+	Replicas scaling.Replicas // at the start, Ready since long ago
+	Weight   float64          // of the variant, for Weighted
 }
 
 // Total returns how long a replica of v takes for a request while it computes n of
@@ -87,7 +87,7 @@ func (c Config) batchAt(v Variant, rate float64) float64 {
 
 // Lead returns how long one replica more than current of a variant takes to become
 // Ready at an offset, and whether it may be ordered and ever would.
-func (c Config) Lead(v Variant, current int, now time.Duration) (time.Duration, bool) {
+func (c Config) Lead(v Variant, current scaling.Replicas, now time.Duration) (time.Duration, bool) {
 	lead := v.StartUp
 	if current >= v.Spec.Bounds.Max || v.Spec.Paused {
 		return lead, false

@@ -58,7 +58,7 @@ func (w *plant) describe(v *variant, now time.Duration) scaling.Variant {
 		spec.Missing, spec.Gone = "not found", true
 		return spec
 	}
-	r := scaling.ReplicaCounts{Observed: true, Current: len(v.pods)}
+	r := scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(v.pods))}
 	var starts []time.Duration
 	newest := time.Duration(math.MinInt64)
 	for _, p := range v.pods {
@@ -233,7 +233,7 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 		shows, silent := v.pages(now)
 		fresh, mute = fresh+shows, mute+silent
 		can, ready := w.best(v)
-		one := VariantTick{Current: len(v.pods), Ready: ready, Deleted: v.deleted, Wanted: len(v.pods), Stands: len(v.pods)}
+		one := VariantTick{Current: scaling.Replicas(len(v.pods)), Ready: ready, Deleted: v.deleted, Wanted: scaling.Replicas(len(v.pods)), Stands: scaling.Replicas(len(v.pods))}
 		if past, ok := w.past[v.Spec.Key]; ok {
 			one.Stands = past.Desired
 		}

@@ -46,12 +46,12 @@ type Tick struct {
 // VariantTick is a variant at a cycle: counts are those that the decision was made
 // from, in replicas.
 type VariantTick struct {
-	Current, Ready int
-	Placed         int // that have a node, and cost
-	Bad            int // that crash, flap, are silent or have no node, by a fault in force
-	Doomed         int // of the next ones, those that would crash or find no node
-	Stands         int // what stood before the decision
-	Wanted         int // what was decided
+	Current, Ready scaling.Replicas
+	Placed         scaling.Replicas // that have a node, and cost
+	Bad            scaling.Replicas // that crash, flap, are silent or have no node, by a fault in force
+	Doomed         scaling.Replicas // of the next ones, those that would crash or find no node
+	Stands         scaling.Replicas // what stood before the decision
+	Wanted         scaling.Replicas // what was decided
 	Deleted        bool
 	// Grows says that one more replica would become Ready, within Lead.
 	Grows bool
@@ -121,14 +121,14 @@ func (w *plant) clock(now time.Duration) time.Time {
 }
 
 // ignored reports whether the scaler takes a decision for no difference.
-func (w *plant) ignored(current, wanted int) bool {
+func (w *plant) ignored(current, wanted scaling.Replicas) bool {
 	ratio := float64(wanted) / float64(max(1, current))
 	return current > 0 && wanted > 0 && ratio >= 1-w.Tolerance && ratio <= 1+w.Tolerance
 }
 
 // best is what the Ready replicas of a variant complete at most, requests/s, and how
 // many do not stall.
-func (w *plant) best(v *variant) (capacity float64, ready int) {
+func (w *plant) best(v *variant) (capacity float64, ready scaling.Replicas) {
 	for _, p := range v.pods {
 		if p.ready && !p.stalls {
 			ready++
@@ -223,7 +223,7 @@ func (w *plant) serve(now time.Duration) float64 {
 
 // shares returns which part of the requests each variant gets, what all Ready
 // replicas complete at most, and how many they are.
-func (w *plant) shares() (shares []float64, total float64, ready int) {
+func (w *plant) shares() (shares []float64, total float64, ready scaling.Replicas) {
 	shares, sum := make([]float64, len(w.variants)), 0.0
 	for i, v := range w.variants {
 		can, n := w.best(v)
@@ -283,7 +283,7 @@ func (w *plant) fill(offered float64, shares []float64) {
 
 // running returns how many requests run and wait in each Ready replica of a variant
 // that gets a rate in requests/s.
-func (w *plant) running(v *variant, rate float64, ready int) (n, queue float64) {
+func (w *plant) running(v *variant, rate float64, ready scaling.Replicas) (n, queue float64) {
 	queue = math.Floor(v.backlog / float64(ready))
 	if queue >= 1 || w.held >= 1 {
 		return w.Batch(v.Variant), queue

@@ -39,7 +39,7 @@ func TestFaultsShowAsDiscoveryWouldShowThem(t *testing.T) {
 		name                          string
 		fault                         fault.Fault
 		at                            time.Duration
-		current, ready, unschedulable int
+		current, ready, unschedulable scaling.Replicas
 	}{
 		{"none", fault.Fault{Kind: fault.Outage, At: 10 * hour}, hour, 10, 10, 0},
 		{"two crash", fault.Fault{Kind: fault.Crash, At: hour, Replicas: 2}, 2 * hour, 10, 8, 0},
@@ -219,7 +219,7 @@ func TestTheStartUpOfAVariantIsRemembered(t *testing.T) {
 func TestASmallDifferenceIsLeftToAToleranceOfATenth(t *testing.T) {
 	w := &plant{Config: Config{Tolerance: 0.1}}
 	for _, tt := range []struct {
-		current, wanted int
+		current, wanted scaling.Replicas
 		want            bool
 	}{{10, 11, true}, {10, 12, false}, {10, 9, true}, {5, 6, false}, {0, 1, false}, {1, 0, false}, {7, 7, true}} {
 		if got := w.ignored(tt.current, tt.wanted); got != tt.want {
@@ -236,7 +236,7 @@ func TestClocksAreOffInWhatTheManagerSays(t *testing.T) {
 }
 
 func TestRunsAreEqual(t *testing.T) {
-	run := func() (targets []int) {
+	run := func() (targets []scaling.Replicas) {
 		c := testConfig(model.Hybrid, 10)
 		for _, k := range []fault.Kind{fault.Flap, fault.Crash} {
 			c.Faults = append(c.Faults, fault.Fault{Kind: k, Variant: c.Variants[0].Spec.Key, Replicas: 3, Period: 20 * time.Minute, Ready: 15 * time.Minute})

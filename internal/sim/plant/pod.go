@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
@@ -101,8 +102,8 @@ func (w *plant) phase(f fault.Fault) time.Duration {
 
 // struck counts the pods that a fault concerns; one that has its node is no longer
 // without.
-func (w *plant) struck(v *variant, i int, now time.Duration) int {
-	n := 0
+func (w *plant) struck(v *variant, i int, now time.Duration) scaling.Replicas {
+	n := scaling.Replicas(0)
 	for _, p := range v.pods {
 		if p.hitBy(i) && (w.Faults[i].Kind != fault.NoNode || p.placed > now) {
 			n++
@@ -112,8 +113,8 @@ func (w *plant) struck(v *variant, i int, now time.Duration) int {
 }
 
 // doomed counts how many of the next pods of v would crash or find no node.
-func (w *plant) doomed(v *variant, now time.Duration) int {
-	n := 0
+func (w *plant) doomed(v *variant, now time.Duration) scaling.Replicas {
+	n := scaling.Replicas(0)
 	for i, f := range w.Faults {
 		if f.Concerns(v.Spec.Key) && f.Active(now) && (f.Kind == fault.Crash || f.Kind == fault.NoNode) {
 			n += max(0, f.Replicas-w.struck(v, i, now))
@@ -236,11 +237,11 @@ func (w *plant) roll(v *variant, f fault.Fault, now time.Duration) {
 
 // scale brings a variant to so many replicas, as a ReplicaSet does: what has no node
 // goes first, then what is not Ready, then the youngest.
-func (w *plant) scale(v *variant, to int, now time.Duration) {
-	for len(v.pods) < to {
+func (w *plant) scale(v *variant, to scaling.Replicas, now time.Duration) {
+	for scaling.Replicas(len(v.pods)) < to {
 		w.add(v, now)
 	}
-	for len(v.pods) > to {
+	for scaling.Replicas(len(v.pods)) > to {
 		worst := 0
 		for i, p := range v.pods {
 			if p.rank(now) <= v.pods[worst].rank(now) {

@@ -45,13 +45,13 @@ func (p *APAParams) fields() []field {
 // APA is the rule of AIBrix's autoscaler for a usage averaged over pods and
 // time: outside the tolerance, current * usage / target, at most MaxUp times as
 // many and at least 1/MaxDown of them.
-func APA(current int, usage float64, p APAParams) int {
+func APA(current scaling.Replicas, usage float64, p APAParams) scaling.Replicas {
 	r, n := usage/p.Target, float64(current)
 	switch {
 	case r > 1+p.Tolerance:
 		return min(ceil(n*r), ceil(n*p.MaxUp))
 	case r < 1-p.Tolerance:
-		return max(ceil(n*r), int(math.Floor(n/p.MaxDown)))
+		return max(ceil(n*r), scaling.Replicas(math.Floor(n/p.MaxDown)))
 	}
 	return current
 }
@@ -76,7 +76,7 @@ func NewAIBrixAPA(p APAParams) (Autoscaler, error) {
 func (a *apa) Interval() time.Duration { return a.p.Resync }
 
 func (a *apa) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		s := a.state.of(v.Key, func() *apaState { return &apaState{} })
 		usage := mean(v.Pods, kvCacheUsage)
 		if !usage.Known() {
@@ -116,15 +116,15 @@ func mean(pods []Pod, read func(Pod) scaling.Reading) scaling.Reading {
 // for the whole window.
 type cooldown struct{ recommended series }
 
-func (c *cooldown) apply(now time.Time, current, want int, up, down time.Duration) int {
+func (c *cooldown) apply(now time.Time, current, want scaling.Replicas, up, down time.Duration) scaling.Replicas {
 	c.recommended.add(now, float64(want), max(up, down))
 	n := want
 	for _, r := range c.recommended {
 		switch {
 		case want > current && !r.at.Before(now.Add(-up)):
-			n = max(n, int(r.value))
+			n = max(n, scaling.Replicas(r.value))
 		case want < current && !r.at.Before(now.Add(-down)):
-			n = min(n, int(r.value))
+			n = min(n, scaling.Replicas(r.value))
 		}
 	}
 	return n

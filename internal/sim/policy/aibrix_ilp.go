@@ -69,13 +69,13 @@ func (o *ilp) Decide(now time.Time, in Observation) []Target {
 	slices := o.demand(now, in.Load.Shapes)
 	plan, why := planILP(in.Variants, slices, capacity)
 	if plan == nil {
-		return each(in, func(v Variant) (int, string) { return v.Replicas.Current, "ILP: hold, " + why })
+		return each(in, func(v Variant) (scaling.Replicas, string) { return v.Replicas.Current, "ILP: hold, " + why })
 	}
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		current := float64(v.Replicas.Current)
 		want := min(max(float64(plan[v.Key]), math.Floor(current/o.p.MaxDown)), max(1, math.Ceil(current*o.p.MaxUp)))
 		c := o.cools.of(v.Key, func() *cooldown { return &cooldown{} })
-		n := c.apply(now, v.Replicas.Current, v.Bounds.Clamp(int(want)), 0, o.p.Cooldown)
+		n := c.apply(now, v.Replicas.Current, v.Bounds.Clamp(scaling.Replicas(want)), 0, o.p.Cooldown)
 		return v.Bounds.Clamp(n), fmt.Sprintf("ILP: plans %d for %s", plan[v.Key], why)
 	})
 }
@@ -128,7 +128,7 @@ type slice struct {
 // planILP solves: minimize the sum of cost*y, where every slice goes to one
 // variant, the sum of rate/capacity of its slices is at most y, and y is whole.
 // It is nil, with the reason, where a slice fits no variant.
-func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) float64) (plan map[scaling.VariantKey]int, why string) {
+func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) float64) (plan map[scaling.VariantKey]scaling.Replicas, why string) {
 	s := search{best: math.Inf(1), load: make([]float64, len(variants)), left: searchLimit}
 	for _, v := range variants {
 		s.cost = append(s.cost, v.Cost)
@@ -149,7 +149,7 @@ func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) 
 	}
 	s.bound()
 	s.place(0)
-	plan = map[scaling.VariantKey]int{}
+	plan = map[scaling.VariantKey]scaling.Replicas{}
 	for j, v := range variants {
 		plan[v.Key] = s.plan[j]
 	}
@@ -168,7 +168,7 @@ type search struct {
 	rest []float64   // least cost of the slices from an index on, in parts of replicas
 	load []float64   // replicas taken so far, by variant
 	best float64
-	plan []int
+	plan []scaling.Replicas
 	left int
 }
 
@@ -205,9 +205,9 @@ func (s *search) place(i int) {
 	if i == len(s.need) {
 		if placed < s.best {
 			s.best = placed
-			s.plan = make([]int, len(s.load))
+			s.plan = make([]scaling.Replicas, len(s.load))
 			for j, l := range s.load {
-				s.plan[j] = int(whole(l))
+				s.plan[j] = scaling.Replicas(whole(l))
 			}
 		}
 		return

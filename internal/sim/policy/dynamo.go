@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // DynamoParams are the parameters of Dynamo's SLA planner. DefaultDynamoParams
@@ -42,8 +44,8 @@ type dynamo struct {
 type dynamoState struct {
 	since               time.Time // begin of the interval
 	rate, input, output interval
-	next                [3]predictor // of rate, input, output
-	n                   int          // decided last
+	next                [3]predictor     // of rate, input, output
+	n                   scaling.Replicas // decided last
 	why                 string
 }
 
@@ -60,7 +62,7 @@ func NewDynamoSLA(p DynamoParams) (Autoscaler, error) {
 func (d *dynamo) Interval() time.Duration { return d.p.Tick }
 
 func (d *dynamo) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		s := d.state.of(v.Key, func() *dynamoState {
 			return &dynamoState{since: now, n: v.Replicas.Current, why: "Dynamo: the first interval has not ended"}
 		})
@@ -144,9 +146,9 @@ func correction(measured, expected float64) float64 {
 }
 
 // budget limits n to the bounds of v and to the accelerators, 0 for no limit.
-func budget(v Variant, n, gpus int) int {
+func budget(v Variant, n scaling.Replicas, gpus int) scaling.Replicas {
 	if gpus > 0 {
-		n = min(n, gpus/int(max(1, v.GPUsPerReplica)))
+		n = min(n, scaling.Replicas(gpus/int(max(1, v.GPUsPerReplica))))
 	}
 	return v.Bounds.Clamp(n)
 }

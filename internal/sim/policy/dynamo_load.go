@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // DynamoLoadParams are the parameters of Dynamo's load-based planner in its easy
@@ -44,18 +46,18 @@ func NewDynamoLoad(p DynamoLoadParams) (Autoscaler, error) {
 func (d dynamoLoad) Interval() time.Duration { return d.p.Interval }
 
 func (d dynamoLoad) Decide(_ time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		n, why := d.decide(v)
 		return budget(v, max(1, n), d.p.MaxGPUs), "Dynamo: " + why
 	})
 }
 
-func (d dynamoLoad) decide(v Variant) (int, string) {
+func (d dynamoLoad) decide(v Variant) (scaling.Replicas, string) {
 	n := v.Replicas.Current
 	if v.Replicas.Pending > 0 {
 		return n, "hold, replicas are starting"
 	}
-	var reports, over, under int
+	var reports, over, under scaling.Replicas
 	var most float64
 	for _, p := range v.Pods {
 		if !p.Ready || !p.KVCacheUsage.Known() {

@@ -16,55 +16,55 @@ import (
 // golden are input and output vectors of the peers' rules.
 type golden struct {
 	AverageValue []struct {
-		Total    float64 `json:"total"`
-		Target   float64 `json:"target"`
-		Replicas int     `json:"replicas"`
-		Out      int     `json:"out"`
+		Total    float64          `json:"total"`
+		Target   float64          `json:"target"`
+		Replicas scaling.Replicas `json:"replicas"`
+		Out      scaling.Replicas `json:"out"`
 	} `json:"hpa_average_value"`
 	Pods []struct {
-		Values  []float64 `json:"values"`
-		Target  float64   `json:"target"`
-		Current int       `json:"current"`
-		Missing int       `json:"ready_without_metric"`
-		Out     int       `json:"out"`
+		Values  []float64        `json:"values"`
+		Target  float64          `json:"target"`
+		Current scaling.Replicas `json:"current"`
+		Missing int              `json:"ready_without_metric"`
+		Out     scaling.Replicas `json:"out"`
 	} `json:"hpa_pods"`
 	Behavior []struct {
-		T       int `json:"t"`
-		Current int `json:"current"`
-		Desired int `json:"desired"`
-		Out     int `json:"out"`
+		T       int              `json:"t"`
+		Current scaling.Replicas `json:"current"`
+		Desired scaling.Replicas `json:"desired"`
+		Out     scaling.Replicas `json:"out"`
 	} `json:"hpa_default_behavior_sequence"`
 	KPA []struct {
-		Now       int     `json:"now"`
-		Ready     int     `json:"ready"`
-		Stable    float64 `json:"stable"`
-		Panic     float64 `json:"panic"`
-		Desired   int     `json:"desired"`
-		Panicking bool    `json:"panicking"`
+		Now       int              `json:"now"`
+		Ready     scaling.Replicas `json:"ready"`
+		Stable    float64          `json:"stable"`
+		Panic     float64          `json:"panic"`
+		Desired   scaling.Replicas `json:"desired"`
+		Panicking bool             `json:"panicking"`
 	} `json:"kpa_target7_sequence_ready_follows_desired"`
 	APA []struct {
-		Current int     `json:"cur"`
-		Use     float64 `json:"use"`
-		Target  float64 `json:"target"`
-		Out     int     `json:"out"`
+		Current scaling.Replicas `json:"cur"`
+		Use     float64          `json:"use"`
+		Target  float64          `json:"target"`
+		Out     scaling.Replicas `json:"out"`
 	} `json:"apa"`
 	Ray []struct {
-		Total   float64 `json:"total"`
-		Target  float64 `json:"target"`
-		Current int     `json:"cur"`
-		Out     int     `json:"out"`
+		Total   float64          `json:"total"`
+		Target  float64          `json:"target"`
+		Current scaling.Replicas `json:"cur"`
+		Out     scaling.Replicas `json:"out"`
 	} `json:"ray_serve"`
 	Dynamo []struct {
-		Requests   float64 `json:"next_num_req"`
-		ISL        float64 `json:"isl"`
-		OSL        float64 `json:"osl"`
-		Interval   float64 `json:"interval"`
-		Correction float64 `json:"prefill_corr"`
-		PrefillTPG float64 `json:"prefill_thpt_per_gpu"`
-		DecodeTPG  float64 `json:"decode_thpt_per_gpu"`
-		GPUs       float64 `json:"gpus"`
-		Prefill    int     `json:"prefill"`
-		Decode     int     `json:"decode"`
+		Requests   float64          `json:"next_num_req"`
+		ISL        float64          `json:"isl"`
+		OSL        float64          `json:"osl"`
+		Interval   float64          `json:"interval"`
+		Correction float64          `json:"prefill_corr"`
+		PrefillTPG float64          `json:"prefill_thpt_per_gpu"`
+		DecodeTPG  float64          `json:"decode_thpt_per_gpu"`
+		GPUs       float64          `json:"gpus"`
+		Prefill    scaling.Replicas `json:"prefill"`
+		Decode     scaling.Replicas `json:"decode"`
 	} `json:"dynamo_classic"`
 	V1 []struct {
 		Replicas [][2]float64 `json:"replicas_kv_queue"`
@@ -78,28 +78,28 @@ type golden struct {
 	} `json:"wva_v1"`
 	V2 []struct {
 		Args struct {
-			KV      float64 `json:"total_kv"`
-			Thr     float64 `json:"kv_thr"`
-			InUse   float64 `json:"tokens_in_use"`
-			Queue   float64 `json:"queue"`
-			In      float64 `json:"avg_in"`
-			Out     float64 `json:"avg_out"`
-			Ready   int     `json:"ready"`
-			Pending int     `json:"pending"`
+			KV      float64          `json:"total_kv"`
+			Thr     float64          `json:"kv_thr"`
+			InUse   float64          `json:"tokens_in_use"`
+			Queue   float64          `json:"queue"`
+			In      float64          `json:"avg_in"`
+			Out     float64          `json:"avg_out"`
+			Ready   scaling.Replicas `json:"ready"`
+			Pending scaling.Replicas `json:"pending"`
 		} `json:"args"`
 		Out struct {
-			Capacity  float64 `json:"capacity"`
-			Demand    float64 `json:"demand"`
-			Required  float64 `json:"required"`
-			Spare     float64 `json:"spare"`
-			Add       int     `json:"add"`
-			RemoveMax int     `json:"remove_max"`
+			Capacity  float64          `json:"capacity"`
+			Demand    float64          `json:"demand"`
+			Required  float64          `json:"required"`
+			Spare     float64          `json:"spare"`
+			Add       scaling.Replicas `json:"add"`
+			RemoveMax scaling.Replicas `json:"remove_max"`
 		} `json:"out"`
 	} `json:"wva_v2"`
 	Series []struct {
-		Status int     `json:"status_replicas"`
-		Wanted float64 `json:"wva_desired_replicas"`
-		Out    int     `json:"out"`
+		Status scaling.Replicas `json:"status_replicas"`
+		Wanted float64          `json:"wva_desired_replicas"`
+		Out    scaling.Replicas `json:"out"`
 	} `json:"hpa_reading_wva_desired_replicas_target1"`
 }
 
@@ -261,7 +261,7 @@ func fresh(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh
 
 // oneVariant has that many replicas that are ready and idle, and that many that
 // run and are not ready.
-func oneVariant(ready, pending int) Variant {
+func oneVariant(ready, pending scaling.Replicas) Variant {
 	v := Variant{
 		Variant: scaling.Variant{
 			Key:            scaling.VariantKey{Namespace: "ns", Name: "v"},

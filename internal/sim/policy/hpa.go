@@ -25,21 +25,21 @@ const legacyWindow = 300 * time.Second
 
 // Scale is the scale subresource that an HPA reads and its own bounds.
 type Scale struct {
-	Spec   int            // replicas asked for
-	Bounds scaling.Bounds // Min 0 stands for the default of 1: zero needs an alpha gate
+	Spec   scaling.Replicas // replicas asked for
+	Bounds scaling.Bounds   // Min 0 stands for the default of 1: zero needs an alpha gate
 }
 
 // Proposal is what one metric of an HPA asks for.
 type Proposal struct {
 	Metric   string
-	Replicas int
+	Replicas scaling.Replicas
 	Invalid  string // why there is no number, "" when there is
 }
 
 // Reconcile returns the replicas that the HPA sets now, and why. At zero
 // replicas it does nothing. A metric that cannot be read stops a reduction; when
 // none can be read nothing changes.
-func (h *HPA) Reconcile(now time.Time, s Scale, proposals []Proposal) (int, string) {
+func (h *HPA) Reconcile(now time.Time, s Scale, proposals []Proposal) (scaling.Replicas, string) {
 	s.Bounds.Min = max(1, s.Bounds.Min)
 	if len(h.proposed) == 0 {
 		h.proposed.add(now, float64(s.Spec), 0)
@@ -65,7 +65,7 @@ func (h *HPA) Reconcile(now time.Time, s Scale, proposals []Proposal) (int, stri
 
 // highest is the largest valid proposal; it is none when no metric is valid, or
 // when some are not and the others would remove replicas.
-func highest(proposals []Proposal, current int) (replicas int, why string, ok bool) {
+func highest(proposals []Proposal, current scaling.Replicas) (replicas scaling.Replicas, why string, ok bool) {
 	invalid := "there is no metric"
 	var missing bool
 	for _, p := range proposals {
@@ -84,12 +84,12 @@ func highest(proposals []Proposal, current int) (replicas int, why string, ok bo
 }
 
 // normalize stabilizes a recommendation, then limits its rate and its range.
-func (h *HPA) normalize(now time.Time, s Scale, desired int) int {
+func (h *HPA) normalize(now time.Time, s Scale, desired scaling.Replicas) scaling.Replicas {
 	if h.Behavior == nil {
 		n := desired
 		for _, r := range h.proposed {
 			if !r.at.Before(now.Add(-legacyWindow)) {
-				n = max(n, int(r.value))
+				n = max(n, scaling.Replicas(r.value))
 			}
 		}
 		h.proposed.add(now, float64(desired), legacyWindow)
@@ -109,14 +109,14 @@ func (h *HPA) normalize(now time.Time, s Scale, desired int) int {
 
 // stabilize keeps current between the least recommendation of the window up and
 // the greatest of the window down.
-func (h *HPA) stabilize(now time.Time, current, desired int) int {
+func (h *HPA) stabilize(now time.Time, current, desired scaling.Replicas) scaling.Replicas {
 	up, down := desired, desired
 	for _, r := range h.proposed {
 		if r.at.After(now.Add(-h.Behavior.Up.Window)) {
-			up = min(up, int(r.value))
+			up = min(up, scaling.Replicas(r.value))
 		}
 		if r.at.After(now.Add(-h.Behavior.Down.Window)) {
-			down = max(down, int(r.value))
+			down = max(down, scaling.Replicas(r.value))
 		}
 	}
 	h.proposed.add(now, float64(desired), max(h.Behavior.Up.Window, h.Behavior.Down.Window))
@@ -127,7 +127,7 @@ func (h *HPA) stabilize(now time.Time, current, desired int) int {
 // periods, while both count the changes of both: a limit with a longer period
 // than all of the other direction may miss some of its changes, in the controller
 // too.
-func (h *HPA) set(now time.Time, current, n int) int {
+func (h *HPA) set(now time.Time, current, n scaling.Replicas) scaling.Replicas {
 	if h.Behavior == nil {
 		return n
 	}
@@ -153,7 +153,7 @@ func (t Tolerance) within(ratio float64) bool { return 1-t.Down <= ratio && rati
 // AverageValue is the proposal of an External or Object metric with a target of
 // type AverageValue: total / target, unless the average over the replicas of
 // the status is within the tolerance. target > 0.
-func AverageValue(total, target float64, status int, t Tolerance) int {
+func AverageValue(total, target float64, status scaling.Replicas, t Tolerance) scaling.Replicas {
 	usage, want := thousandths(total), targetThousandths(target)
 	if t.within(usage / (want * float64(status))) {
 		return status
@@ -164,7 +164,7 @@ func AverageValue(total, target float64, status int, t Tolerance) int {
 // Value is the proposal of an External or Object metric with a target of type
 // Value: the ratio times the ready replicas, whatever the total counts. A queue
 // of the whole model therefore counts once for every replica. target > 0.
-func Value(total, target float64, current, ready int, t Tolerance) int {
+func Value(total, target float64, current, ready scaling.Replicas, t Tolerance) scaling.Replicas {
 	ratio := thousandths(total) / targetThousandths(target)
 	switch {
 	case current == 0:
@@ -179,7 +179,7 @@ func Value(total, target float64, current, ready int, t Tolerance) int {
 // pods that run and report, missing counts those that run and do not, unready
 // those whose phase is Pending. Pods without a value count against the direction
 // that the others ask for. It is an error when nobody reports. target > 0.
-func PodsAverage(reported []float64, missing, unready, current int, target float64, t Tolerance) (int, error) {
+func PodsAverage(reported []float64, missing, unready int, current scaling.Replicas, target float64, t Tolerance) (scaling.Replicas, error) {
 	if len(reported) == 0 {
 		return 0, fmt.Errorf("no pod reports (%d run, %d are pending)", missing, unready)
 	}
@@ -219,7 +219,7 @@ func usageRatio(total float64, counted int, target float64) float64 {
 
 // against reports whether what was filled in turned the direction: that of the
 // ratio, or that of the replicas n it leads to.
-func against(ratio, filled float64, n, current int) bool {
+func against(ratio, filled float64, n, current scaling.Replicas) bool {
 	return ratio < 1 && filled > 1 || ratio > 1 && filled < 1 ||
 		filled < 1 && n > current || filled > 1 && n < current
 }
@@ -232,12 +232,12 @@ func thousandths(v float64) float64 { return math.Floor(v*1000 + 1e-6) }
 func targetThousandths(v float64) float64 { return math.Round(v * 1000) }
 
 // ceil rounds up into the range of the API's replica counts.
-func ceil(v float64) int {
+func ceil(v float64) scaling.Replicas {
 	switch {
 	case math.IsNaN(v):
 		return 0
 	case v >= math.MaxInt32:
 		return math.MaxInt32
 	}
-	return int(math.Ceil(v))
+	return scaling.Replicas(math.Ceil(v))
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // Behavior is spec.behavior of a HorizontalPodAutoscaler.
@@ -29,8 +31,8 @@ const (
 
 // Limit is one policy of a direction: how much may change within a period.
 type Limit struct {
-	Percent bool // Value is a percentage of the replicas at the start of the period
-	Value   int  // > 0, pods or percent
+	Percent bool             // Value is a percentage of the replicas at the start of the period
+	Value   scaling.Replicas // > 0, pods or percent
 	Period  time.Duration
 }
 
@@ -60,29 +62,29 @@ func (r Rules) longest() time.Duration {
 
 // ceiling is the most replicas that the limits allow from current on, given
 // what was added and removed before.
-func (r Rules) ceiling(now time.Time, current int, added, removed series) int {
-	return r.limit(current, func(l Limit) int {
+func (r Rules) ceiling(now time.Time, current scaling.Replicas, added, removed series) scaling.Replicas {
+	return r.limit(current, func(l Limit) scaling.Replicas {
 		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
 		if !l.Percent {
 			return start + l.Value
 		}
-		return int(math.Ceil(float64(start) * (1 + float64(l.Value)/100)))
+		return scaling.Replicas(math.Ceil(float64(start) * (1 + float64(l.Value)/100)))
 	}, 1)
 }
 
 // floor is the fewest replicas that the limits allow.
-func (r Rules) floor(now time.Time, current int, added, removed series) int {
-	return r.limit(current, func(l Limit) int {
+func (r Rules) floor(now time.Time, current scaling.Replicas, added, removed series) scaling.Replicas {
+	return r.limit(current, func(l Limit) scaling.Replicas {
 		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
 		if !l.Percent {
 			return start - l.Value
 		}
-		return int(float64(start) * (1 - float64(l.Value)/100))
+		return scaling.Replicas(float64(start) * (1 - float64(l.Value)/100))
 	}, -1)
 }
 
 // limit selects among the proposals of the limits; sign is the direction.
-func (r Rules) limit(current int, propose func(Limit) int, sign int) int {
+func (r Rules) limit(current scaling.Replicas, propose func(Limit) scaling.Replicas, sign scaling.Replicas) scaling.Replicas {
 	if r.Select == Disabled || len(r.Policies) == 0 {
 		return current
 	}
@@ -99,11 +101,11 @@ func (r Rules) limit(current int, propose func(Limit) int, sign int) int {
 }
 
 // within adds up the changes of the last period, its oldest instant excluded.
-func within(changes series, now time.Time, period time.Duration) int {
-	var sum int
+func within(changes series, now time.Time, period time.Duration) scaling.Replicas {
+	var sum scaling.Replicas
 	for _, c := range changes {
 		if c.at.After(now.Add(-period)) {
-			sum += int(c.value)
+			sum += scaling.Replicas(c.value)
 		}
 	}
 	return sum

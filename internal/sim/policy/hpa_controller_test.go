@@ -21,17 +21,17 @@ type recording struct {
 }
 
 type recordedSequence struct {
-	Min, Max int
+	Min, Max scaling.Replicas
 	Up, Down *recordedRules
 	Metrics  []struct {
 		Kind   string
 		Target float64 // thousandths
 	}
 	Syncs []struct {
-		Spec, Status int
+		Spec, Status scaling.Replicas
 		Pods         string
 		Values       [][]float64 // thousandths, -1 for none
-		Want         int
+		Want         scaling.Replicas
 	}
 }
 
@@ -40,8 +40,9 @@ type recordedRules struct {
 	Select    string
 	Tolerance int // thousandths, -1 for the controller's own
 	Policies  []struct {
-		Percent       bool
-		Value, Period int
+		Percent bool
+		Value   scaling.Replicas
+		Period  int
 	}
 }
 

@@ -153,10 +153,10 @@ func newHPA(p HPAParams, metrics ...metric) *hpaPolicy {
 func (h *hpaPolicy) Interval() time.Duration { return h.sync }
 
 func (h *hpaPolicy) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) { return h.reconcile(now, in, v) })
+	return each(in, func(v Variant) (scaling.Replicas, string) { return h.reconcile(now, in, v) })
 }
 
-func (h *hpaPolicy) reconcile(now time.Time, in Observation, v Variant) (int, string) {
+func (h *hpaPolicy) reconcile(now time.Time, in Observation, v Variant) (scaling.Replicas, string) {
 	proposals := make([]Proposal, len(h.metrics))
 	for i, m := range h.metrics {
 		proposals[i] = m.propose(now, in, v, h.tolerance)

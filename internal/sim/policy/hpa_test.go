@@ -13,8 +13,14 @@ import (
 // and forgets nothing, and counts in whole thousandths.
 type plainHPA struct {
 	b       *Behavior
-	history []struct{ t, n int }
-	changes []struct{ t, by int }
+	history []struct {
+		t int
+		n scaling.Replicas
+	}
+	changes []struct {
+		t  int
+		by scaling.Replicas
+	}
 }
 
 type plainPod struct {
@@ -23,7 +29,7 @@ type plainPod struct {
 }
 
 // propose is the Pods metric, by pod.
-func (plainHPA) propose(pods []plainPod, target, current int) (int, bool) {
+func (plainHPA) propose(pods []plainPod, target int, current scaling.Replicas) (scaling.Replicas, bool) {
 	average := func(values []int) float64 {
 		sum := 0
 		for _, v := range values {
@@ -63,26 +69,32 @@ func (plainHPA) propose(pods []plainPod, target, current int) (int, bool) {
 }
 
 // up rounds up.
-func up(x float64) int {
-	n := int(x)
+func up(x float64) scaling.Replicas {
+	n := scaling.Replicas(x)
 	if float64(n) < x {
 		n++
 	}
 	return n
 }
 
-func (h *plainHPA) step(now, current, desired, least, most int) int {
+func (h *plainHPA) step(now int, current, desired, least, most scaling.Replicas) scaling.Replicas {
 	if h.history == nil {
-		h.history = append(h.history, struct{ t, n int }{now, current})
+		h.history = append(h.history, struct {
+			t int
+			n scaling.Replicas
+		}{now, current})
 	}
 	out := h.decide(now, current, desired, least, most)
 	if out != current {
-		h.changes = append(h.changes, struct{ t, by int }{now, out - current})
+		h.changes = append(h.changes, struct {
+			t  int
+			by scaling.Replicas
+		}{now, out - current})
 	}
 	return out
 }
 
-func (h *plainHPA) decide(now, current, desired, least, most int) int {
+func (h *plainHPA) decide(now int, current, desired, least, most scaling.Replicas) scaling.Replicas {
 	if current > most {
 		return most
 	}
@@ -98,7 +110,10 @@ func (h *plainHPA) decide(now, current, desired, least, most int) int {
 			highest = max(highest, r.n)
 		}
 	}
-	h.history = append(h.history, struct{ t, n int }{now, desired})
+	h.history = append(h.history, struct {
+		t int
+		n scaling.Replicas
+	}{now, desired})
 	n := min(max(current, lowest), highest)
 	switch {
 	case n > current:
@@ -110,11 +125,11 @@ func (h *plainHPA) decide(now, current, desired, least, most int) int {
 }
 
 // reach is how far the policies of a direction allow to go.
-func (h *plainHPA) reach(now, current int, r Rules, sign int) int {
+func (h *plainHPA) reach(now int, current scaling.Replicas, r Rules, sign int) scaling.Replicas {
 	if r.Select == Disabled {
 		return current
 	}
-	var ends []int
+	var ends []scaling.Replicas
 	for _, l := range r.Policies {
 		start := current
 		for _, c := range h.changes {
@@ -124,11 +139,11 @@ func (h *plainHPA) reach(now, current int, r Rules, sign int) int {
 		}
 		switch {
 		case !l.Percent:
-			ends = append(ends, start+sign*l.Value)
+			ends = append(ends, start+scaling.Replicas(scaling.Replicas(sign)*l.Value))
 		case sign > 0:
 			ends = append(ends, up(float64(start)*(1+float64(l.Value)/100)))
 		default:
-			ends = append(ends, int(float64(start)*(1-float64(l.Value)/100)))
+			ends = append(ends, scaling.Replicas(float64(start)*(1-float64(l.Value)/100)))
 		}
 	}
 	if (r.Select == MaxChange) == (sign > 0) {
@@ -143,7 +158,7 @@ func TestHPAAgreesWithSlowTranscription(t *testing.T) {
 		r := Rules{Window: time.Duration(rng.IntN(4)*60) * time.Second, Select: Select(rng.IntN(3))}
 		for range 1 + rng.IntN(2) {
 			r.Policies = append(r.Policies, Limit{
-				Percent: rng.IntN(2) == 0, Value: 1 + rng.IntN(120), Period: time.Duration(15*(1+rng.IntN(12))) * time.Second,
+				Percent: rng.IntN(2) == 0, Value: scaling.Replicas(1 + rng.IntN(120)), Period: time.Duration(15*(1+rng.IntN(12))) * time.Second,
 			})
 		}
 		for i := range r.Policies {
@@ -162,8 +177,8 @@ func TestHPAAgreesWithSlowTranscription(t *testing.T) {
 			b = DefaultBehavior()
 		}
 		fast, slow := &HPA{Behavior: b}, &plainHPA{b: b}
-		bounds := scaling.Bounds{Min: 1 + rng.IntN(3), Max: 5 + rng.IntN(40)}
-		n, target := 1+rng.IntN(10), 100+rng.IntN(900)
+		bounds := scaling.Bounds{Min: scaling.Replicas(1 + rng.IntN(3)), Max: scaling.Replicas(5 + rng.IntN(40))}
+		n, target := scaling.Replicas(1+rng.IntN(10)), 100+rng.IntN(900)
 		level := rng.Float64() * 3
 		for step, now := 0, 0; step < 60; step++ {
 			now += 1 + rng.IntN(30)
@@ -210,14 +225,14 @@ func TestHPAAgreesWithSlowTranscription(t *testing.T) {
 
 func TestHPAMetrics(t *testing.T) {
 	bounds := scaling.Bounds{Min: 1, Max: 50}
-	wants := func(n int) Proposal { return Proposal{Metric: "a", Replicas: n} }
+	wants := func(n scaling.Replicas) Proposal { return Proposal{Metric: "a", Replicas: n} }
 	gone := Proposal{Metric: "b", Invalid: "absent"}
 	for name, c := range map[string]struct {
-		spec      int
+		spec      scaling.Replicas
 		bounds    scaling.Bounds
 		proposals []Proposal
 		behavior  *Behavior
-		want      int
+		want      scaling.Replicas
 	}{
 		"the largest of two counts":                         {4, bounds, []Proposal{wants(6), {Metric: "b", Replicas: 5}}, DefaultBehavior(), 6},
 		"a missing metric allows growth":                    {4, bounds, []Proposal{gone, wants(6)}, DefaultBehavior(), 6},
@@ -250,7 +265,10 @@ func instant() *Behavior {
 
 func TestHPAWithoutBehaviorReducesAfterTheClusterWindow(t *testing.T) {
 	h := &HPA{}
-	for _, c := range []struct{ t, wants, want int }{{0, 2, 8}, {150, 2, 8}, {300, 2, 8}, {301, 2, 2}} {
+	for _, c := range []struct {
+		t           int
+		wants, want scaling.Replicas
+	}{{0, 2, 8}, {150, 2, 8}, {300, 2, 8}, {301, 2, 2}} {
 		got, _ := h.Reconcile(at(c.t), Scale{8, scaling.Unbounded()}, []Proposal{{Metric: "m", Replicas: c.wants}})
 		if got != c.want {
 			t.Errorf("after %d s: got %d, want %d", c.t, got, c.want)
@@ -272,8 +290,8 @@ func TestValueMultipliesByReadyReplicas(t *testing.T) {
 }
 
 func TestAverageValueIsMonotone(t *testing.T) {
-	for status := 1; status <= 40; status++ {
-		last := 0
+	for status := scaling.Replicas(1); status <= 40; status++ {
+		last := scaling.Replicas(0)
 		for total := 0.0; total < 500; total += 0.5 {
 			got := AverageValue(total, 10, status, DefaultTolerance())
 			if got < last {

@@ -53,7 +53,7 @@ type scaledObject struct {
 func (k *keda) Interval() time.Duration { return k.hpa.sync }
 
 func (k *keda) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		o := k.objects.of(v.Key, func() *scaledObject { return &scaledObject{} })
 		if o.polled.IsZero() || now.Sub(o.polled) >= k.polling {
 			o.polled = now
@@ -66,7 +66,7 @@ func (k *keda) Decide(now time.Time, in Observation) []Target {
 }
 
 // poll is one round of the operator; done when it sets the replicas itself.
-func (k *keda) poll(now time.Time, o *scaledObject, in Observation, v Variant) (n int, why string, done bool) {
+func (k *keda) poll(now time.Time, o *scaledObject, in Observation, v Variant) (n scaling.Replicas, why string, done bool) {
 	switch {
 	case k.active(in, v):
 		o.lastActive = now

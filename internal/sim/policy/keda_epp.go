@@ -71,7 +71,7 @@ func NewKEDAQueueGuard(p EPPParams) (Autoscaler, error) {
 // the present ones stands; above, the pending ones are taken off and the present
 // ones are the floor. So a queue that waits for replicas on order does not order
 // them again.
-func Guard(demand float64, current, pending int) float64 {
+func Guard(demand float64, current, pending scaling.Replicas) float64 {
 	if demand <= float64(current) {
 		return demand
 	}
@@ -185,7 +185,7 @@ func latencyRatio(in Observation) float64 {
 
 // demand is the law: growth credits the replicas that are not ready yet, a
 // reduction does not. The credit alone never asks for fewer than there are.
-func (p SLOParams) demand(s float64, current, ready int) float64 {
+func (p SLOParams) demand(s float64, current, ready scaling.Replicas) float64 {
 	n := float64(current)
 	switch {
 	case s > p.Up && current > 0:

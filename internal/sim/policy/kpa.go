@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // KPAParams are the parameters of Knative's pod autoscaler. DefaultKPAParams are
@@ -67,7 +69,7 @@ func NewKPA(p KPAParams) (Autoscaler, error) {
 func (k *kpa) Interval() time.Duration { return k.p.Tick }
 
 func (k *kpa) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		s := k.state.of(v.Key, func() *kpaState {
 			return &kpaState{KPA: NewKPADecider(k.p, now, v.Replicas.Ready)}
 		})
@@ -96,7 +98,7 @@ func (k *kpa) Decide(now time.Time, in Observation) []Target {
 
 // toZero is the way out of the last replica: active for a stable window, then
 // inactive for the grace period.
-func (s *kpaState) toZero(now time.Time, p KPAParams, v Variant) int {
+func (s *kpaState) toZero(now time.Time, p KPAParams, v Variant) scaling.Replicas {
 	switch {
 	case v.Replicas.Current == 0:
 		s.activeAt, s.idleSince = time.Time{}, time.Time{}
@@ -120,13 +122,13 @@ func (s *kpaState) toZero(now time.Time, p KPAParams, v Variant) int {
 type KPA struct {
 	p        KPAParams
 	panicAt  time.Time // zero while it does not panic
-	maxPanic int
+	maxPanic scaling.Replicas
 }
 
 // NewKPADecider returns the decider that a controller starts with while ready
 // replicas serve: more than one make it begin in panic, so that a restart of the
 // controller holds them.
-func NewKPADecider(p KPAParams, now time.Time, ready int) KPA {
+func NewKPADecider(p KPAParams, now time.Time, ready scaling.Replicas) KPA {
 	if ready > 1 {
 		return KPA{p: p, panicAt: now, maxPanic: ready}
 	}
@@ -136,11 +138,11 @@ func NewKPADecider(p KPAParams, now time.Time, ready int) KPA {
 // Desired returns the replicas that the averages ask for, both in replicas
 // (concurrency over target), and whether that is "stable" or "panic". In panic
 // the number never falls.
-func (k *KPA) Desired(now time.Time, ready int, stable, panicking float64) (n int, mode string) {
+func (k *KPA) Desired(now time.Time, ready scaling.Replicas, stable, panicking float64) (n scaling.Replicas, mode string) {
 	r := float64(max(1, ready))
 	up, down := math.Ceil(k.p.MaxUp*r), math.Floor(r/k.p.MaxDown)
 	wantStable, wantPanic := math.Ceil(stable), math.Ceil(panicking)
-	limited := int(min(max(wantStable, down), up))
+	limited := scaling.Replicas(min(max(wantStable, down), up))
 	over := wantPanic/r >= k.p.Panic
 	switch {
 	case over:
@@ -151,6 +153,6 @@ func (k *KPA) Desired(now time.Time, ready int, stable, panicking float64) (n in
 	if k.panicAt.IsZero() {
 		return limited, "stable"
 	}
-	k.maxPanic = max(k.maxPanic, limited, int(min(max(wantPanic, down), up)))
+	k.maxPanic = max(k.maxPanic, limited, scaling.Replicas(min(max(wantPanic, down), up)))
 	return k.maxPanic, "panic"
 }

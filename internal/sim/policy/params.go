@@ -50,7 +50,7 @@ func number(name, doc string, p *float64, lo, hi float64, tune ...string) field 
 }
 
 // count is a whole number of at least lo.
-func count(name, doc string, p *int, lo int) field {
+func count[T ~int](name, doc string, p *T, lo T) field {
 	return field{
 		name: name, doc: doc,
 		parse: func(s string) error {
@@ -58,10 +58,10 @@ func count(name, doc string, p *int, lo int) field {
 			if err != nil {
 				return fmt.Errorf("%s: found %q, want a whole number from %d upwards", name, s, lo)
 			}
-			*p = v
+			*p = T(v)
 			return nil
 		},
-		text: func() string { return strconv.Itoa(*p) },
+		text: func() string { return strconv.Itoa(int(*p)) },
 		check: func() error {
 			if *p < lo {
 				return fmt.Errorf("%s: found %d, want a whole number from %d upwards", name, *p, lo)

@@ -20,8 +20,8 @@ type Autoscaler interface {
 // Target is what a policy wants of one variant.
 type Target struct {
 	Variant  scaling.VariantKey
-	Replicas int    // within the variant's Bounds, except where the peer cannot leave zero
-	Reason   string // one line for a reader, never empty
+	Replicas scaling.Replicas // within the variant's Bounds, except where the peer cannot leave zero
+	Reason   string           // one line for a reader, never empty
 }
 
 // Observation is what the peers can read of one model at one instant, as late
@@ -131,7 +131,7 @@ func concurrency(in Observation, v Variant) float64 {
 }
 
 // each asks decide for every variant and keeps their order.
-func each(in Observation, decide func(Variant) (int, string)) []Target {
+func each(in Observation, decide func(Variant) (scaling.Replicas, string)) []Target {
 	out := make([]Target, len(in.Variants))
 	for i, v := range in.Variants {
 		n, why := decide(v)

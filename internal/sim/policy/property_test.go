@@ -47,7 +47,7 @@ func (w *world) observe() Observation {
 		return fresh(v)
 	}
 	in := Observation{SLO: SLO{TTFT: 1000, ITL: 50}}
-	ready := 0
+	ready := scaling.Replicas(0)
 	for i := range w.variants {
 		v := &w.variants[i]
 		if v.Replicas.Pending > 0 && w.rng.IntN(10) == 0 {
@@ -119,7 +119,7 @@ func play(t *testing.T, name string, point map[string]string, seed uint64, steps
 func TestEveryPolicyKeepsItsBoundsAndItsInput(t *testing.T) {
 	for _, d := range Catalogue() {
 		t.Run(d.Name, func(t *testing.T) {
-			reached := map[int]bool{}
+			reached := map[scaling.Replicas]bool{}
 			grid := d.Grid
 			if d.Name == "static" { // which has none
 				grid = []map[string]string{{"replicas": "1"}, {"replicas": "2"}, {"replicas": "3"}, {"replicas": "12"}}
@@ -228,38 +228,44 @@ func TestNoVariantNoTarget(t *testing.T) {
 }
 
 func TestRulesAreMonotoneInLoad(t *testing.T) {
-	rules := map[string]func(load float64, n int) int{
-		"AverageValue": func(load float64, n int) int { return AverageValue(load, 3, n, DefaultTolerance()) },
-		"Value":        func(load float64, n int) int { return Value(load, 3, n, n, DefaultTolerance()) },
-		"PodsAverage": func(load float64, n int) int {
+	rules := map[string]func(load float64, n scaling.Replicas) scaling.Replicas{
+		"AverageValue": func(load float64, n scaling.Replicas) scaling.Replicas {
+			return AverageValue(load, 3, n, DefaultTolerance())
+		},
+		"Value": func(load float64, n scaling.Replicas) scaling.Replicas {
+			return Value(load, 3, n, n, DefaultTolerance())
+		},
+		"PodsAverage": func(load float64, n scaling.Replicas) scaling.Replicas {
 			got, err := PodsAverage([]float64{load / 100, load / 50}, 1, 1, n, 0.5, DefaultTolerance())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return got
 		},
-		"APA":       func(load float64, n int) int { return APA(n, load/100, DefaultAPAParams()) },
-		"Ray Serve": func(load float64, n int) int { return RayServe(load, n, DefaultRayParams()) },
-		"KPA": func(load float64, n int) int {
+		"APA":       func(load float64, n scaling.Replicas) scaling.Replicas { return APA(n, load/100, DefaultAPAParams()) },
+		"Ray Serve": func(load float64, n scaling.Replicas) scaling.Replicas { return RayServe(load, n, DefaultRayParams()) },
+		"KPA": func(load float64, n scaling.Replicas) scaling.Replicas {
 			k := NewKPADecider(DefaultKPAParams(), begin, 1)
 			got, _ := k.Desired(at(2), n, load/10, load/5)
 			return got
 		},
-		"Guard":   func(load float64, n int) int { return ceil(Guard(load/10, n, n/2)) },
-		"SLO law": func(load float64, n int) int { return int(DefaultSLOParams().demand(min(2, load/50), n, n)) },
-		"Dynamo": func(load float64, _ int) int {
+		"Guard": func(load float64, n scaling.Replicas) scaling.Replicas { return ceil(Guard(load/10, n, n/2)) },
+		"SLO law": func(load float64, n scaling.Replicas) scaling.Replicas {
+			return scaling.Replicas(DefaultSLOParams().demand(min(2, load/50), n, n))
+		},
+		"Dynamo": func(load float64, _ scaling.Replicas) scaling.Replicas {
 			prefill, decode := engines(dynamoDemand{rate: load, input: 1000, output: 100, correction: 0.9, prefill: 8000, decode: 1500})
 			return ceil(prefill + decode)
 		},
-		"ILP": func(load float64, _ int) int {
+		"ILP": func(load float64, _ scaling.Replicas) scaling.Replicas {
 			v := oneVariant(1, 0)
 			plan, _ := planILP([]Variant{v}, []slice{{bucket{128, 4}, load}}, func(Variant, bucket) float64 { return 7 })
 			return plan[v.Key]
 		},
 	}
 	for name, rule := range rules {
-		for n := 1; n <= 12; n++ {
-			last, highest := math.MinInt, 0
+		for n := scaling.Replicas(1); n <= 12; n++ {
+			last, highest := scaling.Replicas(math.MinInt), scaling.Replicas(0)
 			for load := 0.0; load <= 200; load += 0.5 {
 				got := rule(load, n)
 				if got < last {

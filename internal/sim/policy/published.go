@@ -38,7 +38,7 @@ func (s *inSeries) Decide(now time.Time, in Observation) []Target {
 	for _, t := range s.law.Decide(now, in) {
 		s.wanted[t.Variant] = t
 	}
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		n, why := s.hpa.reconcile(now, in, v)
 		return n, s.wanted[v.Key].Reason + "; " + why
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // RayParams are the parameters of Ray Serve's autoscaling. DefaultRayParams are
@@ -45,7 +47,7 @@ func (p *RayParams) fields() []field {
 
 // RayServe is the number of replicas that Ray Serve wants for the requests that
 // run and wait, from running replicas on, before bounds and delays. running > 0.
-func RayServe(requests float64, running int, p RayParams) int {
+func RayServe(requests float64, running scaling.Replicas, p RayParams) scaling.Replicas {
 	n := float64(running)
 	want := requests / p.Target
 	factor := p.UpFactor
@@ -80,7 +82,7 @@ func NewRayServe(p RayParams) (Autoscaler, error) {
 func (r *rayServe) Interval() time.Duration { return r.p.Loop }
 
 func (r *rayServe) Decide(now time.Time, in Observation) []Target {
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		s := r.state.of(v.Key, func() *rayState { return &rayState{} })
 		requests := concurrency(in, v)
 		if s.pushed.IsZero() || now.Sub(s.pushed) >= r.p.Push {
@@ -106,7 +108,7 @@ func (r *rayServe) Decide(now time.Time, in Observation) []Target {
 
 // held reports whether the direction of the difference has been wanted for its
 // delay, and then begins anew.
-func (s *rayState) held(now time.Time, difference int, p RayParams) bool {
+func (s *rayState) held(now time.Time, difference scaling.Replicas, p RayParams) bool {
 	sign, delay := 0, time.Duration(0)
 	switch {
 	case difference > 0:

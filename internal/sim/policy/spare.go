@@ -75,7 +75,7 @@ func MeasureSpare(peaks []Peak, p SpareParams) Spare {
 type spareLaw struct {
 	p       SpareParams
 	peaks   peaksOverTime
-	decided map[scaling.VariantKey]int
+	decided map[scaling.VariantKey]scaling.Replicas
 }
 
 // NewSpareCapacity is the spare-capacity rule of this project as published, with
@@ -83,7 +83,7 @@ type spareLaw struct {
 // dearest with more than one loses one, and nothing is decided while a former
 // decision is not carried out or replicas start.
 func NewSpareCapacity(p SpareParams) (Autoscaler, error) {
-	law := &spareLaw{p, peaksOverTime{window: p.Window}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{p, peaksOverTime{window: p.Window}, map[scaling.VariantKey]scaling.Replicas{}}
 	return newSeries(law, publishedBehavior(), p.Tolerance), check("spare-capacity", p.fields())
 }
 
@@ -91,7 +91,7 @@ func (s *spareLaw) Interval() time.Duration { return 15 * time.Second }
 
 func (s *spareLaw) Decide(now time.Time, in Observation) []Target {
 	why := s.decide(now, in)
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		n, ok := s.decided[v.Key]
 		if !ok {
 			n = v.Replicas.Current

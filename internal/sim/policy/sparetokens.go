@@ -71,7 +71,7 @@ func (t *tokenSpare) Interval() time.Duration { return 15 * time.Second }
 func (t *tokenSpare) Decide(now time.Time, in Observation) []Target {
 	peaks := t.peaks.observe(now, in.Variants)
 	if !in.Load.InputTokens.Known() || !in.Load.OutputTokens.Known() {
-		return each(in, func(v Variant) (int, string) {
+		return each(in, func(v Variant) (scaling.Replicas, string) {
 			return v.Replicas.Current, "spare tokens: hold, the lengths of the requests are unknown"
 		})
 	}
@@ -91,7 +91,7 @@ func (t *tokenSpare) Decide(now time.Time, in Observation) []Target {
 	if short == 0 {
 		n = shrink(in.Variants, capacity, spare)
 	}
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		return v.Bounds.Clamp(n[v.Key]), fmt.Sprintf("spare tokens: demand %.0f, supply %.0f and %.0f on order", b.demand, b.supply, b.ordered)
 	})
 }
@@ -160,8 +160,8 @@ func (t *tokenSpare) capacity(v Variant, inUse, queue, input, output float64) fl
 }
 
 // present is what every variant has.
-func present(variants []Variant) map[scaling.VariantKey]int {
-	n := make(map[scaling.VariantKey]int, len(variants))
+func present(variants []Variant) map[scaling.VariantKey]scaling.Replicas {
+	n := make(map[scaling.VariantKey]scaling.Replicas, len(variants))
 	for _, v := range variants {
 		n[v.Key] = v.Replicas.Current
 	}
@@ -169,7 +169,7 @@ func present(variants []Variant) map[scaling.VariantKey]int {
 }
 
 // grow adds what is short to the variants with the least cost of a token first.
-func grow(variants []Variant, capacity map[scaling.VariantKey]float64, short float64) map[scaling.VariantKey]int {
+func grow(variants []Variant, capacity map[scaling.VariantKey]float64, short float64) map[scaling.VariantKey]scaling.Replicas {
 	n := present(variants)
 	order := byCost(variants)
 	slices.SortStableFunc(order, func(a, b Variant) int {
@@ -190,13 +190,13 @@ func grow(variants []Variant, capacity map[scaling.VariantKey]float64, short flo
 
 // shrink removes what is spare from the dearest variants first, ties from the
 // smaller; the cheapest keeps one where nothing else runs.
-func shrink(variants []Variant, capacity map[scaling.VariantKey]float64, spare float64) map[scaling.VariantKey]int {
+func shrink(variants []Variant, capacity map[scaling.VariantKey]float64, spare float64) map[scaling.VariantKey]scaling.Replicas {
 	n := present(variants)
 	order := byCost(variants)
 	slices.SortStableFunc(order, func(a, b Variant) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(capacity[a.Key], capacity[b.Key]))
 	})
-	total := 0
+	total := scaling.Replicas(0)
 	for _, k := range n {
 		total += k
 	}
@@ -209,7 +209,7 @@ func shrink(variants []Variant, capacity map[scaling.VariantKey]float64, spare f
 		if i == len(order)-1 && total == n[v.Key] {
 			least = max(least, 1)
 		}
-		remove := min(int(math.Floor(spare/size)), max(0, n[v.Key]-least))
+		remove := min(scaling.Replicas(math.Floor(spare/size)), max(0, n[v.Key]-least))
 		n[v.Key] -= remove
 		total -= remove
 		spare -= float64(remove) * size

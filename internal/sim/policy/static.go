@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // StaticParams are the parameters of a fixed number of replicas.
 type StaticParams struct {
-	Replicas int // of the model, >= 0
+	Replicas scaling.Replicas // of the model, >= 0
 }
 
 // DefaultStaticParams returns 2 replicas, the static baseline of the published
@@ -32,7 +34,7 @@ func (static) Interval() time.Duration { return time.Minute }
 
 func (s static) Decide(_ time.Time, in Observation) []Target {
 	cheapest := byCost(in.Variants)
-	return each(in, func(v Variant) (int, string) {
+	return each(in, func(v Variant) (scaling.Replicas, string) {
 		n := v.Bounds.Min
 		if v.Key == cheapest[0].Key {
 			n = s.p.Replicas

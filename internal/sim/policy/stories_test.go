@@ -10,7 +10,7 @@ import (
 )
 
 // wantAt checks the replicas after some steps of a story.
-func wantAt(t *testing.T, got []int, want map[int]int) {
+func wantAt(t *testing.T, got []scaling.Replicas, want map[int]scaling.Replicas) {
 	t.Helper()
 	for step, n := range want {
 		if got[step] != n {
@@ -25,7 +25,7 @@ func TestSLOLawThroughItsHPA(t *testing.T) {
 			all(v, 0.5, 0, 1)
 			in.Load.TTFTP90 = fresh(1000) // s = 1: 4 + ceil(4*(1/0.55 - 1)) = 8
 		})
-		wantAt(t, got, map[int]int{0: 4, 1: 4, 2: 8})
+		wantAt(t, got, map[int]scaling.Replicas{0: 4, 1: 4, 2: 8})
 	})
 	t.Run("a spike counts for 45 s", func(t *testing.T) {
 		got := story(t, "keda-slo", nil, 4, 5, func(step int, in *Observation, v *Variant) {
@@ -35,34 +35,34 @@ func TestSLOLawThroughItsHPA(t *testing.T) {
 				in.Load.ITLP90 = fresh(500) // ten times, cut to 2: means of 2, 1, 0.67, 0
 			}
 		})
-		wantAt(t, got, map[int]int{1: 4, 2: 5}) // 4 + ceil(4*(0.67/0.55 - 1))
+		wantAt(t, got, map[int]scaling.Replicas{1: 4, 2: 5}) // 4 + ceil(4*(0.67/0.55 - 1))
 	})
 	t.Run("it loses one in 120 s after 180 s", func(t *testing.T) {
 		got := story(t, "keda-slo", nil, 8, 30, func(_ int, _ *Observation, v *Variant) { all(v, 0.1, 0, 1) })
-		wantAt(t, got, map[int]int{11: 8, 12: 7, 19: 7, 20: 6})
+		wantAt(t, got, map[int]scaling.Replicas{11: 8, 12: 7, 19: 7, 20: 6})
 	})
 }
 
 func TestTokenLawWantsTheLargerOfPrefillAndDecode(t *testing.T) {
 	decode := story(t, "keda-token", nil, 4, 1, func(_ int, _ *Observation, v *Variant) { all(v, 0.9, 0, 1) })
-	wantAt(t, decode, map[int]int{0: 5}) // 4*0.9/0.8 = 4.5
+	wantAt(t, decode, map[int]scaling.Replicas{0: 5}) // 4*0.9/0.8 = 4.5
 	// 1000 ms less 200 ms of prefill at 5000 tokens/s: 4000 tokens, of which 60 %.
 	prefill := story(t, "keda-token", map[string]string{"share": "0.6"}, 2, 1, func(_ int, in *Observation, v *Variant) {
 		all(v, 0.1, 0, 1)
 		in.Load.UncachedTokens = fresh(9600)
 	})
-	wantAt(t, prefill, map[int]int{0: 4})
+	wantAt(t, prefill, map[int]scaling.Replicas{0: 4})
 }
 
 func TestPickerLawsCountQueueAndRunning(t *testing.T) {
 	for _, name := range []string{"keda-epp", "keda-queue-guard"} {
 		got := story(t, name, nil, 2, 1, func(_ int, _ *Observation, v *Variant) { all(v, 0.5, 9, 40) })
-		wantAt(t, got, map[int]int{0: 5}) // 80/16
+		wantAt(t, got, map[int]scaling.Replicas{0: 5}) // 80/16
 		got = story(t, name, nil, 2, 1, func(_ int, in *Observation, v *Variant) {
 			all(v, 0.5, 0, 1)
 			in.Load.GatewayQueue = fresh(6)
 		})
-		wantAt(t, got, map[int]int{0: 6}) // 6/1
+		wantAt(t, got, map[int]scaling.Replicas{0: 6}) // 6/1
 	}
 }
 
@@ -72,14 +72,14 @@ func TestHPAQueueOfTypeValueExplodes(t *testing.T) {
 		all(v, 0.5, 0, 1)
 		v.Pods[0].QueueLength = fresh(10)
 	}
-	wantAt(t, story(t, "hpa-queue", nil, 2, 6, queue), map[int]int{0: 2, 5: 2}) // 10/5
+	wantAt(t, story(t, "hpa-queue", nil, 2, 6, queue), map[int]scaling.Replicas{0: 2, 5: 2}) // 10/5
 	value := map[string]string{"type": "Value"}
-	wantAt(t, story(t, "hpa-queue", value, 2, 6, queue), map[int]int{0: 4, 1: 8, 2: 16, 5: 100})
+	wantAt(t, story(t, "hpa-queue", value, 2, 6, queue), map[int]scaling.Replicas{0: 4, 1: 8, 2: 16, 5: 100})
 }
 
 func TestKPAAimsAtPartOfItsTarget(t *testing.T) {
 	got := story(t, "kpa", nil, 1, 1, func(_ int, _ *Observation, v *Variant) { all(v, 0.5, 26, 30) })
-	wantAt(t, got, map[int]int{0: 4}) // 56 / (0.7*20)
+	wantAt(t, got, map[int]scaling.Replicas{0: 4}) // 56 / (0.7*20)
 }
 
 func TestKPAToZeroBeginsAnewWithEachRequest(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAPAFollowsTheAverage(t *testing.T) {
 		}
 	})
 	// The mean over 180 s passes 1.1*0.7 = 0.77 with the 4th sample of 1.0: (7 + 4)/14 = 0.786.
-	wantAt(t, got, map[int]int{0: 4, 10: 4, 12: 4, 13: 5})
+	wantAt(t, got, map[int]scaling.Replicas{0: 4, 10: 4, 12: 4, 13: 5})
 }
 
 func TestILPRatesAndSteps(t *testing.T) {
@@ -119,11 +119,11 @@ func TestILPRatesAndSteps(t *testing.T) {
 	shape := func(replicas float64) []Shape { return []Shape{{1000, 200, replicas * rate}} }
 	t.Run("it doubles at most", func(t *testing.T) {
 		got := story(t, "aibrix-ilp", nil, 1, 6, func(_ int, in *Observation, _ *Variant) { in.Load.Shapes = shape(7.5) })
-		wantAt(t, got, map[int]int{0: 2, 1: 4, 2: 8, 3: 8})
+		wantAt(t, got, map[int]scaling.Replicas{0: 2, 1: 4, 2: 8, 3: 8})
 	})
 	t.Run("it halves at most", func(t *testing.T) {
 		got := story(t, "aibrix-ilp", nil, 8, 6, func(_ int, in *Observation, _ *Variant) { in.Load.Shapes = shape(0.5) })
-		wantAt(t, got, map[int]int{0: 4, 1: 2, 2: 1, 3: 1})
+		wantAt(t, got, map[int]scaling.Replicas{0: 4, 1: 2, 2: 1, 3: 1})
 	})
 	t.Run("a burst is spread over the window", func(t *testing.T) {
 		got := story(t, "aibrix-ilp", map[string]string{"cooldown": "0s", "max-down": "100"}, 4, 3, func(step int, in *Observation, _ *Variant) {
@@ -131,16 +131,16 @@ func TestILPRatesAndSteps(t *testing.T) {
 				in.Load.Shapes = shape(7.5)
 			}
 		})
-		wantAt(t, got, map[int]int{0: 8, 1: 1, 2: 1}) // 7.5/24 of a replica
+		wantAt(t, got, map[int]scaling.Replicas{0: 8, 1: 1, 2: 1}) // 7.5/24 of a replica
 	})
 	t.Run("it comes back from zero", func(t *testing.T) {
 		got := story(t, "aibrix-ilp", nil, 0, 2, func(_ int, in *Observation, _ *Variant) { in.Load.Shapes = shape(0.5) })
-		wantAt(t, got, map[int]int{0: 1})
+		wantAt(t, got, map[int]scaling.Replicas{0: 1})
 	})
 }
 
 func TestDynamoCorrectsTheProfile(t *testing.T) {
-	run := func(change func(in *Observation, v *Variant)) int {
+	run := func(change func(in *Observation, v *Variant)) scaling.Replicas {
 		got := story(t, "dynamo-sla", map[string]string{"predictor": "constant"}, 2, 13, func(_ int, in *Observation, v *Variant) {
 			v.ArrivalRate = fresh(30)
 			change(in, v)
@@ -150,7 +150,7 @@ func TestDynamoCorrectsTheProfile(t *testing.T) {
 	// As expected: 3.6 replicas for prefill and 3.94 for decode.
 	for name, c := range map[string]struct {
 		change func(in *Observation, v *Variant)
-		want   int
+		want   scaling.Replicas
 	}{
 		"half the TTFT halves the prefill":     {func(in *Observation, _ *Variant) { in.Load.TTFT = fresh(60) }, 6},   // 1.8 + 3.94
 		"a TTFT with waiting changes nothing":  {func(in *Observation, _ *Variant) { in.Load.TTFT = fresh(9000) }, 8}, // 3.6 + 3.94
@@ -173,11 +173,11 @@ func TestRayServeSeesOnlyWhatIsPushed(t *testing.T) {
 			v.Pods[0].Running = fresh(3)
 		}
 	})
-	wantAt(t, got, map[int]int{119: 2})
+	wantAt(t, got, map[int]scaling.Replicas{119: 2})
 }
 
 func TestSpareCapacityRemembersPeaksOfLivePods(t *testing.T) {
-	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]scaling.Replicas{}}
 	v := oneVariant(2, 0)
 	see := func(seconds int, first float64) []Peak {
 		v.Pods[0].KVCacheUsage = fresh(first)
@@ -204,7 +204,7 @@ func TestSpareCapacityRemembersPeaksOfLivePods(t *testing.T) {
 
 func TestSpareCapacityShrinksThroughItsHPA(t *testing.T) {
 	got := story(t, "spare-capacity", nil, 4, 20, func(_ int, _ *Observation, v *Variant) { all(v, 0.05, 0, 1) })
-	wantAt(t, got, map[int]int{15: 4, 16: 3}) // 240 s
+	wantAt(t, got, map[int]scaling.Replicas{15: 4, 16: 3}) // 240 s
 }
 
 func TestTokenRuleCountsTheGatewayQueue(t *testing.T) {
@@ -214,7 +214,7 @@ func TestTokenRuleCountsTheGatewayQueue(t *testing.T) {
 	})
 	// The batch of 64 holds 64*1100 = 70400 tokens. Demand 2*10000 + 200*(500 + 200)
 	// = 160000, over 0.85 less 2*70400: 47435, one replica.
-	wantAt(t, got, map[int]int{0: 3})
+	wantAt(t, got, map[int]scaling.Replicas{0: 3})
 }
 
 func TestTokenRuleLearnsFromAFullReplica(t *testing.T) {
@@ -240,7 +240,7 @@ func TestTokenRuleLearnsFromAFullReplica(t *testing.T) {
 func TestTokenRuleReadsPeaks(t *testing.T) {
 	p := DefaultTokenSpareParams()
 	law := &tokenSpare{p, peaksOverTime{window: p.Window}, map[learnedKey][]float64{}}
-	wants := func(seconds int, usage float64) int {
+	wants := func(seconds int, usage float64) scaling.Replicas {
 		v := oneVariant(4, 0)
 		all(&v, usage, 0, 1)
 		in := Observation{Variants: []Variant{v}}
@@ -250,7 +250,7 @@ func TestTokenRuleReadsPeaks(t *testing.T) {
 	for _, c := range []struct {
 		seconds int
 		usage   float64
-		want    int
+		want    scaling.Replicas
 	}{
 		// A replica takes 64*1100 = 70400 tokens, all have 281600.
 		{0, 0.55, 4},  // 220000: over 0.85 less, over 0.70 more than that
@@ -293,7 +293,7 @@ func TestKPAAndRayServeCountRequestsThemselves(t *testing.T) {
 // TestILPMeasuresRequestsAtTheirLength: with an answer of 256 tokens, a prompt of
 // 16384 takes 1638 + 255 ms of a replica and one of 2048 takes 205 + 255 ms.
 func TestILPMeasuresRequestsAtTheirLength(t *testing.T) {
-	plan := func(input float64) int {
+	plan := func(input float64) scaling.Replicas {
 		got := story(t, "aibrix-ilp", map[string]string{"max-up": "100"}, 1, 1, func(_ int, in *Observation, v *Variant) {
 			v.KVTokens = 1e6
 			in.Load.Shapes = []Shape{{input, 200, 20}}

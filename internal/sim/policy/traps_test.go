@@ -14,13 +14,13 @@ import (
 // story plays a policy on one variant whose replicas follow its decisions at
 // once. before each decision, load changes what is observed; it returns the
 // replicas after each decision.
-func story(t *testing.T, name string, params map[string]string, ready, steps int, load func(step int, in *Observation, v *Variant)) []int {
+func story(t *testing.T, name string, params map[string]string, ready scaling.Replicas, steps int, load func(step int, in *Observation, v *Variant)) []scaling.Replicas {
 	t.Helper()
 	p, err := ByName(name, params)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := make([]int, steps)
+	out := make([]scaling.Replicas, steps)
 	for step := range steps {
 		v := oneVariant(ready, 0)
 		v.Bounds.Min = 0
@@ -61,7 +61,7 @@ func TestRuleOfThisProjectStandsStillBetweenTenAndEleven(t *testing.T) {
 
 func TestRuleOfThisProjectTakesOneStepAndWaitsForIt(t *testing.T) {
 	p, _ := ByName("spare-capacity", nil)
-	for step, c := range []struct{ ready, pending, want int }{{2, 0, 3}, {2, 1, 3}, {2, 1, 3}, {3, 0, 4}} {
+	for step, c := range []struct{ ready, pending, want scaling.Replicas }{{2, 0, 3}, {2, 1, 3}, {2, 1, 3}, {3, 0, 4}} {
 		v := oneVariant(c.ready, c.pending)
 		for i := range c.ready {
 			v.Pods[i].KVCacheUsage = fresh(1)
@@ -74,7 +74,7 @@ func TestRuleOfThisProjectTakesOneStepAndWaitsForIt(t *testing.T) {
 }
 
 func TestRuleOfThisProjectMovesTheRightVariant(t *testing.T) {
-	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]int{}}
+	law := &spareLaw{DefaultSpareParams(), peaksOverTime{window: time.Minute}, map[scaling.VariantKey]scaling.Replicas{}}
 	cheap, dear := oneVariant(2, 0), oneVariant(2, 0)
 	cheap.Key.Name, dear.Key.Name, dear.Cost = "z-cheap", "a-dear", 40
 	in := Observation{Variants: []Variant{dear, cheap}}
@@ -85,7 +85,7 @@ func TestRuleOfThisProjectMovesTheRightVariant(t *testing.T) {
 	if got := law.Decide(begin, in); got[0].Replicas != 2 || got[1].Replicas != 3 {
 		t.Errorf("saturated: got %+v, want the cheap one to grow", got)
 	}
-	law.decided = map[scaling.VariantKey]int{}
+	law.decided = map[scaling.VariantKey]scaling.Replicas{}
 	all(&cheap, 0.1, 0, 0)
 	all(&dear, 0.1, 0, 0)
 	if got := law.Decide(at(120), in); got[0].Replicas != 1 || got[1].Replicas != 2 {
@@ -167,7 +167,7 @@ func TestScaledObjectAndZero(t *testing.T) {
 func TestGuardDiscountsWhatIsPending(t *testing.T) {
 	for _, c := range []struct {
 		demand           float64
-		current, pending int
+		current, pending scaling.Replicas
 		want             float64
 	}{
 		{3, 4, 2, 3},   // less than there is: as it is
@@ -185,7 +185,7 @@ func TestSLOLawCreditsPendingOnlyOnTheWayUp(t *testing.T) {
 	p := DefaultSLOParams()
 	for name, c := range map[string]struct {
 		s              float64
-		current, ready int
+		current, ready scaling.Replicas
 		want           float64
 	}{
 		"all ready, twice the threshold":          {1.1, 4, 4, 8},
@@ -228,7 +228,7 @@ func TestTokenLawNeedsAnObjectiveThatALonePromptMeets(t *testing.T) {
 
 func TestKPABeginsInPanicWhenItFindsReplicas(t *testing.T) {
 	got := story(t, "kpa", nil, 5, 60, func(_ int, _ *Observation, v *Variant) { all(v, 0, 0, 1) })
-	left := slices.IndexFunc(got, func(n int) bool { return n < 5 })
+	left := slices.IndexFunc(got, func(n scaling.Replicas) bool { return n < 5 })
 	if left != 31 { // a tick every 2 s: the first later than 60 s
 		t.Errorf("got %v: below 5 after %d s, want 62 s", got, 2*left)
 	}
@@ -255,9 +255,9 @@ func TestKPAHoldsWithoutTargetAndBenchmark(t *testing.T) {
 
 func TestCooldownDownTakesTheLeastOfItsWindow(t *testing.T) {
 	var c cooldown
-	for i, want := range []int{8, 2, 6} {
+	for i, want := range []scaling.Replicas{8, 2, 6} {
 		got := c.apply(at(10*i), 8, want, 0, 300*time.Second)
-		if least := []int{8, 2, 2}[i]; got != least {
+		if least := []scaling.Replicas{8, 2, 2}[i]; got != least {
 			t.Errorf("recommendation %d: got %d, want %d", want, got, least)
 		}
 	}
@@ -270,7 +270,7 @@ func TestCooldownDownTakesTheLeastOfItsWindow(t *testing.T) {
 }
 
 func TestILPFollowsNoise(t *testing.T) {
-	plan := func(rate float64) int {
+	plan := func(rate float64) scaling.Replicas {
 		n, _ := planILP([]Variant{oneVariant(1, 0)}, []slice{{bucket{1024, 256}, rate}}, func(Variant, bucket) float64 { return 1 })
 		return n[oneVariant(1, 0).Key]
 	}
@@ -293,8 +293,8 @@ func TestDynamoLoadAddsOneAndWaits(t *testing.T) {
 	p, _ := ByName("dynamo-load", nil)
 	for name, c := range map[string]struct {
 		kv, queued     []float64
-		ready, pending int
-		want           int
+		ready, pending scaling.Replicas
+		want           scaling.Replicas
 	}{
 		"one hot replica is enough":                {[]float64{0.9, 0.1}, []float64{20_000, 0}, 2, 0, 3},
 		"a burst of ten times adds one":            {[]float64{1, 1}, []float64{1e6, 1e6}, 2, 0, 3},
@@ -325,7 +325,7 @@ func TestDynamoSLADecidesAtTheEndOfAnInterval(t *testing.T) {
 	got := story(t, "dynamo-sla", map[string]string{"predictor": "constant"}, 2, 26, func(_ int, _ *Observation, v *Variant) {
 		v.ArrivalRate = fresh(30)
 	})
-	changed := slices.IndexFunc(got, func(n int) bool { return n != 2 })
+	changed := slices.IndexFunc(got, func(n scaling.Replicas) bool { return n != 2 })
 	if changed != 12 {
 		t.Errorf("got %v: changed after %d s, want 180 s", got, 15*changed)
 	}
@@ -379,7 +379,7 @@ func TestRayServeWaitsForItsDelays(t *testing.T) {
 		t.Errorf("2 replicas after %d s, want 600 s", i)
 	}
 	wake := story(t, "ray-serve", nil, 0, 2, func(step int, in *Observation, _ *Variant) { in.Load.GatewayQueue = fresh(float64(step)) })
-	if !slices.Equal(wake, []int{0, 1}) {
+	if !slices.Equal(wake, []scaling.Replicas{0, 1}) {
 		t.Errorf("from zero: got %v, want 0 and 1 at once", wake)
 	}
 	interrupted := story(t, "ray-serve", map[string]string{"look-back": "1s", "push": "1s"}, 2, 60, func(step int, _ *Observation, v *Variant) {

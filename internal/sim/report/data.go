@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // data is what the script in the page reads. Its field names are in
@@ -56,12 +58,12 @@ type series struct {
 
 // decisionsData are the decisions in columns.
 type decisionsData struct {
-	T       []seconds `json:"t"`       // as in series
-	Variant []int     `json:"variant"` // index into Variants
-	From    []int     `json:"from"`
-	To      []int     `json:"to"`
-	Phrase  []int     `json:"phrase"`  // index into Phrases
-	Numbers []string  `json:"numbers"` // to fill its holes, with spaces between
+	T       []seconds          `json:"t"`       // as in series
+	Variant []int              `json:"variant"` // index into Variants
+	From    []scaling.Replicas `json:"from"`
+	To      []scaling.Replicas `json:"to"`
+	Phrase  []int              `json:"phrase"`  // index into Phrases
+	Numbers []string           `json:"numbers"` // to fill its holes, with spaces between
 }
 
 // seconds are s in whole ms.
@@ -211,8 +213,8 @@ func newMark(s Spread) *mark {
 	return &mark{s.Mean, s.Low, s.High}
 }
 
-func sum(counts []int) int {
-	total := 0
+func sum(counts []scaling.Replicas) scaling.Replicas {
+	total := scaling.Replicas(0)
 	for _, n := range counts {
 		total += n
 	}

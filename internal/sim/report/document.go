@@ -1,6 +1,10 @@
 package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
 
 // Document is everything that a report shows. Write does not change it.
 type Document struct {
@@ -69,19 +73,19 @@ type Parameter struct {
 // Sample is the state of one model at the end of one interval. A number that is
 // not known is NaN: the latencies where nothing finished.
 type Sample struct {
-	At       time.Duration // since the start of the run
-	Queued   float64       // requests that wait
-	TTFT     float64       // 90th percentile of what finished in the interval [ms]
-	ITL      float64       // 90th percentile of what finished in the interval [ms]
-	Replicas []int         // that serve, one for each of Policy.Variants
+	At       time.Duration      // since the start of the run
+	Queued   float64            // requests that wait
+	TTFT     float64            // 90th percentile of what finished in the interval [ms]
+	ITL      float64            // 90th percentile of what finished in the interval [ms]
+	Replicas []scaling.Replicas // that serve, one for each of Policy.Variants
 }
 
 // Decision is a change of the replicas that a policy asked for.
 type Decision struct {
-	At       time.Duration // since the start of the run
-	Variant  string        // one of Policy.Variants
-	From, To int           // replicas
-	Reason   string        // one sentence
+	At       time.Duration    // since the start of the run
+	Variant  string           // one of Policy.Variants
+	From, To scaling.Replicas // replicas
+	Reason   string           // one sentence
 }
 
 // Measures are those of the whole run. A zero Spread is one that is not known.

@@ -85,7 +85,7 @@ func runs(load, name string, seeds []uint64) (report.Result, []report.Point, err
 			return out, nil, err
 		}
 		if i == 0 {
-			before := map[string]int{"l40s": 1}
+			before := map[string]scaling.Replicas{"l40s": 1}
 			c.OnInterval = func(v sim.Interval) {
 				out.Samples = append(out.Samples, drawnSample(v))
 				offered = append(offered, report.Point{At: v.End, Value: float64(v.Counts.Arrived) / v.Length.Seconds()})
@@ -179,7 +179,7 @@ func config(load string, seed uint64) (sim.Config, error) {
 
 // variant is an 8B model on an L40S, roughly, with its times taken so many times
 // and a cost in cost units per replica-hour.
-func variant(name string, times, cost float64, replicas int) sim.Variant {
+func variant(name string, times, cost float64, replicas scaling.Replicas) sim.Variant {
 	profile := simtest.Slower(simtest.Profile(65536), times)
 	profile.Accelerator = name
 	return sim.Variant{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/report"
 )
 
@@ -144,7 +145,7 @@ func TestEveryDecisionIsInTheFile(t *testing.T) {
 	d := embedded(t, written(t, p))
 	want, got, total := map[string][]string{}, map[string][]string{}, 0
 	variants := map[string][]string{}
-	line := func(at float64, variant string, from, to int, why string) string {
+	line := func(at float64, variant string, from, to scaling.Replicas, why string) string {
 		return fmt.Sprintf("%.3f %s %d %d %s", at, variant, from, to, why)
 	}
 	for _, policy := range p.Scenarios[0].Policies {
@@ -163,7 +164,7 @@ func TestEveryDecisionIsInTheFile(t *testing.T) {
 				why = strings.Replace(why, "\x00", number, 1)
 			}
 			variant := variants[policy.Name][policy.Decisions.Variant[i]]
-			got[policy.Name] = append(got[policy.Name], line(at, variant, policy.Decisions.From[i], policy.Decisions.To[i], why))
+			got[policy.Name] = append(got[policy.Name], line(at, variant, scaling.Replicas(policy.Decisions.From[i]), scaling.Replicas(policy.Decisions.To[i]), why))
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || total < 20 {
@@ -176,8 +177,8 @@ func TestWhatIsNotKnownIsAbsent(t *testing.T) {
 	p := onePolicy(report.Result{
 		Name: "p", Unfinished: "interrupted", Variants: []string{"a"},
 		Samples: []report.Sample{
-			{At: time.Minute, TTFT: nan, ITL: 0, Queued: 0, Replicas: []int{1}},
-			{At: 2 * time.Minute, TTFT: 20, ITL: math.Inf(1), Queued: nan, Replicas: []int{1}},
+			{At: time.Minute, TTFT: nan, ITL: 0, Queued: 0, Replicas: []scaling.Replicas{1}},
+			{At: 2 * time.Minute, TTFT: 20, ITL: math.Inf(1), Queued: nan, Replicas: []scaling.Replicas{1}},
 		},
 		Measures: report.Measures{Cost: report.SpreadOf(nan), Goodput: report.SpreadOf(0), Attainment: report.SpreadOf()},
 	})
@@ -234,7 +235,7 @@ func TestLongSeriesOfManyPoliciesStaySmall(t *testing.T) {
 			load := 1 + math.Sin(float64(minute)/200+float64(i))
 			p.Samples = append(p.Samples, report.Sample{
 				At: time.Duration(minute) * time.Minute, Queued: math.Floor(100 * load), TTFT: 123.456 * load, ITL: 23.456 * load,
-				Replicas: []int{int(7 * load), int(3 * load)},
+				Replicas: []scaling.Replicas{scaling.Replicas(7 * load), scaling.Replicas(3 * load)},
 			})
 			if minute%30 == 0 {
 				p.Decisions = append(p.Decisions, report.Decision{
@@ -261,7 +262,7 @@ func TestLongSeriesOfManyPoliciesStaySmall(t *testing.T) {
 }
 
 func TestBadPagesAreRefused(t *testing.T) {
-	sample := func(at time.Duration, replicas ...int) report.Sample {
+	sample := func(at time.Duration, replicas ...scaling.Replicas) report.Sample {
 		return report.Sample{At: at, Replicas: replicas}
 	}
 	tests := map[string]struct {

@@ -37,7 +37,7 @@ type Case struct {
 	TTFT, ITL     float64 // objective, ms
 
 	ScaleUpStabilization, ScaleDownStabilization time.Duration
-	MaxScaleUpStep, MaxScaleDownStep             int
+	MaxScaleUpStep, MaxScaleDownStep             scaling.Replicas
 	Retention                                    time.Duration // until an idle model goes to zero; 0 is never
 
 	Spread    string        // of the gateway, as plant.Spread
@@ -53,10 +53,10 @@ type Case struct {
 type Variant struct {
 	Name     string
 	Cost     float64
-	Speed    float64 // relative to an 8B model on an L40S
-	Memory   float64 // KV cache, relative to what a full batch holds
-	Min, Max int     // Max 0 is none
-	Replicas int     // at the start
+	Speed    float64          // relative to an 8B model on an L40S
+	Memory   float64          // KV cache, relative to what a full batch holds
+	Min, Max scaling.Replicas // Max 0 is none
+	Replicas scaling.Replicas // at the start
 	StartUp  time.Duration
 	Weight   float64
 }
@@ -74,7 +74,7 @@ type Fault struct {
 	Kind          fault.Kind
 	Variant       string
 	At, For       time.Duration
-	Replicas      int
+	Replicas      scaling.Replicas
 	Share         float64
 	Wait          time.Duration
 	Period, Ready time.Duration

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
@@ -35,13 +36,13 @@ func variants(d dice.Dice, c *Case, size float64) {
 	for i := range dice.Pick(d, 1, 1, 1, 2, 2, 3) {
 		v := Variant{
 			Name: string(rune('a' + i)), Cost: float64(1 + d.IntN(20)), Speed: dice.Pick(d, 1, 1, 1, 0.5, 2, 4), Memory: memory,
-			Min: dice.Pick(d, 0, 0, 1), StartUp: d.Span(30*time.Second, 12*time.Minute, 30*time.Second), Weight: 1,
+			Min: scaling.Replicas(dice.Pick(d, 0, 0, 1)), StartUp: d.Span(30*time.Second, 12*time.Minute, 30*time.Second), Weight: 1,
 		}
 		if i == 0 || d.IntN(3) == 0 {
-			v.Replicas = max(1, int(size))
+			v.Replicas = max(1, scaling.Replicas(size))
 		}
 		if d.IntN(4) == 0 {
-			v.Max = max(2, int(size*d.Between(0.5, 3)))
+			v.Max = max(2, scaling.Replicas(size*d.Between(0.5, 3)))
 		}
 		c.Variants = append(c.Variants, v)
 	}
@@ -57,7 +58,7 @@ func pace(d dice.Dice, c *Case) {
 	if d.IntN(2) == 0 {
 		c.ScaleUpStabilization = dice.Pick(d, 0, 0, time.Minute, 3*time.Minute)
 		c.ScaleDownStabilization = dice.Pick(d, 0, 2*time.Minute, 5*time.Minute, 30*time.Minute)
-		c.MaxScaleUpStep, c.MaxScaleDownStep = dice.Pick(d, 0, 0, 2, 5), dice.Pick(d, 0, 1, 2, 5)
+		c.MaxScaleUpStep, c.MaxScaleDownStep = scaling.Replicas(dice.Pick(d, 0, 0, 2, 5)), scaling.Replicas(dice.Pick(d, 0, 1, 2, 5))
 	}
 	c.Gateway = d.IntN(3) == 0
 	if c.Gateway && d.IntN(3) == 0 {

@@ -57,12 +57,12 @@ type judging struct {
 	plant   plant.Config
 	best    []float64 // of a replica of each variant, requests/s
 	ticks   []moment
-	hunger  int        // ticks that requests have waited for replicas, without a break
-	lack    float64    // the most of their rate that the Ready replicas did not complete meanwhile, requests/s
-	plenty  int        // ticks in which all is known and nothing waits, without a break
-	crowd   int        // the most replicas within these
-	changes [][]change // of the decision on each variant
-	seen    []int      // the tick at which a replica of each variant was first Ready, from 1; 0 before
+	hunger  int              // ticks that requests have waited for replicas, without a break
+	lack    float64          // the most of their rate that the Ready replicas did not complete meanwhile, requests/s
+	plenty  int              // ticks in which all is known and nothing waits, without a break
+	crowd   scaling.Replicas // the most replicas within these
+	changes [][]change       // of the decision on each variant
+	seen    []int            // the tick at which a replica of each variant was first Ready, from 1; 0 before
 	found   map[Rule]bool
 
 	violations []Violation
@@ -93,7 +93,7 @@ func (j *judging) see(t plant.Tick) {
 // moment is what is kept of a tick.
 type moment struct {
 	offered, capacity float64
-	wanted            int
+	wanted            scaling.Replicas
 	variants          []plant.VariantTick
 }
 
@@ -139,7 +139,7 @@ func (j *judging) last(n int) []moment {
 }
 
 // most returns the upper bound of a variant.
-func (j *judging) most(v Variant) int {
+func (j *judging) most(v Variant) scaling.Replicas {
 	if v.Max == 0 {
 		return 1 << 30
 	}

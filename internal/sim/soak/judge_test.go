@@ -138,7 +138,7 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 			}
 		}, nil},
 		{"overload, and five are ordered an hour", func(t *plant.Tick) {
-			t.Capacity, t.Waiting, t.Variants[0].Wanted = 250, 1000, 30+int(t.At/(12*time.Minute))
+			t.Capacity, t.Waiting, t.Variants[0].Wanted = 250, 1000, 30+scaling.Replicas(t.At/(12*time.Minute))
 		}, []Rule{Slow}},
 		{"twice as many as are needed", func(t *plant.Tick) { t.Variants[0].Placed = 70 }, []Rule{Waste}},
 		{"as many of which half crash", func(t *plant.Tick) { t.Variants[0].Placed, t.Variants[0].Bad = 70, 35 }, nil},
@@ -152,8 +152,8 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 				t.Variants[0].Wanted = 180
 			}
 		}, []Rule{Hoards}},
-		{"a replica that comes and goes", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + int(t.At/time.Hour)%2 }, []Rule{Turns}},
-		{"a fleet that grows and grows", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + int(t.At/time.Hour) }, nil},
+		{"a replica that comes and goes", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + scaling.Replicas(t.At/time.Hour)%2 }, []Rule{Turns}},
+		{"a fleet that grows and grows", func(t *plant.Tick) { t.Variants[0].Wanted = 32 + scaling.Replicas(t.At/time.Hour) }, nil},
 		{"one fewer, most being silent", func(t *plant.Tick) {
 			t.Blind, t.Variants[0].Stands, t.Variants[0].Wanted = true, 32, 31
 		}, []Rule{Blind}},

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -38,7 +39,7 @@ func (n *Needs) PerReplica(c Case, v Variant) float64 {
 	p := alone.Plant()
 	best := p.Best(p.Variants[0])
 	alone.Load = []Segment{{For: alone.Length, From: loaded * best, To: loaded * best}}
-	left := 0
+	left := scaling.Replicas(0)
 	plant.Run(alone.Plant(), alone.Length, func(t plant.Tick) bool {
 		left = t.Variants[0].Wanted
 		return true
@@ -54,7 +55,7 @@ func (n *Needs) PerReplica(c Case, v Variant) float64 {
 // offer is what a variant may have in a mix.
 type offer struct {
 	rate, cost  float64 // of a replica
-	least, most int
+	least, most scaling.Replicas
 }
 
 // cheapest returns the least cost of replicas that carry a rate, by trying all, and
@@ -67,7 +68,7 @@ func cheapest(offers []offer, rate float64) (float64, bool) {
 	if len(offers) == 1 {
 		n := o.least
 		if o.rate > 0 && rate > 0 {
-			n = max(n, int(math.Ceil(rate/o.rate-1e-9)))
+			n = max(n, scaling.Replicas(math.Ceil(rate/o.rate-1e-9)))
 		}
 		return float64(n) * o.cost, n <= o.most && (rate <= 1e-9 || float64(n)*o.rate >= rate-1e-6)
 	}

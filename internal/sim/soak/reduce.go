@@ -109,27 +109,30 @@ func rounder(v reflect.Value) []reflect.Value {
 			out = append(out, y)
 		}
 	}
-	switch x := v.Interface().(type) {
-	case time.Duration:
+	if x, ok := v.Interface().(time.Duration); ok {
 		for _, unit := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
 			if x%unit != 0 {
 				add(x.Round(unit))
 			}
 		}
-	case int:
-		if x > 1 {
+		return out
+	}
+	switch v.Kind() {
+	case reflect.Int:
+		if x := v.Int(); x > 1 {
 			add(1)
 			add(x / 2)
 			add(x - 1)
 		}
-	case float64:
+	case reflect.Float64:
+		x := v.Float()
 		if x != 1 {
 			add(1.0)
 		}
 		if r := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))); math.Round(x/r)*r != x {
 			add(math.Round(x/r) * r)
 		}
-	case string: // a name or a kind: nothing is simpler, but the zero value of a way
+	default: // a name or a kind: nothing is simpler, but the zero value of a way
 	}
 	return out
 }

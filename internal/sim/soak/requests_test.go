@@ -40,7 +40,7 @@ func fewer(c Case) Case {
 	if n := c.Variants[0].Replicas; n > size {
 		part = size / float64(n)
 	}
-	less := func(n int) int { return int(math.Ceil(float64(n) * part)) }
+	less := func(n scaling.Replicas) scaling.Replicas { return scaling.Replicas(math.Ceil(float64(n) * part)) }
 	for i := range c.Variants {
 		v := &c.Variants[i]
 		v.Replicas, v.Max = less(v.Replicas), less(v.Max)
@@ -114,7 +114,7 @@ type watched struct {
 	*judging
 	*sim.Engine
 	now    time.Duration
-	stands map[scaling.VariantKey]int
+	stands map[scaling.VariantKey]scaling.Replicas
 }
 
 // Decide implements sim.Policy.
@@ -124,7 +124,7 @@ func (w *watched) Decide(v sim.View) ([]sim.Target, error) {
 	w.ticks = append(w.ticks, thin(t))
 	w.hungry(t)
 	w.rash(t)
-	w.stands = map[scaling.VariantKey]int{}
+	w.stands = map[scaling.VariantKey]scaling.Replicas{}
 	for _, one := range targets {
 		w.stands[one.Variant] = one.Replicas
 	}

@@ -105,7 +105,7 @@ func (j *judging) lavish(t plant.Tick) {
 		return
 	}
 	j.plenty++
-	replicas := 0
+	replicas := scaling.Replicas(0)
 	for _, v := range t.Variants {
 		replicas += v.Current
 	}
@@ -198,7 +198,7 @@ func (j *judging) uneven() bool {
 }
 
 // failing counts the replicas of v that are bad and not Ready.
-func failing(v plant.VariantTick) int { return max(0, min(v.Bad, v.Current-v.Ready)) }
+func failing(v plant.VariantTick) scaling.Replicas { return max(0, min(v.Bad, v.Current-v.Ready)) }
 
 // grows reports whether a variant would get one more replica: not one that an HPA takes
 // for no difference up to its bound, nor one of which half as many as serve fail.
@@ -226,7 +226,7 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 
 // moving is how long pace may take to move n replicas to cheaper variants, one step of
 // growth after the other.
-func (j *judging) moving(n int, lead time.Duration) time.Duration {
+func (j *judging) moving(n scaling.Replicas, lead time.Duration) time.Duration {
 	if j.MaxScaleUpStep == 0 || len(j.Variants) == 1 {
 		return 0
 	}
@@ -244,7 +244,7 @@ const likelyPart = 0.1
 func (j *judging) offers(past []moment) []offer {
 	out := make([]offer, len(j.Variants))
 	for i, v := range j.Variants {
-		ready, grows := math.MaxInt, true
+		ready, grows := scaling.Replicas(math.MaxInt), true
 		for _, m := range past {
 			ready = min(ready, m.variants[i].Ready)
 			grows = grows && m.variants[i].Grows && float64(failing(m.variants[i])+m.variants[i].Doomed) <= likelyPart*float64(m.variants[i].Ready)
@@ -267,7 +267,7 @@ func (j *judging) offers(past []moment) []offer {
 // change is a change of a decision.
 type change struct {
 	at time.Duration
-	by int
+	by scaling.Replicas
 }
 
 // calmFor is how long nothing must have changed before turns count, beyond what pace
@@ -277,7 +277,7 @@ const calmFor = 6 * time.Hour
 // restless: at constant load a fleet comes to rest.
 func (j *judging) restless(t plant.Tick) {
 	since, calm := j.calmSince(t.At)
-	replicas, lead := 0, time.Duration(0)
+	replicas, lead := scaling.Replicas(0), time.Duration(0)
 	for _, v := range t.Variants {
 		replicas, lead = replicas+v.Current, max(lead, v.Lead)
 	}
@@ -291,7 +291,7 @@ func (j *judging) restless(t plant.Tick) {
 		if !calm || t.At < since+calmFor {
 			continue
 		}
-		turns, last := 0, 0
+		turns, last := 0, scaling.Replicas(0)
 		for _, c := range j.changes[i] {
 			if c.at < max(since+calmFor, t.At-calmFor) {
 				continue

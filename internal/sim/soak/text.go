@@ -86,20 +86,27 @@ func set(v reflect.Value, path, value string) error {
 
 func setLeaf(v reflect.Value, value string) error {
 	var err error
-	switch x := v.Addr().Interface().(type) {
-	case *time.Duration:
+	if x, ok := v.Addr().Interface().(*time.Duration); ok {
 		*x, err = time.ParseDuration(value)
-	case *int:
-		*x, err = strconv.Atoi(value)
-	case *float64:
-		*x, err = strconv.ParseFloat(value, 64)
-	case *bool:
-		*x, err = strconv.ParseBool(value)
-	default:
-		if v.Kind() != reflect.String {
-			return fmt.Errorf("a %s holds no value", v.Kind())
-		}
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Int:
+		var n int
+		n, err = strconv.Atoi(value)
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(value, 64)
+		v.SetFloat(x)
+	case reflect.Bool:
+		var on bool
+		on, err = strconv.ParseBool(value)
+		v.SetBool(on)
+	case reflect.String:
 		v.SetString(value)
+	default:
+		return fmt.Errorf("a %s holds no value", v.Kind())
 	}
 	return err
 }

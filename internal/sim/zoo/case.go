@@ -89,8 +89,8 @@ type Variant struct {
 	Name             string               `yaml:"name"`
 	Cost             float64              `yaml:"cost"`
 	GPUs             scaling.Accelerators `yaml:"gpus"`
-	Min              int                  `yaml:"min"`
-	Max              int                  `yaml:"max"`
+	Min              scaling.Replicas     `yaml:"min"`
+	Max              scaling.Replicas     `yaml:"max"`
 	Weight           float64              `yaml:"weight,omitempty"`
 	StartUp          time.Duration        `yaml:"startUp"`
 	StartUpDeviation time.Duration        `yaml:"startUpDeviation"`
@@ -118,16 +118,16 @@ func profileOf(p serving.Profile) Profile {
 
 // Fault is a fault.Fault in the fields of a file.
 type Fault struct {
-	Kind     string        `yaml:"kind"`
-	Variant  string        `yaml:"variant,omitempty"`
-	At       time.Duration `yaml:"at,omitempty"`
-	For      time.Duration `yaml:"for,omitempty"`
-	Replicas int           `yaml:"replicas,omitempty"`
-	Share    float64       `yaml:"share,omitempty"`
-	Wait     time.Duration `yaml:"wait,omitempty"`
-	Period   time.Duration `yaml:"period,omitempty"`
-	Ready    time.Duration `yaml:"ready,omitempty"`
-	Step     time.Duration `yaml:"step,omitempty"`
+	Kind     string           `yaml:"kind"`
+	Variant  string           `yaml:"variant,omitempty"`
+	At       time.Duration    `yaml:"at,omitempty"`
+	For      time.Duration    `yaml:"for,omitempty"`
+	Replicas scaling.Replicas `yaml:"replicas,omitempty"`
+	Share    float64          `yaml:"share,omitempty"`
+	Wait     time.Duration    `yaml:"wait,omitempty"`
+	Period   time.Duration    `yaml:"period,omitempty"`
+	Ready    time.Duration    `yaml:"ready,omitempty"`
+	Step     time.Duration    `yaml:"step,omitempty"`
 }
 
 func faultOf(f fault.Fault) Fault {

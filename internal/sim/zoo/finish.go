@@ -74,15 +74,15 @@ func (f draft) routing(d dice.Dice, m served) string {
 // variant draws a variant. The first one can carry the peak.
 func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool) Variant {
 	need, spare := f.need(m), dice.Pick(d, 1.5, 2, 3, 4)
-	least := dice.Pick(d, 1, 1, 1, 0, 2)
+	least := scaling.Replicas(dice.Pick(d, 1, 1, 1, 0, 2))
 	if !first {
 		need *= m.speed / max(m.rate(r.Profile), 0.1*m.speed)
-		spare, least = dice.Pick(d, 0.3, 0.6, 1, 2), dice.Pick(d, 0, 0, 1)
+		spare, least = dice.Pick(d, 0.3, 0.6, 1, 2), scaling.Replicas(dice.Pick(d, 0, 0, 1))
 	}
 	lead := d.Span(20*time.Second, 10*time.Minute, 5*time.Second)
 	v := Variant{
 		Name: name + "-" + strings.ToLower(r.Profile.Accelerator), Cost: dice.Digits(r.Cost*dice.Pick(d, 1, 1, 1, 0.6), 3), GPUs: r.GPUs,
-		Min: least, Max: max(least, int(math.Ceil(need*spare))+1),
+		Min: least, Max: max(least, scaling.Replicas(math.Ceil(need*spare))+1),
 		StartUp: lead, StartUpDeviation: time.Duration(lead.Seconds()*dice.Pick(d, 0.05, 0.15, 0.3)) * time.Second,
 		Grace: dice.Pick(d, 30*time.Second, 30*time.Second, 2*time.Minute), Profile: profileOf(r.Profile),
 	}
@@ -101,7 +101,7 @@ func (f draft) nodes(d dice.Dice, c Case) []Nodes {
 			if _, ok := need[a]; !ok {
 				order = append(order, a)
 			}
-			least[a] += v.GPUs.Times(max(1, v.Min))
+			least[a] += v.GPUs.Of(max(1, v.Min))
 			need[a] += 0
 			if j == 0 {
 				need[a] += f.need(f.models[i]) * float64(v.GPUs)
@@ -123,7 +123,7 @@ func (f draft) fault(d dice.Dice, c Case) Fault {
 		for j, v := range m.Variants {
 			s := fault.Subject{Variant: scaling.VariantKey{Name: v.Name}, Replicas: v.Min, StartUp: v.StartUp}
 			if j == 0 {
-				s.Replicas = int(f.need(f.models[i]))
+				s.Replicas = scaling.Replicas(f.need(f.models[i]))
 			}
 			among = append(among, s)
 		}

@@ -15,7 +15,7 @@ import (
 // TestAWarmCacheCarriesOverAFault keeps a measurement for as long as it may be
 // kept and no longer, and asks for nothing meanwhile.
 func TestAWarmCacheCarriesOverAFault(t *testing.T) {
-	forBothLoads(t, options{Cached: true}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{Cached: true}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		if err := l.collect.Refresh(t.Context(), l.fleet()); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestAWarmCacheCarriesOverAFault(t *testing.T) {
 // TestWhatIsNotCompleteIsNotKept has a refresh of which half fails. The next cycle
 // asks again, and does not find the other half.
 func TestWhatIsNotCompleteIsNotKept(t *testing.T) {
-	forBothLoads(t, options{Cached: true}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{Cached: true}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.proxy.Break(faulty.Some(http.StatusInternalServerError, func(n int64) bool { return n > 1 && n%2 == 0 }))
 		if err := l.collect.Refresh(t.Context(), l.fleet()); err == nil {
 			t.Error("a refresh of which half failed did not fail")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // TestAClockThatIsSetBackHoldsNothingBack: the manager's clock goes back by an hour
@@ -11,7 +13,7 @@ import (
 func TestAClockThatIsSetBackHoldsNothingBack(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		t.Run(fmt.Sprintf("with a cache: %t", cached), func(t *testing.T) {
-			forBothLoads(t, options{Cached: cached}, func(t *testing.T, l *loop, right int) {
+			forBothLoads(t, options{Cached: cached}, func(t *testing.T, l *loop, right scaling.Replicas) {
 				l.decide().want(t, "before", right)
 				l.manager.SetTime(l.manager.Now().Add(-time.Hour))
 				l.pass(cycles)
@@ -36,7 +38,7 @@ func TestAClockThatIsSetBackHoldsNothingBack(t *testing.T) {
 func TestAClockThatIsSetForwardMakesNothingOld(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		t.Run(fmt.Sprintf("with a cache: %t", cached), func(t *testing.T) {
-			forBothLoads(t, options{Cached: cached}, func(t *testing.T, l *loop, right int) {
+			forBothLoads(t, options{Cached: cached}, func(t *testing.T, l *loop, right scaling.Replicas) {
 				l.decide().want(t, "before", right)
 				l.manager.SetTime(l.manager.Now().Add(time.Hour))
 				l.pass(cycles)
@@ -58,7 +60,7 @@ func TestAClockThatIsSetForwardMakesNothingOld(t *testing.T) {
 // TestAClockThatJumpsToAndFroDecidesTheSame: between two cycles the manager's clock goes
 // up to 20s back or forward, as one does that is set again and again.
 func TestAClockThatJumpsToAndFroDecidesTheSame(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		for n, seconds := range []float64{20, -20, 13, -7, -20, 18, -4, 20} {
 			l.manager.SetTime(l.manager.Now().Add(time.Duration(seconds * float64(time.Second))))
 			l.pass(cycles)

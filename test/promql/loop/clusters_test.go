@@ -16,7 +16,7 @@ import (
 // TestAPartialAnswerCountsNobodyAsIdle: one store of a querier does not answer, so that
 // rows of one pod are missing, and the answer has a warning and is a success.
 func TestAPartialAnswerCountsNobodyAsIdle(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.proxy.Break(faulty.Partial(l.pods[2].name))
 		got := l.decide()
 		got.want(t, "rows of one pod of four are missing", max(right, least))
@@ -28,7 +28,7 @@ func TestAPartialAnswerCountsNobodyAsIdle(t *testing.T) {
 // TestEachRowTwiceIsCountedOnce: two Prometheus servers scrape the same pods and a
 // querier does not remove what is double.
 func TestEachRowTwiceIsCountedOnce(t *testing.T) {
-	forBothLoads(t, options{Twice: true}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{Twice: true}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		got := l.decide()
 		got.want(t, "each row comes twice", right)
 		if rate, want := got.snapshot.Load.ArrivalRate, replicas*30/scrapes.Seconds(); rate.State == scaling.Fresh && rate.Value > 1.01*want {
@@ -42,7 +42,7 @@ func TestEachRowTwiceIsCountedOnce(t *testing.T) {
 // requests to the rates of the model, which may order too much and gives nothing up that
 // is needed; the manager says so.
 func TestPodsOfAnotherClusterAreNoReplicasAndAreNamed(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		for i := range 2 * replicas {
 			p := &pod{Pod: page.NewPod(query.VLLM, page.Newest, model, 1), name: fmt.Sprintf("elsewhere-%d", i)}
 			p.Ranks[0].Running, p.Ranks[0].Usage = 5, 0.05

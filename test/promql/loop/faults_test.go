@@ -35,13 +35,13 @@ const (
 
 // forBothLoads runs a test with idle and with full replicas, and with what would
 // be right to decide.
-func forBothLoads(t *testing.T, o options, test func(t *testing.T, l *loop, right int)) {
+func forBothLoads(t *testing.T, o options, test func(t *testing.T, l *loop, right scaling.Replicas)) {
 	t.Helper()
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		load  load
-		right int
+		right scaling.Replicas
 	}{{"idle", idle, fewer}, {"full", full, more}} {
 		o := o
 		o.Load = c.load
@@ -54,7 +54,7 @@ func forBothLoads(t *testing.T, o options, test func(t *testing.T, l *loop, righ
 
 // recovers fails the test unless one of the next two cycles decides what is
 // right.
-func (l *loop) recovers(right int) {
+func (l *loop) recovers(right scaling.Replicas) {
 	l.t.Helper()
 	if l.pass(cycles); l.decide().decision.Target() == right {
 		return
@@ -64,7 +64,7 @@ func (l *loop) recovers(right int) {
 }
 
 func TestALoopInWhichAllIsWellDecides(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.decide().want(t, "at once", right)
 	})
 }
@@ -92,7 +92,7 @@ func TestAStoreThatGivesNoAnswerHolds(t *testing.T) {
 		{"a million series", faulty.Flood(1_000_000), options{Source: prometheus.Config{MaxBytes: 2 << 20}}, 2, "more than 8192 rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			forBothLoads(t, c.with, func(t *testing.T, l *loop, right int) {
+			forBothLoads(t, c.with, func(t *testing.T, l *loop, right scaling.Replicas) {
 				l.proxy.Break(c.fault)
 				if c.fault == nil {
 					l.refuse()
@@ -126,7 +126,7 @@ func (l *loop) refuse() {
 // TestAnEmptyAnswerIsNotAnIdleModel: no rows are an answer, and no reason to
 // give up a replica.
 func TestAnEmptyAnswerIsNotAnIdleModel(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.proxy.Break(faulty.Nothing)
 		got := l.decide()
 		got.want(t, "nothing is answered", replicas)
@@ -151,7 +151,7 @@ func TestHalfOfTheAnswersNeverShrink(t *testing.T) {
 		bits := r.Uint64()
 		halves = append(halves, func(n int64) bool { return bits>>(n%64)&1 == 1 })
 	}
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		held := 0
 		for n, half := range halves {
 			l.proxy.Break(faulty.Some(http.StatusInternalServerError, half))
@@ -176,7 +176,7 @@ func TestHalfOfTheAnswersNeverShrink(t *testing.T) {
 // TestAStoreThatStumblesIsAskedAgain: what is unavailable for a moment is tried
 // again within the cycle, so that it is no fault.
 func TestAStoreThatStumblesIsAskedAgain(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		// The two questions of the first round, then some of the others.
 		l.proxy.Break(faulty.Some(http.StatusServiceUnavailable, func(n int64) bool { return n < 2 || n%8 == 5 }))
 		got := l.decide()
@@ -256,7 +256,7 @@ func TestARotatedTokenIsReadAgain(t *testing.T) {
 // TestAStoreThatBeginsAgainIsNotIdle restarts the store with an empty database.
 // Its first pages are Fresh and its rates and peaks of nothing are not.
 func TestAStoreThatBeginsAgainIsNotIdle(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.restart()
 		l.decide().want(t, "the database is empty", replicas)
 		l.pass(scrapes)
@@ -274,7 +274,7 @@ func TestAStoreThatBeginsAgainIsNotIdle(t *testing.T) {
 // TestPagesThatAgeGrowAndDoNotShrink has pods that do not answer while the store
 // is well.
 func TestPagesThatAgeGrowAndDoNotShrink(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.silence(true)
 		l.pass(75 * time.Second)
 		// What was seen a minute ago may justify growth.
@@ -316,7 +316,7 @@ func TestAReplicaThatIsStuckIsNoSurvivor(t *testing.T) {
 	for _, c := range []struct {
 		stuck   scaling.Stuckness
 		waiting float64
-		before  int // what is right while it passes for one that works
+		before  scaling.Replicas // what is right while it passes for one that works
 	}{{scaling.Frozen, 0, fewer}, {scaling.Sick, 2, least}} {
 		t.Run(string(c.stuck), func(t *testing.T) {
 			t.Parallel()

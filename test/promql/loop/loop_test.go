@@ -260,7 +260,7 @@ func (o outcome) known() bool {
 }
 
 // want fails the test unless the decision is for so many replicas.
-func (o outcome) want(t *testing.T, when string, target int) {
+func (o outcome) want(t *testing.T, when string, target scaling.Replicas) {
 	t.Helper()
 	if got := o.decision.Target(); got != target {
 		t.Errorf("%s: decided for %d replicas, want %d\nfault: %q\nsteps: %+v\nload: %+v\nfirst replica: %+v", when, got, target,

@@ -7,13 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // TestAPoisonedPageOfAnotherNamespaceChangesNothing: a tenant's pod serves a page that
 // claims to be of our pods, with numbers that are none, and with names that are not
 // closed. What is decided for us has the same bytes.
 func TestAPoisonedPageOfAnotherNamespaceChangesNothing(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		honest := begin(t, options{Load: load{Usage: l.pods[0].Ranks[0].Usage, Waiting: l.pods[0].Ranks[0].Waiting}})
 		l.poison = l.store.Target(labels.FromStrings("namespace", "tenant", "pod", "poisoned", "job", "engines", "instance", "poisoned:8000"))
 		for range 4 {

@@ -206,9 +206,9 @@ func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault
 	}
 	v.desired = r.to
 	if r.bound != "" {
-		return d.Then(scaling.StageOptimize, r.to+1, r.reason, "as recorded").Then(scaling.StageCapacity, r.to, r.bound, "as recorded")
+		return d.Then(scaling.StageOptimize, scaling.Replicas(r.to+1), r.reason, "as recorded").Then(scaling.StageCapacity, scaling.Replicas(r.to), r.bound, "as recorded")
 	}
-	return d.Then(scaling.StageOptimize, r.to, r.reason, "as recorded")
+	return d.Then(scaling.StageOptimize, scaling.Replicas(r.to), r.reason, "as recorded")
 }
 
 // underFault returns what is decided on a variant that a fault hits, and false where

@@ -70,9 +70,9 @@ func (v *variant) wanted(rate float64) int {
 
 // counts returns what a cycle sees of the target.
 func (v *variant) counts(fault Fault) scaling.ReplicaCounts {
-	counts := scaling.ReplicaCounts{Observed: true, Current: len(v.pods), Ready: len(v.pods)}
+	counts := scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(v.pods)), Ready: scaling.Replicas(len(v.pods))}
 	if v.hit && fault.stuck() {
-		counts.Current, counts.Pending = v.desired, v.desired-len(v.pods)
+		counts.Current, counts.Pending = scaling.Replicas(v.desired), scaling.Replicas(v.desired-len(v.pods))
 		if fault == Unplaced {
 			counts.Unschedulable = counts.Pending
 		}
