@@ -152,11 +152,11 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 	snapshots := make([]scaling.Snapshot, len(models))
 	for i, model := range models {
 		if s := sheets[model.Model]; s != nil {
-			snapshots[i] = s.snapshot(fleet.At, model, pods, now)
+			snapshots[i] = s.snapshot(fleet.At, model, pods, now, c.opts.Backend)
 		} else {
 			snapshots[i] = faulted(fleet.At, model, pods, m.reason())
+			snapshots[i].Backend = c.opts.Backend
 		}
-		snapshots[i].Backend = c.opts.Backend
 		snapshots[i].Load.Recent = c.opts.Idle.recent(model.Model)
 		c.atGate(&snapshots[i])
 	}

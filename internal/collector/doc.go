@@ -96,7 +96,8 @@
 //
 // Series that several pods write in turn (query.Resets) are of none of them. Readings of a pod
 // that they name are Aging at best, the arrival rate as the engines show it and the histograms of
-// the model are Absent, and Snapshot.Partial says why.
+// the model are Absent, and Snapshot.Partial says why. With scaling.BackendEPP the replicas of a
+// model of which a page has several ranks (scaling.EngineLimits.Ranks) are Aging at best, too.
 //
 // A question that fails makes its readings Absent. When the one for the pages
 // fails, or every one of the second round does, nothing can be said, and

@@ -235,7 +235,7 @@ func (c *Collector) look(e fetchPlan, pods podIndex, sheets map[scaling.ModelKey
 	var snapshots []scaling.Snapshot
 	for _, model := range e.fleet.Models() {
 		if s := sheets[model.Model]; s != nil {
-			snap := s.snapshot(e.fleet.At, model, pods, now)
+			snap := s.snapshot(e.fleet.At, model, pods, now, c.opts.Backend)
 			c.atGate(&snap)
 			snapshots = append(snapshots, snap)
 		}

@@ -118,3 +118,25 @@ func (s *modelAnswer) pageOf(name string) pageTimes {
 	}
 	return s.pods[at].page
 }
+
+// firstRanks returns, in words, a pod of the model of whose data-parallel ranks the source has
+// fewer than there are, "" where there is none. An endpoint picker keeps of a metric the series of
+// one rank of a page. named is how many ranks of a pod the source names as pods of their own.
+func firstRanks(model scaling.ModelVariants, pods podIndex, named map[string]int) string {
+	ranks := map[scaling.VariantKey]int{}
+	for _, v := range model.Variants {
+		ranks[v.Key] = v.Limits.Ranks
+	}
+	first, of := "", 0
+	for _, i := range pods.byModel[model.Model] {
+		p := pods.pods[i]
+		if n := ranks[p.Variant]; n > 1 && named[p.Name] < n && (first == "" || p.Name < first) {
+			first, of = p.Name, n
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return sentence(fmt.Sprintf("Of the %d data-parallel ranks on the page of pod %s the endpoint picker keeps the first alone. "+
+		"Set COLLECTOR_BACKEND to prometheus or pods, or give every rank a port of its own among the targetPorts of the InferencePool", of, first))
+}

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -99,5 +102,46 @@ func TestWhatToChangeIsSaidWhateverTheLabels(t *testing.T) {
 	source.Answer(query.AskGenerating, falls(ofPod("m000-0"), ofJob(long), func(r *query.Row) { r.Instance = long }))
 	if got := only(t, source, fleet).Partial; len(got) > 520 || strings.Contains(got, "\n") || !strings.Contains(got, "headless Service") {
 		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+// TestAPickerKeepsTheFirstRankOfAPage: readings of the backend epp are Aging at best where the
+// target of a variant says that a page has several ranks.
+func TestAPickerKeepsTheFirstRankOfAPage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		backend scaling.Backend
+		ranks   int
+		pods    []string // as the source names them
+		partial bool
+	}{
+		"several ranks":               {scaling.BackendEPP, 4, []string{"m000-0"}, true},
+		"ranks that are not known":    {scaling.BackendEPP, 0, []string{"m000-0"}, false},
+		"every rank is an endpoint":   {scaling.BackendEPP, 2, []string{"m000-0-rank-0", "m000-0-rank-1"}, false},
+		"some ranks are an endpoint":  {scaling.BackendEPP, 4, []string{"m000-0-rank-0", "m000-0-rank-1"}, true},
+		"pages of the pods":           {scaling.BackendPods, 4, []string{"m000-0"}, false},
+		"pages of the pods, in store": {scaling.BackendPrometheus, 4, []string{"m000-0"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, fleet := serving(1, 1, busy)
+			fleet.Variants[0].Limits.Ranks = tc.ranks
+			named := fleet
+			named.Pods = nil
+			for _, pod := range tc.pods {
+				named.Pods = append(named.Pods, scaling.Pod{Namespace: collectortest.Namespace, Name: pod, Variant: fleet.Variants[0].Key, Ready: true})
+			}
+			source.Clear()
+			source.Serve(named, busy)
+			got := collector.New(source, testingclock.NewFakePassiveClock(t0), collector.Options{Backend: tc.backend}).Collect(t.Context(), fleet)[0]
+			r := got.Replicas[0]
+			if r.Partial != tc.partial || (r.KVCacheUsage.State == scaling.Fresh) == tc.partial || (r.QueueLength.State == scaling.Fresh) == tc.partial {
+				t.Errorf("got %+v, want it partial: %v", r, tc.partial)
+			}
+			if strings.Contains(got.Partial, "4 data-parallel ranks on the page of pod m000-0") != tc.partial {
+				t.Errorf("it says %q", got.Partial)
+			}
+			if got.Load.ArrivalRate.State != scaling.Fresh {
+				t.Errorf("the arrival rate is %v: the picker counts all requests", got.Load.ArrivalRate)
+			}
+		})
 	}
 }

@@ -14,8 +14,9 @@ import (
 
 // snapshot joins the sheet of a model with its live pods, as of now on the
 // manager's clock.
-func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time) scaling.Snapshot {
+func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time, backend scaling.Backend) scaling.Snapshot {
 	snap := scaling.Snapshot{
+		Backend:  backend,
 		Model:    model.Model,
 		At:       at,
 		Window:   s.survey.window,
@@ -23,12 +24,17 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	}
 	instant := s.survey.now(now)
 	pages, reports := newCoverage(model.Variants, at, s.survey.grace), false
-	mixed := s.mixture(model.Model, pods, instant)
+	mixed, ranks := s.mixture(model.Model, pods, instant), ""
+	if backend == scaling.BackendEPP {
+		ranks = firstRanks(model, pods, s.namedRanks(pods, model.Model))
+	}
 	for _, i := range pods.byModel[model.Model] {
 		row := s.join(pods, i)
 		state := row.page.state(instant)
 		pages.add(pods.pods[i], row.page, state)
-		partial := state >= scaling.Aging && mixed.pods[pods.pods[i].Name]
+		// The means of a pool hold the first rank of each pod that has several, and stand for
+		// every pod of it.
+		partial := state >= scaling.Aging && (mixed.pods[pods.pods[i].Name] || ranks != "")
 		if partial {
 			state = min(state, scaling.Aging)
 		}
@@ -42,7 +48,9 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	}
 	sortReplicas(snap.Replicas)
 	snap.Load = s.load(&pages, instant, mixed.rates)
-	snap.Partial = mixed.told
+	if snap.Partial = mixed.told; slices.ContainsFunc(snap.Replicas, func(r scaling.ReplicaSample) bool { return r.Partial }) {
+		snap.Partial = cmp.Or(mixed.told, ranks)
+	}
 	if !reports {
 		snap.SeenModels, snap.SeenElsewhere, snap.Unjoined = s.seen, s.elsewhere, s.unjoined
 		snap.Partial = cmp.Or(snap.Partial, mixed.nowhere)
@@ -101,6 +109,22 @@ func sortReplicas(replicas []scaling.ReplicaSample) {
 	slices.SortFunc(replicas, func(a, b scaling.ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
 	})
+}
+
+// namedRanks returns how many ranks of each pod of a model the source names as pods of their
+// own.
+func (s *modelAnswer) namedRanks(pods podIndex, model scaling.ModelKey) map[string]int {
+	named := map[string]int{}
+	if !s.ranked {
+		return named
+	}
+	for i := range s.pods {
+		name, rank := cutRank(s.pods[i].name)
+		if _, alive := pods.byKey[podKey{model.Namespace, s.pods[i].name}]; rank != "" && !alive {
+			named[name]++
+		}
+	}
+	return named
 }
 
 // join returns the row of the i-th pod: that of its name, and those of its ranks

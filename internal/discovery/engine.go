@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +62,7 @@ func startedWith(pod *corev1.PodSpec) string {
 const digestBytes = 8
 
 // engineLimits returns what the arguments of the serving engine of a pod bound, and what they
-// say of the model. They are not known of a pod without vLLM, of a pod that is not known, of arguments
+// say of the model. Beside the number of ranks they are not known of a pod without vLLM, of a pod that is not known, of arguments
 // that vLLM would refuse or that something outside of the template completes, of a
 // command line beyond longestCommandLine, and of a replica with several engines, of
 // which they would bound one.
@@ -72,7 +73,7 @@ func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	found := findEngine(pod.Containers)
 	switch {
 	case found.container == nil:
-		return scaling.EngineLimits{}, scaling.Loaded{}
+		return scaling.EngineLimits{Ranks: ranksOfPod(pod.Containers, nil)}, scaling.Loaded{}
 	case found.tooLong:
 		return scaling.EngineLimits{Problem: fmt.Sprintf(
 			"container %s: the command line of the engine is longer than %d bytes once its variables are expanded: want at most that", found.container.Name, longestCommandLine)}, scaling.Loaded{}
@@ -85,15 +86,18 @@ func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 		}
 	}
 	arguments := engineargs.Parse(c.Command, c.Args, v1)
+	ranks := ranksOfPod(pod.Containers, c)
 	if len(arguments.Invalid) > 0 || hasSeveralEngines(c) {
-		return scaling.EngineLimits{}, scaling.Loaded{}
+		return scaling.EngineLimits{Ranks: ranks}, scaling.Loaded{}
 	}
-	return arguments.Limits(), arguments.Loaded()
+	limits := arguments.Limits()
+	limits.Ranks = ranks
+	return limits, arguments.Loaded()
 }
 
 // stripEngine keeps of the containers of a pod what engineLimits and startedWith read: of
-// the one with the serving engine its command line, of the first a digest, of the others
-// nothing.
+// the one with vLLM its command line, of the first a digest and the ranks of another engine, of
+// the others nothing.
 func stripEngine(from []corev1.Container, to []corev1.Container) {
 	if len(from) == 0 {
 		return
@@ -110,6 +114,10 @@ func stripEngine(from []corev1.Container, to []corev1.Container) {
 			if e.Name == envV1 {
 				kept.Env = append(kept.Env, corev1.EnvVar{Name: e.Name, Value: e.Value})
 			}
+		}
+	default:
+		if ranks := ranksOfPod(from, nil); ranks > 0 {
+			to[0].Env = append(to[0].Env, corev1.EnvVar{Name: envRanks, Value: strconv.Itoa(ranks)})
 		}
 	}
 	to[0].Env = append(to[0].Env, corev1.EnvVar{Name: envDigest, Value: startedWith(&corev1.PodSpec{Containers: from})})

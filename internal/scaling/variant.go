@@ -114,6 +114,9 @@ func (v Variant) Held(replicas Replicas) Accelerators { return max(0, v.Holds(re
 type EngineLimits struct {
 	BatchTokens int `json:"batchTokens,omitempty"` // tokens computed in one step, 0 while unknown
 	MaxBatch    int `json:"maxBatch,omitempty"`    // requests computed together, 0 while unknown
+	// Ranks is of how many data-parallel ranks the page of one replica speaks, 2 or more; 0 where
+	// they are not known to be several. Where the number cannot be read it is 2.
+	Ranks int `json:"ranks,omitempty"`
 	// Problem says why the arguments cannot be read, where the user has to change the target;
 	// else "".
 	Problem string `json:"problem,omitempty"`

@@ -200,9 +200,11 @@ func (l *loop) restart() {
 }
 
 // fleet returns what the cluster says: the pods are Ready.
-func (l *loop) fleet() scaling.Fleet {
+func (l *loop) fleet() scaling.Fleet { return l.fleetAt(l.manager.Now()) }
+
+func (l *loop) fleetAt(at time.Time) scaling.Fleet {
 	key := scaling.VariantKey{Namespace: namespace, Name: variant}
-	fleet := scaling.Fleet{At: l.manager.Now(), Variants: []scaling.Variant{{
+	fleet := scaling.Fleet{At: at, Variants: []scaling.Variant{{
 		Key: key, Model: scaling.ModelKey{Namespace: namespace, ID: model},
 		Target:         scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: variant},
 		GPUsPerReplica: 1, Cost: 10, Bounds: scaling.Unbounded(),
@@ -229,6 +231,25 @@ func spare(snapshots []scaling.Snapshot) cycle.Setup {
 		setup.Models[s.Model] = settings
 	}
 	return setup
+}
+
+// shrinking returns the engines that give a replica up, each with its default settings and a
+// profile.
+func shrinking(now time.Time, snapshots []scaling.Snapshot) (engines []engine.Engine) {
+	snap := snapshots[0]
+	snap.Variants = slices.Clone(snap.Variants)
+	snap.Variants[0].Profile = scaling.Profile{Alpha: 10, Beta: 0.1, Gamma: 20, Delta: 0.001, MaxBatchSize: 64}
+	for _, by := range []engine.Engine{engine.Saturation, engine.Queueing, engine.Hybrid} {
+		settings := engine.Default()
+		settings.Engine, settings.Objective = by, scaling.Objective{TTFT: 5000, ITL: 100}
+		setup := cycle.Setup{Models: map[scaling.ModelKey]engine.Settings{snap.Model: settings}}
+		for _, d := range setup.Decide(cycle.Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: scaling.History{}}).Plan.Decisions {
+			if d.Target() < replicas {
+				engines = append(engines, by)
+			}
+		}
+	}
+	return engines
 }
 
 // decide runs one cycle. Its decision is not carried out: the same replicas run

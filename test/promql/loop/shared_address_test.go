@@ -41,6 +41,9 @@ func TestPodsBehindOneAddressGiveNothingUp(t *testing.T) {
 			l.pass(cycles)
 			got := l.decide()
 			got.want(t, "scrapes reach any pod", max(right, replicas))
+			if by := shrinking(got.snapshot.At, []scaling.Snapshot{got.snapshot}); len(by) > 0 {
+				t.Errorf("engines %v give replicas up", by)
+			}
 			for _, r := range got.snapshot.Replicas {
 				if !r.Partial || r.KVCacheUsage.State != scaling.Aging || r.Pace != (scaling.Pace{}) {
 					t.Errorf("%s is %+v, want readings that are partial and Aging, and no pace", r.Pod, r)
@@ -61,6 +64,9 @@ func TestPodsBehindOneAddressGiveNothingUp(t *testing.T) {
 		l.pass(6 * time.Minute)
 		got := l.decide()
 		got.want(t, "every pod is scraped by itself", right)
+		if by := shrinking(got.snapshot.At, []scaling.Snapshot{got.snapshot}); (len(by) == 3) != (right < replicas) {
+			t.Errorf("engines %v give replicas up", by)
+		}
 		if got.snapshot.Partial != "" {
 			t.Errorf("it still says %q", got.snapshot.Partial)
 		}

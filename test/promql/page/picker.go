@@ -11,8 +11,17 @@ type Picker struct {
 	Twins bool
 	Pool  string
 	// Flows are what the picker knows of each model.
-	Flows  []*Flow
-	cycles float64
+	Flows []*Flow
+	// Endpoints are the pods of the pool, or their ranks where each has a port of its own.
+	Endpoints []*Endpoint
+	cycles    float64
+}
+
+// Endpoint is what a picker keeps of the page of a pod: the first series of each gauge.
+type Endpoint struct {
+	Name           string
+	Running, Queue float64 // requests
+	Usage          float64 // of the KV cache, ratio
 }
 
 // Flow is one model of a Picker.
@@ -30,6 +39,7 @@ func (p *Picker) Page() []byte {
 	var e output
 	p.twins(func(newer bool, name func(suffix string) string) {
 		e.family("counter", name("flow_control_dispatch_cycle_duration_seconds_count"), p.cycles)
+		p.pool(&e, newer, name)
 		for _, f := range p.Flows {
 			labels := []string{"model_name", f.Model, "target_model_name", f.Target}
 			flow := slices.Concat(labels, []string{"fairness_id", "default", "priority", "0"})
@@ -46,6 +56,28 @@ func (p *Picker) Page() []byte {
 		}
 	})
 	return e.Bytes()
+}
+
+// pool writes what the picker says of the pods of its pool.
+func (p *Picker) pool(e *output, newer bool, name func(suffix string) string) {
+	if len(p.Endpoints) == 0 {
+		return
+	}
+	perPod, ready, endpoint := "inference_pool_per_pod_queue_size", "inference_pool_ready_pods", "model_server_pod"
+	mean := func(suffix string) string { return "inference_pool_average_" + suffix }
+	if newer {
+		perPod, ready, endpoint = name("per_endpoint_queue_size"), name("ready_endpoints"), "model_server_endpoint"
+		mean = func(suffix string) string { return name("average_" + suffix) }
+	}
+	var usage, running float64
+	n := float64(len(p.Endpoints))
+	for _, of := range p.Endpoints {
+		usage, running = usage+of.Usage/n, running+of.Running/n
+		e.family("gauge", perPod, of.Queue, "name", p.Pool, endpoint, of.Name)
+	}
+	e.family("gauge", ready, n, "name", p.Pool)
+	e.family("gauge", mean("kv_cache_utilization"), usage, "name", p.Pool)
+	e.family("gauge", mean("running_requests"), running, "name", p.Pool)
 }
 
 // twins calls write for each set of names, the newer last.

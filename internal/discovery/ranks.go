@@ -1,0 +1,129 @@
+package discovery
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// envRanks is a name that no container can give a variable: stripEngine leaves it in the place
+// of the command line of an engine that is not vLLM. Its value is what ranksOfPod returns.
+const envRanks = "data-parallel ranks="
+
+// unreadRanks stands for a number of ranks that cannot be read: several.
+const unreadRanks = 2
+
+// ranksOfPod returns of how many data-parallel ranks the page of the engine of a pod speaks, 0
+// where they are not several. engine is the container with vLLM, nil where there is none.
+func ranksOfPod(containers []corev1.Container, engine *corev1.Container) int {
+	if engine != nil {
+		return ranksOfVLLM(engine)
+	}
+	for i := range containers {
+		for _, e := range containers[i].Env {
+			if e.Name == envRanks {
+				n, _ := strconv.Atoi(e.Value) // stripEngine wrote a number
+				return n
+			}
+		}
+	}
+	for i := range containers {
+		if c := &containers[i]; runsSGLang(c) {
+			given := flagsOf(c)
+			return several(given.number("--dp-size", "--dp", "--data-parallel-size"))
+		}
+	}
+	return 0
+}
+
+// ranksOfVLLM is the same of one container. Where each rank has an API server, which is what an
+// external load balancer of ranks needs, its page has one; where each node has one, the ranks of
+// the node; else all.
+func ranksOfVLLM(c *corev1.Container) int {
+	given := flagsOf(c)
+	all, local := given.number("--data-parallel-size", "-dp"), given.number("--data-parallel-size-local", "-dpl")
+	switch {
+	case given.has("--data-parallel-rank", "-dpn", "--data-parallel-external-lb", "-dpe"):
+		return 0
+	case local > 0 && given.has("--data-parallel-hybrid-lb", "-dph", "--data-parallel-start-rank", "-dpr"):
+		return several(local)
+	default:
+		return several(all)
+	}
+}
+
+// several returns n, 0 where it is 1 or less.
+func several(n int) int {
+	if n > 1 {
+		return n
+	}
+	return 0
+}
+
+// flags are those of a command line with their values, "" for none.
+type flags map[string]string
+
+// flagsOf reads the flags of a container. Of one that stands there twice the last counts.
+func flagsOf(c *corev1.Container) flags {
+	given, before := flags{}, ""
+	for w := range commandWords(c) {
+		w = strings.Trim(w, `'"\`)
+		if !strings.HasPrefix(w, "-") {
+			if before != "" {
+				given[before] = w
+			}
+			before = ""
+			continue
+		}
+		name, value, joined := strings.Cut(w, "=")
+		name = strings.ReplaceAll(name, "_", "-")
+		if given[name] = value; !joined {
+			before = name
+		} else {
+			before = ""
+		}
+	}
+	return given
+}
+
+// has reports whether one of the names is given.
+func (f flags) has(names ...string) bool {
+	for _, name := range names {
+		if _, ok := f[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// number returns the number of the first of the names that is given, unreadRanks where it is no
+// number that counts something, and 0 where none is given.
+func (f flags) number(names ...string) int {
+	for _, name := range names {
+		if value, ok := f[name]; ok {
+			if n, err := strconv.Atoi(value); err == nil && n > 0 {
+				return n
+			}
+			return unreadRanks
+		}
+	}
+	return 0
+}
+
+// runsSGLang reports whether a container's command line names SGLang's program or its server, or
+// else its image is called by that name.
+func runsSGLang(c *corev1.Container) bool {
+	for w := range commandWords(c) {
+		if path.Base(w) == "sglang" || strings.HasPrefix(w, "sglang.launch_server") {
+			return true
+		}
+	}
+	if len(c.Command) > 0 {
+		return false
+	}
+	name, _, _ := strings.Cut(path.Base(c.Image), "@")
+	name, _, _ = strings.Cut(name, ":")
+	return name == "sglang" || strings.HasPrefix(name, "sglang-")
+}
