@@ -97,6 +97,37 @@ func TestValueThatNoLongerFitsIsTakenBackToo(t *testing.T) {
 	}
 }
 
+// TestAListWithABadPrefixIsRefusedAlone: the last good list stays, and so does what the other keys
+// of the ConfigMap say.
+func TestAListWithABadPrefixIsRefusedAlone(t *testing.T) {
+	const key = "PROMETHEUS_METRIC_PREFIXES"
+	for _, bad := range []string{"acme-vllm:", "vllm:,acme-vllm:", "vllm:,", "", ",", "1vllm:", `vllm:{a="b"}`, "vllm: acme_", "vllm:;acme_", "a,b,c,d,e,f,g", strings.Repeat("a", 65)} {
+		for _, good := range []string{"", "kserve_vllm:,ray_vllm_"} {
+			t.Run(fmt.Sprintf("%.20q after %q", bad, good), func(t *testing.T) {
+				s, inForce := newStore(t), "vllm:,kserve_vllm:,ray_vllm_"
+				if good != "" {
+					inForce = good
+					s.Apply([]Source{system(settingsMap, key, good)})
+				}
+				r := s.Apply([]Source{system(settingsMap, key, bad, "LOG_LEVEL", "debug", "GLOBAL_OPT_INTERVAL", "90s")})
+				got := s.Snapshot().Settings()
+				if bad == "" { // as not set
+					if len(r.Findings) > 0 {
+						t.Errorf("got %s", lines(r.Findings))
+					}
+				} else if len(r.Findings) != 1 || !strings.Contains(r.Findings[0].String(), key) {
+					t.Errorf("got findings\n%s\nwant one, of %s", lines(r.Findings), key)
+				} else if got.Prometheus.MetricPrefixes.String() != inForce {
+					t.Errorf("%s is in force, want %s", got.Prometheus.MetricPrefixes, inForce)
+				}
+				if got.LogLevel != "debug" || got.Interval != 90*time.Second {
+					t.Errorf("the other keys: got %s and %s", got.LogLevel, got.Interval)
+				}
+			})
+		}
+	}
+}
+
 func TestFileThatCannotBeReadTakesNothingBack(t *testing.T) {
 	s := newStore(t)
 	s.Apply([]Source{system(settingsMap, "config.yaml", "PROMETHEUS_HEADERS: X-Scope-OrgID=a,B=c\nGLOBAL_OPT_INTERVAL: 90s\nPROMETHEUS_METRICS_CACHE_MAX_ENTRIES: 7\nWVA_LIMITED_MODE: true")})

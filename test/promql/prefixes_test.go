@@ -212,20 +212,33 @@ func TestSnapshotsDoNotDependOnTheNamesOfTheMetrics(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	sameAsOwn(t, collected)
+	sameAsOwn(t, collected, `"stuck"`, `"pace"`, `"ttftBuckets"`)
 }
 
-// TestScrapedSnapshotsDoNotDependOnTheNamesOfTheMetrics does the same with the backend that
-// scrapes pods, whose pages then have each name.
+// TestScrapedSnapshotsDoNotDependOnTheNamesOfTheMetrics does the same with the backends that
+// scrape: pods, whose pages then have each name, and the endpoint picker that speaks for them.
 func TestScrapedSnapshotsDoNotDependOnTheNamesOfTheMetrics(t *testing.T) {
+	t.Run("pods", func(t *testing.T) {
+		sameAsOwn(t, scrapedAs(t, func(o *scrape.Options, pages *sharedPages) { o.Name, o.Pods = "pods", pages.targets }), `"stuck"`, `"pace"`, `"ttftBuckets"`)
+	})
+	t.Run("epp", func(t *testing.T) {
+		sameAsOwn(t, scrapedAs(t, func(o *scrape.Options, pages *sharedPages) {
+			o.Name, o.Pods, o.Pickers, o.PickersOnly = "epp", pages.targets, pages.pickers, true
+		}), `"value": 0.34`, `"at": "2000-01-01T00:10:00Z"`) // the mean of the pool, of a page that was just scraped
+	})
+}
+
+// scrapedAs returns what a backend that scrapes collects of the fixture, by how it is stored.
+func scrapedAs(t *testing.T, backend func(*scrape.Options, *sharedPages)) map[string]string {
+	t.Helper()
 	collected := map[string]string{}
 	for name, monitors := range storedAs() {
 		synctest.Test(t, func(t *testing.T) {
 			const interval = 15 * time.Second
 			pages := &sharedPages{fixture: newFixture(), monitors: monitors, interval: interval}
-			source := scrape.New(clock.RealClock{}, scrape.Options{
-				Name: "pods", Interval: interval, Client: &http.Client{Transport: pages}, Pods: pages.targets, Prefixes: configured(),
-			})
+			options := scrape.Options{Interval: interval, Client: &http.Client{Transport: pages}, Prefixes: configured()}
+			backend(&options, pages)
+			source := scrape.New(clock.RealClock{}, options)
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() {
@@ -240,14 +253,15 @@ func TestScrapedSnapshotsDoNotDependOnTheNamesOfTheMetrics(t *testing.T) {
 			running.Wait()
 		})
 	}
-	sameAsOwn(t, collected)
+	return collected
 }
 
-// sameAsOwn compares what was collected with what was collected under vLLM's own names.
-func sameAsOwn(t *testing.T, collected map[string]string) {
+// sameAsOwn compares what was collected with what was collected under vLLM's own names, which
+// has these parts.
+func sameAsOwn(t *testing.T, collected map[string]string, parts ...string) {
 	t.Helper()
 	own := collected["vllm's own names"]
-	for _, part := range []string{`"stuck"`, `"pace"`, `"ttftBuckets"`} {
+	for _, part := range parts {
 		if !strings.Contains(own, part) {
 			t.Errorf("the fixture has no %s:\n%s", part, own)
 		}
@@ -278,6 +292,21 @@ func (s *sharedPages) targets(context.Context) ([]scrape.Target, error) {
 	return targets, nil
 }
 
+func (s *sharedPages) pickers(context.Context) ([]scrape.Target, error) {
+	return []scrape.Target{{Namespace: "a", Pod: "epp", URL: "http://epp/metrics"}}, nil
+}
+
+// picker returns the page of the endpoint picker, which keeps the first rank of each pod.
+func (s *sharedPages) picker() []byte {
+	sent := float64(10 * (s.round % 1000))
+	of := page.Picker{Twins: true, Pool: "pool", Flows: []*page.Flow{{Model: "m", Sent: sent}}}
+	for i, pod := range s.pods {
+		r := pod.Ranks[0]
+		of.Endpoints = append(of.Endpoints, &page.Endpoint{Name: s.name(i), Running: r.Running, Queue: r.Waiting, Usage: r.Usage})
+	}
+	return of.Page()
+}
+
 // RoundTrip answers a scrape.
 func (s *sharedPages) RoundTrip(request *http.Request) (*http.Response, error) {
 	s.mu.Lock()
@@ -286,6 +315,9 @@ func (s *sharedPages) RoundTrip(request *http.Request) (*http.Response, error) {
 		s.round, s.pages = round, s.next(s.interval)
 	}
 	var body []byte
+	if request.URL.Host == "epp" {
+		body = s.picker()
+	}
 	for i := range s.pods {
 		if s.name(i) != request.URL.Host {
 			continue
