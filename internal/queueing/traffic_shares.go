@@ -27,6 +27,7 @@ type flow struct {
 	itl       float64 // ms
 	waits     float64
 	usage     float64   // of the KV cache, a ratio
+	started   float64   // requests/s that got their first token, where that is measured
 	oldest    time.Time // of its readings
 }
 
@@ -38,6 +39,7 @@ func (f *flow) add(s scaling.ReplicaSample) {
 	f.ready++
 	f.running += s.Running.Value
 	f.waits += s.Waiting().Value
+	f.started += s.Pace.Started
 	f.usage += s.KVCacheUsageNow.Or(s.KVCacheUsage.Or(0))
 }
 
@@ -81,11 +83,30 @@ func flows(snap scaling.Snapshot) []flow {
 		if takes <= 0 {
 			return nil
 		}
+		f.started /= f.ready
 		f.completes, f.takes = 1000*f.running/takes, takes
 		f.itl = p.Alpha + p.Beta*f.running
 		out[i] = f
 	}
 	return out
+}
+
+// started returns the flows with what the replicas were seen to start in the place of what they complete.
+// It returns false where that was not seen over a whole window in which all were Ready, or is too
+// little to compare.
+func started(snap scaling.Snapshot, all []flow) ([]flow, bool) {
+	young := slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
+		newest := v.Replicas.NewestReady
+		return !newest.IsZero() && snap.At.Sub(newest) < snap.Window
+	})
+	out := slices.Clone(all)
+	for i, f := range all {
+		if young || f.started*f.ready*snap.Window.Seconds() < enough {
+			return nil, false
+		}
+		out[i].completes = f.started
+	}
+	return out, true
 }
 
 // learn returns the shares after a look at snap. They are first seen where a queue
@@ -106,7 +127,10 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 			full += f.ready
 		}
 	}
+	now, seen := started(snap, all)
 	switch {
+	case full == 0 && past.ByVariant && seen && refuted(atCounts(past, now), now):
+		return remembered(scaling.Shares{}, past, now, snap.At)
 	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
 		return seenQueuing(past, snap, all, full)
 	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):

@@ -134,6 +134,22 @@ func followed(past, now scaling.Shares, all []flow) scaling.Shares {
 	return now
 }
 
+// refuted reports whether replicas get alike that would get unlike if requests were shared out by variant as
+// they were before.
+func refuted(before scaling.Shares, all []flow) bool {
+	byGet := func(a, b flow) int { return cmp.Compare(a.completes, b.completes) }
+	if slices.MaxFunc(all, byGet).completes > likeness*slices.MinFunc(all, byGet).completes {
+		return false
+	}
+	least, most := math.Inf(1), 0.0
+	for _, f := range all {
+		if weight, seen := before.Weight(f.variant); seen {
+			least, most = min(least, weight), max(most, weight)
+		}
+	}
+	return most > unlike*likeness*least
+}
+
 // sameReplicas reports whether the shares of now were seen with as many replicas.
 func sameReplicas(before, now []scaling.Share) bool {
 	return !slices.ContainsFunc(now, func(s scaling.Share) bool {

@@ -120,6 +120,42 @@ func TestSharesByVariantAreToldByReplicasThatCome(t *testing.T) {
 	}
 }
 
+// TestSharesByVariantAreRefutedByWhatReplicasStart: they were taken to be by variant while replicas came one
+// after the other and a queue stood. What each replica is seen to start then tells, however few requests it computes.
+func TestSharesByVariantAreRefutedByWhatReplicasStart(t *testing.T) {
+	full := route(t, 60, 0.5, 4, 1)
+	starting := func(n, m scaling.Replicas, fast, slow float64) scaling.Snapshot {
+		s := route(t, 4, 0.1, n, m)
+		for i, r := range s.Replicas {
+			s.Replicas[i].Pace.Started = fast
+			if r.Variant.Name == "slow" {
+				s.Replicas[i].Pace.Started = slow
+			}
+		}
+		return s
+	}
+	young := starting(12, 1, 0.3, 0.3)
+	young.Variants[0].Replicas.NewestReady = at.Add(2*time.Minute - time.Second)
+	for name, tt := range map[string]struct {
+		then scaling.Snapshot
+		want bool
+	}{
+		"all alike":                    {starting(12, 1, 0.3, 0.3), false},
+		"about alike":                  {starting(12, 1, 0.3, 0.4), false},
+		"as by variant":                {starting(12, 1, 0.17, 2), true},
+		"alike as by variant, too":     {starting(1, 1, 2, 2), true},
+		"too few to compare":           {starting(12, 1, 0.01, 0.01), true},
+		"one has just become Ready":    {young, true},
+		"what they start is not known": {starting(12, 1, 0, 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := looks(t, full, tt.then); got.ByVariant != tt.want {
+				t.Errorf("by variant %t, want %t: %+v", got.ByVariant, tt.want, got)
+			}
+		})
+	}
+}
+
 // TestEachVariantCarriesItsPart: slow is full with half of the requests. What fast has to
 // spare is no remedy, and what waits in slow is asked of slow alone.
 func TestEachVariantCarriesItsPart(t *testing.T) {
