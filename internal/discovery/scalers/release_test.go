@@ -3,6 +3,7 @@ package scalers
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,11 +39,10 @@ func TestAReleaseIsReadFromWhatAPIServersSay(t *testing.T) {
 
 func TestAReleaseIsAskedForAgainAfterAFailureAndAnUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		var asked atomic.Int64
 		answers := []version.Info{{}, {Major: "1", Minor: "36"}, {}, {Major: "1", Minor: "37"}} // {}: no answer
 		r := NewRelease(clock.RealClock{}, func(context.Context) (*version.Info, error) {
-			answer := answers[min(asked, len(answers)-1)]
-			asked++
+			answer := answers[min(int(asked.Add(1)), len(answers))-1]
 			if answer.Major == "" {
 				return nil, errors.New("no route")
 			}
@@ -54,7 +54,7 @@ func TestAReleaseIsAskedForAgainAfterAFailureAndAnUpgrade(t *testing.T) {
 		for _, step := range []struct {
 			after time.Duration
 			want  string
-			asked int
+			asked int64
 		}{
 			{0, "", 1},
 			{releaseRetry, "1.36", 2},
@@ -64,8 +64,8 @@ func TestAReleaseIsAskedForAgainAfterAFailureAndAnUpgrade(t *testing.T) {
 		} {
 			time.Sleep(step.after)
 			synctest.Wait()
-			if got := r.known().String(); got != step.want || asked != step.asked {
-				t.Errorf("%s later: got %q of %d questions, want %q of %d", step.after, got, asked, step.want, step.asked)
+			if got := r.known().String(); got != step.want || asked.Load() != step.asked {
+				t.Errorf("%s later: got %q of %d questions, want %q of %d", step.after, got, asked.Load(), step.want, step.asked)
 			}
 		}
 		cancel()
