@@ -154,7 +154,7 @@ func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 
 // decide puts what an optimizer asks for through the chain and remembers it.
 func (s *site) decide(snap scaling.Snapshot) {
-	activity := s.history.Activity(s.variants).Then(snap)
+	activity := s.history.Model(s.variants).Activity.Then(snap)
 	in := Input{
 		Now: s.now, Variants: map[scaling.VariantKey]scaling.Variant{}, Policies: map[scaling.ModelKey]Pacing{model: s.policy},
 		History: s.history, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},

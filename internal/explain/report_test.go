@@ -203,7 +203,7 @@ func TestAReportSaysWhyAModelIsNotIdle(t *testing.T) {
 			"  idle        not known: a: 1 of 2 replicas say what they do\n",
 		},
 	} {
-		e := Explanation{Past: scaling.Past{Activity: tt.activity}}
+		e := Explanation{Past: scaling.Past{ModelPast: scaling.ModelPast{Activity: tt.activity}}}
 		if got := Report(e, now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got\n%s\nwant %q in it", name, got, tt.want)
 		}

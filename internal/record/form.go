@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,7 @@ type structForm struct {
 
 type member struct {
 	name   string
+	index  []int // of the field, as reflect.Value.FieldByIndex reads it
 	form   form
 	tagged bool               // a zero value may be left out
 	unset  func(v int64) bool // of an integer: whether it stands for none; nil for never
@@ -100,10 +102,17 @@ func newStruct(b *builder, t reflect.Type) structForm {
 	s := structForm{preset: b.presets[t]}
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && !b.presets[f.Type].IsValid() {
+			for _, m := range newStruct(b, f.Type).members { // its fields are fields of t, as in encoding/json
+				m.index = append(slices.Clone(f.Index), m.index...)
+				s.members = append(s.members, m)
+			}
+			continue
+		}
 		if !f.IsExported() || name == "" || name == "-" || f.Anonymous {
 			panic(fmt.Sprintf("record: field %s of %s has no JSON name", f.Name, t))
 		}
-		m := member{name: name, form: b.of(f.Type), tagged: strings.Contains(options, "omit")}
+		m := member{name: name, index: f.Index, form: b.of(f.Type), tagged: strings.Contains(options, "omit")}
 		if t == reflect.TypeFor[scaling.Bounds]() && name == "max" {
 			m.unset = func(v int64) bool { return v == math.MaxInt }
 		}
@@ -118,7 +127,8 @@ func (s structForm) append(to []byte, v reflect.Value) []byte {
 
 func (s structForm) appendMembers(to []byte, v reflect.Value) []byte {
 	for i := range s.members {
-		m, f := &s.members[i], v.Field(i)
+		m := &s.members[i]
+		f := v.FieldByIndex(m.index)
 		if m.form.omits(f, m.tagged) || m.unset != nil && m.unset(f.Int()) {
 			continue
 		}
@@ -166,7 +176,7 @@ func (s structForm) readWith(in *input, tok json.Token, v reflect.Value, extra *
 	}
 	for i, there := range seen {
 		if !there {
-			s.members[i].form.absent(v.Field(i))
+			s.members[i].form.absent(v.FieldByIndex(s.members[i].index))
 		}
 	}
 	return nil
@@ -187,7 +197,7 @@ func (s structForm) member(in *input, name string, v reflect.Value, seen []bool,
 		return nil, v, in.fail("there is no field %.80q%s", name, s.hint(name, extra))
 	}
 	seen[i] = true
-	at := v.Field(i)
+	at := v.FieldByIndex(s.members[i].index)
 	at.SetZero() // of its preset
 	return s.members[i].form, at, nil
 }
@@ -230,7 +240,7 @@ func (s structForm) absent(v reflect.Value) {
 		return
 	}
 	for i := range s.members {
-		s.members[i].form.absent(v.Field(i))
+		s.members[i].form.absent(v.FieldByIndex(s.members[i].index))
 	}
 }
 

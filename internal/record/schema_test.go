@@ -120,9 +120,13 @@ func (d *describer) reference(t reflect.Type, define func() *schema) *schema {
 func (d *describer) object(t reflect.Type, f structForm) *schema {
 	closed := false
 	s := &schema{Type: "object", Properties: map[string]*schema{}, Required: required[t], Additional: &closed}
-	for i, m := range f.members {
-		p := d.of(t.Field(i).Type)
-		p.Description = d.source.fields[t.String()+"."+t.Field(i).Name]
+	for _, m := range f.members {
+		field, in := t.FieldByIndex(m.index), t
+		if n := len(m.index); n > 1 {
+			in = t.FieldByIndex(m.index[:n-1]).Type
+		}
+		p := d.of(field.Type)
+		p.Description = d.source.fields[in.String()+"."+field.Name]
 		s.Properties[m.name] = p
 	}
 	return s

@@ -48,18 +48,6 @@ type Activity struct {
 	Until     time.Time `json:"until,omitzero"`
 }
 
-// Activity returns the Activity of the model that the variants serve: the latest that is stored
-// with one of them.
-func (h History) Activity(variants []Variant) Activity {
-	var latest Activity
-	for _, v := range ByKey(variants) {
-		if a := h[v.Key].Activity; a.At.After(latest.At) {
-			latest = a
-		}
-	}
-	return latest
-}
-
 // IdleFor returns for how long the model is known to have been without a request,
 // 0 unless the last look found it idle.
 func (a Activity) IdleFor() time.Duration {

@@ -223,21 +223,6 @@ func TestASourceIsAskedAsFarBackAsItMatters(t *testing.T) {
 	}
 }
 
-func TestActivityOfAModelIsTheLatestOfItsVariants(t *testing.T) {
-	key := func(name string) VariantKey { return VariantKey{Namespace: "ns", Name: name} }
-	h := History{
-		key("a"): {Activity: Activity{At: noon, Life: LifeActive}},
-		key("b"): {Activity: Activity{At: noon.Add(time.Minute), Life: LifeIdle}},
-		key("c"): {Activity: Activity{At: noon.Add(time.Hour), Life: LifeActive}}, // of another model
-	}
-	if got := h.Activity([]Variant{{Key: key("b")}, {Key: key("a")}, {Key: key("new")}}); got.Life != LifeIdle {
-		t.Errorf("got %+v, want that of b", got)
-	}
-	if got := h.Activity([]Variant{{Key: key("new")}}); got != (Activity{}) {
-		t.Errorf("got %+v of a variant that nobody has seen", got)
-	}
-}
-
 // TestActivityIsIndifferentToOrder: whatever is said first of several gaps is said
 // first in any order.
 func TestActivityIsIndifferentToOrder(t *testing.T) {

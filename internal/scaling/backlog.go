@@ -29,6 +29,19 @@ func (b Backlog) Then(waiting float64, now time.Time, span time.Duration) Backlo
 	return next
 }
 
+// latest returns the later one, else the one with more waiting requests, then the one that is not
+// falling.
+func (b Backlog) latest(other Backlog) Backlog {
+	later := other.At.After(b.At)
+	if other.At.Equal(b.At) {
+		later = other.Waiting > b.Waiting || other.Waiting == b.Waiting && b.Falling && !other.Falling
+	}
+	if later {
+		return other
+	}
+	return b
+}
+
 // Stands reports whether requests have waited for so long, and did not become fewer.
 func (b Backlog) Stands(now time.Time, long time.Duration) bool {
 	return !b.StandsSince.IsZero() && now.Sub(b.StandsSince) >= long

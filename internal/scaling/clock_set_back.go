@@ -18,35 +18,18 @@ import (
 // So nothing is held longer than the period that is configured for it, counted from
 // the step of the clock. A time of 0 stays 0.
 func (p Past) At(now time.Time) Past {
+	p.ModelPast = p.ModelPast.at(now)
 	p.DecidedAt = before(p.DecidedAt, now)
 	p.ProgressAt, p.WholeAt = before(p.ProgressAt, now), before(p.WholeAt, now)
 	p.Waits = p.Waits.at(now)
-	p.Turns.Reduced, p.Turns.Grown = before(p.Turns.Reduced, now), before(p.Turns.Grown, now)
-	p.Turns.At, p.Turns.Seen = before(p.Turns.At, now), before(p.Turns.Seen, now)
-	p.Turns.Forgot = before(p.Turns.Forgot, now)
 	p.Failures.At = before(p.Failures.At, now)
 	p.Counts.NewestReady = before(p.Counts.NewestReady, now)
 	p.Unplaced.Since, p.Podless.Since = before(p.Unplaced.Since, now), before(p.Podless.Since, now)
 	p.Wants = p.Wants.at(now)
-	p.Informed = slices.Clone(p.Informed)
-	for i := range p.Informed {
-		p.Informed[i].At = before(p.Informed[i].At, now)
-	}
-	p.Backlog.At, p.Backlog.StandsSince = before(p.Backlog.At, now), before(p.Backlog.StandsSince, now)
-	p.Activity = p.Activity.at(now)
 	p.Busy = p.Busy.at(now)
 	p.Called = before(p.Called, now)
 	p.Refused = before(p.Refused, now)
 	p.UnseenSince = before(p.UnseenSince, now)
-	if n := len(p.Traffic.Arrivals); n > 0 && p.Traffic.Arrivals[n-1].At.After(now) {
-		p.Traffic.Arrivals = nil
-	}
-	p.Traffic.Lengths.At = before(p.Traffic.Lengths.At, now)
-	p.Traffic.Footprint.At = before(p.Traffic.Footprint.At, now)
-	p.Traffic.Shares.At = before(p.Traffic.Shares.At, now)
-	p.Traffic.Means.At, p.Traffic.Budget.At = before(p.Traffic.Means.At, now), before(p.Traffic.Budget.At, now)
-	e := &p.Traffic.Evidence
-	e.At, e.Blind = before(e.At, now), before(e.Blind, now)
 	p.Capacity = p.Capacity.at(now)
 	p.Fit.At = before(p.Fit.At, now)
 	return p
@@ -101,4 +84,22 @@ func (a Activity) at(now time.Time) Activity {
 	a.At, a.Seen, a.ReadySince = before(a.At, now), before(a.Seen, now), before(a.ReadySince, now)
 	a.Until = before(a.Until, now)
 	return a
+}
+
+// at is At of a Past, of the requests of its model.
+func (t Traffic) at(now time.Time) Traffic {
+	if n := len(t.Arrivals); n > 0 && t.Arrivals[n-1].At.After(now) {
+		t.Arrivals = nil
+	}
+	t.Lengths.At, t.Footprint.At, t.Shares.At = before(t.Lengths.At, now), before(t.Footprint.At, now), before(t.Shares.At, now)
+	t.Means.At, t.Budget.At = before(t.Means.At, now), before(t.Budget.At, now)
+	t.Evidence.At, t.Evidence.Blind = before(t.Evidence.At, now), before(t.Evidence.Blind, now)
+	return t
+}
+
+// at is At of a Past, of the reductions of its model.
+func (t Turns) at(now time.Time) Turns {
+	t.Reduced, t.Grown = before(t.Reduced, now), before(t.Grown, now)
+	t.At, t.Seen, t.Forgot = before(t.At, now), before(t.Seen, now), before(t.Forgot, now)
+	return t
 }

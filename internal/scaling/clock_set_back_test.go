@@ -86,15 +86,15 @@ func TestWhatAClockSetBackLeaves(t *testing.T) {
 			Past{Wants: Wants{Most: []Want{{9, minutes(-5)}, {7, instant}, {Replicas: 4}}, Least: []Want{{2, instant}, {Replicas: 4}}}},
 		},
 		"a quiet that ends later ends now": {
-			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(-3), Until: minutes(40)}},
-			Past{Activity: Activity{At: instant, Life: LifeIdle, IdleSince: minutes(-3), Until: instant}},
+			Past{ModelPast: ModelPast{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(-3), Until: minutes(40)}}},
+			Past{ModelPast: ModelPast{Activity: Activity{At: instant, Life: LifeIdle, IdleSince: minutes(-3), Until: instant}}},
 		},
 		"one that begins later begins anew": {
-			Past{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(20), Until: minutes(40)}},
-			Past{Activity: Activity{At: instant, Life: LifeIdle}},
+			Past{ModelPast: ModelPast{Activity: Activity{At: minutes(40), Life: LifeIdle, IdleSince: minutes(20), Until: minutes(40)}}},
+			Past{ModelPast: ModelPast{Activity: Activity{At: instant, Life: LifeIdle}}},
 		},
 		"arrivals of which one is later tell nothing of how far they lie apart": {
-			Past{Traffic: Traffic{Arrivals: Arrivals{{At: minutes(-1), Rate: 3}, {At: minutes(40), Rate: 9}}}}, Past{},
+			Past{ModelPast: ModelPast{Traffic: Traffic{Arrivals: Arrivals{{At: minutes(-1), Rate: 3}, {At: minutes(40), Rate: 9}}}}}, Past{},
 		},
 		"an order waits anew": {Past{Desired: 4, Change: 2, DecidedAt: minutes(40), ProgressAt: minutes(41), Gap: 2}, Past{Desired: 4, Change: 2, DecidedAt: instant, ProgressAt: instant, Gap: 2}},
 	} {
@@ -102,7 +102,7 @@ func TestWhatAClockSetBackLeaves(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if instants := (Past{Informed: []Informed{{"a", minutes(-9)}, {"b", minutes(9)}}}).At(noon).Informed; !slices.Equal(instants, []Informed{{"a", minutes(-9)}, {"b", instant}}) {
+	if instants := (Past{ModelPast: ModelPast{Informed: []Informed{{"a", minutes(-9)}, {"b", minutes(9)}}}}).At(noon).Informed; !slices.Equal(instants, []Informed{{"a", minutes(-9)}, {"b", instant}}) {
 		t.Errorf("informed: %v", instants)
 	}
 }

@@ -2,7 +2,8 @@ package scaling
 
 import "time"
 
-// Past is what is remembered of one variant between cycles.
+// Past is what is remembered of one variant between cycles, with a copy of what is remembered of
+// its model.
 type Past struct {
 	// Target is the object that the variant scaled. A decision for another target does not
 	// hold for this one. Empty while unknown: after a restart.
@@ -45,13 +46,8 @@ type Past struct {
 	// Wants are the replicas that recent cycles wanted, whether the constraints allowed them
 	// or not. Empty in a new process.
 	Wants Wants `json:"wants,omitzero"`
-	// Informed lists when each analyzer last had a result for the variant's model, sorted by
-	// Analyzer.
-	Informed []Informed `json:"informed,omitempty"`
-	// Backlog is how many requests of the variant's model waited.
-	Backlog Backlog `json:"backlog,omitzero"`
-	// Activity says whether the variant's model had requests, and when.
-	Activity Activity `json:"activity,omitzero"`
+	// ModelPast is what is remembered of the variant's model.
+	ModelPast
 	// Called is when the variant was asked to wake its model from zero; zero once one of its
 	// replicas is Ready, and while it is not asked.
 	Called time.Time `json:"called,omitzero"`
@@ -63,10 +59,6 @@ type Past struct {
 	UnseenSince time.Time `json:"unseenSince,omitzero"`
 	// Busy is the size of the variant when its model was last busy.
 	Busy Busy `json:"busy,omitzero"`
-	// Traffic holds the lengths and rates of the requests of the variant's model.
-	Traffic Traffic `json:"traffic,omitzero"`
-	// Turns are the reductions of the variant's model that growth undid.
-	Turns Turns `json:"turns,omitzero"`
 	// Failures are the orders of the variant that were cancelled because no replica became
 	// Ready.
 	Failures Failures `json:"failures,omitzero"`
@@ -74,12 +66,6 @@ type Past struct {
 	Capacity TokenCapacity `json:"capacity,omitzero"`
 	// Fit is how fast the variant's replicas were.
 	Fit Fit `json:"fit,omitzero"`
-}
-
-// Informed is when an analyzer last had a result other than Unknown.
-type Informed struct {
-	Analyzer string    `json:"analyzer"`
-	At       time.Time `json:"at"`
 }
 
 // TokenCapacity is how many tokens one replica of a variant held. The zero value is a variant
@@ -128,6 +114,21 @@ func (h History) Cost(variants []Variant) float64 {
 		sum += v.Cost * float64(h.LastDesired(v))
 	}
 	return sum
+}
+
+// Moved returns p after d where d changes the decision, which is still to be remembered: whether that
+// is a move to cheaper variants. cost is what the replicas of the model cost per hour before d.
+func (p Past) Moved(d Decision, cost float64) Past {
+	switch to := d.Target(); {
+	case to == p.Desired:
+	case d.Moves():
+		p.MoveTo, p.MoveCost = d.MoveTo(), cost
+	case d.Cause().Reason == ReasonOrderCancelled:
+		p.MoveTo = 0
+	case to > p.Desired:
+		p.MoveTo, p.MoveCost = 0, 0
+	}
+	return p
 }
 
 // Serving returns p of a variant that serves model at now. If the variant served another model

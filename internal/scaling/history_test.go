@@ -101,9 +101,11 @@ func TestAnotherModelIsAnotherWaitAndKeepsTheDecision(t *testing.T) {
 		Target: TargetRef{Kind: "Deployment", Name: "d"}, Model: old, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: start,
 		Counts: ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}, Gap: 1,
 		Unplaced: Unplaced{Replicas: 1, Since: start, Cycles: 4}, UnseenSince: start,
-		Wants: Wants{}.Then(3, start, time.Minute), Informed: []Informed{{"saturation", start}}, Backlog: Backlog{Waiting: 1, At: start},
-		Activity: Activity{At: start, Seen: start}, Called: start, Refused: start,
-		Traffic: Traffic{Footprint: Footprint{At: start}}, Capacity: TokenCapacity{PerReplica: 1, At: start},
+		Wants: Wants{}.Then(3, start, time.Minute), Called: start, Refused: start, Capacity: TokenCapacity{PerReplica: 1, At: start},
+		ModelPast: ModelPast{
+			Informed: []Informed{{"saturation", start}}, Backlog: Backlog{Waiting: 1, At: start},
+			Activity: Activity{At: start, Seen: start}, Traffic: Traffic{Footprint: Footprint{At: start}},
+		},
 	}
 	anew := Past{
 		Target: before.Target, Model: other, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: now,

@@ -43,100 +43,154 @@ type Setup struct {
 	Quotas    []scaling.Quota
 }
 
-// Decide runs the pipeline from Snapshot to Plan: analyze, optimize, constrain.
-// It is pure, and equal cases give equal verdicts whatever the order of their
-// slices.
+// Decide runs the pipeline from Snapshot to Plan: analyze, optimize, constrain. Each step
+// takes what earlier steps return, so the compiler holds their order. It is pure, and equal
+// cases give equal verdicts whatever the order of their slices.
 func (e Setup) Decide(c Case) Verdict {
-	snapshots := slices.SortedFunc(slices.Values(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) })
-	variants, past := observe(snapshots, c.History, c.Now)
+	// 1. Bring what is remembered up to what the snapshots show now.
+	seen := observe(c)
 
-	outcomes := make(map[scaling.ModelKey]model.Outcome, len(snapshots))
-	verdict := Verdict{Plan: scaling.Plan{At: c.Now}, History: maps.Clone(past)}
-	activity := make(map[scaling.ModelKey]scaling.Activity, len(snapshots))
-	called := map[scaling.VariantKey]time.Time{}
-	resumed := map[scaling.VariantKey]scaling.Replicas{}
-	looks := make(map[scaling.ModelKey]scaling.Snapshot, len(snapshots))
-	shared := e.shared(snapshots, past)
-	for _, s := range snapshots {
-		looks[s.Model] = s
-		activity[s.Model] = past.Activity(s.Variants).Then(s)
-		for _, v := range s.Variants {
-			resumed[v.Key] = past[v.Key].Busy.Size(s)
-		}
-		out, calls := e.decide(s, past, shared)
-		maps.Copy(called, calls)
-		outcomes[s.Model] = out
-	}
-	verdict.Gap = e.share(snapshots, variants, outcomes)
-	for _, s := range snapshots {
-		out := outcomes[s.Model]
-		verdict.Analyses = append(verdict.Analyses, out.Analyses...)
-		verdict.Plan.Decisions = append(verdict.Plan.Decisions, out.Decisions...)
-	}
-	slices.SortFunc(verdict.Plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-	in := constrain.Input{Now: c.Now, Variants: variants, Policies: c.Policies, History: past, Activity: activity, Resumed: resumed, Limits: e.limits(outcomes)}
-	verdict.Plan = constrain.Apply(in, verdict.Plan)
+	// 2. Decide about each model as if it were alone.
+	alone := e.each(seen)
 
-	turns, costs := turns(snapshots, past, verdict.Plan, outcomes), map[scaling.ModelKey]float64{}
-	for _, s := range snapshots {
-		costs[s.Model] = past.Cost(s.Variants)
-	}
-	for _, d := range verdict.Plan.Decisions {
-		p, v := verdict.History[d.Variant], variants[d.Variant]
-		p.Target, p.Model = v.Target, v.Model
-		if v.Replicas.Observed {
-			p.Counts = v.Replicas
-		}
-		p.Wants = constrain.Wants(in, d)
-		p.Activity, p.Called = activity[d.Model], called[d.Variant]
-		p.Refused = refused(p, d, c.Now)
-		p.Informed, p.Backlog = outcomes[d.Model].Informed, outcomes[d.Model].Backlog
-		p.Fit = outcomes[d.Model].Fits[d.Variant]
-		p.Traffic, p.Turns, p.Busy = outcomes[d.Model].Traffic, turns[d.Model], p.Busy.Then(looks[d.Model], needed(p.Wants, d))
-		if gaveUp(d) {
-			p.Failures = p.Failures.Then(v, past[d.Variant].Waits.Ordered(d.Target(), past.LastDesired(v)), c.Now)
-		}
-		if capacity, counted := outcomes[d.Model].Capacity[d.Variant]; counted {
-			p.Capacity = capacity
-		}
-		if d.Target() != p.Desired {
-			switch {
-			case d.Moves():
-				p.MoveTo, p.MoveCost = d.MoveTo(), costs[d.Model]
-			case d.Cause().Reason == scaling.ReasonOrderCancelled:
-				p.MoveTo = 0
-			case d.Target() > p.Desired:
-				p.MoveTo, p.MoveCost = 0, 0
-			}
-		}
-		verdict.History[d.Variant] = p.Decide(d.Target(), c.Now)
-	}
-	return verdict
+	// 3. Share accelerators out among the limited models that want the same ones.
+	wanted := e.share(seen, alone)
+
+	// 4. Constrain the plan: zero, bounds, pace, accelerators.
+	granted := e.constrain(seen, wanted)
+
+	// 5. Remember what the next cycle decides by.
+	return Verdict{Analyses: alone.analyses(seen), Plan: granted.plan, Gap: wanted.gap, History: remember(seen, alone, granted)}
 }
 
-// observe returns the variants of the snapshots, and their history updated to now by the
-// snapshots. It leaves out the history of a scale target that has since been replaced.
-func observe(snapshots []scaling.Snapshot, history scaling.History, now time.Time) (map[scaling.VariantKey]scaling.Variant, scaling.History) {
-	variants, past := map[scaling.VariantKey]scaling.Variant{}, scaling.History{}
-	for _, s := range snapshots {
+// look is what a cycle sees, and what it remembers.
+type look struct {
+	at        time.Time
+	snapshots []scaling.Snapshot // sorted by model
+	variants  map[scaling.VariantKey]scaling.Variant
+	past      scaling.History                        // of the variants, as it is now
+	models    map[scaling.ModelKey]scaling.ModelPast // likewise
+	activity  map[scaling.ModelKey]scaling.Activity
+	policies  map[scaling.ModelKey]constrain.Pacing
+}
+
+// observe returns the snapshots and their variants with the history updated to now by them. It
+// leaves out the history of a scale target that has since been replaced.
+func observe(c Case) look {
+	seen := look{
+		at:        c.Now,
+		snapshots: slices.SortedFunc(slices.Values(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
+		variants:  map[scaling.VariantKey]scaling.Variant{}, past: scaling.History{}, policies: c.Policies,
+		models: make(map[scaling.ModelKey]scaling.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]scaling.Activity, len(c.Snapshots)),
+	}
+	for _, s := range seen.snapshots {
 		serving := map[scaling.VariantKey]bool{}
 		for _, r := range s.Replicas {
 			serving[r.Variant] = serving[r.Variant] || r.Ready
 		}
 		for _, v := range s.Variants {
-			variants[v.Key] = v
-			if p, ok := history[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				past[v.Key] = p.At(now).Serving(v.Model, now).Starts(v.StartUp).Observe(v.Replicas, now).See(v.Replicas.Observed || serving[v.Key], now)
+			seen.variants[v.Key] = v
+			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
+				seen.past[v.Key] = p.At(c.Now).Serving(v.Model, c.Now).Starts(v.StartUp).Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
 			}
 		}
+		seen.models[s.Model] = seen.past.Model(s.Variants)
+		seen.activity[s.Model] = seen.models[s.Model].Activity.Then(s)
 	}
-	return variants, past
+	return seen
+}
+
+// choices are the decisions about each model as if it were alone.
+type choices struct {
+	outcomes map[scaling.ModelKey]model.Outcome
+	called   map[scaling.VariantKey]time.Time // since when each variant is called; see scalefromzero.Outcome
+}
+
+// each decides about each model, before any constraint.
+func (e Setup) each(seen look) choices {
+	out := choices{make(map[scaling.ModelKey]model.Outcome, len(seen.snapshots)), map[scaling.VariantKey]time.Time{}}
+	shared := e.shared(seen)
+	for _, s := range seen.snapshots {
+		decided, called := e.decide(s, seen.past, shared)
+		out.outcomes[s.Model] = decided
+		maps.Copy(out.called, called)
+	}
+	return out
+}
+
+// analyses lists the analyses of all models, sorted by model.
+func (c choices) analyses(seen look) []scaling.Analysis {
+	var out []scaling.Analysis
+	for _, s := range seen.snapshots {
+		out = append(out, c.outcomes[s.Model].Analyses...)
+	}
+	return out
+}
+
+// wants is the plan before any constraint.
+type wants struct {
+	plan   scaling.Plan
+	limits constrain.Limits
+	gap    scaling.Reading // see Verdict
+}
+
+// grants is the plan with every constraint, and what the constraints read.
+type grants struct {
+	in   constrain.Input
+	plan scaling.Plan
+}
+
+// constrain returns the plan in which every constraint holds.
+func (e Setup) constrain(seen look, wanted wants) grants {
+	resumed := make(map[scaling.VariantKey]scaling.Replicas, len(seen.variants))
+	for _, s := range seen.snapshots {
+		for _, v := range s.Variants {
+			resumed[v.Key] = seen.past[v.Key].Busy.Size(s)
+		}
+	}
+	in := constrain.Input{
+		Now: seen.at, Variants: seen.variants, Policies: seen.policies, History: seen.past,
+		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits,
+	}
+	return grants{in, constrain.Apply(in, wanted.plan)}
+}
+
+// remember returns the history of the variants after the plan.
+func remember(seen look, alone choices, granted grants) scaling.History {
+	history, turns := maps.Clone(seen.past), turns(seen, alone, granted.plan)
+	snapshots, costs := make(map[scaling.ModelKey]scaling.Snapshot, len(seen.snapshots)), make(map[scaling.ModelKey]float64, len(seen.snapshots))
+	for _, s := range seen.snapshots {
+		snapshots[s.Model], costs[s.Model] = s, seen.past.Cost(s.Variants)
+	}
+	for _, d := range granted.plan.Decisions {
+		p, v, of := seen.past[d.Variant], seen.variants[d.Variant], alone.outcomes[d.Model]
+		p.Target, p.Model = v.Target, v.Model
+		if v.Replicas.Observed {
+			p.Counts = v.Replicas
+		}
+		p.ModelPast = scaling.ModelPast{
+			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Model],
+		}
+		p.Wants = constrain.Wants(granted.in, d)
+		p.Called = alone.called[d.Variant]
+		p.Refused = refused(p, d, seen.at)
+		p.Fit = of.Fits[d.Variant]
+		p.Busy = p.Busy.Then(snapshots[d.Model], needed(p.Wants, d))
+		if gaveUp(d) {
+			p.Failures = p.Failures.Then(v, p.Waits.Ordered(d.Target(), seen.past.LastDesired(v)), seen.at)
+		}
+		if capacity, counted := of.Capacity[d.Variant]; counted {
+			p.Capacity = capacity
+		}
+		history[d.Variant] = p.Moved(d, costs[d.Model]).Decide(d.Target(), seen.at)
+	}
+	return history
 }
 
 // turns returns what the history remembers of each model's reductions after the plan. A
 // model grew if one of its variants grew. A model that moves to cheaper variants did not
 // grow: it has the replicas that it needs.
-func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan, outcomes map[scaling.ModelKey]model.Outcome) map[scaling.ModelKey]scaling.Turns {
+func turns(seen look, alone choices, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
 	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.ModelKey]bool{}
 	for _, d := range plan.Decisions {
 		if d.Moves() {
@@ -145,18 +199,16 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 			decided[d.Variant] = d.Target()
 		}
 	}
-	out := make(map[scaling.ModelKey]scaling.Turns, len(snapshots))
-	for _, s := range snapshots {
-		var last scaling.Turns
+	out := make(map[scaling.ModelKey]scaling.Turns, len(seen.snapshots))
+	for _, s := range seen.snapshots {
 		r := scaling.Resize{Moves: moves[s.Model]}
 		for _, v := range s.Variants {
-			last = last.Latest(past[v.Key].Turns)
 			to, known := decided[v.Key]
+			before := seen.past.LastDesired(v)
 			stays := to
 			if !known {
-				stays = past.LastDesired(v)
+				stays = before
 			}
-			before := past.LastDesired(v)
 			r.Cost += v.Cost * float64(stays)
 			r.Ready += v.Cost * float64(min(stays, v.Replicas.Ready))
 			switch {
@@ -166,10 +218,10 @@ func turns(snapshots []scaling.Snapshot, past scaling.History, plan scaling.Plan
 				r.Change = -1
 			}
 		}
-		if votes := outcomes[s.Model].Votes; votes != nil {
+		if votes := alone.outcomes[s.Model].Votes; votes != nil {
 			r.Need = votes.Need()
 		}
-		out[s.Model] = last.Then(r, s.Load, s.At)
+		out[s.Model] = seen.models[s.Model].Turns.Then(r, s.Load, s.At)
 	}
 	return out
 }
@@ -203,15 +255,15 @@ func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 
 // shared returns what namespaces show each other of the speed of replicas: of the variants of
 // models whose settings say so.
-func (e Setup) shared(snapshots []scaling.Snapshot, past scaling.History) map[scaling.VariantKey]scaling.Shared {
+func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
 	var variants []scaling.Variant
 	fits := map[scaling.VariantKey]scaling.Fit{}
-	for _, s := range snapshots {
+	for _, s := range seen.snapshots {
 		if !e.Models[s.Model].ShareProfiles {
 			continue
 		}
 		for _, v := range s.Variants {
-			variants, fits[v.Key] = append(variants, v), past[v.Key].Fit
+			variants, fits[v.Key] = append(variants, v), seen.past[v.Key].Fit
 		}
 	}
 	return profile.Share(variants, fits)
@@ -234,26 +286,45 @@ func (e Setup) decide(s scaling.Snapshot, past scaling.History, shared map[scali
 }
 
 // share lets limited models with a known demand grow on other variants where the cheapest
-// variants have too few accelerators for all. It returns the gap of optimizer.Share.
-func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantKey]scaling.Variant, outcomes map[scaling.ModelKey]model.Outcome) scaling.Reading {
-	if !e.Inventory.Known {
-		return scaling.Reading{State: scaling.NotApplicable}
+// variants have too few accelerators for all. It returns the decisions about all models.
+func (e Setup) share(seen look, alone choices) wants {
+	decisions := make(map[scaling.ModelKey][]scaling.Decision, len(alone.outcomes))
+	for m, out := range alone.outcomes {
+		decisions[m] = out.Decisions
 	}
-	stock := map[string]scaling.Accelerators{}
+	contenders, stock := e.contend(seen, alone)
+	shared, gap := optimizer.Share(contenders, stock)
+	for i, c := range contenders {
+		decisions[c.Votes.Snapshot.Model] = shared[i]
+	}
+	out := wants{plan: scaling.Plan{At: seen.at}, limits: e.limits(alone), gap: gap}
+	for _, s := range seen.snapshots {
+		out.plan.Decisions = append(out.plan.Decisions, decisions[s.Model]...)
+	}
+	slices.SortFunc(out.plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
+	return out
+}
+
+// contend returns the limited models with a known demand, and the accelerators by type that
+// they have or may get; none while the inventory is unknown.
+func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contender, stock map[string]scaling.Accelerators) {
+	if !e.Inventory.Known {
+		return nil, nil
+	}
+	stock = map[string]scaling.Accelerators{}
 	for _, g := range e.Inventory.Groups {
 		for _, f := range g.Free {
 			stock[g.Accelerator] += (f.GPUs + f.Leaving).Times(f.Nodes)
 		}
 	}
-	var contenders []optimizer.Contender
-	for _, s := range snapshots {
-		out, settings := outcomes[s.Model], e.Models[s.Model]
+	for _, s := range seen.snapshots {
+		out, settings := alone.outcomes[s.Model], e.Models[s.Model]
 		contends := settings.Limited && out.Votes != nil
 		if contends {
 			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: settings.Objective.Rank()})
 		}
 		for _, d := range out.Decisions {
-			v := variants[d.Variant]
+			v := seen.variants[d.Variant]
 			if contends {
 				// A model's current accelerators stay available to it; a pod without a node
 				// has none.
@@ -263,19 +334,13 @@ func (e Setup) share(snapshots []scaling.Snapshot, variants map[scaling.VariantK
 			}
 		}
 	}
-	shared, gap := optimizer.Share(contenders, stock)
-	for i, decisions := range shared {
-		out := outcomes[contenders[i].Votes.Snapshot.Model]
-		out.Decisions = decisions
-		outcomes[contenders[i].Votes.Snapshot.Model] = out
-	}
-	return gap
+	return contenders, stock
 }
 
 // limits returns the bounds of the limited models.
-func (e Setup) limits(outcomes map[scaling.ModelKey]model.Outcome) constrain.Limits {
+func (e Setup) limits(alone choices) constrain.Limits {
 	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.LimitedModel{}, Inventory: e.Inventory, Quotas: e.Quotas}
-	for key, out := range outcomes {
+	for key, out := range alone.outcomes {
 		settings, ok := e.Models[key]
 		if !ok || !settings.Limited {
 			continue

@@ -31,7 +31,7 @@ func TestAnotherModelBeginsAnotherWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := now.Add(-time.Hour)
-			past := scaling.Past{Model: tt.served, Desired: 2, DecidedAt: at, ProgressAt: at, Counts: v.Replicas, Activity: scaling.Activity{At: at, Seen: at}}
+			past := scaling.Past{Model: tt.served, Desired: 2, DecidedAt: at, ProgressAt: at, Counts: v.Replicas, ModelPast: scaling.ModelPast{Activity: scaling.Activity{At: at, Seen: at}}}
 			verdict := Setup{}.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snapshot}, History: scaling.History{key: past}})
 			late := slices.ContainsFunc(verdict.Plan.Decisions[0].Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonPodsNotReady })
 			if late != tt.late {

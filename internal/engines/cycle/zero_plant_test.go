@@ -195,7 +195,7 @@ func (s *idlePlant) snapshot() scaling.Snapshot {
 			snap.Replicas = append(snap.Replicas, sample)
 		}
 	}
-	if span := s.past.Activity(s.variants).Recall(s.now, s.zero.Retention); span > 0 && s.remember && !half && state == scaling.Fresh {
+	if span := s.past.Model(s.variants).Activity.Recall(s.now, s.zero.Retention); span > 0 && s.remember && !half && state == scaling.Fresh {
 		snap.Load.Recent = scaling.Recent{Requests: scaling.Measured(0, scaling.Fresh), Since: s.quietSince(span)}
 	}
 	return snap

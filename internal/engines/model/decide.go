@@ -40,8 +40,9 @@ type Outcome struct {
 
 // Decide decides about one model. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
-	waiting := backlog(in)
-	p := panel{in: in, backlog: waiting, memory: memory(in, waiting)}
+	past := in.History.Model(in.Snapshot.Variants)
+	waiting := backlog(in, past.Backlog)
+	p := panel{in: in, backlog: waiting, memory: memory(in, past.Traffic, waiting)}
 	p.learn()
 	if p.sizes() {
 		a := queueing.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
@@ -54,7 +55,7 @@ func Decide(in Input) Outcome {
 		p.memory.Traffic = queueing.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
 	}
 	p.addSaturation()
-	live := recall(in, p.analyses)
+	live := recall(in, past.Informed, p.analyses)
 	out := p.decide(live)
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
 	out.Traffic, out.Fits = p.memory.Traffic, p.fits

@@ -115,7 +115,7 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			if minute > 3 && target != 2 { // 9 replicas with a KV cache usage of 0.1 fill 9 x 0.1/0.7 up to where growth begins
 				t.Errorf("%s, minute %d: %d replicas, want 2 of saturation alone", engine, minute, target)
 			}
-			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Informed: out.Informed}}
+			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: scaling.ModelPast{Informed: out.Informed}}}
 		}
 		q, s := queueing.Name, saturation.Name
 		if diff := cmp.Diff([]string{q, q, q, q, s, s, s}, deciders); diff != "" {
@@ -162,7 +162,7 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 			}
 			key := snap.Variants[0].Key
 			history = scaling.History{key: {
-				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Informed: out.Informed, Traffic: out.Traffic, Fit: out.Fits[key],
+				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: scaling.ModelPast{Informed: out.Informed, Traffic: out.Traffic}, Fit: out.Fits[key],
 			}}
 		}
 		if want := tc.waits; shrunk == 0 || want != (shrunk >= scaling.LooksEnough) {
@@ -239,7 +239,7 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	snap := snapshot(9)
 	snap.Load.ArrivalRate = scaling.Reading{}
 	key := snap.Variants[0].Key
-	h := scaling.History{key: {Informed: []scaling.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: scaling.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}
+	h := scaling.History{key: {ModelPast: scaling.ModelPast{Informed: []scaling.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: scaling.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}}
 	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
@@ -268,7 +268,7 @@ func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outco
 		out = Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
 		history = scaling.History{}
 		for _, v := range snap.Variants {
-			history[v.Key] = scaling.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}
+			history[v.Key] = scaling.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, ModelPast: scaling.ModelPast{Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}}
 		}
 	}
 	return out, history
@@ -420,6 +420,6 @@ func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
 		if out.Backlog.Waiting != want {
 			t.Errorf("minute %d: %g wait, want %g", minute, out.Backlog.Waiting, want)
 		}
-		history = scaling.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, Backlog: out.Backlog}}
+		history = scaling.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, ModelPast: scaling.ModelPast{Backlog: out.Backlog}}}
 	}
 }

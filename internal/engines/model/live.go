@@ -23,19 +23,17 @@ type liveness struct {
 	within time.Duration
 }
 
-// recall reads from the history of the variants of a model when each analyzer was last
-// known, and adds the present analyses.
-func recall(in Input, analyses []scaling.Analysis) liveness {
+// recall returns when each analyzer of a model was last known, by what is remembered and by
+// the present analyses.
+func recall(in Input, past []scaling.Informed, analyses []scaling.Analysis) liveness {
 	interval := in.Interval
 	if interval <= 0 {
 		interval = in.Snapshot.Window
 	}
 	l := liveness{now: in.Snapshot.At, last: map[string]time.Time{}, within: liveIntervals * interval}
-	for _, v := range in.Snapshot.Variants {
-		for _, i := range in.History[v.Key].Informed {
-			if i.At.After(l.last[i.Analyzer]) && !i.At.After(l.now) {
-				l.last[i.Analyzer] = i.At
-			}
+	for _, i := range past {
+		if !i.At.After(l.now) {
+			l.last[i.Analyzer] = i.At
 		}
 	}
 	for _, a := range analyses {
@@ -64,27 +62,12 @@ func (l liveness) remember() []scaling.Informed {
 	return out
 }
 
-// newer reports whether b is preferred to other: the later one, else the one with more
-// waiting requests, then the one that is not falling.
-func newer(b, other scaling.Backlog) bool {
-	switch {
-	case !b.At.Equal(other.At):
-		return b.At.After(other.At)
-	case b.Waiting != other.Waiting:
-		return b.Waiting > other.Waiting
-	}
-	return other.Falling && !b.Falling
-}
-
 // backlog returns the requests of the model that wait, and the remembered backlog. Where
 // some replicas do not report theirs, the remembered backlog is used for two windows; after
 // that these replicas count as 0.
-func backlog(in Input) scaling.Backlog {
-	var last scaling.Backlog
-	for _, v := range in.Snapshot.Variants {
-		if b := in.History[v.Key].Backlog; !b.At.After(in.Snapshot.At) && newer(b, last) {
-			last = b
-		}
+func backlog(in Input, last scaling.Backlog) scaling.Backlog {
+	if last.At.After(in.Snapshot.At) {
+		last = scaling.Backlog{}
 	}
 	waiting := in.Snapshot.Load.GatewayQueue.Or(0)
 	for _, r := range in.Snapshot.Sorted() {
@@ -98,13 +81,10 @@ func backlog(in Input) scaling.Backlog {
 }
 
 // memory returns what is remembered of the requests of the model, updated with the
-// Snapshot. Where variants remember different values, the latest is used.
-func memory(in Input, backlog scaling.Backlog) queueing.Memory {
-	var past scaling.Traffic
-	for _, v := range scaling.ByKey(in.Snapshot.Variants) {
-		if t := in.History[v.Key].Traffic; t.Footprint.At.After(past.Footprint.At) && !t.Footprint.At.After(in.Snapshot.At) {
-			past = t
-		}
+// Snapshot.
+func memory(in Input, past scaling.Traffic, backlog scaling.Backlog) queueing.Memory {
+	if past.Footprint.At.After(in.Snapshot.At) {
+		past = scaling.Traffic{}
 	}
 	return queueing.Remember(past, in.Snapshot, backlog, in.Interval, in.Settings.Objective)
 }

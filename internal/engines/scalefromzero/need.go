@@ -90,12 +90,7 @@ func (m *model) arrivals() float64 {
 	if measured := m.Snapshot.Load.ArrivalRate.Or(0); measured > 0 {
 		return measured
 	}
-	var last scaling.Backlog
-	for _, c := range m.candidates {
-		if c.past.Backlog.At.After(last.At) {
-			last = c.past.Backlog
-		}
-	}
+	last := m.History.Model(m.Snapshot.Variants).Backlog
 	over := m.Snapshot.At.Sub(last.At)
 	if last.At.IsZero() || over < slopeOver {
 		return 0
@@ -125,13 +120,7 @@ func (m *model) lengths() {
 	if load.InputTokens.Known() && load.OutputTokens.Known() {
 		return
 	}
-	var last scaling.Lengths
-	for _, c := range m.candidates {
-		if l := c.past.Traffic.Lengths; l.At.After(last.At) {
-			last = l
-		}
-	}
-	if !last.At.IsZero() {
+	if last := m.History.Model(m.Snapshot.Variants).Traffic.Lengths; !last.At.IsZero() {
 		load.InputTokens, load.OutputTokens = scaling.Measured(last.Input, scaling.Aging), scaling.Measured(last.Output, scaling.Aging)
 	}
 }

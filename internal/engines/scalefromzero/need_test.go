@@ -73,7 +73,9 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		"by its profile, with lengths that are remembered": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile = profile
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}
-			in.History[key("a")] = scaling.Past{Traffic: scaling.Traffic{Lengths: scaling.Lengths{Input: 100, Output: 100, At: in.Snapshot.At.Add(-time.Hour)}}}
+			in.History[key("a")] = scaling.Past{ModelPast: scaling.ModelPast{Traffic: scaling.Traffic{
+				Lengths: scaling.Lengths{Input: 100, Output: 100, At: in.Snapshot.At.Add(-time.Hour)}, Footprint: scaling.Footprint{At: in.Snapshot.At},
+			}}}
 		}, 10 / 2.391, "by its profile"},
 		"by an objective that cannot be met": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Objective = profile, scaling.Objective{ITL: 19}
@@ -132,7 +134,7 @@ func TestWhatArrivesIsSeenByHowTheBacklogGrows(t *testing.T) {
 	} {
 		in := asleep(90)
 		in.Snapshot.Load.ArrivalRate = tt.measured
-		in.History[key("b")] = scaling.Past{Backlog: tt.backlog}
+		in.History[key("b")] = scaling.Past{ModelPast: scaling.ModelPast{Backlog: tt.backlog}}
 		if got := survey(in).arriving; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %g requests/s arrive, want %g", name, got, tt.want)
 		}

@@ -299,7 +299,7 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 		policy := constrain.Pacing{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
 		plan := constrain.Apply(constrain.Input{
 			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Pacing{model: policy},
-			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Activity(in.Snapshot.Variants).Then(in.Snapshot)},
+			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Model(in.Snapshot.Variants).Activity.Then(in.Snapshot)},
 		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
 		if diff := cmp.Diff(map[string]scaling.Replicas{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
 			t.Errorf("maxScaleUpStep %d, after the chain (-want +got):\n%s", step, diff)

@@ -23,7 +23,7 @@ func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
 		for _, v := range s.Variants {
 			spare += max(0, v.Replicas.Current-v.Bounds.Min)
 		}
-		if spare > 0 && record.History.Activity(s.Variants).Then(s).Life == scaling.LifeIdle {
+		if spare > 0 && record.History.Model(s.Variants).Activity.Then(s).Life == scaling.LifeIdle {
 			return fmt.Sprintf("model %s: is idle, for %d replicas too many", s.Model, spare)
 		}
 	}

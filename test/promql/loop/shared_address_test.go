@@ -34,7 +34,7 @@ func (l *loop) behind(named bool) {
 // readings are those of some pod, which grow the model and do not shrink it. The arrival rate is not
 // known. Once every pod is scraped by itself the loop decides as before.
 func TestPodsBehindOneAddressGiveNothingUp(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.behind(true)
 		l.pass(10 * time.Minute)
 		for range 4 {
@@ -76,7 +76,7 @@ func TestPodsBehindOneAddressGiveNothingUp(t *testing.T) {
 // TestPodsBehindOneAddressWithoutAPodAreNamed: the series have no label pod, so no replica has
 // readings. The condition says what is wrong beside that.
 func TestPodsBehindOneAddressWithoutAPodAreNamed(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		before := make([]*pod, len(l.pods))
 		for i, p := range l.pods {
 			saved := *p
@@ -103,7 +103,7 @@ func TestPodsBehindOneAddressWithoutAPodAreNamed(t *testing.T) {
 // TestAServiceThatIsScrapedBesideThePodsSpoilsRatesAlone: every pod has readings of its own, and
 // the store adds the series of the Service to the rates of the model.
 func TestAServiceThatIsScrapedBesideThePodsSpoilsRatesAlone(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		r := rand.New(rand.NewPCG(5, 8))
 		for i, p := range l.pods {
 			p.Ranks[0].Generate(float64(100_000 * i))
@@ -128,7 +128,7 @@ func TestAServiceThatIsScrapedBesideThePodsSpoilsRatesAlone(t *testing.T) {
 
 // TestAPodThatRestartsTwiceIsOnePod is the other side: it serves, restarts, serves and restarts.
 func TestAPodThatRestartsTwiceIsOnePod(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right int) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		for range 2 {
 			kept := *l.pods[0].Ranks[0]
 			l.pods[0].Restart()

@@ -1,0 +1,84 @@
+package scaling
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ModelPast is what is remembered of one model between cycles. Every variant of the model keeps a
+// copy, so that it is there as long as one of them is.
+type ModelPast struct {
+	// Informed lists when each analyzer last had a result for the model, sorted by Analyzer.
+	Informed []Informed `json:"informed,omitempty"`
+	// Backlog is how many requests of the model waited.
+	Backlog Backlog `json:"backlog,omitzero"`
+	// Activity says whether the model had requests, and when.
+	Activity Activity `json:"activity,omitzero"`
+	// Traffic holds the lengths and rates of the requests of the model.
+	Traffic Traffic `json:"traffic,omitzero"`
+	// Turns are the reductions of the model that growth undid.
+	Turns Turns `json:"turns,omitzero"`
+}
+
+// Informed is when an analyzer last had a result other than Unknown.
+type Informed struct {
+	Analyzer string    `json:"analyzer"`
+	At       time.Time `json:"at"`
+}
+
+// Model returns what variants of one model remember of it: of each part the latest, since one that was
+// added later remembers less. Of equals, that of the first by key.
+func (h History) Model(variants []Variant) ModelPast {
+	var m ModelPast
+	for _, v := range ByKey(variants) {
+		m = m.latest(h[v.Key].ModelPast)
+	}
+	return m
+}
+
+// latest returns of each part of m and other the one that was seen later, of equals that of m.
+func (m ModelPast) latest(other ModelPast) ModelPast {
+	m.Informed = latestInformed(m.Informed, other.Informed)
+	m.Backlog = m.Backlog.latest(other.Backlog)
+	if other.Activity.At.After(m.Activity.At) {
+		m.Activity = other.Activity
+	}
+	// A look at traffic always sets the time of the footprint.
+	if other.Traffic.Footprint.At.After(m.Traffic.Footprint.At) {
+		m.Traffic = other.Traffic
+	}
+	m.Turns = m.Turns.Latest(other.Turns)
+	return m
+}
+
+// latestInformed returns for each analyzer the later entry of two lists that are sorted by Analyzer.
+func latestInformed(a, b []Informed) []Informed {
+	if slices.Equal(a, b) || len(b) == 0 {
+		return a
+	}
+	out := slices.Clone(a)
+	for _, i := range b {
+		at, found := slices.BinarySearchFunc(out, i, func(a, b Informed) int { return strings.Compare(a.Analyzer, b.Analyzer) })
+		switch {
+		case !found:
+			out = slices.Insert(out, at, i)
+		case i.At.After(out[at].At):
+			out[at] = i
+		}
+	}
+	return out
+}
+
+// at is At of a Past, of its model.
+func (m ModelPast) at(now time.Time) ModelPast {
+	m.Informed = slices.Clone(m.Informed)
+	for i := range m.Informed {
+		m.Informed[i].At = before(m.Informed[i].At, now)
+	}
+	m.Backlog.At, m.Backlog.StandsSince = before(m.Backlog.At, now), before(m.Backlog.StandsSince, now)
+	m.Activity = m.Activity.at(now)
+	m.Traffic = m.Traffic.at(now)
+	m.Turns = m.Turns.at(now)
+	return m
+}
