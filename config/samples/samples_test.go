@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -153,19 +154,29 @@ func triggers(t *testing.T, o *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// TestAnExternalScalerIsNotTheOnlyTrigger: KEDA has no fallback while it cannot reach one.
-func TestAnExternalScalerIsNotTheOnlyTrigger(t *testing.T) {
+// TestAnExternalScalerHasATriggerBesideItThatGoesOn: KEDA forgets the metric of one that
+// it cannot reach, unless its fallback begins at once, and answers for no trigger then.
+func TestAnExternalScalerHasATriggerBesideItThatGoesOn(t *testing.T) {
 	external := 0
 	for file, o := range ofKind(t, "ScaledObject") {
 		kinds := map[any]bool{}
 		for _, trigger := range triggers(t, o) {
 			kinds[trigger["type"]] = true
 		}
-		if kinds["external-push"] {
-			external++
-			if !kinds["prometheus"] {
-				t.Errorf("%s: no trigger of type prometheus beside that of type external-push", file)
-			}
+		if !kinds["external-push"] {
+			continue
+		}
+		external++
+		if !kinds["prometheus"] {
+			t.Errorf("%s: no trigger of type prometheus beside that of type external-push", file)
+		}
+		least, fallback := at(t, o.Object, "spec", "minReplicaCount"), at(t, o.Object, "spec", "fallback")
+		var want any
+		if least != float64(0) { // where it is, a fallback would start the first replica
+			want = map[string]any{"failureThreshold": float64(0), "replicas": least, "behavior": "currentReplicasIfHigher"}
+		}
+		if diff := cmp.Diff(want, fallback); diff != "" {
+			t.Errorf("%s: the fallback (- want, + got)\n%s", file, diff)
 		}
 	}
 	if external == 0 {

@@ -33,7 +33,7 @@ models:
     namespace: llm-inference
     variants: [{name: llama-8b-l40s, maxReplicas: 10}]
 `},
-		{"a ScaledObject of the external scaler", "keda/scaledobject-external.yaml", "ScaledObject", llama + external + both + `, fallbackReplicas: 4}}`},
+		{"a ScaledObject of the external scaler", "keda/scaledobject-external.yaml", "ScaledObject", llama + external + both + `}}`},
 		{"its authentication", "keda/scaledobject-external.yaml", "ClusterTriggerAuthentication", external},
 		{"a ScaledObject of the external scaler that goes to zero", "keda/scaledobject-external-zero.yaml", "ScaledObject", external + both + `}}
 models:
@@ -104,7 +104,10 @@ func like(sample, document any) any {
 }
 
 func TestTheFallbackOfKEDANeverStartsWhatIsAtZero(t *testing.T) {
-	const variants = "modelDefaults: {scaler: keda}\nmodels: [{modelID: m, variants: [{name: a, maxReplicas: 4, "
+	const (
+		variants = "modelDefaults: {scaler: keda}\nmodels: [{modelID: m, variants: [{name: a, maxReplicas: 4, "
+		external = "keda: {triggers: [external-scaler], scalerAddress: 'wva:9443'}}]}]"
+	)
 	for _, test := range []struct {
 		name, values string
 		want         any
@@ -113,6 +116,9 @@ func TestTheFallbackOfKEDANeverStartsWhatIsAtZero(t *testing.T) {
 		{"of its own", "minReplicas: 1, keda: {fallbackReplicas: 3, failureThreshold: 5}}]}]", map[string]any{"failureThreshold": float64(5), "replicas": float64(3), "behavior": "currentReplicasIfHigher"}},
 		{"left out", "minReplicas: 1, keda: {fallbackReplicas: 0}}]}]", nil},
 		{"of a variant that may be at zero", "minReplicas: 0}]}]", nil},
+		{"beside the external scaler", "minReplicas: 2, " + external, map[string]any{"failureThreshold": float64(0), "replicas": float64(2), "behavior": "currentReplicasIfHigher"}},
+		{"left out beside the external scaler", "minReplicas: 2, keda: {triggers: [external-scaler], scalerAddress: 'wva:9443', fallbackReplicas: 0}}]}]", nil},
+		{"of a variant that may be at zero, beside the external scaler", "minReplicas: 0, " + external, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			made := ofKind(t, mustRender(t, load(t), values(t, variants+test.values), standard).Objects, "ScaledObject")

@@ -120,10 +120,17 @@ spec:
   pollingInterval: {{ .keda.pollingInterval }}
   cooldownPeriod: {{ .keda.cooldownPeriod }}
   {{- if and (int .minReplicas) (int .keda.fallbackReplicas) }}
+  {{- if has "external-scaler" .keda.triggers }}
+  # From the first failed reading on, while KEDA knows the metric, a trigger that fails wants what runs.
+  fallback:
+    failureThreshold: 0
+    replicas: {{ int .minReplicas }}
+  {{- else }}
   # What runs, and so many at least. Without it KEDA keeps what runs, none included.
   fallback:
     failureThreshold: {{ .keda.failureThreshold }}
     replicas: {{ .keda.fallbackReplicas }}
+  {{- end }}
     behavior: currentReplicasIfHigher
   {{- end }}
   advanced:

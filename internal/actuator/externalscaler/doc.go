@@ -3,17 +3,18 @@
 // external or external-push. KEDA reads the decision without Prometheus, and learns within
 // a second that a variant is to have its first replica.
 //
-//	GetMetricSpec   wva_desired_replicas with target 1, always
-//	GetMetrics      the replicas that are decided, so that the HPA asks for as many
-//	IsActive        whether more than 0 replicas are decided
-//	StreamIsActive  the same, when the stream opens and when it changes
+//	GetMetricSpec     wva_desired_replicas with target 1, always
+//	GetMetrics        the replicas that are decided, so that the HPA asks for as many
+//	IsActive          whether more than 0 replicas are decided
+//	StreamIsActive    the same, when the stream opens and when it changes
+//	StreamMetricSpec  as GetMetricSpec, when the stream opens and every minute
 //
 // Which variant a trigger reads: that of its metadata variantName, else the one with the
 // target of the ScaledObject. A trigger reads decisions of its own namespace only.
 //
 // What is not known is an error and never 0: KEDA holds, or counts it for its fallback.
-// GetMetricSpec alone answers for every trigger, because KEDA's fallback counts the errors
-// of metrics that it knows.
+// GetMetricSpec alone answers for every trigger, and StreamMetricSpec sends the metric again
+// and again, because KEDA's fallback counts the errors of metrics that it knows.
 //
 // A process that does not lead answers from the status of the resources, as package
 // external does. Every answer comes from memory.

@@ -339,6 +339,24 @@ func TestAStreamSaysTheStateWhenItOpens(t *testing.T) {
 	}
 }
 
+// TestTheMetricIsSentAgainEveryMinute: KEDA forgets it with any error of any trigger of the
+// ScaledObject.
+func TestTheMetricIsSentAgainEveryMinute(t *testing.T) {
+	clk := testingclock.NewFakeClock(time.Now())
+	s := start(t, func(o *externalscaler.Options) { o.Clock = clk })
+	specs, err := s.dial(t).StreamMetricSpec(deadline(t), trigger("by-target"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		got, err := specs.Recv()
+		if err != nil || len(got.GetMetricSpecs()) != 1 {
+			t.Fatalf("specs %v (%v), want one", got, err)
+		}
+		clk.Step(time.Minute)
+	}
+}
+
 func TestStreamsEndWithoutAnErrorWhenTheServerStops(t *testing.T) {
 	s := start(t)
 	s.store.Fill([]external.Value{decided("v", 1, 1)})

@@ -26,6 +26,11 @@ const (
 	repeatLast  = 16 * time.Second
 )
 
+// specEvery is how often the metric is sent again while a stream is open. KEDA forgets it
+// with any error of any trigger of a ScaledObject, and has a fallback only for a metric
+// that it knows when the server can no longer be reached.
+const specEvery = time.Minute
+
 // streams counts those that are open, and wakes them. It is safe for concurrent use.
 type streams struct {
 	mu     sync.Mutex
@@ -120,16 +125,21 @@ func (s *service) StreamIsActive(ref *wire.ScaledObjectRef, stream grpc.ServerSt
 	})
 }
 
-// StreamMetricSpec sends the metric and its target when the stream opens; they never
-// change. A client that could not be answered by GetMetricSpec learns them so.
+// StreamMetricSpec sends the metric and its target, which never change, when the stream
+// opens and every specEvery.
 func (s *service) StreamMetricSpec(ref *wire.ScaledObjectRef, stream grpc.ServerStreamingServer[wire.GetMetricSpecResponse]) error {
 	if err := check(ref); err != nil {
 		return err
 	}
-	if err := stream.Send(spec()); err != nil {
-		return err //nolint:wrapcheck // the client is gone
-	}
-	return s.hold(stream.Context(), func(context.Context) (time.Duration, error) { return 0, nil })
+	var next time.Time
+	return s.hold(stream.Context(), func(context.Context) (time.Duration, error) {
+		now := s.clock.Now()
+		if wait := next.Sub(now); wait > 0 {
+			return wait, nil
+		}
+		next = now.Add(specEvery)
+		return specEvery, stream.Send(spec())
+	})
 }
 
 // hold calls look now and when decisions may have changed, and after the time that look
