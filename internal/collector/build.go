@@ -243,9 +243,9 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 	for _, model := range models {
 		b[model].measurement.percentiles = true
 	}
-	for _, row := range rows {
+	for _, row := range boundsAsNumbers(rows) {
 		model := b.of(&row)
-		if model == nil || !model.measurement.percentiles || math.IsNaN(measurable(row.Value)) {
+		if model == nil || !model.measurement.percentiles {
 			continue
 		}
 		var h *scaling.Histogram
@@ -273,6 +273,40 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 		b[model].measurement.itl = folded(b[model].measurement.itl)
 		b[model].measurement.requestITL = folded(b[model].measurement.requestITL)
 	}
+}
+
+// boundsAsNumbers returns the rows of buckets with one row for each bound. A store adds the pods
+// of a model up by the text of a bound, and some write 1 where others write 1.0: those are other
+// series, which add up. Rows with the same text are duplicates: the larger counts.
+func boundsAsNumbers(rows []query.Row) []query.Row {
+	type bucket struct {
+		quantity         query.Quantity
+		namespace, model string
+		bound            float64
+	}
+	type text struct {
+		bucket
+		edge string
+	}
+	out, at, counted := make([]query.Row, 0, len(rows)), make(map[bucket]int, len(rows)), make(map[text]float64, len(rows))
+	for _, row := range rows {
+		if math.IsNaN(measurable(row.Value)) || math.IsNaN(row.Bound) {
+			continue
+		}
+		b := bucket{row.Quantity, row.Namespace, row.Model, row.Bound}
+		i, known := at[b]
+		if !known {
+			i, at[b] = len(out), len(out)
+			out = append(out, row)
+			out[i].Value = 0
+		}
+		t := text{b, row.Edge}
+		if more := row.Value - counted[t]; more > 0 {
+			counted[t] = row.Value
+			out[i].Value += more
+		}
+	}
+	return out
 }
 
 // folded returns a histogram as it is kept: sorted, without duplicates, and

@@ -1,6 +1,7 @@
 package collector_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -125,5 +126,27 @@ func TestAModelOfUnknownBucketsDoesNotMakeEveryQuestionDear(t *testing.T) {
 	bounds, got := e.collect(t)
 	if h := got[1].Load.TTFTBuckets; bounds != nil || len(h.Buckets) != 4 {
 		t.Errorf("after five minutes, asked for %v and got %+v, want all", bounds, h)
+	}
+}
+
+// TestBoundsAreNumbersWhateverTheirText: pods of one model may write a bound as 1 and as 1.0, and
+// a store adds up those that agree in the text.
+func TestBoundsAreNumbersWhateverTheirText(t *testing.T) {
+	source, fleet := serving(1, 1, busy)
+	for _, b := range []struct {
+		edge         string
+		bound, value float64
+	}{
+		{"0.5", 500, 1}, {"1", 1000, 2}, {"1.0", 1000, 3}, {"1.0", 1000, 2.5}, {"2.5", 2500, 6}, {"+Inf", math.Inf(1), 7}, {"+Inf", math.Inf(1), 6},
+	} {
+		row := collectortest.ModelRow(query.TTFTBuckets, collectortest.Namespace, "m000", b.value)
+		row.Edge, row.Bound = b.edge, b.bound
+		source.Answer(query.AskObjective, row)
+	}
+	c := collector.New(source, testingclock.NewFakePassiveClock(t0), collector.Options{Percentiles: func(scaling.ModelKey) bool { return true }})
+	got := c.Collect(t.Context(), fleet)[0].Load.TTFTBuckets
+	want := scaling.Histogram{State: scaling.Fresh, Total: 7, Buckets: []scaling.Bucket{{Bound: 500, Rate: 1}, {Bound: 1000, Rate: 5}, {Bound: 2500, Rate: 6}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

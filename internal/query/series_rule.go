@@ -43,7 +43,7 @@ type Series struct {
 type Recipe struct {
 	Over Over
 	Of   []Series // addends; of a pod, one that is missing adds nothing
-	Per  Series   // of Mean: what Of is divided by; its twins pair with Of[0]'s
+	Per  Series   // of Mean: what Of is divided by; of a histogram its twins pair with Of[0]'s
 	// Worst takes the largest value over the ranks of a pod instead of their sum.
 	Worst bool
 	Scale float64 // to the unit of the quantity; 0 means 1

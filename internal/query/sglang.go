@@ -2,7 +2,7 @@ package query
 
 const sglangRunning = "sglang:num_running_reqs"
 
-// sglang returns the recipes for SGLang 0.4 to 0.5. Its pages have two kinds of
+// sglang returns the recipes for SGLang 0.3.6 to 0.5. Its pages have two kinds of
 // series. Those of the scheduler carry the ranks of the process that wrote
 // them: dp_rank holds different requests, while tp_rank, pp_rank and moe_ep_rank
 // work on the same ones and repeat each other. Those of the tokenizer carry no
@@ -10,15 +10,13 @@ const sglangRunning = "sglang:num_running_reqs"
 // priority scheduling some gauges have a series for each priority beside the
 // total, whose priority is empty.
 func sglang() map[Quantity]Recipe {
-	scheduler := func(name string, by ...string) Series {
-		return Series{Names: []string{name}, With: []string{"priority="}, By: by}
-	}
+	scheduler := func(names ...string) Series { return Series{Names: names, With: []string{"priority="}} }
 	tokenizer := func(by ...string) func(names ...string) Series {
 		return func(names ...string) Series {
 			return Series{Names: names, By: append([]string{"is_streaming"}, by...)}
 		}
 	}
-	counted := tokenizer()
+	finished := tokenizer()
 	// Of a request that is not streamed the first token is the whole answer, so
 	// it is left out. Versions without the label are counted whole.
 	streamed := func(names ...string) Series {
@@ -29,22 +27,25 @@ func sglang() map[Quantity]Recipe {
 	// Requests whose grammar is being compiled wait in a queue of their own.
 	queues := []Series{scheduler("sglang:num_queue_reqs"), scheduler("sglang:num_grammar_queue_reqs")}
 	held := []Series{running, queues[0], queues[1]}
-	// Requests count when they finish; aborted ones are not among them.
-	requests, aborted := counted("sglang:num_requests_total"), counted("sglang:num_aborted_requests_total")
-	prompt, generation := counted("sglang:prompt_tokens_total"), counted("sglang:generation_tokens_total")
+	// Requests count when they finish; aborted ones are not among them. Before the counter there
+	// was the histogram of their latencies.
+	requests := finished(append(counted("sglang:num_requests"), "sglang:e2e_request_latency_seconds_count")...)
+	aborted := finished(counted("sglang:num_aborted_requests")...)
+	prompt, generation := finished(counted("sglang:prompt_tokens")...), finished(counted("sglang:generation_tokens")...)
 	// The counters of tokens move when a request ends. What moves while it runs
 	// is realtime_tokens_total, prefill included, and in older versions only
 	// gen_throughput: a measured speed, which hardly ever repeats itself while
 	// tokens are generated. A scheduler that hangs leaves it at its last value,
 	// so that its being above 0 says nothing. token_usage moves too, but is
 	// rounded to hundredths.
-	steps, speed := scheduler("sglang:realtime_tokens_total", "mode"), scheduler("sglang:gen_throughput")
+	steps, speed := scheduler(counted("sglang:realtime_tokens")...), scheduler("sglang:gen_throughput")
+	steps.By = []string{"mode"}
 	counters := []Series{steps, prompt, generation, requests, aborted}
 	const ttft = "sglang:time_to_first_token_seconds"
 	// One observation per token, weighted by the tokens of an output; early 0.4.
 	itl := []string{"sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"}
 
-	decoding, generated := histogramRates(counted, itl...)
+	decoding, generated := histogramRates(finished, itl...)
 	starting, started := histogramRates(streamed, ttft)
 
 	return map[Quantity]Recipe{
@@ -70,11 +71,11 @@ func sglang() map[Quantity]Recipe {
 		InputTokens:  {Over: Mean, Of: []Series{prompt}, Per: requests},
 		OutputTokens: {Over: Mean, Of: []Series{generation}, Per: requests},
 		TTFT:         histogramMean(1000, streamed, ttft),
-		ITL:          histogramMean(1000, counted, itl...),
+		ITL:          histogramMean(1000, finished, itl...),
 		// Absent until the first hit.
-		PrefixHits:     {Over: Mean, Of: []Series{tokenizer("cache_source")("sglang:cached_tokens_total")}, Per: prompt},
+		PrefixHits:     {Over: Mean, Of: []Series{tokenizer("cache_source")(counted("sglang:cached_tokens")...)}, Per: prompt},
 		TTFTBuckets:    {Over: Buckets, Of: []Series{streamed(ttft)}},
-		ITLBuckets:     {Over: Buckets, Of: []Series{counted(itl...)}},
+		ITLBuckets:     {Over: Buckets, Of: []Series{finished(itl...)}},
 		NoRequestSince: {Over: NoRequests, Holds: held, Still: counters, Born: counters},
 	}
 }

@@ -8,7 +8,7 @@ const (
 	vllmWaiting = "vllm:num_requests_waiting"
 )
 
-// vllm returns the recipes for vLLM 0.6 to 0.32. Its pages carry model_name and,
+// vllm returns the recipes for vLLM 0.5 to 0.32. Its pages carry model_name and,
 // from about 0.8.3 on, engine: the data-parallel rank. Some versions add pid, a
 // label of the process that wrote the series, and repeat themselves.
 func vllm() map[Quantity]Recipe {
@@ -17,10 +17,10 @@ func vllm() map[Quantity]Recipe {
 	usage := named("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
 	// Every reason for an end counts, abortion included. The label is
 	// finished_reason in vLLM and finish_reason in llm-d-inference-sim.
-	success := Series{Names: []string{"vllm:request_success_total"}, By: []string{"finished_reason", "finish_reason"}}
+	success := Series{Names: counted("vllm:request_success"), By: []string{"finished_reason", "finish_reason"}}
 	// The token counters move with every step of the engine, those of
 	// request_* only when a request ends.
-	generation, prompt := named("vllm:generation_tokens_total"), named("vllm:prompt_tokens_total")
+	generation, prompt := named(counted("vllm:generation_tokens")...), named(counted("vllm:prompt_tokens")...)
 	// 0.10.2 on; to 0.12. Between outputs, so that long answers weigh more.
 	itl := []string{"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"}
 	decoding, generated := histogramRates(named, itl...)
@@ -67,24 +67,33 @@ func vllm() map[Quantity]Recipe {
 		// The mean per request stands last: it counts a request of one token
 		// as 0.
 		ITL: histogramMean(1000, named, append(slices.Clone(itl), "vllm:request_time_per_output_token_seconds")...),
-		// Without _total where a collector drops the suffix of a counter. The older
-		// twin counted blocks to about 0.8 and tokens later: the ratio is the same.
+		// The older twin counted blocks to about 0.8 and tokens later: the ratio is the same.
 		PrefixHits: {
 			Over: Mean,
-			Of:   []Series{named("vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits_total")},
-			Per:  named("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries_total"),
+			Of:   []Series{named(counted("vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits")...)},
+			Per:  named(counted("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")...),
 		},
 		TTFTBuckets: {Over: Buckets, Of: []Series{named("vllm:time_to_first_token_seconds")}},
 		// Without the latency per request: buckets of 0 for a request of one
 		// token would hide the others.
 		ITLBuckets: {Over: Buckets, Of: []Series{named(itl...)}},
-		// 0.12.0 on.
+		// 0.11 on.
 		RequestITLBuckets: {Over: Buckets, Of: []Series{named("vllm:request_time_per_output_token_seconds")}},
 		NoRequestSince:    {Over: NoRequests, Holds: []Series{running, waiting}, Still: []Series{generation, prompt, success}, Born: []Series{success}},
 	}
 }
 
 func named(names ...string) Series { return Series{Names: names} }
+
+// counted returns the names that counters have in a store: with the suffix _total, as on a page,
+// and without it where a collector in between drops it, as that of OpenTelemetry may.
+func counted(names ...string) []string {
+	all := make([]string, 0, 2*len(names))
+	for _, name := range names {
+		all = append(all, name+"_total", name)
+	}
+	return all
+}
 
 // stuckScrapes is how many scrapes must agree that nothing moves before a replica
 // is called sick or frozen.

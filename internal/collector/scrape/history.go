@@ -67,6 +67,9 @@ func (l *layouts) of(points []point) (*layout, []float64) {
 		s := series{name: p.name, labels: p.labels, key: keys[begin:ends[i]]}
 		begin = ends[i] + 1
 		made.series = append(made.series, s)
+		if _, twice := made.byKey[s.key]; twice {
+			continue // the first counts, as it does for Prometheus
+		}
 		made.byKey[s.key] = i
 		made.byName[s.name] = append(made.byName[s.name], i)
 	}

@@ -15,6 +15,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // errTooLarge is the error of a page beyond the limit.
@@ -34,24 +36,55 @@ type label struct{ name, value string }
 // 128 bytes each.
 const maxWanted = 2 << 20
 
-// parsePage returns the points of a page in the Prometheus text format, in the order
-// of their keys.
-func parsePage(page io.Reader) ([]point, error) {
+// parsePage returns the points of lines that wantedLines kept, in the order of their keys.
+func parsePage(lines io.Reader) ([]point, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	parsed, err := parser.TextToMetricFamilies(page)
+	parsed, err := parser.TextToMetricFamilies(lines)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the page: %w", err)
 	}
 	var points []point
 	for _, name := range slices.Sorted(maps.Keys(parsed)) {
-		points = appendFamily(points, name, parsed[name])
+		for _, m := range parsed[name].GetMetric() {
+			points = append(points, point{name, labelsOf(m), m.GetUntyped().GetValue()})
+		}
 	}
 	return points, nil
 }
 
-// wantedLines returns the lines of a page that speak of wanted families, which few
-// do, and how many of them are series. A page longer than limit is an error, and so is too
-// much that is wanted.
+// labelsOf returns the labels of a sample that have a value. The bound of a bucket is written as
+// a number is in one way, because pages write it in several.
+func labelsOf(m *dto.Metric) []label {
+	labels := make([]label, 0, len(m.GetLabel()))
+	for _, l := range m.GetLabel() {
+		value := l.GetValue()
+		if l.GetName() == query.LabelBound {
+			value = boundText(value)
+		}
+		if value != "" {
+			labels = append(labels, label{l.GetName(), value})
+		}
+	}
+	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
+	return labels
+}
+
+// boundText writes the bound of a bucket in the shortest way, 1 for 1.0. What is no number stays.
+func boundText(text string) string {
+	bound, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsNaN(bound):
+		return text
+	case math.IsInf(bound, 1):
+		return "+Inf"
+	}
+	return strconv.FormatFloat(bound, 'g', -1, 64)
+}
+
+// wantedLines returns the samples of a page that are of wanted families, which few are, as lines
+// of the text format, and how many they are. What is said of a family and what OpenMetrics has
+// beyond the text format is left out, being read by nobody: types, which may stand there twice,
+// exemplars and timestamps. A page longer than limit is an error, and so is too much that is wanted.
 func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer, series int, err error) {
 	kept = &bytes.Buffer{}
 	lines := bufio.NewScanner(io.LimitReader(r, limit+1))
@@ -62,15 +95,15 @@ func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer,
 		if read += int64(len(line)) + 1; read > limit {
 			return nil, 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
 		}
-		if !wanted.has(subject(line)) {
+		line = bytes.TrimLeft(line, " \t")
+		if len(line) == 0 || line[0] == '#' || !wanted.has(nameOf(line)) {
 			continue
 		}
+		line = withoutTail(line)
 		if kept.Len()+len(line) >= maxWanted {
 			return nil, 0, fmt.Errorf("%w: more than %d bytes of it are about what is read", errTooLarge, maxWanted)
 		}
-		if line[0] != '#' {
-			series++
-		}
+		series++
 		kept.Write(line)
 		kept.WriteByte('\n')
 	}
@@ -80,16 +113,47 @@ func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer,
 	return kept, series, nil
 }
 
-// subject returns the metric that a line is about, nil for none.
-func subject(line []byte) []byte {
-	line = bytes.TrimLeft(line, " \t")
-	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
-		line = rest
-	}
+// nameOf returns the name of the series of a sample.
+func nameOf(line []byte) []byte {
 	if end := bytes.IndexAny(line, "{ \t"); end >= 0 {
-		line = line[:end]
+		return line[:end]
 	}
 	return line
+}
+
+// withoutTail returns a sample without what follows its value: a timestamp, an exemplar. What is no
+// sample it returns as it is.
+func withoutTail(line []byte) []byte {
+	at := len(nameOf(line))
+	at += len(line[at:]) - len(bytes.TrimLeft(line[at:], " \t"))
+	if at < len(line) && line[at] == '{' {
+		end := endOfLabels(line[at:])
+		if end < 0 {
+			return line
+		}
+		at += end
+		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], " \t"))
+	}
+	if length := bytes.IndexAny(line[at:], " \t"); length > 0 {
+		return line[:at+length]
+	}
+	return line
+}
+
+// endOfLabels returns where the labels end that text begins with, -1 where they do not.
+func endOfLabels(text []byte) int {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case quoted && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			quoted = !quoted
+		case !quoted && text[i] == '}':
+			return i + 1
+		}
+	}
+	return -1
 }
 
 // families are metric names, those of histograms without the suffixes of their
@@ -108,54 +172,4 @@ func (f families) has(name []byte) bool {
 		}
 	}
 	return false
-}
-
-// appendFamily appends the points of one family.
-func appendFamily(points []point, name string, family *dto.MetricFamily) []point {
-	for _, m := range family.GetMetric() {
-		labels := make([]label, 0, len(m.GetLabel()))
-		for _, l := range m.GetLabel() {
-			if l.GetValue() != "" {
-				labels = append(labels, label{l.GetName(), l.GetValue()})
-			}
-		}
-		slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
-		switch {
-		case m.GetHistogram() != nil:
-			points = appendHistogram(points, name, labels, m.GetHistogram())
-		case m.GetCounter() != nil:
-			points = append(points, point{name, labels, m.GetCounter().GetValue()})
-		case m.GetGauge() != nil:
-			points = append(points, point{name, labels, m.GetGauge().GetValue()})
-		case m.GetUntyped() != nil:
-			points = append(points, point{name, labels, m.GetUntyped().GetValue()})
-		}
-	}
-	return points
-}
-
-// appendHistogram appends the parts of a histogram as the text format names them.
-func appendHistogram(points []point, name string, labels []label, h *dto.Histogram) []point {
-	inf := false
-	for _, b := range h.GetBucket() {
-		inf = inf || math.IsInf(b.GetUpperBound(), 1)
-		points = append(points, point{name + "_bucket", withBound(labels, b.GetUpperBound()), float64(b.GetCumulativeCount())})
-	}
-	if !inf && len(h.GetBucket()) > 0 {
-		points = append(points, point{name + "_bucket", withBound(labels, math.Inf(1)), float64(h.GetSampleCount())})
-	}
-	return append(points,
-		point{name + "_sum", labels, h.GetSampleSum()},
-		point{name + "_count", labels, float64(h.GetSampleCount())})
-}
-
-// withBound returns labels and le, written as Prometheus does.
-func withBound(labels []label, bound float64) []label {
-	le := "+Inf"
-	if !math.IsInf(bound, 1) {
-		le = strconv.FormatFloat(bound, 'g', -1, 64)
-	}
-	out := append(slices.Clone(labels), label{"le", le})
-	slices.SortFunc(out, func(a, b label) int { return strings.Compare(a.name, b.name) })
-	return out
 }

@@ -44,7 +44,7 @@ func (p *pool) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestAPickerThatKeepsOneRankOfSeveralGivesNothingUp(t *testing.T) {
 	forBothLoads := map[string]struct {
 		load  load
-		right int
+		right scaling.Replicas
 	}{"idle": {idle, fewer}, "full": {full, more}}
 	for name, c := range map[string]struct {
 		ranks   int // that the target of the variant says

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,10 +38,14 @@ func (s *Store) Target(set labels.Labels) *Target {
 	return &Target{store: s, labels: set, known: map[string]*exposed{}}
 }
 
-// Scrape stores a page in the text format as of an instant, and marks what the
+// Scrape stores a page in the text format, or in that of OpenMetrics, as of an instant, and marks what the
 // page before had and this one has not as stale.
 func (t *Target) Scrape(ctx context.Context, at time.Time, page []byte) error {
-	parser, err := textparse.New(page, "text/plain; version=0.0.4", labels.NewSymbolTable(), textparse.ParserOptions{})
+	format := "text/plain; version=0.0.4"
+	if bytes.HasSuffix(page, []byte("# EOF\n")) {
+		format = "application/openmetrics-text; version=1.0.0"
+	}
+	parser, err := textparse.New(page, format, labels.NewSymbolTable(), textparse.ParserOptions{})
 	if err != nil {
 		return fmt.Errorf("reading the page of %s: %w", t.labels, err)
 	}
