@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/solver"
@@ -190,10 +189,6 @@ func problem(contenders []Contender, order []int, stock map[string]scaling.Accel
 	for on, n := range stock {
 		constraints.Stock[on] = int(max(0, n))
 	}
-	whole, err := wholeRate()
-	if err != nil {
-		return core.System{}, constraints, err
-	}
 	var parts core.Parts
 	classes := map[int]*core.ServiceClass{}
 	for _, i := range order {
@@ -211,7 +206,7 @@ func problem(contenders []Contender, order []int, stock map[string]scaling.Accel
 			variant := s.Key.String()
 			gpus := s.GPUs(1)
 			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
-			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: int(gpus), Service: analyzer.FourParameter{Alpha: 1000 * whole / part}})
+			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: int(gpus), Capacity: part})
 			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)
 			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: int(min(s.Bounds.Min, most)), Max: int(most)}
 		}
@@ -221,7 +216,7 @@ func problem(contenders []Contender, order []int, stock map[string]scaling.Accel
 		classes[c.Rank].Targets = append(classes[c.Rank].Targets, core.Target{Model: name})
 		parts.Models = append(parts.Models, model)
 		parts.Servers = append(parts.Servers, core.Server{
-			Name: name, Class: fmt.Sprint(c.Rank), Model: name, MaxBatch: 1, Load: core.Load{ArrivalRate: 1, OutputTokens: 1}, Current: c.current(),
+			Name: name, Class: fmt.Sprint(c.Rank), Model: name, Load: core.Load{ArrivalRate: 1, OutputTokens: 1}, Current: c.current(),
 		})
 	}
 	for _, rank := range slices.Sorted(maps.Keys(classes)) {
@@ -229,19 +224,6 @@ func problem(contenders []Contender, order []int, stock map[string]scaling.Accel
 	}
 	system, err := core.NewSystem(parts, core.Correct)
 	return system, constraints, err
-}
-
-// wholeRate returns how many requests/s a replica of the solver's queueing model serves
-// when each request takes one second: a little less than one, because its queue is finite.
-func wholeRate() (float64, error) {
-	q, err := analyzer.NewQueueAnalyzer(analyzer.Config{
-		MaxBatch: 1, MaxQueue: analyzer.QueuePerBatch, Service: analyzer.FourParameter{Alpha: 1000}, Size: analyzer.RequestSize{OutputTokens: 1},
-	})
-	if err != nil {
-		return 0, err
-	}
-	s, err := q.Size(analyzer.Targets{})
-	return s.Metrics.Throughput, err
 }
 
 // current returns the variant with the most replicas; the others move from it.

@@ -20,6 +20,10 @@ type Profile struct {
 	// output tokens. Where either is 0, batches hold one request.
 	MaxBatch, AtTokens int
 	Service            analyzer.ServiceModel
+	// Capacity is the most requests/s of one replica within the objectives, where that is
+	// known without the queueing model: Service, MaxBatch and AtTokens are not read then,
+	// and allocations have neither a batch nor a latency. 0 is not known.
+	Capacity float64
 }
 
 // BatchLimit returns the requests that fit in a batch when each has so many

@@ -83,25 +83,29 @@ func (p Placement) create(rules Rules) (Allocation, error) {
 	if load.none() {
 		return p.idle(rules, p.Server.MinReplicas)
 	}
-	view, sizing, err := p.sized(rules)
+	view, rate, err := p.sized(rules)
 	if err != nil {
 		return Allocation{}, err
 	}
-	rate, demand := sizing.Metrics.Throughput, rules.demand(load, p.Target)
+	demand := rules.demand(load, p.Target)
 	needed := math.Ceil(demand / rate)
 	if !(needed <= maxReplicas) { // NaN included
 		return Allocation{}, fmt.Errorf("%g requests/s take %g replicas of %g requests/s each; at most %d are planned",
 			demand, needed, rate, maxReplicas)
 	}
 	a := p.allocation(max(int(needed), p.Server.MinReplicas))
-	a.MaxBatch, a.MaxRate, a.Demand = p.batchLimit(), rate, demand
-	return a.withLatency(view, demand/float64(a.Replicas))
+	a.MaxRate, a.Demand = rate, demand
+	return p.withLatency(a, view, demand/float64(a.Replicas))
 }
 
 // idle returns so many replicas without load.
 func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 	a := p.allocation(replicas)
 	if a.Replicas == 0 {
+		return a, nil
+	}
+	if p.Profile.Capacity > 0 {
+		a.MaxRate = p.Profile.Capacity
 		return a, nil
 	}
 	q, err := p.queue()
@@ -119,16 +123,19 @@ func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 	return a, nil
 }
 
-// sized returns one replica as the rules see it, and how much it serves within the
-// objectives.
-func (p Placement) sized(rules Rules) (replica, analyzer.Sizing, error) {
+// sized returns one replica as the rules see it, nil where only its capacity is known, and
+// how many requests/s it serves within the objectives.
+func (p Placement) sized(rules Rules) (replica, float64, error) {
+	if p.Profile.Capacity > 0 {
+		return nil, p.Profile.Capacity, nil
+	}
 	q, err := p.queue()
 	if err != nil {
-		return nil, analyzer.Sizing{}, err
+		return nil, 0, err
 	}
 	view, targets := rules.view(q, p.Target)
 	sizing, err := view.Size(targets)
-	return view, sizing, err
+	return view, sizing.Metrics.Throughput, err
 }
 
 func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation, error) {
@@ -141,13 +148,13 @@ func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation,
 	if rate == 0 {
 		return p.idle(rules, replicas)
 	}
-	view, sizing, err := p.sized(rules)
+	view, most, err := p.sized(rules)
 	if err != nil {
 		return Allocation{}, err
 	}
 	a := p.allocation(replicas)
-	a.MaxBatch, a.MaxRate, a.Demand = p.batchLimit(), sizing.Metrics.Throughput, rate
-	return a.withLatency(view, rate/float64(replicas))
+	a.MaxRate, a.Demand = most, rate
+	return p.withLatency(a, view, rate/float64(replicas))
 }
 
 // allocation returns so many replicas, without their latency.
@@ -163,8 +170,12 @@ func (p Placement) allocation(replicas int) Allocation {
 	}
 }
 
-// withLatency adds what each replica does at its rate, in requests/s.
-func (a Allocation) withLatency(view replica, rate float64) (Allocation, error) {
+// withLatency adds the batch of a replica, and what each does at its rate, in requests/s.
+func (p Placement) withLatency(a Allocation, view replica, rate float64) (Allocation, error) {
+	if view == nil {
+		return a, nil
+	}
+	a.MaxBatch = p.batchLimit()
 	m, err := view.Analyze(rate)
 	if err != nil {
 		return Allocation{}, err

@@ -250,3 +250,31 @@ func TestMoreLoadOrTighterObjectivesNeverTakeFewerReplicas(t *testing.T) {
 		t.Errorf("only %d pairs were compared", compared)
 	}
 }
+
+func TestAKnownCapacityIsNotComputed(t *testing.T) {
+	known := func(capacity float64) Placement {
+		p := a100()
+		p.Profile = Profile{Accelerator: "A100", Count: 2, Capacity: capacity}
+		return p
+	}
+	a := create(t, known(2.5), Correct)
+	want := Allocation{
+		Accelerator: "A100", Type: "NVIDIA-A100-PCIE-80GB", Units: 2, Replicas: 4, Wanted: 4, Cost: 320, MaxRate: 2.5, Demand: 10, Value: a.Value,
+	}
+	if a != want {
+		t.Errorf("got %+v, want %+v", a, want)
+	}
+	if a, err := Predict(known(2.5), Correct, 3, 7); err != nil || a.Replicas != 3 || a.MaxRate != 2.5 || a.Demand != 7 {
+		t.Errorf("3 replicas at 7 requests/s: got %+v, %v", a, err)
+	}
+	idle := known(2.5)
+	idle.Server.Load, idle.Server.MinReplicas = Load{}, 1
+	if a := create(t, idle, Correct); a.Replicas != 1 || a.MaxRate != 2.5 {
+		t.Errorf("without load: got %+v", a)
+	}
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if _, err := CreateAllocation(known(bad), Correct); err == nil || !strings.Contains(err.Error(), "Profile.Capacity") {
+			t.Errorf("a capacity of %g: got %v, want an error that names it", bad, err)
+		}
+	}
+}

@@ -39,6 +39,7 @@ func (p Placement) validate() error {
 		{"Server.Current.Cost", p.Server.Current.Cost},
 		{"Accelerator.Cost", p.Accelerator.Cost},
 		{"Target.TPS", p.Target.TPS},
+		{"Profile.Capacity", p.Profile.Capacity},
 	} {
 		if !(x.value >= 0 && x.value <= maxAmount) { // NaN included
 			return &analyzer.InputError{Field: x.field, Value: x.value, Want: fmt.Sprintf("0 to %g", maxAmount)}
