@@ -157,6 +157,23 @@ func leaves(prefix string, of map[string]any) map[string]any {
 	return out
 }
 
+// TestTheDefaultsOfThePublishedChartAreItsOwn: they hold where helm keeps what was set alone.
+func TestTheDefaultsOfThePublishedChartAreItsOwn(t *testing.T) {
+	_, published := described(t)
+	all := leaves("", publishedDefaults(t))
+	held := leaves("", published.Defaults)
+	for path, value := range held {
+		if diff := cmp.Diff(all[path], value); diff != "" {
+			t.Errorf("%s (- values.yaml of the published chart, + held)\n%s", path, diff)
+		}
+	}
+	for _, path := range []string{"wva.namespaceScoped", "wva.prometheus.baseURL", "hpa.behavior.scaleUp.stabilizationWindowSeconds", "wva.capacityScaling.default.kvSpareTrigger"} {
+		if held[path] == nil {
+			t.Errorf("%s is that of this chart after an upgrade", path)
+		}
+	}
+}
+
 func TestThePublishedValuesMakeWhatTheReleaseHas(t *testing.T) {
 	out := mustRender(t, load(t), publishedDefaults(t), publishedRelease)
 	va := find[v1alpha1.VariantAutoscaling](t, out.Objects, publishedVA)
