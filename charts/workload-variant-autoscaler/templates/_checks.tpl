@@ -5,6 +5,7 @@
 {{- include "wva.checkValues" . }}
 {{- include "wva.checkExternalScaler" . }}
 {{- include "wva.checkClaims" . }}
+{{- include "wva.checkOpenShiftAI" . }}
 {{- include "wva.checkExternalMetrics" . }}
 {{- end }}
 {{- include "wva.checkServed" . }}
@@ -25,6 +26,9 @@
 {{- if and .tokenPath .tokenSecret }}
   {{- fail "prometheus: only one of tokenPath and tokenSecret can be in force" }}
 {{- end }}
+{{- end }}
+{{- if and .Values.rbac.namespaceRoles (not .Values.watchNamespace) }}
+  {{- fail "rbac.namespaceRoles: the manager serves every namespace, and these are for one; set watchNamespace, or use rbac.clusterRoles" }}
 {{- end }}
 {{- with .Values.controller }}
 {{- if and (gt (int .replicas) 1) (not .leaderElection.enabled) }}
@@ -141,6 +145,17 @@ cluster says what a manager serves, nothing is known of it.
   {{- $scopes := or (eq $scope .namespace) (not $scope) (not .namespace) }}
   {{- if and $instances $scopes }}
     {{- fail (printf "ClusterRole %s says that %s serves %s of %s already: two managers would write to the same VariantAutoscalings in turn. Give each its own controllerInstance or watchNamespace, or remove one" .role (eq .owner "/" | ternary "an install without Helm" (printf "release %s" .owner)) (empty .instance | ternary "every controller instance" (printf "controller instance %q" .instance)) (empty .namespace | ternary "every namespace" (printf "namespace %s" .namespace))) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* OpenShift AI installs a manager of its own where it is told so. */}}
+{{- define "wva.checkOpenShiftAI" -}}
+{{- if and .Values.rbac.create (.Capabilities.APIVersions.Has "components.platform.opendatahub.io/v1alpha1") }}
+{{- range (lookup "components.platform.opendatahub.io/v1alpha1" "Kserve" "" "").items }}
+  {{- if eq (dig "spec" "wva" "managementState" "" .) "Managed" }}
+    {{- fail (printf "Kserve %s of OpenShift AI has spec.wva.managementState Managed: its manager and this one would write to the same VariantAutoscalings in turn. Set spec.components.kserve.wva.managementState to Removed in the DataScienceCluster, and install again" .metadata.name) }}
   {{- end }}
 {{- end }}
 {{- end }}
