@@ -12,6 +12,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,53 +20,98 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
 // annotatedNamespace is where HPAs are variants by their annotations.
 const annotatedNamespace = "annotated"
 
+// misannotated are annotated HPAs that cannot be decided on: what an event of each says, and wva
+// explain, "" where there is nothing to explain.
+var misannotated = []struct {
+	name, target  string
+	annotations   map[string]string
+	change        func(*autoscalingv2.HorizontalPodAutoscaler)
+	reason, event string
+	explained     string
+}{
+	{"nameless", "", nil, nil, "Held", `llm-d.ai/model-id is "": want the ID of the model`, `llm-d.ai/model-id is ""`},
+	{"blank", "", modelOf("  "), nil, "Held", `llm-d.ai/model-id is "  ": want the ID of the model`, "llm-d.ai/model-id is"},
+	{"dear", "", costing("ten"), nil, "Held", `llm-d.ai/variant-cost is "ten": want a decimal number`, `llm-d.ai/variant-cost is "ten"`},
+	{"owing", "", costing("-1"), nil, "Held", `llm-d.ai/variant-cost is "-1": want a decimal number`, `llm-d.ai/variant-cost is "-1"`},
+	{"boundless", "", costing("Inf"), nil, "Held", `llm-d.ai/variant-cost is "Inf"`, `llm-d.ai/variant-cost is "Inf"`},
+	{
+		"shared-a", "shared", modelOf("m"), nil, "Held",
+		"HorizontalPodAutoscaler shared-a and HorizontalPodAutoscaler shared-b have the annotation llm-d.ai/managed and scale the same target", "shared-b",
+	},
+	{"shared-b", "shared", modelOf("m"), nil, "TargetConflict", "shared-a", ""},
+	{"deaf", "", modelOf("m"), reads("queue_length"), "Held", "none of its metrics is wva_desired_replicas", "does not read its decision"},
+	{"double", "", modelOf("m"), readsTwice, "Held", "by the target type Value, which an HPA multiplies by its ready pods", "multiplies by its ready pods"},
+	{"unscalable", "each", modelOf("m"), scalesKind("DaemonSet"), "InvalidConfiguration", "scale subresource", "scale subresource"},
+	{"lost", "nowhere", modelOf("m"), nil, "InvalidConfiguration", `Deployment "nowhere" not found`, "not found"},
+}
+
+func modelOf(id string) map[string]string { return map[string]string{v1alpha1.AnnotationModelID: id} }
+
+func costing(cost string) map[string]string {
+	return map[string]string{v1alpha1.AnnotationModelID: "m", v1alpha1.AnnotationVariantCost: cost}
+}
+
+func reads(metric string) func(*autoscalingv2.HorizontalPodAutoscaler) {
+	return func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Metrics[0].External.Metric.Name = metric }
+}
+
+// readsTwice has an HPA read its decision by both types of target.
+func readsTwice(h *autoscalingv2.HorizontalPodAutoscaler) {
+	m := h.Spec.Metrics[0].DeepCopy()
+	m.External.Target = autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: resource.NewQuantity(1, resource.DecimalSI)}
+	h.Spec.Metrics = append(h.Spec.Metrics, *m)
+}
+
+func scalesKind(kind string) func(*autoscalingv2.HorizontalPodAutoscaler) {
+	return func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Kind = kind }
+}
+
 // annotated has HPAs that are variants decided on as VariantAutoscalings are, with their mistakes
 // named, and nothing written to them.
 func (s *stage) annotated(t *testing.T) {
 	s.allowStoring(t)
 	s.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: annotatedNamespace}})
-	for _, name := range []string{"chat", "nameless", "dear", "shared", "deaf"} {
+	s.written()
+	for _, name := range []string{"chat", "shared"} {
 		s.create(t, deploymentOf(annotatedNamespace, name))
 	}
-	s.written()
-	model := func(id string) map[string]string { return map[string]string{v1alpha1.AnnotationModelID: id} }
-	for _, h := range []*autoscalingv2.HorizontalPodAutoscaler{
-		managedHPA("chat", "chat", model("chat")),
-		managedHPA("nameless", "nameless", nil),
-		managedHPA("dear", "dear", map[string]string{v1alpha1.AnnotationModelID: "m", v1alpha1.AnnotationVariantCost: "ten"}),
-		managedHPA("shared-a", "shared", model("m")),
-		managedHPA("shared-b", "shared", model("m")),
-		managedHPA("deaf", "deaf", model("m"), func(h *autoscalingv2.HorizontalPodAutoscaler) {
-			h.Spec.Metrics[0].External.Metric.Name = "queue_length"
-		}),
-		managedHPA("unscalable", "each", model("m"), func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Kind = "DaemonSet" }),
-	} {
-		s.create(t, h)
+	s.create(t, managedHPA("chat", "chat", modelOf("chat")))
+	for _, m := range misannotated {
+		target := m.target
+		if target == "" {
+			target = m.name
+			s.create(t, deploymentOf(annotatedNamespace, target))
+		}
+		if m.change == nil {
+			m.change = func(*autoscalingv2.HorizontalPodAutoscaler) {}
+		}
+		s.create(t, managedHPA(m.name, target, m.annotations, m.change))
 	}
 	s.eventually(t, "the decision on an HPA is published, told to it, and stored", func() bool {
 		return s.desired(t)["chat"] == "1" && strings.Contains(s.eventsOf(t, "HorizontalPodAutoscaler chat", "Decided"), "cycle") &&
 			strings.Contains(s.stored(t), `"chat":{"uid"`)
 	})
-	for name, want := range map[string]struct{ reason, says string }{
-		"nameless":   {"Held", `llm-d.ai/model-id is "": want the ID of the model`},
-		"dear":       {"Held", `llm-d.ai/variant-cost is "ten": want a decimal number`},
-		"shared-a":   {"Held", "HorizontalPodAutoscaler shared-a and HorizontalPodAutoscaler shared-b have the annotation llm-d.ai/managed and scale the same target"},
-		"shared-b":   {"TargetConflict", "shared-a"},
-		"deaf":       {"Held", "does not read its decision: none of its metrics is wva_desired_replicas"},
-		"unscalable": {"InvalidConfiguration", "scale subresource"},
-	} {
+	for _, m := range misannotated {
 		s.eventuallyOr(t, func() string {
-			return fmt.Sprintf("an event %s of %s says %q; there are %s", want.reason, name, want.says, s.eventsOf(t, "HorizontalPodAutoscaler "+name, ""))
+			return fmt.Sprintf("an event %s of %s says %q; there are %s", m.reason, m.name, m.event, s.eventsOf(t, "HorizontalPodAutoscaler "+m.name, ""))
 		}, func() bool {
-			return strings.Contains(s.eventsOf(t, "HorizontalPodAutoscaler "+name, want.reason), want.says)
+			return strings.Contains(s.eventsOf(t, "HorizontalPodAutoscaler "+m.name, m.reason), m.event)
 		})
+		if got := s.explained(t, annotatedNamespace, m.name); !strings.Contains(got, m.explained) || (got == "") != (m.explained == "") {
+			t.Errorf("wva explain %s says %q, want %q in it", m.name, got, m.explained)
+		}
+		if got := s.desired(t)[m.name]; got != "" && got != "0" {
+			t.Errorf("%s is told to have %s replicas, and has none", m.name, got)
+		}
+	}
+	if got, published := s.desired(t)["double"]; published {
+		t.Errorf("who multiplies what it reads by two types is told %s", got)
 	}
 	for _, w := range s.written() {
 		if strings.Contains(w, "horizontalpodautoscalers") || strings.Contains(w, "/scale") || strings.Contains(w, "variantautoscalings") && strings.Contains(w, annotatedNamespace) {
@@ -137,26 +183,19 @@ func managedHPA(name, target string, annotations map[string]string, change ...fu
 }
 
 // desired returns the published decisions of the namespace, by variant.
-func (s *stage) desired(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, m := range family(t, metrics.DesiredReplicas) {
-		labels := map[string]string{}
-		for _, l := range m.GetLabel() {
-			labels[l.GetName()] = l.GetValue()
-		}
-		if labels[metrics.LabelNamespace] == annotatedNamespace {
-			out[labels[metrics.LabelVariant]] = fmt.Sprint(m.GetGauge().GetValue())
-		}
-	}
-	return out
-}
+func (s *stage) desired(t *testing.T) map[string]string { return s.desiredIn(t, annotatedNamespace) }
 
 // eventsOf returns what events of an object of the namespace say, of a reason unless it is "".
 func (s *stage) eventsOf(t *testing.T, object, reason string) string {
 	t.Helper()
+	return s.eventsIn(t, annotatedNamespace, object, reason)
+}
+
+// eventsIn is eventsOf in another namespace.
+func (s *stage) eventsIn(t *testing.T, namespace, object, reason string) string {
+	t.Helper()
 	var list corev1.EventList
-	if err := s.client.List(t.Context(), &list, client.InNamespace(annotatedNamespace)); err != nil {
+	if err := s.client.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder

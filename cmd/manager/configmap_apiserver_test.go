@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -69,6 +70,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("EachConditionIsShownWithItsReason", s.conditions)
 	t.Run("ReplicasAreSetWhereObjectsAskForIt", s.actuation)
 	t.Run("AnnotatedHPAsAreVariants", s.annotated)
+	t.Run("TheObjectsOfKServeAreServedAsTheyAre", s.kserve)
 }
 
 // stage is an API server with a fleet, and what a manager does to it.
@@ -76,6 +78,7 @@ type stage struct {
 	client client.Client // without a limit
 	kube   connection
 	log    *lines
+	debug  string // base URL of what the manager serves on its metrics port
 
 	mu     sync.Mutex
 	writes []string // by the manager
@@ -110,6 +113,11 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	bed := apitest.Start(t)
 	t.Setenv("KUBECONFIG", bed.State.Kubeconfig)
+	for _, kind := range kindsOfKServe() { // a manager looks for kinds that it did not find once a minute
+		if err := bed.Define(t.Context(), kind); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := &stage{log: &lines{}}
 	var err error
 	if s.kube, err = newConnection(&config.Operator{RESTClientTimeout: time.Minute}); err != nil {
@@ -155,6 +163,14 @@ func (s *stage) allow(t *testing.T) {
 	for _, o := range []client.Object{&role, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: account}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+	}, &rbacv1.Role{ // for External Metrics, as the chart has it
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: account},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}, Verbs: []string{"get"},
+		}},
+	}, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: account}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: account}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
 	}} {
 		if err := s.client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -203,9 +219,12 @@ func (s *stage) run(t *testing.T) {
 		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 	}))
 	t.Cleanup(empty.Close)
+	addresses := freeAddresses(t, 2)
+	s.debug = "http://" + addresses[0]
 	o, err := config.Parse([]string{
 		"--prometheus-base-url=" + empty.URL, "--allow-insecure-prometheus", "--pod-namespace=" + systemNamespace,
 		"--global-opt-interval=1h", "--prometheus-metrics-cache-fetch-interval=0", "--health-probe-bind-address=0",
+		"--metrics-bind-address=" + addresses[0], "--metrics-secure=false", "--external-metrics-bind-address=" + addresses[1],
 	}, func(string) (string, bool) { return "", false }, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -229,6 +248,20 @@ func (s *stage) run(t *testing.T) {
 			t.Errorf("the manager ended with %v", err)
 		}
 	})
+}
+
+// freeAddresses returns addresses of this machine that nothing listens on.
+func freeAddresses(t *testing.T, n int) (out []string) {
+	t.Helper()
+	for range n {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		out = append(out, l.Addr().String())
+	}
+	return out
 }
 
 // cycles returns how many cycles there have been.
@@ -302,8 +335,16 @@ const quiet = 2500 * time.Millisecond
 // settle waits until no cycle runs and nothing is written any more.
 func (s *stage) settle(t *testing.T) {
 	t.Helper()
+	s.settleWith(t, func(string) {})
+}
+
+// settleWith is settle, and hands on what was written since what was written was asked for last.
+func (s *stage) settleWith(t *testing.T, see func(write string)) {
+	t.Helper()
 	s.eventually(t, "the manager is at rest", func() bool {
-		s.written()
+		for _, w := range s.written() {
+			see(w)
+		}
 		before := s.cycles(t)
 		time.Sleep(quiet)
 		return s.cycles(t) == before && len(s.written()) == 0

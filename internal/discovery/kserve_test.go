@@ -70,8 +70,10 @@ func TestTheObjectsOfKServeAreVariants(t *testing.T) {
 func told(c *Cluster, fleet scaling.Fleet) string {
 	var out strings.Builder
 	for _, v := range fleet.Variants {
-		fmt.Fprintf(&out, "  %s: model %s on %s %s, %d to %d replicas, cost %g\n", v.Key.Name, v.Model.ID, v.Target.Kind, v.Target.Name, v.Bounds.Min, v.Bounds.Max, v.Cost)
-		fmt.Fprintf(&out, "    %d of %d ready, %d accelerators %q each, role %q, from %q\n", v.Replicas.Ready, v.Replicas.Current, v.GPUsRequested, v.Accelerator, v.Role, v.Origin)
+		fmt.Fprintf(&out, "  %s: model %s on %s %s, %d to %d replicas, cost %g\n",
+			v.Key.Name, v.Model.ID, v.Target.Kind, v.Target.Name, v.Bounds.Min, v.Bounds.Max, v.Cost)
+		fmt.Fprintf(&out, "    %d of %d ready, %d accelerators %q each, role %q, from %q\n",
+			v.Replicas.Ready, v.Replicas.Current, v.GPUsRequested, v.Accelerator, v.Role, v.Origin)
 		for _, s := range c.Scalers(v.Key).List {
 			fmt.Fprintf(&out, "    followed by %s %s", s.Kind, s.Name)
 			if v.ReadAs != "" {
@@ -173,17 +175,22 @@ func (o objects) grouped(t *testing.T, u *unstructured.Unstructured) {
 	leaders := statefulSetOf(set.Name, set.Namespace, *set.leader(), metav1.OwnerReference{Kind: kindLeaderWorkerSet, Name: set.Name, UID: set.UID})
 	o.add(leaders)
 	for i := range *set.Spec.Replicas {
-		leader := podOf(*set.leader(), fmt.Sprintf("%s-%d", set.Name, i), set.Namespace, metav1.OwnerReference{Kind: "StatefulSet", Name: leaders.Name, UID: leaders.UID})
+		leader := podOf(*set.leader(), fmt.Sprintf("%s-%d", set.Name, i), set.Namespace, part(leaders))
 		workers := statefulSetOf(leader.Name, set.Namespace, set.Spec.Template.Worker, metav1.OwnerReference{Kind: "Pod", Name: leader.Name, UID: leader.UID})
 		workers.Status.ReadyReplicas = int32(set.workers())
 		o.add(leader, workers)
 		for n := range set.workers() {
-			o.add(podOf(set.Spec.Template.Worker, fmt.Sprintf("%s-%d", leader.Name, n+1), set.Namespace, metav1.OwnerReference{Kind: "StatefulSet", Name: workers.Name, UID: workers.UID}))
+			o.add(podOf(set.Spec.Template.Worker, fmt.Sprintf("%s-%d", leader.Name, n+1), set.Namespace, part(workers)))
 		}
 	}
 	o.scales[set.Name] = func() (*autoscalingv1.Scale, error) {
 		return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: *set.Spec.Replicas}}, nil
 	}
+}
+
+// part returns the reference of what a StatefulSet controls.
+func part(of *appsv1.StatefulSet) metav1.OwnerReference {
+	return metav1.OwnerReference{Kind: "StatefulSet", Name: of.Name, UID: of.UID}
 }
 
 func (o objects) add(all ...client.Object) { o.objects = append(o.objects, all...) }
@@ -200,7 +207,9 @@ func statefulSetOf(name, namespace string, template corev1.PodTemplateSpec, owne
 func podOf(template corev1.PodTemplateSpec, name, namespace string, owner metav1.OwnerReference) *corev1.Pod {
 	yes := true
 	owner.Controller = &yes
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("pod-" + name), Labels: template.Labels, OwnerReferences: []metav1.OwnerReference{owner}}, Spec: template.Spec}
+	p := &corev1.Pod{Spec: template.Spec, ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, UID: types.UID("pod-" + name), Labels: template.Labels, OwnerReferences: []metav1.OwnerReference{owner},
+	}}
 	readySince(10)(p)
 	return p
 }

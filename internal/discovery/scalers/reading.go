@@ -93,7 +93,7 @@ func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string,
 	}
 	switch {
 	case reads && multiplies:
-		return multiplying + ", and as an average, too. Leave the average alone", true
+		return multiplying + ", and as an average, too: remove the metric of type Value", true
 	case reads, multiplies:
 		return "", multiplies
 	}
@@ -123,6 +123,20 @@ func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
 		return multiplying
 	}
 	return fmt.Sprintf("its target for %s is not %s 1", name, kind)
+}
+
+// averagesOf returns the variants whose decision an HPA reads as an average, as far as it names them.
+func averagesOf(h *autoscalingv2.HorizontalPodAutoscaler) []string {
+	var out []string
+	for _, m := range h.Spec.Metrics {
+		if m.External == nil || m.External.Metric.Name != metrics.DesiredReplicas || m.External.Target.AverageValue == nil || m.External.Metric.Selector == nil {
+			continue
+		}
+		if name := m.External.Metric.Selector.MatchLabels[labelVariant]; name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // The reasons why an autoscaler has not learnt a decision so far. They are not

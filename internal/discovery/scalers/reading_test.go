@@ -151,6 +151,7 @@ func TestWhoMultipliesIsAnsweredByItsReadyPodsWhereItReadsAlone(t *testing.T) {
 		"itself reads an average, too":            {true, []client.Object{both}, false, "and as an average, too"},
 		"itself reads both, beside another":       {true, []client.Object{both, other}, false, "and as an average, too"},
 		"beside one that reads something else":    {true, []client.Object{multiplies, follower(of("queue_length"))}, true, ""},
+		"one of another target reads an average":  {true, []client.Object{multiplies, follower(named("i"), elsewhere)}, false, "HorizontalPodAutoscaler i, which scales another target"},
 		"of two that multiply both are answered":  {true, []client.Object{multiplies, follower(named("i"), valuedOnly)}, true, ""},
 		"one that reads an average is no problem": {true, []client.Object{follower()}, false, ""},
 	}
@@ -187,6 +188,9 @@ func of(metric string) func(*autoscalingv2.HorizontalPodAutoscaler) {
 func named(name string) func(*autoscalingv2.HorizontalPodAutoscaler) {
 	return func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = name }
 }
+
+// elsewhere has an HPA scale another target by the decision on variant a.
+func elsewhere(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Name = "b" }
 
 // valuedOnly has an HPA multiply what it reads.
 func valuedOnly(h *autoscalingv2.HorizontalPodAutoscaler) {

@@ -71,7 +71,15 @@ type scalersOf struct {
 	serves  bool   // Reader.ServesMetrics
 	fault   string // why it is not known, "" when it is
 	byClaim map[claim][]scalerObject
-	zero    scaling.HPAZero
+	// averages are the HPAs that read a decision as an average, by the variant that they name.
+	averages map[scaling.VariantKey][]averageReader
+	zero     scaling.HPAZero
+}
+
+// averageReader is an HPA that reads a decision as an average: its name, and what it scales.
+type averageReader struct {
+	name  string
+	scale claim
 }
 
 // scalerObject is an object that scales: one of the two, or both where KEDA made
@@ -122,14 +130,14 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scal
 	if fault = cmp.Or(fault, kedaFault); fault != "" {
 		return scalersOf{fault: fault}
 	}
-	out := scalersOf{serves: r.ServesMetrics, byClaim: map[claim][]scalerObject{}}
+	out := scalersOf{serves: r.ServesMetrics, byClaim: map[claim][]scalerObject{}, averages: map[scaling.VariantKey][]averageReader{}}
 	last := ""
 	for _, v := range variants { // sorted by namespace
 		if v.Key.Namespace == last {
 			continue
 		}
 		last = v.Key.Namespace
-		if err := r.readNamespace(ctx, last, keda, out.byClaim); err != nil {
+		if err := r.readNamespace(ctx, last, keda, out); err != nil {
 			return scalersOf{fault: err.Error()}
 		}
 	}
@@ -214,7 +222,7 @@ func (r *Reader) unread(ctx context.Context, object client.Object, kind string) 
 }
 
 // readNamespace adds who scales targets in a namespace.
-func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool, into map[claim][]scalerObject) error {
+func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool, into scalersOf) error {
 	made := map[string]*scaledObject{} // ScaledObjects by name
 	if keda {
 		list := newScaledObjectList()
@@ -242,11 +250,15 @@ func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool,
 			object.keda = made[owner.Name]
 			delete(made, owner.Name)
 		}
-		into[at] = append(into[at], object)
+		into.byClaim[at] = append(into.byClaim[at], object)
+		for _, variant := range averagesOf(h) {
+			key := scaling.VariantKey{Namespace: namespace, Name: variant}
+			into.averages[key] = append(into.averages[key], averageReader{h.Name, at})
+		}
 	}
 	for _, s := range made { // those that have no HPA
 		at := claim{namespace, cmp.Or(s.Spec.ScaleTargetRef.Kind, kindDeployment), s.Spec.ScaleTargetRef.Name}
-		into[at] = append(into[at], scalerObject{keda: s})
+		into.byClaim[at] = append(into.byClaim[at], scalerObject{keda: s})
 	}
 	return nil
 }
@@ -258,7 +270,8 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 		return scaling.Scalers{Fault: s.fault}
 	}
 	out := scaling.Scalers{Known: true, Zero: s.zero}
-	objects := s.byClaim[claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}]
+	at := claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}
+	objects := s.byClaim[at]
 	for _, object := range objects {
 		if name := object.readsAs(); name != "" && name != v.Key.Name && !taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {
 			out.ReadAs = name
@@ -271,16 +284,28 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	for _, object := range objects {
 		out.List = append(out.List, object.scaler(own))
 	}
-	out.ByValue = s.byValue(out.List)
+	out.ByValue = s.byValue(out.List, s.averageElsewhere(scaling.VariantKey{Namespace: v.Key.Namespace, Name: own[labelVariant]}, at))
 	slices.SortFunc(out.List, func(a, b scaling.Scaler) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return out
 }
 
+// averageElsewhere names the HPA of another target that reads the decision on a variant as an
+// average, "" for none.
+func (s scalersOf) averageElsewhere(variant scaling.VariantKey, at claim) string {
+	for _, r := range s.averages[variant] {
+		if r.scale != at {
+			return r.name
+		}
+	}
+	return ""
+}
+
 // byValue reports whether what all of some scalers read is answered by their ready pods. Of those
-// that multiply and are not answered so it says what is wrong.
-func (s scalersOf) byValue(all []scaling.Scaler) bool {
+// that multiply and are not answered so it says what is wrong. elsewhere is an HPA of another target
+// that reads the same as an average, "" for none.
+func (s scalersOf) byValue(all []scaling.Scaler, elsewhere string) bool {
 	multiply, read := 0, 0
 	for _, by := range all {
 		if by.Misread == "" {
@@ -290,13 +315,15 @@ func (s scalersOf) byValue(all []scaling.Scaler) bool {
 			}
 		}
 	}
-	if multiply > 0 && multiply == read && s.serves {
+	if multiply > 0 && multiply == read && s.serves && elsewhere == "" {
 		return true
 	}
 	wrong := multiplying + ". Set the type to AverageValue"
 	switch {
 	case multiply < read:
 		wrong += "; another scaler of the target does"
+	case elsewhere != "":
+		wrong += "; " + scaling.KindHPA + " " + elsewhere + ", which scales another target, reads it as an average"
 	case !s.serves:
 		wrong += ", or serve it by the manager (--external-metrics-bind-address)"
 	}
