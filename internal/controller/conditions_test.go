@@ -159,6 +159,34 @@ func TestMetricsAreJudgedByTheVariantsOwnPods(t *testing.T) {
 	}
 }
 
+// TestReadingsOfOtherPodsAreNamed: the condition stays True, says what to change, and ends with the
+// cause.
+func TestReadingsOfOtherPodsAreNamed(t *testing.T) {
+	const cause = "The token counter of {instance=\"m:8000\"} falls again and again"
+	mixed := func(e *explain.Explanation) { e.Snapshot.Partial = cause }
+	partial := sample(scaling.Aging)
+	partial.Partial = true
+	for name, tt := range map[string]struct {
+		e    explain.Explanation
+		want string // reason and message
+	}{
+		"of its pods": {
+			explanation(samples(partial), mixed),
+			"True MetricsAging vLLM metrics for model 'm' are not those of each replica alone: the model may still grow, shrinking waits. " + cause,
+		},
+		"of its pods, no longer":       {explanation(samples(sample(scaling.Fresh))), "True MetricsFound vLLM metrics are available and up-to-date"},
+		"beside those of each of them": {explanation(samples(sample(scaling.Fresh)), mixed), "True MetricsFound vLLM metrics are available and up-to-date. " + cause},
+		"without a pod":                {explanation(samples(sample(scaling.Absent)), mixed), "False MetricsMissing No vLLM metrics found for model 'm' in namespace 'n'. " + cause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := metricsAvailable(tt.e)
+			if text := string(got.Status) + " " + got.Reason + " " + got.Message; !strings.HasPrefix(text, tt.want) {
+				t.Errorf("got %q, want %q", text, tt.want)
+			}
+		})
+	}
+}
+
 // TestOverdueOrderDoesNotFlap goes through the cycles of an order that is
 // overdue, some of which decide for a reason that says nothing about it.
 func TestOverdueOrderDoesNotFlap(t *testing.T) {
