@@ -68,6 +68,7 @@ bad usage.`,
 	flags.StringVar(&f.systemNamespace, "system-namespace", namespace, "namespace of the manager, by default that of POD_NAMESPACE")
 	flags.BoolVar(&f.apply, "apply", false, "remove what is found")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
+	command.AddCommand(newMigrateKServeCommand())
 	return command
 }
 
