@@ -42,7 +42,7 @@ func TestReplicasFollowThroughPrometheusAdapter(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("prometheus-adapter is built by make prometheus-adapter: %v", err)
 	}
-	onlyByPrometheus(t)
+	withoutExternalMetrics(t)
 	v := aside(ns, name)
 	deploy(t, v)
 	startPrometheusAdapter(t, path)
@@ -125,15 +125,16 @@ func sampleHPA(t *testing.T, namespace, name string) *unstructured.Unstructured 
 	return samples(t, "hpa/hpa.yaml", strings.NewReplacer(sampleNamespace, namespace, sampleVariant, name))[0]
 }
 
-// onlyByPrometheus leaves the manager's metrics page as the only way to learn what
-// was decided, and has Prometheus scrape it twice over. The end of the test undoes it.
-func onlyByPrometheus(t *testing.T) {
+// withoutExternalMetrics leaves the manager's metrics page as the only way to learn what
+// was decided, beside what further variables of its environment switch on, and has
+// Prometheus scrape it twice over. The end of the test undoes it.
+func withoutExternalMetrics(t *testing.T, env ...string) {
 	t.Helper()
 	if err := shared.bed.UnregisterExternalMetrics(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
-	restart(t, testbed.ManagerOptions{Interval: interval, NoExternalMetrics: true})
+	restart(t, testbed.ManagerOptions{Interval: interval, NoExternalMetrics: true, Env: env})
 	scrapeManager(t, "manager", "manager-again")
 }
 
@@ -183,6 +184,12 @@ func has(t *testing.T, namespace, name string, n int32) {
 // ends, and fails the test if it ends before.
 func program(t *testing.T, name, path string, env []string, args ...string) {
 	t.Helper()
+	t.Cleanup(launch(t, name, path, env, args...))
+}
+
+// launch is program until stop is called.
+func launch(t *testing.T, name, path string, env []string, args ...string) (stop func()) {
+	t.Helper()
 	file := filepath.Join(shared.bed.Dir, "log", name+".log")
 	out, err := os.Create(file)
 	if err != nil {
@@ -207,10 +214,10 @@ func program(t *testing.T, name, path string, env []string, args ...string) {
 		}
 		out.Close()
 	}()
-	t.Cleanup(func() {
+	return func() {
 		cancel()
 		<-done
-	})
+	}
 }
 
 // certify writes ca.crt, and tls.crt with tls.key for a host and this machine,

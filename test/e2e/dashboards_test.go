@@ -100,6 +100,17 @@ func drawer() string { return filepath.Join(shared.bed.Root, ".local", "bin", "d
 // as the account of the sample ServiceMonitor and under the labels that it would give.
 func scrapeManager(t *testing.T, jobs ...string) {
 	t.Helper()
+	path := scrapeManagerAgain(t, jobs...)
+	t.Cleanup(func() {
+		if err := errors.Join(os.Remove(path), shared.bed.ReloadPrometheus(context.Background())); err != nil {
+			t.Errorf("ending the scrape of the manager: %v", err)
+		}
+	})
+}
+
+// scrapeManagerAgain is for a manager that was restarted, and has other ports.
+func scrapeManagerAgain(t *testing.T, jobs ...string) (path string) {
+	t.Helper()
 	config := fmt.Sprintf(`  scrape_interval: %[1]s
   scrape_timeout: %[1]s
   scheme: https
@@ -113,16 +124,12 @@ func scrapeManager(t *testing.T, jobs ...string) {
 	for _, job := range jobs {
 		text += "- job_name: " + job + "\n" + config
 	}
-	path := filepath.Join(shared.bed.State.PrometheusConfigDir, jobs[0]+".yml")
+	path = filepath.Join(shared.bed.State.PrometheusConfigDir, jobs[0]+".yml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := errors.Join(os.Remove(path), shared.bed.ReloadPrometheus(context.Background())); err != nil {
-			t.Errorf("ending the scrape of the manager: %v", err)
-		}
-	})
 	if err := shared.bed.ReloadPrometheus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return path
 }

@@ -32,7 +32,7 @@ import (
 // where an HPA does nothing.
 func TestReplicasFollowThroughKEDA(t *testing.T) {
 	const ns = "by-keda"
-	onlyByPrometheus(t)
+	withoutExternalMetrics(t)
 	follows, wakes, shows, asks := aside(ns, "follows"), aside(ns, "wakes"), aside(ns, "shows"), aside(ns, "asks")
 	wakes.Replicas = 0
 	wakes.Min, shows.Min, asks.Min = 2, 2, 2
@@ -94,31 +94,62 @@ func TestReplicasFollowThroughKEDA(t *testing.T) {
 
 // startKEDA installs the definitions of the module that its programs are built
 // from, runs the operator and the metrics adapter, and lets the latter serve
-// External Metrics.
-func startKEDA(t *testing.T) {
+// External Metrics. What it returns ends both and starts them anew.
+func startKEDA(t *testing.T) (restart func()) {
 	t.Helper()
 	defineKEDA(t)
-	const ns, service = "keda", "keda-metrics-apiserver"
-	if err := shared.bed.Namespace(t.Context(), ns); err != nil {
+	const service = "keda-metrics-apiserver"
+	if err := shared.bed.Namespace(t.Context(), kedaNamespace); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	certify(t, dir, service+"."+ns+".svc")
+	certify(t, dir, service+"."+kedaNamespace+".svc")
 	free := ports(t, 5)
-	local := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", free[i]) }
-	env := []string{"POD_NAMESPACE=" + ns, "KEDA_CLUSTER_OBJECT_NAMESPACE=" + ns, "WATCH_NAMESPACE="}
-	program(t, "keda-operator", filepath.Join(shared.bed.Root, ".local", "bin", "keda-operator"), env,
-		"--metrics-bind-address="+local(0), "--health-probe-bind-address="+local(1), "--metrics-service-bind-address="+local(2),
-		"--cert-dir="+dir, "--zap-log-level=info")
-	eventually(t, time.Minute, func(ctx context.Context) string { return answers(ctx, "http://"+local(1)+"/readyz") })
-	kubeconfig := shared.bed.State.Kubeconfig
-	program(t, "keda-adapter", filepath.Join(shared.bed.Root, ".local", "bin", "keda-adapter"), env,
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", free[3]), fmt.Sprintf("--port=%d", free[4]),
-		"--metrics-service-address="+local(2), "--cert-dir="+dir, "--client-ca-file="+filepath.Join(dir, "ca.crt"),
-		"--tls-cert-file="+filepath.Join(dir, "tls.crt"), "--tls-private-key-file="+filepath.Join(dir, "tls.key"),
-		"--lister-kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
-	serveExternalMetrics(t, ns, service, free[3])
+	var stops []func()
+	stop := func() {
+		for _, end := range stops {
+			end()
+		}
+	}
+	start := func() { stops = []func(){runKEDAOperator(t, dir, free), runKEDAAdapter(t, dir, free)} }
+	t.Cleanup(stop) // after that of every ScaledObject, whose finalizer the operator removes
+	start()
+	serveExternalMetrics(t, kedaNamespace, service, free[3])
+	return func() {
+		stop()
+		start()
+	}
 }
+
+// kedaNamespace is where KEDA's operator is, for which it is no more than a name.
+const kedaNamespace = "keda"
+
+var kedaEnv = []string{"POD_NAMESPACE=" + kedaNamespace, "KEDA_CLUSTER_OBJECT_NAMESPACE=" + kedaNamespace, "WATCH_NAMESPACE="}
+
+// runKEDAOperator runs the operator with the first three of some ports, and waits until
+// it is ready.
+func runKEDAOperator(t *testing.T, certs string, free []int) (stop func()) {
+	t.Helper()
+	stop = launch(t, "keda-operator", filepath.Join(shared.bed.Root, ".local", "bin", "keda-operator"), kedaEnv,
+		"--metrics-bind-address="+loopback(free[0]), "--health-probe-bind-address="+loopback(free[1]), "--metrics-service-bind-address="+loopback(free[2]),
+		"--cert-dir="+certs, "--zap-log-level=info")
+	eventually(t, time.Minute, func(ctx context.Context) string { return answers(ctx, "http://"+loopback(free[1])+"/readyz") })
+	return stop
+}
+
+// runKEDAAdapter runs the metrics adapter, which asks the operator at the third of some
+// ports and listens at the two after it.
+func runKEDAAdapter(t *testing.T, certs string, free []int) (stop func()) {
+	t.Helper()
+	kubeconfig := shared.bed.State.Kubeconfig
+	return launch(t, "keda-adapter", filepath.Join(shared.bed.Root, ".local", "bin", "keda-adapter"), kedaEnv,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", free[3]), fmt.Sprintf("--port=%d", free[4]),
+		"--metrics-service-address="+loopback(free[2]), "--cert-dir="+certs, "--client-ca-file="+filepath.Join(certs, "ca.crt"),
+		"--tls-cert-file="+filepath.Join(certs, "tls.crt"), "--tls-private-key-file="+filepath.Join(certs, "tls.key"),
+		"--lister-kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
+}
+
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // answers says why a URL does not answer 200, or returns "".
 func answers(ctx context.Context, from string) string {
@@ -186,12 +217,15 @@ func defineKEDA(t *testing.T) {
 }
 
 // scaledObject applies a file of config/samples for another variant and another
-// Prometheus, until the test ends, and returns the ScaledObject in it.
-func scaledObject(t *testing.T, file, namespace, name, prometheus string) *unstructured.Unstructured {
+// Prometheus, with further replacements, until the test ends, and returns the
+// ScaledObject in it.
+func scaledObject(t *testing.T, file, namespace, name, prometheus string, further ...string) *unstructured.Unstructured {
 	t.Helper()
 	var so *unstructured.Unstructured
-	for _, o := range samples(t, file, strings.NewReplacer(sampleNamespace, namespace, sampleVariant, name,
-		"http://prometheus-operated.monitoring.svc:9090", prometheus, "https://thanos-querier.openshift-monitoring.svc:9091", prometheus)) {
+	for _, o := range samples(t, file, strings.NewReplacer(append([]string{
+		sampleNamespace, namespace, sampleVariant, name,
+		"http://prometheus-operated.monitoring.svc:9090", prometheus, "https://thanos-querier.openshift-monitoring.svc:9091", prometheus,
+	}, further...)...)) {
 		apply(t, o)
 		if o.GetKind() == "ScaledObject" {
 			so = o

@@ -98,6 +98,13 @@ func (l *scaleLog) since(name string, at time.Time) (scaled, bool) {
 	return scaled{}, false
 }
 
+// after returns the changes at a time or after it.
+func (l *scaleLog) after(at time.Time) []scaled {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.all), func(s scaled) bool { return s.at.Before(at) })
+}
+
 // still says what a Deployment was last told if it is not replicas, or returns "".
 func (l *scaleLog) still(name string, replicas int32) string {
 	l.mu.Lock()
@@ -117,17 +124,32 @@ func (l *scaleLog) await(t *testing.T, within time.Duration, name string, replic
 	t.Helper()
 	var found scaled
 	eventually(t, within, func(context.Context) string {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, s := range l.all {
-			if s.name == name && s.replicas == replicas && !s.at.Before(since) {
-				found = s
-				return ""
-			}
+		s, ok := l.told(name, replicas, since)
+		if !ok {
+			return fmt.Sprintf("%s was not told to have %d replicas; all that was told: %s", name, replicas, l)
 		}
-		return fmt.Sprintf("%s was not told to have %d replicas; all that was told: %+v", name, replicas, l.all)
+		found = s
+		return ""
 	})
 	return found
+}
+
+// told returns when a Deployment was first told to have replicas, since a time.
+func (l *scaleLog) told(name string, replicas int32, since time.Time) (scaled, bool) {
+	for _, s := range l.after(since) {
+		if s.name == name && s.replicas == replicas {
+			return s, true
+		}
+	}
+	return scaled{}, false
+}
+
+func (l *scaleLog) String() string {
+	var lines []string
+	for _, s := range l.after(time.Time{}) {
+		lines = append(lines, fmt.Sprintf("%s %s: %d", s.at.Format("15:04:05.000"), s.name, s.replicas))
+	}
+	return strings.Join(lines, ", ")
 }
 
 // scaleWrites returns what managers wrote to scale subresources of a namespace.
