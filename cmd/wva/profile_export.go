@@ -10,7 +10,6 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 )
@@ -67,7 +66,7 @@ func modelProfileOf(p profiled) (any, error) {
 
 func planProfileOf(p profiled) (any, error) {
 	return []config.Profile{{
-		Name: p.Model.ID, Accelerator: p.Accelerator, Count: p.Accelerators, MaxBatchSize: p.batch(), AtTokens: int(math.Round(p.Answer)),
+		Name: p.Model.ID, Accelerator: p.Accelerator, Count: p.Accelerators, MaxBatchSize: p.Profile.Batch(), AtTokens: int(math.Round(p.Answer)),
 		Decode:  &config.DecodeParms{Alpha: rounded(p.Profile.Alpha, digits), Beta: rounded(p.Profile.Beta, digits)},
 		Prefill: &config.PrefillParms{Gamma: rounded(p.Profile.Gamma, digits), Delta: rounded(p.Profile.Delta, digits)},
 	}}, nil
@@ -86,7 +85,7 @@ func simulateProfileOf(p profiled) (any, error) {
 	const tokens, block = 2048, 16 // the defaults of vLLM
 	of := serving.Profile{
 		Name: p.Variant.Name, Accelerator: p.Accelerator, AlphaMS: by["a"], BetaMS: by["b"], GammaMS: rounded(by["e"]*(by["a"]+by["b"]), digits), DeltaMS: by["d"],
-		MaxBatchSize: p.batch(), MaxBatchedTokens: max(tokens, p.batch()), KVCacheTokens: int(p.KVCache), BlockSize: block, MaxModelLen: int(p.KVCache),
+		MaxBatchSize: p.Profile.Batch(), MaxBatchedTokens: max(tokens, p.Profile.Batch()), KVCacheTokens: int(p.KVCache), BlockSize: block, MaxModelLen: int(p.KVCache),
 	}
 	if err := of.Validate(); err != nil {
 		return nil, fmt.Errorf("there is no profile of %s for a simulation: %w", p.Variant, err)
@@ -94,15 +93,7 @@ func simulateProfileOf(p profiled) (any, error) {
 	return of, nil
 }
 
-// batch is how many requests are computed together at most.
-func (p profiled) batch() int {
-	if p.Profile.MaxBatchSize > 0 {
-		return p.Profile.MaxBatchSize
-	}
-	return scaling.DefaultBatch
-}
-
 func (p profiled) queueArguments() string {
 	return fmt.Sprintf("--alpha %s --beta %s --gamma %s --delta %s --max-batch %d --input-tokens %.0f --output-tokens %.0f",
-		exact(p.Profile.Alpha), exact(p.Profile.Beta), exact(p.Profile.Gamma), exact(p.Profile.Delta), p.batch(), p.Prompt, p.Answer)
+		exact(p.Profile.Alpha), exact(p.Profile.Beta), exact(p.Profile.Gamma), exact(p.Profile.Delta), p.Profile.Batch(), p.Prompt, p.Answer)
 }

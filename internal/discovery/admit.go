@@ -101,10 +101,11 @@ func lengths(texts map[string]string) int {
 // a profile: of an older profile with several entries the largest.
 func batchOf(spec v1alpha1.VariantAutoscalingSpec) int {
 	of := func(most *int32) int {
-		if most == nil || *most <= 0 {
-			return usualBatch
+		var p scaling.Profile
+		if most != nil {
+			p.MaxBatchSize = int(*most)
 		}
-		return min(int(*most), scaling.MostBatch)
+		return p.Batch()
 	}
 	if p := spec.VariantProfile; p != nil {
 		return of(p.MaxBatchSize)
@@ -117,6 +118,3 @@ func batchOf(spec v1alpha1.VariantAutoscalingSpec) int {
 	}
 	return largest
 }
-
-// usualBatch is the batch of a profile that names none.
-const usualBatch = 256

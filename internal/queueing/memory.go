@@ -58,7 +58,7 @@ func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.F
 	for i, v := range variants {
 		v.Profile.MaxBatchSize = v.SizedBatch()
 		if tokens, ok := least[v.Key]; ok && each > 0 {
-			v.Profile.MaxBatchSize = int(max(1, min(float64(batch(v.Profile)), math.Floor(tokens/each))))
+			v.Profile.MaxBatchSize = int(max(1, min(float64(v.Profile.Batch()), math.Floor(tokens/each))))
 		}
 		out[i] = v
 	}

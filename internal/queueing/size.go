@@ -169,7 +169,7 @@ func unsized(v scaling.Variant, load load) sizing {
 		s.source = "no requests to size with"
 		return s
 	}
-	most := batch(v.Profile)
+	most := v.Profile.Batch()
 	queue, err := analyzer.NewQueueAnalyzer(analyzer.Config{
 		MaxBatch: most, MaxQueue: analyzer.QueuePerBatch * most,
 		Service: analyzer.FourParameter{Alpha: v.Profile.Alpha, Beta: v.Profile.Beta, Gamma: v.Profile.Gamma, Delta: v.Profile.Delta},
@@ -236,20 +236,11 @@ func reachable(o scaling.Objective, p scaling.Profile, load load) (scaling.Objec
 // together is how many requests a replica computes together within an ITL, at least
 // one and at most a full batch.
 func together(p scaling.Profile, itl float64) float64 {
-	most := float64(batch(p))
+	most := float64(p.Batch())
 	if itl <= 0 || p.Beta <= 0 {
 		return most
 	}
 	return min(most, max(1, (itl-p.Alpha)/p.Beta))
-}
-
-// batch is the most requests that a replica computes together, at most
-// scaling.MostBatch.
-func batch(p scaling.Profile) int {
-	if p.MaxBatchSize <= 0 {
-		return scaling.DefaultBatch
-	}
-	return min(p.MaxBatchSize, scaling.MostBatch)
 }
 
 // binding says which objective limits the rate.

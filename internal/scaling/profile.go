@@ -49,5 +49,14 @@ func (v Variant) SizedBatch() int {
 	return v.MaxBatch()
 }
 
+// Batch returns how many requests a replica with p computes together at most: as p says, up to
+// MostBatch, else DefaultBatch.
+func (p Profile) Batch() int {
+	if p.MaxBatchSize <= 0 {
+		return DefaultBatch
+	}
+	return min(p.MaxBatchSize, MostBatch)
+}
+
 // Usable reports whether the coefficients were given and can be read.
 func (p Profile) Usable() bool { return p.Source != "" && p.Problem == "" }

@@ -19,3 +19,11 @@ func TestTheBatchIsThatOfTheArgumentsAndSizedByTheSmaller(t *testing.T) {
 		}
 	}
 }
+
+func TestABatchThatIsNotStatedIsTheDefaultOfEngines(t *testing.T) {
+	for stated, want := range map[int]int{-1: DefaultBatch, 0: DefaultBatch, 1: 1, 64: 64, MostBatch: MostBatch, MostBatch + 1: MostBatch} {
+		if got := (Profile{MaxBatchSize: stated}).Batch(); got != want {
+			t.Errorf("stated %d: got %d, want %d", stated, got, want)
+		}
+	}
+}
