@@ -105,6 +105,18 @@ func (l *scaleLog) after(at time.Time) []scaled {
 	return slices.DeleteFunc(slices.Clone(l.all), func(s scaled) bool { return s.at.Before(at) })
 }
 
+// path returns the numbers that a Deployment was told to have, one after another.
+func (l *scaleLog) path(name string) (out []int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.all {
+		if s.name == name {
+			out = append(out, s.replicas)
+		}
+	}
+	return out
+}
+
 // still says what a Deployment was last told if it is not replicas, or returns "".
 func (l *scaleLog) still(name string, replicas int32) string {
 	l.mu.Lock()

@@ -36,6 +36,9 @@ type Variant struct {
 	Max             *int32
 	StartUp         time.Duration
 	NoHPA           bool
+	// Annotated has annotations of the HPA make the Deployment a variant, without a
+	// VariantAutoscaling.
+	Annotated bool
 	// HPAMin is the least that the HPA leaves; nil is its default, 1.
 	HPAMin *int32
 	// Actuation asks the manager to set replicas itself, as the annotation says; "" does
@@ -47,7 +50,10 @@ type Variant struct {
 
 // Objects returns the variant's objects in the order in which they are applied.
 func (v Variant) Objects() []client.Object {
-	objects := []client.Object{v.deployment(), v.autoscaling()}
+	objects := []client.Object{v.deployment()}
+	if !v.Annotated {
+		objects = append(objects, v.Autoscaling())
+	}
 	if !v.NoHPA {
 		objects = append(objects, v.hpa())
 	}
@@ -83,7 +89,9 @@ func (v Variant) deployment() *appsv1.Deployment {
 	}
 }
 
-func (v Variant) autoscaling() *v1alpha1.VariantAutoscaling {
+// Autoscaling returns the VariantAutoscaling of the variant, which an Annotated one is applied
+// without.
+func (v Variant) Autoscaling() *v1alpha1.VariantAutoscaling {
 	meta := v.meta()
 	if v.Actuation != "" {
 		meta.Annotations = map[string]string{v1alpha1.AnnotationActuation: v.Actuation}
@@ -104,8 +112,18 @@ func (v Variant) hpa() *autoscalingv2.HorizontalPodAutoscaler {
 	exactly, noDelay := resource.MustParse("0"), int32(0)
 	most := int32(20)
 	rules := &autoscalingv2.HPAScalingRules{Tolerance: &exactly, StabilizationWindowSeconds: &noDelay}
+	meta := v.meta()
+	if v.Annotated {
+		meta.Labels = map[string]string{v1alpha1.LabelAcceleratorName: v.Accelerator}
+		meta.Annotations = map[string]string{
+			v1alpha1.AnnotationManaged: "true", v1alpha1.AnnotationModelID: v.ModelID, v1alpha1.AnnotationVariantCost: v.Cost,
+		}
+		if v.Max != nil {
+			most = *v.Max
+		}
+	}
 	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: v.meta(),
+		ObjectMeta: meta,
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: v.Name},
 			MinReplicas:    v.HPAMin,
