@@ -54,7 +54,7 @@ func (v Votes) Need() float64 {
 		}
 	}
 	for _, s := range variants {
-		cost += s.Cost * float64(s.counted())
+		cost += s.CostPerHour(s.counted())
 	}
 	return fills * cost
 }

@@ -188,9 +188,9 @@ func (c cover) move() (map[scaling.VariantKey]scaling.Replicas, float64) {
 		sources = append(sources, s.CostSource)
 		if n[i] > s.hold {
 			more[s.Key] = n[i]
-			come += s.Cost * float64(n[i]-s.hold)
+			come += s.CostPerHour(n[i] - s.hold)
 		} else {
-			gone += s.Cost * float64(s.hold-n[i])
+			gone += s.CostPerHour(s.hold - n[i])
 		}
 	}
 	alike := !slices.ContainsFunc(sources, func(x scaling.CostSource) bool { return !x.Comparable(sources[0]) })

@@ -231,7 +231,7 @@ func (c Contender) current() core.Allocation {
 	var most core.Allocation
 	for _, s := range c.states() {
 		if n := s.Replicas.Current; s.Replicas.Observed && n > scaling.Replicas(most.Replicas) {
-			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: int(n), Cost: s.Cost * float64(n)}
+			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: int(n), Cost: s.CostPerHour(n)}
 		}
 	}
 	return most

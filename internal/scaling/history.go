@@ -111,7 +111,7 @@ func (h History) LastDesired(v Variant) Replicas {
 func (h History) Cost(variants []Variant) float64 {
 	sum := 0.0
 	for _, v := range variants {
-		sum += v.Cost * float64(h.LastDesired(v))
+		sum += v.CostPerHour(h.LastDesired(v))
 	}
 	return sum
 }

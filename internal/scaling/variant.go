@@ -96,6 +96,9 @@ func (v Variant) GPUs(replicas Replicas) Accelerators {
 	return min(max(1, each), mostCounted).Of(min(max(0, replicas), mostCounted))
 }
 
+// CostPerHour returns what so many replicas cost per hour, in cost units: Cost is that of one.
+func (v Variant) CostPerHour(replicas Replicas) float64 { return v.Cost * float64(replicas) }
+
 // Holds returns how many accelerators so many running replicas keep from others: those of GPUs,
 // or none if the variant is Unaccelerated.
 func (v Variant) Holds(replicas Replicas) Accelerators {

@@ -209,8 +209,8 @@ func turns(seen look, alone choices, plan scaling.Plan) map[scaling.ModelKey]sca
 			if !known {
 				stays = before
 			}
-			r.Cost += v.Cost * float64(stays)
-			r.Ready += v.Cost * float64(min(stays, v.Replicas.Ready))
+			r.Cost += v.CostPerHour(stays)
+			r.Ready += v.CostPerHour(min(stays, v.Replicas.Ready))
 			switch {
 			case known && to > before:
 				r.Change = 1
