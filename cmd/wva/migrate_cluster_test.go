@@ -55,6 +55,7 @@ func TestMigrateOnAPIServer(t *testing.T) {
 	t.Run("the first release", c.firstRelease)
 	t.Run("a variant that no manager serves", c.unserved)
 	t.Run("a definition that was replaced before", c.replacedBefore)
+	t.Run("services of KServe", c.kserve)
 	t.Run("a cluster without the kind", func(t *testing.T) {
 		if err := c.Client.Delete(t.Context(), c.definition(t)); err != nil {
 			t.Fatal(err)
@@ -162,6 +163,57 @@ func (c cluster) unserved(t *testing.T) {
 		}
 	}
 	if err := c.Client.Delete(t.Context(), manager); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kserve reads a service and its target in the cluster, and prints of them what it prints of files.
+func (c cluster) kserve(t *testing.T) {
+	out, err := kserve(t, "--kubeconfig", c.State.Kubeconfig)
+	if want := "No LLMInferenceService has spec.scaling.wva.\n"; out != want || err != nil {
+		t.Errorf("without the kind: got %q, %v, want %q", out, err, want)
+	}
+	definition := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "llminferenceservices.serving.kserve.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: kserveGroup, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "llminferenceservices", Singular: "llminferenceservice", Kind: kserveKind},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha2", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}},
+			}},
+		},
+	}
+	if err := c.Define(t.Context(), definition); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open("testdata/kserve/keda.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	objects, err := readObjects(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "llama-kserve"}}
+	deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "v"}}
+	deployment.Spec.Replicas = new(int32(3))
+	deployment.Spec.Template.Labels = deployment.Spec.Selector.MatchLabels
+	deployment.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}
+	if err := c.Apply(t.Context(), namespace, &objects[0], deployment); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/kserve/keda.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = kserve(t, "--kubeconfig", c.State.Kubeconfig)
+	if diff := cmp.Diff(string(want), out); diff != "" || !errors.Is(err, errFinding) {
+		t.Errorf("got %v (- of files, + of the cluster)\n%s", err, diff)
+	}
+	if err := errors.Join(c.Client.Delete(t.Context(), definition), c.Client.Delete(t.Context(), namespace)); err != nil {
 		t.Fatal(err)
 	}
 }

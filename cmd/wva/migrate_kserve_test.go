@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 )
 
@@ -65,10 +63,10 @@ func TestNoStepOfTheWayTakesAReplica(t *testing.T) {
 	for range 2000 {
 		s := kserveService{hpa: rng.IntN(2) == 0}
 		for range 1 + rng.IntN(2) {
-			w := kserveWorkload{role: "main", min: 1 + rng.Int64N(3), replicas: ptr.To(rng.Int64N(8))}
+			w := kserveWorkload{role: "main", min: 1 + rng.Int64N(3), replicas: new(rng.Int64N(8))}
 			w.max = w.min + rng.Int64N(8)
 			if !s.hpa && rng.IntN(2) == 0 {
-				w.idle = ptr.To(int64(0))
+				w.idle = new(int64(0))
 			}
 			s.workloads = append(s.workloads, w)
 		}

@@ -63,19 +63,23 @@ func TestThePresetsOfOpenShift(t *testing.T) {
 		watch, lacks string // argument that is given, and one that is not
 	}{
 		{
-			"openshift", "https://thanos-querier.openshift-monitoring.svc:9091", []string{userWorkload, platform},
+			"openshift", "https://thanos-querier.openshift-monitoring.svc:9091",
+			[]string{userWorkload, platform},
 			[]string{
 				"cluster-monitoring-view: " + manager, "system:auth-delegator: " + manager,
 				"workload-variant-autoscaler-metrics-reader: " + platform + "/prometheus-k8s",
 				"workload-variant-autoscaler-metrics-reader: " + userWorkload + "/prometheus-user-workload",
-			}, "--leader-elect", "--watch-namespace=team-a",
+			},
+			"--leader-elect", "--watch-namespace=team-a",
 		},
 		{
-			"openshift-tenant", "https://thanos-querier.openshift-monitoring.svc:9092/?namespace=team-a", []string{userWorkload},
+			"openshift-tenant", "https://thanos-querier.openshift-monitoring.svc:9092/?namespace=team-a",
+			[]string{userWorkload},
 			[]string{
 				"system:auth-delegator: " + manager, "team-a view: " + manager,
 				"workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader: " + userWorkload + "/prometheus-user-workload",
-			}, "--watch-namespace=team-a", "--watch-namespace=",
+			},
+			"--watch-namespace=team-a", "--watch-namespace=",
 		},
 	} {
 		t.Run(test.sample, func(t *testing.T) {

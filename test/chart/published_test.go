@@ -95,27 +95,33 @@ func TestBothNamesOfAValueAreFineWhereTheyDoNotDiffer(t *testing.T) {
 	}{
 		{
 			"one tag and one scope", "wva: {image: {tag: v1}, namespaceScoped: true}\ncontroller: {image: {tag: v1}}\nwatchNamespace: workload-variant-autoscaler-system",
-			"Deployment/workload-variant-autoscaler-system/workload-variant-autoscaler-controller-manager", []string{":v1\n", "--watch-namespace=workload-variant-autoscaler-system"},
+			"Deployment/workload-variant-autoscaler-system/workload-variant-autoscaler-controller-manager",
+			[]string{":v1\n", "--watch-namespace=workload-variant-autoscaler-system"},
 		},
 		{
 			"a number and a number in quotes", model + "hpa: {targetAverageValue: 2}\nmodelDefaults: {averageValue: \"2\"}",
-			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa", []string{`averageValue: "2"`},
+			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa",
+			[]string{`averageValue: "2"`},
 		},
 		{
 			"thresholds of which one is in both", "wva: {capacityScaling: {default: {kvCacheThreshold: 0.7, kvSpareTrigger: 0.2}}}\nsaturation: {default: {kvCacheThreshold: 0.7, queueLengthThreshold: 4}}",
-			thresholds, []string{"kvCacheThreshold: 0.7", "kvSpareTrigger: 0.2", "queueLengthThreshold: 4"},
+			thresholds,
+			[]string{"kvCacheThreshold: 0.7", "kvSpareTrigger: 0.2", "queueLengthThreshold: 4"},
 		},
 		{
 			"overrides of several models, whose keys have dots", "wva: {capacityScaling: {overrides: {a.b: {model_id: m, kvCacheThreshold: 0.7}}}}\nsaturation: {overrides: {a.b: {model_id: m}, c: {model_id: other}}}",
-			thresholds, []string{"a.b: |", "kvCacheThreshold: 0.7", "c: |"},
+			thresholds,
+			[]string{"a.b: |", "kvCacheThreshold: 0.7", "c: |"},
 		},
 		{
 			"two parts of the behavior", model + "hpa: {behavior: {scaleUp: {stabilizationWindowSeconds: 20}}}\nmodelDefaults: {behavior: {scaleDown: {stabilizationWindowSeconds: 30}}}",
-			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa", []string{"stabilizationWindowSeconds: 20", "stabilizationWindowSeconds: 30"},
+			"HorizontalPodAutoscaler/b/workload-variant-autoscaler-hpa",
+			[]string{"stabilizationWindowSeconds: 20", "stabilizationWindowSeconds: 30"},
 		},
 		{
 			"an objective that another class has too", model + "va: {sloTtft: 500, sloTpot: 20}\nserviceClasses: {gold: {name: gold, priority: 1, data: [{model: m, slo-ttft: 500}]}}",
-			"ConfigMap/workload-variant-autoscaler-system/service-classes-config", []string{"gold: |", "published: |", "slo-tpot: 20"},
+			"ConfigMap/workload-variant-autoscaler-system/service-classes-config",
+			[]string{"gold: |", "published: |", "slo-tpot: 20"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -147,9 +148,7 @@ func leaves(prefix string, of map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range of {
 		if inner, ok := value.(map[string]any); ok && len(inner) > 0 {
-			for path, value := range leaves(prefix+key+".", inner) {
-				out[path] = value
-			}
+			maps.Copy(out, leaves(prefix+key+".", inner))
 			continue
 		}
 		out[prefix+key] = value
