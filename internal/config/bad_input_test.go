@@ -111,13 +111,14 @@ func TestAListWithABadPrefixIsRefusedAlone(t *testing.T) {
 				}
 				r := s.Apply([]Source{system(settingsMap, key, bad, "LOG_LEVEL", "debug", "GLOBAL_OPT_INTERVAL", "90s")})
 				got := s.Snapshot().Settings()
-				if bad == "" { // as not set
+				switch {
+				case bad == "": // as not set
 					if len(r.Findings) > 0 {
 						t.Errorf("got %s", lines(r.Findings))
 					}
-				} else if len(r.Findings) != 1 || !strings.Contains(r.Findings[0].String(), key) {
+				case len(r.Findings) != 1 || !strings.Contains(r.Findings[0].String(), key):
 					t.Errorf("got findings\n%s\nwant one, of %s", lines(r.Findings), key)
-				} else if got.Prometheus.MetricPrefixes.String() != inForce {
+				case got.Prometheus.MetricPrefixes.String() != inForce:
 					t.Errorf("%s is in force, want %s", got.Prometheus.MetricPrefixes, inForce)
 				}
 				if got.LogLevel != "debug" || got.Interval != 90*time.Second {

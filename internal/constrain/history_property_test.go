@@ -222,7 +222,7 @@ func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 		r := in.Variants[plan.Decisions[i].Variant].Replicas
 		granted += max(0, p.target-p.spec)
 		room += int(r.Surplus - r.Podless)
-		wanted += int(max(0, p.want-scaling.Replicas(max(0, scaling.Replicas(p.spec)-r.Unschedulable))))
+		wanted += int(max(0, p.want-max(0, scaling.Replicas(p.spec)-r.Unschedulable)))
 		returned = returned || p.step.Reason == scaling.ReasonReturned
 		if least := int(min(p.want, scaling.Replicas(p.spec), max(1, p.min))); p.target < least {
 			t.Errorf("%s: %d replicas of %d, at least %d stay: %+v", p.name, p.target, p.spec, least, p.step)

@@ -133,7 +133,7 @@ func TestToleranceIsThatOfAnHPA(t *testing.T) {
 				usage, target := int64(1000*desired), int64(1000)
 				ratio := float64(usage) / (float64(target) * float64(current))
 				want := (1.0-tolerance) <= ratio && ratio <= (1.0+tolerance)
-				if got := scaling.Tolerates(tolerance, scaling.Replicas(desired), current); got != want {
+				if got := scaling.Tolerates(tolerance, desired, current); got != want {
 					t.Fatalf("%d to %d at %g: got %v, want %v", current, desired, tolerance, got, want)
 				}
 			}

@@ -121,16 +121,11 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 	if all == nil || !snap.At.After(past.At) || filling(snap, all) {
 		return past
 	}
-	full := 0.0 // replicas in which a queue stands
-	for _, f := range all {
-		if f.queued() {
-			full += f.ready
-		}
-	}
-	now, seen := started(snap, all)
-	switch {
-	case full == 0 && past.ByVariant && seen && refuted(atCounts(past, now), now):
+	full := queuedReplicas(all)
+	if now, seen := started(snap, all); full == 0 && seen && refuted(past, now) {
 		return remembered(scaling.Shares{}, past, now, snap.At)
+	}
+	switch {
 	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
 		return seenQueuing(past, snap, all, full)
 	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):
@@ -176,6 +171,17 @@ func fed(all []flow, rate, full float64) ([]flow, bool) {
 		}
 	}
 	return out, true
+}
+
+// queuedReplicas is the number of replicas in which a queue stands.
+func queuedReplicas(all []flow) float64 {
+	sum := 0.0
+	for _, f := range all {
+		if f.queued() {
+			sum += f.ready
+		}
+	}
+	return sum
 }
 
 func replicas(all []flow) float64 {

@@ -134,9 +134,13 @@ func followed(past, now scaling.Shares, all []flow) scaling.Shares {
 	return now
 }
 
-// refuted reports whether replicas get alike that would get unlike if requests were shared out by variant as
-// they were before.
-func refuted(before scaling.Shares, all []flow) bool {
+// refuted reports whether requests were taken to be shared out by variant, by which replicas would get unlike
+// now, and they get alike.
+func refuted(past scaling.Shares, all []flow) bool {
+	if !past.ByVariant {
+		return false
+	}
+	before := atCounts(past, all)
 	byGet := func(a, b flow) int { return cmp.Compare(a.completes, b.completes) }
 	if slices.MaxFunc(all, byGet).completes > likeness*slices.MinFunc(all, byGet).completes {
 		return false

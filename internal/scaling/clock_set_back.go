@@ -18,7 +18,7 @@ import (
 // So nothing is held longer than the period that is configured for it, counted from
 // the step of the clock. A time of 0 stays 0.
 func (p Past) At(now time.Time) Past {
-	p.ModelPast = p.ModelPast.at(now)
+	p.ModelPast = p.at(now)
 	p.DecidedAt = before(p.DecidedAt, now)
 	p.ProgressAt, p.WholeAt = before(p.ProgressAt, now), before(p.WholeAt, now)
 	p.Waits = p.Waits.at(now)

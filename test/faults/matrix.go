@@ -93,8 +93,10 @@ func ofPrometheus() []Fault {
 			{loop, "TestAPartialAnswerCountsNobodyAsIdle"},
 		}},
 		{"prometheus-foreign-rows", Prometheus, "it has each row twice, pods of another cluster with the same namespace and model, or rows of several pods in turn, because it scrapes the address of their Service", "rows that differ in a label alone count once; pods of others are no replicas, and their requests count in the rates, which may order too much and never too little; rows of several pods in turn grow and do not shrink", "`wva explain` names a pod of the others, `MetricsAvailable` the address, each what to do", []Test{
-			{loop, "TestEachRowTwiceIsCountedOnce"}, {loop, "TestPodsOfAnotherClusterAreNoReplicasAndAreNamed"},
-			{loop, "TestPodsBehindOneAddressGiveNothingUp"}, {loop, "TestPodsBehindOneAddressWithoutAPodAreNamed"},
+			{loop, "TestEachRowTwiceIsCountedOnce"},
+			{loop, "TestPodsOfAnotherClusterAreNoReplicasAndAreNamed"},
+			{loop, "TestPodsBehindOneAddressGiveNothingUp"},
+			{loop, "TestPodsBehindOneAddressWithoutAPodAreNamed"},
 		}},
 		{"prometheus-credentials", Prometheus, "the token was rotated, or a certificate has expired", "reads its files again without a restart; until they fit " + holds, "as `prometheus-down`, with `HTTP 401` or `x509: certificate has expired`", []Test{
 			{loop, "TestARotatedTokenIsReadAgain"}, {source, "TestAnExpiredCertificateIsNamedAndItsSuccessorAccepted"}, {source, "TestAuthoritiesAreReadAgain"},

@@ -139,7 +139,7 @@ func (h *plainHPA) reach(now int, current scaling.Replicas, r Rules, sign int) s
 		}
 		switch {
 		case !l.Percent:
-			ends = append(ends, start+scaling.Replicas(scaling.Replicas(sign)*l.Value))
+			ends = append(ends, start+scaling.Replicas(sign)*l.Value)
 		case sign > 0:
 			ends = append(ends, up(float64(start)*(1+float64(l.Value)/100)))
 		default:

@@ -109,7 +109,7 @@ func rounder(v reflect.Value) []reflect.Value {
 			out = append(out, y)
 		}
 	}
-	if x, ok := v.Interface().(time.Duration); ok {
+	if x, ok := reflect.TypeAssert[time.Duration](v); ok {
 		for _, unit := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
 			if x%unit != 0 {
 				add(x.Round(unit))

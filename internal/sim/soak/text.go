@@ -86,7 +86,7 @@ func set(v reflect.Value, path, value string) error {
 
 func setLeaf(v reflect.Value, value string) error {
 	var err error
-	if x, ok := v.Addr().Interface().(*time.Duration); ok {
+	if x, ok := reflect.TypeAssert[*time.Duration](v.Addr()); ok {
 		*x, err = time.ParseDuration(value)
 		return err
 	}
