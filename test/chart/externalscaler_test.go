@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -19,8 +20,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler/wire"
 )
 
 // The Secrets of the external scaler of the standard release.

@@ -16,15 +16,14 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/prometheus/prometheus/model/labels"
-	"k8s.io/utils/clock"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/prometheus/prometheus/model/labels"
+	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
@@ -248,7 +247,7 @@ func scrapedAs(t *testing.T, backend func(*scrape.Options, *sharedPages)) map[st
 			})
 			time.Sleep(10*time.Minute + 2*time.Second)
 			synctest.Wait()
-			collected[name] = pages.fixture.snapshots(t, source, time.Now())
+			collected[name] = pages.snapshots(t, source, time.Now())
 			cancel()
 			running.Wait()
 		})

@@ -15,11 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	"k8s.io/utils/clock"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
+	"github.com/prometheus/prometheus/model/labels"
+	"k8s.io/utils/clock"
 )
 
 // ramp is in how many scrapes the counters of a page grow from 0 to their figures.
@@ -193,7 +192,8 @@ func pageAfter(t *testing.T, file string, n int) []byte {
 		page.WriteString(line + "\n")
 	}
 	if page := page.Bytes(); strings.Contains(file, "0.12") {
-		return bytes.TrimPrefix(page, page[:bytes.Index(page, []byte("# TYPE"))]) // OpenMetrics has no comments
+		_, types, _ := bytes.Cut(page, []byte("# TYPE")) // OpenMetrics has no comments
+		return append([]byte("# TYPE"), types...)
 	}
 	return page.Bytes()
 }

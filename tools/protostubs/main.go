@@ -53,7 +53,7 @@ func run(ctx context.Context, file, out string) error {
 		}
 		for _, f := range response.GetFile() {
 			to := filepath.Join(out, "zz_generated."+f.GetName())
-			if err := os.WriteFile(to, []byte(f.GetContent()), 0o644); err != nil { //nolint:gosec // source code
+			if err := os.WriteFile(to, []byte(f.GetContent()), 0o644); err != nil {
 				return fmt.Errorf("writing generated code: %w", err)
 			}
 		}
@@ -72,7 +72,7 @@ func compile(ctx context.Context, dir, name string) ([]byte, error) {
 		return nil, fmt.Errorf("compiling %s: %w", name, err)
 	}
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
-		FileToGenerate: []string{name}, Parameter: proto.String("paths=source_relative"),
+		FileToGenerate: []string{name}, Parameter: new("paths=source_relative"),
 		ProtoFile: []*descriptorpb.FileDescriptorProto{protoutil.ProtoFromFileDescriptor(files[0])},
 	})
 	if err != nil {

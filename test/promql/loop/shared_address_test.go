@@ -76,7 +76,7 @@ func TestPodsBehindOneAddressGiveNothingUp(t *testing.T) {
 // TestPodsBehindOneAddressWithoutAPodAreNamed: the series have no label pod, so no replica has
 // readings. The condition says what is wrong beside that.
 func TestPodsBehindOneAddressWithoutAPodAreNamed(t *testing.T) {
-	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, _ scaling.Replicas) {
 		before := make([]*pod, len(l.pods))
 		for i, p := range l.pods {
 			saved := *p

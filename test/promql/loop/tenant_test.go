@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/prometheus/model/labels"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // TestAPoisonedPageOfAnotherNamespaceChangesNothing: a tenant's pod serves a page that
