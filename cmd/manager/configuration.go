@@ -77,12 +77,14 @@ func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operato
 
 // configMapNames returns the names of all ConfigMaps of a namespace, not what is in them. Those of an earlier release
 // have its name before their own, which no watch of one name finds. There are none for a manager that may not list
-// them, as the roles of the repository have it: they allow the published names alone.
-func configMapNames(ctx context.Context, reader client.Reader, namespace string) ([]string, error) {
+// them, as the roles of the repository have it: they allow the published names alone. The log says so.
+func configMapNames(ctx context.Context, reader client.Reader, namespace string, log logr.Logger) ([]string, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	switch err := reader.List(ctx, list, client.InNamespace(namespace)); {
 	case apierrors.IsForbidden(err):
+		log.Info("ConfigMaps whose names an earlier release put a prefix before are not looked for: the manager may not list ConfigMaps of its namespace; "+
+			"where there are such, docs/migration says which role it needs", "namespace", namespace)
 		return []string{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("listing the names of ConfigMaps of namespace %s: %w", namespace, err)
@@ -104,7 +106,7 @@ type beginning struct {
 // readConfiguration reads the ConfigMaps of the system namespace on top of the flags,
 // the environment and the file.
 func readConfiguration(ctx context.Context, on environment) (beginning, error) {
-	names, err := configMapNames(ctx, on.kube.reader, on.operator.SystemNamespace)
+	names, err := configMapNames(ctx, on.kube.reader, on.operator.SystemNamespace, on.log)
 	if err != nil {
 		return beginning{}, err
 	}
