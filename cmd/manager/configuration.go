@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,18 +78,42 @@ func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operato
 	return sources, nil
 }
 
+// mayListConfigMaps asks the API server whether this process may list the ConfigMaps of a namespace.
+func mayListConfigMaps(ctx context.Context, to *rest.Config, namespace string) (bool, error) {
+	c, err := authorizationv1client.NewForConfig(to)
+	if err != nil {
+		return false, fmt.Errorf("reaching the API server: %w", err)
+	}
+	review, err := c.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: "list", Resource: "configmaps",
+		}},
+	}, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err): // where an account may not even ask
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("asking whether ConfigMaps of namespace %s may be listed: %w", namespace, err)
+	}
+	return review.Status.Allowed, nil
+}
+
 // configMapNames returns the names of all ConfigMaps of a namespace, not what is in them. Those of an earlier release
 // have its name before their own, which no watch of one name finds. There are none for a manager that may not list
 // them, as the roles of the repository have it: they allow the published names alone. The log says so.
-func configMapNames(ctx context.Context, reader client.Reader, namespace string, log logr.Logger) ([]string, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	switch err := reader.List(ctx, list, client.InNamespace(namespace)); {
-	case apierrors.IsForbidden(err):
+func configMapNames(ctx context.Context, kube connection, namespace string, log logr.Logger) ([]string, error) {
+	may, err := mayListConfigMaps(ctx, kube.config, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
 		log.Info("ConfigMaps whose names an earlier release put a prefix before are not looked for: the manager may not list ConfigMaps of its namespace; "+
 			"where there are such, docs/migration says which role it needs", "namespace", namespace)
 		return []string{}, nil
-	case err != nil:
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := kube.reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("listing the names of ConfigMaps of namespace %s: %w", namespace, err)
 	}
 	names := make([]string, len(list.Items))
@@ -106,7 +133,7 @@ type beginning struct {
 // readConfiguration reads the ConfigMaps of the system namespace on top of the flags,
 // the environment and the file.
 func readConfiguration(ctx context.Context, on environment) (beginning, error) {
-	names, err := configMapNames(ctx, on.kube.reader, on.operator.SystemNamespace, on.log)
+	names, err := configMapNames(ctx, on.kube, on.operator.SystemNamespace, on.log)
 	if err != nil {
 		return beginning{}, err
 	}

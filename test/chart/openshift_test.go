@@ -1,9 +1,11 @@
 package chart
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // bound returns the bindings to roles of others as kind, namespace, role and subject.
@@ -149,6 +152,14 @@ func (c *cluster) managed(t *testing.T) {
 		said(t, err, test.want)
 	}
 	if err := c.Client.Delete(t.Context(), definition); err != nil {
+		t.Fatal(err)
+	}
+	// Others of the cluster render once it is not served any more.
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		served, err := servedVersions(c.Config)
+		return !slices.Contains(served, "components.platform.opendatahub.io/v1alpha1"), err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/engine"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
@@ -104,11 +103,22 @@ func servedVersions(cluster *rest.Config) (common.VersionSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := c.ServerGroups()
-	if err != nil {
+	groups, resources, err := c.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // as Helm: what does not answer has no kinds
 		return nil, fmt.Errorf("asking which versions of the API are served: %w", err)
 	}
-	return common.VersionSet(metav1.ExtractGroupVersions(groups)), nil
+	versions := map[string]bool{}
+	for _, group := range groups {
+		for _, version := range group.Versions {
+			versions[version.GroupVersion] = true
+		}
+	}
+	for _, list := range resources {
+		for _, resource := range list.APIResources {
+			versions[list.GroupVersion+"/"+resource.Kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(versions)), nil
 }
 
 // decode reads the objects of a file of YAML documents.

@@ -15,12 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +38,8 @@ const (
 	rightsHPA, rightsSet, rightsOther, byHand = "by-hpa", "set", "other", "by-hand"
 	// A LeaderWorkerSet, without pods, whose replicas the manager sets too.
 	rightsGroup = "group"
+	// One without a VariantAutoscaling, by the annotations of its HPA.
+	rightsAnnotated = "annotated"
 )
 
 // TestTheRightsOfTheChart has two managers do everything that they do as an account
@@ -147,7 +151,9 @@ func deployWithRights(t *testing.T) {
 	t.Helper()
 	follows, sets := chat(rightsNamespace, rightsHPA), aside(rightsNamespace, byHand)
 	sets.Actuation = "scale"
-	deploy(t, follows, sets)
+	annotated := aside(rightsNamespace, rightsAnnotated)
+	annotated.Annotated, annotated.NoHPA, annotated.Max = true, false, new(int32(2))
+	deploy(t, follows, sets, annotated)
 	deployGroup(t)
 	learns(t, rightsSet)
 	labels := func(name string) *metav1.LabelSelector {
@@ -259,6 +265,11 @@ func doTheJob(t *testing.T) {
 	hasReady(t, rightsNamespace, byHand, 2)
 	bind(t, rightsNamespace, byHand, 1)
 	hasReady(t, rightsNamespace, byHand, 1)
+	grown := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: rightsNamespace, Name: rightsAnnotated}}
+	if err := shared.bed.Client.Patch(t.Context(), grown, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReplicas":2}}`))); err != nil {
+		t.Fatal(err)
+	}
+	hasReady(t, rightsNamespace, rightsAnnotated, 2)
 	eventually(t, time.Minute, func(ctx context.Context) string {
 		d, err := deployment(ctx, rightsNamespace, rightsHPA)
 		if err != nil {

@@ -152,7 +152,7 @@ cluster says what a manager serves, nothing is known of it.
 
 {{/* OpenShift AI installs a manager of its own where it is told so. */}}
 {{- define "wva.checkOpenShiftAI" -}}
-{{- if and .Values.rbac.create (.Capabilities.APIVersions.Has "components.platform.opendatahub.io/v1alpha1") }}
+{{- if and .Values.rbac.create (.Capabilities.APIVersions.Has "components.platform.opendatahub.io/v1alpha1/Kserve") }}
 {{- range (lookup "components.platform.opendatahub.io/v1alpha1" "Kserve" "" "").items }}
   {{- if eq (dig "spec" "wva" "managementState" "" .) "Managed" }}
     {{- fail (printf "Kserve %s of OpenShift AI has spec.wva.managementState Managed: its manager and this one would write to the same VariantAutoscalings in turn. Set spec.components.kserve.wva.managementState to Removed in the DataScienceCluster, and install again" .metadata.name) }}
