@@ -46,6 +46,14 @@ func readManifests(files []string, stdin io.Reader) (manifests, error) {
 }
 
 func (m *manifests) readFile(file string, stdin io.Reader) error {
+	return eachDocument(file, stdin, func(at string, document []byte) error {
+		m.readDocument(at, document)
+		return nil
+	})
+}
+
+// eachDocument hands over the YAML documents of a file, - for standard input, and where each stands.
+func eachDocument(file string, stdin io.Reader, do func(at string, document []byte) error) error {
 	from, name := stdin, "standard input"
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -64,7 +72,9 @@ func (m *manifests) readFile(file string, stdin io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		m.readDocument(fmt.Sprintf("%s, document %d", name, n), document)
+		if err := do(fmt.Sprintf("%s, document %d", name, n), document); err != nil {
+			return err
+		}
 	}
 }
 

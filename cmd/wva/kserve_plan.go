@@ -2,7 +2,6 @@ package main
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 )
 
@@ -38,7 +37,7 @@ type kserveStep struct {
 	after []kserveScaling // by workload
 }
 
-// kserveSteps returns the way: the least replicas are held while series may be missing, and let go at the end.
+// steps returns the way: the least replicas are held while series may be missing, and let go at the end.
 func (s kserveService) steps() []kserveStep {
 	state := func(change func(kserveWorkload) kserveScaling) []kserveScaling {
 		var all []kserveScaling
@@ -163,5 +162,5 @@ func (s kserveService) variants() []map[string]any {
 			"metadata": map[string]any{"namespace": s.namespace, "name": w.target}, "spec": spec,
 		})
 	}
-	return slices.Clip(all)
+	return all
 }

@@ -60,12 +60,11 @@ func readKServe(o *unstructured.Unstructured) (kserveService, bool) {
 		if !found {
 			continue
 		}
-		w := kserveWorkload{role: role, kind: "Deployment", target: s.name + "-kserve" + suffix, min: 1, cost: "10.0"}
+		base := s.name + "-kserve" + suffix
+		w := kserveWorkload{role: role, kind: "Deployment", target: base, variant: base + "-va", min: 1, cost: "10.0"}
 		if _, several, _ := unstructured.NestedFieldNoCopy(o.Object, append(slices.Clone(path), "worker")...); several {
 			w.kind, w.target = "LeaderWorkerSet", s.name+"-kserve-mn"+suffix
 		}
-		base := s.name + "-kserve" + suffix
-		w.variant = base + "-va"
 		if n, ok, _ := unstructured.NestedInt64(o.Object, slices.Concat(path, []string{"scaling", "minReplicas"})...); ok {
 			w.min = n
 		}

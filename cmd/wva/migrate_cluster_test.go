@@ -187,12 +187,12 @@ func (c cluster) kserve(t *testing.T) {
 	if err := c.Define(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open("testdata/kserve/keda.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	objects, err := readObjects(file)
+	var objects []unstructured.Unstructured
+	err = eachDocument("testdata/kserve/keda.yaml", nil, func(_ string, document []byte) error {
+		of, err := objectsOf(document)
+		objects = append(objects, of...)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -115,57 +112,55 @@ func (f kserveFlags) objects(ctx context.Context, stdin io.Reader) ([]unstructur
 	}
 	var all []unstructured.Unstructured
 	for _, file := range f.files {
-		from := stdin
-		if file != "-" {
-			opened, err := os.Open(file)
+		err := eachDocument(file, stdin, func(at string, document []byte) error {
+			objects, err := objectsOf(document)
 			if err != nil {
-				return nil, fmt.Errorf("reading the services: %w", err)
+				return fmt.Errorf("%s: %w", at, err)
 			}
-			defer opened.Close()
-			from = opened
-		}
-		objects, err := readObjects(from)
+			all = append(all, objects...)
+			return nil
+		})
 		if err != nil {
-			return nil, fmt.Errorf("reading the services of %s: %w", file, err)
+			return nil, fmt.Errorf("reading the services: %w", err)
 		}
-		all = append(all, objects...)
 	}
 	return all, nil
 }
 
-// readObjects returns the objects of YAML documents; a List is taken apart.
-func readObjects(from io.Reader) ([]unstructured.Unstructured, error) {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(from))
-	var all []unstructured.Unstructured
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		var data []byte
-		if err == nil {
-			data, err = yaml.YAMLToJSON(document)
-		}
-		if err == nil && bytes.Equal(data, []byte("null")) {
-			continue // comments only
-		}
-		o := unstructured.Unstructured{}
-		if err == nil {
-			err = o.UnmarshalJSON(data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
-		}
-		if !o.IsList() {
-			all = append(all, o)
-			continue
-		}
+// objectsOf returns the objects of a YAML document; a List is taken apart.
+func objectsOf(document []byte) ([]unstructured.Unstructured, error) {
+	data, err := yaml.YAMLToJSON(document)
+	if err != nil || bytes.Equal(data, []byte("null")) { // null: comments only
+		return nil, err
+	}
+	o := unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
+	all := []unstructured.Unstructured{o}
+	if o.IsList() {
 		list, err := o.ToList()
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, err
 		}
-		all = append(all, list.Items...)
+		all = list.Items
 	}
+	for i := range all {
+		if err := checkNames(&all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// checkNames refuses names that no API server takes: they stand in the commands that are printed.
+func checkNames(o *unstructured.Unstructured) error {
+	for _, field := range []struct{ path, name string }{{"metadata.namespace", o.GetNamespace()}, {"metadata.name", o.GetName()}} {
+		if wrong := validation.IsDNS1123Subdomain(field.name); field.name != "" && len(wrong) > 0 {
+			return fmt.Errorf("%s: %s %q is not accepted: %s", o.GetKind(), field.path, field.name, wrong[0])
+		}
+	}
+	return nil
 }
 
 // kserveObjects returns the services of a cluster and the targets of those that ask for WVA. There are none where the kind

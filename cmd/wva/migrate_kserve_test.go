@@ -43,6 +43,9 @@ func TestServicesThatAreNoManifestsAreNamed(t *testing.T) {
 		"a: [":   "document 1: ",
 		"a: 1\n": "Object 'Kind' is missing",
 		"kind: LLMInferenceService\nspec: {scaling: {wva: {hpa: {}}}}\n---\n-": "document 2: ",
+		// What is printed is copied into a shell.
+		"kind: LLMInferenceService\nmetadata: {name: 'chat; id'}\n":                                   `document 1: LLMInferenceService: metadata.name "chat; id" is not accepted`,
+		"kind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: '$(id)'}}]\n": `document 1: Pod: metadata.namespace "$(id)" is not accepted`,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

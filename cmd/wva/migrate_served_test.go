@@ -59,8 +59,20 @@ func TestAVariantThatNoManagerServesIsNamed(t *testing.T) {
 		{"a manager of every namespace", []scope{{manager: "wva/c"}}, va("models", "green"), "", ""},
 		{"a manager of its namespace", []scope{home, {manager: "wva/c", namespace: "models"}}, va("models", ""), "", ""},
 		{"a manager of another namespace", []scope{home}, va("models", ""), "no manager serves its namespace: wva/a serves namespace wva", serve},
-		{"an instance without a manager", []scope{blue}, va("models", "green"), `no manager serves its controller instance "green": wva/b serves every namespace, controller instance blue`, "correct the label wva.llmd.ai/controller-instance, or install a manager of that instance"},
-		{"no instance, and managers of instances alone", []scope{blue}, va("models", ""), `no manager serves its controller instance "": wva/b serves every namespace, controller instance blue`, "correct the label wva.llmd.ai/controller-instance, or install a manager of that instance"},
+		{
+			"an instance without a manager",
+			[]scope{blue},
+			va("models", "green"),
+			`no manager serves its controller instance "green": wva/b serves every namespace, controller instance blue`,
+			"correct the label wva.llmd.ai/controller-instance, or install a manager of that instance",
+		},
+		{
+			"no instance, and managers of instances alone",
+			[]scope{blue},
+			va("models", ""),
+			`no manager serves its controller instance "": wva/b serves every namespace, controller instance blue`,
+			"correct the label wva.llmd.ai/controller-instance, or install a manager of that instance",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

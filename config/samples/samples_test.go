@@ -201,7 +201,7 @@ func TestEveryKeyOfATriggerIsRead(t *testing.T) {
 			metadata, _ := at(t, trigger, "metadata").(map[string]any)
 			for key := range metadata {
 				if !slices.Contains(known[trigger["type"]], key) {
-					t.Errorf("%s: nobody reads %s under metadata of a trigger of type %s", file, key, trigger["type"])
+					t.Errorf("%s: KEDA reads no %s under metadata of a trigger of type %s", file, key, trigger["type"])
 				}
 			}
 		}

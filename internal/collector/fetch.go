@@ -101,9 +101,9 @@ func (c *Collector) fetch(ctx context.Context, e fetchPlan) *measurement {
 const mostNamed = 500
 
 // longestNames is how long the names of models of a question may be together, in
-// bytes: 375 of 64. A modelID is any text of whoever may write an object, an
+// bytes: 375 of 64. A modelID is any text that a user writes into an object, an
 // expression repeats it up to ninety times, and one of a megabyte would make a
-// question that no store answers to anybody.
+// question that no store answers.
 const longestNames = 24 << 10
 
 // percentiles returns the models of the fleet that have a latency objective.

@@ -95,7 +95,7 @@ func TestSeriesOfSeveralPodsSayWhyThereAreNoReadings(t *testing.T) {
 	}
 }
 
-// TestWhatToChangeIsSaidWhateverTheLabels: they are for whoever deployed the pods to choose.
+// TestWhatToChangeIsSaidWhateverTheLabels: who deploys the pods chooses them.
 func TestWhatToChangeIsSaidWhateverTheLabels(t *testing.T) {
 	source, fleet := serving(1, 1, busy)
 	long := strings.Repeat("\n\"é", 400)

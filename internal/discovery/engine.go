@@ -62,10 +62,10 @@ func startedWith(pod *corev1.PodSpec) string {
 const digestBytes = 8
 
 // engineLimits returns what the arguments of the serving engine of a pod bound, and what they
-// say of the model. Beside the number of ranks they are not known of a pod without vLLM, of a pod that is not known, of arguments
-// that vLLM would refuse or that something outside of the template completes, of a
-// command line beyond longestCommandLine, and of a replica with several engines, of
-// which they would bound one.
+// say of the model. Beside the number of ranks they are not known of a pod without vLLM, of a
+// pod that is not known, of arguments that vLLM would refuse or that something outside of the
+// template completes, of a command line beyond longestCommandLine, and of a replica with several
+// engines, of which they would bound one.
 func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	if pod == nil {
 		return scaling.EngineLimits{}, scaling.Loaded{}
@@ -179,13 +179,8 @@ func runsVLLM(c *corev1.Container) bool {
 // hasSeveralEngines reports whether a replica is told to spread requests over
 // ranks, each with a batch of its own.
 func hasSeveralEngines(c *corev1.Container) bool {
-	for w := range commandWords(c) {
-		flag, _, _ := strings.Cut(strings.ReplaceAll(w, "_", "-"), "=")
-		if flag == "-dp" || strings.HasPrefix(flag, "--data-parallel-size") {
-			return true
-		}
-	}
-	return false
+	given := flagsOf(c)
+	return given.number("data-parallel-size", "dp") > 1 || given.number("data-parallel-size-local", "dpl") > 1
 }
 
 // commandWords returns the words of a command line, those within a string for a

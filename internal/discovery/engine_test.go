@@ -50,14 +50,17 @@ func TestEngineLimitsAreThoseOfVLLM(t *testing.T) {
 		"another engine":               {[]corev1.Container{running("lmsysorg/sglang", []string{"python3", "-m", "sglang.launch_server"}, "--max-num-seqs=8")}, scaling.EngineLimits{}},
 		"several engines":              {[]corev1.Container{running("vllm/vllm-openai", nil, "--data_parallel_size=8")}, scaling.EngineLimits{Ranks: 8}},
 		"several engines, in short":    {[]corev1.Container{running("vllm/vllm-openai", nil, "-dp", "8")}, scaling.EngineLimits{Ranks: 8}},
-		"one engine, as it is written": {[]corev1.Container{running("vllm/vllm-openai", nil, "--data-parallel-size=1")}, scaling.EngineLimits{}},
+		"one engine, as it is written": {[]corev1.Container{running("vllm/vllm-openai", nil, "--data-parallel-size=1")}, scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 256}},
 		"as many as a variable":        {[]corev1.Container{with(running("vllm/vllm-openai", nil, "-dp=$(DP)"), "DP", "4")}, scaling.EngineLimits{Ranks: 4}},
 		"as many as a shell says":      {[]corev1.Container{running("", shell, `exec vllm serve m --data-parallel-size "$DP"`)}, scaling.EngineLimits{Ranks: 2}},
 		"behind one port of all nodes": {[]corev1.Container{running("vllm/vllm-openai", nil, "-dp", "16", "-dpl", "8")}, scaling.EngineLimits{Ranks: 16}},
 		"behind one port of each node": {[]corev1.Container{running("vllm/vllm-openai", nil, "-dp", "16", "-dpl", "8", "--data-parallel-hybrid-lb")}, scaling.EngineLimits{Ranks: 8}},
 		"behind a port of each":        {[]corev1.Container{running("vllm/vllm-openai", nil, "-dp", "16", "--data-parallel-rank", "3")}, scaling.EngineLimits{}},
-		"several of SGLang":            {[]corev1.Container{sidecar, running("lmsysorg/sglang", []string{"python3", "-m", "sglang.launch_server"}, "--dp-size=4")}, scaling.EngineLimits{Ranks: 4}},
-		"several of SGLang, in short":  {[]corev1.Container{running("lmsysorg/sglang:v0.5.10", nil, "--dp", "2", "--enable-dp-attention")}, scaling.EngineLimits{Ranks: 2}},
+		"several of SGLang": {
+			[]corev1.Container{sidecar, running("lmsysorg/sglang", []string{"python3", "-m", "sglang.launch_server"}, "--dp-size=4")},
+			scaling.EngineLimits{Ranks: 4},
+		},
+		"several of SGLang, in short": {[]corev1.Container{running("lmsysorg/sglang:v0.5.10", nil, "--dp", "2", "--enable-dp-attention")}, scaling.EngineLimits{Ranks: 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation/engineargs"
 )
 
 // envRanks is a name that no container can give a variable: stripEngine leaves it in the place
@@ -32,7 +34,7 @@ func ranksOfPod(containers []corev1.Container, engine *corev1.Container) int {
 	for i := range containers {
 		if c := &containers[i]; runsSGLang(c) {
 			given := flagsOf(c)
-			return several(given.number("--dp-size", "--dp", "--data-parallel-size"))
+			return several(given.number("dp-size", "dp", "data-parallel-size"))
 		}
 	}
 	return 0
@@ -43,11 +45,11 @@ func ranksOfPod(containers []corev1.Container, engine *corev1.Container) int {
 // the node; else all.
 func ranksOfVLLM(c *corev1.Container) int {
 	given := flagsOf(c)
-	all, local := given.number("--data-parallel-size", "-dp"), given.number("--data-parallel-size-local", "-dpl")
+	all, local := given.number("data-parallel-size", "dp"), given.number("data-parallel-size-local", "dpl")
 	switch {
-	case given.has("--data-parallel-rank", "-dpn", "--data-parallel-external-lb", "-dpe"):
+	case given.has("data-parallel-rank", "dpn", "data-parallel-external-lb", "dpe"):
 		return 0
-	case local > 0 && given.has("--data-parallel-hybrid-lb", "-dph", "--data-parallel-start-rank", "-dpr"):
+	case local > 0 && given.has("data-parallel-hybrid-lb", "dph", "data-parallel-start-rank", "dpr"):
 		return several(local)
 	default:
 		return several(all)
@@ -62,31 +64,10 @@ func several(n int) int {
 	return 0
 }
 
-// flags are those of a command line with their values, "" for none.
+// flags are those of a command line (engineargs.Flags).
 type flags map[string]string
 
-// flagsOf reads the flags of a container. Of one that stands there twice the last counts.
-func flagsOf(c *corev1.Container) flags {
-	given, before := flags{}, ""
-	for w := range commandWords(c) {
-		w = strings.Trim(w, `'"\`)
-		if !strings.HasPrefix(w, "-") {
-			if before != "" {
-				given[before] = w
-			}
-			before = ""
-			continue
-		}
-		name, value, joined := strings.Cut(w, "=")
-		name = strings.ReplaceAll(name, "_", "-")
-		if given[name] = value; !joined {
-			before = name
-		} else {
-			before = ""
-		}
-	}
-	return given
-}
+func flagsOf(c *corev1.Container) flags { return engineargs.Flags(c.Command, c.Args) }
 
 // has reports whether one of the names is given.
 func (f flags) has(names ...string) bool {

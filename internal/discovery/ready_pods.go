@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -50,7 +51,7 @@ func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target sca
 		if set == nil {
 			return 0, nil
 		}
-		return orOne(set.Spec.Replicas), labels.SelectorFromSet(labels.Set{labelGroupsOf: key.Name, labelWorkerIndex: "0"})
+		return scaling.Replicas(ptr.Deref(set.Spec.Replicas, 1)), labels.SelectorFromSet(labels.Set{labelGroupsOf: key.Name, labelWorkerIndex: "0"})
 	case !hasInformer(target):
 		return 0, nil
 	case target.Kind == kindDeployment:
@@ -58,13 +59,13 @@ func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target sca
 		if c.reader.Get(ctx, key, &d) != nil {
 			return 0, nil
 		}
-		return orOne(d.Spec.Replicas), selects(d.Spec.Selector)
+		return scaling.Replicas(ptr.Deref(d.Spec.Replicas, 1)), selects(d.Spec.Selector)
 	default:
 		var s appsv1.StatefulSet
 		if c.reader.Get(ctx, key, &s) != nil {
 			return 0, nil
 		}
-		return orOne(s.Spec.Replicas), selects(s.Spec.Selector)
+		return scaling.Replicas(ptr.Deref(s.Spec.Replicas, 1)), selects(s.Spec.Selector)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -67,12 +68,12 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, orOne(d.Spec.Replicas), &d.Spec.Template.Spec, d.Spec.Template.Labels, podFailure(d.Status.Conditions)}
+		w.known[workloadName{kindDeployment, d.Name}] = workload{d.UID, scaling.Replicas(ptr.Deref(d.Spec.Replicas, 1)), &d.Spec.Template.Spec, d.Spec.Template.Labels, podFailure(d.Status.Conditions)}
 		w.addPart(d)
 	}
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: orOne(s.Spec.Replicas), pod: &s.Spec.Template.Spec, labels: s.Spec.Template.Labels}
+		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: scaling.Replicas(ptr.Deref(s.Spec.Replicas, 1)), pod: &s.Spec.Template.Spec, labels: s.Spec.Template.Labels}
 		w.readyOf[s.UID] = int(s.Status.ReadyReplicas)
 		w.addPart(s)
 	}
@@ -178,12 +179,4 @@ func replicaSetList() *metav1.PartialObjectMetadataList {
 
 func notFound(ref scaling.TargetRef, namespace string) string {
 	return fmt.Sprintf("%s %q not found in namespace %q", ref.Kind, ref.Name, namespace)
-}
-
-// orOne returns the replicas that a workload asks for, 1 unless it says.
-func orOne(replicas *int32) scaling.Replicas {
-	if replicas == nil {
-		return 1
-	}
-	return scaling.Replicas(*replicas)
 }

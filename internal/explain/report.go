@@ -20,7 +20,7 @@ func Report(e Explanation, now time.Time) string {
 	v := e.Variant
 	// Names and messages are written by others: none may begin a line of its own.
 	shown := func(format string, args ...any) string { return spelling.Visible(fmt.Sprintf(format, args...), "") }
-	b.WriteString(shown("%s: %s on %s, %d GPU a replica, cost %g", v.Key, v.Model.ID, or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost) + "\n")
+	b.WriteString(shown("%s: %s on %s, %d GPU a replica, cost %g", v.Key, or(v.Model.ID, "an unknown model"), or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost) + "\n")
 	line := func(title, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-11s %s\n", title, shown(format, args...))
 	}

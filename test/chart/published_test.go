@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
 func TestEarlierValuesKnowTheDefaultsOfTheirSuccessors(t *testing.T) {
@@ -65,7 +66,10 @@ func TestAnEarlierNameDoesWhatTheNewOneDoes(t *testing.T) {
 func TestBothNamesOfAValueAreRefused(t *testing.T) {
 	chart := load(t)
 	for _, test := range []struct{ name, values, want string }{
-		{"an image", "wva: {image: {tag: v1}}\ncontroller: {image: {tag: v2}}", "wva.image.tag is \"v1\" and controller.image.tag is \"v2\": the first is what earlier charts called the second; keep controller.image.tag alone"},
+		{
+			"an image", "wva: {image: {tag: v1}}\ncontroller: {image: {tag: v2}}",
+			"wva.image.tag is \"v1\" and controller.image.tag is \"v2\": the first is what earlier charts called the second; keep controller.image.tag alone",
+		},
 		{
 			"one threshold of several", "wva: {capacityScaling: {default: {kvCacheThreshold: 0.7}}}\nsaturation: {default: {kvCacheThreshold: 0.6, queueLengthThreshold: 4}}",
 			"wva.capacityScaling.default.kvCacheThreshold is 0.7 and saturation.default.kvCacheThreshold is 0.6",

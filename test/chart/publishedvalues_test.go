@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
 // publishedDefaults returns the values.yaml of the published chart of version 0.5.0.
@@ -229,9 +230,20 @@ func TestANewValueBesideAnEarlierDefaultWins(t *testing.T) {
 		{"a tag", "controller: {image: {tag: v9.9.9}}", publishedManager, "workload-variant-autoscaler:v9.9.9", "The tag is v9.9.9 (controller.image.tag)"},
 		{"an interval", "interval: 15s", ofSettings, "GLOBAL_OPT_INTERVAL: 15s", "wva.reconcileInterval has no effect: interval is given"},
 		{"a scope", "watchNamespace: llm-d-autoscaler", publishedManager, "--watch-namespace=llm-d-autoscaler", ""},
-		{"thresholds", "saturation: {default: {kvCacheThreshold: 0.5}}", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvCacheThreshold: 0.5", "wva.capacityScaling.default.kvCacheThreshold has no effect: saturation.default.kvCacheThreshold is given"},
-		{"one part of the behavior", "modelDefaults: {behavior: {scaleUp: {stabilizationWindowSeconds: 7}}}", publishedHPA, "stabilizationWindowSeconds: 7", "hpa.behavior.scaleUp.stabilizationWindowSeconds has no effect"},
-		{"an objective", "serviceClasses: {gold: {name: gold, priority: 2, data: [{model: Qwen/Qwen3-0.6B, slo-ttft: 300}]}}", "ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-ttft: 300", "va.sloTtft has no effect: serviceClasses.gold is given for model Qwen/Qwen3-0.6B"},
+		{
+			"thresholds", "saturation: {default: {kvCacheThreshold: 0.5}}",
+			"ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvCacheThreshold: 0.5",
+			"wva.capacityScaling.default.kvCacheThreshold has no effect: saturation.default.kvCacheThreshold is given",
+		},
+		{
+			"one part of the behavior", "modelDefaults: {behavior: {scaleUp: {stabilizationWindowSeconds: 7}}}", publishedHPA,
+			"stabilizationWindowSeconds: 7", "hpa.behavior.scaleUp.stabilizationWindowSeconds has no effect",
+		},
+		{
+			"an objective", "serviceClasses: {gold: {name: gold, priority: 2, data: [{model: Qwen/Qwen3-0.6B, slo-ttft: 300}]}}",
+			"ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-ttft: 300",
+			"va.sloTtft has no effect: serviceClasses.gold is given for model Qwen/Qwen3-0.6B",
+		},
 		{"another model", "models: [{modelID: m, namespace: llm-d-autoscaler, variants: [{name: a, scaler: none}]}]", publishedVA, "Qwen/Qwen3-0.6B", ""},
 		{"the same variant", "models: [{modelID: m, namespace: llm-d-autoscaler, variants: [{name: wva-workload-variant-autoscaler-va, scaler: none}]}]", publishedVA, "modelID: m", "llmd and va have no effect: models has variant wva-workload-variant-autoscaler-va"},
 		{"a CA", "prometheus: {caConfigMap: {name: ca}}", ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/wva/prometheus-ca/ca.crt", ""},

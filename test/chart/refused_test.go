@@ -67,8 +67,16 @@ func TestContradictionsAreRefusedWithAWayOut(t *testing.T) {
 		{"an external scaler for some and for everyone", "externalScaler: {enabled: true, clientCASecret: a, anyClient: true}", "clientCASecret and anyClient contradict"},
 		{"an external scaler on the port of the metrics", "externalScaler: {enabled: true, port: 8443}", "externalScaler.port is 8443, and that is the port of metrics"},
 		{"certificates of no issuer", "externalScaler: {enabled: true, certificates: cert-manager}", "externalScaler.issuer.name: certificates=cert-manager needs the ClusterIssuer"},
-		{"a ScaledObject of an external scaler that is not served", "models: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: keda, keda: {triggers: [external-scaler]}}]}]", "variant a is to be read from the external scaler (keda.triggers), which this release does not serve"},
-		{"a ScaledObject of an external scaler and of another unit", "externalScaler: {enabled: true}\nmodels: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: keda, averageValue: '2', keda: {triggers: [external-scaler]}}]}]", "variant a has averageValue 2: the external scaler"},
+		{
+			"a ScaledObject of an external scaler that is not served",
+			"models: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: keda, keda: {triggers: [external-scaler]}}]}]",
+			"variant a is to be read from the external scaler (keda.triggers), which this release does not serve",
+		},
+		{
+			"a ScaledObject of an external scaler and of another unit",
+			"externalScaler: {enabled: true}\nmodels: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: keda, averageValue: '2', keda: {triggers: [external-scaler]}}]}]",
+			"variant a has averageValue 2: the external scaler",
+		},
 		{"a ServiceAccount without a name", "serviceAccount: {create: false}", "serviceAccount.name: with serviceAccount.create=false the name of one that exists is needed"},
 		{"a scaler without a limit", "models: [{modelID: m, variants: [{name: a}]}]", "variant a needs maxReplicas: a scaler (hpa) has no default for it"},
 		{"two that set replicas", "models: [{modelID: m, variants: [{name: a, maxReplicas: 2, scaler: hpa, actuation: scale}]}]", "the manager and the scaler would set its replicas in turn"},

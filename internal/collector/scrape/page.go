@@ -83,7 +83,7 @@ func boundText(text string) string {
 
 // wantedLines returns the samples of a page that are of wanted families, which few are, as lines
 // of the text format, and how many they are. What is said of a family and what OpenMetrics has
-// beyond the text format is left out, being read by nobody: types, which may stand there twice,
+// beyond the text format is left out, because nothing reads it: types, which may stand there twice,
 // exemplars and timestamps. A page longer than limit is an error, and so is too much that is wanted.
 func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer, series int, err error) {
 	kept = &bytes.Buffer{}

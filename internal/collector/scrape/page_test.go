@@ -20,18 +20,27 @@ func TestPagesAreReadHoweverTheyAreWritten(t *testing.T) {
 		page string
 		want []point
 	}{
-		"a type twice":             {"# TYPE vllm:num_requests_running gauge\n# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name=\"m\"} 3\n", one(running, 3, m)},
+		"a type twice": {
+			"# TYPE vllm:num_requests_running gauge\n# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name=\"m\"} 3\n",
+			one(running, 3, m),
+		},
 		"a type after its samples": {"vllm:num_requests_running{model_name=\"m\"} 3\n# TYPE vllm:num_requests_running gauge\n", one(running, 3, m)},
-		"two types":                {"# TYPE vllm:num_requests_running gauge\n# TYPE vllm:num_requests_running counter\nvllm:num_requests_running{model_name=\"m\"} 3\n", one(running, 3, m)},
-		"no type":                  {"vllm:num_requests_running{model_name=\"m\"} 3\n", one(running, 3, m)},
-		"no label":                 {"vllm:num_requests_running 3\n", one(running, 3)},
-		"no labels in braces":      {"vllm:num_requests_running{} 3\n", one(running, 3)},
-		"a comma behind the last":  {"vllm:num_requests_running{model_name=\"m\",} 3\n", one(running, 3, m)},
-		"an empty label":           {"vllm:num_requests_running{model_name=\"m\",engine=\"\"} 3\n", one(running, 3, m)},
-		"blanks":                   {" vllm:num_requests_running {model_name=\"m\"} \t 3 \r\n", one(running, 3, m)},
-		"a timestamp":              {"vllm:num_requests_running{model_name=\"m\"} 3 1700000000000\n", one(running, 3, m)},
-		"OpenMetrics' timestamp":   {"vllm:num_requests_running{model_name=\"m\"} 3.0 1700000000.123\n# EOF\n", one(running, 3, m)},
-		"OpenMetrics' counter":     {"# TYPE vllm:generation_tokens counter\n# UNIT vllm:generation_tokens tokens\nvllm:generation_tokens_total{model_name=\"m\"} 7.0\nvllm:generation_tokens_created{model_name=\"m\"} 1.7e9\n# EOF\n", one("vllm:generation_tokens_total", 7, m)},
+		"two types": {
+			"# TYPE vllm:num_requests_running gauge\n# TYPE vllm:num_requests_running counter\nvllm:num_requests_running{model_name=\"m\"} 3\n",
+			one(running, 3, m),
+		},
+		"no type":                 {"vllm:num_requests_running{model_name=\"m\"} 3\n", one(running, 3, m)},
+		"no label":                {"vllm:num_requests_running 3\n", one(running, 3)},
+		"no labels in braces":     {"vllm:num_requests_running{} 3\n", one(running, 3)},
+		"a comma behind the last": {"vllm:num_requests_running{model_name=\"m\",} 3\n", one(running, 3, m)},
+		"an empty label":          {"vllm:num_requests_running{model_name=\"m\",engine=\"\"} 3\n", one(running, 3, m)},
+		"blanks":                  {" vllm:num_requests_running {model_name=\"m\"} \t 3 \r\n", one(running, 3, m)},
+		"a timestamp":             {"vllm:num_requests_running{model_name=\"m\"} 3 1700000000000\n", one(running, 3, m)},
+		"OpenMetrics' timestamp":  {"vllm:num_requests_running{model_name=\"m\"} 3.0 1700000000.123\n# EOF\n", one(running, 3, m)},
+		"OpenMetrics' counter": {
+			"# TYPE vllm:generation_tokens counter\n# UNIT vllm:generation_tokens tokens\nvllm:generation_tokens_total{model_name=\"m\"} 7.0\nvllm:generation_tokens_created{model_name=\"m\"} 1.7e9\n# EOF\n",
+			one("vllm:generation_tokens_total", 7, m),
+		},
 		"a counter without suffix": {"vllm:generation_tokens{model_name=\"m\"} 7\n", one("vllm:generation_tokens", 7, m)},
 		"an exemplar":              {bucket + "{le=\"1.0\",model_name=\"m\"} 5 # {trace_id=\"a } b\"} 0.67 1700000000.1\n", []point{{bucket, bound("1"), 5}}},
 		"a bound as 1":             {bucket + "{le=\"1\",model_name=\"m\"} 5\n", []point{{bucket, bound("1"), 5}}},

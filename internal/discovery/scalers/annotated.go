@@ -12,6 +12,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -238,7 +239,7 @@ func managedHPA(h *autoscalingv2.HorizontalPodAutoscaler) managed {
 	return managed{
 		kind: metav1.TypeMeta{APIVersion: autoscalingv2.SchemeGroupVersion.String(), Kind: scaling.KindHPA}, meta: h.ObjectMeta,
 		target: scaling.TargetRef{APIVersion: cmp.Or(ref.APIVersion, defaultAPIVersion), Kind: ref.Kind, Name: ref.Name},
-		bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: scaling.Replicas(h.Spec.MaxReplicas)},
+		bounds: scaling.Bounds{Min: scaling.Replicas(ptr.Deref(h.Spec.MinReplicas, 1)), Max: scaling.Replicas(h.Spec.MaxReplicas)},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -57,7 +58,7 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler {
 	out := scaling.Scaler{
 		Kind: scaling.KindHPA, Name: h.Name,
-		Bounds: scaling.Bounds{Min: orOne(h.Spec.MinReplicas), Max: scaling.Replicas(h.Spec.MaxReplicas)},
+		Bounds: scaling.Bounds{Min: scaling.Replicas(ptr.Deref(h.Spec.MinReplicas, 1)), Max: scaling.Replicas(h.Spec.MaxReplicas)},
 		Unread: unread(h), Others: len(h.Spec.Metrics) > 1, Asks: scaling.Replicas(h.Status.DesiredReplicas),
 	}
 	out.Misread, out.Multiplies = misreads(h, own)
@@ -85,7 +86,7 @@ func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler 
 // API server refuses minReplicas 0, and the controller never sets the condition, while
 // the feature gate HPAScaleToZero is off.
 func showsZero(h *autoscalingv2.HorizontalPodAutoscaler) bool {
-	return orOne(h.Spec.MinReplicas) == 0 || slices.ContainsFunc(h.Status.Conditions, isScaledToZero)
+	return scaling.Replicas(ptr.Deref(h.Spec.MinReplicas, 1)) == 0 || slices.ContainsFunc(h.Status.Conditions, isScaledToZero)
 }
 
 func isScaledToZero(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
@@ -187,12 +188,4 @@ func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 		out.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	return out
-}
-
-// orOne returns the least replicas of an HPA, 1 unless it says.
-func orOne(replicas *int32) scaling.Replicas {
-	if replicas == nil {
-		return 1
-	}
-	return scaling.Replicas(*replicas)
 }

@@ -17,7 +17,7 @@ import (
 type Case struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot
-	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Policy
+	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Pacing
 	History   scaling.History
 }
 

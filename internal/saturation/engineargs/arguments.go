@@ -107,6 +107,28 @@ func Parse(command, args []string, v1 string) Arguments {
 	return a
 }
 
+// Flags returns the flags of a command line, whatever they mean and of whatever engine: by name without
+// dashes at its beginning and with dashes for underscores, with the values, "" for none. Of one that
+// stands there twice the last counts.
+func Flags(command, args []string) map[string]string {
+	given, before := map[string]string{}, ""
+	for _, w := range split(append(append([]string{}, command...), args...)) {
+		if !strings.HasPrefix(w, "-") {
+			if before != "" {
+				given[before] = w
+			}
+			before = ""
+			continue
+		}
+		flag, value, joined := strings.Cut(w, "=")
+		given[name(flag)] = value
+		if before = name(flag); joined {
+			before = ""
+		}
+	}
+	return given
+}
+
 // name is the name of a flag as it is looked up.
 func name(flag string) string {
 	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "_", "-")
