@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -355,6 +356,10 @@ func (u *upgrades) hasManagers(t *testing.T, namespace string, n int32) {
 			said, err := exec.CommandContext(context.Background(), u.bed.State.Kubectl, "--kubeconfig", u.bed.State.Kubeconfig, "logs", "--namespace", namespace,
 				"--selector", "control-plane=controller-manager", "--tail=40", "--prefix").CombinedOutput()
 			t.Logf("the managers say: %s (%v)", said, err)
+			for _, path := range []string{"/api/v1/targets?state=active", "/api/v1/query?query=wva_desired_replicas"} {
+				said, err := u.asksPrometheus(path)
+				t.Logf("Prometheus says at %s: %s (%v)", path, said, err)
+			}
 		}
 	})
 	eventually(t, 2*time.Minute, func(ctx context.Context) string {
@@ -377,40 +382,61 @@ func (u *upgrades) hasManagers(t *testing.T, namespace string, n int32) {
 	})
 }
 
-// lasting says for how long an HPA is looked at.
-type lasting int
+func (u *upgrades) asksPrometheus(path string) (string, error) {
+	resp, err := http.Get(u.bed.State.Prometheus + path)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<10))
+	return string(body), err
+}
 
+// An HPA that follows is looked at once, or until two looks of its controller have found nothing else. Between the last
+// page of one manager and the first decision of the next there is none to read, and the HPA says so: its replicas stay.
 const (
-	once  lasting = iota // until it follows
-	stays                // and while it looks twice more
+	once  = time.Duration(0)
+	stays = 12 * time.Second
 )
 
-// follows waits until the variant of a namespace has a decision that keeps its replicas, and its HPA has read it and does
-// so.
-func (u *upgrades) follows(t *testing.T, namespace string, then lasting) {
+// follows waits until the variant of a namespace has had, for so long without a break, a decision that keeps its replicas,
+// and its HPA has read it and does so.
+func (u *upgrades) follows(t *testing.T, namespace string, unbroken time.Duration) {
 	t.Helper()
-	look := func(ctx context.Context) string {
-		var hpas autoscalingv2.HorizontalPodAutoscalerList
-		if err := u.bed.Client.List(ctx, &hpas, client.InNamespace(namespace)); err != nil || len(hpas.Items) != 1 {
-			return fmt.Sprintf("%d HPAs: %v", len(hpas.Items), err)
+	var since time.Time
+	eventually(t, 2*time.Minute, func(ctx context.Context) string {
+		if said := u.notFollowed(ctx, namespace); said != "" {
+			since = time.Time{}
+			return said
 		}
-		hpa := hpas.Items[0]
-		for _, c := range hpa.Status.Conditions {
-			if c.Type == autoscalingv2.ScalingActive && c.Status != corev1.ConditionTrue {
-				return "the HPA does not read the decision: " + c.Message
-			}
+		if since.IsZero() {
+			since = time.Now()
 		}
-		for _, m := range hpa.Status.CurrentMetrics {
-			if m.External != nil && m.External.Current.AverageValue != nil && m.External.Current.AverageValue.Value() == 1 && hpa.Status.DesiredReplicas == upgradeReplicas {
-				return ""
-			}
+		if followed := time.Since(since); followed < unbroken {
+			return fmt.Sprintf("the HPA has followed for %v only", followed)
 		}
-		return fmt.Sprintf("the HPA wants %d replicas by %v", hpa.Status.DesiredReplicas, hpa.Status.CurrentMetrics)
+		return ""
+	})
+}
+
+// notFollowed says what keeps the HPA of a namespace from its variant's decision.
+func (u *upgrades) notFollowed(ctx context.Context, namespace string) string {
+	var hpas autoscalingv2.HorizontalPodAutoscalerList
+	if err := u.bed.Client.List(ctx, &hpas, client.InNamespace(namespace)); err != nil || len(hpas.Items) != 1 {
+		return fmt.Sprintf("%d HPAs: %v", len(hpas.Items), err)
 	}
-	eventually(t, 2*time.Minute, look)
-	if then == stays {
-		consistently(t, 12*time.Second, look) // two looks of the HPA
+	hpa := hpas.Items[0]
+	for _, c := range hpa.Status.Conditions {
+		if c.Type == autoscalingv2.ScalingActive && c.Status != corev1.ConditionTrue {
+			return "the HPA does not read the decision: " + c.Message
+		}
 	}
+	for _, m := range hpa.Status.CurrentMetrics {
+		if m.External != nil && m.External.Current.AverageValue != nil && m.External.Current.AverageValue.Value() == 1 && hpa.Status.DesiredReplicas == upgradeReplicas {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the HPA wants %d replicas by %v", hpa.Status.DesiredReplicas, hpa.Status.CurrentMetrics)
 }
 
 func (u *upgrades) record(t *testing.T, namespace string) *testbed.History {

@@ -15,8 +15,10 @@ const scrapeReload = model.Duration(time.Second)
 
 // reload reads the configuration file and the scrape_config_files it names. If
 // anything in it is wrong, the previous configuration stays in force and the
-// error says what is wrong.
+// error says what is wrong. Of two at once, the one that reads last applies last.
 func (s *server) reload() error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
 	cfg, jobs, err := s.read()
 	if err == nil {
 		err = errors.Join(s.scrape.ApplyConfig(cfg), s.discovery.ApplyConfig(jobs))

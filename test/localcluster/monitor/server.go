@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,7 @@ type server struct {
 	discovery *discovery.Manager
 	scrape    *scrape.Manager
 	started   time.Time
+	reloading sync.Mutex
 	current   atomic.Pointer[loaded]
 }
 
