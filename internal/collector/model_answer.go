@@ -63,6 +63,14 @@ func (s *survey) shown(at int64) time.Time {
 	return time.UnixMilli(at).Add(s.asked.Sub(s.at).Truncate(time.Millisecond)).UTC()
 }
 
+// lag returns how far the source's clock is behind the manager's, in whole minutes: 0 below one.
+func (s *survey) lag() time.Duration {
+	if s.at.IsZero() || s.asked.IsZero() {
+		return 0
+	}
+	return s.asked.Sub(s.at).Truncate(time.Minute)
+}
+
 // The numbers of a pod are those from firstGauge on, in catalogue order.
 const (
 	firstGauge = query.KVCacheUsagePeak

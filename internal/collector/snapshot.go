@@ -21,6 +21,7 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		At:       at,
 		Window:   s.survey.window,
 		Variants: model.Variants,
+		ClockLag: s.survey.lag(),
 	}
 	instant := s.survey.now(now)
 	pages, reports := newCoverage(model.Variants, at, s.survey.grace), false

@@ -27,6 +27,8 @@ const (
 	eventInvalidConfiguration = "InvalidConfiguration"
 	eventStatusNotWritten     = "StatusNotWritten"
 	eventBudgetExceeded       = "BudgetExceeded"
+	eventOlderDefinition      = "OlderDefinition"
+	eventNotServed            = "NotServed"
 )
 
 // notice is an event to be. The action is part of what the event API takes two

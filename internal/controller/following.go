@@ -146,6 +146,9 @@ var followStates = []followState{
 	{whenScaler, func(o order) bool { return o.overdue == notMoving }, stuck(func(o order) string { return explain.NotMoving(o.scalers, o.desired) })},
 
 	// The target was given them, and cannot have the pods.
+	{whenAnyone, order.imageless, func(o order) (scaling.Reason, string) {
+		return scaling.ReasonPodsNotReady, explain.ImageNotPulled(o.target, o.podFailure)
+	}},
 	{whenAnyone, order.podless, stuck(func(o order) string { return explain.PodsRefused(o.target, o.podFailure) })},
 	// The target has what was decided on.
 	{whenAnyone, func(o order) bool { return o.overdue == "" || o.overdue == notMoving }, order.followed},
@@ -198,7 +201,15 @@ func (o order) onItsWay() string {
 
 // podless reports whether the target has said for long enough that its pods cannot
 // be created. A webhook that restarts means nothing.
-func (o order) podless() bool { return o.lasts(o.podFailure, notMoving) }
+func (o order) podless() bool {
+	return o.podFailure.Reason != scaling.ImageNotPulled && o.lasts(o.podFailure, notMoving)
+}
+
+// imageless reports whether pods of the target have waited for an image for long enough. A
+// registry that is busy means nothing.
+func (o order) imageless() bool {
+	return o.podFailure.Reason == scaling.ImageNotPulled && o.lasts(o.podFailure, scaling.ReasonPodsNotReady)
+}
 
 // lasts reports whether something that may pass has lasted for long enough to be
 // named, or was named before.

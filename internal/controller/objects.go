@@ -13,9 +13,16 @@ import (
 // of one that stands for an annotated scaler it hands to Decisions: nothing is written to the
 // scaler.
 type ObjectClient struct {
-	reader    client.Reader
+	reader    Reader
 	status    client.StatusClient
 	decisions Decisions
+}
+
+// Reader reads the VariantAutoscalings that are served, and lists those that are not.
+type Reader interface {
+	client.Reader
+	// LeftAlone returns the VariantAutoscalings of namespaces that are left alone.
+	LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error)
 }
 
 // Decisions keeps what was decided on variants without a VariantAutoscaling.
@@ -29,7 +36,7 @@ type Decisions interface {
 var _ Objects = (*ObjectClient)(nil)
 
 // NewObjectClient returns an ObjectClient that reads from reader, a cache, and writes by status.
-func NewObjectClient(reader client.Reader, status client.StatusClient, decisions Decisions) *ObjectClient {
+func NewObjectClient(reader Reader, status client.StatusClient, decisions Decisions) *ObjectClient {
 	return &ObjectClient{reader: reader, status: status, decisions: decisions}
 }
 
@@ -54,6 +61,11 @@ func (o *ObjectClient) Variants(ctx context.Context) ([]client.ObjectKey, error)
 	}
 	o.decisions.Keep(keys)
 	return keys, nil
+}
+
+// LeftAlone returns the cached objects of namespaces that are left alone.
+func (o *ObjectClient) LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error) {
+	return o.reader.LeftAlone(ctx)
 }
 
 // WriteStatus replaces the status subresource of va if the object still has va's

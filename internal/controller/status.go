@@ -80,7 +80,9 @@ type Objects interface {
 	Variant(ctx context.Context, key client.ObjectKey) (*v1alpha1.VariantAutoscaling, error)
 	// Variants returns the keys of all objects.
 	Variants(ctx context.Context) ([]client.ObjectKey, error)
-	// WriteStatus writes the status of va, or returns Conflict when the object
+	// LeftAlone returns the objects of namespaces that are left alone, which Variants leaves out.
+	LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error)
+	// WriteStatus writes the status of va, into which it reads what was kept of it, or returns Conflict when the object
 	// is no longer what va was read as.
 	WriteStatus(ctx context.Context, va *v1alpha1.VariantAutoscaling) error
 }
@@ -101,6 +103,8 @@ type Status struct {
 	costs        lastReported[string]         // what their costs cannot be compared with
 	graces       lastReported[time.Duration]  // that is less than their requests take
 	refused      lastReported[bool]           // whether their status may not be written
+	dropped      lastReported[bool]           // whether a definition of an older version dropped a part of it
+	alone        lastReported[bool]           // whether their namespace is left alone
 	sighted      firstSeen                    // since when their scalers are in trouble
 	gauge        Gauge
 	allotted     Allotted
@@ -197,6 +201,7 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		return reconcile.Result{}, fmt.Errorf("writing the status of VariantAutoscaling %s: %w", req, err)
 	}
 	log.FromContext(ctx).V(1).Info("status written", "cycle", v.cycle)
+	s.tellOlder(va, is, v)
 	for _, n := range notices(was, is, v) {
 		s.events.Eventf(va, nil, n.kind, n.reason, n.action, "%s", n.note)
 	}
@@ -221,6 +226,34 @@ func (s *Status) tellRefusal(va *v1alpha1.VariantAutoscaling, v view, err error)
 		note := fmt.Sprintf("the status is not written and is that of an earlier cycle: %v", err)
 		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventStatusNotWritten, "WriteStatus", "%s", explain.Noted(note, v.cycle))
 	}
+}
+
+// tellOlder tells, when it begins, that the definition in the cluster dropped a part of the status that
+// was written: va is what the API server answered.
+func (s *Status) tellOlder(va *v1alpha1.VariantAutoscaling, is v1alpha1.VariantAutoscalingStatus, v view) {
+	dropped := len(is.Facts) > 0 && len(va.Status.Facts) == 0
+	if s.dropped.begins(keyOf(va), dropped) && dropped {
+		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventOlderDefinition, "WriteStatus", "%s", explain.Noted(explain.OlderDefinition(), v.cycle))
+	}
+}
+
+// tellAlone tells of the objects of namespaces that are left alone, when that begins, why they are
+// not served.
+func (s *Status) tellAlone(ctx context.Context) {
+	alone, err := s.objects.LeftAlone(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "listing the VariantAutoscalings of namespaces that are left alone")
+		return
+	}
+	keys := make([]client.ObjectKey, len(alone))
+	for i := range alone {
+		va := &alone[i]
+		keys[i] = client.ObjectKeyFromObject(va)
+		if s.alone.begins(keyOf(va), true) {
+			s.events.Eventf(va, nil, corev1.EventTypeNormal, eventNotServed, "LeaveAlone", "%s", explain.LeftAlone(va.Namespace))
+		}
+	}
+	s.alone.forget(keys)
 }
 
 // view collects what is known of a variant: nothing before the first cycle.
@@ -278,9 +311,11 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.costs.forget(keys)
 	s.graces.forget(keys)
 	s.refused.forget(keys)
+	s.dropped.forget(keys)
 	s.sighted.forget(keys)
 	s.left.forget(keys)
 	s.tellOver(ctx, keys)
+	s.tellAlone(ctx)
 	for _, key := range s.order(keys) {
 		req := reconcile.Request{NamespacedName: key}
 		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle

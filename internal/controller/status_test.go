@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +31,8 @@ type fakeObjects struct {
 	objects map[client.ObjectKey]*v1alpha1.VariantAutoscaling
 	writes  int
 	fail    error // of the next write
+	older   bool  // the definition drops the facts of a status
+	alone   []v1alpha1.VariantAutoscaling
 }
 
 func (f *fakeObjects) Variant(_ context.Context, key client.ObjectKey) (*v1alpha1.VariantAutoscaling, error) {
@@ -47,12 +51,19 @@ func (f *fakeObjects) Variants(context.Context) ([]client.ObjectKey, error) {
 	return keys, nil
 }
 
+func (f *fakeObjects) LeftAlone(context.Context) ([]v1alpha1.VariantAutoscaling, error) {
+	return f.alone, nil
+}
+
 func (f *fakeObjects) WriteStatus(_ context.Context, va *v1alpha1.VariantAutoscaling) error {
 	if err := f.fail; err != nil {
 		f.fail = nil
 		return err
 	}
 	f.writes++
+	if f.older {
+		va.Status.Facts = nil
+	}
 	f.objects[client.ObjectKeyFromObject(va)] = va.DeepCopy()
 	return nil
 }
@@ -283,6 +294,35 @@ func TestAStatusThatMayNotBeWrittenIsToldAsAnEventOnce(t *testing.T) {
 	refusal := "Warning StatusNotWritten the status is not written and is that of an earlier cycle: " + refused.Error() + "; cycle "
 	want := []string{refusal + "10", "Normal Decided from 1 to 2 replicas; the target asks for 1: Saturated (why); cycle 10", refusal + "20"}
 	if diff := cmp.Diff(f.events.told, want); diff != "" {
+		t.Errorf("events, -got +want:\n%s", diff)
+	}
+}
+
+// TestAnOlderDefinitionIsTold: the API server takes a status and drops a part of it.
+func TestAnOlderDefinitionIsTold(t *testing.T) {
+	f := newFixture()
+	f.objects.older = true
+	f.found.all = []config.Finding{{Severity: config.Refused, ConfigMap: "c", Key: "k", Problem: "is wrong"}} // a fact
+	for i := range 3 {
+		f.cycle(10*(i+1), 1, scaling.Replicas(2+i), scaling.ReasonSaturated)
+		f.reconcile(t)
+	}
+	told := slices.DeleteFunc(slices.Clone(f.events.told), func(e string) bool { return !strings.Contains(e, "OlderDefinition") })
+	if len(told) != 1 || !strings.Contains(told[0], "Warning OlderDefinition the CustomResourceDefinition in the cluster is of an older version and drops status.facts") {
+		t.Errorf("got events %q, want one OlderDefinition", f.events.told)
+	}
+}
+
+// TestObjectsOfNamespacesThatAreLeftAloneAreTold: once, and again when it begins again.
+func TestObjectsOfNamespacesThatAreLeftAloneAreTold(t *testing.T) {
+	f := newFixture()
+	alone := []v1alpha1.VariantAutoscaling{*object(func(va *v1alpha1.VariantAutoscaling) { va.Namespace = "alone" })}
+	for _, now := range [][]v1alpha1.VariantAutoscaling{alone, alone, nil, alone} {
+		f.objects.alone = now
+		f.tellAlone(t.Context())
+	}
+	const want = "Normal NotServed not served: namespace alone has the annotation wva.llmd.ai/exclude; remove it to have its variants scaled"
+	if diff := cmp.Diff(f.events.told, []string{want, want}); diff != "" {
 		t.Errorf("events, -got +want:\n%s", diff)
 	}
 }

@@ -81,6 +81,7 @@ func strip(object any) (any, error) {
 		kept := &corev1.Pod{ObjectMeta: stripMeta(o.ObjectMeta), Status: corev1.PodStatus{
 			Phase: o.Status.Phase, Conditions: stripConditions(o.Status.Conditions),
 			StartTime: o.Status.StartTime, ContainerStatuses: stripContainers(o.Status.ContainerStatuses),
+			InitContainerStatuses: stripContainers(o.Status.InitContainerStatuses),
 		}}
 		kept.Annotations = stripMarks(o.Annotations)
 		if gpus := gpusHeld(o); gpus > 0 {
@@ -156,12 +157,18 @@ func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 	return out
 }
 
-// stripContainers keeps how often containers were restarted, of those that were.
+// stripContainers keeps how often containers were restarted, of those that were, and which
+// image they wait for, of those that do.
 func stripContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range containers {
-		if c.RestartCount > 0 {
-			out = append(out, corev1.ContainerStatus{Name: c.Name, RestartCount: c.RestartCount})
+		kept := corev1.ContainerStatus{Name: c.Name, RestartCount: c.RestartCount}
+		if waitsForImage(c) {
+			kept.Image = c.Image
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: c.State.Waiting.Reason}
+		}
+		if kept.RestartCount > 0 || kept.Image != "" {
+			out = append(out, kept)
 		}
 	}
 	return out

@@ -33,11 +33,11 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 				ObjectMeta: ballast, Spec: corev1.PodSpec{NodeName: "node"},
 				Status: corev1.PodStatus{Phase: corev1.PodRunning, HostIP: "1.2.3.4", Conditions: []corev1.PodCondition{
 					{Type: corev1.PodReady, Status: corev1.ConditionTrue, Message: "words"}, {Type: corev1.PodInitialized},
-				}, StartTime: &metav1.Time{Time: at(4)}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", Image: "i", RestartCount: 2}, {Name: "d"}}},
+				}, StartTime: &metav1.Time{Time: at(4)}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", Image: "i", RestartCount: 2}, {Name: "d"}, waiting("e", "ErrImagePull"), waiting("f", "ContainerCreating")}},
 			},
 			&corev1.Pod{ObjectMeta: kept, Status: corev1.PodStatus{
 				Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-				StartTime: &metav1.Time{Time: at(4)}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", RestartCount: 2}},
+				StartTime: &metav1.Time{Time: at(4)}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", RestartCount: 2}, waiting("e", "ErrImagePull")},
 			}},
 		},
 		"deployment": {

@@ -166,7 +166,8 @@ func (c *Cluster) Followed(ctx context.Context, variants []scaling.Variant) []sc
 
 // PodFailure returns why pods of the target of key are not created, in the words
 // of its controller, as the last Fleet saw it: a quota is exhausted, or a webhook
-// refuses them. The zero value says no such thing; only a Deployment tells.
+// refuses them, which only a Deployment tells. Else it returns, with the reason
+// scaling.ImageNotPulled, which image its pods wait for. The zero value says no such thing.
 func (c *Cluster) PodFailure(key scaling.VariantKey) scaling.Trouble {
 	failures := c.failures.Load()
 	if failures == nil {

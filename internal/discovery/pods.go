@@ -25,6 +25,7 @@ type pod struct {
 	readyAt         time.Time            // when it last became Ready, zero while it is not
 	neverReady      bool                 // it has not been Ready yet
 	restarted       bool                 // a container of it has been
+	unpulled        string               // the image that a container of it waits for, "" for none
 	metricsURL      string               // URL of its metrics, "" where that is not kept
 	gpus            scaling.Accelerators // accelerators that it takes
 }
@@ -36,7 +37,7 @@ func living(p *corev1.Pod) (pod, bool) {
 	}
 	out := pod{
 		namespace: p.Namespace, name: p.Name, uid: p.UID, labels: p.Labels, created: p.CreationTimestamp.Time, metricsURL: p.Annotations[annotationPage],
-		neverReady: neverReady(p), restarted: restarted(p), gpus: gpusHeld(p),
+		neverReady: neverReady(p), restarted: restarted(p), unpulled: unpulled(p), gpus: gpusHeld(p),
 	}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		out.owner = owner.UID

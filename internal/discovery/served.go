@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,6 +78,24 @@ func (s Served) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	}
 	annotated[at].DeepCopyInto(into)
 	return nil
+}
+
+// LeftAlone returns the VariantAutoscalings of namespaces that are left alone, in slices of the
+// caller's own.
+func (s Served) LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error) {
+	alone, err := s.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []v1alpha1.VariantAutoscaling
+	for _, namespace := range slices.Sorted(maps.Keys(alone)) {
+		var list v1alpha1.VariantAutoscalingList
+		if err := s.Reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("listing VariantAutoscalings of namespace %s, which is left alone: %w", namespace, err)
+		}
+		out = append(out, list.Items...)
+	}
+	return out, nil
 }
 
 // alone returns the namespaces that are left alone.

@@ -21,10 +21,15 @@ type namespaced struct {
 	err           error // of listing namespaces
 }
 
-func (n namespaced) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (n namespaced) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
 	switch list := list.(type) {
 	case *v1alpha1.VariantAutoscalingList:
 		for _, name := range []string{"a", "b", "c", "d"} {
+			if o.Namespace != "" && o.Namespace != name {
+				continue
+			}
 			list.Items = append(list.Items, v1alpha1.VariantAutoscaling{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "v"}})
 		}
 	case *metav1.PartialObjectMetadataList:
@@ -49,6 +54,18 @@ func TestExcludedNamespacesAreLeftAlone(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"b", "c", "d"}, got); diff != "" {
 		t.Errorf("namespaces served (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheObjectsOfExcludedNamespacesAreListedApart(t *testing.T) {
+	reader := Served{Reader: namespaced{annotations: map[string]string{"a": "true", "b": "false"}}}
+	got, err := reader.LeftAlone(t.Context())
+	if err != nil || len(got) != 1 || got[0].Namespace != "a" {
+		t.Errorf("got %v, %v, want that of namespace a", got, err)
+	}
+	unread := errors.New("no cache")
+	if _, err := (Served{Reader: namespaced{err: unread}}).LeftAlone(t.Context()); !errors.Is(err, unread) {
+		t.Errorf("got %v, want %v", err, unread)
 	}
 }
 

@@ -122,7 +122,11 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	if !ok {
 		return target{missing: notFound(ref, w.namespace), gone: true}
 	}
-	return target{current: found.replicas, pod: found.pod, labels: found.labels, pods: w.owned[found.uid], owned: true, failure: found.failure}
+	t := target{current: found.replicas, pod: found.pod, labels: found.labels, pods: w.owned[found.uid], owned: true, failure: found.failure}
+	if t.failure.Reason == "" {
+		t.failure = imageFailure(t.pods)
+	}
+	return t
 }
 
 // scaled returns a target that is known by its scale. Its pods are those of the

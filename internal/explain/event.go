@@ -109,3 +109,14 @@ func cut(s string, n int) string {
 	s = strings.ToValidUTF8(s[:n-len(mark)], "")
 	return strings.TrimRight(s, " ") + mark
 }
+
+// OlderDefinition says that a part of a status that was written is not there.
+func OlderDefinition() string {
+	return "the CustomResourceDefinition in the cluster is of an older version and drops status.facts, which the manager writes: " +
+		"apply that of this version (charts/workload-variant-autoscaler/crds)"
+}
+
+// LeftAlone says why the objects of a namespace are not served.
+func LeftAlone(namespace string) string {
+	return fmt.Sprintf("not served: namespace %s has the annotation wva.llmd.ai/exclude; remove it to have its variants scaled", namespace)
+}

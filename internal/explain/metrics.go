@@ -20,7 +20,7 @@ var localAddress = regexp.MustCompile(`\b(read|write) (tcp|udp)[46]? \S+->`)
 // MetricsFound says that the metrics of the variant's model are current, which of its
 // replicas are stuck, and which series count in its rates and are of several pods.
 func MetricsFound(e Explanation) string {
-	return "vLLM metrics are available and up-to-date" + partial(e) + stuck(e)
+	return "vLLM metrics are available and up-to-date" + partial(e) + stuck(e) + clocks(e)
 }
 
 // MetricsAging says why the metrics are not to shrink by, being late or not those of each
@@ -31,6 +31,19 @@ func MetricsAging(e Explanation) string {
 		why = "not those of each replica alone"
 	}
 	return fmt.Sprintf("vLLM metrics for model '%s' are %s: the model may still grow, shrinking waits", e.Variant.Model.ID, why) + partial(e) + stuck(e)
+}
+
+// clocks says that the clocks of the source and of the manager differ, as a sentence of its own; "" where
+// they agree. It does not say by how much, which moves.
+func clocks(e Explanation) string {
+	side := "behind"
+	switch {
+	case e.Snapshot.ClockLag == 0:
+		return ""
+	case e.Snapshot.ClockLag < 0:
+		side = "ahead of"
+	}
+	return fmt.Sprintf(". The clock of the source of metrics is more than a minute %s the manager's: correct the one that is wrong (NTP)", side)
 }
 
 // partial says why readings are not those of each replica alone, as a sentence of its own; ""
@@ -77,8 +90,12 @@ func MetricsMissing(e Explanation) string {
 	there := instead(e)
 	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. %sCheck: %s",
 		e.Variant.Model.ID, e.Variant.Model.Namespace, there, wordsOf(e.Snapshot.Backend).checks)
-	if there == "" && len(e.Snapshot.Replicas) == 0 {
+	switch {
+	case there != "":
+	case len(e.Snapshot.Replicas) == 0:
 		message += ". No pod of the model is running"
+	default:
+		message += wordsOf(e.Snapshot.Backend).besides
 	}
 	return message
 }
@@ -132,6 +149,8 @@ type words struct {
 	failed string // what was tried in vain
 	stale  string // who may be why metrics stopped coming, a sentence
 	checks string // what to look at where there are none
+	// besides is what else to look at where pods run and nothing is there instead, with what precedes it.
+	besides string
 }
 
 // wordsOf returns the words for a backend. Those for Prometheus are as published.
@@ -159,6 +178,7 @@ func wordsOf(b scaling.Backend) words {
 			stale:  "ServiceMonitor may not be scraping correctly.",
 			checks: "(1) ServiceMonitor exists in monitoring namespace, (2) ServiceMonitor selector matches vLLM service labels, " +
 				"(3) vLLM pods are running and exposing /metrics endpoint, (4) Prometheus is scraping the monitoring namespace",
+			besides: ", (5) the names of their metrics begin with one of PROMETHEUS_METRIC_PREFIXES, (6) no NetworkPolicy keeps Prometheus from the pods",
 		}
 	}
 }

@@ -181,3 +181,9 @@ func steady(message string) string {
 func PodsRefused(target scaling.TargetRef, why scaling.Trouble) string {
 	return fmt.Sprintf("%s %s has the replicas decided on and cannot create pods for them: %s", target.Kind, target.Name, said(why))
 }
+
+// ImageNotPulled says that pods of a target wait for an image that could not be pulled.
+func ImageNotPulled(target scaling.TargetRef, why scaling.Trouble) string {
+	return fmt.Sprintf("%s %s has the replicas decided on, and its pods are not Ready: %s cannot be pulled. "+
+		"Check the name of the image, and the pull secret of the pods", target.Kind, target.Name, why.Message)
+}

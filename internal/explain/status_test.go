@@ -77,7 +77,7 @@ func TestMessages(t *testing.T) {
 		"target":               {TargetFound(variant()), "Scale target Deployment d found"},
 		"no target":            {TargetNotFound(variant(missing)), `Deployment "d" not found in namespace "n"`},
 		"no target, no reason": {TargetNotFound(variant()), "Scale target Deployment d not found"},
-		"silent pods":          {MetricsMissing(variant(replicas(silent))), lead + checks},
+		"silent pods":          {MetricsMissing(variant(replicas(silent))), lead + checks + ", (5) the names of their metrics begin with one of PROMETHEUS_METRIC_PREFIXES, (6) no NetworkPolicy keeps Prometheus from the pods"},
 		"no pods":              {MetricsMissing(variant()), lead + checks + ". No pod of the model is running"},
 		"others report":        {MetricsMissing(variant(replicas(silent, reports))), lead + "Pods of other variants of the model do report. " + checks},
 		"other models": {
@@ -114,6 +114,14 @@ func TestMessages(t *testing.T) {
 		},
 		"series of several pods beside those of each": {
 			MetricsFound(variant(mixed)), "vLLM metrics are available and up-to-date. Scrape every pod",
+		},
+		"clocks that differ": {
+			MetricsFound(variant(func(e *Explanation) { e.Snapshot.ClockLag = 10 * time.Minute })),
+			"vLLM metrics are available and up-to-date. The clock of the source of metrics is more than a minute behind the manager's: correct the one that is wrong (NTP)",
+		},
+		"clocks that differ the other way": {
+			MetricsFound(variant(func(e *Explanation) { e.Snapshot.ClockLag = -10 * time.Minute })),
+			"vLLM metrics are available and up-to-date. The clock of the source of metrics is more than a minute ahead of the manager's: correct the one that is wrong (NTP)",
 		},
 		"stuck pods": {
 			MetricsFound(variant(replicas(stuckAs("p", scaling.Frozen), stuckAs("q", scaling.Sick), stuckAs("r", scaling.Sick)))),

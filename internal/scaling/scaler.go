@@ -121,3 +121,6 @@ type Trouble struct {
 	Message string    // in the words of its controller
 	Since   time.Time // when it began, zero where that is not told
 }
+
+// ImageNotPulled is the reason of the trouble that pods of a target wait for an image.
+const ImageNotPulled = "ImageNotPulled"

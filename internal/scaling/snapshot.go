@@ -121,6 +121,9 @@ type Snapshot struct {
 	// Partial says in one sentence why the readings are not those of each replica alone and what to
 	// change; "" where they are.
 	Partial string `json:"partial,omitempty"`
+	// ClockLag is how far the clock of the source is behind the manager's, negative where it is
+	// ahead, in whole minutes: 0 below one. Ages of readings are by the clock of the source alone.
+	ClockLag time.Duration `json:"clockLag,omitempty"`
 }
 
 // Waiting is how many requests are known to wait, at the gateway and in replicas.

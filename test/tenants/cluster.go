@@ -245,6 +245,9 @@ func (c *cluster) Variants(context.Context) ([]client.ObjectKey, error) {
 	return keys, nil
 }
 
+// LeftAlone implements controller.Objects: no namespace is.
+func (c *cluster) LeftAlone(context.Context) ([]v1alpha1.VariantAutoscaling, error) { return nil, nil }
+
 // WriteStatus implements controller.Objects.
 func (c *cluster) WriteStatus(_ context.Context, va *v1alpha1.VariantAutoscaling) error {
 	c.put(kindVariant, va.DeepCopy())
