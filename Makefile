@@ -122,6 +122,7 @@ SOAK := TestASteadyFleet|$(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $$
 soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer than CI may: random decisions and tenants (SOAK_FOR=10m each), old rules put back, the local cluster and a day in it
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -v -run 'TestSoak$$|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -tags soak -run OldRules -timeout 60m
+	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -tags soak -run CounterfactualsOfMany -v -timeout 60m
 	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -all
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -v -run 'NoTenant|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -tags soak -run 'OldRules|FillsABudget' -timeout 60m

@@ -26,6 +26,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/controller"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
@@ -104,7 +105,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	// 9. Serve the probes, the metrics and the debug paths.
 	ready["configuration"] = known
 	//nolint:contextcheck // ports are open for as long as the manager lives
-	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), measure: measure.meter})
+	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), cycles: c.last, measure: measure.meter})
 }
 
 // common is what most parts are built from.
@@ -115,6 +116,7 @@ type common struct {
 	recorder    events.EventRecorder // of events within the budgets
 	over        *budget.Book         // what is beyond the budgets
 	memory      *ledger.Ledger
+	last        *cycle.Last      // the last decided case
 	served      discovery.Served // the objects that this manager serves
 	decisions   *store.Decisions // on variants without a VariantAutoscaling
 	scalers     *scalers.Reader
@@ -147,7 +149,7 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) (com
 		return unit.Cost, ok
 	}
 	return common{
-		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(),
+		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(), last: new(cycle.Last),
 		recorder:  controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
 		decisions: decisions, scalers: by,
 		served: served, scales: scales, fleet: fleet, policies: policies{store: settings, classes: fleet.ClassRefs},

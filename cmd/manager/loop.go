@@ -44,7 +44,7 @@ func newDeciding(c common, measure measurement, configuration *controller.Config
 	if err != nil {
 		return deciding{}, err
 	}
-	archive, archiving, err := newArchive(c)
+	archiving, err := newArchive(c)
 	if err != nil {
 		return deciding{}, err
 	}
@@ -55,7 +55,7 @@ func newDeciding(c common, measure measurement, configuration *controller.Config
 		cycle: &cycle.Cycle{
 			Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 			Clock:   clock.RealClock{}, Cluster: c.fleet, Collector: measure.meter, Recorder: c.memory, Actuator: act,
-			Policy: c.policies.decides, Stock: stock, Quotas: c.policies.quotas, Archive: archive,
+			Policy: c.policies.decides, Stock: stock, Quotas: c.policies.quotas, Archive: c.last,
 		},
 	}
 	return deciding{

@@ -114,6 +114,7 @@ const cachePath = "/debug/cache"
 type debugged struct {
 	memory  web.Memory
 	around  web.Surroundings
+	cycles  web.Cycles
 	measure http.Handler // the collector's cache
 }
 
@@ -132,6 +133,7 @@ func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *ht
 	decisions := web.Decisions(debug.memory, debug.around, readers)
 	mux.Handle(web.DecisionsPath, decisions)
 	mux.Handle(web.DecisionsPath+"/", decisions)
+	mux.Handle(web.CyclePattern, web.Cycle(debug.cycles, readers))
 	return &http.Server{
 		Handler: known(mux), MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 90 * time.Second,

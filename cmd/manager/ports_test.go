@@ -23,6 +23,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/access"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
@@ -57,7 +58,7 @@ func ported(t *testing.T) map[string]*http.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	debug := debugged{memory: ledger.New(), measure: http.HandlerFunc(okay)}
+	debug := debugged{memory: ledger.New(), cycles: new(cycle.Last), measure: http.HandlerFunc(okay)}
 	alive := map[string]healthz.Checker{"healthz": healthz.Ping}
 	return map[string]*http.Server{
 		"metrics": metricsServer(http.HandlerFunc(okay), debug, who), "open": metricsServer(http.HandlerFunc(okay), debug, nil),
@@ -192,7 +193,7 @@ func TestTheManagerServesBothPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, debugged{memory: ledger.New(), measure: http.HandlerFunc(okay)}); err != nil {
+	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, debugged{memory: ledger.New(), cycles: new(cycle.Last), measure: http.HandlerFunc(okay)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

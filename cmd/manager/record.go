@@ -16,17 +16,18 @@ type recording struct{ file *record.File }
 
 var _ cycle.Archive = (*recording)(nil)
 
-// newArchive returns where cycles are kept, and what has to run for it; nothing where
+// newArchive has cycles kept in a file, and returns what has to run for it; nothing where
 // none are kept.
-func newArchive(c common) (cycle.Archive, []manager.Runnable, error) {
+func newArchive(c common) ([]manager.Runnable, error) {
 	if c.operator.Recording.File == "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	r, err := newRecording(c.operator.Recording, c.log, c.instruments)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return r, []manager.Runnable{leading(r.file.Run)}, nil
+	c.last.Next = r
+	return []manager.Runnable{leading(r.file.Run)}, nil
 }
 
 // newRecording opens the file. What it loses is counted as an error of the

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
@@ -24,6 +26,7 @@ import (
 // decideFlags are the flags of "wva decide".
 type decideFlags struct {
 	file, output string
+	why          bool
 }
 
 func newDecideCommand() *cobra.Command {
@@ -38,11 +41,15 @@ code, so the same answer. It takes a line of the file that the manager records
 docs/reference/record.md documents the file.
 
 It prints the plan, and for each variant what "wva explain" would say; with
--o json the plan with every step.
+-o json the plan with every step. With --why it also answers for each variant why
+there is not one replica fewer, why another variant does not serve instead, and what
+would change the decision: each answer is decided again with other readings or
+limits. -o json then prints an object with the plan and the answers.
 
 The exit status is 0 when there is a plan, 1 when the file is not accepted, 2 for
 bad usage.`,
 		Example: `  wva decide -f case.json
+  wva decide -f case.json --why
   tail -n 1 cycles.jsonl | wva decide -f - -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -55,6 +62,7 @@ bad usage.`,
 	flags := command.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "`file` with the cycle, - for standard input")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
+	flags.BoolVar(&f.why, "why", false, "also say why not fewer replicas or another variant, and what would change the decision")
 	return command
 }
 
@@ -77,15 +85,50 @@ func (f decideFlags) run(command *cobra.Command) error {
 	if c.Plan != nil && !record.SamePlan(*c.Plan, verdict.Plan) {
 		fmt.Fprintln(command.ErrOrStderr(), "wva: the file holds another plan than this one; wva replay shows the difference")
 	}
-	if f.output == "json" {
-		var out bytes.Buffer
-		if err := json.Indent(&out, record.AppendPlan(nil, verdict.Plan), "", "  "); err != nil {
-			return fmt.Errorf("writing the plan: %w", err)
+	var why []counterfactual.Answers
+	if f.why {
+		if why, err = allAnswers(command.Context(), c, verdict.Plan); err != nil {
+			return err
 		}
-		_, err := fmt.Fprintln(command.OutOrStdout(), out.String())
-		return err
 	}
-	return printVerdict(command.OutOrStdout(), c, verdict)
+	if f.output == "json" {
+		return f.printJSON(command.OutOrStdout(), verdict.Plan, why)
+	}
+	return printVerdict(command.OutOrStdout(), c, verdict, why)
+}
+
+// printJSON writes the plan, with the answers where they were asked for.
+func (f decideFlags) printJSON(w io.Writer, plan scaling.Plan, why []counterfactual.Answers) error {
+	text := record.AppendPlan(nil, plan)
+	if f.why {
+		return writeJSON(w, struct {
+			Plan            json.RawMessage          `json:"plan"`
+			Counterfactuals []counterfactual.Answers `json:"counterfactuals"`
+		}{text, why})
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	_, err := fmt.Fprintln(w, out.String())
+	return err
+}
+
+// allAnswers answers why of every decision of a plan that this program made of c. It ends early with ctx.
+func allAnswers(ctx context.Context, c record.Cycle, plan scaling.Plan) ([]counterfactual.Answers, error) {
+	out := make([]counterfactual.Answers, 0, len(plan.Decisions))
+	c.Plan = nil
+	for _, d := range plan.Decisions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		a, err := answers(c, d.Variant)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }
 
 // read returns the text of the cycle.
@@ -112,8 +155,8 @@ func decideAgain(c record.Cycle) cycle.Verdict {
 	return setup.Decide(from)
 }
 
-// printVerdict writes the plan as a table, then the reasons of each variant.
-func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict) error {
+// printVerdict writes the plan as a table, then the reasons of each variant, and the answers about it.
+func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict, why []counterfactual.Answers) error {
 	table := console.Table{Columns: []console.Column{
 		console.Left("NAMESPACE"), console.Left("VARIANT"), console.Right("CURRENT"), console.Right("DECIDED"), console.Left("STAGE"), console.Left("REASON"),
 	}}
@@ -129,7 +172,11 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict) error {
 	fmt.Fprintln(w, "\nNo decision depends on scalers; the file does not hold them, and what follows does not know them.")
 	for _, s := range c.Snapshots {
 		for _, v := range s.Variants {
-			if _, err := fmt.Fprintf(w, "\n%s", explain.Report(explanation(c, verdict, s, v), c.Now)); err != nil {
+			e := explained{Explanation: explanation(c, verdict, s, v)}
+			if i := slices.IndexFunc(why, func(a counterfactual.Answers) bool { return a.Variant == v.Key }); i >= 0 {
+				e.Counterfactuals = &why[i]
+			}
+			if _, err := fmt.Fprintf(w, "\n%s", e.report(c.Now)); err != nil {
 				return err
 			}
 		}

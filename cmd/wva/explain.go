@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
 // explainFlags are the flags of "wva explain".
@@ -33,7 +33,10 @@ func newExplainCommand() *cobra.Command {
 		Use:   "explain VA",
 		Short: "Say why a VariantAutoscaling has the replicas that it has",
 		Long: `Explain prints the steps of the last decision for a VariantAutoscaling, what
-blocks growth or reduction, and the age of what was known.
+blocks growth or reduction, and the age of what was known. Then it answers why there
+is not one replica fewer, why another variant does not serve instead, and at which
+arrival rate or time the decision would change: it gets the cycle from the manager,
+and decides it again with other readings and limits (docs/user-guide/scaling-and-sizing.md).
 
 It asks the manager that leads, at the address given by --manager or WVA_MANAGER
 (its authenticated metrics port), with the credentials of the kubeconfig. Without
@@ -75,8 +78,7 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 		return err
 	}
 	key := client.ObjectKey{Namespace: f.namespace, Name: name}
-	var e explain.Explanation
-	err = f.ask(ctx, restConfig, c, "/"+key.Namespace+"/"+key.Name, &e)
+	e, err := f.explained(ctx, restConfig, c, key)
 	if err == nil {
 		return f.print(out, e)
 	}
@@ -110,10 +112,32 @@ func newExplainClient(config *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-func (f explainFlags) print(out io.Writer, e explain.Explanation) error {
+// explained gets the explanation from the manager that leads, and the cycle to answer why from.
+func (f explainFlags) explained(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explained, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	asks, err := f.reach(ctx, config, c)
+	if err != nil {
+		return explained{}, err
+	}
+	var e explained
+	path := "/" + key.Namespace + "/" + key.Name
+	if err := asks(path, &e.Explanation); err != nil {
+		return explained{}, err
+	}
+	var text json.RawMessage
+	if err := asks(path+"/cycle", &text); err != nil {
+		e.Unanswered = err.Error()
+		return e, nil
+	}
+	e.answerFrom(ctx, text)
+	return e, nil
+}
+
+func (f explainFlags) print(out io.Writer, e explained) error {
 	if f.output == "json" {
 		return writeJSON(out, e)
 	}
-	_, err := io.WriteString(out, explain.Report(e, time.Now()))
+	_, err := io.WriteString(out, e.report(time.Now()))
 	return err
 }

@@ -56,28 +56,40 @@ func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
 
 // ask gets the decisions below a path from the manager that leads.
 func (f managerFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, path string, into any) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	asks, err := f.reach(ctx, config, c)
+	if err != nil {
+		return err
+	}
+	return asks(path, into)
+}
+
+// reach returns what gets the decisions below paths from the manager that leads, until ctx ends.
+func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.Reader) (func(path string, into any) error, error) {
+	at := func(address string, trust *tls.Config) func(string, any) error {
+		return func(path string, into any) error { return get(ctx, config, address, trust, path, into) }
+	}
 	if f.manager != "" {
 		roots, err := f.roots(config)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return get(ctx, config, f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, path, into)
+		return at(f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}), nil
 	}
 	to, err := findLeader(ctx, c, f.lease, time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	address, err := forward(ctx, config, to)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	trust, err := f.trustForwarded()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return get(ctx, config, address, trust, path, into)
+	return at(address, trust), nil
 }
 
 // get asks the manager at an address, with the credentials of config.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
@@ -26,7 +27,7 @@ type sample struct {
 	cycle, variant string
 	// around is what the record does not hold: who scales, and the store.
 	around func(e *explain.Explanation)
-	says   func(e explain.Explanation, now time.Time) string
+	says   func(e explained, now time.Time) string
 }
 
 // samples are what "make samples" writes. The cycles are of make run: growing as it was,
@@ -35,29 +36,33 @@ func samples() []sample {
 	return []sample{
 		{
 			page: "README.md", begins: "$ wva explain llama-8b-l40s", cycle: "samples/growing.json", variant: "llama-8b-l40s",
-			around: scaledBy("llama-8b-l40s", 3, 2), says: explain.Report,
+			around: scaledBy("llama-8b-l40s", 3, 2), says: explained.report,
 		},
 		{
 			page: "docs/user-guide/troubleshooting.md", begins: "$ wva explain llama-8b-l40s", cycle: "samples/blocked.json", variant: "llama-8b-l40s",
-			around: scaledBy("llama-8b-l40s", 2, 2), says: explain.Report,
+			around: scaledBy("llama-8b-l40s", 2, 2), says: explained.report,
 		},
 		{
 			page: "docs/user-guide/quick-start.md", begins: "from 1 to 2 replicas", cycle: "samples/quick-start-ordered.json", variant: "llama-8b",
-			says: func(e explain.Explanation, _ time.Time) string { return explain.Scaled(e, 1, 2) + "\n" },
+			says: func(e explained, _ time.Time) string { return explain.Scaled(e.Explanation, 1, 2) + "\n" },
 		},
 		{
 			page: "docs/user-guide/quick-start.md", begins: "quick-start/llama-8b: ", cycle: "samples/quick-start-starting.json", variant: "llama-8b",
-			around: scaledBy("llama-8b", 4, 2), says: explain.Report,
+			around: scaledBy("llama-8b", 4, 2), says: explained.report,
 		},
 		{
 			page: "docs/user-guide/quick-start.md", begins: "MetricsMissing: ", cycle: "samples/quick-start-misnamed.json", variant: "llama-8b",
-			says: func(e explain.Explanation, _ time.Time) string {
-				return fold(string(v1alpha1.ReasonMetricsMissing) + ": " + explain.MetricsMissing(e) + "\n")
+			says: func(e explained, _ time.Time) string {
+				return fold(string(v1alpha1.ReasonMetricsMissing) + ": " + explain.MetricsMissing(e.Explanation) + "\n")
 			},
 		},
 		{
 			page: "docs/user-guide/objectives.md", begins: "$ wva explain llama-l40s", cycle: "learned.jsonl", variant: "llama-l40s",
 			says: lines("analysis", "sizing"),
+		},
+		{
+			page: "docs/user-guide/scaling-and-sizing.md", begins: "  Why not fewer", cycle: "samples/objective.json", variant: "chat-l40s",
+			says: func(e explained, now time.Time) string { return counterfactual.Report(*e.Counterfactuals, now) },
 		},
 		{
 			page: "docs/user-guide/store.md", begins: "  start-up", cycle: "samples/growing.json", variant: "llama-8b-l40s",
@@ -83,10 +88,10 @@ func scaledBy(name string, most, asks int) func(*explain.Explanation) {
 }
 
 // lines returns those of a report with one of these titles.
-func lines(titles ...string) func(explain.Explanation, time.Time) string {
+func lines(titles ...string) func(explained, time.Time) string {
 	only := regexp.MustCompile("(?m)^  (" + strings.Join(titles, "|") + ") .*\n")
-	return func(e explain.Explanation, now time.Time) string {
-		return strings.Join(only.FindAllString(explain.Report(e, now), -1), "")
+	return func(e explained, now time.Time) string {
+		return strings.Join(only.FindAllString(e.report(now), -1), "")
 	}
 }
 
@@ -110,10 +115,15 @@ func (s sample) text(t *testing.T) string {
 	for _, snapshot := range c.Snapshots {
 		for _, v := range snapshot.Variants {
 			if v.Key.Name == s.variant {
-				e := explanation(c, verdict, snapshot, v)
+				e := explained{Explanation: explanation(c, verdict, snapshot, v)}
 				if s.around != nil {
-					s.around(&e)
+					s.around(&e.Explanation)
 				}
+				why, err := answers(c, v.Key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Counterfactuals = &why
 				return s.says(e, c.Now.Add(2*time.Second))
 			}
 		}

@@ -40,10 +40,7 @@ type Outcome struct {
 
 // Decide decides about one model. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
-	past := in.History.Model(in.Snapshot.Variants)
-	waiting := backlog(in, past.Backlog)
-	p := panel{in: in, backlog: waiting, memory: memory(in, past.Traffic, waiting)}
-	p.learn()
+	p, past := newPanel(in)
 	if p.sizes() {
 		a := queueing.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 		if p.guessed {
@@ -72,6 +69,26 @@ type panel struct {
 	fits     map[scaling.VariantKey]scaling.Fit
 	moved    []scaling.MovedProfile // sorted by Variant
 	guessed  bool                   // no profile is stated, and none is learned
+}
+
+// newPanel returns the panel of a model without analyses, and what is remembered of the model.
+func newPanel(in Input) (panel, scaling.ModelPast) {
+	past := in.History.Model(in.Snapshot.Variants)
+	waiting := backlog(in, past.Backlog)
+	p := panel{in: in, backlog: waiting, memory: memory(in, past.Traffic, waiting)}
+	p.learn()
+	return p, past
+}
+
+// Expect returns what a replica of each variant is expected to do with its part of the load, by the
+// profiles that Decide sizes with; nil where the engine does not size to objectives, or where the
+// objective, the load or the profiles are not known.
+func Expect(in Input) []queueing.Expected {
+	p, _ := newPanel(in)
+	if !p.sizes() {
+		return nil
+	}
+	return queueing.Expect(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 }
 
 // learn measures how fast the replicas are. A variant without a stated profile gets a

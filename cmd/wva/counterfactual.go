@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
+)
+
+// explained is the explanation of a decision, and why it is not another one.
+type explained struct {
+	explain.Explanation
+
+	Counterfactuals *counterfactual.Answers `json:"counterfactuals,omitempty"`
+	// Unanswered says why there are none, "" where there are.
+	Unanswered string `json:"counterfactualsUnanswered,omitempty"`
+}
+
+// answerFrom answers why by the text of a recorded cycle. It ends early with ctx.
+func (e *explained) answerFrom(ctx context.Context, text []byte) {
+	type answered struct {
+		answers counterfactual.Answers
+		err     error
+	}
+	done := make(chan answered, 1)
+	go func() {
+		a, err := answersFrom(text, e.Variant.Key)
+		done <- answered{a, err}
+	}()
+	select {
+	case <-ctx.Done():
+		e.Unanswered = ctx.Err().Error()
+	case a := <-done:
+		if a.err != nil {
+			e.Unanswered = a.err.Error()
+			return
+		}
+		e.Counterfactuals = &a.answers
+	}
+}
+
+// answersFrom answers why of a variant by the text of a recorded cycle with its plan.
+func answersFrom(text []byte, of scaling.VariantKey) (counterfactual.Answers, error) {
+	c, err := record.Decode(text)
+	if err != nil {
+		return counterfactual.Answers{}, fmt.Errorf("reading the cycle of the manager: %w", err)
+	}
+	return answers(c, of)
+}
+
+// answers answers why of a variant by a recorded cycle. An error says, too, that this program decides
+// the cycle otherwise than the plan in it.
+func answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
+	setup, from := cycle.FromRecord(c)
+	a, err := counterfactual.Ask(setup, from, of)
+	if err != nil {
+		return counterfactual.Answers{}, err
+	}
+	a.Cycle = c.Cycle
+	if c.Plan == nil {
+		return a, nil
+	}
+	i := slices.IndexFunc(c.Plan.Decisions, func(d scaling.Decision) bool { return d.Variant == of })
+	if i >= 0 && c.Plan.Decisions[i].Target() != a.Decided {
+		return counterfactual.Answers{}, fmt.Errorf("cycle %s of version %s decided %d, and this program, %s, decides %d of what is known of it",
+			c.Cycle, c.Build, c.Plan.Decisions[i].Target(), record.Build(), a.Decided)
+	}
+	return a, nil
+}
+
+// report tells the explanation and the answers to a person.
+func (e explained) report(now time.Time) string {
+	text := explain.Report(e.Explanation, now)
+	switch {
+	case e.Counterfactuals != nil:
+		if of := e.Counterfactuals.Cycle; of != e.Cycle && of != "" {
+			text += spelling.Visible(fmt.Sprintf("  What follows is of cycle %s, which ran since", of), "") + "\n"
+		}
+		text += counterfactual.Report(*e.Counterfactuals, now)
+	case e.Unanswered != "":
+		text += spelling.Visible("  Why not fewer, and what would change it, is not known: "+e.Unanswered, "") + "\n"
+	}
+	return text
+}

@@ -1,0 +1,299 @@
+package counterfactual
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Loaded returns c with the load of a model times factor, > 0; see the package comment.
+func Loaded(setup cycle.Setup, c cycle.Case, of scaling.ModelKey, factor float64) cycle.Case {
+	loaded := timesLoad(c, of, factor)
+	if factor >= 1 {
+		return loaded
+	}
+	was, known := meanLatency(setup, c, of)
+	is, still := meanLatency(setup, loaded, of)
+	if !known || !still {
+		return loaded
+	}
+	return withSnapshot(loaded, of, func(s scaling.Snapshot) scaling.Snapshot {
+		s.Load.TTFT = shorter(s.Load.TTFT, is.TTFT, was.TTFT)
+		s.Load.ITL = shorter(s.Load.ITL, is.ITL, was.ITL)
+		return s
+	})
+}
+
+// shorter returns a latency times the part that what is expected now is of what was, 1 at most.
+func shorter(r scaling.Reading, is, was float64) scaling.Reading {
+	if r.Known() && was > 0 {
+		r.Value *= min(1, is/was)
+	}
+	return r
+}
+
+// meanLatency returns the latency that the profiles expect of the Ready replicas of a model, in the mean
+// over requests; false where that is not known.
+func meanLatency(setup cycle.Setup, c cycle.Case, of scaling.ModelKey) (scaling.Latency, bool) {
+	s, ok := setup.Models[of]
+	if !ok {
+		return scaling.Latency{}, false
+	}
+	setup.Models = maps.Clone(setup.Models)
+	s.Sizing = queueing.Options{}
+	setup.Models[of] = s
+	ready := map[scaling.VariantKey]float64{}
+	for _, snapshot := range c.Snapshots {
+		for _, v := range snapshot.Variants {
+			ready[v.Key] = float64(v.Replicas.Ready)
+		}
+	}
+	var sum scaling.Latency
+	requests := 0.0
+	for _, e := range setup.Expect(c, of) {
+		if e.Overloaded {
+			return scaling.Latency{}, false
+		}
+		n := e.Rate * ready[e.Variant]
+		sum.TTFT, sum.ITL, requests = sum.TTFT+n*e.TTFT, sum.ITL+n*e.ITL, requests+n
+	}
+	if requests <= 0 {
+		return scaling.Latency{}, false
+	}
+	return scaling.Latency{TTFT: sum.TTFT / requests, ITL: sum.ITL / requests}, true
+}
+
+// timesLoad multiplies the readings of a model that grow with load.
+func timesLoad(c cycle.Case, of scaling.ModelKey, factor float64) cycle.Case {
+	times := func(r scaling.Reading) scaling.Reading { return set(r, r.Value*factor) }
+	return withSnapshot(c, of, func(s scaling.Snapshot) scaling.Snapshot {
+		s.Load.ArrivalRate, s.Load.GatewayQueue = times(s.Load.ArrivalRate), times(s.Load.GatewayQueue)
+		s.Replicas = slices.Clone(s.Replicas)
+		for i, r := range s.Replicas {
+			for _, one := range readings(&r) {
+				*one = times(*one)
+			}
+			s.Replicas[i] = overflowed(r)
+		}
+		return s
+	})
+}
+
+// set returns a reading of another value, as far as one is known.
+func set(r scaling.Reading, value float64) scaling.Reading {
+	if r.Known() {
+		r.Value = min(scaling.Largest, value)
+	}
+	return r
+}
+
+// readings are those of a replica that grow with load.
+func readings(s *scaling.ReplicaSample) [5]*scaling.Reading {
+	return [5]*scaling.Reading{&s.KVCacheUsage, &s.KVCacheUsageNow, &s.QueueLength, &s.QueueLengthNow, &s.Running}
+}
+
+// overflowed returns a sample in which requests that the KV cache has no room for wait.
+func overflowed(s scaling.ReplicaSample) scaling.ReplicaSample {
+	running := s.Running.Or(0)
+	for _, one := range []struct{ usage, queue *scaling.Reading }{{&s.KVCacheUsage, &s.QueueLength}, {&s.KVCacheUsageNow, &s.QueueLengthNow}} {
+		if usage := one.usage.Or(0); usage > 1 {
+			*one.usage, *one.queue = set(*one.usage, 1), set(*one.queue, one.queue.Value+running*(1-1/usage))
+			s.Running = set(s.Running, min(s.Running.Value, running/usage))
+		}
+	}
+	return s
+}
+
+// Later returns what a cycle decides from at a later time, when the readings and the replicas are as they
+// are and the plan of this cycle was made.
+func Later(c cycle.Case, v cycle.Verdict, by time.Duration) cycle.Case {
+	c.Now, c.History = c.Now.Add(by), v.History
+	c.Snapshots = slices.Clone(c.Snapshots)
+	for i := range c.Snapshots {
+		c.Snapshots[i].At = c.Snapshots[i].At.Add(by)
+	}
+	return c
+}
+
+// withSnapshot returns c with another snapshot of a model.
+func withSnapshot(c cycle.Case, of scaling.ModelKey, change func(scaling.Snapshot) scaling.Snapshot) cycle.Case {
+	c.Snapshots = slices.Clone(c.Snapshots)
+	for i, s := range c.Snapshots {
+		if s.Model == of {
+			c.Snapshots[i] = change(s)
+		}
+	}
+	return c
+}
+
+// withVariants returns c with other variants of a model.
+func withVariants(c cycle.Case, of scaling.ModelKey, change func(*scaling.Variant)) cycle.Case {
+	return withSnapshot(c, of, func(s scaling.Snapshot) scaling.Snapshot {
+		s.Variants = slices.Clone(s.Variants)
+		for i := range s.Variants {
+			change(&s.Variants[i])
+		}
+		return s
+	})
+}
+
+// withPacing returns c with another pace of a model.
+func withPacing(c cycle.Case, of scaling.ModelKey, change func(*constrain.Pacing)) cycle.Case {
+	c.Policies = maps.Clone(c.Policies)
+	if c.Policies == nil {
+		c.Policies = map[scaling.ModelKey]constrain.Pacing{}
+	}
+	p := c.Policies[of]
+	change(&p)
+	c.Policies[of] = p
+	return c
+}
+
+// unlimited returns setup with a model that is not limited by accelerators.
+func unlimited(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
+	if s, ok := setup.Models[of]; ok && s.Limited {
+		setup.Models = maps.Clone(setup.Models)
+		s.Limited = false
+		setup.Models[of] = s
+	}
+	return setup
+}
+
+// restedFor is how long a fleet at rest has been as it is: longer than a start-up or a removal is
+// waited for, and than what holds after a change, but for a move that saved nothing.
+const restedFor = time.Hour
+
+// AtRest returns c with a fleet of a model that has had so many replicas of each variant for an hour, all
+// Ready, without limits of pace, and with the load of now: that of a variant without replicas is taken over by
+// the others. It is false where no replica of a variant that has some reports what it is
+// loaded with. A variant without an entry has none. One whose target cannot be read stays as it is.
+func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]scaling.Replicas) (cycle.Case, bool) {
+	known := true
+	since := c.Now.Add(-restedFor)
+	out := withSnapshot(c, of, func(s scaling.Snapshot) scaling.Snapshot {
+		s.Variants = slices.Clone(s.Variants)
+		var samples, displaced []scaling.ReplicaSample
+		for i, v := range s.Variants {
+			if !v.Replicas.Observed {
+				samples = append(samples, samplesOf(s.Replicas, v.Key)...)
+				continue
+			}
+			n := replicas[v.Key]
+			s.Variants[i].Replicas = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n, NewestReady: earlier(v.Replicas.NewestReady, since)}
+			if n == 0 {
+				displaced = append(displaced, samplesOf(s.Replicas, v.Key)...)
+				continue
+			}
+			spread, ok := spread(s.Replicas, v.Key, n)
+			known = known && ok
+			samples = append(samples, spread...)
+		}
+		s.Replicas = taken(samples, displaced)
+		s.Replicas = s.Sorted()
+		return s
+	})
+	out.History = maps.Clone(c.History)
+	if out.History == nil {
+		out.History = scaling.History{}
+	}
+	for _, s := range c.Snapshots {
+		if s.Model != of {
+			continue
+		}
+		for _, v := range s.Variants {
+			if !v.Replicas.Observed {
+				continue
+			}
+			out.History[v.Key] = rested(c.History[v.Key], v, replicas[v.Key], since)
+		}
+	}
+	out = withPacing(out, of, func(p *constrain.Pacing) { *p = constrain.Pacing{Zero: p.Zero} })
+	return out, known
+}
+
+// earlier returns the earlier of two times, zero where the first is zero.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// rested returns what is remembered of a variant that has had n replicas since.
+func rested(p scaling.Past, v scaling.Variant, n scaling.Replicas, since time.Time) scaling.Past {
+	p.Target, p.Model, p.Desired, p.DecidedAt, p.ProgressAt, p.WholeAt = v.Target, v.Model, n, since, since, since
+	p.Change, p.MoveTo, p.MoveCost, p.Gap, p.Before = 0, 0, 0, 0, 0
+	p.Counts = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n}
+	p.Waits, p.Unplaced, p.Podless, p.Wants = scaling.Waits{There: n}, scaling.Unplaced{}, scaling.Unplaced{}, scaling.Wants{}
+	p.Called, p.Refused, p.UnseenSince, p.Failures = time.Time{}, time.Time{}, time.Time{}, scaling.Failures{}
+	return p
+}
+
+// samplesOf returns the samples of a variant.
+func samplesOf(samples []scaling.ReplicaSample, of scaling.VariantKey) []scaling.ReplicaSample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s scaling.ReplicaSample) bool { return s.Variant != of })
+}
+
+// spread returns the samples of n Ready replicas of a variant that together hold what those of samples
+// hold; false where none of them reports.
+func spread(samples []scaling.ReplicaSample, of scaling.VariantKey, n scaling.Replicas) ([]scaling.ReplicaSample, bool) {
+	own := slices.DeleteFunc(samplesOf(samples, of), func(s scaling.ReplicaSample) bool { return !s.Reports() })
+	if len(own) == 0 {
+		return nil, false
+	}
+	sums := sum(own)
+	out := make([]scaling.ReplicaSample, 0, n)
+	for i := range int(n) {
+		s := own[i%len(own)]
+		if i >= len(own) {
+			s.Pod, s.Pace = fmt.Sprintf("%s+%d", s.Pod, i/len(own)), scaling.Pace{}
+		}
+		s.Ready = true
+		for k, one := range readings(&s) {
+			*one = set(*one, sums[k]/float64(n))
+		}
+		out = append(out, s)
+	}
+	return out, true
+}
+
+// sum adds up the readings of samples, in their order of readings.
+func sum(samples []scaling.ReplicaSample) [5]float64 {
+	var out [5]float64
+	for _, s := range samples {
+		for k, one := range readings(&s) {
+			out[k] += one.Or(0)
+		}
+	}
+	return out
+}
+
+// taken returns samples that take over in equal parts what displaced replicas hold. The usage of a KV cache
+// of another size is another one.
+func taken(samples, displaced []scaling.ReplicaSample) []scaling.ReplicaSample {
+	out := make([]scaling.ReplicaSample, 0, len(samples))
+	for _, s := range samples {
+		for _, d := range displaced {
+			size := 1.0
+			if from, to := d.KVCapacity.Or(0), s.KVCapacity.Or(0); from > 0 && to > 0 {
+				size = from / to
+			}
+			from := readings(&d)
+			for k, one := range readings(&s) {
+				more := from[k].Or(0) / float64(len(samples))
+				if k < 2 { // usage
+					more *= size
+				}
+				*one = set(*one, one.Value+more)
+			}
+		}
+		out = append(out, overflowed(s))
+	}
+	return out
+}

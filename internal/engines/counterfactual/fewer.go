@@ -1,0 +1,236 @@
+package counterfactual
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Why names what keeps a variant from one replica fewer. The zero value is unknown.
+type Why string
+
+// The ways.
+const (
+	WhyUnknown Why = ""
+	WhyNone    Why = "none"  // no replica is decided
+	WhyRule    Why = "rule"  // without Rules fewer would be decided
+	WhyLoad    Why = "load"  // one fewer would be ordered again: Orders, Because
+	WhyWaits   Why = "waits" // one fewer would carry the load, and the decision waits: Rules
+	WhyKept    Why = "kept"  // one fewer would carry the load of now if it were spread evenly; the decision is Because
+)
+
+// Fewer says why a variant does not have one replica fewer than is decided.
+type Fewer struct {
+	Why      Why              `json:"why,omitempty"`
+	Replicas scaling.Replicas `json:"replicas"` // one fewer
+	// Rules are the steps that keep the number: limits of the variant and of pace, or what is waited for.
+	Rules []scaling.Step `json:"rules,omitempty"`
+	// Without is what would be decided without the Rules, where they are limits.
+	Without scaling.Replicas `json:"without,omitempty"`
+	// Orders is what a cycle would order of the fleet at rest with one fewer, and Because why.
+	Orders  []Change      `json:"orders,omitempty"`
+	Because *scaling.Step `json:"because,omitempty"`
+	// Expected lists what replicas of that fleet are expected to do, sorted by Variant; none where the
+	// engine does not size to objectives.
+	Expected []Expected `json:"expected,omitempty"`
+	// Detail says why nothing is known.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Expected is what a replica is expected to do within the fleet at rest with one fewer.
+type Expected struct {
+	queueing.Expected
+
+	// TTFTTooLong and ITLTooLong are by how much an objective is missed, in ms; 0 where it is met, where
+	// there is none, and while Overloaded.
+	TTFTTooLong float64 `json:"ttftTooLong,omitempty"`
+	ITLTooLong  float64 `json:"itlTooLong,omitempty"`
+	// Objective is what requests are to meet, and the percentiles for which it counts; 0 is the mean.
+	TTFTObjective  float64 `json:"ttftObjective,omitempty"` // ms, 0 for none
+	ITLObjective   float64 `json:"itlObjective,omitempty"`  // ms, 0 for none
+	TTFTPercentile float64 `json:"ttftPercentile,omitempty"`
+	ITLPercentile  float64 `json:"itlPercentile,omitempty"`
+}
+
+// fewer says why one replica fewer is not decided.
+func (q questions) fewer() Fewer {
+	out := Fewer{Replicas: max(0, q.decided-1)}
+	cause := q.decision.Cause()
+	switch {
+	case q.decided == 0:
+		out.Why = WhyNone
+		return out
+	case q.decision.Fallback || cause.Reason == scaling.ReasonPaused || cause.Reason == scaling.ReasonHeld:
+		out.Why, out.Rules = WhyWaits, []scaling.Step{cause}
+		return out
+	}
+	if rules, without := q.rules(); len(rules) > 0 {
+		out.Why, out.Rules, out.Without = WhyRule, rules, without
+		return out
+	}
+	replicas := q.targets()
+	replicas[q.variant.Key]--
+	rest, known := AtRest(q.from, q.snapshot.Model, replicas)
+	if !known {
+		out.Detail = "no replica of a variant with replicas reports its load"
+		return out
+	}
+	rest = MinLifted(rest, q.variant.Key, q.snapshot.Model) // one fewer is allowed
+	setup := unlimited(q.setup, q.snapshot.Model)
+	verdict := q.decide(setup, rest)
+	out.Expected = q.expected(setup, rest)
+	for _, c := range q.changes(replicas, verdict) {
+		if c.To > c.From {
+			out.Orders = append(out.Orders, c)
+		}
+	}
+	switch {
+	case len(out.Orders) > 0:
+		out.Why = WhyLoad
+		if d, ok := decisionFor(verdict, out.Orders[0].Variant); ok {
+			out.Because = new(d.Cause())
+		}
+	case q.decision.Withheld || slices.Contains(waits(), cause.Reason):
+		out.Why, out.Rules = WhyWaits, []scaling.Step{cause}
+	default:
+		out.Why, out.Because = WhyKept, &cause
+	}
+	return out
+}
+
+// waits are the reasons of decisions that stay as they are until replicas are Ready, or are seen.
+func waits() []scaling.Reason {
+	return []scaling.Reason{
+		scaling.ReasonInTransition, scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
+		scaling.ReasonNoData, scaling.ReasonTargetUnreadable,
+	}
+}
+
+// limit is a limit that may keep a variant from fewer replicas.
+type limit struct {
+	stage scaling.Stage
+	lift  func(cycle.Case) cycle.Case
+	// step is the step of a limit that the decision kept without naming it.
+	step func() scaling.Step
+}
+
+// limits lists what may keep the variant from fewer replicas, in the order in which they are lifted.
+func (q questions) limits() []limit {
+	of, pace := q.snapshot.Model, q.from.Policies[q.snapshot.Model]
+	kept := func(stage scaling.Stage, reason scaling.Reason, detail string) func() scaling.Step {
+		return func() scaling.Step {
+			return scaling.Step{Stage: stage, From: q.decided, To: q.decided, Reason: reason, Detail: detail}
+		}
+	}
+	return []limit{
+		{
+			scaling.StageBounds, func(c cycle.Case) cycle.Case { return MinLifted(c, q.variant.Key, of) },
+			kept(scaling.StageBounds, scaling.ReasonBelowMin, fmt.Sprintf("minReplicas is %d", q.variant.Bounds.Min)),
+		},
+		{
+			scaling.StageStabilize, func(c cycle.Case) cycle.Case { return PaceLifted(c, of) },
+			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, maxScaleDownStep is %d", pace.ScaleDownStabilization, pace.MaxScaleDownStep)),
+		},
+		{
+			scaling.StageRetention, func(c cycle.Case) cycle.Case { return RetentionLifted(c, of) },
+			kept(scaling.StageRetention, scaling.ReasonRetained, "the last replica goes by the retention period only"),
+		},
+	}
+}
+
+// MinLifted returns c with a variant that may go to zero.
+func MinLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
+	return withVariants(c, of, func(one *scaling.Variant) {
+		if one.Key == v {
+			one.Bounds.Min = 0
+		}
+	})
+}
+
+// MaxLifted returns c with a variant that has no maximum.
+func MaxLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
+	return withVariants(c, of, func(one *scaling.Variant) {
+		if one.Key == v {
+			one.Bounds.Max = scaling.Unbounded().Max
+		}
+	})
+}
+
+// PaceLifted returns c with a model whose reductions are not paced.
+func PaceLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
+	return withPacing(c, of, func(p *constrain.Pacing) { p.ScaleDownStabilization, p.MaxScaleDownStep = 0, 0 })
+}
+
+// RetentionLifted returns c with a model that no retention period keeps from zero.
+func RetentionLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
+	return withPacing(c, of, func(p *constrain.Pacing) { p.Zero = constrain.Zero{} })
+}
+
+// rules returns the limits without which fewer replicas would be decided, and how many: one that does
+// alone, else all that do together.
+func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
+	together := q.from
+	for _, l := range q.limits() {
+		if n := targetOf(q.decide(q.setup, l.lift(q.from)), q.variant.Key); n < q.decided {
+			return []scaling.Step{q.rule(l)}, n
+		}
+		together = l.lift(together)
+	}
+	n := targetOf(q.decide(q.setup, together), q.variant.Key)
+	if n >= q.decided {
+		return nil, 0
+	}
+	// Of all, those that are needed.
+	var rules []scaling.Step
+	for i, l := range q.limits() {
+		others := q.from
+		for k, o := range q.limits() {
+			if k != i {
+				others = o.lift(others)
+			}
+		}
+		if targetOf(q.decide(q.setup, others), q.variant.Key) >= q.decided {
+			rules = append(rules, q.rule(l))
+		}
+	}
+	if len(rules) == 0 { // any two of them
+		for _, l := range q.limits() {
+			rules = append(rules, q.rule(l))
+		}
+	}
+	return rules, n
+}
+
+// rule returns the step of a limit in the decision, or one that says what it is.
+func (q questions) rule(l limit) scaling.Step {
+	for _, s := range slices.Backward(q.decision.Steps) {
+		if s.Stage == l.stage && s.To >= s.From {
+			return s
+		}
+	}
+	return l.step()
+}
+
+// expected returns what replicas of a changed fleet are expected to do, beside the objectives.
+func (q questions) expected(setup cycle.Setup, c cycle.Case) []Expected {
+	settings := setup.Models[q.snapshot.Model]
+	var out []Expected
+	for _, e := range setup.Expect(c, q.snapshot.Model) {
+		one := Expected{
+			Expected: e, TTFTObjective: settings.Objective.TTFT, ITLObjective: settings.Objective.ITL,
+			TTFTPercentile: settings.Sizing.TTFTPercentile, ITLPercentile: settings.Sizing.ITLPercentile,
+		}
+		if !e.Overloaded && one.TTFTObjective > 0 {
+			one.TTFTTooLong = max(0, e.TTFT-one.TTFTObjective)
+		}
+		if !e.Overloaded && one.ITLObjective > 0 {
+			one.ITLTooLong = max(0, e.ITL-one.ITLObjective)
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package cycle
+
+import (
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Alone reports whether the decisions of a model depend on that model only: it does not share
+// accelerators with others, and its profiles are not shared.
+func (e Setup) Alone(of scaling.ModelKey) bool {
+	s := e.Models[of]
+	return !s.Limited && !s.ShareProfiles
+}
+
+// Part returns the part of a setup and a case that the decisions of a model depend on: the model only
+// where it is Alone, else all.
+func (e Setup) Part(c Case, of scaling.ModelKey) (Setup, Case) {
+	if !e.Alone(of) {
+		return e, c
+	}
+	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: e.Interval, Inventory: e.Inventory}
+	part := Case{Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: scaling.History{}}
+	if s, ok := e.Models[of]; ok {
+		setup.Models[of] = s
+	}
+	if p, ok := c.Policies[of]; ok {
+		part.Policies[of] = p
+	}
+	for _, s := range c.Snapshots {
+		if s.Model != of {
+			continue
+		}
+		part.Snapshots = append(part.Snapshots, s)
+		for _, v := range s.Variants {
+			if p, ok := c.History[v.Key]; ok {
+				part.History[v.Key] = p
+			}
+		}
+	}
+	return setup, part
+}
+
+// Part returns the part of d that the decisions of a model depend on; see Setup.Part.
+func (d Decided) Part(of scaling.ModelKey) Decided {
+	out := d
+	out.Setup, out.Case = d.Setup.Part(d.Case, of)
+	if d.Setup.Alone(of) {
+		out.Plan.Decisions = slices.DeleteFunc(slices.Clone(d.Plan.Decisions), func(one scaling.Decision) bool { return one.Model != of })
+	}
+	return out
+}
+
+// Expect returns what a replica of each variant of a model is expected to do with its part of the load
+// of c; see model.Expect.
+func (e Setup) Expect(c Case, of scaling.ModelKey) []queueing.Expected {
+	settings, ok := e.Models[of]
+	if !ok {
+		settings = model.Default()
+	}
+	seen := observe(c)
+	for _, s := range seen.snapshots {
+		if s.Model == of {
+			return model.Expect(model.Input{Snapshot: s, History: seen.past, Settings: settings, Interval: e.Interval, Shared: e.shared(seen)})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// CyclePattern is where the handler of Cycle is to be mounted.
+const CyclePattern = "GET " + DecisionsPath + "/{namespace}/{name}/cycle"
+
+// Cycles knows the last decided case; *cycle.Last does.
+type Cycles interface {
+	Decided() (cycle.Decided, bool)
+}
+
+// Cycle returns a handler that hands out the part of the last cycle that the decision for one variant
+// depends on, as a record (docs/reference/record.md), so that the caller can decide it again: the model of
+// the variant, to those who may read the decisions of its namespace. The inventory of accelerators is in
+// it for those who may read those of all namespaces. Where the decision depends on models of other
+// namespaces, since it shares accelerators or profiles with them, all of the cycle is handed out, and to
+// those only. Readers are nil where every caller may read all. It computes nothing but the text.
+func Cycle(last Cycles, readers Readers) http.Handler {
+	may := func(r *http.Request, namespace string) (status int, message string) {
+		if readers == nil {
+			return 0, ""
+		}
+		return readers.MayRead(r, namespace)
+	}
+	turn := make(chan struct{}, 1) // one text is made at a time: it may be of a large fleet
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if status, message := may(r, key.Namespace); status != 0 {
+			fail(w, status, message)
+			return
+		}
+		decided, ok := last.Decided()
+		if !ok {
+			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
+			return
+		}
+		model, ok := modelOf(decided, key)
+		if !ok {
+			fail(w, http.StatusNotFound, fmt.Sprintf("the last cycle has no variant %s", key))
+			return
+		}
+		if alone := decided.Setup.Alone(model); !alone || decided.Setup.Inventory.Known {
+			status, message := may(r, "")
+			if status != 0 && !alone {
+				fail(w, status, fmt.Sprintf("the decision for %s depends on models of other namespaces, with which it shares accelerators or profiles: %s", key, message))
+				return
+			}
+			if status != 0 {
+				decided.Setup.Inventory = scaling.Inventory{}
+			}
+		}
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		text := decided.Part(model).Recorded().Append(nil)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // the client may have gone
+	})
+}
+
+// modelOf returns the model of a variant of a cycle.
+func modelOf(d cycle.Decided, of scaling.VariantKey) (scaling.ModelKey, bool) {
+	for _, s := range d.Case.Snapshots {
+		if slices.ContainsFunc(s.Variants, func(v scaling.Variant) bool { return v.Key == of }) {
+			return s.Model, true
+		}
+	}
+	return scaling.ModelKey{}, false
+}
