@@ -80,7 +80,7 @@ generate: controller-gen ## Regenerate what is made of the source: the CRD, role
 	$(STUBS) $(PROTO)
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
-	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./test/faults -run 'Reference|Schema' -update
+	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./internal/doctor ./test/faults -run 'Reference|Schema' -update
 	@$(MAKE) samples
 
 .PHONY: samples

@@ -24,24 +24,34 @@ import (
 // version's: it lacks a field that this one has, or has one that only older ones
 // have. A newer one is left alone, and so is a cluster without one.
 func surveyDefinition(ctx context.Context, c client.Client) ([]leftover, error) {
-	var ours, theirs apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd.VariantAutoscalings(), &ours); err != nil {
-		return nil, fmt.Errorf("reading the definition of this version: %w", err)
-	}
-	switch err := c.Get(ctx, client.ObjectKeyFromObject(&ours), &theirs); {
+	ours, theirs, err := definitions(ctx, c)
+	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading the definition %s: %w", ours.Name, err)
+		return nil, err
 	}
-	found := olderDefinition(&ours, &theirs)
+	found := olderDefinition(ours, theirs)
 	if found == "" {
 		return nil, nil
 	}
 	return []leftover{{
 		finding{State: stateFound, Kind: "CustomResourceDefinition", Name: ours.Name, Found: found, Remedy: "replace it by this version's"},
-		func(ctx context.Context) error { return replaceDefinition(ctx, c, &ours) },
+		func(ctx context.Context) error { return replaceDefinition(ctx, c, ours) },
 	}}, nil
+}
+
+// definitions returns the definition of VariantAutoscaling of this version, and that of the cluster. The
+// error is a NotFound of the API server where the cluster has none.
+func definitions(ctx context.Context, c client.Reader) (ours, theirs *apiextensionsv1.CustomResourceDefinition, err error) {
+	ours, theirs = &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(crd.VariantAutoscalings(), ours); err != nil {
+		return nil, nil, fmt.Errorf("reading the definition of this version: %w", err)
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(ours), theirs); err != nil {
+		return nil, nil, fmt.Errorf("reading the definition %s: %w", ours.Name, err)
+	}
+	return ours, theirs, nil
 }
 
 // olderDefinition says by what theirs is older than ours, "" if it is not.

@@ -51,6 +51,7 @@ var layers = map[string]int{
 	"internal/console":    5,
 	"internal/controller": 5,
 	"internal/discovery":  5,
+	"internal/doctor":     5,
 	"internal/emulator":   5,
 	"internal/loadgen":    5,
 	"internal/sim":        5,

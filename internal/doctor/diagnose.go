@@ -1,0 +1,234 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	Code     Code     `json:"code"`
+	Name     string   `json:"name"`
+	Object   string   `json:"object,omitempty"` // Kind namespace/name that it is about, "" for the installation
+	Sentence string   `json:"sentence"`
+	Evidence []string `json:"evidence"`
+	Mend     string   `json:"mend"` // a command
+	Advice   string   `json:"advice,omitempty"`
+	Page     string   `json:"page"`
+	// Others are further objects of which the same is true, with the same evidence.
+	Others []string `json:"others,omitempty"`
+
+	of *scaling.VariantKey // nil for the installation
+}
+
+// StageReport is what was seen and found in one stage.
+type StageReport struct {
+	Stage    string    `json:"stage"`
+	Seen     []string  `json:"seen"` // what is in order
+	Findings []Finding `json:"findings"`
+}
+
+// Report is the answer of Diagnose.
+type Report struct {
+	Stages   []StageReport `json:"stages"`
+	Variants int           `json:"variants"` // looked at
+	Found    int           `json:"found"`    // findings
+	Skipped  []Code        `json:"skipped,omitempty"`
+}
+
+// Filter says which findings are wanted.
+type Filter struct {
+	Only []Code // none for all
+	Skip []Code
+}
+
+func (f Filter) wants(code Code) bool {
+	return (len(f.Only) == 0 || slices.Contains(f.Only, code)) && !slices.Contains(f.Skip, code)
+}
+
+// Check is one look at a Case.
+type check struct {
+	name  string
+	codes []Code // that it may find
+	needs []Read // without which it is not made
+	pre   bool   // made before an installation, too
+	run   func(c *Case, say *result)
+}
+
+// result gathers what a check sees and finds.
+type result struct {
+	seen  []string
+	found []Finding
+}
+
+// saw notes what is in order.
+func (r *result) saw(format string, args ...any) {
+	r.seen = append(r.seen, fmt.Sprintf(format, args...))
+}
+
+// names are what replaces the words in capitals of a command.
+type names map[string]string
+
+// finds notes a finding of the installation.
+func (r *result) finds(code Code, n names, evidence ...string) {
+	e := entry(code)
+	r.found = append(r.found, Finding{
+		Code: code, Name: e.Name, Sentence: e.Sentence, Evidence: evidence, Mend: n.fill(e.Mend), Advice: n.fill(e.Advice), Page: code.Page(),
+	})
+}
+
+// findsOf notes a finding of a variant.
+func (r *result) findsOf(code Code, c *Case, v *Variant, n names, evidence ...string) {
+	all := names{
+		"NAMESPACE": v.Object.Namespace, "NAME": v.Object.Name, "SYSTEM": c.System, "KIND": kindOf(v), "TARGET": v.Object.Target().Name,
+		"TARGETKIND": strings.ToLower(v.Object.Target().Kind), "MODEL": v.Object.Spec.ModelID,
+	}
+	maps.Copy(all, n)
+	r.finds(code, all, evidence...)
+	f := &r.found[len(r.found)-1]
+	key := v.key()
+	f.of, f.Object = &key, v.String()
+}
+
+// String names the variant's object.
+func (v *Variant) String() string {
+	kind := cmp.Or(v.Object.Kind, "VariantAutoscaling")
+	return fmt.Sprintf("%s %s/%s", kind, v.Object.Namespace, v.Object.Name)
+}
+
+// kindOf returns the kind of the variant's object as kubectl takes it.
+func kindOf(v *Variant) string {
+	if v.Object.FromScaler() {
+		return strings.ToLower(v.Object.Kind)
+	}
+	return "va"
+}
+
+// fill replaces the words in capitals of a command. A longer word is replaced before one that it
+// begins with.
+func (n names) fill(text string) string {
+	words := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, w := range words {
+		if n[w] != "" {
+			pairs = append(pairs, w, n[w])
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// checks are all looks, in the order of the way of a decision.
+func checks() []check {
+	return slices.Concat(installationChecks(), objectChecks(), metricsChecks(), decisionChecks(), scalerChecks(), targetChecks(), networkChecks())
+}
+
+// Diagnose looks at a case. It has every stage, also those without anything to say.
+func Diagnose(c Case, filter Filter) Report {
+	var all []Finding
+	seen := map[Stage][]string{}
+	unmade := map[Read][]string{} // checks that were not made
+	for _, look := range checks() {
+		if c.Pre && !look.pre || !slices.ContainsFunc(look.codes, filter.wants) {
+			continue
+		}
+		if missing := look.missing(&c); len(missing) > 0 {
+			for _, read := range missing {
+				unmade[read] = append(unmade[read], look.name)
+			}
+			continue
+		}
+		var r result
+		look.run(&c, &r)
+		stage := look.codes[0].stage()
+		seen[stage] = append(seen[stage], r.seen...)
+		all = append(all, r.found...)
+	}
+	all = append(all, notLookedAt(&c, unmade)...)
+	all = slices.DeleteFunc(all, func(f Finding) bool { return !filter.wants(f.Code) })
+	all = merge(withoutConsequences(all))
+	out := Report{Variants: len(c.Variants), Skipped: filter.Skip, Found: len(all)}
+	for _, stage := range Stages() {
+		s := StageReport{Stage: stage.String(), Seen: append([]string{}, seen[stage]...), Findings: []Finding{}}
+		for _, f := range all {
+			if f.Code.stage() == stage {
+				s.Findings = append(s.Findings, f)
+			}
+		}
+		out.Stages = append(out.Stages, s)
+	}
+	return out
+}
+
+// missing returns what the check needs and could not be read.
+func (l check) missing(c *Case) []Read {
+	var out []Read
+	for _, read := range l.needs {
+		if _, missed := c.Missed[read]; missed {
+			out = append(out, read)
+		}
+	}
+	return out
+}
+
+// notLookedAt returns a finding for each thing that could not be read.
+func notLookedAt(c *Case, unmade map[Read][]string) []Finding {
+	var r result
+	for _, read := range slices.Sorted(maps.Keys(c.Missed)) {
+		m := c.Missed[read]
+		evidence := []string{fmt.Sprintf("%s: %s", read, m.Why)}
+		if checks := unmade[read]; len(checks) > 0 {
+			evidence = append(evidence, "not checked: "+strings.Join(checks, ", "))
+		}
+		n := names{}
+		if verb, resource, ok := strings.Cut(m.Right, " "); ok {
+			n = names{"VERB": verb, "RESOURCE": resource}
+			evidence = append(evidence, "the right that is missing: "+m.Right)
+		}
+		r.finds("WVA0102", n, evidence...)
+		if m.Right == "" {
+			r.found[len(r.found)-1].Mend = "kubectl get --raw /readyz"
+		}
+	}
+	return r.found
+}
+
+// withoutConsequences leaves out what another finding explains: one of the same variant, or one of
+// the installation.
+func withoutConsequences(all []Finding) []Finding {
+	explained := func(f Finding) bool {
+		behind := entry(f.Code).Behind
+		return slices.ContainsFunc(all, func(by Finding) bool {
+			return by.Code != f.Code && slices.Contains(behind, by.Code) && (by.of == nil || f.of != nil && *by.of == *f.of)
+		})
+	}
+	var out []Finding
+	for _, f := range all {
+		if !explained(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// merge puts findings of one code with the same evidence into one, which names the others, and
+// sorts them by code, then as they were found.
+func merge(all []Finding) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	var out []Finding
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(o Finding) bool {
+			return o.Code == f.Code && o.of != nil && f.of != nil && slices.Equal(o.Evidence, f.Evidence)
+		})
+		if i >= 0 {
+			out[i].Others = append(out[i].Others, f.Object)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// passing is how long what may pass by itself lasts before it is named: as long as the manager waits
+// before its condition does.
+const passing = time.Minute
+
+func scalerChecks() []check {
+	return []check{
+		{
+			"scalers",
+			[]Code{"WVA0601", "WVA0602", "WVA0603", "WVA0604", "WVA0605", "WVA0606", "WVA0607", "WVA0608", "WVA0609", "WVA0610", "WVA0611"},
+			[]Read{ReadVariants, ReadHPAs, ReadKEDA, ReadWorkloads}, false, scalersFollow,
+		},
+		{"External Metrics", []Code{"WVA0609"}, []Read{ReadAPIService}, true, externalMetricsFree},
+	}
+}
+
+func scalersFollow(c *Case, say *result) {
+	c.each(say, "a scaler reads the decision and may carry it out", func(v *Variant) {
+		if !v.won() || v.Resolved.Missing != "" || v.Scalers.InForce() == scaling.ActuationScale {
+			return
+		}
+		o := followed{Case: c, Variant: v, say: say}
+		switch all := v.Scalers.List; {
+		case len(all) == 0:
+			say.findsOf("WVA0601", c, v, nil, explain.Nobody(v.Resolved.Target))
+		case len(all) > 1:
+			o.rivals(all, explain.Rivals(all))
+		default:
+			o.one(all[0])
+		}
+	})
+	if c.API.Present && !c.API.Available && c.readsExternal() {
+		say.finds("WVA0610", nil, fmt.Sprintf("APIService %s leads to Service %s: %s", externalAPI, c.API.Service, cut(c.API.Message)))
+	} else if c.API.Present {
+		say.saw("%s is served by Service %s", externalAPI, c.API.Service)
+	}
+}
+
+// externalMetricsFree looks, before an installation, whether another serves External Metrics already.
+func externalMetricsFree(c *Case, say *result) {
+	switch {
+	case !c.Pre:
+	case !c.API.Present:
+		say.saw("no other serves %s", externalAPI)
+	case c.ours() || strings.Contains(c.API.Service, "adapter"):
+		say.saw("%s is served by Service %s", externalAPI, c.API.Service)
+	default:
+		say.finds("WVA0609", nil, fmt.Sprintf("APIService %s leads to Service %s", externalAPI, c.API.Service))
+	}
+}
+
+// externalAPI is the API service that HPAs read External Metrics from.
+const externalAPI = "v1beta1.external.metrics.k8s.io"
+
+// readsExternal reports whether a variant has an HPA that reads External Metrics.
+func (c *Case) readsExternal() bool {
+	return slices.ContainsFunc(c.Variants, func(v Variant) bool {
+		return slices.ContainsFunc(v.Scalers.List, func(s scaling.Scaler) bool { return s.Misread == "" && s.Kind == scaling.KindHPA })
+	})
+}
+
+// followed looks at the scaler of a variant.
+type followed struct {
+	*Case
+	*Variant
+
+	say *result
+}
+
+func (o followed) names(s scaling.Scaler) names {
+	return names{"SCALERKIND": strings.ToLower(s.Kind), "SCALER": s.Name}
+}
+
+func (o followed) rivals(all []scaling.Scaler, evidence string) {
+	spare := all[0] // that which does not read the decision is the one to delete
+	for _, s := range all {
+		if s.Misread != "" {
+			spare = s
+		}
+	}
+	o.say.findsOf("WVA0606", o.Case, o.Variant, o.names(spare), evidence)
+}
+
+// desired returns the replicas decided on, and false where that is not known.
+func (o followed) desired() (scaling.Replicas, bool) {
+	if e, ok := o.Answer.Known[o.key()]; ok && e.Decided {
+		return e.Decision.Target(), true
+	}
+	if d := o.Object.Status.DesiredOptimizedAlloc; d != nil {
+		return scaling.Replicas(d.NumReplicas), true
+	}
+	return 0, false
+}
+
+// lasts reports whether something that may pass has lasted for long enough, or the manager names it.
+func (o followed) lasts(t scaling.Trouble, as v1alpha1.ConditionReason) bool {
+	_, named := o.says(v1alpha1.ConditionScalerFollowing, as)
+	return t.Reason != "" && (named || !t.Since.IsZero() && o.Now.Sub(t.Since) >= passing)
+}
+
+// one looks at the only scaler of the target.
+func (o followed) one(s scaling.Scaler) {
+	find := func(code Code, more names, evidence ...string) {
+		n := o.names(s)
+		for k, text := range more {
+			n[k] = text
+		}
+		o.say.findsOf(code, o.Case, o.Variant, n, evidence...)
+	}
+	current := o.Resolved.Replicas.Current
+	switch {
+	case s.Paused:
+		find("WVA0607", nil, explain.ScalerPaused(s))
+		return
+	case s.Misread != "" && s.Multiplies:
+		find("WVA0611", nil, explain.NotReading(s))
+		return
+	case s.Misread != "":
+		find("WVA0602", nil, explain.NotReading(s))
+		return
+	case s.AtZero && current == 0:
+		find("WVA0601", nil, explain.AtZero(s))
+		return
+	case o.File == "" && o.lasts(s.Inactive, v1alpha1.ReasonHPANotReadingMetric):
+		o.inactive(s, find)
+		return
+	case o.File == "" && o.lasts(s.Unread, v1alpha1.ReasonHPANotReadingMetric):
+		find("WVA0608", nil, explain.NotReading(s))
+		return
+	}
+	desired, known := o.desired()
+	up, down := o.mayGo(current)
+	for _, d := range []struct {
+		name  string
+		may   bool
+		rules scaling.ScalerRules
+	}{{"scaleUp", up || known && desired > current, s.Up}, {"scaleDown", down || known && desired < current, s.Down}} {
+		if d.rules.Disabled && d.may {
+			find("WVA0604", names{"DIRECTION": d.name}, explain.Disabled(s, d.name))
+		}
+	}
+	switch {
+	case known && s.Bounds.Clamp(desired) != desired && !(desired == 0 && o.Scalers.InForce() == scaling.ActuationZero):
+		find("WVA0605", nil, fmt.Sprintf("%s are decided. %s", desired.Text(), explain.BeyondBounds(s, desired, o.Scalers.Zero)))
+	case s.Bounds.Min == s.Bounds.Max && s.Bounds.Min == current && (up || down && current > 1):
+		find("WVA0605", nil, explain.Confined(s))
+	}
+	if !known || desired == current {
+		return
+	}
+	direction, rules := "scaleUp", s.Up
+	if desired < current {
+		direction, rules = "scaleDown", s.Down
+	}
+	_, named := o.says(v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonHPATolerance)
+	if (named || rules.Explicit) && scaling.Tolerates(rules.Tolerance, desired, current) {
+		find("WVA0603", names{"DIRECTION": direction}, fmt.Sprintf("%s run and %s are decided", current.Text(), desired.Text()), explain.Tolerated(s, direction, rules))
+	}
+}
+
+// mayGo reports whether the variant's own bounds allow more replicas, and fewer ones.
+func (o followed) mayGo(current scaling.Replicas) (more, fewer bool) {
+	return current < o.Resolved.Bounds.Max, current > max(1, o.Resolved.Bounds.Min)
+}
+
+// inactive says why an HPA that should read the decision says that it computes no number.
+func (o followed) inactive(s scaling.Scaler, find func(Code, names, ...string)) {
+	evidence := explain.NotReading(s)
+	api := o.API
+	_, unread := o.Missed[ReadAPIService]
+	served := fmt.Sprintf("APIService %s leads to Service %s", externalAPI, api.Service)
+	switch {
+	case s.Inactive.Reason == "AmbiguousSelector":
+		o.rivals([]scaling.Scaler{s}, evidence)
+	case !strings.Contains(s.Inactive.Reason, "External") && s.Kind == scaling.KindHPA:
+		find("WVA0602", nil, evidence)
+	case unread || s.Kind != scaling.KindHPA:
+		find("WVA0608", nil, evidence)
+	case !api.Present:
+		find("WVA0608", nil, evidence, "there is no APIService "+externalAPI)
+	case !api.Available:
+		// The finding of the installation says it.
+	case strings.Contains(s.Inactive.Message, "x509"):
+		find("WVA0610", nil, evidence, served)
+	case o.ours() || strings.Contains(api.Service, "adapter"):
+		find("WVA0608", nil, evidence, served)
+	default:
+		find("WVA0609", nil, evidence, served)
+	}
+}
+
+// ours reports whether the Service of External Metrics is in the manager's namespace.
+func (c *Case) ours() bool { return strings.HasPrefix(c.API.Service, c.System+"/") }
