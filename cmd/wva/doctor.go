@@ -21,6 +21,7 @@ type doctorFlags struct {
 	everywhere, pre bool
 	files           []string
 	only, skip      []string
+	prometheus      string
 	output          string
 }
 
@@ -34,9 +35,11 @@ of the model, decision, scaler, target, network. It looks at the variants of a
 namespace, at one of them, or at all (-A), and changes nothing.
 
 It reads the cluster with the credentials of the kubeconfig, lists each kind once,
-and asks the manager that leads for its decisions, as wva explain does. Prometheus
-is not asked: what the manager says of it is shown. What may not be read, or has no
-answer in time, is finding WVA0102, and the other checks go on.
+and asks the manager that leads for its decisions, as wva explain does. What the
+manager says of Prometheus is shown; Prometheus itself is asked, without
+credentials, only where a model has no metrics, for series under a prefix that is
+not read. What may not be read, or has no answer in time, is finding WVA0102, and
+the other checks go on.
 
 Each finding has a stable code, a sentence, the evidence, a command that mends it
 or leads there, and the address of its page in docs/reference/findings.md. A
@@ -80,6 +83,7 @@ The exit status is 0 when nothing was found, 1 on a finding, 2 on bad usage.`,
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` with manifests that are not applied yet, - for standard input; may be repeated")
 	flags.StringSliceVar(&f.only, "only", nil, "look for these findings only, as `CODES` such as WVA0601,WVA0602")
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these findings out, as `CODES`")
+	flags.StringVar(&f.prometheus, "prometheus", "", "base `URL` at which Prometheus is reached from here (default: that of the manager, through the API server)")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return command
 }

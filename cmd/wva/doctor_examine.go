@@ -28,6 +28,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -41,6 +42,9 @@ type examination struct {
 	client   client.Client
 	held     *held
 	managers []appsv1.Deployment
+	// prometheusAt is the address of Prometheus, prefixes what the manager reads there.
+	prometheusAt string
+	prefixes     query.Prefixes
 
 	mu sync.Mutex // of Missed and held
 }
@@ -73,6 +77,7 @@ func (f doctorFlags) examine(ctx context.Context, manifests []unapplied, progres
 		return nil, err
 	}
 	e.assemble(ctx, files)
+	e.readPrefixes(ctx, progress)
 	return e, nil
 }
 

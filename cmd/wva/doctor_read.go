@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -175,9 +174,23 @@ func (e *examination) readManagers(ctx context.Context) error {
 		}
 		s := scopeOf(d)
 		e.managers = append(e.managers, *d)
-		e.Managers = append(e.Managers, doctor.Manager{Name: s.manager, Namespace: s.namespace, Instance: s.instance, Serves: s.String()})
+		e.Managers = append(e.Managers, doctor.Manager{Name: s.manager, Namespace: s.namespace, Instance: s.instance, Serves: s.String(), External: servesExternal(d)})
 	}
 	return nil
+}
+
+// servesExternal reports whether a Deployment of managers serves External Metrics.
+func servesExternal(d *appsv1.Deployment) bool {
+	for _, c := range d.Spec.Template.Spec.Containers {
+		env := map[string]string{}
+		for _, v := range c.Env {
+			env[v.Name] = v.Value
+		}
+		if setting(slices.Concat(c.Command, c.Args), env, "external-metrics-bind-address", "EXTERNAL_METRICS_BIND_ADDRESS") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *examination) readManagerPods(ctx context.Context) error {
@@ -261,7 +274,11 @@ func (e *examination) readConfig(maps []corev1.ConfigMap) error {
 	slices.Sort(e.Config.ClassModels)
 	e.Config.ClassModels = slices.Compact(e.Config.ClassModels)
 	e.Config.Policy = store.Snapshot().Policy
-	e.Prometheus.Namespace = namespaceOf(e.prometheusURL(maps, names))
+	e.prometheusAt = cmp.Or(e.prometheus, e.prometheusURL(maps, names))
+	if of, ok := serviceOf(e.prometheusAt); ok {
+		e.Prometheus.Namespace = of.Namespace
+	}
+	e.prefixes = store.Snapshot().Settings().Prometheus.MetricPrefixes
 	return nil
 }
 
@@ -290,6 +307,9 @@ func modelsOf(classes map[string]string) []string {
 func (e *examination) prometheusURL(maps []corev1.ConfigMap, names config.Names) string {
 	const key = "PROMETHEUS_BASE_URL"
 	for i := range e.managers {
+		if e.managers[i].Namespace != e.System {
+			continue
+		}
 		for _, c := range e.managers[i].Spec.Template.Spec.Containers {
 			for _, v := range c.Env {
 				if v.Name == key && v.Value != "" {
@@ -302,19 +322,6 @@ func (e *examination) prometheusURL(maps []corev1.ConfigMap, names config.Names)
 		if kind, ok := names.KindOf(m.Name); ok && kind == config.KindSettings && m.Namespace == e.System && m.Data[key] != "" {
 			return m.Data[key]
 		}
-	}
-	return ""
-}
-
-// namespaceOf returns the namespace in the address of a Service, "" for another address.
-func namespaceOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	parts := strings.Split(u.Hostname(), ".")
-	if len(parts) >= 3 && parts[2] == "svc" || len(parts) == 2 && !strings.Contains(parts[1], ":") && u.Port() != "" && parts[1] != "" && parts[1] != "local" {
-		return parts[1]
 	}
 	return ""
 }
@@ -449,10 +456,11 @@ func (e *examination) readAnswer(ctx context.Context) error {
 	e.Clocks.Manager = *offset
 	if err != nil {
 		e.Answer.Why = oneLine(err)
-		if text := e.Answer.Why; strings.Contains(text, ": 403 ") || strings.Contains(text, ": 401 ") || apierrors.IsForbidden(err) {
-			return err
+		// A manager that has decided nothing, and a lease that has no leader, are findings of their own.
+		if strings.Contains(e.Answer.Why, ": 503 ") || e.manager == "" && !e.Lease.Pod {
+			return nil
 		}
-		return nil
+		return err
 	}
 	e.Answer.Reached, e.Answer.Known = true, make(map[scaling.VariantKey]explain.Explanation, len(all))
 	for _, x := range all {

@@ -105,6 +105,7 @@ type Manager struct {
 	Name                string // namespace/name
 	Namespace, Instance string // "" for every one
 	Serves              string // in words
+	External            bool   // it serves External Metrics
 }
 
 // Answer is what the manager that leads says.
@@ -167,17 +168,19 @@ type Variant struct {
 	// object has lost its target to another.
 	Resolved scaling.Variant
 	Scalers  scaling.Scalers
-	Failure  scaling.Trouble       // why pods of the target are not created
-	Rivals   []scaling.VariantKey  // all variants that name the target, the winner first; nil for one alone
-	Problem  string                // why an annotated scaler cannot be decided on
-	Pods     []corev1.Pod          // of the target
-	Pages    map[string]MetricPage // read of pods, by their name
+	Failure  scaling.Trouble      // why pods of the target are not created
+	Rivals   []scaling.VariantKey // all variants that name the target, the winner first; nil for one alone
+	Problem  string               // why an annotated scaler cannot be decided on
+	Pods     []corev1.Pod         // of the target
+	// Prefixes is what Prometheus has under other names, looked for where there are no metrics.
+	Prefixes Prefixes
 }
 
-// MetricPage is what the page of a pod has: the prefixes before the names of an engine's metrics.
-type MetricPage struct {
-	Prefixes []string // that were found
-	Read     []string // that the manager reads
+// Prefixes are the prefixes before the names of an engine's metrics.
+type Prefixes struct {
+	Found []string // that series of the namespace have
+	Read  []string // that the manager reads
+	Why   string   // why they were not looked for, "" where they were, or need not be
 }
 
 // key returns the key of the variant.

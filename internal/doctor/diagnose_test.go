@@ -239,8 +239,17 @@ var faults = []struct {
 	{"Prometheus answers 401", "WVA0302", unanswered("answered HTTP 401: Unauthorized"), "HTTP 401"},
 	{"the certificate is of another CA", "WVA0303", unanswered("its certificate is not accepted: x509: certificate signed by unknown authority"), "unknown authority"},
 	{"the manager's clock is ahead", "WVA0304", func(c *Case) { c.Clocks.Manager.By = 10 * time.Minute; at(c, noon.Add(10*time.Minute)) }, "9m59s ahead"},
+	{"the clock of Prometheus is behind", "WVA0304", func(c *Case) {
+		e := c.Answer.Known[c.Variants[0].key()]
+		e.Snapshot.ClockLag = 10 * time.Minute
+		c.Answer.Known[c.Variants[0].key()] = e
+	}, "10m behind the manager's"},
+	{"the manager says that clocks differ", "WVA0304", func(c *Case) {
+		silent(c)
+		say(c, v1alpha1.ConditionMetricsAvailable, metav1.ConditionTrue, v1alpha1.ReasonMetricsFound, "up-to-date. The clock of the source of metrics is more than a minute behind the manager's")
+	}, "more than a minute behind"},
 	{"Prometheus does not answer in time", "WVA0305", unanswered("no answer in time"), "no answer in time"},
-	{"there are no series", "WVA0401", missing("No vLLM metrics found for model 'llama-8b'"), "No vLLM metrics found"},
+	{"there are no series", "WVA0401", missing("No vLLM metrics found for model 'llama-8b'. Check: (5) the names of their metrics begin with one of PROMETHEUS_METRIC_PREFIXES, (6) no NetworkPolicy"), "No vLLM metrics found"},
 	{"the model has another name", "WVA0402", missing("No vLLM metrics found. Did you mean 'llama-8B'?"), "Did you mean"},
 	{"a PodMonitor selects nothing", "WVA0403", func(c *Case) {
 		c.Monitors[0].Selector = labels.SelectorFromSet(labels.Set{"app": "lama"})
@@ -256,7 +265,7 @@ var faults = []struct {
 	}, "falls again and again"},
 	{"the series have another prefix", "WVA0406", func(c *Case) {
 		missing("No vLLM metrics found")(c)
-		c.Variants[0].Pages = map[string]MetricPage{"llama-a": {Prefixes: []string{"acme_vllm_"}, Read: []string{"vllm:"}}}
+		c.Variants[0].Prefixes = Prefixes{Found: []string{"acme_vllm_"}, Read: []string{"vllm:"}}
 	}, "under the prefix acme_vllm_"},
 	{"the series are stale", "WVA0407", func(c *Case) {
 		say(c, v1alpha1.ConditionMetricsAvailable, metav1.ConditionFalse, v1alpha1.ReasonMetricsStale, "are stale")
@@ -299,6 +308,10 @@ var faults = []struct {
 		c.API.Service = "monitoring/prometheus-adapter"
 		scaler(inactive("unable to fetch metrics"))(c)
 	}, "leads to Service monitoring/prometheus-adapter"},
+	{"an adapter serves them in place of the manager", "WVA0609", func(c *Case) {
+		c.API.Service, c.Managers[0].External, c.Managers[0].Name = "monitoring/prometheus-adapter", true, system+"/manager"
+		scaler(inactive("unable to fetch metrics"))(c)
+	}, "the manager serves External Metrics, too"},
 	{"KEDA serves External Metrics", "WVA0609", func(c *Case) {
 		c.API.Service = "keda/keda-operator-metrics-apiserver"
 		scaler(inactive("no matching metrics found"))(c)
@@ -322,6 +335,9 @@ var faults = []struct {
 		say(c, v1alpha1.ConditionScalerFollowing, metav1.ConditionFalse, v1alpha1.ReasonTargetNotMoving, "cannot create pods for them: FailedCreate")
 	}, "exceeded quota"},
 	{"an image does not pull", "WVA0703", waits("ImagePullBackOff"), "registry/vllm:0"},
+	{"the discovery sees that an image does not pull", "WVA0703", func(c *Case) {
+		c.Variants[0].Failure = scaling.Trouble{Reason: scaling.ImageNotPulled, Message: `image "registry/vllm:0"`}
+	}, "registry/vllm:0"},
 	{"a container crashes", "WVA0704", waits("CrashLoopBackOff"), "CrashLoopBackOff"},
 	{"a pod does not become Ready", "WVA0704", func(c *Case) {
 		c.Variants[0].Pods[1].Status.Conditions[0].Status = corev1.ConditionFalse

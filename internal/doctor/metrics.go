@@ -23,6 +23,22 @@ func metricsChecks() []check {
 }
 
 func clocksAgree(c *Case, say *result) {
+	for i := range c.Variants {
+		v := &c.Variants[i]
+		lag := c.Answer.Known[v.key()].Snapshot.ClockLag
+		_, message := v.metrics(c)
+		switch {
+		case lag > 0:
+			say.finds("WVA0304", nil, fmt.Sprintf("the clock of the source of metrics is %s behind the manager's", age(lag)))
+			return
+		case lag < 0:
+			say.finds("WVA0304", nil, fmt.Sprintf("the clock of the source of metrics is %s ahead of the manager's", age(-lag)))
+			return
+		case strings.Contains(message, "The clock of the source of metrics"):
+			say.finds("WVA0304", nil, cut(message))
+			return
+		}
+	}
 	server, manager := c.Clocks.Server, c.Clocks.Manager
 	if !server.Known || !manager.Known {
 		return
@@ -176,56 +192,41 @@ var (
 	nameWords    = regexp.MustCompile(`Did you mean '|Metrics of other models do exist`)
 	labelWords   = regexp.MustCompile(`exists but has no label|which is none of the model's live pods`)
 	serviceWords = regexp.MustCompile(`falls again and again|each scrape of one address reaches another pod`)
-	prefixWords  = regexp.MustCompile(`(?i)under (the|another|a) prefix|PROMETHEUS_METRIC_PREFIXES`)
 )
 
 func seriesFound(c *Case, say *result) {
 	c.each(say, "the manager has their metrics, or awaits them", func(v *Variant) {
 		reason, message := v.metrics(c)
-		message = cut(message)
+		text := cut(message)
 		switch {
 		case serviceWords.MatchString(message):
-			say.findsOf("WVA0405", c, v, nil, message)
+			say.findsOf("WVA0405", c, v, nil, text)
 		case reason == v1alpha1.ReasonMetricsStale:
-			say.findsOf("WVA0407", c, v, nil, message)
+			say.findsOf("WVA0407", c, v, nil, text)
 		case reason != v1alpha1.ReasonMetricsMissing:
-		case prefixWords.MatchString(message):
-			say.findsOf("WVA0406", c, v, nil, message)
 		case v.foreignPrefix() != "":
-			say.findsOf("WVA0406", c, v, names{"PREFIXES": v.prefixes()}, v.foreignPrefix())
+			say.findsOf("WVA0406", c, v, names{"PREFIXES": strings.Join(slices.Concat(v.Prefixes.Read, v.Prefixes.Found), ",")}, v.foreignPrefix())
 		case labelWords.MatchString(message):
-			say.findsOf("WVA0404", c, v, nil, message)
+			say.findsOf("WVA0404", c, v, nil, text)
 		case nameWords.MatchString(message):
-			say.findsOf("WVA0402", c, v, nil, message)
+			say.findsOf("WVA0402", c, v, nil, text)
 		case v.Resolved.Replicas.Current == 0 && v.won():
 			// Nothing runs that could report.
 		default:
-			say.findsOf("WVA0401", c, v, nil, message)
+			evidence := []string{text}
+			if v.Prefixes.Why != "" {
+				evidence = append(evidence, "series under another prefix were not looked for: "+v.Prefixes.Why)
+			}
+			say.findsOf("WVA0401", c, v, nil, evidence...)
 		}
 	})
 }
 
-// foreignPrefix says which pod serves metrics of an engine under a prefix that is not read, "" for none.
+// foreignPrefix says which prefix the series of the namespace have that is not read, "" for none.
 func (v *Variant) foreignPrefix() string {
-	for _, p := range v.Pods {
-		page, ok := v.Pages[p.Name]
-		if !ok || len(page.Prefixes) == 0 || slices.ContainsFunc(page.Prefixes, func(have string) bool { return slices.Contains(page.Read, have) }) {
-			continue
-		}
-		return fmt.Sprintf("the page of pod %s has metrics of an engine under the prefix %s; the manager reads %s", p.Name, strings.Join(page.Prefixes, ", "), strings.Join(page.Read, ","))
+	if len(v.Prefixes.Found) == 0 {
+		return ""
 	}
-	return ""
-}
-
-// prefixes returns those that the manager reads, and those that the pods have.
-func (v *Variant) prefixes() string {
-	var all []string
-	for _, p := range v.Pods {
-		for _, prefix := range slices.Concat(v.Pages[p.Name].Read, v.Pages[p.Name].Prefixes) {
-			if !slices.Contains(all, prefix) {
-				all = append(all, prefix)
-			}
-		}
-	}
-	return strings.Join(all, ",")
+	return fmt.Sprintf("Prometheus has series of an engine in namespace %s under the prefix %s; the manager reads %s",
+		v.Object.Namespace, strings.Join(v.Prefixes.Found, ", "), strings.Join(v.Prefixes.Read, ","))
 }

@@ -194,12 +194,20 @@ func (o followed) inactive(s scaling.Scaler, find func(Code, names, ...string)) 
 		// The finding of the installation says it.
 	case strings.Contains(s.Inactive.Message, "x509"):
 		find("WVA0610", nil, evidence, served)
-	case o.ours() || strings.Contains(api.Service, "adapter"):
+	case o.ours() || strings.Contains(api.Service, "adapter") && !o.servesExternal():
 		find("WVA0608", nil, evidence, served)
 	default:
+		if o.servesExternal() {
+			served += ", and the manager serves External Metrics, too"
+		}
 		find("WVA0609", nil, evidence, served)
 	}
 }
 
 // ours reports whether the Service of External Metrics is in the manager's namespace.
 func (c *Case) ours() bool { return strings.HasPrefix(c.API.Service, c.System+"/") }
+
+// servesExternal reports whether a manager of the namespace serves External Metrics itself.
+func (c *Case) servesExternal() bool {
+	return slices.ContainsFunc(c.Managers, func(m Manager) bool { return m.External && strings.HasPrefix(m.Name, c.System+"/") })
+}

@@ -23,9 +23,10 @@ var installationTable = []Entry{
 	},
 	{
 		Code: "WVA0104", Name: "crd-older", Sentence: "The CustomResourceDefinition of VariantAutoscaling is of an older version",
-		Means: "The API server drops the fields that the definition lacks: what is written into them, and what the manager reports in them, is lost.",
-		Seen:  "the schema of the definition lacks fields of this version of wva, or has fields that only older versions have",
-		Mend:  "kubectl apply --server-side --force-conflicts -f charts/workload-variant-autoscaler/crds", Advice: "helm upgrade does not replace definitions.",
+		Means:   "The API server drops the fields that the definition lacks: what is written into them, and what the manager reports in them, is lost.",
+		Related: []string{"event OlderDefinition"},
+		Seen:    "the schema of the definition lacks fields of this version of wva, or has fields that only older versions have",
+		Mend:    "kubectl apply --server-side --force-conflicts -f charts/workload-variant-autoscaler/crds", Advice: "helm upgrade does not replace definitions.",
 	},
 	{
 		Code: "WVA0105", Name: "no-leader", Sentence: "No manager leads",

@@ -32,7 +32,7 @@ var metricsTable = []Entry{
 	{
 		Code: "WVA0304", Name: "clocks-differ", Sentence: "Clocks differ",
 		Means: "Times of events, leases and start-ups are wrong by the difference; ages of readings are by the clock of Prometheus and stay right.",
-		Seen:  "the time that the manager answers with differs by more than a minute from that of the API server",
+		Seen:  "the time of the manager differs by more than a minute from that of the API server, or the manager finds that of the source of metrics to differ so",
 		Mend:  "timedatectl status", Advice: "Let the nodes of the manager, of Prometheus and of the control plane follow one time source (NTP).",
 	},
 	{
@@ -80,7 +80,7 @@ var metricsTable = []Entry{
 	{
 		Code: "WVA0406", Name: "prefix-not-read", Sentence: "The metrics have a prefix that the manager does not read",
 		Means:   "The series exist and are not found, and the decision holds.",
-		Seen:    "a pod of the target serves metrics of an engine under another prefix than those of PROMETHEUS_METRIC_PREFIXES (asked through the API server, where the user may), or the manager names the prefix",
+		Seen:    "the model has no metrics, and Prometheus has series of an engine in its namespace under a prefix that is not in PROMETHEUS_METRIC_PREFIXES; Prometheus is asked for it through the API server, or at --prometheus",
 		Mend:    "kubectl set env deployment/workload-variant-autoscaler-controller-manager -n SYSTEM PROMETHEUS_METRIC_PREFIXES=PREFIXES",
 		Related: []string{"MetricsAvailable MetricsMissing"},
 	},

@@ -22,7 +22,7 @@ var objectsTable = []Entry{
 		Means:   "No manager decides for the variants of the namespace.",
 		Seen:    "the namespace has the annotation wva.llmd.ai/exclude, or every manager watches another namespace (--watch-namespace)",
 		Mend:    "kubectl annotate namespace NAMESPACE wva.llmd.ai/exclude-",
-		Related: []string{"alert WVAInert"},
+		Related: []string{"event NotServed", "alert WVAInert"},
 	},
 	{
 		Code: "WVA0204", Name: "accelerator-unknown", Sentence: "The accelerator of the variant is not known",

@@ -61,7 +61,7 @@ var scalerTable = []Entry{
 	{
 		Code: "WVA0609", Name: "external-metrics-of-another", Sentence: "Another API service serves External Metrics",
 		Means: "An HPA that reads wva_desired_replicas asks that one, which does not know it. A cluster has one such API service.",
-		Seen:  "APIService v1beta1.external.metrics.k8s.io leads to a Service of neither the manager nor an adapter for Prometheus, such as KEDA's",
+		Seen:  "APIService v1beta1.external.metrics.k8s.io leads to a Service of another program, such as KEDA's, or to an adapter although the manager serves External Metrics, and the HPA reads nothing there",
 		Mend:  "kubectl get apiservice v1beta1.external.metrics.k8s.io -o wide", Advice: "Use a ScaledObject with a trigger for the decision where KEDA is installed (docs/integrations/keda.md), or register the manager.",
 		Related: []string{"ScalerFollowing HPANotReadingMetric"},
 	},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -53,6 +54,9 @@ func podsStart(c *Case, say *result) {
 			named[code] = true
 			say.findsOf(code, c, v, names{"POD": p.Name}, fmt.Sprintf("pod %s: %s", p.Name, why))
 		}
+		if v.Failure.Reason == scaling.ImageNotPulled && !named["WVA0703"] {
+			say.findsOf("WVA0703", c, v, nil, explain.ImageNotPulled(v.Resolved.Target, v.Failure))
+		}
 		if message, ok := v.says(v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonPodsUnschedulable); ok && !named["WVA0701"] && len(v.Pods) == 0 {
 			say.findsOf("WVA0701", c, v, nil, message)
 		}
@@ -92,7 +96,7 @@ func podsAllowed(c *Case, say *result) {
 	c.each(say, "no pod of theirs is refused", func(v *Variant) {
 		message, _ := v.says(v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonTargetNotMoving)
 		switch {
-		case v.Failure.Reason != "":
+		case v.Failure.Reason != "" && v.Failure.Reason != scaling.ImageNotPulled:
 			say.findsOf("WVA0702", c, v, nil, said(v.Failure.Reason, v.Failure.Message))
 		case strings.Contains(message, "cannot create pods"):
 			say.findsOf("WVA0702", c, v, nil, message)

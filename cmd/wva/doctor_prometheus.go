@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
+)
+
+// askedWithin bounds a query of Prometheus, largestSeries what is read of its answer.
+const (
+	askedWithin   = 3 * time.Second
+	largestSeries = 1 << 20
+)
+
+// probedMetric is a metric that every version of vLLM has, without its prefix.
+const probedMetric = "num_requests_running"
+
+// service is a Service in an address.
+type service struct{ Namespace, Name, Port, Scheme string }
+
+// serviceOf returns the Service that an address names as NAME.NAMESPACE.svc, and false for another.
+func serviceOf(address string) (service, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return service{}, false
+	}
+	parts := strings.Split(u.Hostname(), ".")
+	if len(parts) < 3 || parts[2] != "svc" {
+		return service{}, false
+	}
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	return service{Namespace: parts[1], Name: parts[0], Port: cmp.Or(u.Port(), usual), Scheme: u.Scheme}, true
+}
+
+// readPrefixes asks Prometheus, once a namespace, for series of vLLM under a prefix that the manager
+// does not read, where a variant has no metrics. That it is not reached from here is no fault.
+func (e *examination) readPrefixes(ctx context.Context, progress io.Writer) {
+	known := map[string]doctor.Prefixes{}
+	for i := range e.Variants {
+		v := &e.Variants[i]
+		if !slices.ContainsFunc(v.Object.Status.Conditions, missesMetrics) || v.File != "" {
+			continue
+		}
+		ns := v.Object.Namespace
+		if _, asked := known[ns]; !asked {
+			if len(known) == 0 {
+				fmt.Fprintln(progress, "Asking Prometheus for series under another prefix")
+			}
+			found, err := e.otherPrefixes(ctx, ns)
+			known[ns] = doctor.Prefixes{Found: found, Read: e.prefixes}
+			if err != nil {
+				known[ns] = doctor.Prefixes{Why: oneLine(err)}
+			}
+		}
+		v.Prefixes = known[ns]
+	}
+}
+
+// missesMetrics reports whether a condition says that there are no metrics.
+func missesMetrics(c metav1.Condition) bool { return c.Reason == string(v1alpha1.ReasonMetricsMissing) }
+
+// otherPrefixes returns the prefixes of series of vLLM in a namespace that the manager does not read.
+func (e *examination) otherPrefixes(ctx context.Context, namespace string) ([]string, error) {
+	query := fmt.Sprintf(`group by (__name__) ({__name__=~".+%s",namespace=%q})`, probedMetric, namespace)
+	body, err := e.askPrometheus(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return prefixesIn(body, e.prefixes)
+}
+
+// prefixesIn reads the answer to a query for names, and leaves out those that are read.
+func prefixesIn(body []byte, read []string) ([]string, error) {
+	var answer struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Data   struct {
+			Result []struct {
+				Metric map[string]string `json:"metric"`
+			} `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Status != "success" {
+		return nil, fmt.Errorf("reading the answer of Prometheus: want a result, got %s", cmp.Or(answer.Error, fmt.Sprintf("%.100s", body)))
+	}
+	var out []string
+	for _, r := range answer.Data.Result {
+		prefix, ok := strings.CutSuffix(r.Metric["__name__"], probedMetric)
+		if ok && !slices.Contains(read, prefix) && !slices.Contains(out, prefix) {
+			out = append(out, prefix)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// askPrometheus sends a query without credentials: to --prometheus, to a Service through the API server,
+// or to an address of this machine.
+func (e *examination) askPrometheus(ctx context.Context, query string) ([]byte, error) {
+	ctx, stop := context.WithTimeout(ctx, askedWithin)
+	defer stop()
+	const path = "/api/v1/query"
+	base, err := url.Parse(e.prometheusAt)
+	of, isService := serviceOf(e.prometheusAt)
+	switch {
+	case e.prometheusAt == "":
+		return nil, errors.New("the manager's configuration does not say where Prometheus is: --prometheus URL")
+	case err != nil:
+		return nil, fmt.Errorf("reading the address of Prometheus: %w", err)
+	case isService && e.prometheus == "":
+		name := of.Name + ":" + of.Port
+		if of.Scheme == "https" {
+			name = "https:" + name
+		}
+		to := fmt.Sprintf("/api/v1/namespaces/%s/services/%s/proxy%s%s", of.Namespace, name, strings.TrimSuffix(base.Path, "/"), path)
+		c, err := rest.UnversionedRESTClientFor(unversioned(e.config))
+		if err != nil {
+			return nil, err
+		}
+		return c.Get().AbsPath(to).Param("query", query).DoRaw(ctx)
+	case e.prometheus == "" && !loopback(base.Hostname()):
+		return nil, fmt.Errorf("%s is an address within the cluster: --prometheus URL", base.Redacted())
+	}
+	return getQuery(ctx, base.JoinPath(path), query)
+}
+
+// getQuery sends a query to an address.
+func getQuery(ctx context.Context, to *url.URL, query string) ([]byte, error) {
+	to.RawQuery = url.Values{"query": {query}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := (&http.Client{Timeout: askedWithin}).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking Prometheus: %s", resp.Status)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, largestSeries))
+}
+
+// unversioned is a configuration for requests to any path.
+func unversioned(config *rest.Config) *rest.Config {
+	out := rest.CopyConfig(config)
+	out.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	return out
+}
