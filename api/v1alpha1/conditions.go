@@ -45,6 +45,11 @@ const (
 	// BudgetExceeded.
 	ConditionWithinBudget ConditionType = "WithinBudget"
 
+	// ConditionChangesAllowed is False while a reduction waits for approval, or a freeze window is
+	// in force; True while an approved reduction is under way; and absent otherwise. It does not
+	// stand in the way of Ready. Reasons: Approved; AwaitingApproval, Frozen, GrowthOnly.
+	ConditionChangesAllowed ConditionType = "ChangesAllowed"
+
 	// ConditionReady is True while nothing stands in the way. Reasons: Ready;
 	// else the reason of the first of the conditions above that does.
 	ConditionReady ConditionType = "Ready"
@@ -129,6 +134,20 @@ const (
 	// larger ones, than its budget allows; the older ones are served. The message holds
 	// the limit and its setting.
 	ReasonBudgetExceeded ConditionReason = "BudgetExceeded"
+)
+
+// Reasons of ChangesAllowed.
+const (
+	// ReasonApproved (True): a reduction was approved, by wva approve or by the time that
+	// passed, and the target has not the number of replicas yet.
+	ReasonApproved ConditionReason = "Approved"
+	// ReasonAwaitingApproval (False): a reduction waits for approval, as the annotation
+	// AnnotationApprove asks. The message holds the numbers and the command.
+	ReasonAwaitingApproval ConditionReason = "AwaitingApproval"
+	// ReasonFrozen (False): a freeze window allows no change.
+	ReasonFrozen ConditionReason = "Frozen"
+	// ReasonGrowthOnly (False): a freeze window allows no reduction.
+	ReasonGrowthOnly ConditionReason = "GrowthOnly"
 )
 
 // Reasons of ScalerFollowing.

@@ -39,6 +39,14 @@ const (
 	// AnnotationPaused, "true" on a VariantAutoscaling, freezes its decision.
 	AnnotationPaused = "wva.llmd.ai/paused"
 
+	// AnnotationApprove, "shrink" on a VariantAutoscaling or an annotated scaler, lets a
+	// reduction wait for approval; "shrink;after=4h" for four hours at most.
+	AnnotationApprove = "wva.llmd.ai/approve"
+
+	// AnnotationApproved, on such an object, approves one reduction: "to=2;cycle=k7hw2cxd-12" is
+	// down to two replicas, of the reduction that began to wait in that cycle. wva approve sets it.
+	AnnotationApproved = "wva.llmd.ai/approved"
+
 	// AnnotationActuation, on a VariantAutoscaling, says who carries out its decision:
 	// "metrics" (the default), whoever reads the published decision; "zero", the same,
 	// and the autoscaler itself from and to zero by the scale subresource; "scale",

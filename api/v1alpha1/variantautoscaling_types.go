@@ -277,6 +277,7 @@ type VariantAutoscalingStatus struct {
 	// Conditions are what can be said of the object: TargetResolved,
 	// MetricsAvailable, OptimizationReady, ScalerFollowing and Ready, which sums
 	// them up; ConfigurationValid; DeploymentTargetConflict while there is one;
+	// ChangesAllowed while a reduction waits for approval or a freeze window holds;
 	// WithinBudget while the object is not served, being beyond the budget of its
 	// namespace.
 	//

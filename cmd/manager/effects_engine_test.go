@@ -44,7 +44,7 @@ func decided(page collectortest.Page, stock fixedStock, word string) func(t *tes
 		book := ledger.New()
 		c := &cycle.Cycle{
 			Clock: clock.RealClock{}, Cluster: l, Collector: l.meter, Recorder: book, Actuator: l,
-			Policy: l.policies().decides, Quotas: l.policies().quotas, Stock: stock,
+			Policy: l.policies().decides, Quotas: l.policies().quotas, Schedule: l.policies().schedule, Stock: stock,
 		}
 		if err := c.Run(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
@@ -84,6 +84,15 @@ var engineEffects = []struct {
 	{config.KindQuota, "namespaceQuotas", "enableLimiter: true", "", "namespaceQuotas: {serving: {A100: 6}}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
 	{config.KindQuota, "default", "enableLimiter: true", "", "default: {A100: 6}", decided(full, fixedStock{8}, ""), "3 Saturated", "2 OverQuota"},
 	{config.KindQuota, "exclude", "enableLimiter: true", "default: {A100: 6}", "default: {A100: 6}\nexclude: [serving]", decided(full, fixedStock{8}, ""), "2 OverQuota", "3 Saturated"},
+	// The clock begins at midnight in UTC, on a Saturday.
+	{config.KindSchedule, "allow", "", "allow: growth\ntimeZone: UTC\nto: 13:00", "allow: none\ntimeZone: UTC\nto: 13:00", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "timeZone", "", "allow: none\ntimeZone: Asia/Tokyo\nto: 01:00", "allow: none\ntimeZone: UTC\nto: 01:00", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "days", "", "allow: none\ntimeZone: UTC\ndays: [Sun-Fri]", "allow: none\ntimeZone: UTC\ndays: [Sat]", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "from", "", "allow: none\ntimeZone: UTC\nto: 13:00\nfrom: 12:00", "allow: none\ntimeZone: UTC\nto: 13:00\nfrom: 14:00", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "to", "", "allow: none\ntimeZone: UTC\nfrom: 12:00\nto: 13:00", "allow: none\ntimeZone: UTC\nfrom: 12:00\nto: 11:00", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "namespace", "", "allow: none\ntimeZone: UTC\nto: 13:00\nnamespace: elsewhere", "allow: none\ntimeZone: UTC\nto: 13:00\nnamespace: serving", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "model", "", "allow: none\ntimeZone: UTC\nto: 13:00\nmodel: m001", "allow: none\ntimeZone: UTC\nto: 13:00\nmodel: m000", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
+	{config.KindSchedule, "variant", "", "allow: none\ntimeZone: UTC\nto: 13:00\nvariant: other", "allow: none\ntimeZone: UTC\nto: 13:00\nvariant: m000", decided(full, fixedStock{}, ""), "3 Saturated", "2 Frozen"},
 }
 
 // Pages of replicas whose KV caches are full, half full, and as good as empty.
@@ -102,7 +111,7 @@ func TestAKeyOfAnEngineChangesWhatIsDecided(t *testing.T) {
 					if tt.entry != "" {
 						l.configure(config.KindSaturation, "default", tt.entry)
 					}
-					key := map[config.Kind]string{config.KindSettings: tt.key, config.KindSaturation: "default", config.KindQuota: "quotas"}[tt.in]
+					key := map[config.Kind]string{config.KindSettings: tt.key, config.KindSaturation: "default", config.KindQuota: "quotas", config.KindSchedule: "w"}[tt.in]
 					if value != "" {
 						if found := l.configure(tt.in, key, value); len(found) > 0 {
 							t.Fatalf("not in force: %v", found)

@@ -55,7 +55,7 @@ func newDeciding(c common, measure measurement, configuration *controller.Config
 		cycle: &cycle.Cycle{
 			Process: cycle.NewProcess(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 			Clock:   clock.RealClock{}, Cluster: c.fleet, Collector: measure.meter, Recorder: c.memory, Actuator: act,
-			Policy: c.policies.decides, Stock: stock, Quotas: c.policies.quotas, Archive: c.last,
+			Policy: c.policies.decides, Stock: stock, Quotas: c.policies.quotas, Schedule: c.policies.schedule, Archive: c.last,
 		},
 	}
 	return deciding{

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
@@ -34,6 +35,9 @@ func (p policies) decides(m scaling.ModelKey) cycle.ModelSettings { return cycle
 func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
 	return p.store.Snapshot().Quotas(variants)
 }
+
+// schedule returns the freeze windows.
+func (p policies) schedule() schedule.Schedule { return p.store.Snapshot().Schedule() }
 
 // retention returns for how long a model has to be without a request for that to
 // change its replicas.

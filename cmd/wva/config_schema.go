@@ -128,6 +128,16 @@ func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationPaused, fmt.Sprintf("%q is not accepted: want \"true\" or \"false\"; in force: false", value))
 	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApprove]; ok {
+		if _, err := scaling.ParseApproval(value); err != nil {
+			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationApprove, fmt.Sprintf("%q is not accepted: %v; in force: shrink, without an end", value, err))
+		}
+	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApproved]; ok {
+		if _, err := scaling.ParseGrant(value); err != nil {
+			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationApproved, fmt.Sprintf("%q is not accepted: %v; in force: no approval", value, err))
+		}
+	}
 	if value := va.Annotations[v1alpha1.AnnotationActuation]; value != "" {
 		if _, valid := scaling.ActuationOf(value); !valid {
 			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationActuation, fmt.Sprintf("%q is not accepted: want \"metrics\", \"zero\" or \"scale\"; in force: metrics", value))

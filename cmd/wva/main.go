@@ -1,5 +1,5 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, names what keeps them from being carried out, shows what was learned of the speed of replicas, makes
+// explains decisions, approves reductions, names what keeps them from being carried out, shows what was learned of the speed of replicas, makes
 // decisions again from records, plans with queueing models and solvers, simulates
 // policies, checks configuration, moves an older installation over, emulates a
 // serving fleet and drives load against one.
@@ -79,6 +79,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(newExplainCommand())
 	root.AddCommand(newDoctorCommand())
+	root.AddCommand(newApproveCommand())
 	root.AddCommand(newProfileCommand())
 	root.AddCommand(newStoreCommand())
 	root.AddCommand(newQueueCommand())

@@ -37,7 +37,7 @@ func (h *historian) Decide(v sim.View) ([]sim.Target, error) {
 	}
 	verdict := setup.Decide(c)
 	h.history = verdict.History
-	h.last = cycle.Decided{Cycle: "learned-1", Setup: setup, Case: c, Plan: verdict.Plan}.Recorded()
+	h.last = cycle.Decided{Setup: setup, Case: c, Plan: verdict.Plan}.Recorded()
 	h.last.Build = ""
 	targets := make([]sim.Target, len(verdict.Plan.Decisions))
 	for i, d := range verdict.Plan.Decisions {

@@ -31,6 +31,7 @@ var layers = map[string]int{
 	"internal/queueing":   2,
 	"internal/optimizer":  2,
 	"internal/saturation": 2,
+	"internal/schedule":   2,
 	"internal/serving":    2,
 	"internal/workload":   2,
 

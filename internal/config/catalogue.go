@@ -18,6 +18,7 @@ func Catalogue() []Key {
 		scope(KindScaleToZero, "modelID"), keys(zeroFields()),
 		scope(KindSaturation, "model_id"), keys(policyFields()),
 		quotaKeys(),
+		scheduleKeys(),
 	)
 }
 

@@ -104,6 +104,14 @@ var otherCases = []struct {
 	{KindQuota, "namespaceQuotas", system(quotaMap, "quotas", "namespaceQuotas: {team: {L40S: 2}}"), func(s *Snapshot) any { return s.Quota("team", "A100") }, 0},
 	{KindQuota, "default", system(quotaMap, "quotas", "default: {A100: 2}"), func(s *Snapshot) any { return s.Quota("team", "A100") }, 2},
 	{KindQuota, "exclude", system(quotaMap, "quotas", "default: {A100: 2}\nexclude: [team]"), func(s *Snapshot) any { return s.Quota("team", "A100") }, Unlimited},
+	{KindSchedule, "allow", system(scheduleMap, "w", "allow: growth\ntimeZone: UTC\nto: 13:00"), frozen, "growth w, until 2026-11-25 13:00 UTC"},
+	{KindSchedule, "timeZone", system(scheduleMap, "w", "allow: none\ntimeZone: Asia/Kolkata\ndays: [Wed]"), frozen, "none w, until 2026-11-26 00:00 IST"},
+	{KindSchedule, "days", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\ndays: Wed"), frozen, "none w, until 2026-11-26 00:00 UTC"},
+	{KindSchedule, "from", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nfrom: 13:00"), frozen, ""},
+	{KindSchedule, "to", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 12:30"), frozen, "none w, until 2026-11-25 12:30 UTC"},
+	{KindSchedule, "namespace", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 13:00\nnamespace: other"), frozen, ""},
+	{KindSchedule, "model", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 13:00\nmodel: other"), frozen, ""},
+	{KindSchedule, "variant", system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 13:00\nvariant: other"), frozen, ""},
 }
 
 func objectiveOf(seen func(Objective) any) func(*Snapshot) any {

@@ -48,11 +48,12 @@ const (
 	KindScaleToZero    Kind = "scale to zero"   // YAML per key
 	KindSaturation     Kind = "saturation"      // thresholds and pace, YAML per key
 	KindQuota          Kind = "quota"           // of accelerators by namespace, YAML under the key quotas
+	KindSchedule       Kind = "schedule"        // freeze windows, YAML per key
 )
 
 // Kinds returns every kind in the order in which they are documented.
 func Kinds() []Kind {
-	return []Kind{KindSettings, KindServiceClasses, KindUnitCosts, KindScaleToZero, KindSaturation, KindQuota}
+	return []Kind{KindSettings, KindServiceClasses, KindUnitCosts, KindScaleToZero, KindSaturation, KindQuota, KindSchedule}
 }
 
 // Names lists the names of the ConfigMaps of each kind. In each namespace the
@@ -70,6 +71,7 @@ func PublishedNames() Names {
 		KindScaleToZero:    {"model-scale-to-zero-config", "wva-model-scale-to-zero-config"},
 		KindSaturation:     {"saturation-scaling-config", "wva-saturation-scaling-config", "capacity-scaling-config"},
 		KindQuota:          {"wva-quota-config"},
+		KindSchedule:       {"wva-schedule-config"},
 	}
 }
 

@@ -24,6 +24,7 @@ func FuzzApply(f *testing.F) {
 		{"a", "name: A\npriority: 1\ndata: [{model: default/default, slo-tpot: 24, slo-ttft: 500}]", "priority: 0\ndata: [{model: m, slo-ttft: -1}, 3]"},
 		{"A100", `{"device": "x", "cost": "40.00"}`, `{"cost": "1e9"}`},
 		{"quotas", "namespaceQuotas: {team: {A100: -1}}\ndefault: {A100: 2}\nexclude: [x]", "namespaceQuotas: 1\nexclude: {}"},
+		{"w", "allow: none\ndays: [Mon-Fri, 2026-12-24]\nfrom: 22:00\nto: 06:00\ntimeZone: UTC", "allow: all\ntimeZone: [UTC]\nvariant: v"},
 		{"GLOBAL_OPT_INTERVAL", "30s", "-1h"},
 		{"config.yaml", "WVA_EXECUTOR: reactive\nPROMETHEUS_METRICS_CACHE_TTL: 4m", "a: &a [*a]"},
 		{"PROMETHEUS_BASE_URL", "https://x", "http://[::1"},
@@ -84,6 +85,11 @@ func checkInForce(t *testing.T, s *Snapshot) {
 			t.Fatalf("%s: quota %d", m, q)
 		}
 		s.FindingsFor(m, "A100")
+	}
+	for _, r := range s.Schedule() {
+		if r.Allow != scaling.AllowNone && r.Allow != scaling.AllowGrowth || r.TimeZone == "" {
+			t.Fatalf("got window %+v", r.Window)
+		}
 	}
 	settings := s.Settings()
 	if settings.Interval < time.Second || settings.Interval > time.Hour || strings.HasPrefix(settings.Prometheus.BaseURL, "http:") {

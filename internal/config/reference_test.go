@@ -50,6 +50,10 @@ var forms = map[Kind]kindReference{
 		Where: "An entry changes the fields that it names and inherits the rest. A ConfigMap in the namespace of a model overrides that of the system namespace.",
 	},
 	KindQuota: {Form: "The key `quotas` holds YAML.", Where: "Read in the system namespace only."},
+	KindSchedule: {
+		Form:  "Each key holds a freeze window as YAML: times in which replicas do not change, or only grow ([how](../features/approval-and-schedules.md)).",
+		Where: "All windows hold; where they overlap, the strictest does. A ConfigMap in the namespace of a model adds windows for that namespace.",
+	},
 }
 
 func TestConfigurationReferenceIsGeneratedFromTheCatalogue(t *testing.T) {

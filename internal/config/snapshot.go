@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
 // layer is what the ConfigMaps of one namespace say, as far as it is accepted.
@@ -15,6 +16,7 @@ type layer struct {
 	costs    unitCosts
 	classes  classes
 	quotas   quotas // of the system namespace only
+	schedule schedule.Schedule
 }
 
 // plain returns the layer with nothing in the place of what is empty, so that
@@ -38,6 +40,9 @@ func (l layer) plain() layer {
 	}
 	if len(l.quotas.Namespaces)+len(l.quotas.Exclude) > 0 || l.quotas.Default != nil {
 		out.quotas = l.quotas
+	}
+	if len(l.schedule) > 0 {
+		out.schedule = l.schedule
 	}
 	return out
 }

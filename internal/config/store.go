@@ -184,6 +184,8 @@ func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, las
 				break
 			}
 			out.quotas, findings = readQuotas(m, last.quotas)
+		case KindSchedule:
+			out.schedule, findings = readSchedule(m, system, last.schedule)
 		}
 		s.findings = append(s.findings, findings...)
 	}

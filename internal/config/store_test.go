@@ -24,6 +24,7 @@ const (
 	classesMap      = "service-classes-config"
 	costsMap        = "accelerator-unit-costs"
 	quotaMap        = "wva-quota-config"
+	scheduleMap     = "wva-schedule-config"
 )
 
 var llama = scaling.ModelKey{Namespace: "team", ID: "meta/llama"}
@@ -192,6 +193,17 @@ func TestBadEntryKeepsTheLastGoodOneAndTheOthersApply(t *testing.T) {
 			unaffected: func(s *Snapshot) any { return s.Quota("other", "A100") },
 			changed:    1,
 		},
+		{
+			name:       "schedule",
+			good:       system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 23:00"),
+			bad:        system(scheduleMap, "w", "allow: none\ntimeZone: Europe/Atlantis", "x", "allow: growth\ntimeZone: UTC\nvariant: other\nto: 23:00"),
+			finding:    []string{"w, timeZone: \"Europe/Atlantis\" is not accepted", "in force: the last good entry"},
+			kept:       func(s *Snapshot) any { return frozen(s) != "" },
+			want:       true,
+			fresh:      false,
+			unaffected: func(s *Snapshot) any { return s.Schedule()[len(s.Schedule())-1].Name },
+			changed:    "x",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -228,6 +240,7 @@ func TestTextThatDoesNotParseKeepsTheLastGoodEntry(t *testing.T) {
 		system(classesMap, "a", "name: A\ndata: [{model: meta/llama, slo-tpot: 20}]"),
 		system(costsMap, "A100", `{"cost": "40"}`),
 		system(quotaMap, "quotas", "default: {A100: 2}"),
+		system(scheduleMap, "w", "allow: none\ntimeZone: UTC\nto: 23:00"),
 	}
 	bad := make([]Source, len(good))
 	for i, m := range good {
@@ -239,8 +252,8 @@ func TestTextThatDoesNotParseKeepsTheLastGoodEntry(t *testing.T) {
 	s := newStore(t)
 	s.Apply(good)
 	r := s.Apply(bad)
-	if r.Changed || len(r.Findings) != 7 {
-		t.Errorf("got changed %t and\n%s\nwant nothing changed and 7 findings", r.Changed, lines(r.Findings))
+	if r.Changed || len(r.Findings) != 8 {
+		t.Errorf("got changed %t and\n%s\nwant nothing changed and 8 findings", r.Changed, lines(r.Findings))
 	}
 	for _, f := range r.Findings {
 		if !strings.Contains(f.String(), "is not read: ") || !strings.Contains(f.InForce, "last good") {

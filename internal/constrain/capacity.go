@@ -39,6 +39,8 @@ import (
 // against the quota of its own namespace, and its return frees nothing for others.
 //
 // While the stock is unknown, no limited model grows.
+//
+// What a freeze window or a missing approval keeps is not returned either: see Approve and Freeze.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	if len(in.Limits.Models) == 0 {
@@ -60,6 +62,7 @@ func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 		c.hold()
 	}
 	for _, x := range c.claims {
+		x.got = max(x.got, min(x.want, x.keeps)) // replicas that were granted before stay
 		out.Decisions[x.index] = c.decide(x)
 	}
 	return out
@@ -76,6 +79,7 @@ type claim struct {
 	have       scaling.Replicas // replicas that run or start
 	unplaced   scaling.Replicas // of these, replicas that no node takes or will take
 	podless    scaling.Replicas // of these, replicas that have no pod and no room for one
+	keeps      scaling.Replicas // fewer must not be decided
 	stopped    bool             // something refuses its pods
 	ordered    scaling.Replicas // replicas already ordered, beyond those that it has
 	shrinking  bool             // fewer are ordered than it has
@@ -122,8 +126,8 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		}
 		model, limited := in.Limits.Models[d.Model]
 		x := &claim{
-			index: i, decision: d, variant: v, limited: limited, rank: model.Rank, load: model.Utilization[d.Variant],
-			have: d.Current, ordered: max(0, in.History.LastDesired(v)-d.Current), shrinking: in.History.LastDesired(v) < d.Current, want: d.Target(),
+			index: i, decision: d, variant: v, limited: limited && v.Freeze.Allow != scaling.AllowNone, rank: model.Rank,
+			load: model.Utilization[d.Variant], have: d.Current, keeps: keeps(in, v, d), ordered: max(0, in.History.LastDesired(v)-d.Current), shrinking: in.History.LastDesired(v) < d.Current, want: d.Target(),
 		}
 		since := in.History[v.Key].ProgressAt
 		x.noProgress = x.shrinking && !since.IsZero() && in.Now.Sub(since) > leavesFor

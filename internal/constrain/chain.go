@@ -9,6 +9,7 @@ import (
 // Input is what the stages read beside the plan.
 type Input struct {
 	Now      time.Time
+	Cycle    scaling.CycleID // of this plan
 	Variants map[scaling.VariantKey]scaling.Variant
 	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Policy
 	History  scaling.History             // before the plan
@@ -31,6 +32,8 @@ func Chain() []Stage {
 		Resume,    // as many as before a lull
 		Bounds,    // the user's limits
 		Stabilize, // how fast; it never leaves the user's limits
+		Approve,   // no reduction that needs an approval and has none
+		Freeze,    // no change that a freeze window forbids
 		Capacity,  // the accelerators that exist: last, because no replica runs without them
 	}
 }

@@ -5,7 +5,8 @@
 // Retention scales a model to zero when it is known to have been idle for its retention
 // period, and keeps it above zero otherwise. Resume gives a model its earlier size when its
 // load comes back after a lull. Bounds keeps decisions within minReplicas and maxReplicas;
-// Stabilize keeps them from changing faster than a Policy allows; Capacity lets them grow
+// Stabilize keeps them from changing faster than a Policy allows; Approve lets reductions wait
+// for approval; Freeze keeps to freeze windows; Capacity lets them grow
 // only onto accelerators that exist and that their namespace may use, and gives back
 // replicas that no node has taken. Bounds go before pace: a raised minimum is reached at
 // once. Capacity goes before bounds: a decision that Capacity cuts below its minimum says

@@ -39,7 +39,7 @@ func (x *claim) placed() scaling.Replicas {
 }
 
 // keepLast keeps some lost replicas waiting instead of giving them back: those of a paused
-// variant, or of one with an unknown load; those up to a minimum; and the last replica of a
+// variant, or of one with an unknown load; those up to a minimum, or that claim.keeps; and the last replica of a
 // model, which would not be called again.
 func (c *contest) keepLast() {
 	for _, x := range c.claims {
@@ -49,9 +49,9 @@ func (c *contest) keepLast() {
 			continue
 		case x.decision.Fallback, x.variant.Paused:
 		case c.models[x.decision.Model] == 0:
-			least = min(least, max(1, x.variant.Bounds.Min))
+			least = min(least, max(1, x.keeps, x.variant.Bounds.Min))
 		default:
-			least = min(least, x.variant.Bounds.Min)
+			least = min(least, max(x.keeps, x.variant.Bounds.Min))
 		}
 		if more := least - x.got; more > 0 {
 			x.got = least

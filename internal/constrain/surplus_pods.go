@@ -101,7 +101,7 @@ func (c *contest) unstarted(x *claim) bool {
 // mayCancel reports whether y can return a replica that no node has taken.
 func (c *contest) mayCancel(y *claim) bool {
 	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
-		y.got > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
+		y.got > max(y.keeps, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
 }
 
 // makesRoom reports whether a node has room for one replica of x after one replica of y has
@@ -133,7 +133,7 @@ func (c *contest) victim(x *claim, have scaling.Replicas) *claim {
 func (c *contest) mayLose(y *claim) bool {
 	held := min(y.got, y.placed()) // to make room it also returns replicas that no node has taken
 	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
-		held > max(0, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
+		held > max(y.keeps, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
 }
 
 // mustYield reports whether x, which has so many replicas, has a better right than y to one

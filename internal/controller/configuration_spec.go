@@ -32,6 +32,16 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")
 	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApprove]; ok {
+		if _, err := scaling.ParseApproval(value); err != nil {
+			refuse("annotation "+v1alpha1.AnnotationApprove, value, scaling.ApprovalWanted, "shrink, without an end")
+		}
+	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApproved]; ok {
+		if _, err := scaling.ParseGrant(value); err != nil {
+			refuse("annotation "+v1alpha1.AnnotationApproved, value, scaling.GrantWanted, "no approval")
+		}
+	}
 	for field, size := range batchSizes(va.Spec) {
 		if size > scaling.MostBatch {
 			refuse("spec."+field, strconv.Itoa(int(size)), fmt.Sprintf("a number from 1 to %d", scaling.MostBatch), strconv.Itoa(scaling.MostBatch))

@@ -29,6 +29,8 @@ const (
 	eventBudgetExceeded       = "BudgetExceeded"
 	eventOlderDefinition      = "OlderDefinition"
 	eventNotServed            = "NotServed"
+	eventAwaitingApproval     = "AwaitingApproval"
+	eventFrozen               = "Frozen"
 )
 
 // notice is an event to be. The action is part of what the event API takes two
@@ -55,6 +57,9 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 		out = append(out, notice{corev1.EventTypeWarning, eventNotFollowed, string(late), explain.NotFollowed(v.Explanation, late, reported(is).message)})
 	}
 	if n, ok := held(was, is, v); ok {
+		out = append(out, n)
+	}
+	if n, ok := restrained(was, is, v); ok {
 		out = append(out, n)
 	}
 	return out

@@ -34,7 +34,7 @@ package controller
 // +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods;namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=list;watch,roleName=workload-variant-autoscaler-node-reader-role
-// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=accelerator-unit-costs;accelerator-unitcost;capacity-scaling-config;model-scale-to-zero-config;saturation-scaling-config;service-classes-config;serviceclass;variantautoscaling-config;workload-variant-autoscaler-variantautoscaling-config;wva-model-scale-to-zero-config;wva-quota-config;wva-saturation-scaling-config;wva-variantautoscaling-config,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=accelerator-unit-costs;accelerator-unitcost;capacity-scaling-config;model-scale-to-zero-config;saturation-scaling-config;service-classes-config;serviceclass;variantautoscaling-config;workload-variant-autoscaler-variantautoscaling-config;wva-model-scale-to-zero-config;wva-quota-config;wva-saturation-scaling-config;wva-schedule-config;wva-variantautoscaling-config,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps;leaderworkerset.x-k8s.io,resources="*/scale",verbs=get
 // +kubebuilder:rbac:groups=apps;leaderworkerset.x-k8s.io,resources="*/scale",verbs=update,roleName=workload-variant-autoscaler-scaler-role
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch,roleName=workload-variant-autoscaler-pod-marker-role

@@ -54,6 +54,7 @@ func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	}
 	at := d.LastUpdate.UpdateTime.Time
 	past := scaling.Past{Desired: scaling.Replicas(d.NumReplicas), Change: scaling.Replicas(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
+	past.Reductions.Reduction = reductionOf(s)
 	last := reported(s)
 	latent := last.atRest && slices.Contains(byScaler, last.reason) // nothing was ordered
 	if meta.IsStatusConditionFalse(s.Conditions, string(v1alpha1.ConditionScalerFollowing)) && !latent {

@@ -43,6 +43,7 @@ func (v view) suppressed(key scaling.VariantKey) bool {
 func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingStatus, bool) {
 	status := *va.Status.DeepCopy()
 	var conditions []stated
+	restrained := false
 	switch key := keyOf(va); {
 	case v.leftOut != "":
 		conditions = []stated{
@@ -64,6 +65,9 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 			conditions = append(conditions, stated{condition(v1alpha1.ConditionDeploymentTargetConflict, metav1.ConditionTrue,
 				v1alpha1.ReasonConflictResolvedByArbitration, conflictOf(va, v).Won()), contention(va, v)})
 		}
+		if c, ok := changesAllowed(va.Status, v.Explanation); ok {
+			conditions, restrained = append(conditions, c), true
+		}
 		status.CurrentAlloc = currentAlloc(va, v.Explanation)
 		status.DesiredOptimizedAlloc = desiredAlloc(va.Status, v.Explanation)
 		status.Actuation = actuation(va.Status, status.DesiredOptimizedAlloc, v)
@@ -72,6 +76,9 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 	}
 	if v.leftOut == "" {
 		retract(&status, v1alpha1.ConditionWithinBudget)
+	}
+	if !restrained {
+		retract(&status, v1alpha1.ConditionChangesAllowed)
 	}
 	if len(v.contenders) <= 1 {
 		retract(&status, v1alpha1.ConditionDeploymentTargetConflict)

@@ -260,8 +260,12 @@ type asked struct {
 	uid               types.UID
 	generation        int64
 	paused, actuation string
+	approve, approved string
 }
 
 func asks(va *v1alpha1.VariantAutoscaling) asked {
-	return asked{va.UID, va.Generation, va.Annotations[v1alpha1.AnnotationPaused], va.Annotations[v1alpha1.AnnotationActuation]}
+	return asked{
+		va.UID, va.Generation, va.Annotations[v1alpha1.AnnotationPaused], va.Annotations[v1alpha1.AnnotationActuation],
+		va.Annotations[v1alpha1.AnnotationApprove], va.Annotations[v1alpha1.AnnotationApproved],
+	}
 }

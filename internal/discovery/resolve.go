@@ -41,6 +41,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
 		Role:        cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey]),
+		Approval:    approval(va),
 		Undecidable: scalers.Problem(va),
 	}
 	if va.FromScaler() {
@@ -65,6 +66,20 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		v.Replicas = count(t.current, t.pods)
 	}
 	return v
+}
+
+// approval returns what annotations say of approval. What they say wrongly is a problem of the
+// configuration, which the status names.
+func approval(va *v1alpha1.VariantAutoscaling) scaling.Approval {
+	asks, ok := va.Annotations[v1alpha1.AnnotationApprove]
+	if !ok {
+		return scaling.Approval{}
+	}
+	out, _ := scaling.ParseApproval(asks)
+	if grant, ok := va.Annotations[v1alpha1.AnnotationApproved]; ok && out.Required {
+		out.Granted, _ = scaling.ParseGrant(grant)
+	}
+	return out
 }
 
 // accelerator returns the type of accelerator of a replica, "" when no source

@@ -20,7 +20,7 @@ func limits() []scaling.Reason {
 // that is not the model's load.
 func waits() []scaling.Reason {
 	return []scaling.Reason{
-		scaling.ReasonInTransition, scaling.ReasonPaused, scaling.ReasonHeld,
+		scaling.ReasonInTransition, scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonFrozen,
 		scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
 	}
 }

@@ -145,7 +145,8 @@ func blocks(e Explanation) []string {
 		switch cause.Reason {
 		case scaling.ReasonAtFloor, scaling.ReasonNoData,
 			scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonTargetUnreadable,
-			scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonInTransition:
+			scaling.ReasonBelowMin, scaling.ReasonStabilizing, scaling.ReasonStepLimited, scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonInTransition,
+			scaling.ReasonAwaitingApproval, scaling.ReasonFrozen, scaling.ReasonGrowthOnly:
 			blocked(d, cause)
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity, scaling.ReasonDemand, scaling.ReasonCheaperMix, scaling.ReasonShared:
 			changes = true

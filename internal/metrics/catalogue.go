@@ -32,6 +32,7 @@ const (
 	SolverGap              = "wva_solver_gap_ratio"
 	InventoryGPUs          = "wva_inventory_gpus"
 	Paused                 = "wva_paused"
+	AwaitingApproval       = "wva_awaiting_approval_replicas"
 	TargetConflicts        = "wva_deployment_target_conflicts"
 	ConflictResolution     = "wva_conflict_resolution_status"
 	MetricsAge             = "wva_metrics_age_seconds"
@@ -168,6 +169,10 @@ func decisionInstruments() []Instrument {
 		{
 			Paused, Gauge, "", variant,
 			"Whether the annotation wva.llmd.ai/paused asks that the decision stays as it is: 1 if so, else 0.",
+		},
+		{
+			AwaitingApproval, Gauge, "", variant,
+			"Replicas of a variant that wait for approval to be given up. No series where the annotation wva.llmd.ai/approve does not ask for it.",
 		},
 		{
 			PlanCost, Gauge, "", nil,

@@ -45,6 +45,7 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg, stopped(start), Options{ControllerInstance: "blue", LegacyNames: true})
 	v := newVariant("v", "A100", 1)
+	v.Approval.Required = true
 	r := newRecord(start, []scaling.Variant{v}, 3)
 	r.Plan.Decisions[0] = r.Plan.Decisions[0].Then(scaling.StageCapacity, 2, scaling.ReasonNoStock, "")
 	r.Objectives = []scaling.ModelObjective{{Model: v.Model, Objective: scaling.Objective{TTFT: 500, ITL: 24}}}

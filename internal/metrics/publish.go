@@ -114,6 +114,7 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 		p.count(v, p.previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
 		if ok {
 			p.held(r, v, d)
+			p.awaiting(v, d)
 		}
 		if at, known := agesFrom[v.Key]; ok && known {
 			p.since("variant "+v.Key.String(), DecisionAge, at, variant(v.Key)...)
@@ -164,6 +165,18 @@ func (p *press) paused(v scaling.Variant) {
 		value = 1
 	}
 	p.add(v.Key, Paused, value, variant(v.Key)...)
+}
+
+// awaiting adds how many replicas wait for approval to be given up.
+func (p *press) awaiting(v scaling.Variant, d scaling.Decision) {
+	if !v.Approval.Required {
+		return
+	}
+	n := scaling.Replicas(0)
+	if d.Reduction.Waits() {
+		n = d.Reduction.From - d.Reduction.To
+	}
+	p.add(v.Key, AwaitingApproval, float64(n), variant(v.Key)...)
 }
 
 // count adds the changes of the decision so far and keeps them for the next.

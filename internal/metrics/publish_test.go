@@ -65,6 +65,22 @@ func TestPlanCostIsThatOfTheDecidedReplicas(t *testing.T) {
 	}
 }
 
+func TestReplicasThatWaitForApprovalAreCounted(t *testing.T) {
+	variants := []scaling.Variant{newVariant("a", "A100", 5), newVariant("b", "A100", 5), newVariant("c", "A100", 5)}
+	variants[0].Approval.Required, variants[1].Approval.Required = true, true
+	r := newRecord(start, variants, 5, 5, 5)
+	r.Plan.Decisions[0].Reduction = scaling.Reduction{Cycle: "p-1", Since: start, From: 5, To: 2}
+	r.Plan.Decisions[1].Reduction = scaling.Reduction{Cycle: "p-1", Since: start, From: 5, To: 2, Approved: true}
+	reg := prometheus.NewPedanticRegistry()
+	publish(t, New(reg, stopped(start), Options{}), r)
+	want := `wva_awaiting_approval_replicas{namespace="prod",variant_name="a"} 3
+wva_awaiting_approval_replicas{namespace="prod",variant_name="b"} 0
+`
+	if diff := cmp.Diff(want, exported(t, reg, AwaitingApproval)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestPausedSaysWhatTheObjectAsksFor(t *testing.T) {
 	running, frozen := newVariant("a", "A100", 1), newVariant("b", "A100", 1)
 	frozen.Paused = true

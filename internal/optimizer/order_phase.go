@@ -325,6 +325,9 @@ func (s variantState) frozenAt() scaling.Decision {
 	if s.Undecidable != "" {
 		return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonHeld, s.Undecidable)
 	}
+	if s.Freeze.Allow == scaling.AllowNone {
+		return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonFrozen, fmt.Sprintf("no change: %s", s.Freeze))
+	}
 	return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonPaused,
 		fmt.Sprintf("the variant is paused: its decision is frozen at %d", s.hold))
 }

@@ -32,6 +32,7 @@ func (p Past) At(now time.Time) Past {
 	p.UnseenSince = before(p.UnseenSince, now)
 	p.Capacity = p.Capacity.at(now)
 	p.Fit.At = before(p.Fit.At, now)
+	p.Reductions.Reduction.Since = before(p.Reductions.Reduction.Since, now)
 	return p
 }
 

@@ -14,6 +14,8 @@ const (
 	StageRetention Stage = "retention"
 	StageBounds    Stage = "bounds"
 	StageStabilize Stage = "stabilize"
+	StageApproval  Stage = "approval"
+	StageSchedule  Stage = "schedule"
 	StageCapacity  Stage = "capacity"
 )
 
@@ -100,6 +102,12 @@ const (
 	ReasonPaused Reason = "Paused"
 	// ReasonHeld: the variant cannot be decided on, and stays at what runs (Variant.Undecidable).
 	ReasonHeld Reason = "Held"
+	// ReasonAwaitingApproval: the reduction waits for approval, which an annotation asks for.
+	ReasonAwaitingApproval Reason = "AwaitingApproval"
+	// ReasonFrozen: a freeze window allows no change.
+	ReasonFrozen Reason = "Frozen"
+	// ReasonGrowthOnly: a freeze window allows no reduction.
+	ReasonGrowthOnly Reason = "GrowthOnly"
 )
 
 // Step is one stage's contribution to a Decision.
@@ -124,8 +132,10 @@ type Decision struct {
 	Spare Replicas `json:"spare,omitempty"`
 	// Withheld is true when the analysis calls for a reduction, and the cycle makes none only
 	// because the readings do not show the last change yet.
-	Withheld bool   `json:"withheld,omitempty"`
-	Steps    []Step `json:"steps"`
+	Withheld bool `json:"withheld,omitempty"`
+	// Reduction is the reduction that waits for approval, or was approved and is under way.
+	Reduction Reduction `json:"reduction,omitzero"`
+	Steps     []Step    `json:"steps"`
 }
 
 // Target returns the replicas decided on: where the last step ended, or

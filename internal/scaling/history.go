@@ -66,6 +66,8 @@ type Past struct {
 	Capacity TokenCapacity `json:"capacity,omitzero"`
 	// Fit is how fast the variant's replicas were.
 	Fit Fit `json:"fit,omitzero"`
+	// Reductions is what is remembered while reductions need approval.
+	Reductions Reductions `json:"reductions,omitzero"`
 }
 
 // TokenCapacity is how many tokens one replica of a variant held. The zero value is a variant

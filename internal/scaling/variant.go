@@ -36,6 +36,10 @@ type Variant struct {
 	StartUps int `json:"startUps,omitempty"`
 	// Paused is true while an annotation of the object freezes its decision.
 	Paused bool `json:"paused,omitempty"`
+	// Approval is what annotations of the object say of the approval of reductions.
+	Approval Approval `json:"approval,omitzero"`
+	// Freeze is the freeze window that was in force for the variant at the time of the cycle.
+	Freeze Freeze `json:"freeze,omitzero"`
 	// Undecidable says why the decision is frozen at the larger of the last one and what runs, where no
 	// annotation asks for that: "" for no reason. Paused is then true, too.
 	Undecidable string `json:"undecidable,omitempty"`

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
 // Engine is the autoscaler's own policy: the code that the manager runs between
@@ -20,6 +22,7 @@ type Engine struct {
 	analyze watch.Analyze
 	last    scaling.Record // of the last cycle, as far as the next and a look go by it
 	decided bool           // there was one
+	cycles  int
 	// measured counts the requests of the whole run, of which none fades.
 	measured map[scaling.ModelKey]scaling.Budget
 }
@@ -34,6 +37,8 @@ type EngineOptions struct {
 	Fetch    time.Duration
 	// Quotas are what namespaces own, to models that are limited.
 	Quotas []scaling.Quota
+	// Schedule is the freeze windows, nil for none.
+	Schedule schedule.Schedule
 	// Policy returns how a model is decided. Nil decides all by the documented
 	// settings, with no limit of pace.
 	Policy func(scaling.ModelKey) cycle.ModelSettings
@@ -98,7 +103,8 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 	if e.options.Executor == executor.Reactive {
 		setup.Interval = 0
 	}
-	c := cycle.Case{Now: v.Now, Snapshots: e.profiled(v.Snapshots), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	e.cycles++
+	c := cycle.Case{Cycle: scaling.CycleID(fmt.Sprintf("sim-%d", e.cycles)), Now: v.Now, Snapshots: e.frozen(v.Now, e.profiled(v.Snapshots)), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for _, s := range v.Snapshots {
 		p := e.policy(s.Model)
 		setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
@@ -148,6 +154,19 @@ func fleet(at time.Time, snapshots []scaling.Snapshot) scaling.Fleet {
 	}
 	slices.SortFunc(f.Variants, func(a, b scaling.Variant) int { return a.Key.Compare(b.Key) })
 	return f
+}
+
+// frozen returns the snapshots with the freeze windows that are in force at now.
+func (e *Engine) frozen(now time.Time, snapshots []scaling.Snapshot) []scaling.Snapshot {
+	active := e.options.Schedule.At(now)
+	if len(active) == 0 {
+		return snapshots
+	}
+	out := slices.Clone(snapshots)
+	for i := range out {
+		out[i].Variants = active.Freeze(out[i].Variants)
+	}
+	return out
 }
 
 // profiled returns the snapshots with the stated profiles.

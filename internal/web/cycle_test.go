@@ -27,7 +27,7 @@ func (n namespaces) MayRead(_ *http.Request, namespace string) (status int, mess
 // twoModels is a cycle of ns/v and other/w, whose models are limited or not.
 func twoModels(limited, stock bool) *cycle.Last {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	d := cycle.Decided{Cycle: "c-7", Case: cycle.Case{Now: at, History: scaling.History{}}}
+	d := cycle.Decided{Case: cycle.Case{Cycle: "c-7", Now: at, History: scaling.History{}}}
 	d.Setup.Models = map[scaling.ModelKey]model.Settings{}
 	d.Setup.Inventory.Known = stock
 	for namespace, name := range map[string]string{"ns": "v", "other": "w"} {

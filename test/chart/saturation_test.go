@@ -11,24 +11,24 @@ import (
 )
 
 // TestTheSchemaKnowsEveryFieldOfSaturation: Helm refuses a field that the schema
-// lacks, and the manager one that it does not read.
+// lacks, and the manager one that it does not read. The same of freeze windows.
 func TestTheSchemaKnowsEveryFieldOfSaturation(t *testing.T) {
-	var definitions struct {
-		Saturation struct {
-			Properties map[string]any `json:"properties"`
-		} `json:"saturation"`
+	var definitions map[string]struct {
+		Properties map[string]any `json:"properties"`
 	}
 	if err := json.Unmarshal(read(t, "testdata/defs.json"), &definitions); err != nil {
 		t.Fatal(err)
 	}
-	var want []string
-	for _, key := range config.Catalogue() {
-		if key.In == config.KindSaturation {
-			want = append(want, key.Name)
+	for name, kind := range map[string]config.Kind{"saturation": config.KindSaturation, "freezeWindow": config.KindSchedule} {
+		var want []string
+		for _, key := range config.Catalogue() {
+			if key.In == kind {
+				want = append(want, key.Name)
+			}
 		}
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(definitions.Saturation.Properties))); diff != "" {
-		t.Errorf("testdata/defs.json, saturation (-keys of the configuration +properties):\n%s", diff)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(definitions[name].Properties))); diff != "" {
+			t.Errorf("testdata/defs.json, %s (-keys of the configuration +properties):\n%s", name, diff)
+		}
 	}
 }

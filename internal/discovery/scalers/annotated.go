@@ -116,7 +116,7 @@ func (a *Annotated) object(ctx context.Context, s managed, rivals []managed) v1a
 			va.Labels[label] = value
 		}
 	}
-	for _, annotation := range []string{v1alpha1.AnnotationPaused, v1alpha1.RoleKey} {
+	for _, annotation := range []string{v1alpha1.AnnotationPaused, v1alpha1.AnnotationApprove, v1alpha1.AnnotationApproved, v1alpha1.RoleKey} {
 		if value, ok := s.meta.Annotations[annotation]; ok {
 			va.Annotations[annotation] = value
 		}

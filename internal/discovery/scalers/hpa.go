@@ -157,6 +157,7 @@ func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPo
 var (
 	keptAnnotations = [...]string{
 		v1alpha1.AnnotationManaged, v1alpha1.AnnotationModelID, v1alpha1.AnnotationVariantCost, v1alpha1.RoleKey, v1alpha1.AnnotationPaused,
+		v1alpha1.AnnotationApprove, v1alpha1.AnnotationApproved,
 	}
 	keptLabels = [...]string{v1alpha1.LabelAcceleratorName, v1alpha1.LabelControllerInstance}
 )

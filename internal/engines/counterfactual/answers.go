@@ -120,12 +120,17 @@ func targetOf(v cycle.Verdict, of scaling.VariantKey) scaling.Replicas {
 	return d.Target()
 }
 
-// wanted returns the replicas that the load calls for, within the bounds: the number before the stages of
-// pace and accelerators, as constrain.Wants counts it.
+// delays are the stages of pace, approval, freeze windows and accelerators.
+func delays() []scaling.Stage {
+	return []scaling.Stage{scaling.StageStabilize, scaling.StageApproval, scaling.StageSchedule, scaling.StageCapacity}
+}
+
+// wanted returns the replicas that the load calls for, within the bounds: the number before those that
+// delay, as constrain.Wants counts it.
 func wanted(d scaling.Decision) scaling.Replicas {
 	n := d.Current
 	for _, s := range d.Steps {
-		if s.Stage == scaling.StageStabilize || s.Stage == scaling.StageCapacity {
+		if slices.Contains(delays(), s.Stage) {
 			break
 		}
 		n = s.To

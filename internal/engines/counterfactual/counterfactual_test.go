@@ -125,6 +125,8 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 			"minReplicas and scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
 			[]scaling.Reason{scaling.ReasonBelowMin, scaling.ReasonStabilizing}, 1,
 		},
+		{"approval", idle.variant("a", func(v *scaling.Variant) { v.Approval.Required = true }), []scaling.Reason{scaling.ReasonAwaitingApproval}, 1},
+		{"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }), []scaling.Reason{scaling.ReasonGrowthOnly}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := tc.fleet.ask(t)
@@ -140,9 +142,14 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 }
 
 func TestAPausedVariantWaits(t *testing.T) {
-	a := newFleet(1, 3).variant("a", func(v *scaling.Variant) { v.Paused = true }).ask(t)
-	if a.Fewer.Why != WhyWaits || a.Fewer.Rules[0].Reason != scaling.ReasonPaused {
-		t.Errorf("got %+v", a.Fewer)
+	for reason, change := range map[scaling.Reason]func(*scaling.Variant){
+		scaling.ReasonPaused: func(v *scaling.Variant) { v.Paused = true },
+		scaling.ReasonFrozen: func(v *scaling.Variant) { v.Freeze.Allow = scaling.AllowNone },
+	} {
+		a := newFleet(1, 3).variant("a", change).ask(t)
+		if a.Fewer.Why != WhyWaits || a.Fewer.Rules[0].Reason != reason {
+			t.Errorf("%s: got %+v", reason, a.Fewer)
+		}
 	}
 }
 

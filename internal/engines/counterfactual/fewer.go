@@ -64,7 +64,7 @@ func (q questions) fewer() Fewer {
 	case q.decided == 0:
 		out.Why = WhyNone
 		return out
-	case q.decision.Fallback || cause.Reason == scaling.ReasonPaused || cause.Reason == scaling.ReasonHeld:
+	case q.decision.Fallback || slices.Contains(frozen(), cause.Reason):
 		out.Why, out.Rules = WhyWaits, []scaling.Step{cause}
 		return out
 	}
@@ -102,6 +102,11 @@ func (q questions) fewer() Fewer {
 	return out
 }
 
+// frozen are the reasons of decisions that do not depend on the load.
+func frozen() []scaling.Reason {
+	return []scaling.Reason{scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonFrozen}
+}
+
 // waits are the reasons of decisions that stay as they are until replicas are Ready, or are seen.
 func waits() []scaling.Reason {
 	return []scaling.Reason{
@@ -126,7 +131,7 @@ func (q questions) limits() []limit {
 			return scaling.Step{Stage: stage, From: q.decided, To: q.decided, Reason: reason, Detail: detail}
 		}
 	}
-	return []limit{
+	out := []limit{
 		{
 			scaling.StageBounds, func(c cycle.Case) cycle.Case { return MinLifted(c, q.variant.Key, of) },
 			kept(scaling.StageBounds, scaling.ReasonBelowMin, fmt.Sprintf("minReplicas is %d", q.variant.Bounds.Min)),
@@ -140,6 +145,37 @@ func (q questions) limits() []limit {
 			kept(scaling.StageRetention, scaling.ReasonRetained, "the last replica goes by the retention period only"),
 		},
 	}
+	if q.variant.Approval.Required {
+		out = append(out, limit{
+			scaling.StageApproval, func(c cycle.Case) cycle.Case { return ApprovalLifted(c, q.variant.Key, of) },
+			kept(scaling.StageApproval, scaling.ReasonAwaitingApproval, "reductions need approval"),
+		})
+	}
+	if q.variant.Freeze.Allow == scaling.AllowGrowth {
+		out = append(out, limit{
+			scaling.StageSchedule, func(c cycle.Case) cycle.Case { return FreezeLifted(c, q.variant.Key, of) },
+			kept(scaling.StageSchedule, scaling.ReasonGrowthOnly, "no reduction: "+q.variant.Freeze.String()),
+		})
+	}
+	return out
+}
+
+// ApprovalLifted returns c with a variant whose reductions need no approval.
+func ApprovalLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
+	return withVariants(c, of, func(one *scaling.Variant) {
+		if one.Key == v {
+			one.Approval = scaling.Approval{}
+		}
+	})
+}
+
+// FreezeLifted returns c with a variant that no freeze window holds.
+func FreezeLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
+	return withVariants(c, of, func(one *scaling.Variant) {
+		if one.Key == v {
+			one.Freeze = scaling.Freeze{}
+		}
+	})
 }
 
 // MinLifted returns c with a variant that may go to zero.

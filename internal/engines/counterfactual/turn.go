@@ -202,11 +202,11 @@ func (q questions) reversed(found float64, changed func(cycle.Verdict) bool, d d
 	return 0
 }
 
-// held returns the step that keeps a decision from what the load calls for: that of pace or accelerators,
+// held returns the step that keeps a decision from what the load calls for: that of a stage that delays,
 // else what binds it, else its cause.
 func held(d scaling.Decision) *scaling.Step {
 	for _, s := range slices.Backward(d.Steps) {
-		if (s.Stage == scaling.StageStabilize || s.Stage == scaling.StageCapacity) && s.From != s.To {
+		if slices.Contains(delays(), s.Stage) && s.From != s.To {
 			return &s
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
 // Cycle is one pass over the cluster through its ports. The fields up to Actuator
@@ -34,6 +35,8 @@ type Cycle struct {
 	// Quotas returns the accelerators that namespaces own, given the variants. Nil limits
 	// nothing.
 	Quotas func([]scaling.Variant) []scaling.Quota
+	// Schedule returns the freeze windows. Nil freezes nothing.
+	Schedule func() schedule.Schedule
 	// Archive receives every decided case. Nil keeps none.
 	Archive Archive
 
@@ -58,6 +61,9 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("observing the fleet in cycle %s: %w", this, err)
 	}
+	if c.Schedule != nil {
+		fleet.Variants = c.Schedule().At(now).Freeze(fleet.Variants)
+	}
 	snapshots := c.Collector.Collect(ctx, fleet)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
@@ -65,7 +71,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	history := c.Recorder.History().Inherit(fleet)
 	setup, policies := c.setup(ctx, fleet, snapshots)
 	setup.Interval = interval
-	from := Case{Now: now, Snapshots: snapshots, Policies: policies, History: history}
+	from := Case{Cycle: this, Now: now, Snapshots: snapshots, Policies: policies, History: history}
 	began := c.Clock.Now()
 	verdict := setup.Decide(from)
 	deciding := c.Clock.Since(began)
@@ -77,7 +83,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	}
 	c.Recorder.Record(record)
 	if c.Archive != nil {
-		c.Archive.Keep(Decided{Cycle: this, Setup: setup, Case: from, Plan: verdict.Plan})
+		c.Archive.Keep(Decided{Setup: setup, Case: from, Plan: verdict.Plan})
 	}
 	report(log, history, record)
 	c.reportFaults(log, snapshots)

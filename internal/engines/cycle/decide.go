@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,8 @@ import (
 
 // Case holds all inputs of a cycle's decision except the Setup.
 type Case struct {
+	// Cycle names the cycle. A reduction that waits for approval is identified by it.
+	Cycle     scaling.CycleID
 	Now       time.Time
 	Snapshots []scaling.Snapshot
 	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Pacing
@@ -66,6 +69,7 @@ func (e Setup) Decide(c Case) Verdict {
 // look is what a cycle sees, and what it remembers.
 type look struct {
 	at        time.Time
+	cycle     scaling.CycleID
 	snapshots []scaling.Snapshot // sorted by model
 	variants  map[scaling.VariantKey]scaling.Variant
 	past      scaling.History                        // of the variants, as it is now
@@ -78,8 +82,8 @@ type look struct {
 // leaves out the history of a scale target that has since been replaced.
 func observe(c Case) look {
 	seen := look{
-		at:        c.Now,
-		snapshots: slices.SortedFunc(slices.Values(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
+		at: c.Now, cycle: c.Cycle,
+		snapshots: slices.SortedFunc(frozen(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
 		variants:  map[scaling.VariantKey]scaling.Variant{}, past: scaling.History{}, policies: c.Policies,
 		models: make(map[scaling.ModelKey]scaling.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]scaling.Activity, len(c.Snapshots)),
 	}
@@ -98,6 +102,25 @@ func observe(c Case) look {
 		seen.activity[s.Model] = seen.models[s.Model].Activity.Then(s)
 	}
 	return seen
+}
+
+// frozen yields the snapshots with those variants Paused that a freeze window lets not change, so
+// that no stage counts on a change of them.
+func frozen(snapshots []scaling.Snapshot) iter.Seq[scaling.Snapshot] {
+	return func(yield func(scaling.Snapshot) bool) {
+		for _, s := range snapshots {
+			if slices.ContainsFunc(s.Variants, func(v scaling.Variant) bool { return v.Freeze.Allow == scaling.AllowNone }) {
+				s.Variants = slices.Clone(s.Variants)
+				for i := range s.Variants {
+					v := &s.Variants[i]
+					v.Paused = v.Paused || v.Freeze.Allow == scaling.AllowNone
+				}
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // choices are the decisions about each model as if it were alone.
@@ -149,7 +172,7 @@ func (e Setup) constrain(seen look, wanted wants) grants {
 		}
 	}
 	in := constrain.Input{
-		Now: seen.at, Variants: seen.variants, Policies: seen.policies, History: seen.past,
+		Now: seen.at, Cycle: seen.cycle, Variants: seen.variants, Policies: seen.policies, History: seen.past,
 		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits,
 	}
 	return grants{in, constrain.Apply(in, wanted.plan)}
@@ -175,6 +198,9 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 		p.Called = alone.called[d.Variant]
 		p.Refused = refused(p, d, seen.at)
 		p.Fit = of.Fits[d.Variant]
+		if p.Reductions = p.Reductions.Then(v); v.Approval.Required {
+			p.Reductions.Reduction = d.Reduction
+		}
 		p.Busy = p.Busy.Then(snapshots[d.Model], needed(p.Wants, d))
 		if gaveUp(d) {
 			p.Failures = p.Failures.Then(v, p.Waits.Ordered(d.Target(), seen.past.LastDesired(v)), seen.at)

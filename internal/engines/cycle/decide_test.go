@@ -99,7 +99,7 @@ func randomSample(r *rand.Rand, key scaling.VariantKey, n scaling.Replicas) scal
 // shuffled returns the same case with every slice in another order.
 func shuffled(c Case, r *rand.Rand) Case {
 	shuffle := func(n int, swap func(i, j int)) { r.Shuffle(n, swap) }
-	out := Case{Now: c.Now, History: c.History, Policies: c.Policies, Snapshots: slices.Clone(c.Snapshots)}
+	out := Case{Cycle: c.Cycle, Now: c.Now, History: c.History, Policies: c.Policies, Snapshots: slices.Clone(c.Snapshots)}
 	for i, s := range out.Snapshots {
 		s.Variants, s.Replicas = slices.Clone(s.Variants), slices.Clone(s.Replicas)
 		shuffle(len(s.Variants), func(a, b int) { s.Variants[a], s.Variants[b] = s.Variants[b], s.Variants[a] })

@@ -23,7 +23,7 @@ func (e Setup) Part(c Case, of scaling.ModelKey) (Setup, Case) {
 		return e, c
 	}
 	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: e.Interval, Inventory: e.Inventory}
-	part := Case{Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: scaling.History{}}
+	part := Case{Cycle: c.Cycle, Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: scaling.History{}}
 	if s, ok := e.Models[of]; ok {
 		setup.Models[of] = s
 	}

@@ -27,6 +27,7 @@ type plant struct {
 	noise   *rand.Rand    // of each scrape, nil is none
 	spread  float64       // standard deviation of the noise, a part of the usage
 	policy  constrain.Pacing
+	ask     func(t time.Duration, v scaling.Variant) scaling.Variant // what the object asks for, nil is nothing
 	after   func(t time.Duration, h scaling.History) scaling.History // what becomes of the memory after a cycle, nil is nothing
 
 	replicas []time.Duration // when each was created
@@ -42,7 +43,7 @@ func (p *plant) run(length time.Duration) (targets []scaling.Replicas) {
 	for t := time.Duration(0); t < length; t += p.tick {
 		snap := p.observe(t)
 		verdict := Setup{}.Decide(Case{
-			Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
+			Cycle: scaling.CycleID(fmt.Sprint("p-", t)), Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
 			Policies: map[scaling.ModelKey]constrain.Pacing{snap.Model: p.policy},
 		})
 		p.past = verdict.History
@@ -112,6 +113,9 @@ func (p *plant) observe(t time.Duration) scaling.Snapshot {
 			Observed: true, Current: scaling.Replicas(len(p.replicas)), Ready: ready, Pending: scaling.Replicas(len(p.replicas)) - ready, NewestReady: now.Add(newest),
 		},
 	}}}
+	if p.ask != nil {
+		snap.Variants[0] = p.ask(t, snap.Variants[0])
+	}
 	for i := range ready {
 		snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
 			Pod: fmt.Sprintf("v-%d", i), Variant: key, Ready: true, At: snap.At,

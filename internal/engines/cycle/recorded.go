@@ -15,7 +15,6 @@ type Archive interface {
 
 // Decided is a case, its setup and its plan.
 type Decided struct {
-	Cycle scaling.CycleID
 	Setup Setup
 	Case  Case
 	Plan  scaling.Plan
@@ -32,7 +31,7 @@ func (d Decided) Recorded() record.Cycle {
 		configuration[key] = recordedPolicy(settings, d.Case.Policies[key])
 	}
 	return record.Cycle{
-		Format: record.Format, Cycle: d.Cycle, Build: record.Build(), Interval: d.Setup.Interval,
+		Format: record.Format, Cycle: d.Case.Cycle, Build: record.Build(), Interval: d.Setup.Interval,
 		Now: d.Case.Now, Configuration: configuration, Inventory: d.Setup.Inventory, Quotas: d.Setup.Quotas,
 		Snapshots: d.Case.Snapshots, History: d.Case.History, Plan: &d.Plan,
 	}
@@ -58,5 +57,5 @@ func FromRecord(r record.Cycle) (Setup, Case) {
 			Objective: p.Objective, Sizing: p.Sizing, Limited: p.Limited, ShareProfiles: p.ShareProfiles,
 		}
 	}
-	return setup, Case{Now: r.Now, Snapshots: r.Snapshots, Policies: pace, History: r.History}
+	return setup, Case{Cycle: r.Cycle, Now: r.Now, Snapshots: r.Snapshots, Policies: pace, History: r.History}
 }

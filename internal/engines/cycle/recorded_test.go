@@ -37,7 +37,7 @@ func TestARecordHoldsTheWholeCase(t *testing.T) {
 	if diff := cmp.Diff(d.Setup, setup); diff != "" {
 		t.Errorf("a record loses (-) or makes up (+) of how it was decided:\n%s", diff)
 	}
-	if recorded.Cycle != d.Cycle || !cmp.Equal(d.Plan, *recorded.Plan) || recorded.Build == "" {
+	if recorded.Cycle != d.Case.Cycle || !cmp.Equal(d.Plan, *recorded.Plan) || recorded.Build == "" {
 		t.Errorf("recorded as %s of %q", recorded.Cycle, recorded.Build)
 	}
 }
@@ -53,8 +53,9 @@ func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
 			}
 			setup.Models[key] = s
 		}
+		c.Cycle = "p-1"
 		verdict := setup.Decide(c)
-		line := Decided{Cycle: "p-1", Setup: setup, Case: c, Plan: verdict.Plan}.Recorded().Append(nil)
+		line := Decided{Setup: setup, Case: c, Plan: verdict.Plan}.Recorded().Append(nil)
 
 		read, err := record.Decode(line)
 		if err != nil {
@@ -94,10 +95,10 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	}
 	got := kept.kept[0]
 	want := Decided{
-		Cycle: "p-1", Plan: w.last.Plan,
+		Plan:  w.last.Plan,
 		Setup: Setup{Interval: time.Minute, Models: map[scaling.ModelKey]model.Settings{{Namespace: "ns", ID: "m"}: model.Default()}},
 		Case: Case{
-			Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past,
+			Cycle: "p-1", Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past,
 			Policies: map[scaling.ModelKey]constrain.Pacing{{Namespace: "ns", ID: "m"}: {MaxScaleUpStep: 3}},
 		},
 	}

@@ -215,6 +215,8 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 		return step(c.lastDesired, scaling.ReasonTargetUnreadable, "the last decision holds: "+c.Missing)
 	case c.Undecidable != "":
 		return step(max(c.lastDesired, c.Replicas.Current), scaling.ReasonHeld, c.Undecidable)
+	case c.Freeze.Allow == scaling.AllowNone:
+		return step(c.lastDesired, scaling.ReasonFrozen, fmt.Sprintf("requests wait, and nothing is started: no change, %s", c.Freeze))
 	case c.Paused:
 		return step(c.lastDesired, scaling.ReasonPaused, fmt.Sprintf("the variant is paused: its decision is frozen at %d", c.lastDesired))
 	case receives:

@@ -1,0 +1,149 @@
+package scaling
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Approval is what the annotations of a variant say of approval. The zero value asks for none.
+type Approval struct {
+	// Required is true where replicas are given up only after approval.
+	Required bool `json:"required,omitempty"`
+	// After is how long a reduction waits before it is made without an approval, > 0; 0 for
+	// without end.
+	After time.Duration `json:"after,omitempty"`
+	// Granted is the approval that the object carries, the zero value for none.
+	Granted Grant `json:"granted,omitzero"`
+}
+
+// Grant approves one reduction.
+type Grant struct {
+	// Cycle is Reduction.Cycle of the reduction that is approved.
+	Cycle CycleID `json:"cycle"`
+	// To is the number of replicas down to which it may go, >= 0.
+	To Replicas `json:"to"`
+}
+
+// Reduction is a reduction that waits for approval, or that was approved and is under way. The
+// zero value is none.
+type Reduction struct {
+	// Cycle is the cycle in which the reduction began to wait. It identifies the reduction.
+	Cycle CycleID `json:"cycle"`
+	// Since is the time of that cycle.
+	Since time.Time `json:"since"`
+	// From is how many replicas stay until the reduction is approved, and To how many the
+	// latest cycle wants; To does not change any more once the reduction is Approved.
+	From Replicas `json:"from"`
+	To   Replicas `json:"to"`
+	// Approved is true if the reduction may be made: it was approved, or Approval.After has
+	// passed.
+	Approved bool `json:"approved,omitempty"`
+}
+
+// Waits reports whether r waits for approval.
+func (r Reduction) Waits() bool { return r != Reduction{} && !r.Approved }
+
+// String returns r as a status holds it, which ParseReduction reads: the cycle, since when, from
+// how many replicas to how many. Whether it is approved is not part of it.
+func (r Reduction) String() string {
+	return fmt.Sprintf("%s %s %d %d", r.Cycle, r.Since.UTC().Format(time.RFC3339Nano), r.From, r.To)
+}
+
+// ParseReduction reads what Reduction.String returns.
+func ParseReduction(text string) (Reduction, error) {
+	var since string
+	var r Reduction
+	if _, err := fmt.Sscanf(text, "%s %s %d %d", &r.Cycle, &since, &r.From, &r.To); err != nil {
+		return Reduction{}, fmt.Errorf("reading a reduction of %q: %w", text, err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, since)
+	if err != nil || r.To < 0 || r.From < r.To {
+		return Reduction{}, fmt.Errorf("reading a reduction of %q: want a cycle, a time and two numbers of replicas", text)
+	}
+	r.Since = at
+	return r, nil
+}
+
+// FactReduction begins the line of a status's fact of ChangesAllowed that holds a Reduction.
+const FactReduction = "Reduction "
+
+// ReductionIn returns the reduction that a fact of ChangesAllowed holds, and false for none.
+func ReductionIn(fact string) (Reduction, bool) {
+	for line := range strings.SplitSeq(fact, "\n") {
+		if text, ok := strings.CutPrefix(line, FactReduction); ok {
+			r, err := ParseReduction(text)
+			return r, err == nil
+		}
+	}
+	return Reduction{}, false
+}
+
+// Reductions is what is remembered of a variant while Approval.Required.
+type Reductions struct {
+	// Known is true once a cycle has seen the variant with approval required.
+	Known bool `json:"known,omitempty"`
+	// Ran is how many replicas of the target run: the most that were Ready at one time, or at
+	// first the current ones, and never more than the target has.
+	Ran Replicas `json:"ran,omitempty"`
+	// Reduction is the reduction that waits or is under way.
+	Reduction Reduction `json:"reduction,omitzero"`
+}
+
+// Then returns what is remembered of v after its replicas were seen.
+func (r Reductions) Then(v Variant) Reductions {
+	switch {
+	case !v.Approval.Required:
+		return Reductions{}
+	case !v.Replicas.Observed:
+	case !r.Known:
+		r.Known, r.Ran = true, v.Replicas.Current
+	default:
+		r.Ran = min(v.Replicas.Current, max(r.Ran, v.Replicas.Ready))
+	}
+	return r
+}
+
+// What annotations say, in words.
+const (
+	// ApprovalWanted is what ParseApproval accepts.
+	ApprovalWanted = `"shrink", "shrink;after=DURATION" with a duration above 0 such as 4h, or "none"`
+	// GrantWanted is what ParseGrant accepts.
+	GrantWanted = `"to=NUMBER;cycle=CYCLE", as wva approve writes it`
+)
+
+// ParseApproval reads the annotation that asks for approval: "shrink", "shrink;after=4h", or
+// "none". Another text is an error, and asks for approval without end: a mistake must not let
+// replicas go that a user wanted to keep.
+func ParseApproval(text string) (Approval, error) {
+	what, rest, limited := strings.Cut(text, ";")
+	switch {
+	case text == "none":
+		return Approval{}, nil
+	case what != "shrink":
+		return Approval{Required: true}, fmt.Errorf("want %s", ApprovalWanted)
+	case !limited:
+		return Approval{Required: true}, nil
+	}
+	value, named := strings.CutPrefix(rest, "after=")
+	after, err := time.ParseDuration(value)
+	if !named || err != nil || after <= 0 {
+		return Approval{Required: true}, fmt.Errorf("want %s", ApprovalWanted)
+	}
+	return Approval{Required: true, After: after}, nil
+}
+
+// ParseGrant reads the annotation by which a reduction is approved, as Grant.String writes it.
+func ParseGrant(text string) (Grant, error) {
+	number, cycle, ok := strings.Cut(text, ";cycle=")
+	number, named := strings.CutPrefix(number, "to=")
+	to, err := strconv.ParseUint(number, 10, 31)
+	if !ok || !named || err != nil || cycle == "" {
+		return Grant{}, fmt.Errorf("want %s", GrantWanted)
+	}
+	return Grant{Cycle: CycleID(cycle), To: Replicas(to)}, nil
+}
+
+// String returns the text of the annotation: "to=2;cycle=k7hw2cxd-12".
+func (g Grant) String() string { return fmt.Sprintf("to=%d;cycle=%s", g.To, g.Cycle) }
