@@ -23,8 +23,11 @@ type explained struct {
 	Unanswered string `json:"counterfactualsUnanswered,omitempty"`
 }
 
-// answerFrom answers why by the text of a recorded cycle. It ends early with ctx.
+// answerFrom answers why by the text of a recorded cycle, nil for none. It ends early with ctx.
 func (e *explained) answerFrom(ctx context.Context, text []byte) {
+	if text == nil {
+		return
+	}
 	type answered struct {
 		answers counterfactual.Answers
 		err     error
@@ -55,7 +58,7 @@ func answersFrom(text []byte, of scaling.VariantKey) (counterfactual.Answers, er
 	return answers(c, of)
 }
 
-// answers answers why of a variant by a recorded cycle. An error says, too, that this program decides
+// answers says why of a variant by a recorded cycle. An error says, too, that this program decides
 // the cycle otherwise than the plan in it.
 func answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
 	setup, from := cycle.FromRecord(c)
@@ -77,7 +80,12 @@ func answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, err
 
 // report tells the explanation and the answers to a person.
 func (e explained) report(now time.Time) string {
-	text := explain.Report(e.Explanation, now)
+	return explain.Report(e.Explanation, now) + e.whyReport(now)
+}
+
+// whyReport tells the answers, or why there are none.
+func (e explained) whyReport(now time.Time) string {
+	text := ""
 	switch {
 	case e.Counterfactuals != nil:
 		if of := e.Counterfactuals.Cycle; of != e.Cycle && of != "" {

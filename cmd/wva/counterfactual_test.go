@@ -49,11 +49,12 @@ func asked(t *testing.T, c record.Cycle, status int) explained {
 		}
 	}))
 	defer manager.Close()
-	f := explainFlags{managerFlags: managerFlags{manager: manager.URL}}
-	e, err := f.explained(t.Context(), &rest.Config{}, nil, client.ObjectKey{Namespace: key.Namespace, Name: key.Name})
+	f := explainFlags{managerFlags: managerFlags{manager: manager.URL}, why: true}
+	e, text, err := f.explained(t.Context(), &rest.Config{}, nil, client.ObjectKey{Namespace: key.Namespace, Name: key.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.answerFrom(t.Context(), text)
 	return e
 }
 

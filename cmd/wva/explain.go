@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
 // explainFlags are the flags of "wva explain".
@@ -25,6 +26,7 @@ type explainFlags struct {
 	managerFlags
 
 	output string
+	why    bool
 }
 
 func newExplainCommand() *cobra.Command {
@@ -37,6 +39,7 @@ blocks growth or reduction, and the age of what was known. Then it answers why t
 is not one replica fewer, why another variant does not serve instead, and at which
 arrival rate or time the decision would change: it gets the cycle from the manager,
 and decides it again with other readings and limits (docs/user-guide/scaling-and-sizing.md).
+--why=false leaves that out.
 
 It asks the manager that leads, at the address given by --manager or WVA_MANAGER
 (its authenticated metrics port), with the credentials of the kubeconfig. Without
@@ -66,6 +69,7 @@ status and events could be shown, or nothing.`,
 	flags := command.Flags()
 	f.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
+	flags.BoolVar(&f.why, "why", true, "also say why not fewer replicas or another variant, and what would change the decision")
 	return command
 }
 
@@ -78,9 +82,9 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 		return err
 	}
 	key := client.ObjectKey{Namespace: f.namespace, Name: name}
-	e, err := f.explained(ctx, restConfig, c, key)
+	e, text, err := f.explained(ctx, restConfig, c, key)
 	if err == nil {
-		return f.print(out, e)
+		return f.print(ctx, out, e, text)
 	}
 	held, statusErr := readStatus(ctx, c, key)
 	if apierrors.IsNotFound(statusErr) {
@@ -112,32 +116,42 @@ func newExplainClient(config *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-// explained gets the explanation from the manager that leads, and the cycle to answer why from.
-func (f explainFlags) explained(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explained, error) {
+// explained gets the explanation from the manager that leads, and the text of the cycle to answer why
+// from, where it is to.
+func (f explainFlags) explained(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explained, []byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	asks, err := f.reach(ctx, config, c)
 	if err != nil {
-		return explained{}, err
+		return explained{}, nil, err
 	}
 	var e explained
 	path := "/" + key.Namespace + "/" + key.Name
 	if err := asks(path, &e.Explanation); err != nil {
-		return explained{}, err
+		return explained{}, nil, err
+	}
+	if !f.why {
+		return e, nil, nil
 	}
 	var text json.RawMessage
 	if err := asks(path+"/cycle", &text); err != nil {
 		e.Unanswered = err.Error()
-		return e, nil
 	}
-	e.answerFrom(ctx, text)
-	return e, nil
+	return e, text, nil
 }
 
-func (f explainFlags) print(out io.Writer, e explained) error {
+// print writes the explanation, and below it what the text of the cycle answers: in a large fleet that
+// shares accelerators that takes some seconds.
+func (f explainFlags) print(ctx context.Context, out io.Writer, e explained, text []byte) error {
+	now := time.Now()
 	if f.output == "json" {
+		e.answerFrom(ctx, text)
 		return writeJSON(out, e)
 	}
-	_, err := io.WriteString(out, e.report(time.Now()))
+	if _, err := io.WriteString(out, explain.Report(e.Explanation, now)); err != nil {
+		return err
+	}
+	e.answerFrom(ctx, text)
+	_, err := io.WriteString(out, e.whyReport(now))
 	return err
 }

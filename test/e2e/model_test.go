@@ -273,12 +273,18 @@ func configure(t *testing.T, namespace, name string, data map[string]string) {
 	apply(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})
 }
 
-// explanationOf returns what wva explain prints of a variant.
+// explanationOf returns what wva explain prints of a variant. It always ends with what would change the
+// decision, which wva decides of the cycle that the manager hands out.
 func explanationOf(t *testing.T, namespace, name string) string {
 	t.Helper()
 	out, err := wva(t, nil, "explain", name, "-n", namespace, "--manager", shared.manager.URL, "--kubeconfig", shared.bed.State.Kubeconfig)
 	if err != nil {
 		t.Errorf("wva explain %s: %v", name, err)
+	}
+	for _, block := range []string{"\n  Why not fewer\n", "\n  What would change it\n"} {
+		if !strings.Contains(out, block) {
+			t.Errorf("wva explain %s has no block %q:\n%s", name, block, out)
+		}
 	}
 	return out
 }

@@ -122,8 +122,10 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 		{"scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}, []scaling.Reason{scaling.ReasonStabilizing}, 1},
 		{"maxScaleDownStep", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.MaxScaleDownStep = 1 })}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
 		{
-			"minReplicas and scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
-			[]scaling.Reason{scaling.ReasonBelowMin, scaling.ReasonStabilizing}, 1,
+			"minReplicas and scaleDownStabilization",
+			fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
+			[]scaling.Reason{scaling.ReasonBelowMin, scaling.ReasonStabilizing},
+			1,
 		},
 		{"approval", idle.variant("a", func(v *scaling.Variant) { v.Approval.Required = true }), []scaling.Reason{scaling.ReasonAwaitingApproval}, 1},
 		{"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }), []scaling.Reason{scaling.ReasonGrowthOnly}, 1},

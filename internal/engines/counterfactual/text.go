@@ -2,6 +2,7 @@ package counterfactual
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -204,10 +205,8 @@ func (t Turn) line(a Answers, than, way string) string {
 		return fmt.Sprintf("%s: not known: %s", than, t.Detail)
 	}
 	text := fmt.Sprintf("%s: at %s requests/s (%s now)", than, rate(t.Rate), number(t.Now))
-	for _, c := range t.Changes {
-		if c.Variant == a.Variant {
-			text += fmt.Sprintf(", wanted %d, decided %d", c.Wanted, c.To)
-		}
+	if i := slices.IndexFunc(t.Changes, func(c Change) bool { return c.Variant == a.Variant }); i >= 0 {
+		text += fmt.Sprintf(", wanted %d, decided %d", t.Changes[i].Wanted, t.Changes[i].To)
 	}
 	text += because(t.Held)
 	if t.Until != nil {

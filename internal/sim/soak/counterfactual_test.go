@@ -46,10 +46,10 @@ func announced(t *testing.T, decisions int) {
 			}
 		}
 	}
-	t.Logf("%d decisions in %s, an answer in %s; of %d rates and times %d are not the nearest; %v", c.decisions, time.Since(began).Round(time.Second),
-		(asking / time.Duration(c.decisions)).Round(10*time.Microsecond), c.rates, c.unsteady, c.answers)
+	t.Logf("%d decisions in %s, an answer in %s; of %d rates %d are not the nearest, of %d times %d; %v", c.decisions, time.Since(began).Round(time.Second),
+		(asking / time.Duration(c.decisions)).Round(10*time.Microsecond), c.rates, c.unsteady, c.times, c.unsteadyTimes, c.answers)
 	if float64(c.unsteady) > unsteadyAtMost*float64(c.rates) {
-		t.Errorf("%d of %d announced rates and times are not the nearest, want at most %g of them", c.unsteady, c.rates, unsteadyAtMost)
+		t.Errorf("%d of %d announced rates are not the nearest, want at most %g of them", c.unsteady, c.rates, unsteadyAtMost)
 	}
 }
 
@@ -144,7 +144,8 @@ func limited(a, b plant.Tick, dice *rand.Rand) (cycle.Setup, cycle.Case) {
 
 // checked counts what was checked.
 type checked struct {
-	decisions, rates, unsteady int
+	decisions, rates, unsteady int // rates of which a nearer one was found
+	times, unsteadyTimes       int // the same of times
 	answers                    map[string]int
 }
 
@@ -370,9 +371,9 @@ func (c *checked) late(d asked, a counterfactual.Answers, base cycle.Verdict, wr
 		if !at(by) {
 			wrong("late at %s, and not then", l.At)
 		}
-		c.rates++
+		c.times++
 		if at(by-time.Second) || at(max(0, time.Duration(d.dice.Int64N(int64(by)))-time.Second)) {
-			c.unsteady++
+			c.unsteadyTimes++
 		}
 	case counterfactual.LateAlready:
 		if !faulty(base) {
