@@ -201,7 +201,7 @@ func printDiagnosis(out io.Writer, paint console.Paint, report doctor.Report, wh
 	case 0:
 		fmt.Fprintf(&b, "%s: nothing found. Variants looked at: %d.\n", where, report.Variants)
 	default:
-		fmt.Fprintf(&b, "%s: %s found. Variants looked at: %d.\n", where, findingsText(report.Found), report.Variants)
+		fmt.Fprintf(&b, "%s: %s. Variants looked at: %d.\n", where, findingsText(report.Found), report.Variants)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

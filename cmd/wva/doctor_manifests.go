@@ -5,6 +5,7 @@ import (
 	"io"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -68,7 +69,9 @@ func (e *examination) apply(all []unapplied) (map[client.ObjectKey]string, error
 		if err != nil {
 			return nil, fmt.Errorf("reading the manifests: %s: %w", g.at, err)
 		}
-		if before != nil { // pods are found by it, and what KEDA made
+		if before == nil {
+			typed.SetCreationTimestamp(metav1.NewTime(e.Now)) // it will be the youngest
+		} else { // pods are found by it, and what KEDA made
 			typed.SetUID(before.GetUID())
 			typed.SetCreationTimestamp(before.GetCreationTimestamp())
 			typed.SetOwnerReferences(before.GetOwnerReferences())

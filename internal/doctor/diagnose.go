@@ -51,7 +51,7 @@ func (f Filter) wants(code Code) bool {
 	return (len(f.Only) == 0 || slices.Contains(f.Only, code)) && !slices.Contains(f.Skip, code)
 }
 
-// Check is one look at a Case.
+// check is one look at a Case.
 type check struct {
 	name  string
 	codes []Code // that it may find
@@ -133,7 +133,7 @@ func Diagnose(c Case, filter Filter) Report {
 	seen := map[Stage][]string{}
 	unmade := map[Read][]string{} // checks that were not made
 	for _, look := range checks() {
-		if c.Pre && !look.pre || !slices.ContainsFunc(look.codes, filter.wants) {
+		if c.Pre && !look.pre {
 			continue
 		}
 		if missing := look.missing(&c); len(missing) > 0 {
@@ -144,13 +144,15 @@ func Diagnose(c Case, filter Filter) Report {
 		}
 		var r result
 		look.run(&c, &r)
-		stage := look.codes[0].stage()
-		seen[stage] = append(seen[stage], r.seen...)
+		if stage := look.codes[0].stage(); slices.ContainsFunc(look.codes, filter.wants) {
+			seen[stage] = append(seen[stage], r.seen...)
+		}
 		all = append(all, r.found...)
 	}
 	all = append(all, notLookedAt(&c, unmade)...)
-	all = slices.DeleteFunc(all, func(f Finding) bool { return !filter.wants(f.Code) })
-	all = merge(withoutConsequences(all))
+	// What is not wanted explains others all the same.
+	all = slices.DeleteFunc(withoutConsequences(all), func(f Finding) bool { return !filter.wants(f.Code) })
+	all = merge(all)
 	out := Report{Variants: len(c.Variants), Skipped: filter.Skip, Found: len(all)}
 	for _, stage := range Stages() {
 		s := StageReport{Stage: stage.String(), Seen: append([]string{}, seen[stage]...), Findings: []Finding{}}

@@ -461,6 +461,15 @@ func TestOnlyAndSkipChooseFindings(t *testing.T) {
 	}
 }
 
+func TestWhatIsSkippedExplainsOthersAllTheSame(t *testing.T) {
+	c := healthy()
+	silent(&c)
+	c.Lease, c.Variants[0].Object.Status = Lease{Name: "a/b"}, v1alpha1.VariantAutoscalingStatus{}
+	if got := codes(Diagnose(c, Filter{Skip: []Code{"WVA0105"}})); len(got) > 0 {
+		t.Errorf("without a manager that leads, and without its finding: %v, want nothing", got)
+	}
+}
+
 func TestTheSameOfManyVariantsIsOneFinding(t *testing.T) {
 	c := healthy()
 	unanswered("answered HTTP 401: Unauthorized")(&c)
