@@ -32,28 +32,33 @@ func TestConditions(t *testing.T) {
 	)
 	fault := func(e *explain.Explanation) { e.Snapshot.Fault = "boom" }
 	paused := func(e *explain.Explanation) { e.Variant.Paused = true }
+	progressed := func(seconds int) func(*explain.Explanation) {
+		return func(e *explain.Explanation) { e.Past.ProgressAt = at(seconds) }
+	}
 	tests := map[string]struct {
 		e    explain.Explanation
 		want [5]string // TargetResolved, MetricsAvailable, OptimizationReady, ScalerFollowing, Ready
 	}{
-		"ordinary":                       {explanation(), [5]string{found, metrics, optimized, following, ready}},
-		"growing":                        {explanation(deciding(3, scaling.ReasonSaturated)), [5]string{found, metrics, optimized, following, ready}},
-		"aging":                          {explanation(samples(sample(scaling.Aging))), [5]string{found, "True MetricsAging", optimized, following, ready}},
-		"stale":                          {explanation(samples(sample(scaling.Stale)), fallback(2)), [5]string{found, "False MetricsStale", fellBack, following, "False MetricsStale"}},
-		"no metrics":                     {explanation(samples(sample(scaling.Absent)), fallback(2)), [5]string{found, missing, fellBack, following, missing}},
-		"no pods":                        {explanation(samples(), fallback(2)), [5]string{found, missing, fellBack, following, missing}},
-		"no Prometheus":                  {explanation(samples(), fault, fallback(2)), [5]string{found, "False PrometheusError", fellBack, following, "False PrometheusError"}},
-		"no target":                      {explanation(unreadable, samples(), fallback(2)), [5]string{notFound, missing, fellBack, unknown, notFound}},
-		"no target, another serves":      {explanation(unreadable, fallback(2)), [5]string{notFound, metrics, fellBack, unknown, notFound}},
-		"nothing at all":                 {explanation(unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
-		"nothing decided":                {explanation(undecided), [5]string{found, metrics, noDecision, "Unknown MetricsUnavailable", noDecision}},
-		"target does not move":           {explanation(deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, metrics, optimized, "False TargetNotMoving", "False TargetNotMoving"}},
-		"no node":                        {explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable)), [5]string{found, metrics, optimized, "False PodsUnschedulable", "False PodsUnschedulable"}},
-		"pods do not become Ready":       {explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady)), [5]string{found, metrics, optimized, "True PodsNotReady", ready}},
-		"paused":                         {explanation(paused, deciding(2, scaling.ReasonPaused)), [5]string{found, metrics, "True Paused", following, "False Paused"}},
-		"paused without metrics":         {explanation(paused, samples(), fallback(2)), [5]string{found, missing, "True Paused", following, missing}},
-		"paused and nothing decided":     {explanation(paused, unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
-		"stale and not moving: in order": {explanation(samples(sample(scaling.Stale)), deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, "False MetricsStale", optimized, "False TargetNotMoving", "False MetricsStale"}},
+		"ordinary":                          {explanation(), [5]string{found, metrics, optimized, following, ready}},
+		"growing":                           {explanation(deciding(3, scaling.ReasonSaturated)), [5]string{found, metrics, optimized, following, ready}},
+		"aging":                             {explanation(samples(sample(scaling.Aging))), [5]string{found, "True MetricsAging", optimized, following, ready}},
+		"stale":                             {explanation(samples(sample(scaling.Stale)), fallback(2)), [5]string{found, "False MetricsStale", fellBack, following, "False MetricsStale"}},
+		"no metrics":                        {explanation(samples(sample(scaling.Absent)), fallback(2)), [5]string{found, missing, fellBack, following, missing}},
+		"no pods":                           {explanation(samples(), fallback(2)), [5]string{found, missing, fellBack, following, missing}},
+		"no Prometheus":                     {explanation(samples(), fault, fallback(2)), [5]string{found, "False PrometheusError", fellBack, following, "False PrometheusError"}},
+		"no target":                         {explanation(unreadable, samples(), fallback(2)), [5]string{notFound, missing, fellBack, unknown, notFound}},
+		"no target, another serves":         {explanation(unreadable, fallback(2)), [5]string{notFound, metrics, fellBack, unknown, notFound}},
+		"nothing at all":                    {explanation(unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
+		"nothing decided":                   {explanation(undecided), [5]string{found, metrics, noDecision, "Unknown MetricsUnavailable", noDecision}},
+		"target does not move":              {explanation(deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, metrics, optimized, "False TargetNotMoving", "False TargetNotMoving"}},
+		"no node":                           {explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable)), [5]string{found, metrics, optimized, "False PodsUnschedulable", "False PodsUnschedulable"}},
+		"no node, and no analysis":          {explanation(running(2, 0, 2), samples(), fallback(2), progressed(40)), [5]string{found, missing, fellBack, "False PodsUnschedulable", missing}},
+		"no node just now, and no analysis": {explanation(running(2, 0, 2), samples(), fallback(2), progressed(41)), [5]string{found, missing, fellBack, following, missing}},
+		"pods do not become Ready":          {explanation(running(3, 2, 0), deciding(3, scaling.ReasonPodsNotReady)), [5]string{found, metrics, optimized, "True PodsNotReady", ready}},
+		"paused":                            {explanation(paused, deciding(2, scaling.ReasonPaused)), [5]string{found, metrics, "True Paused", following, "False Paused"}},
+		"paused without metrics":            {explanation(paused, samples(), fallback(2)), [5]string{found, missing, "True Paused", following, missing}},
+		"paused and nothing decided":        {explanation(paused, unreadable, samples(), undecided), [5]string{notFound, missing, noDecision, unknown, notFound}},
+		"stale and not moving: in order":    {explanation(samples(sample(scaling.Stale)), deciding(3, scaling.ReasonTargetNotMoving)), [5]string{found, "False MetricsStale", optimized, "False TargetNotMoving", "False MetricsStale"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,10 @@ func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scali
 		}
 		silent = silent || s.Reason == scaling.ReasonInTransition
 	}
+	// Without an analysis no step says so, and the scheduler does.
+	if since := e.Past.ProgressAt; silent && e.Variant.Replicas.Unschedulable > 0 && !since.IsZero() && e.At.Sub(since) >= scalerGrace {
+		return scaling.ReasonPodsUnschedulable
+	}
 	if before := reported(was).reason; silent && decides(was, e) && stillWaits(before, e) {
 		return before
 	}

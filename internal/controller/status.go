@@ -231,7 +231,13 @@ func (s *Status) tellRefusal(va *v1alpha1.VariantAutoscaling, v view, err error)
 // tellOlder tells, when it begins, that the definition in the cluster dropped a part of the status that
 // was written: va is what the API server answered.
 func (s *Status) tellOlder(va *v1alpha1.VariantAutoscaling, is v1alpha1.VariantAutoscalingStatus, v view) {
-	dropped := len(is.Facts) > 0 && len(va.Status.Facts) == 0
+	scaler := func(s v1alpha1.VariantAutoscalingStatus) string { // earlier versions have no such field
+		if s.Actuation == nil {
+			return ""
+		}
+		return s.Actuation.Scaler
+	}
+	dropped := scaler(va.Status) != scaler(is) || len(va.Status.Facts) != len(is.Facts)
 	if s.dropped.begins(keyOf(va), dropped) && dropped {
 		s.events.Eventf(va, nil, corev1.EventTypeWarning, eventOlderDefinition, "WriteStatus", "%s", explain.Noted(explain.OlderDefinition(), v.cycle))
 	}

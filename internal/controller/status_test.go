@@ -31,7 +31,7 @@ type fakeObjects struct {
 	objects map[client.ObjectKey]*v1alpha1.VariantAutoscaling
 	writes  int
 	fail    error // of the next write
-	older   bool  // the definition drops the facts of a status
+	older   bool  // the definition drops what was added to a status
 	alone   []v1alpha1.VariantAutoscaling
 }
 
@@ -62,7 +62,7 @@ func (f *fakeObjects) WriteStatus(_ context.Context, va *v1alpha1.VariantAutosca
 	}
 	f.writes++
 	if f.older {
-		va.Status.Facts = nil
+		va.Status.Facts, va.Status.Actuation = nil, &v1alpha1.Actuation{Applied: true}
 	}
 	f.objects[client.ObjectKeyFromObject(va)] = va.DeepCopy()
 	return nil
@@ -301,14 +301,13 @@ func TestAStatusThatMayNotBeWrittenIsToldAsAnEventOnce(t *testing.T) {
 // TestAnOlderDefinitionIsTold: the API server takes a status and drops a part of it.
 func TestAnOlderDefinitionIsTold(t *testing.T) {
 	f := newFixture()
-	f.objects.older = true
-	f.found.all = []config.Finding{{Severity: config.Refused, ConfigMap: "c", Key: "k", Problem: "is wrong"}} // a fact
+	f.scalers, f.objects.older = &fixedScalers{all: by()}, true
 	for i := range 3 {
 		f.cycle(10*(i+1), 1, scaling.Replicas(2+i), scaling.ReasonSaturated)
 		f.reconcile(t)
 	}
 	told := slices.DeleteFunc(slices.Clone(f.events.told), func(e string) bool { return !strings.Contains(e, "OlderDefinition") })
-	if len(told) != 1 || !strings.Contains(told[0], "Warning OlderDefinition the CustomResourceDefinition in the cluster is of an older version and drops status.facts") {
+	if len(told) != 1 || !strings.Contains(told[0], "Warning OlderDefinition the CustomResourceDefinition in the cluster is of an older version and drops parts of the status") {
 		t.Errorf("got events %q, want one OlderDefinition", f.events.told)
 	}
 }

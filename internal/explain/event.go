@@ -112,7 +112,7 @@ func cut(s string, n int) string {
 
 // OlderDefinition says that a part of a status that was written is not there.
 func OlderDefinition() string {
-	return "the CustomResourceDefinition in the cluster is of an older version and drops status.facts, which the manager writes: " +
+	return "the CustomResourceDefinition in the cluster is of an older version and drops parts of the status, such as status.actuation.scaler: " +
 		"apply that of this version (charts/workload-variant-autoscaler/crds)"
 }
 

@@ -90,11 +90,10 @@ func MetricsMissing(e Explanation) string {
 	there := instead(e)
 	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. %sCheck: %s",
 		e.Variant.Model.ID, e.Variant.Model.Namespace, there, wordsOf(e.Snapshot.Backend).checks)
-	switch {
-	case there != "":
-	case len(e.Snapshot.Replicas) == 0:
+	switch nothing, runs := there == "", len(e.Snapshot.Replicas) > 0; {
+	case nothing && !runs:
 		message += ". No pod of the model is running"
-	default:
+	case runs && (nothing || e.Snapshot.Partial+e.Snapshot.Unjoined == "" && e.Snapshot.SeenElsewhere):
 		message += wordsOf(e.Snapshot.Backend).besides
 	}
 	return message

@@ -90,7 +90,8 @@ func TestMessages(t *testing.T) {
 		},
 		"the model elsewhere": {
 			MetricsMissing(variant(named("org/m"), seen("o/org/m"), elsewhere)),
-			"No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with namespace/model_name 'o/org/m' (none in this namespace): is one of them meant by modelID? " + checks,
+			"No vLLM metrics found for model 'org/m' in namespace 'n'. Metrics of other models do exist, with namespace/model_name 'o/org/m' (none in this namespace): is one of them meant by modelID? " + checks +
+				", (5) the names of their metrics begin with one of PROMETHEUS_METRIC_PREFIXES, (6) no NetworkPolicy keeps Prometheus from the pods",
 		},
 		"many other models": {
 			MetricsMissing(variant(seen(many...))),
