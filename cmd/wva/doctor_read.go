@@ -44,7 +44,7 @@ var (
 
 const externalMetricsAPI = "v1beta1.external.metrics.k8s.io"
 
-// managerLabels select the Deployments and pods of managers.
+// managerLabels select the pods of managers.
 var managerLabels = client.MatchingLabels{"control-plane": "controller-manager", "app.kubernetes.io/name": "workload-variant-autoscaler"}
 
 func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
@@ -163,15 +163,12 @@ func (e *examination) readLease(ctx context.Context) error {
 }
 
 func (e *examination) readManagers(ctx context.Context) error {
-	var list appsv1.DeploymentList
-	if err := e.client.List(ctx, &list, managerLabels); err != nil {
+	deployments, err := managerDeployments(ctx, e.client)
+	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		d := &list.Items[i]
-		if ptr.Deref(d.Spec.Replicas, 1) == 0 {
-			continue
-		}
+	for i := range deployments {
+		d := &deployments[i]
 		s := scopeOf(d)
 		e.managers = append(e.managers, *d)
 		e.Managers = append(e.Managers, doctor.Manager{Name: s.manager, Namespace: s.namespace, Instance: s.instance, Serves: s.String(), External: servesExternal(d)})

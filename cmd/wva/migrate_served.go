@@ -42,18 +42,27 @@ func (s scope) String() string {
 // managerScopes returns what the managers of every version serve that are to run, by the Deployments that the published
 // charts and manifests and ours make.
 func managerScopes(ctx context.Context, c client.Client) ([]scope, error) {
-	var list appsv1.DeploymentList
-	labels := client.MatchingLabels{"control-plane": "controller-manager", "app.kubernetes.io/name": "workload-variant-autoscaler"}
-	if err := c.List(ctx, &list, labels); err != nil {
+	deployments, err := managerDeployments(ctx, c)
+	if err != nil {
 		return nil, fmt.Errorf("listing the Deployments of managers: %w", err)
 	}
-	var scopes []scope
-	for i := range list.Items {
-		if d := &list.Items[i]; ptr.Deref(d.Spec.Replicas, 1) > 0 {
-			scopes = append(scopes, scopeOf(d))
-		}
+	scopes := make([]scope, len(deployments))
+	for i := range deployments {
+		scopes[i] = scopeOf(&deployments[i])
 	}
 	return scopes, nil
+}
+
+// managerDeployments returns the Deployments of managers that are to run. Those of our chart have the label
+// control-plane on their pods alone.
+func managerDeployments(ctx context.Context, c client.Reader) ([]appsv1.Deployment, error) {
+	var list appsv1.DeploymentList
+	if err := c.List(ctx, &list, client.MatchingLabels{"app.kubernetes.io/name": "workload-variant-autoscaler"}); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(d appsv1.Deployment) bool {
+		return ptr.Deref(d.Spec.Replicas, 1) == 0 || d.Spec.Template.Labels["control-plane"] != "controller-manager"
+	}), nil
 }
 
 // scopeOf reads the scope of a manager from the flags and variables of its Deployment: flags win.
