@@ -217,7 +217,7 @@ func (e *examination) list(ctx context.Context, list client.ObjectList, opts ...
 
 // assemble puts together what was read: the variants by the manager's own discovery.
 func (e *examination) assemble(ctx context.Context, files map[client.ObjectKey]string) {
-	e.configure()
+	e.configure(ctx)
 	by := scalers.New(e.held, clock.RealClock{})
 	served := discovery.Served{Reader: e.held, Everywhere: true, Annotated: &scalers.Annotated{Reader: by, On: func() bool { return true }}}
 	var objects v1alpha1.VariantAutoscalingList
@@ -270,12 +270,12 @@ func (s scalesOf) IsObjectNamespaced(object runtime.Object) (bool, error) {
 }
 
 // configure reads what the ConfigMaps say.
-func (e *examination) configure() {
+func (e *examination) configure(ctx context.Context) {
 	if _, missed := e.Missed[doctor.ReadConfig]; missed {
 		return
 	}
 	var maps corev1.ConfigMapList
-	if err := e.held.List(context.Background(), &maps); err != nil {
+	if err := e.held.List(ctx, &maps); err != nil {
 		e.miss(doctor.ReadConfig, err)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,9 +40,9 @@ func (h *held) kindOf(object runtime.Object) (schema.GroupKind, error) {
 	if err != nil {
 		return schema.GroupKind{}, err
 	}
-	const suffix = "List"
-	if _, list := object.(client.ObjectList); list && len(kind.Kind) > len(suffix) {
-		kind.Kind = kind.Kind[:len(kind.Kind)-len(suffix)]
+	// An Unstructured is an object and a list by its methods.
+	if _, list := object.(client.ObjectList); list {
+		kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	}
 	return kind.GroupKind(), nil
 }
@@ -64,21 +65,22 @@ func (h *held) put(list client.ObjectList) error {
 	return nil
 }
 
-// replace puts an object in the place of the one with its name, and returns that one, nil for none.
-func (h *held) replace(object client.Object) (before client.Object, err error) {
+// replace puts an object in the place of the one with its name, and returns that one, and false where
+// there was none.
+func (h *held) replace(object client.Object) (before client.Object, there bool, err error) {
 	kind, err := h.kindOf(object)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for i, is := range h.objects[kind] {
 		if is.GetNamespace() == object.GetNamespace() && is.GetName() == object.GetName() {
 			h.objects[kind][i] = object
-			return is, nil
+			return is, true, nil
 		}
 	}
 	h.objects[kind] = append(h.objects[kind], object)
 	delete(h.absent, kind)
-	return nil, nil
+	return nil, false, nil
 }
 
 // List lists what is held. Of the options the namespace counts alone.

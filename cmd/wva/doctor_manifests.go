@@ -65,11 +65,11 @@ func (e *examination) apply(all []unapplied) (map[client.ObjectKey]string, error
 		if err != nil {
 			return nil, fmt.Errorf("%w: reading the manifests: %s: %w", errUsage, g.at, err)
 		}
-		before, err := e.held.replace(typed)
+		before, there, err := e.held.replace(typed)
 		if err != nil {
 			return nil, fmt.Errorf("reading the manifests: %s: %w", g.at, err)
 		}
-		if before == nil {
+		if !there {
 			typed.SetCreationTimestamp(metav1.NewTime(e.Now)) // it will be the youngest
 		} else { // pods are found by it, and what KEDA made
 			typed.SetUID(before.GetUID())

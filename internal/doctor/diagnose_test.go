@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
@@ -307,6 +306,7 @@ var faults = []struct {
 	{"an adapter has no rule", "WVA0608", func(c *Case) {
 		c.API.Service = "monitoring/prometheus-adapter"
 		scaler(inactive("unable to fetch metrics"))(c)
+		c.Variants[0].Scalers.List[0].Inactive.Since = noon // that is not waited for
 	}, "leads to Service monitoring/prometheus-adapter"},
 	{"an adapter serves them in place of the manager", "WVA0609", func(c *Case) {
 		c.API.Service, c.Managers[0].External, c.Managers[0].Name = "monitoring/prometheus-adapter", true, system+"/manager"
@@ -320,6 +320,7 @@ var faults = []struct {
 		c.API.Available, c.API.Message = false, "FailedDiscoveryCheck: x509: certificate has expired"
 		scaler(inactive("the server is currently unable to handle the request"))(c)
 	}, "certificate has expired"},
+	{"the manager has had no value for minutes", "WVA0608", scaler(inactive("no metrics returned")), "leads to Service wva-system/external-metrics"},
 	{"the metric is of type Value", "WVA0611", scaler(func(s *scaling.Scaler) {
 		s.Multiplies, s.Misread = true, "it reads wva_desired_replicas by the target type Value"
 	}), "type Value"},
@@ -345,7 +346,7 @@ var faults = []struct {
 	{"another writes pod-deletion-cost", "WVA0705", func(c *Case) {
 		c.Variants[0].Scalers = scaling.Scalers{Known: true, Own: scaling.ActuationScale}
 		c.Variants[0].Pods[0].Annotations = map[string]string{deletionCost: "5"}
-		c.Variants[0].Pods[0].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "gateway", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:controller.kubernetes.io/pod-deletion-cost":{}}`)}}}
+		c.Variants[0].Pods[0].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "gateway", FieldsV1: metav1.NewFieldsV1(`{"f:controller.kubernetes.io/pod-deletion-cost":{}}`)}}
 	}, "written by gateway"},
 	{"another writes spec.replicas", "WVA0706", func(c *Case) {
 		say(c, v1alpha1.ConditionScalerFollowing, metav1.ConditionFalse, v1alpha1.ReasonTargetNotMoving, "asks for the replicas decided on, and the target does not keep them")
@@ -467,6 +468,15 @@ func TestWhatIsSkippedExplainsOthersAllTheSame(t *testing.T) {
 	c.Lease, c.Variants[0].Object.Status = Lease{Name: "a/b"}, v1alpha1.VariantAutoscalingStatus{}
 	if got := codes(Diagnose(c, Filter{Skip: []Code{"WVA0105"}})); len(got) > 0 {
 		t.Errorf("without a manager that leads, and without its finding: %v, want nothing", got)
+	}
+}
+
+func TestAnHPAThatHasJustReadNothingIsNotNamed(t *testing.T) {
+	c := healthy()
+	scaler(inactive("no metrics returned"))(&c)
+	c.Variants[0].Scalers.List[0].Inactive.Since = noon.Add(-10 * time.Second)
+	if got := codes(Diagnose(c, Filter{})); len(got) > 0 {
+		t.Errorf("found %v, want nothing before it has lasted for %s", got, passing)
 	}
 }
 

@@ -113,11 +113,8 @@ func sourceAnswers(c *Case, say *result) {
 
 // silent reports whether the manager has no metrics of the variant, or says nothing of it.
 func (v *Variant) silent(c *Case) bool {
-	switch reason, _ := v.metrics(c); reason {
-	case "", v1alpha1.ReasonMetricsMissing, v1alpha1.ReasonMetricsStale:
-		return true
-	}
-	return false
+	reason, _ := v.metrics(c)
+	return slices.Contains([]v1alpha1.ConditionReason{"", v1alpha1.ReasonMetricsMissing, v1alpha1.ReasonMetricsStale}, reason)
 }
 
 func monitorsSelect(c *Case, say *result) {

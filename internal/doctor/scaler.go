@@ -110,73 +110,109 @@ func (o followed) lasts(t scaling.Trouble, as v1alpha1.ConditionReason) bool {
 	return t.Reason != "" && (named || !t.Since.IsZero() && o.Now.Sub(t.Since) >= passing)
 }
 
-// one looks at the only scaler of the target.
+// one looks at the only scaler of the target: first whether it reads the decision, then whether its
+// behavior, its bounds and its tolerance carry it out.
 func (o followed) one(s scaling.Scaler) {
-	find := func(code Code, more names, evidence ...string) {
-		n := o.names(s)
-		for k, text := range more {
-			n[k] = text
-		}
-		o.say.findsOf(code, o.Case, o.Variant, n, evidence...)
+	if o.deaf(s) {
+		return
 	}
-	current := o.Resolved.Replicas.Current
+	o.disabled(s)
+	o.bounded(s)
+	o.tolerates(s)
+}
+
+// find notes a finding about a scaler.
+func (o followed) find(code Code, s scaling.Scaler, evidence ...string) {
+	o.say.findsOf(code, o.Case, o.Variant, o.names(s), evidence...)
+}
+
+// deaf reports whether a scaler does not learn the decision, and notes why.
+func (o followed) deaf(s scaling.Scaler) bool {
 	switch {
 	case s.Paused:
-		find("WVA0607", nil, explain.ScalerPaused(s))
-		return
+		o.find("WVA0607", s, explain.ScalerPaused(s))
 	case s.Misread != "" && s.Multiplies:
-		find("WVA0611", nil, explain.NotReading(s))
-		return
+		o.find("WVA0611", s, explain.NotReading(s))
 	case s.Misread != "":
-		find("WVA0602", nil, explain.NotReading(s))
-		return
-	case s.AtZero && current == 0:
-		find("WVA0601", nil, explain.AtZero(s))
-		return
-	case o.File == "" && o.lasts(s.Inactive, v1alpha1.ReasonHPANotReadingMetric):
-		o.inactive(s, find)
-		return
-	case o.File == "" && o.lasts(s.Unread, v1alpha1.ReasonHPANotReadingMetric):
-		find("WVA0608", nil, explain.NotReading(s))
-		return
+		o.find("WVA0602", s, explain.NotReading(s))
+	case s.AtZero && o.Resolved.Replicas.Current == 0:
+		o.find("WVA0601", s, explain.AtZero(s))
+	case o.File != "":
+		return false // nothing has looked at it yet
+	// Another API service does not come to know the decision by itself, so that is not waited for.
+	case o.lasts(s.Inactive, v1alpha1.ReasonHPANotReadingMetric), s.Inactive.Reason != "" && o.API.Available && !o.ours():
+		o.inactive(s)
+	case o.lasts(s.Unread, v1alpha1.ReasonHPANotReadingMetric):
+		o.find("WVA0608", s, explain.NotReading(s))
+	default:
+		return false
 	}
+	return true
+}
+
+// direction is where a scaler may have to go.
+type direction struct {
+	name  string
+	may   bool // the decision, or the bounds of the variant, may take it there
+	rules scaling.ScalerRules
+}
+
+// disabled notes in which directions a scaler never goes although it may have to.
+func (o followed) disabled(s scaling.Scaler) {
+	current := o.Resolved.Replicas.Current
 	desired, known := o.desired()
-	up, down := o.mayGo(current)
-	for _, d := range []struct {
-		name  string
-		may   bool
-		rules scaling.ScalerRules
-	}{{"scaleUp", up || known && desired > current, s.Up}, {"scaleDown", down || known && desired < current, s.Down}} {
+	up, down := o.mayGo()
+	for _, d := range []direction{{"scaleUp", up || known && desired > current, s.Up}, {"scaleDown", down || known && desired < current, s.Down}} {
 		if d.rules.Disabled && d.may {
-			find("WVA0604", names{"DIRECTION": d.name}, explain.Disabled(s, d.name))
+			n := o.names(s)
+			n["DIRECTION"] = d.name
+			o.say.findsOf("WVA0604", o.Case, o.Variant, n, explain.Disabled(s, d.name))
 		}
 	}
+}
+
+// bounded notes that the bounds of a scaler keep the target from the decision, or from every one.
+func (o followed) bounded(s scaling.Scaler) {
+	current := o.Resolved.Replicas.Current
+	desired, known := o.desired()
+	up, down := o.mayGo()
+	ownZero := desired == 0 && o.Scalers.InForce() == scaling.ActuationZero
+	fixed := s.Bounds == scaling.Bounds{Min: current, Max: current}
 	switch {
-	case known && s.Bounds.Clamp(desired) != desired && !(desired == 0 && o.Scalers.InForce() == scaling.ActuationZero):
-		find("WVA0605", nil, fmt.Sprintf("%s are decided. %s", desired.Text(), explain.BeyondBounds(s, desired, o.Scalers.Zero)))
-	case s.Bounds.Min == s.Bounds.Max && s.Bounds.Min == current && (up || down && current > 1):
-		find("WVA0605", nil, explain.Confined(s))
+	case known && !ownZero && s.Bounds.Clamp(desired) != desired:
+		o.find("WVA0605", s, fmt.Sprintf("%s are decided. %s", desired.Text(), explain.BeyondBounds(s, desired, o.Scalers.Zero)))
+	case fixed && (up || down && current > 1):
+		o.find("WVA0605", s, explain.Confined(s))
 	}
+}
+
+// tolerates notes that a scaler takes the decision for no difference to what runs.
+func (o followed) tolerates(s scaling.Scaler) {
+	current := o.Resolved.Replicas.Current
+	desired, known := o.desired()
 	if !known || desired == current {
 		return
 	}
-	direction, rules := "scaleUp", s.Up
+	name, rules := "scaleUp", s.Up
 	if desired < current {
-		direction, rules = "scaleDown", s.Down
+		name, rules = "scaleDown", s.Down
 	}
 	_, named := o.says(v1alpha1.ConditionScalerFollowing, v1alpha1.ReasonHPATolerance)
 	if (named || rules.Explicit) && scaling.Tolerates(rules.Tolerance, desired, current) {
-		find("WVA0603", names{"DIRECTION": direction}, fmt.Sprintf("%s run and %s are decided", current.Text(), desired.Text()), explain.Tolerated(s, direction, rules))
+		n := o.names(s)
+		n["DIRECTION"] = name
+		o.say.findsOf("WVA0603", o.Case, o.Variant, n, fmt.Sprintf("%s run and %s are decided", current.Text(), desired.Text()), explain.Tolerated(s, name, rules))
 	}
 }
 
 // mayGo reports whether the variant's own bounds allow more replicas, and fewer ones.
-func (o followed) mayGo(current scaling.Replicas) (more, fewer bool) {
+func (o followed) mayGo() (more, fewer bool) {
+	current := o.Resolved.Replicas.Current
 	return current < o.Resolved.Bounds.Max, current > max(1, o.Resolved.Bounds.Min)
 }
 
 // inactive says why an HPA that should read the decision says that it computes no number.
-func (o followed) inactive(s scaling.Scaler, find func(Code, names, ...string)) {
+func (o followed) inactive(s scaling.Scaler) {
 	evidence := explain.NotReading(s)
 	api := o.API
 	_, unread := o.Missed[ReadAPIService]
@@ -185,22 +221,22 @@ func (o followed) inactive(s scaling.Scaler, find func(Code, names, ...string)) 
 	case s.Inactive.Reason == "AmbiguousSelector":
 		o.rivals([]scaling.Scaler{s}, evidence)
 	case !strings.Contains(s.Inactive.Reason, "External") && s.Kind == scaling.KindHPA:
-		find("WVA0602", nil, evidence)
+		o.find("WVA0602", s, evidence)
 	case unread || s.Kind != scaling.KindHPA:
-		find("WVA0608", nil, evidence)
+		o.find("WVA0608", s, evidence)
 	case !api.Present:
-		find("WVA0608", nil, evidence, "there is no APIService "+externalAPI)
+		o.find("WVA0608", s, evidence, "there is no APIService "+externalAPI)
 	case !api.Available:
 		// The finding of the installation says it.
 	case strings.Contains(s.Inactive.Message, "x509"):
-		find("WVA0610", nil, evidence, served)
+		o.find("WVA0610", s, evidence, served)
 	case o.ours() || strings.Contains(api.Service, "adapter") && !o.servesExternal():
-		find("WVA0608", nil, evidence, served)
+		o.find("WVA0608", s, evidence, served)
 	default:
 		if o.servesExternal() {
 			served += ", and the manager serves External Metrics, too"
 		}
-		find("WVA0609", nil, evidence, served)
+		o.find("WVA0609", s, evidence, served)
 	}
 }
 

@@ -74,6 +74,20 @@ func troubleOf(p *corev1.Pod, now time.Time, slow bool) (code Code, why string) 
 			return "WVA0701", said(c.Reason, c.Message)
 		}
 	}
+	if code, why := troubleOfContainers(p); code != "" {
+		return code, why
+	}
+	if isReady(p) || p.Spec.NodeName == "" {
+		return "", ""
+	}
+	if slow || now.Sub(p.CreationTimestamp.Time) > slowStart {
+		return "WVA0704", fmt.Sprintf("%s; created %s ago", stateOf(p), age(now.Sub(p.CreationTimestamp.Time)))
+	}
+	return "", ""
+}
+
+// troubleOfContainers says which container of a pod does not start, "" where all do.
+func troubleOfContainers(p *corev1.Pod) (code Code, why string) {
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		w := s.State.Waiting
 		switch {
@@ -82,12 +96,6 @@ func troubleOf(p *corev1.Pod, now time.Time, slow bool) (code Code, why string) 
 		case w != nil && w.Reason == "CrashLoopBackOff" || !s.Ready && s.RestartCount >= restarts:
 			return "WVA0704", stateOf(p)
 		}
-	}
-	if isReady(p) || p.Spec.NodeName == "" {
-		return "", ""
-	}
-	if slow || now.Sub(p.CreationTimestamp.Time) > slowStart {
-		return "WVA0704", fmt.Sprintf("%s; created %s ago", stateOf(p), age(now.Sub(p.CreationTimestamp.Time)))
 	}
 	return "", ""
 }
@@ -126,7 +134,7 @@ func deletionCostsOurs(c *Case, say *result) {
 // writerOf returns the field manager that wrote the deletion cost, "" where that is not told.
 func writerOf(p *corev1.Pod) string {
 	for _, f := range p.ManagedFields {
-		if f.FieldsV1 != nil && strings.Contains(string(f.FieldsV1.Raw), "pod-deletion-cost") {
+		if f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), "pod-deletion-cost") {
 			return f.Manager
 		}
 	}
