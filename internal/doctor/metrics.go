@@ -205,7 +205,7 @@ func seriesFound(c *Case, say *result) {
 			say.findsOf("WVA0406", c, v, names{"PREFIXES": strings.Join(slices.Concat(v.Prefixes.Read, v.Prefixes.Found), ",")}, v.foreignPrefix())
 		case labelWords.MatchString(message):
 			say.findsOf("WVA0404", c, v, nil, text)
-		case nameWords.MatchString(message):
+		case nameWords.MatchString(message) && !strings.Contains(message, "(none in this namespace)"):
 			say.findsOf("WVA0402", c, v, nil, text)
 		case v.Resolved.Replicas.Current == 0 && v.won():
 			// Nothing runs that could report.
