@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
@@ -33,10 +35,10 @@ import (
 func TestReplicasFollowThroughKEDA(t *testing.T) {
 	const ns = "by-keda"
 	withoutExternalMetrics(t)
-	follows, wakes, shows, asks := aside(ns, "follows"), aside(ns, "wakes"), aside(ns, "shows"), aside(ns, "asks")
+	follows, wakes, shows, asks, rests := aside(ns, "follows"), aside(ns, "wakes"), aside(ns, "shows"), aside(ns, "asks"), aside(ns, "rests")
 	wakes.Replicas = 0
 	wakes.Min, shows.Min, asks.Min = 2, 2, 2
-	deploy(t, follows, wakes, shows, asks)
+	deploy(t, follows, wakes, shows, asks, rests)
 	startKEDA(t)
 	prometheus := startDoor(t, shared.bed.State.Prometheus)
 	// It takes a minute to be called deaf.
@@ -79,6 +81,18 @@ func TestReplicasFollowThroughKEDA(t *testing.T) {
 	t.Run("with a token and a CA, as on OpenShift", func(t *testing.T) {
 		scaledObject(t, "openshift/scaledobject.yaml", ns, shows.Name, startQuerier(t, ns))
 		has(t, ns, shows.Name, 2)
+	})
+	t.Run("a paused one is named", func(t *testing.T) {
+		so := scaledObject(t, "keda/scaledobject.yaml", ns, rests.Name, prometheus.url())
+		condition(t, time.Minute, ns, rests.Name, "ScalerFollowing", "True", "Following")
+		if err := shared.bed.Client.Patch(t.Context(), so, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"autoscaling.keda.sh/paused":"true"}}}`))); err != nil {
+			t.Fatal(err)
+		}
+		condition(t, time.Minute, ns, rests.Name, "ScalerFollowing", "False", "ScalerPaused")
+		out, _ := wva(t, nil, "doctor", rests.Name, "-n", ns, "-o", "json", "--manager", shared.manager.URL, "--kubeconfig", shared.bed.State.Kubeconfig)
+		if !slices.Contains(codesOf(out), "WVA0607") {
+			t.Errorf("wva doctor does not name it by WVA0607:\n%s", out)
+		}
 	})
 	t.Run("and an HPA that asks for the metric itself is told about", func(t *testing.T) {
 		t.Log(condition(t, 3*time.Minute, ns, asks.Name, "ScalerFollowing", "False", "HPANotReadingMetric"))

@@ -18,6 +18,11 @@ import (
 // Issue returns a serving certificate for hosts and for 127.0.0.1, signed by the
 // cluster's CA, and its key, all in PEM.
 func (b *Bed) Issue(hosts ...string) (cert, key []byte, err error) {
+	return b.IssueUntil(time.Now().AddDate(1, 0, 0), hosts...)
+}
+
+// IssueUntil is Issue with the end of the certificate's validity, which may have passed.
+func (b *Bed) IssueUntil(end time.Time, hosts ...string) (cert, key []byte, err error) {
 	caCert, err := os.ReadFile(b.State.CACert)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the cluster's CA: %w", err)
@@ -26,12 +31,12 @@ func (b *Bed) Issue(hosts ...string) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the cluster's CA: %w", err)
 	}
-	return issue(caCert, caKey, hosts...)
+	return issue(caCert, caKey, end, hosts...)
 }
 
-// issue returns a serving certificate for hosts and for 127.0.0.1, signed by a
-// CA, and its key, all in PEM.
-func issue(caCert, caKey []byte, hosts ...string) (cert, key []byte, err error) {
+// issue returns a serving certificate for hosts and for 127.0.0.1 until an end, signed by
+// a CA, and its key, all in PEM.
+func issue(caCert, caKey []byte, end time.Time, hosts ...string) (cert, key []byte, err error) {
 	ca, err := tls.X509KeyPair(caCert, caKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the CA: %w", err)
@@ -50,7 +55,7 @@ func issue(caCert, caKey []byte, hosts ...string) (cert, key []byte, err error) 
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: hosts[0]},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames: hosts, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
