@@ -1,9 +1,11 @@
 package counterfactual
 
 import (
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -25,13 +27,15 @@ type Late struct {
 	// Missing are the replicas decided and not Ready.
 	Missing scaling.Replicas `json:"missing,omitempty"`
 	At      time.Time        `json:"at,omitzero"` // to a second
-	// Because is the step with the fault.
+	// Because is the step with the fault; where Again, that of a variant that is ordered because the late
+	// replicas do not count.
 	Because *scaling.Step `json:"because,omitempty"`
+	Again   bool          `json:"again,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
 }
 
-// lateStep is how far apart the times are that are looked at.
-const lateStep = 15 * time.Second
+// firstLater is how far apart the times are that are looked at.
+const firstLater = 15 * time.Second
 
 // late looks for the first time at which what is ordered counts as late, if nothing changes until then.
 func (q questions) late() Late {
@@ -44,16 +48,17 @@ func (q questions) late() Late {
 		out.Kind = LateNone
 		return out
 	}
-	if step := q.fault(q.decision); step != nil {
-		out.Kind, out.Because = LateAlready, step
+	if step, again := q.lateStep(q.from, q.verdict); step != nil {
+		out.Kind, out.Because, out.Again = LateAlready, step, again
 		return out
 	}
 	at := func(by time.Duration) *scaling.Step {
-		d, _ := decisionFor(q.decide(q.setup, Later(q.from, q.verdict, by)), q.variant.Key)
-		return q.fault(d)
+		c := Later(q.from, q.verdict, by)
+		step, _ := q.lateStep(c, q.decide(q.setup, c))
+		return step
 	}
 	longest := 2*q.variant.Patience(2) + time.Minute
-	for not, is := time.Duration(0), lateStep; not < longest; not, is = is, is*3/2 {
+	for not, is := time.Duration(0), firstLater; not < longest; not, is = is, is*3/2 {
 		step := at(is)
 		if step == nil {
 			continue
@@ -66,20 +71,51 @@ func (q questions) late() Late {
 				not = middle
 			}
 		}
-		out.Kind, out.At, out.Because = LateAt, q.from.Now.Add(is), step
+		out.Kind, out.At, out.Because, out.Again = LateAt, q.from.Now.Add(is), step, !fault(*step)
 		return out
 	}
 	out.Detail = "no cycle within " + longest.Round(time.Second).String() + " would count it as late"
 	return out
 }
 
-// fault returns the step of a decision that names replicas which are late, nil for none.
-func (q questions) fault(d scaling.Decision) *scaling.Step {
-	faults := []scaling.Reason{scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonOrderCancelled}
+// lateStep returns the step of a plan that says that replicas of the variant are late, nil for none: one
+// with a fault, or an order that is not made if those replicas were ordered just now.
+func (q questions) lateStep(c cycle.Case, v cycle.Verdict) (step *scaling.Step, again bool) {
+	d, _ := decisionFor(v, q.variant.Key)
 	for _, s := range d.Steps {
-		if slices.Contains(faults, s.Reason) {
-			return &s
+		if fault(s) {
+			return &s, false
 		}
 	}
-	return nil
+	just := q.decide(q.setup, JustOrdered(c, q.variant.Key))
+	for _, one := range v.Plan.Decisions {
+		other, ok := decisionFor(just, one.Variant)
+		if ok && one.Model == q.snapshot.Model && wanted(one) > wanted(other) {
+			return new(one.Cause()), true
+		}
+	}
+	return nil, false
+}
+
+// fault reports whether a step names replicas that are late.
+func fault(s scaling.Step) bool {
+	return slices.Contains([]scaling.Reason{
+		scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonOrderCancelled,
+	}, s.Reason)
+}
+
+// JustOrdered returns c as if what is missing of a variant had been ordered, or lost, just now.
+func JustOrdered(c cycle.Case, of scaling.VariantKey) cycle.Case {
+	p, ok := c.History[of]
+	if !ok {
+		return c
+	}
+	p.ProgressAt, p.DecidedAt = c.Now, c.Now
+	p.Waits.Runs = slices.Clone(p.Waits.Runs)
+	for i := range p.Waits.Runs {
+		p.Waits.Runs[i].Since = c.Now
+	}
+	c.History = maps.Clone(c.History)
+	c.History[of] = p
+	return c
 }

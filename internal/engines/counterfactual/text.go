@@ -127,10 +127,13 @@ func need(detail string) string {
 	return detail
 }
 
-// fault returns a step behind a colon with the fault alone.
-func fault(s *scaling.Step) string {
-	detail, _, _ := strings.Cut(s.Detail, "; ")
-	return fmt.Sprintf(": %s, %s", s.Reason, detail)
+// why says what a cycle says of replicas that are late: the fault alone, or that it orders again.
+func (l Late) why() string {
+	if l.Again {
+		return ": a cycle orders again, without them"
+	}
+	detail, _, _ := strings.Cut(l.Because.Detail, "; ")
+	return fmt.Sprintf(": %s, %s", l.Because.Reason, detail)
 }
 
 // holds returns the part of a detail that says what holds, where it has one, else all of it.
@@ -238,10 +241,10 @@ func (l Late) line(now time.Time) string {
 	case LateNone:
 		return "no order is under way"
 	case LateAlready:
-		return fmt.Sprintf("the order of %s is late%s", l.Missing.Text(), fault(l.Because))
+		return fmt.Sprintf("the order of %s is late%s", l.Missing.Text(), l.why())
 	case LateAt:
 		return fmt.Sprintf("the order of %s is late at %s, in %s, unless something changes%s",
-			l.Missing.Text(), l.At.UTC().Format(time.RFC3339), max(0, l.At.Sub(now)).Round(time.Second), fault(l.Because))
+			l.Missing.Text(), l.At.UTC().Format(time.RFC3339), max(0, l.At.Sub(now)).Round(time.Second), l.why())
 	case LateUnknown:
 	}
 	return "when the order is late is not known: " + l.Detail
