@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,17 +110,25 @@ func kindOf(v *Variant) string {
 	return "va"
 }
 
-// fill replaces the words in capitals of a command. A longer word is replaced before one that it
-// begins with.
+// The words of a command that stand for names, and the names that a shell takes as they are.
+var (
+	placeholder = regexp.MustCompile(`\b[A-Z]+\b`)
+	plain       = regexp.MustCompile(`^[\w.:/,@%+= -]*$`)
+)
+
+// fill replaces the words in capitals of a command. A name that a shell would read otherwise is quoted:
+// commands are copied, and names may be written by others.
 func (n names) fill(text string) string {
-	words := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	var pairs []string
-	for _, w := range words {
-		if n[w] != "" {
-			pairs = append(pairs, w, n[w])
+	return placeholder.ReplaceAllStringFunc(text, func(word string) string {
+		switch name := n[word]; {
+		case name == "":
+			return word
+		case plain.MatchString(name):
+			return name
+		default:
+			return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 		}
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	})
 }
 
 // checks are all looks, in the order of the way of a decision.

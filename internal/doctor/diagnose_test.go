@@ -443,6 +443,20 @@ func TestACommandNamesTheObjectsOfTheCase(t *testing.T) {
 	}
 }
 
+func TestAWordOfACommandIsReplacedAsAWhole(t *testing.T) {
+	n := names{"NAME": "llama", "NAMESPACE": "chat", "PREFIXES": "vllm:,acme_", "INSTANCE": "a'; rm -rf ~ #"}
+	for text, want := range map[string]string{
+		"kubectl get va NAME -n NAMESPACE":      "kubectl get va llama -n chat",
+		"PROMETHEUS_METRIC_PREFIXES=PREFIXES":   "PROMETHEUS_METRIC_PREFIXES=vllm:,acme_",
+		"label va NAME x=INSTANCE":              `label va llama x='a'\''; rm -rf ~ #'`,
+		"kubectl describe pod POD -n NAMESPACE": "kubectl describe pod POD -n chat",
+	} {
+		if got := n.fill(text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestOnlyAndSkipChooseFindings(t *testing.T) {
 	c := healthy()
 	c.Variants[0].Resolved.Accelerator = ""

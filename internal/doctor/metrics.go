@@ -202,7 +202,8 @@ func seriesFound(c *Case, say *result) {
 			say.findsOf("WVA0407", c, v, nil, text)
 		case reason != v1alpha1.ReasonMetricsMissing:
 		case v.foreignPrefix() != "":
-			say.findsOf("WVA0406", c, v, names{"PREFIXES": strings.Join(slices.Concat(v.Prefixes.Read, v.Prefixes.Found), ",")}, v.foreignPrefix())
+			n := names{"PREFIXES": strings.Join(slices.Concat(v.Prefixes.Read, v.Prefixes.Found), ","), "MANAGER": c.managerName()}
+			say.findsOf("WVA0406", c, v, n, v.foreignPrefix())
 		case labelWords.MatchString(message):
 			say.findsOf("WVA0404", c, v, nil, text)
 		case nameWords.MatchString(message) && !strings.Contains(message, "(none in this namespace)"):
@@ -226,4 +227,14 @@ func (v *Variant) foreignPrefix() string {
 	}
 	return fmt.Sprintf("Prometheus has series of an engine in namespace %s under the prefix %s; the manager reads %s",
 		v.Object.Namespace, strings.Join(v.Prefixes.Found, ", "), strings.Join(v.Prefixes.Read, ","))
+}
+
+// managerName returns the name of the Deployment of managers in their namespace, "" where none is known.
+func (c *Case) managerName() string {
+	for _, m := range c.Managers {
+		if namespace, name, ok := strings.Cut(m.Name, "/"); ok && namespace == c.System {
+			return name
+		}
+	}
+	return ""
 }

@@ -20,7 +20,8 @@ func scalerChecks() []check {
 		{
 			"scalers",
 			[]Code{"WVA0601", "WVA0602", "WVA0603", "WVA0604", "WVA0605", "WVA0606", "WVA0607", "WVA0608", "WVA0609", "WVA0610", "WVA0611"},
-			[]Read{ReadVariants, ReadHPAs, ReadKEDA, ReadWorkloads}, false, scalersFollow,
+			[]Read{ReadVariants, ReadHPAs, ReadKEDA, ReadWorkloads},
+			false, scalersFollow,
 		},
 		{"External Metrics", []Code{"WVA0609"}, []Read{ReadAPIService}, true, externalMetricsFree},
 	}

@@ -81,7 +81,7 @@ var metricsTable = []Entry{
 		Code: "WVA0406", Name: "prefix-not-read", Sentence: "The metrics have a prefix that the manager does not read",
 		Means:   "The series exist and are not found, and the decision holds.",
 		Seen:    "the model has no metrics, and Prometheus has series of an engine in its namespace under a prefix that is not in PROMETHEUS_METRIC_PREFIXES; Prometheus is asked for it through the API server, or at --prometheus",
-		Mend:    "kubectl set env deployment/workload-variant-autoscaler-controller-manager -n SYSTEM PROMETHEUS_METRIC_PREFIXES=PREFIXES",
+		Mend:    "kubectl set env deployment/MANAGER -n SYSTEM PROMETHEUS_METRIC_PREFIXES=PREFIXES",
 		Related: []string{"MetricsAvailable MetricsMissing"},
 	},
 	{
