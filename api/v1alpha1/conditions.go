@@ -158,6 +158,9 @@ const (
 	// ReasonPodsNotReady (True): the target was given the decided number of replicas,
 	// and pods of it are not Ready, for longer than is usual. The scaler did its part.
 	ReasonPodsNotReady ConditionReason = "PodsNotReady"
+	// ReasonAdvisory (Unknown, and False on Ready): the decision is advice, and is neither
+	// published to scalers nor carried out. The message names the scaler of the target.
+	ReasonAdvisory ConditionReason = "Advisory"
 	// ReasonNoScaler (False): nothing scales the target on the decision: no HPA,
 	// no KEDA ScaledObject, no actuation by the scale subresource. Named before
 	// anything has to be scaled.

@@ -148,6 +148,7 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) (com
 		unit, ok := settings.Snapshot().UnitCost(namespace, accelerator)
 		return unit.Cost, ok
 	}
+	fleet.Advisory = func() bool { return settings.Snapshot().Settings().Advisory }
 	return common{
 		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(), last: new(cycle.Last),
 		recorder:  controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),

@@ -326,7 +326,7 @@ func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
 
 // elsewhere are the keys whose effect another test of this package sees.
 var elsewhere = map[config.Kind][]string{
-	config.KindSettings:   {"COLLECTOR_BACKEND", "WVA_ANNOTATION_DISCOVERY"},
+	config.KindSettings:   {"COLLECTOR_BACKEND", "WVA_ANNOTATION_DISCOVERY", "WVA_ADVISORY"},
 	config.KindSaturation: {"model_id", "namespace"},
 	config.KindUnitCosts:  {"device", "cost"},
 }

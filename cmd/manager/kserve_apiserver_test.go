@@ -261,8 +261,14 @@ func (s *stage) explained(t *testing.T, namespace, name string) string {
 // are an error to KEDA, fail the test.
 func (s *stage) desiredIn(t *testing.T, namespace string) map[string]string {
 	t.Helper()
+	return s.published(t, metrics.DesiredReplicas, namespace)
+}
+
+// published returns the values of a metric of variants in a namespace, by variant.
+func (s *stage) published(t *testing.T, name, namespace string) map[string]string {
+	t.Helper()
 	out := map[string]string{}
-	for _, m := range family(t, metrics.DesiredReplicas) {
+	for _, m := range family(t, name) {
 		labels := map[string]string{}
 		for _, l := range m.GetLabel() {
 			labels[l.GetName()] = l.GetValue()
@@ -271,7 +277,7 @@ func (s *stage) desiredIn(t *testing.T, namespace string) map[string]string {
 			continue
 		}
 		if _, twice := out[labels[metrics.LabelVariant]]; twice {
-			t.Errorf("%s/%s has two series of %s", namespace, labels[metrics.LabelVariant], metrics.DesiredReplicas)
+			t.Errorf("%s/%s has two series of %s", namespace, labels[metrics.LabelVariant], name)
 		}
 		out[labels[metrics.LabelVariant]] = fmt.Sprint(m.GetGauge().GetValue())
 	}

@@ -140,7 +140,7 @@ func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.
 	}
 	if value := va.Annotations[v1alpha1.AnnotationActuation]; value != "" {
 		if _, valid := scaling.ActuationOf(value); !valid {
-			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationActuation, fmt.Sprintf("%q is not accepted: want \"metrics\", \"zero\" or \"scale\"; in force: metrics", value))
+			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationActuation, fmt.Sprintf("%q is not accepted: want \"metrics\", \"zero\", \"scale\" or \"advisory\"; in force: metrics", value))
 		}
 	}
 }

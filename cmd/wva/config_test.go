@@ -173,7 +173,7 @@ func TestConfigCheckNamesWhatIsWrong(t *testing.T) {
 			"an actuation that is none",
 			strings.Replace(variant("{modelID: m}"), "{name: v}", "{name: v, annotations: {wva.llmd.ai/actuation: zeroo}}", 1),
 			true,
-			`refused|default/v|metadata.annotations, wva.llmd.ai/actuation|"zeroo" is not accepted: want "metrics", "zero" or "scale"`,
+			`refused|default/v|metadata.annotations, wva.llmd.ai/actuation|"zeroo" is not accepted: want "metrics", "zero", "scale" or "advisory"`,
 		},
 		{
 			"a pause that is none",

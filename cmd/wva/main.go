@@ -86,6 +86,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newPlanCommand())
 	root.AddCommand(newDecideCommand())
 	root.AddCommand(newReplayCommand())
+	root.AddCommand(newReportCommand())
 	root.AddCommand(newConfigCommand())
 	root.AddCommand(newMigrateCommand())
 	root.AddCommand(newLoadCommand())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +56,11 @@ func (s *simulateStore) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.to, "to", "0s", "end of the record, likewise")
 	flags.StringVar(&s.namespace, "namespace", "", "namespace of the model in the record; not needed where one model is")
 	flags.StringVar(&s.model, "model", "", "model in the record, as its metrics name it; not needed where one model is")
+	s.registerAccess(flags)
+}
+
+// registerAccess registers how the store is reached.
+func (s *simulateStore) registerAccess(flags *pflag.FlagSet) {
 	s.access = pflag.NewFlagSet("access", pflag.ContinueOnError)
 	for name, help := range storeTexts() {
 		s.access.String(name, "", help)
@@ -159,12 +165,17 @@ func (s *simulateStore) open() (*prometheus.Source, error) {
 
 // moment reads an instant, or how long ago it was.
 func moment(text string, now time.Time) (time.Time, error) {
+	if days, cut := strings.CutSuffix(text, "d"); cut {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.Add(-time.Duration(n) * 24 * time.Hour).Truncate(time.Second), nil
+		}
+	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago).Truncate(time.Second), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("found %q, want a time such as 2026-01-31T08:00:00Z, or a duration such as 24h for so long ago", text)
+		return time.Time{}, fmt.Errorf("found %q, want a time such as 2026-01-31T08:00:00Z, or a duration such as 24h or 7d for so long ago", text)
 	}
 	return at, nil
 }

@@ -111,7 +111,7 @@ func (a *Actuator) Clear() {
 	}
 }
 
-// values returns the External Metrics of each variant with a decision that is not withheld. A
+// values returns the External Metrics of each variant with a decision that scalers may read. A
 // decision on a variant that is not in the fleet has no labels; publishing the metrics reports it
 // as an error.
 func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
@@ -122,7 +122,7 @@ func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []exte
 	out := make([]external.Value, 0, len(record.Plan.Decisions))
 	for _, d := range record.Plan.Decisions {
 		v, ok := fleet[d.Variant]
-		if !ok || v.Withheld {
+		if !ok || v.Unpublished() {
 			continue
 		}
 		at, known := ages[d.Variant]

@@ -30,7 +30,7 @@ func NewStatusValues(reader client.Reader, followed func(context.Context, []scal
 
 // Values returns the last decisions for the variants of a namespace. It leaves out variants
 // without a decision, variants that are being deleted, variants whose target another object
-// scales, and variants whose decision is withheld.
+// scales, and variants whose decision no scaler may read.
 func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external.Value, error) {
 	variants, last, err := s.variants(ctx, client.InNamespace(namespace))
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 	}
 	values := make([]external.Value, 0, len(variants))
 	for _, v := range variants {
-		if v.Withheld {
+		if v.Unpublished() {
 			continue
 		}
 		value := last[v.Key]
@@ -72,8 +72,12 @@ func (s *StatusValues) variants(ctx context.Context, of ...client.ListOption) ([
 	}
 	var variants []scaling.Variant
 	last := map[scaling.VariantKey]external.Value{}
+	advisory := map[scaling.ModelKey]bool{}
 	for i := range list.Items {
 		va := &list.Items[i]
+		if asks := va.Annotations[v1alpha1.AnnotationActuation]; asks == string(scaling.ActuationAdvisory) && va.DeletionTimestamp.IsZero() && !suppressed(va) {
+			advisory[scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}] = true
+		}
 		value, ok := statusValue(va)
 		if !ok {
 			continue
@@ -88,6 +92,9 @@ func (s *StatusValues) variants(ctx context.Context, of ...client.ListOption) ([
 			v.Origin = va.Kind
 		}
 		variants, last[v.Key] = append(variants, v), value
+	}
+	for i := range variants {
+		variants[i].Advisory = advisory[variants[i].Model]
 	}
 	return s.followed(ctx, scaling.ByKey(variants)), last, nil
 }
@@ -104,7 +111,7 @@ func variantID(va *v1alpha1.VariantAutoscaling) string {
 func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 	decided := va.Status.DesiredOptimizedAlloc
 	if decided == nil || decided.LastUpdate == nil || decided.LastUpdate.UpdateTime == nil ||
-		!va.DeletionTimestamp.IsZero() || suppressed(va) {
+		!va.DeletionTimestamp.IsZero() || suppressed(va) || advised(va) {
 		return external.Value{}, false
 	}
 	value := external.Value{
@@ -116,6 +123,13 @@ func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 		value.Current, value.Observed = scaling.Replicas(current.NumReplicas), true
 	}
 	return value, true
+}
+
+// advised reports whether the last decision on va was advice, which is for no scaler to read, whatever
+// the settings are now.
+func advised(va *v1alpha1.VariantAutoscaling) bool {
+	c := meta.FindStatusCondition(va.Status.Conditions, string(v1alpha1.ConditionScalerFollowing))
+	return c != nil && c.Reason == string(v1alpha1.ReasonAdvisory)
 }
 
 // suppressed reports whether another object scales the target of va. Then va publishes

@@ -187,3 +187,44 @@ func TestWhatIsWithheldIsNotPublishedFromStatusEither(t *testing.T) {
 		t.Errorf("%s: got %d series, want that of w alone", metrics.DesiredReplicas, got)
 	}
 }
+
+// TestAdviceIsNotPublishedFromStatus covers what a process that does not lead, or has just begun, could
+// publish by mistake: of models that are advisory now, and of those that were at their last decision.
+func TestAdviceIsNotPublishedFromStatus(t *testing.T) {
+	asks := decided("asks", func(va *v1alpha1.VariantAutoscaling) {
+		va.Annotations = map[string]string{v1alpha1.AnnotationActuation: "advisory"}
+	})
+	undecided := asks
+	undecided.Name, undecided.Status = "asks", v1alpha1.VariantAutoscalingStatus{}
+	was := decided("was", func(va *v1alpha1.VariantAutoscaling) {
+		va.Spec.ModelID = "another"
+		va.Status.Conditions = []metav1.Condition{{
+			Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionUnknown, Reason: string(v1alpha1.ReasonAdvisory),
+		}}
+	})
+	carried := decided("carried", func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = "third" })
+	for name, items := range map[string][]v1alpha1.VariantAutoscaling{
+		"a variant of the model asks for it":                {asks, decided("beside"), carried},
+		"a variant without a decision asks for it":          {undecided, decided("beside"), carried},
+		"the last decision was advice, the next one is not": {was, carried},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := actuator.NewStatusValues(listed{items: items}, byNoOtherName)
+			values, err := status.Values(t.Context(), "prod")
+			if err != nil || len(values) != 1 || values[0].Variant.Name != "carried" {
+				t.Errorf("got %+v, %v, want the decision that is carried out alone", values, err)
+			}
+			record, err := status.Record(t.Context(), start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := newBench()
+			if err := b.Restore(record); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.series(t, metrics.DesiredReplicas); got != 1 {
+				t.Errorf("%s: got %d series, want that of the decision that is carried out alone", metrics.DesiredReplicas, got)
+			}
+		})
+	}
+}

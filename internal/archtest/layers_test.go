@@ -32,6 +32,7 @@ var layers = map[string]int{
 	"internal/optimizer":  2,
 	"internal/saturation": 2,
 	"internal/schedule":   2,
+	"internal/shadow":     2,
 	"internal/serving":    2,
 	"internal/workload":   2,
 

@@ -28,6 +28,7 @@ var settingCases = []struct {
 	{"WVA_LIMITED_MODE", "true", func(s Settings) any { return s.LimitedMode }, true},
 	{"WVA_TRUST_NAMESPACES", "false", func(s Settings) any { return s.TrustNamespaces }, false},
 	{annotatedKey, "false", func(s Settings) any { return s.AnnotatedScalers }, false},
+	{"WVA_ADVISORY", "true", func(s Settings) any { return s.Advisory }, true},
 	{"WVA_SHARE_PROFILES", "true", func(s Settings) any { return s.ShareProfiles }, true},
 	{"COLLECTOR_BACKEND", "pods", func(s Settings) any { return s.Backend }, "pods"},
 	{"LOG_LEVEL", "debug", func(s Settings) any { return s.LogLevel }, "debug"},
@@ -173,7 +174,7 @@ func TestEveryKeyArrivesInTheSnapshot(t *testing.T) {
 
 func TestEverySettingOfTheProcessReachesTheOperator(t *testing.T) {
 	for _, tt := range settingCases {
-		if tt.key == "WVA_SCALE_TO_ZERO" || tt.key == "WVA_LIMITED_MODE" || tt.key == trustKey || tt.key == annotatedKey || tt.key == "WVA_SHARE_PROFILES" {
+		if tt.key == "WVA_SCALE_TO_ZERO" || tt.key == "WVA_LIMITED_MODE" || tt.key == trustKey || tt.key == annotatedKey || tt.key == "WVA_SHARE_PROFILES" || tt.key == "WVA_ADVISORY" {
 			continue // of models: they are in their Policy
 		}
 		if got := applied(t, system(settingsMap, tt.key, tt.value)).Settings().Onto(Operator{}); cmp.Equal(got, defaultSettings().Onto(Operator{})) {
@@ -226,7 +227,7 @@ func TestConfigMapAcceptsWhatTheEnvironmentAccepts(t *testing.T) {
 			}
 			lookup := File{"PROMETHEUS_BASE_URL": "https://p", f.Name: value}.Lookup
 			_, err := Parse(nil, lookup, nil)
-			if f.Name == "WVA_SCALE_TO_ZERO" || f.Name == "WVA_LIMITED_MODE" || f.Name == trustKey || f.Name == annotatedKey || f.Name == "WVA_SHARE_PROFILES" || err != nil && value == "epp" {
+			if f.Name == "WVA_SCALE_TO_ZERO" || f.Name == "WVA_LIMITED_MODE" || f.Name == trustKey || f.Name == annotatedKey || f.Name == "WVA_SHARE_PROFILES" || f.Name == "WVA_ADVISORY" || err != nil && value == "epp" {
 				continue // no flags yet
 			}
 			refused := slices.ContainsFunc(newStore(t).Apply([]Source{system(settingsMap, f.Name, value)}).Findings, func(f Finding) bool { return f.Severity == Refused })

@@ -31,6 +31,8 @@ type Settings struct {
 	// AnnotatedScalers is whether HorizontalPodAutoscalers and ScaledObjects with the annotation
 	// llm-d.ai/managed are variants.
 	AnnotatedScalers bool
+	// Advisory is whether all decisions are advice that is not carried out.
+	Advisory bool
 	// ShareProfiles is whether the speed of replicas that was learned in one namespace is a prior for
 	// replicas of the same model, accelerators and pod template in others.
 	ShareProfiles bool
@@ -83,6 +85,8 @@ func settingFields() []field[Settings] {
 			func(s *Settings) *bool { return &s.TrustNamespaces }),
 		truthField(Key{Name: annotatedKey, Default: "true", Meaning: "whether an HPA or ScaledObject with the annotation llm-d.ai/managed is a variant without a VariantAutoscaling"},
 			func(s *Settings) *bool { return &s.AnnotatedScalers }),
+		truthField(Key{Name: "WVA_ADVISORY", Default: "false", Meaning: "whether all decisions are advice: published as wva_advised_replicas and not carried out, as with the annotation wva.llmd.ai/actuation: advisory"},
+			func(s *Settings) *bool { return &s.Advisory }),
 		truthField(Key{Name: "WVA_SHARE_PROFILES", Default: "false", Meaning: "whether the learned speed of replicas is where learning begins in other namespaces, for the same model, accelerators and pod template"},
 			func(s *Settings) *bool { return &s.ShareProfiles }),
 		choiceField(Key{Name: "COLLECTOR_BACKEND", Default: BackendPrometheus, AtStart: true, Meaning: "where metrics are read"},

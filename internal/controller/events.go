@@ -16,6 +16,7 @@ import (
 // The reasons of events.
 const (
 	eventDecided              = "Decided"
+	eventAdvised              = "Advised"
 	eventScaledUp             = "ScaledUp"
 	eventScaledDown           = "ScaledDown"
 	eventScaledToZero         = "ScaledToZero"
@@ -50,7 +51,7 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	if n, ok := decided(was, is, v); ok {
 		out = append(out, n)
 	}
-	if n, ok := rescaled(was, is, v); ok {
+	if n, ok := rescaled(was, is, v); ok && !v.Variant.Advisory { // else another scaler did what it wanted
 		out = append(out, n)
 	}
 	if late := reported(is).reason; late != "" && late != reported(was).reason {
@@ -95,6 +96,9 @@ func decided(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 		return notice{}, false
 	}
 	action := fmt.Sprintf("DecideFrom%dTo%d", from, to)
+	if v.Variant.Advisory {
+		return notice{corev1.EventTypeNormal, eventAdvised, action, explain.Decided(v.Explanation, from)}, true
+	}
 	return notice{corev1.EventTypeNormal, eventDecided, action, explain.Decided(v.Explanation, from)}, true
 }
 

@@ -77,6 +77,9 @@ func scalerFollowing(va *v1alpha1.VariantAutoscaling, v view) metav1.Condition {
 	case !v.Decided:
 		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonMetricsUnavailable, explain.Unmeasured())
 	}
+	if v.Variant.Advisory { // before the rest, which is of decisions that are carried out
+		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonAdvisory, explain.Advisory(v.scalers))
+	}
 	reason, message := orderOf(va, v).follow()
 	switch reason {
 	case "":

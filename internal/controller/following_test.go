@@ -8,7 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -332,5 +335,48 @@ func TestReadyIsFalseWhileNothingWouldBeCarriedOut(t *testing.T) {
 	exported := []string{"n/v false NoScaler", "n/v true Following", "n/v false HPANotReadingMetric", "n/v true Following"}
 	if diff := cmp.Diff(slices.Compact(f.gauge.exported), exported); diff != "" {
 		t.Errorf("exported, -got +want:\n%s", diff)
+	}
+}
+
+// advisory makes decisions on the variant advice.
+func advisory(e *explain.Explanation) { e.Variant.Advisory = true }
+
+// TestAdviceIsNotFollowedAndNotMissed goes through advice that the target never takes: the condition says
+// so once, Ready is False, and no event tells that the decision is not followed.
+func TestAdviceIsNotFollowedAndNotMissed(t *testing.T) {
+	reads, misread := hpa(), hpa(func(s *scaling.Scaler) {
+		s.Kind, s.Name, s.Misread = scaling.KindScaledObject, "s", "none of its metrics is wva_desired_replicas"
+	})
+	for name, tt := range map[string]struct {
+		by      scaling.Scalers
+		message string
+	}{
+		"another scales it":         {by(misread), "ScaledObject s scales the target"},
+		"an HPA reads the decision": {by(reads), "HorizontalPodAutoscaler h reads wva_desired_replicas, which has no value meanwhile"},
+		"nothing scales it":         {by(), "it stays as it is"},
+		"it is not known":           {scaling.Scalers{}, "not known yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			va := object()
+			tt.by.Own = scaling.ActuationAdvisory
+			for _, minutes := range []int{100, 1000, 10000} {
+				v := view{at: at(minutes), explained: true, Explanation: explanation(deciding(5, scaling.ReasonSaturated), later(minutes), advisory), scalers: tt.by}
+				was := va.Status
+				is, _ := next(va, v)
+				va.Status = is
+				following, ready := meta.FindStatusCondition(is.Conditions, "ScalerFollowing"), meta.FindStatusCondition(is.Conditions, "Ready")
+				if following.Status != metav1.ConditionUnknown || following.Reason != string(v1alpha1.ReasonAdvisory) || !strings.Contains(following.Message, tt.message) {
+					t.Errorf("got %+v, want %q", following, tt.message)
+				}
+				if ready.Status != metav1.ConditionFalse || ready.Reason != string(v1alpha1.ReasonAdvisory) {
+					t.Errorf("got %+v", ready)
+				}
+				for _, n := range notices(was, is, v) {
+					if n.reason != eventAdvised {
+						t.Errorf("event %+v", n)
+					}
+				}
+			}
+		})
 	}
 }

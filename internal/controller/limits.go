@@ -12,7 +12,7 @@ import (
 // its load calls for. No status holds this, since the decision stays what it is.
 func (s *Status) tellLimit(va *v1alpha1.VariantAutoscaling, v view) {
 	step, limited := scaling.Step{}, false
-	if v.explained && !v.suppressed(keyOf(va)) {
+	if v.explained && !v.suppressed(keyOf(va)) && !v.Variant.Advisory {
 		step, limited = explain.Bound(v.Decision)
 	}
 	if s.limits.begins(keyOf(va), step.Reason) && limited {

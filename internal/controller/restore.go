@@ -26,8 +26,8 @@ var _ Restorer = (*ledger.Ledger)(nil)
 // Restore gives memory the decisions that the status of every VariantAutoscaling
 // holds. It is called before the first cycle of a process. Objects without a
 // decision, or with one that says not when it was made, are left out, and so are
-// those whose target another object scaled, of which theirs says nothing: they
-// count as never decided on.
+// those whose target another object scaled, of which theirs says nothing, and
+// those whose decision was advice: they count as never decided on.
 func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 	var list v1alpha1.VariantAutoscalingList
 	if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -49,7 +49,7 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 // tells what has come of it since.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
-	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) {
+	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) || advised(s) {
 		return scaling.Past{}, false
 	}
 	at := d.LastUpdate.UpdateTime.Time
@@ -67,6 +67,12 @@ func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 func suppressed(s v1alpha1.VariantAutoscalingStatus) bool {
 	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionDeploymentTargetConflict))
 	return c != nil && c.Reason == string(v1alpha1.ReasonSuppressedDueToConflict)
+}
+
+// advised reports whether a status says that its decision is advice.
+func advised(s v1alpha1.VariantAutoscalingStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionScalerFollowing))
+	return c != nil && c.Reason == string(v1alpha1.ReasonAdvisory)
 }
 
 // analyzedAt returns the last time of which a status says that an analysis stood

@@ -45,13 +45,14 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 	meta.SetStatusCondition(&suppressed.Conditions, metav1.Condition{
 		Type: string(v1alpha1.ConditionDeploymentTargetConflict), Status: metav1.ConditionTrue, Reason: string(v1alpha1.ReasonSuppressedDueToConflict),
 	})
+	advised := statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated), advisory))
 	undated := statusAfter(object(), explanation())
 	undated.DesiredOptimizedAlloc.LastUpdate.UpdateTime = nil
 	none := statusAfter(object(), explanation(unreadable, undecided))
 	reader := listed{items: []v1alpha1.VariantAutoscaling{
 		with(steady, statusAfter(object(), explanation(deciding(3, scaling.ReasonSaturated)))),
 		with(held, statusAfter(object(), explanation(), explanation(later(200), fallback(2)))),
-		with(overdue, late), with(inert, latent), with("suppressed", suppressed), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
+		with(overdue, late), with(inert, latent), with("suppressed", suppressed), with("advised", advised), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
 	}}
 	memory := ledger.New()
 	if err := Restore(t.Context(), reader, memory); err != nil {

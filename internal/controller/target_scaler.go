@@ -52,7 +52,7 @@ func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) probl
 	switch {
 	case !valid:
 		err := config.FieldError{
-			Key: "annotation " + v1alpha1.AnnotationActuation, Value: firstOf(value, longestFinding/4), Want: `"metrics", "zero" or "scale"`,
+			Key: "annotation " + v1alpha1.AnnotationActuation, Value: firstOf(value, longestFinding/4), Want: `"metrics", "zero", "scale" or "advisory"`,
 		}
 		return problem{err.Error() + `; in force: "metrics"`, fieldFact(err.Key, err.Value)}
 	case asked != scaling.ActuationScale || by.Own != asked:
@@ -78,7 +78,10 @@ const actionGracePeriod = "RaiseGracePeriod"
 // tellGrace tells, once for each grace period, that requests take longer than a pod
 // may take to end, of variants from which this process itself takes replicas.
 func (s *Status) tellGrace(va *v1alpha1.VariantAutoscaling, v view) {
-	if !v.explained || v.suppressed(keyOf(va)) || v.scalers.InForce() == scaling.ActuationMetrics {
+	if !v.explained || v.suppressed(keyOf(va)) {
+		return
+	}
+	if mode := v.scalers.InForce(); mode == scaling.ActuationMetrics || mode == scaling.ActuationAdvisory {
 		return
 	}
 	grace, response := s.scalers.GracePeriod(keyOf(va)), responseTime(v.Snapshot.Load)

@@ -79,7 +79,7 @@ func TestAnAnnotationThatIsNotInForceIsNamed(t *testing.T) {
 	accepted := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "all"), "the fact before"}
 	missing := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonProfileMissing, "profile"), "the fact before"}
 	invalid := stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "cost"), "the fact before"}
-	const meaningless = `annotation wva.llmd.ai/actuation: "yes" is not accepted: want "metrics", "zero" or "scale"; in force: "metrics"`
+	const meaningless = `annotation wva.llmd.ai/actuation: "yes" is not accepted: want "metrics", "zero", "scale" or "advisory"; in force: "metrics"`
 	twoHands := explain.TwoScalers(hpa())
 	tests := map[string]struct {
 		given   stated

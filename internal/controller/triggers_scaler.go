@@ -129,12 +129,13 @@ func scalesOtherwise(before, after any) bool {
 
 // saysOf returns the annotations and labels by which a scaler is a variant, and of which kind: the
 // first is whether it is one.
-func saysOf(o client.Object) [9]string {
+func saysOf(o client.Object) [10]string {
 	annotations, labels := o.GetAnnotations(), o.GetLabels()
 	return [...]string{
 		annotations[v1alpha1.AnnotationManaged], annotations[v1alpha1.AnnotationModelID], annotations[v1alpha1.AnnotationVariantCost],
 		annotations[v1alpha1.RoleKey], annotations[v1alpha1.AnnotationPaused],
 		annotations[v1alpha1.AnnotationApprove], annotations[v1alpha1.AnnotationApproved],
+		annotations[v1alpha1.AnnotationActuation],
 		labels[v1alpha1.LabelAcceleratorName], labels[v1alpha1.LabelControllerInstance],
 	}
 }

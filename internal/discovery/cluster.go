@@ -28,6 +28,9 @@ type Cluster struct {
 	// it, nil for nobody. Set both before the first use.
 	Limits budget.Limits
 	Left   *budget.Book
+	// Advisory reports whether all decisions are advice; nil: only those of models that ask for it. Set
+	// it before the first use.
+	Advisory func() bool
 	// By reads who else scales the targets, and LeaderWorkerSets; nil where that stays unknown. Set it
 	// before the first use.
 	By *scalers.Reader
@@ -120,8 +123,14 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
 		by[keyOf(va)] = of
 	}
-	for i := range fleet.Variants {
-		fleet.Variants[i] = fleet.Variants[i].FollowedBy(by[fleet.Variants[i].Key])
+	scaling.Advise(fleet.Variants, c.Advisory != nil && c.Advisory(), func(key scaling.VariantKey) bool { return by[key].Own == scaling.ActuationAdvisory })
+	for i, v := range fleet.Variants {
+		of := by[v.Key]
+		if v.Advisory {
+			of.Own = scaling.ActuationAdvisory
+			by[v.Key] = of
+		}
+		fleet.Variants[i] = v.FollowedBy(of)
 	}
 	separateRoles(fleet.Variants, targets, workloads)
 	c.contenders.Store(&contenders)
@@ -155,10 +164,13 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 }
 
 // Followed returns variants, which are sorted by key, as the scalers of their targets read them now.
+// All of them are advisory where that is a setting.
 func (c *Cluster) Followed(ctx context.Context, variants []scaling.Variant) []scaling.Variant {
 	by := c.By.Of(ctx, variants)
+	all := c.Advisory != nil && c.Advisory()
 	out := make([]scaling.Variant, len(variants))
 	for i, v := range variants {
+		v.Advisory = v.Advisory || all
 		out[i] = v.FollowedBy(by[v.Key])
 	}
 	return out

@@ -50,7 +50,7 @@ func ActuationBy(all scaling.Scalers) Actuation {
 
 // WhoScales names those who set the replicas of a target, for a program to read:
 // KIND/NAME of each object, "wva" for the manager, "wva/zero" for the manager from and
-// to zero alone, and "none" where nobody does. It must be known who they are.
+// to zero alone, "wva/advisory" for one that only advises, and "none" where nothing does. It must be known who they are.
 func WhoScales(all scaling.Scalers) string {
 	var names []string
 	for _, s := range all.List {
@@ -62,6 +62,8 @@ func WhoScales(all scaling.Scalers) string {
 		names = append(names, "wva")
 	case mode == scaling.ActuationZero && !zero:
 		names = append(names, "wva/zero")
+	case mode == scaling.ActuationAdvisory:
+		names = append(names, "wva/advisory")
 	case len(names) == 0:
 		return "none"
 	}
@@ -84,6 +86,8 @@ func trouble(s scaling.Scaler) string {
 // scalers says who carries out the decision, a line for each.
 func scalers(a Actuation) []string {
 	switch a.Own {
+	case scaling.ActuationAdvisory:
+		return append([]string{"advisory: the manager sets nothing and publishes the decision as wva_advised_replicas, which no scaler reads"}, others(a)...)
 	case scaling.ActuationScale:
 		return append([]string{"the manager, by the scale subresource"}, others(a)...)
 	case scaling.ActuationZero:

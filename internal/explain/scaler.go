@@ -15,6 +15,34 @@ func Nobody(target scaling.TargetRef) string {
 		target.Kind, target.Name)
 }
 
+// Advisory says that the decision is advice, and who scales the target meanwhile. Of a scaler that
+// reads the decision it says that it now reads nothing.
+func Advisory(by scaling.Scalers) string {
+	text := "Advisory: the decision is published as wva_advised_replicas alone, and nothing carries it out. "
+	switch {
+	case !by.Known:
+		return text + "Who scales the target is not known yet"
+	case len(by.List) == 0:
+		return text + "No HorizontalPodAutoscaler and no ScaledObject scales the target: it stays as it is"
+	}
+	var others, readers []string
+	for _, s := range by.List {
+		if s.Misread == "" {
+			readers = append(readers, scaler(s))
+		} else {
+			others = append(others, scaler(s))
+		}
+	}
+	if len(others) > 0 {
+		text += strings.Join(others, " and ") + " scales the target. "
+	}
+	if len(readers) > 0 {
+		text += strings.Join(readers, " and ") + " reads wva_desired_replicas, which has no value meanwhile: an HPA then keeps the replicas, " +
+			"a ScaledObject goes to its minimum unless its trigger says ignoreNullValues: \"false\""
+	}
+	return strings.TrimSuffix(text, ". ")
+}
+
 // Rivals says that several objects scale one target, which stops them all.
 func Rivals(all []scaling.Scaler) string {
 	names := make([]string, len(all))

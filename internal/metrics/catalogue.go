@@ -9,6 +9,7 @@ import (
 // The names of the instruments. They are part of the contract with users.
 const (
 	DesiredReplicas        = "wva_desired_replicas"
+	AdvisedReplicas        = "wva_advised_replicas"
 	CurrentReplicas        = "wva_current_replicas"
 	DesiredRatio           = "wva_desired_ratio"
 	ReplicaScaling         = "wva_replica_scaling_total"
@@ -25,6 +26,8 @@ const (
 	ObjectiveITL           = "wva_objective_itl_seconds"
 	VariantInfo            = "wva_variant_info"
 	Replicas               = "wva_replicas"
+	ReplicaCost            = "wva_replica_cost"
+	ReplicaGPUs            = "wva_replica_gpus"
 	GrowthHeld             = "wva_growth_held"
 	ScalerFollowing        = "wva_scaler_following"
 	PlanCost               = "wva_plan_cost"
@@ -106,7 +109,7 @@ func Catalogue() []Instrument {
 // byInstance reports whether the family carries the controller instance.
 func (i Instrument) byInstance() bool {
 	switch i.Name {
-	case DesiredReplicas, CurrentReplicas, DesiredRatio, ReplicaScaling:
+	case DesiredReplicas, AdvisedReplicas, CurrentReplicas, DesiredRatio, ReplicaScaling:
 		return true
 	default:
 		return false
@@ -121,6 +124,11 @@ func decisionInstruments() []Instrument {
 		{
 			DesiredReplicas, Gauge, "replicas", target,
 			"Replicas that the variant should run, as decided by the latest cycle.",
+		},
+		{
+			AdvisedReplicas, Gauge, "replicas", target,
+			"Replicas that the variant should run, as decided by the latest cycle, where decisions are advice (WVA_ADVISORY, or the " +
+				"annotation wva.llmd.ai/actuation: advisory). The variant then has no wva_desired_replicas.",
 		},
 		{
 			CurrentReplicas, Gauge, "replicas", target,
@@ -142,6 +150,14 @@ func decisionInstruments() []Instrument {
 		{
 			VariantInfo, Gauge, "", append(slices.Clip(variant), LabelModel, LabelAccelerator),
 			"The model that a variant serves and the accelerator of its replicas. The value is always 1.",
+		},
+		{
+			ReplicaCost, Gauge, "", variant,
+			"Cost of one replica of the variant for an hour, in the unit of the configured costs.",
+		},
+		{
+			ReplicaGPUs, Gauge, "", variant,
+			"Accelerators that one replica of the variant takes: those that its pods request, at least 1.",
 		},
 		{
 			GrowthHeld, Gauge, "", append(slices.Clip(variant), LabelReason),

@@ -46,7 +46,9 @@ func TestCatalogueIsWhatIsExported(t *testing.T) {
 	m := New(reg, stopped(start), Options{ControllerInstance: "blue", LegacyNames: true})
 	v := newVariant("v", "A100", 1)
 	v.Approval.Required = true
-	r := newRecord(start, []scaling.Variant{v}, 3)
+	advised := newVariant("advised", "A100", 1)
+	advised.Advisory = true
+	r := newRecord(start, []scaling.Variant{v, advised}, 3, 2)
 	r.Plan.Decisions[0] = r.Plan.Decisions[0].Then(scaling.StageCapacity, 2, scaling.ReasonNoStock, "")
 	r.Objectives = []scaling.ModelObjective{{Model: v.Model, Objective: scaling.Objective{TTFT: 500, ITL: 24}}}
 	r.Fleet.Conflicts = []scaling.Conflict{newConflict("Deployment", "d", "v", "w")}

@@ -57,7 +57,7 @@ func (p *press) legacyReplicas(v scaling.Variant, d scaling.Decision, decided bo
 	if v.Replicas.Observed {
 		p.add(v.Key, legacyCurrentReplicas, float64(v.Replicas.Current), labels...)
 	}
-	if !decided {
+	if !decided || v.Advisory {
 		return
 	}
 	p.add(v.Key, legacyDesiredReplicas, float64(d.Target()), labels...)

@@ -67,7 +67,7 @@ func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time
 }
 
 // mostFaults is how many faults an error names: one namespace could fill the log.
-const mostFaults = 10
+const mostFaults = 12
 
 // first joins the first faults and counts the others.
 func first(faults []error) error {
@@ -112,7 +112,7 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 		p.paused(v)
 		p.info(v)
 		p.count(v, p.previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
-		if ok {
+		if ok && !v.Advisory { // else nothing is held: the replicas are another scaler's
 			p.held(r, v, d)
 			p.awaiting(v, d)
 		}
@@ -133,6 +133,10 @@ func isNew(r scaling.Record, key scaling.VariantKey) bool {
 
 // replicas adds what the variant runs and, where there is one, the decision.
 func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
+	if v.Advisory {
+		p.advice(v, d, decided)
+		return
+	}
 	if other := v; v.ReadAs != "" { // what a scaler asks for by another name is there, too
 		other.Key.Name = v.ReadAs
 		p.gauges(v.Key, other, d, decided)
@@ -140,6 +144,17 @@ func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	p.gauges(v.Key, v, d, decided)
 	if decided && v.Replicas.Observed {
 		p.add(v.Key, ScalingDecision, direction(d.Target(), v.Replicas.Current), variant(v.Key)...)
+	}
+}
+
+// advice adds what the variant runs and, where there is one, the decision as advice. No scaler reads it.
+func (p *press) advice(v scaling.Variant, d scaling.Decision, decided bool) {
+	labels := p.target(v)
+	if v.Replicas.Observed {
+		p.add(v.Key, CurrentReplicas, float64(v.Replicas.Current), labels...)
+	}
+	if decided {
+		p.add(v.Key, AdvisedReplicas, float64(d.Target()), labels...)
 	}
 }
 
@@ -194,15 +209,19 @@ func (p *press) count(v scaling.Variant, t tally) {
 	p.legacyCount(v, t)
 }
 
-// cost adds what the decided replicas cost.
+// cost adds what the decided replicas cost. Of an advisory variant those are what runs.
 func (p *press) cost(r scaling.Record) {
-	price := make(map[scaling.VariantKey]float64, len(r.Fleet.Variants))
+	fleet := make(map[scaling.VariantKey]scaling.Variant, len(r.Fleet.Variants))
 	for _, v := range r.Fleet.Variants {
-		price[v.Key] = v.Cost
+		fleet[v.Key] = v
 	}
 	total := 0.0
 	for _, d := range r.Plan.Decisions {
-		total += float64(d.Target()) * price[d.Variant]
+		replicas := d.Target()
+		if fleet[d.Variant].Advisory {
+			replicas = d.Current
+		}
+		total += float64(replicas) * fleet[d.Variant].Cost
 	}
 	p.single(PlanCost, total)
 }
@@ -280,9 +299,11 @@ func direction(desired, current scaling.Replicas) float64 {
 	}
 }
 
-// info adds which model and accelerator the variant is of.
+// info adds which model and accelerator the variant is of, and what one replica takes.
 func (p *press) info(v scaling.Variant) {
 	p.add(v.Key, VariantInfo, 1, append(variant(v.Key), Label(v.Model.ID), Label(v.Accelerator))...)
+	p.add(v.Key, ReplicaCost, v.Cost, variant(v.Key)...)
+	p.add(v.Key, ReplicaGPUs, float64(v.GPUs(1)), variant(v.Key)...)
 }
 
 // states adds what has become of the replicas that each target is asked for.

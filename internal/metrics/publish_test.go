@@ -36,6 +36,29 @@ wva_deployment_target_conflicts{deployment="llama-a100-decode",namespace="prod",
 	}
 }
 
+// TestAdviceIsPublishedUnderItsOwnNameAlone goes from decisions that are carried out to advice and back.
+func TestAdviceIsPublishedUnderItsOwnNameAlone(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg, stopped(start), Options{LegacyNames: true})
+	v := newVariant("v", "A100", 2)
+	v.Cost, v.ReadAs = 10, "before"
+	names := []string{DesiredReplicas, DesiredRatio, AdvisedReplicas, ScalingDecision, GrowthHeld, PlanCost, legacyDesiredReplicas, legacyDesiredRatio, legacyReplicaScaling, ReplicaScaling}
+	advised := v
+	advised.Advisory = true
+	publish(t, m, newRecord(start, []scaling.Variant{advised}, 5))
+	publish(t, m, newRecord(start.Add(time.Minute), []scaling.Variant{advised}, 4))
+	want := `wva_advised_replicas{accelerator_type="A100",namespace="prod",target_kind="Deployment",target_name="v-decode",variant_name="v"} 4
+wva_plan_cost 20
+`
+	if diff := cmp.Diff(want, exported(t, reg, names...)); diff != "" {
+		t.Errorf("advice (-want +got):\n%s", diff)
+	}
+	publish(t, m, newRecord(start.Add(2*time.Minute), []scaling.Variant{v}, 2))
+	if got := exported(t, reg, names...); strings.Contains(got, AdvisedReplicas) || !strings.Contains(got, DesiredReplicas) || strings.Contains(got, ReplicaScaling) {
+		t.Errorf("what is carried out is published as\n%s\nwant decisions, and no change since the advice", got)
+	}
+}
+
 func TestPlanCostIsThatOfTheDecidedReplicas(t *testing.T) {
 	cheap, dear, undecided := newVariant("cheap", "L40S", 1), newVariant("dear", "H100", 0), newVariant("undecided", "H100", 5)
 	cheap.Cost, dear.Cost, undecided.Cost = 2.5, 40, 1000
@@ -224,10 +247,10 @@ func TestOfManyFaultsTheFirstAreNamed(t *testing.T) {
 		faults = append(faults, fmt.Errorf("fault %d", i))
 	}
 	got := strings.Split(first(faults).Error(), "\n")
-	if len(got) != mostFaults+1 || got[mostFaults] != "20 more" {
+	if len(got) != mostFaults+1 || got[mostFaults] != fmt.Sprintf("%d more", 2*mostFaults) {
 		t.Errorf("got %q, want %d faults and a count of the others", got, mostFaults)
 	}
-	if len(faults) != 3*mostFaults || faults[mostFaults].Error() != "fault 10" {
+	if len(faults) != 3*mostFaults || faults[mostFaults].Error() != fmt.Sprintf("fault %d", mostFaults) {
 		t.Error("the faults were modified")
 	}
 	if err := first(nil); err != nil {

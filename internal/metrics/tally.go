@@ -30,7 +30,10 @@ func (c change) compare(o change) int {
 // that is new in this cycle is compared with the replicas seen; one taken over
 // from an earlier process was counted there.
 func (t tally) next(v scaling.Variant, d scaling.Decision, decided, isNew bool) tally {
-	if !decided {
+	switch {
+	case v.Advisory:
+		return tally{changes: t.changes} // advice changes nothing
+	case !decided:
 		return t
 	}
 	from := t.desired

@@ -18,13 +18,16 @@ const (
 	ActuationZero Actuation = "zero"
 	// ActuationScale: by this process alone.
 	ActuationScale Actuation = "scale"
+	// ActuationAdvisory: not at all. The decision is advice, and another scaler goes on. See
+	// Variant.Advisory, which every variant of the model has then.
+	ActuationAdvisory Actuation = "advisory"
 )
 
 // ActuationOf returns what the value of an annotation asks for: nothing by "", and
 // nothing and false by a value that has no meaning.
 func ActuationOf(value string) (a Actuation, valid bool) {
 	switch a := Actuation(value); a {
-	case ActuationMetrics, ActuationZero, ActuationScale:
+	case ActuationMetrics, ActuationZero, ActuationScale, ActuationAdvisory:
 		return a, true
 	default:
 		return "", value == ""
@@ -65,6 +68,7 @@ const (
 //	zero       neither from nor to 0  scaler
 //	           from or to 0           scaler, if that does it by itself; else own
 //	scale      any                    own
+//	advisory   any                    none
 //
 // Of what is not known, only the first replicas are started: nothing that may
 // scale the target goes further down from zero. They are never more than another
@@ -73,7 +77,7 @@ func (s Scalers) Turn(current, desired Replicas) (turn Turn, replicas Replicas) 
 	mode := s.InForce()
 	starts, ends := current == 0 && desired > 0, current > 0 && desired == 0
 	switch {
-	case current == desired:
+	case current == desired, mode == ActuationAdvisory:
 		return TurnNone, current
 	case mode == ActuationMetrics, mode == ActuationZero && !starts && !ends:
 		return TurnScaler, current

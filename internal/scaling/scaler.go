@@ -25,9 +25,14 @@ type Scalers struct {
 }
 
 // FollowedBy returns v as the scalers of its target read it. A variant that is itself a scaler
-// (Origin) and does not learn its decision cannot be decided on: nothing that is decided arrives.
+// (Origin) and does not learn its decision cannot be decided on: nothing that is decided arrives. An
+// advisory one can, because nothing is to arrive.
 func (v Variant) FollowedBy(by Scalers) Variant {
 	v.ReadAs, v.ByValue = by.ReadAs, by.ByValue
+	if v.Advisory { // the scaler is to read something else
+		v.Paused = v.Paused || v.Undecidable != ""
+		return v
+	}
 	for _, s := range by.List {
 		if v.Origin == "" || s.Kind != v.Origin || s.Name != v.Key.Name || s.Misread == "" {
 			continue

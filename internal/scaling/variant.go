@@ -54,6 +54,9 @@ type Variant struct {
 	// Withheld is true where no decision is exported: the annotated HPA multiplies what it reads, and
 	// is not answered by its ready pods (Scaler.Multiplies). Without a metric it sets nothing.
 	Withheld bool `json:"withheld,omitempty"`
+	// Advisory is true where decisions are advice: they are computed from what runs, shown, and not
+	// carried out, and no scaler can read them. All variants of a model are alike in that.
+	Advisory bool `json:"advisory,omitempty"`
 	// Role is the part of a request that the pods serve, in llm-d's words; "" where nothing says.
 	Role string `json:"role,omitempty"`
 	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what

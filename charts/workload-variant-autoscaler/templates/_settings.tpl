@@ -5,6 +5,9 @@ WVA_EXECUTOR: {{ .Values.executor }}
 WVA_SCALE_TO_ZERO: {{ .Values.scaleToZero | quote }}
 WVA_LIMITED_MODE: {{ .Values.limitedMode | quote }}
 LOG_LEVEL: {{ .Values.logLevel }}
+{{- if .Values.advisory }}
+WVA_ADVISORY: "true"
+{{- end }}
 {{- with .Values.prometheus }}
 {{- if .baseURL }}
 PROMETHEUS_BASE_URL: {{ .baseURL | quote }}

@@ -45,7 +45,7 @@ func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	var fault error
 	tried := false
 	for _, o := range orders(record) {
-		if h.Scalers.Scalers(o.variant.Key).InForce() == scaling.ActuationMetrics || !ranksPods(o.variant.Target) {
+		if !sets(h.Scalers.Scalers(o.variant.Key)) || !ranksPods(o.variant.Target) {
 			continue
 		}
 		patched, err := h.markOne(within, o, record, pods)
@@ -60,6 +60,12 @@ func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	if tried && ctx.Err() == nil {
 		h.reportMarks(logr.FromContextOrDiscard(ctx), fault)
 	}
+}
+
+// sets reports whether this process sets replicas of the target of by.
+func sets(by scaling.Scalers) bool {
+	mode := by.InForce()
+	return mode == scaling.ActuationScale || mode == scaling.ActuationZero
 }
 
 // ranksPods reports whether the controller of a target removes pods by their cost.

@@ -125,7 +125,7 @@ func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[s
 			o.soleScaler = true
 		case scaling.ActuationZero:
 			o.repeat = h.starts.repeat(o, by)
-		case scaling.ActuationMetrics: // nothing is set, so nothing is repeated
+		case scaling.ActuationMetrics, scaling.ActuationAdvisory: // nothing is set, so nothing is repeated
 		}
 		if o.soleScaler && h.pushes.inConflict(key) {
 			troubles[key] = conflictTrouble() // until the set replicas have stayed
@@ -191,7 +191,7 @@ func orders(record scaling.Record) []order {
 	}
 	var out []order
 	for _, d := range record.Plan.Decisions {
-		if v, ok := fleet[d.Variant]; ok && v.Replicas.Observed && !v.Paused {
+		if v, ok := fleet[d.Variant]; ok && v.Replicas.Observed && !v.Paused && !v.Advisory {
 			out = append(out, order{variant: v, desired: d.Target()})
 		}
 	}

@@ -121,6 +121,10 @@ func (a *Annotated) object(ctx context.Context, s managed, rivals []managed) v1a
 			va.Annotations[annotation] = value
 		}
 	}
+	// The other values ask the manager to scale, which the scaler does itself.
+	if value := s.meta.Annotations[v1alpha1.AnnotationActuation]; value == string(scaling.ActuationAdvisory) {
+		va.Annotations[v1alpha1.AnnotationActuation] = value
+	}
 	cost := s.meta.Annotations[v1alpha1.AnnotationVariantCost]
 	if isCost(cost) {
 		va.Spec.VariantCost = cost

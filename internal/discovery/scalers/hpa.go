@@ -158,6 +158,7 @@ var (
 	keptAnnotations = [...]string{
 		v1alpha1.AnnotationManaged, v1alpha1.AnnotationModelID, v1alpha1.AnnotationVariantCost, v1alpha1.RoleKey, v1alpha1.AnnotationPaused,
 		v1alpha1.AnnotationApprove, v1alpha1.AnnotationApproved,
+		v1alpha1.AnnotationActuation,
 	}
 	keptLabels = [...]string{v1alpha1.LabelAcceleratorName, v1alpha1.LabelControllerInstance}
 )

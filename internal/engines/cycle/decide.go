@@ -62,7 +62,10 @@ func (e Setup) Decide(c Case) Verdict {
 	// 4. Constrain the plan: zero, bounds, pace, accelerators.
 	granted := e.constrain(seen, wanted)
 
-	// 5. Remember what the next cycle decides by.
+	// 5. Let no advice take accelerators from decisions that are carried out.
+	granted = e.withoutAdvice(seen, alone, granted)
+
+	// 6. Remember what the next cycle decides by.
 	return Verdict{Analyses: alone.analyses(seen), Plan: granted.plan, Gap: wanted.gap, History: remember(seen, alone, granted)}
 }
 
@@ -95,7 +98,11 @@ func observe(c Case) look {
 		for _, v := range s.Variants {
 			seen.variants[v.Key] = v
 			if p, ok := c.History[v.Key]; ok && (p.Target == v.Target || p.Target == scaling.TargetRef{}) {
-				seen.past[v.Key] = p.At(c.Now).Serving(v.Model, c.Now).Starts(v.StartUp).Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
+				p = p.At(c.Now).Serving(v.Model, c.Now).Starts(v.StartUp)
+				if v.Advisory {
+					p = p.Advised(v.Replicas, c.Now)
+				}
+				seen.past[v.Key] = p.Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
 			}
 		}
 		seen.models[s.Model] = seen.past.Model(s.Variants)
@@ -178,6 +185,49 @@ func (e Setup) constrain(seen look, wanted wants) grants {
 	return grants{in, constrain.Apply(in, wanted.plan)}
 }
 
+// withoutAdvice returns granted with other decisions on the models that are scaled where advice was
+// given in the same contest for accelerators: those that they get while the advisory models keep what
+// they run.
+func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
+	held, scaled, limited := choices{maps.Clone(alone.outcomes), alone.called}, false, false
+	advisory := map[scaling.ModelKey]bool{}
+	for _, s := range seen.snapshots {
+		limited = limited || e.Models[s.Model].Limited
+		if !s.Advisory() {
+			scaled = true
+			continue
+		}
+		advisory[s.Model] = true
+		out := held.outcomes[s.Model]
+		out.Votes, out.Decisions = nil, slices.Clone(out.Decisions)
+		for i, d := range out.Decisions {
+			out.Decisions[i] = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: d.Current, Fallback: true}
+		}
+		held.outcomes[s.Model] = out
+	}
+	if len(advisory) == 0 || !scaled || !limited {
+		return granted
+	}
+	apart := e
+	apart.Models = maps.Clone(e.Models)
+	for m := range advisory {
+		settings := apart.Models[m]
+		settings.Limited = false // what it runs is not asked back for advice
+		apart.Models[m] = settings
+	}
+	real := apart.constrain(seen, apart.share(seen, held))
+	merged := scaling.Plan{At: granted.plan.At, Decisions: slices.Clone(real.plan.Decisions)}
+	for i, d := range merged.Decisions {
+		if !advisory[d.Model] {
+			continue
+		}
+		if at, found := slices.BinarySearchFunc(granted.plan.Decisions, d.Variant, func(d scaling.Decision, key scaling.VariantKey) int { return d.Variant.Compare(key) }); found {
+			merged.Decisions[i] = granted.plan.Decisions[at]
+		}
+	}
+	return grants{granted.in, merged}
+}
+
 // remember returns the history of the variants after the plan.
 func remember(seen look, alone choices, granted grants) scaling.History {
 	history, turns := maps.Clone(seen.past), turns(seen, alone, granted.plan)
@@ -195,18 +245,22 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Model],
 		}
 		p.Wants = constrain.Wants(granted.in, d)
-		p.Called = alone.called[d.Variant]
-		p.Refused = refused(p, d, seen.at)
 		p.Fit = of.Fits[d.Variant]
 		if p.Reductions = p.Reductions.Then(v); v.Approval.Required {
 			p.Reductions.Reduction = d.Reduction
 		}
 		p.Busy = p.Busy.Then(snapshots[d.Model], needed(p.Wants, d))
-		if gaveUp(d) {
-			p.Failures = p.Failures.Then(v, p.Waits.Ordered(d.Target(), seen.past.LastDesired(v)), seen.at)
-		}
 		if capacity, counted := of.Capacity[d.Variant]; counted {
 			p.Capacity = capacity
+		}
+		if v.Advisory { // d is not carried out: what runs stands
+			history[d.Variant] = p.Decide(seen.past.LastDesired(v), seen.at)
+			continue
+		}
+		p.Called = alone.called[d.Variant]
+		p.Refused = refused(p, d, seen.at)
+		if gaveUp(d) {
+			p.Failures = p.Failures.Then(v, p.Waits.Ordered(d.Target(), seen.past.LastDesired(v)), seen.at)
 		}
 		history[d.Variant] = p.Moved(d, costs[d.Model]).Decide(d.Target(), seen.at)
 	}
@@ -219,6 +273,9 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 func turns(seen look, alone choices, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
 	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.ModelKey]bool{}
 	for _, d := range plan.Decisions {
+		if seen.variants[d.Variant].Advisory {
+			continue // it turns nothing
+		}
 		if d.Moves() {
 			moves[d.Model] = true
 		} else {

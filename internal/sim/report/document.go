@@ -24,7 +24,15 @@ type Scenario struct {
 	Offered     []Point // requests/s that arrived, the same for every policy; up to the last arrival
 	Clairvoyant Clairvoyant
 	Policies    []Result // in any order
+	// Measured says that this is no simulation: lines and decisions are of what was seen, not of a run
+	// with a seed, and Attainment is the one that was expected.
+	Measured bool
+	// Remarks stand below the measures.
+	Remarks []Remark
 }
+
+// Remark is a sentence with what it is about.
+type Remark struct{ Name, Text string }
 
 // Objectives are what each request should meet.
 type Objectives struct {

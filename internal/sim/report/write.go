@@ -46,6 +46,8 @@ type scenarioView struct {
 	Seed                               uint64
 	Rows                               []row
 	Clairvoyant                        []fact
+	Measured                           bool
+	Remarks                            []Remark
 	Tuned                              []tuned
 }
 
@@ -79,7 +81,8 @@ func newScenarioView(s Scenario) scenarioView {
 	v := scenarioView{
 		Name: s.Name, Description: s.Description, Seed: s.Seed,
 		Target: s.Objectives.String(), Verdict: verdict(policies, s.Objectives, s.Clairvoyant),
-		Rows: rows(policies, s.Objectives), Clairvoyant: s.Clairvoyant.facts(),
+		Rows: rows(policies, s.Objectives), Clairvoyant: s.Clairvoyant.facts(s.Measured),
+		Measured: s.Measured, Remarks: s.Remarks,
 	}
 	for _, p := range policies {
 		if len(p.Parameters) > 0 {
@@ -105,9 +108,13 @@ func (o Objectives) String() string {
 }
 
 // facts are what the clairvoyant came to, in words; nothing where it is not
-// known.
-func (c Clairvoyant) facts() []fact {
+// known. Beside what was measured it is no schedule, but a lower bound.
+func (c Clairvoyant) facts(measured bool) []fact {
 	var facts []fact
+	if measured && c.Cost.Known() && c.Attainment.Known() {
+		return []fact{{"lower bound", fmt.Sprintf("the cheapest replicas of each cycle by itself, which serve at once, cost %s with %s of the requests within their objectives",
+			number(c.Cost.Mean), percent(c.Attainment.Mean))}}
+	}
 	if c.Cost.Known() && c.Attainment.Known() {
 		facts = append(facts, fact{"feasible", fmt.Sprintf("a schedule that knows every arrival reaches %s at a cost of %s",
 			percent(c.Attainment.Mean), number(c.Cost.Mean))})

@@ -1,0 +1,303 @@
+package shadow
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+const (
+	// heldFor is for how many intervals a look stands where none follows: cycles were not recorded
+	// then, or no manager ran.
+	heldFor = 3
+	// heldAtLeast is for how long it stands at least.
+	heldAtLeast = time.Minute
+	// AssumedStartUp is the start-up of a variant of which none was seen.
+	AssumedStartUp = 2 * time.Minute
+	// Most is how many differences are listed.
+	Most = 5
+)
+
+// Options are what a comparison is made by.
+type Options struct {
+	// To is when the last look ends at the latest; zero is when it ends by itself.
+	To time.Time
+	// MissPrice is the price of one request that misses its objectives, in units of the costs, >= 0.
+	MissPrice float64
+}
+
+// Side is one course of replicas over a time.
+type Side struct {
+	ReplicaHours float64 `json:"replicaHours"`
+	GPUHours     float64 `json:"gpuHours"`
+	Cost         float64 `json:"cost"`
+	// Measured is the part of the requests that met their objectives, as measured; Expected by the model
+	// of a replica. Unknown where there is nothing to say.
+	Measured Share `json:"measured,omitzero"`
+	Expected Share `json:"expected,omitzero"`
+	// Regret is what this course cost more than Hindsight with the price of its misses; unknown where
+	// Expected is.
+	Regret Value `json:"regret,omitzero"`
+}
+
+// Share is a part of requests.
+type Share struct {
+	Requests float64 `json:"requests"` // of which it is known
+	Within   float64 `json:"within"`   // of these, requests
+}
+
+// Part is the share as a ratio, and false where no request is counted.
+func (s Share) Part() (float64, bool) {
+	if !(s.Requests > 0) {
+		return 0, false
+	}
+	return s.Within / s.Requests, true
+}
+
+// plus returns s with more requests, a part of which is within.
+func (s Share) plus(requests, part float64) Share {
+	return Share{s.Requests + requests, s.Within + requests*part}
+}
+
+// Value is a number that may not be known.
+type Value struct {
+	Known bool    `json:"known"`
+	Value float64 `json:"value"`
+}
+
+// Model is the comparison of one model.
+type Model struct {
+	Model     scaling.ModelKey     `json:"model"`
+	Objective scaling.Objective    `json:"objective,omitzero"`
+	From      time.Time            `json:"from"`
+	To        time.Time            `json:"to"`
+	Hours     float64              `json:"hours"`             // that are compared
+	Unknown   float64              `json:"unknown,omitempty"` // hours of which something is not known, which count for nothing
+	Advisory  float64              `json:"advisory"`          // of Hours, those in which decisions were advice
+	Requests  float64              `json:"requests"`          // that arrived, as far as it is known
+	Ran       Side                 `json:"ran"`
+	Decided   Side                 `json:"decided"`
+	Hindsight Side                 `json:"hindsight"`
+	Differ    []Difference         `json:"differ,omitempty"` // the greatest first, at most Most
+	Course    []Moment             `json:"-"`                // for curves
+	Variants  []scaling.VariantKey `json:"variants"`
+}
+
+// Difference is a time in which one number of replicas of a variant was decided on and another one ran.
+type Difference struct {
+	Variant scaling.VariantKey `json:"variant"`
+	At      time.Time          `json:"at"`
+	Hours   float64            `json:"hours"`
+	Cycle   scaling.CycleID    `json:"cycle,omitempty"` // the first of that time
+	Ran     scaling.Replicas   `json:"ran"`             // on average, rounded
+	Decided scaling.Replicas   `json:"decided"`
+	// Cost is how much more was decided on than ran; less than 0 for less.
+	Cost   float64        `json:"cost"`
+	GPUs   float64        `json:"gpuHours"` // likewise
+	Reason scaling.Reason `json:"reason,omitempty"`
+	Detail string         `json:"detail,omitempty"`
+}
+
+// Moment is a Look with the replicas of each course, in the order of its variants.
+type Moment struct {
+	At               time.Time
+	Look             Look
+	Ran, Ready       []scaling.Replicas // that the targets asked for, and that were Ready
+	Decided, Serving []scaling.Replicas // that were decided on, and that would have been Ready
+	Hindsight        []scaling.Replicas
+}
+
+// Compare compares the courses of one model. looks are in the order of time.
+func Compare(model scaling.ModelKey, objective scaling.Objective, looks []Look, o Options) Model {
+	c := comparison{Model: Model{Model: model, Objective: objective, Variants: variantsOf(looks)}, Options: o}
+	if len(looks) == 0 {
+		return c.Model
+	}
+	c.serving = newServing(c.Variants)
+	c.From = looks[0].At
+	for i, l := range looks {
+		stands, gap := length(looks, i, o.To)
+		c.Model.To = l.At.Add(stands)
+		c.Unknown += gap.Hours()
+		if l.Usable() {
+			c.add(l, stands)
+		} else {
+			c.Unknown += stands.Hours()
+		}
+		if gap > 0 || !l.Usable() {
+			c.differ.end()
+		}
+	}
+	return c.sum()
+}
+
+// comparison is a Model that grows.
+type comparison struct {
+	Model
+	Options
+	serving *serving
+	differ  differences
+	regret  struct {
+		known        bool
+		ran, decided float64
+	}
+}
+
+// add adds a usable look that stands for some time.
+func (c *comparison) add(l Look, stands time.Duration) {
+	hours := stands.Hours()
+	m := moment(l, c.serving)
+	m.Hindsight = m.Ran
+	if l.Rate.Known() && l.Demand.Known() {
+		m.Hindsight = l.cheapest(c.MissPrice)
+	}
+	c.Course = append(c.Course, m)
+	c.Hours += hours
+	if l.Advisory {
+		c.Advisory += hours
+	}
+	c.Ran = c.Ran.plus(l, m.Ran, hours)
+	c.Decided = c.Decided.plus(l, m.Decided, hours)
+	c.Hindsight = c.Hindsight.plus(l, m.Hindsight, hours)
+	if l.Rate.Known() {
+		c.addRequests(l, m, l.Rate.Value*stands.Seconds(), hours)
+	}
+	c.differ.add(l, m, hours)
+}
+
+// addRequests adds the requests of a look.
+func (c *comparison) addRequests(l Look, m Moment, requests, hours float64) {
+	c.Requests += requests
+	if l.Missed.Known() {
+		c.Ran.Measured = c.Ran.Measured.plus(requests, 1-l.Missed.Value)
+	}
+	ran, known := l.carried(m.Ready)
+	if !known {
+		return
+	}
+	decided, _ := l.carried(m.Serving)
+	best, _ := l.carried(m.Hindsight)
+	c.Ran.Expected = c.Ran.Expected.plus(requests, ran)
+	c.Decided.Expected = c.Decided.Expected.plus(requests, decided)
+	c.Hindsight.Expected = c.Hindsight.Expected.plus(requests, best)
+	price := func(replicas []scaling.Replicas, within float64) float64 {
+		return costOf(l, replicas)*hours + c.MissPrice*requests*(1-within)
+	}
+	least := price(m.Hindsight, best)
+	c.regret.known = true
+	c.regret.ran += price(m.Ran, ran) - least
+	c.regret.decided += price(m.Decided, decided) - least
+}
+
+// sum returns the Model.
+func (c *comparison) sum() Model {
+	if c.regret.known {
+		c.Ran.Regret, c.Decided.Regret, c.Hindsight.Regret = Value{true, c.regret.ran}, Value{true, c.regret.decided}, Value{true, 0}
+	} else {
+		c.Hindsight = Side{} // what carries the load is not known
+	}
+	c.Differ = c.differ.greatest()
+	return c.Model
+}
+
+// length returns for how long the look at i stands, and how much of the time to the next one is not known.
+func length(looks []Look, i int, to time.Time) (stands, gap time.Duration) {
+	most := max(heldAtLeast, heldFor*looks[i].Interval)
+	if i+1 < len(looks) {
+		until := max(0, looks[i+1].At.Sub(looks[i].At))
+		return min(until, most), max(0, until-most)
+	}
+	stands = looks[i].Interval
+	if !to.IsZero() {
+		stands = max(0, min(to.Sub(looks[i].At), most))
+	}
+	return stands, 0
+}
+
+// variantsOf returns the variants of all looks, sorted.
+func variantsOf(looks []Look) []scaling.VariantKey {
+	known := map[scaling.VariantKey]bool{}
+	out := []scaling.VariantKey{}
+	for _, l := range looks {
+		for _, v := range l.Variants {
+			if !known[v.Key] {
+				known[v.Key] = true
+				out = append(out, v.Key)
+			}
+		}
+	}
+	slices.SortFunc(out, scaling.VariantKey.Compare)
+	return out
+}
+
+// moment returns the replicas of a look. serving is told of it.
+func moment(l Look, serving *serving) Moment {
+	m := Moment{At: l.At, Look: l}
+	for _, v := range l.Variants {
+		m.Ran, m.Ready = append(m.Ran, v.Current), append(m.Ready, v.Ready)
+		m.Decided, m.Serving = append(m.Decided, v.Target), append(m.Serving, serving.next(l.At, v))
+	}
+	return m
+}
+
+// plus returns s with replicas for so many hours.
+func (s Side) plus(l Look, replicas []scaling.Replicas, hours float64) Side {
+	for i, v := range l.Variants {
+		n := float64(replicas[i])
+		s.ReplicaHours += n * hours
+		s.GPUHours += float64(v.GPUs) * n * hours
+		s.Cost += v.Cost * n * hours
+	}
+	return s
+}
+
+// costOf returns the cost of replicas per hour.
+func costOf(l Look, replicas []scaling.Replicas) float64 {
+	sum := 0.0
+	for i, v := range l.Variants {
+		sum += v.Cost * float64(replicas[i])
+	}
+	return sum
+}
+
+// serving knows which of the replicas that were decided on would have been Ready.
+type serving struct {
+	of map[scaling.VariantKey][]decidedAt
+}
+
+type decidedAt struct {
+	at       time.Time
+	replicas scaling.Replicas
+}
+
+func newServing(variants []scaling.VariantKey) *serving {
+	return &serving{of: make(map[scaling.VariantKey][]decidedAt, len(variants))}
+}
+
+// next returns how many replicas of v would be Ready at a time: the least that was decided on in the
+// start-up before it. At the first look those that are Ready are.
+func (s *serving) next(at time.Time, v Seen) scaling.Replicas {
+	startUp := v.StartUp
+	if startUp <= 0 {
+		startUp = AssumedStartUp
+	}
+	past := s.of[v.Key]
+	if past == nil {
+		past = []decidedAt{{at.Add(-startUp), v.Ready}}
+	}
+	past = append(past, decidedAt{at, v.Target})
+	// Of what is older than the start-up, the last one still stood when it began.
+	first := 0
+	for first+1 < len(past) && !past[first+1].at.After(at.Add(-startUp)) {
+		first++
+	}
+	past = past[first:]
+	s.of[v.Key] = past
+	least := scaling.Replicas(math.MaxInt)
+	for _, d := range past {
+		least = min(least, d.replicas)
+	}
+	return least
+}
