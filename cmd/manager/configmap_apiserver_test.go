@@ -69,6 +69,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("TheSecondOfTwoClassesWithOneModelIsNamed", s.twoClasses)
 	t.Run("EachConditionIsShownWithItsReason", s.conditions)
 	t.Run("ReplicasAreSetWhereObjectsAskForIt", s.actuation)
+	t.Run("AReductionWaitsForApprovalAndAFreezeHolds", s.approvals)
 	t.Run("AnnotatedHPAsAreVariants", s.annotated)
 	t.Run("TheObjectsOfKServeAreServedAsTheyAre", s.kserve)
 }

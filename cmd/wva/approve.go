@@ -122,7 +122,7 @@ func (f approveFlags) run(ctx context.Context, out io.Writer, of named) error {
 	if f.replicas >= 0 {
 		to = scaling.Replicas(f.replicas)
 		if to < waits.To || to >= waits.From {
-			return fmt.Errorf("%w: --replicas %d: the reduction that waits is from %d to %d; want %[3]d or more, and fewer than %[2]d", errUsage, to, waits.From, waits.To)
+			return fmt.Errorf("%w: --replicas %d: the reduction that waits is from %d to %d; want %[4]d or more, and fewer than %[3]d", errUsage, to, waits.From, waits.To)
 		}
 	}
 	grant := scaling.Grant{Cycle: waits.Cycle, To: to}

@@ -211,7 +211,22 @@ func TestEveryKeyOfATriggerIsRead(t *testing.T) {
 // TestTheManagerUnderstandsTheSettingsOfSamples: a ConfigMap is not checked by the
 // API server.
 func TestTheManagerUnderstandsTheSettingsOfSamples(t *testing.T) {
-	const file = "model-scale-to-zero-config.yaml"
+	store := understood(t, "model-scale-to-zero-config.yaml")
+	zero := store.Snapshot().Policy(scaling.ModelKey{Namespace: "production", ID: "meta-llama/Llama-3.1-70B-Instruct"}).ScaleToZero
+	if zero.Enabled || zero.Retention != time.Hour {
+		t.Errorf("the model in production: got %+v, want it never at zero, and an hour", zero)
+	}
+	windows := understood(t, "wva-schedule-config.yaml").Snapshot().Schedule()
+	v := scaling.Variant{Key: scaling.VariantKey{Namespace: "production", Name: "llama"}}
+	christmas := time.Date(2026, 12, 24, 23, 0, 0, 0, time.UTC)
+	if got := windows.At(christmas).Of(v); len(windows) != 3 || got.Allow != scaling.AllowNone || got.Window != "year-end" {
+		t.Errorf("%d windows, at Christmas %+v, want 3 and no change", len(windows), got)
+	}
+}
+
+// understood returns a store with the ConfigMap of a sample, which has no findings.
+func understood(t *testing.T, file string) *config.Store {
+	t.Helper()
 	store, err := config.NewStore(config.StoreOptions{SystemNamespace: "workload-variant-autoscaler-system"})
 	if err != nil {
 		t.Fatal(err)
@@ -225,10 +240,7 @@ func TestTheManagerUnderstandsTheSettingsOfSamples(t *testing.T) {
 	for _, finding := range store.Apply([]config.Source{source}).Findings {
 		t.Errorf("%s: the manager says %s", file, finding)
 	}
-	zero := store.Snapshot().Policy(scaling.ModelKey{Namespace: "production", ID: "meta-llama/Llama-3.1-70B-Instruct"}).ScaleToZero
-	if zero.Enabled || zero.Retention != time.Hour {
-		t.Errorf("%s: the model in production: got %+v, want it never at zero, and an hour", file, zero)
-	}
+	return store
 }
 
 // TestPagesAndSamplesBelongTogether: a page repeats no manifest, because nobody

@@ -38,9 +38,7 @@ func Approve(in Input, plan scaling.Plan) scaling.Plan {
 
 func approve(in Input, v scaling.Variant, d scaling.Decision) scaling.Decision {
 	r, stays := in.History[v.Key].Reductions.Reduction, staying(in, v)
-	if repeats := d.Fallback || d.Withheld || v.Paused; !v.Replicas.Observed || repeats && d.Target() >= stays {
-		d.Reduction = approved(r, v.Approval, in.Now)
-	} else {
+	if v.Replicas.Observed {
 		wanted := wholeReduction(in, d, stays)
 		if ended(in, v, d, wanted, stays) {
 			r = scaling.Reduction{}
@@ -48,11 +46,11 @@ func approve(in Input, v scaling.Variant, d scaling.Decision) scaling.Decision {
 		if r == (scaling.Reduction{}) && wanted < stays {
 			r = scaling.Reduction{Cycle: in.Cycle, Since: in.Now}
 		}
-		if r.Waits() {
+		if r.Waits() && wanted < stays {
 			r.From, r.To = stays, wanted
 		}
-		d.Reduction = approved(r, v.Approval, in.Now)
 	}
+	d.Reduction = approved(r, v.Approval, in.Now)
 	if least := leastApproved(in, v, d); d.Target() < least {
 		d = d.Then(scaling.StageApproval, least, scaling.ReasonAwaitingApproval, awaiting(v, d, least))
 	}
@@ -90,6 +88,8 @@ func ended(in Input, v scaling.Variant, d scaling.Decision, wanted, stays scalin
 		return true
 	case r.Approved && v.Replicas.Current > before:
 		return false // the target has yet to follow
+	case d.Fallback || d.Withheld || v.Paused:
+		return false // the decision only repeats the last one
 	}
 	return wanted >= stays
 }

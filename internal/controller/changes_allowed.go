@@ -62,5 +62,5 @@ func restrained(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool
 	if c.Reason == string(v1alpha1.ReasonAwaitingApproval) {
 		return notice{corev1.EventTypeNormal, eventAwaitingApproval, "AskFor" + string(reductionOf(is).Cycle), explain.Noted(c.Message, v.cycle)}, !same
 	}
-	return notice{corev1.EventTypeNormal, eventFrozen, c.Reason, explain.Noted(c.Message, v.cycle)}, !same
+	return notice{corev1.EventTypeNormal, eventFrozen, "Begin" + c.Reason, explain.Noted(c.Message, v.cycle)}, !same
 }

@@ -87,9 +87,9 @@ func TestAWaitIsToldOnce(t *testing.T) {
 		"another begins":            {[]explain.Explanation{explanation(awaits("5", 1))}, explanation(awaits("6", 1)), []string{"Normal AwaitingApproval AskFor6"}},
 		"without an analysis":       {[]explain.Explanation{explanation(awaits("5", 1))}, explanation(awaits("5", 1), func(e *explain.Explanation) { e.Decision.Steps = e.Decision.Steps[:0] }), nil},
 		"it is approved":            {[]explain.Explanation{explanation(awaits("5", 1))}, explanation(approvedBefore), []string{"Normal Decided DecideFrom2To1"}},
-		"a freeze begins":           {[]explain.Explanation{explanation()}, explanation(frozenBy(scaling.AllowNone)), []string{"Normal Frozen Frozen"}},
+		"a freeze begins":           {[]explain.Explanation{explanation()}, explanation(frozenBy(scaling.AllowNone)), []string{"Normal Frozen BeginFrozen"}},
 		"a freeze lasts":            {[]explain.Explanation{explanation(frozenBy(scaling.AllowNone))}, explanation(frozenBy(scaling.AllowNone)), nil},
-		"another kind of it begins": {[]explain.Explanation{explanation(frozenBy(scaling.AllowNone))}, explanation(frozenBy(scaling.AllowGrowth)), []string{"Normal Frozen GrowthOnly"}},
+		"another kind of it begins": {[]explain.Explanation{explanation(frozenBy(scaling.AllowNone))}, explanation(frozenBy(scaling.AllowGrowth)), []string{"Normal Frozen BeginGrowthOnly"}},
 		"it ends":                   {[]explain.Explanation{explanation(frozenBy(scaling.AllowNone))}, explanation(), nil},
 	}
 	for name, tt := range tests {

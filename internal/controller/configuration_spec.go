@@ -29,19 +29,7 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 		refuse("spec.maxReplicas", strconv.Itoa(int(*most)), fmt.Sprintf("minReplicas (%d) or more", va.Spec.MinReplicas),
 			(scaling.Bounds{Min: scaling.Replicas(va.Spec.MinReplicas), Max: scaling.Replicas(*most)}.Clamp(0)).Text())
 	}
-	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
-		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")
-	}
-	if value, ok := va.Annotations[v1alpha1.AnnotationApprove]; ok {
-		if _, err := scaling.ParseApproval(value); err != nil {
-			refuse("annotation "+v1alpha1.AnnotationApprove, value, scaling.ApprovalWanted, "shrink, without an end")
-		}
-	}
-	if value, ok := va.Annotations[v1alpha1.AnnotationApproved]; ok {
-		if _, err := scaling.ParseGrant(value); err != nil {
-			refuse("annotation "+v1alpha1.AnnotationApproved, value, scaling.GrantWanted, "no approval")
-		}
-	}
+	annotationProblems(va, refuse)
 	for field, size := range batchSizes(va.Spec) {
 		if size > scaling.MostBatch {
 			refuse("spec."+field, strconv.Itoa(int(size)), fmt.Sprintf("a number from 1 to %d", scaling.MostBatch), strconv.Itoa(scaling.MostBatch))
@@ -55,6 +43,23 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 		out = append(out, problem{"target, " + why + "; in force: no limits of the engine", "engine arguments"})
 	}
 	return out
+}
+
+// annotationProblems refuses what annotations say that is not accepted.
+func annotationProblems(va *v1alpha1.VariantAutoscaling, refuse func(key, value, want, inForce string)) {
+	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
+		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")
+	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApprove]; ok {
+		if _, err := scaling.ParseApproval(value); err != nil {
+			refuse("annotation "+v1alpha1.AnnotationApprove, value, scaling.ApprovalWanted, "shrink, without an end")
+		}
+	}
+	if value, ok := va.Annotations[v1alpha1.AnnotationApproved]; ok {
+		if _, err := scaling.ParseGrant(value); err != nil {
+			refuse("annotation "+v1alpha1.AnnotationApproved, value, scaling.GrantWanted, "no approval")
+		}
+	}
 }
 
 // batchSizes returns the batch sizes of a spec by their fields.

@@ -265,7 +265,7 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
-		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas,
+		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas, Schedule: f.Schedule,
 		Policy:  func(m scaling.ModelKey) cycle.ModelSettings { return policies[m] },
 		Profile: func(v scaling.VariantKey) scaling.Profile { return stated(f.measured[v].Profile) },
 	}), hpaSync, nil

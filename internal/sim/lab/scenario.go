@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -27,6 +28,8 @@ type Scenario struct {
 	// Quotas are the accelerators that namespaces own. This project's policies keep
 	// to them; no other knows of any.
 	Quotas []scaling.Quota
+	// Schedule is the freeze windows. This project's policies keep to them.
+	Schedule schedule.Schedule
 	// Fleet is what every run has in common. Seed, Start, Models, Sync and the
 	// functions are filled in by the lab.
 	Fleet sim.Config

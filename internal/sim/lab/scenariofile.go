@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
@@ -100,6 +101,7 @@ func ParseScenario(content []byte, o ScenarioOptions) (Scenario, error) {
 		"duration": span(&s.Fleet.Duration, time.Second), "tail": span(&s.Fleet.Tail, time.Second), "tolerance": number(&s.Fleet.Tolerance, 0, 0.99),
 		"nodes":    func(v value) error { return v.list(func(v value) error { return r.node(v, &s) }) },
 		"quotas":   func(v value) error { return v.list(func(v value) error { return r.quota(v, &s) }) },
+		"schedule": func(v value) error { return v.list(func(v value) error { return r.window(v, &s) }) },
 		"models":   func(v value) error { return v.list(func(v value) error { return r.model(v, &s) }) },
 		"faults":   func(v value) error { return v.list(func(v value) error { return r.fault(v, &s) }) },
 		"workload": func(v value) error { return v.list(func(v value) error { return r.workload(v, &parts) }) },
@@ -153,6 +155,32 @@ func (scenarioReader) quota(v value, s *Scenario) error {
 	}
 	s.Quotas = append(s.Quotas, q)
 	return nil
+}
+
+// window reads a freeze window, with the fields of the ConfigMap.
+func (scenarioReader) window(v value, s *Scenario) error {
+	var w schedule.Window
+	var allow string
+	err := v.mapping(map[string]reader{
+		"name": text(&w.Name), "allow": text(&allow), "from": text(&w.From), "to": text(&w.To), "timeZone": text(&w.TimeZone),
+		"namespace": text(&w.Namespace), "model": text(&w.Model), "variant": text(&w.Variant),
+		"days": func(v value) error {
+			return v.list(func(v value) error {
+				w.Days = append(w.Days, "")
+				return text(&w.Days[len(w.Days)-1])(v)
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	w.Allow = scaling.Allow(allow)
+	rule, err := schedule.Parse(w)
+	if wrong, ok := errors.AsType[*schedule.Error](err); ok {
+		return v.wrong(wrong.Field + " to be " + wrong.Want)
+	}
+	s.Schedule = append(s.Schedule, rule)
+	return err
 }
 
 func (r scenarioReader) model(v value, s *Scenario) error {
@@ -220,6 +248,13 @@ func (r scenarioReader) variant(v value, m *Model) error {
 		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
 		"replicas": whole(&replicas, 0, 100_000), "weight": number(&x.Weight, 0.001, 1e6),
 		"startUp": span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
+		"approve": func(v value) error {
+			var err error
+			if x.Spec.Approval, err = scaling.ParseApproval(v.node.Value); err != nil {
+				return v.wrong(scaling.ApprovalWanted)
+			}
+			return nil
+		},
 	})
 	x.Profile, x.Spec.Accelerator, x.Spec.Bounds.Max = p, p.Accelerator, most
 	if x.Spec.Key.Name == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
@@ -49,11 +50,14 @@ models:
       - profile: 8b
         name: batch
         weight: 2
+        approve: shrink;after=10m
 faults:
   - {kind: crash, variant: inline, at: 10m, for: 1h, replicas: 2, period: 7m, ready: 20s}
   - {kind: no-node, namespace: jobs, variant: batch, wait: 6m}
   - {kind: clock, at: 1h, step: -30m}
   - {kind: outage, model: chat, at: 2h, for: 13m}
+schedule:
+  - {name: night, allow: growth, days: [Wed, 2025-01-02], from: 22:00, to: 06:00, timeZone: UTC, namespace: jobs, model: batch, variant: batch}
 `
 
 func TestScenarioFileIsRead(t *testing.T) {
@@ -89,6 +93,15 @@ func TestScenarioFileIsRead(t *testing.T) {
 	if diff := cmp.Diff([]scaling.Quota{{Namespace: "default", Accelerator: "L40S", GPUs: 6}, {Namespace: "jobs", Accelerator: "L40S"}}, s.Quotas); diff != "" {
 		t.Error(diff)
 	}
+	window := schedule.Window{
+		Name: "night", Allow: scaling.AllowGrowth, Days: []string{"Wed", "2025-01-02"}, From: "22:00", To: "06:00", TimeZone: "UTC", Namespace: "jobs", Model: "batch", Variant: "batch",
+	}
+	if len(s.Schedule) != 1 || !cmp.Equal(window, s.Schedule[0].Window) {
+		t.Errorf("schedule %+v, want %+v", s.Schedule, window)
+	}
+	if want := (scaling.Approval{Required: true, After: 10 * time.Minute}); batch.Spec.Variants[0].Spec.Approval != want || chat.Spec.Variants[0].Spec.Approval != (scaling.Approval{}) {
+		t.Errorf("approval %+v, want %+v", batch.Spec.Variants[0].Spec.Approval, want)
+	}
 	if chat.Share != 3 || chat.Priority != 10 || batch.Priority != 0 || chat.Sized || !batch.Sized || batch.Spec.Hold != 0 || batch.Spec.Key.Namespace != "jobs" {
 		t.Errorf("models %+v and %+v", chat, batch)
 	}
@@ -122,10 +135,13 @@ func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
 		{"patience without end", "{mean: 1m, deviation: 30s, retry: 0.5, after: 20s}", "{retry: 0.5}", "fleet.yaml, line 17: models[0].patience: found a mapping, want the field mean, for how long clients wait"},
 		{"prefix of all", "part: 0.75", "part: 1", `fleet.yaml, line 18: models[0].prefix.part: found "1", want a number from 0 to 0.999`},
-		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 39: faults[2]: found a mapping, want kind to be one of [crash`},
+		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 40: faults[2]: found a mapping, want kind to be one of [crash`},
 		{"fault of a stranger", "variant: inline", "variant: stranger", "fleet.yaml: faults[0].variant: found default/stranger, want a variant of the run"},
 		{"fault without its step", ", step: -30m", "", "want step to be what a clock is off by, and nothing of other kinds, it is 0s"},
 		{"tolerance", "tolerance: 0.1", "tolerance: 1", `fleet.yaml, line 3: tolerance: found "1", want a number from 0 to 0.99`},
+		{"window of an unknown zone", "timeZone: UTC", "timeZone: Mars", "fleet.yaml, line 43: schedule[0]: found a mapping, want timeZone to be the name of a time zone"},
+		{"window of an unknown field", "variant: batch}", "variants: batch}", `fleet.yaml, line 43: schedule[0]: found "variants"`},
+		{"approval of growth", "shrink;after=10m", "grow", `fleet.yaml, line 36: models[1].variants[0].approve: found "grow", want "shrink"`},
 		{"same variant", "name: inline", "name: 8b", `fleet.yaml: models[0].variants[1].key: found default/8b, want a key not used before`},
 		{"too large for a node", "count: 4, gpus: 2}", "count: 4, gpus: 1}\n  - {accelerator: H100, count: 1, gpus: 1}", "fleet.yaml: models[0].variants[1].spec.gpusPerReplica: found 2, want at most 1"},
 		{"no models", "models:", "modules:", `fleet.yaml, line 10: found "modules", want one of attainment`},
