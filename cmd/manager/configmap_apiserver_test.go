@@ -71,6 +71,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("ReplicasAreSetWhereObjectsAskForIt", s.actuation)
 	t.Run("AReductionWaitsForApprovalAndAFreezeHolds", s.approvals)
 	t.Run("AnnotatedHPAsAreVariants", s.annotated)
+	t.Run("AdviceIsPublishedUnderItsOwnNameAndNothingIsWritten", s.advisory)
 	t.Run("TheObjectsOfKServeAreServedAsTheyAre", s.kserve)
 }
 
