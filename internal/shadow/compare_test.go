@@ -3,6 +3,7 @@ package shadow
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -145,7 +146,7 @@ func TestHindsightIsTheCheapestMix(t *testing.T) {
 			}
 			b := l.Variants[len(n)].Bounds
 			for k := b.Clamp(0); k <= b.Max; k++ {
-				all(append(n[:len(n):len(n)], k))
+				all(append(slices.Clip(n), k))
 			}
 		}
 		all(nil)

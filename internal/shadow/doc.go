@@ -24,5 +24,5 @@
 //
 //	cost + price of a miss x requests that are expected to miss - the same of hindsight
 //
-// It is not known where nothing is sized to objectives, since what a miss is is not known either.
+// It is not known where nothing is sized to objectives, since no request can miss an objective there.
 package shadow

@@ -215,8 +215,8 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 		settings.Limited = false // what it runs is not asked back for advice
 		apart.Models[m] = settings
 	}
-	real := apart.constrain(seen, apart.share(seen, held))
-	merged := scaling.Plan{At: granted.plan.At, Decisions: slices.Clone(real.plan.Decisions)}
+	scaledOnly := apart.constrain(seen, apart.share(seen, held))
+	merged := scaling.Plan{At: granted.plan.At, Decisions: slices.Clone(scaledOnly.plan.Decisions)}
 	for i, d := range merged.Decisions {
 		if !advisory[d.Model] {
 			continue
