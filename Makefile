@@ -115,7 +115,7 @@ anycluster: gotest build localcluster helm
 	$(BIN)/localcluster up --dir $(LOCAL)/anycluster --image workload-variant-autoscaler=bin/manager; \
 	$(ANYCLUSTER) ./test/anycluster -kubeconfig='$(CURDIR)/$(LOCAL)/anycluster/kubeconfig' -image=localhost/workload-variant-autoscaler:dev -labels=saturation,model,zero
 
-# What make soak runs: a steady fleet of 100 for three minutes, and what is for it alone.
+# What make soak runs: a steady fleet of 200 for three minutes, and what is for it alone.
 SOAK := TestASteadyFleet|$(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $$(grep -l '^//go:build e2e && soak' test/e2e/*_test.go) | paste -sd '|' -)
 
 .PHONY: soak
@@ -126,7 +126,7 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -all
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -v -run 'NoTenant|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -tags soak -run 'OldRules|FillsABudget' -timeout 60m
-	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
 
 .PHONY: lint
 lint: golangci-lint ## Run the linters, and look for words that are not used

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
@@ -35,98 +36,47 @@ const (
 	ofSettings       = "ConfigMap/workload-variant-autoscaler-system/workload-variant-autoscaler-variantautoscaling-config"
 )
 
-// changedValues are all values of the published chart, changed, and what the change is in what is rendered: text of
-// the object, or of the notes where the object is "notes". An empty object says that the change makes no difference
-// but to be accepted.
-var changedValues = []struct{ path, value, object, want string }{
-	{"controller.enabled", "false", publishedVA, "modelID: Qwen/Qwen3-0.6B"},
-	{"wva.enabled", "false", "notes", "wva.enabled has no effect: controller.enabled says whether the manager is installed"},
-	{"wva.image.repository", "registry.example.com/wva", publishedManager, "image: registry.example.com/wva:v0.6.0"},
-	{"wva.image.tag", "v0.4.2", "notes", "wva.image.tag has no effect: v0.4.2 is of an earlier version"},
-	{"wva.image.tag", "v0.7.0", publishedManager, "workload-variant-autoscaler:v0.7.0"},
-	{"wva.image.tag", "nightly", publishedManager, "workload-variant-autoscaler:nightly"},
-	{"wva.imagePullPolicy", "Never", publishedManager, "imagePullPolicy: Never"},
-	{"wva.replicaCount", "1", publishedManager, "replicas: 1\n"},
-	{"wva.modelName", "other", publishedVA, "name: other-decode"},
-	{"wva.logging.level", "debug", ofSettings, "LOG_LEVEL: debug"},
-	{"wva.metrics.enabled", "false", "", ""},
-	{"wva.metrics.port", "9443", publishedManager, "--metrics-bind-address=:9443"},
-	{"wva.metrics.secure", "false", publishedManager, "--metrics-secure=false"},
-	{"wva.namespaceScoped", "false", "notes", "serves every namespace"},
-	{"wva.reconcileInterval", "30s", ofSettings, "GLOBAL_OPT_INTERVAL: 30s"},
-	{"wva.configMap.immutable", "true", ofSettings, "immutable: true"},
-	{"wva.prometheus.monitoringNamespace", "monitoring", "ClusterRoleBinding//wva-workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader", "namespace: monitoring"},
-	{"wva.prometheus.serviceAccountName", "prometheus-k8s", "ClusterRoleBinding//wva-workload-variant-autoscaler-workload-variant-autoscaler-system-metrics-reader", "name: prometheus-k8s"},
-	{"wva.prometheus.baseURL", "https://prometheus.example.com", ofSettings, "PROMETHEUS_BASE_URL: https://prometheus.example.com"},
-	{"wva.prometheus.caCert", `"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"`, ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/wva/prometheus-ca/ca.crt"},
-	{"wva.prometheus.tls.insecureSkipVerify", "false", "", ""},
-	{"wva.prometheus.tls.insecureSkipVerify", `"true"`, ofSettings, `PROMETHEUS_TLS_INSECURE_SKIP_VERIFY: "true"`},
-	{"wva.prometheus.tls.caCertPath", "/etc/pki/ca.crt", ofSettings, "PROMETHEUS_CA_CERT_PATH: /etc/pki/ca.crt"},
-	{"wva.limitedMode", "true", ofSettings, `WVA_LIMITED_MODE: "true"`},
-	{"wva.nodeSelector", "pool=gpu", publishedManager, "--node-selector=pool=gpu"},
-	{"wva.scaleToZero", "true", ofSettings, `WVA_SCALE_TO_ZERO: "true"`},
-	{"wva.scaleToZero", `"true"`, ofSettings, `WVA_SCALE_TO_ZERO: "true"`},
-	{"wva.controllerInstance", "blue", publishedVA, "wva.llmd.ai/controller-instance: blue"},
-	{"wva.capacityScaling.default.kvCacheThreshold", "0.7", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvCacheThreshold: 0.7"},
-	{"wva.capacityScaling.default.queueLengthThreshold", "6", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "queueLengthThreshold: 6"},
-	{"wva.capacityScaling.default.kvSpareTrigger", "0.2", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvSpareTrigger: 0.2"},
-	{"wva.capacityScaling.default.queueSpareTrigger", "4", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "queueSpareTrigger: 4"},
-	{"wva.capacityScaling.overrides", "{large: {model_id: m, kvSpareTrigger: 0.3}}", "ConfigMap/workload-variant-autoscaler-system/saturation-scaling-config", "kvSpareTrigger: 0.3"},
-	{"llmd.namespace", "models", "VariantAutoscaling/models/wva-workload-variant-autoscaler-va", "modelID: Qwen/Qwen3-0.6B"},
-	{"llmd.modelName", "other", publishedService, "llm-d.ai/model: other"},
-	{"llmd.modelID", "meta/llama-3.1-8b", publishedVA, "modelID: meta/llama-3.1-8b"},
-	{"va.enabled", "false", publishedService, "port: 8200"},
-	{"va.accelerator", "A100", publishedVA, "accelerator: A100"},
-	{"va.variantCost", "12.5", publishedVA, `variantCost: "12.5"`},
-	{"va.sloTpot", "20", "ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-tpot: 20"},
-	{"va.sloTtft", "500", "ConfigMap/workload-variant-autoscaler-system/service-classes-config", "slo-ttft: 500"},
-	{"hpa.enabled", "false", publishedVA, "maxReplicas: 10"},
-	{"hpa.minReplicas", "2", publishedHPA, "minReplicas: 2"},
-	{"hpa.minReplicas", "0", publishedVA, "minReplicas: 0"},
-	{"hpa.maxReplicas", "4", publishedHPA, "maxReplicas: 4"},
-	{"hpa.targetAverageValue", `"2"`, publishedHPA, `averageValue: "2"`},
-	{"hpa.behavior.scaleUp.stabilizationWindowSeconds", "0", publishedHPA, "stabilizationWindowSeconds: 0"},
-	{"hpa.behavior.scaleUp.selectPolicy", "Min", publishedHPA, "selectPolicy: Min"},
-	{"hpa.behavior.scaleUp.policies", "[{type: Percent, value: 100, periodSeconds: 15}]", publishedHPA, "type: Percent"},
-	{"hpa.behavior.scaleDown.stabilizationWindowSeconds", "60", publishedHPA, "stabilizationWindowSeconds: 60"},
-	{"hpa.behavior.scaleDown.selectPolicy", "Disabled", publishedHPA, "selectPolicy: Disabled"},
-	{"hpa.behavior.scaleDown.policies", "[{type: Pods, value: 1, periodSeconds: 60}]", publishedHPA, "periodSeconds: 60"},
-	{"vllmService.enabled", "false", publishedVA, "modelID: Qwen/Qwen3-0.6B"},
-	{"vllmService.port", "8000", publishedService, "port: 8000"},
-	{"vllmService.targetPort", "8001", publishedService, "targetPort: 8001"},
-	{"vllmService.nodePort", "30001", "", ""},
-	{"vllmService.interval", "5s", publishedMonitor, "interval: 5s"},
-	{"vllmService.scheme", "https", publishedMonitor, "scheme: https"},
+// changedValue is a row of testdata/published/changed.yaml.
+type changedValue struct{ Path, Value, Object, Want string }
+
+func changedValues(t *testing.T) []changedValue {
+	t.Helper()
+	var rows []changedValue
+	if err := yaml.Unmarshal(read(t, "testdata/published/changed.yaml"), &rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
 
 func TestEveryPublishedValueIsAcceptedAndMovesOrIsNamed(t *testing.T) {
 	chart := load(t)
 	unchanged := mustRender(t, chart, publishedDefaults(t), publishedRelease)
-	for _, test := range changedValues {
-		t.Run(test.path+"="+test.value, func(t *testing.T) {
+	changed := changedValues(t)
+	for _, test := range changed {
+		t.Run(test.Path+"="+test.Value, func(t *testing.T) {
 			v := publishedDefaults(t)
-			set(v, test.path, values(t, "v: "+test.value)["v"])
+			set(v, test.Path, values(t, "v: "+test.Value)["v"])
 			out := mustRender(t, chart, v, publishedRelease)
-			switch test.object {
+			switch test.Object {
 			case "":
 				return
 			case "notes":
-				if !strings.Contains(out.Notes, test.want) {
-					t.Errorf("the notes do not say %q:\n%s", test.want, out.Notes)
+				if !strings.Contains(out.Notes, test.Want) {
+					t.Errorf("the notes do not say %q:\n%s", test.Want, out.Notes)
 				}
 				return
 			}
-			text, ok := texts(t, out)[test.object]
-			if !ok || !strings.Contains(text, test.want) {
-				t.Errorf("%s: got\n%s\nwant in it %q", test.object, text, test.want)
+			text, ok := texts(t, out)[test.Object]
+			if !ok || !strings.Contains(text, test.Want) {
+				t.Errorf("%s: got\n%s\nwant in it %q", test.Object, text, test.Want)
 			}
-			if before := texts(t, unchanged)[test.object]; before == text && !slices.Contains([]string{"controller.enabled", "va.enabled", "hpa.enabled", "vllmService.enabled", "wva.prometheus.tls.insecureSkipVerify"}, test.path) {
+			if before := texts(t, unchanged)[test.Object]; before == text && !slices.Contains([]string{"controller.enabled", "va.enabled", "hpa.enabled", "vllmService.enabled", "wva.prometheus.tls.insecureSkipVerify"}, test.Path) {
 				t.Error("the change makes no difference to it")
 			}
 		})
-		t.Run(test.path+"="+test.value+" alone", func(t *testing.T) {
+		t.Run(test.Path+"="+test.Value+" alone", func(t *testing.T) {
 			v := map[string]any{}
-			set(v, test.path, values(t, "v: "+test.value)["v"])
+			set(v, test.Path, values(t, "v: "+test.Value)["v"])
 			mustRender(t, chart, v, publishedRelease)
 		})
 	}
@@ -138,7 +88,7 @@ func TestEveryPublishedValueIsAcceptedAndMovesOrIsNamed(t *testing.T) {
 			set(v, path, value)
 			mustRender(t, chart, v, publishedRelease)
 		})
-		if !slices.ContainsFunc(changedValues, func(c struct{ path, value, object, want string }) bool { return c.path == path }) {
+		if !slices.ContainsFunc(changed, func(c changedValue) bool { return c.Path == path }) {
 			t.Errorf("%s is not changed by any row", path)
 		}
 	}

@@ -21,26 +21,31 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-var steadyFor = flag.Duration("steady", 45*time.Second, "for how long a steady fleet is watched")
+var (
+	steadyFor   = flag.Duration("steady", 45*time.Second, "for how long a steady fleet is watched")
+	steadyFleet = flag.Int("steady-fleet", 50, "how many VariantAutoscalings the steady fleet has, and how many annotated HPAs")
+)
 
-// TestASteadyFleetOfAHundredIsNotWrittenTo counts what the manager writes while
-// the load of a hundred models stays the same, in the API server's own log. The
-// manager leads by a lease, and that is the one thing to be found there.
-func TestASteadyFleetOfAHundredIsNotWrittenTo(t *testing.T) {
+// mostQueries is how many questions Prometheus may be asked a minute, whatever the number of models.
+const mostQueries = 60
+
+// TestASteadyFleetIsNotWrittenTo counts what the manager writes while the load of a hundred models or more stays the
+// same, in the API server's own log, and what it asks Prometheus. The manager leads by a lease, and that is the one
+// thing to be found there.
+func TestASteadyFleetIsNotWrittenTo(t *testing.T) {
 	const (
 		ns   = "steady"
-		size = 100
-		// The others are annotated HPAs, of which nothing but the store of decisions is written.
-		objects = size / 2
-		rest    = 20 * time.Second // without a write, before counting begins
+		rest = 20 * time.Second // without a write, before counting begins
 	)
+	// Of annotated HPAs nothing but the store of decisions is written.
+	objects, size := *steadyFleet, 2**steadyFleet
 	restart(t, testbed.ManagerOptions{Interval: interval, Lease: 6 * time.Second})
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
 	begun := time.Now()
 	var variants []testbed.Variant
 	var models []string
 	for i := range size {
-		v := chat(ns, fmt.Sprintf("v-%02d", i))
+		v := chat(ns, fmt.Sprintf("v-%03d", i))
 		v.ModelID, v.GPU, v.Accelerator, v.Annotated = "meta/"+v.Name, poolProduct, poolAccelerator, i%2 == 1
 		variants, models = append(variants, v), append(models, v.ModelID)
 	}
@@ -55,6 +60,7 @@ func TestASteadyFleetOfAHundredIsNotWrittenTo(t *testing.T) {
 	})
 
 	since, before := time.Now(), cyclesOf(t.Context(), t, shared.manager)
+	asked := countOf(t.Context(), t, shared.manager, "wva_collector_queries_total")
 	consistently(t, *steadyFor, func(ctx context.Context) string {
 		if writes := written(t, since); len(writes) > 0 {
 			return fmt.Sprintf("%d writes, the first of them %s", len(writes), writes[0])
@@ -62,6 +68,7 @@ func TestASteadyFleetOfAHundredIsNotWrittenTo(t *testing.T) {
 		return unloaded(ctx, t, ns, size)
 	})
 	cycles := cyclesOf(t.Context(), t, shared.manager) - before
+	queries := float64(countOf(t.Context(), t, shared.manager, "wva_collector_queries_total")-asked) / time.Since(since).Minutes()
 	all, err := shared.bed.ManagerWrites(begun)
 	if err != nil {
 		t.Fatal(err)
@@ -81,8 +88,11 @@ func TestASteadyFleetOfAHundredIsNotWrittenTo(t *testing.T) {
 			reviews++
 		}
 	}
-	t.Logf("%d status writes until nothing moved; then in %s: %d cycles, %d renewals of the lease, %d reviews of who asks, %d writes of what was learned",
-		settling, *steadyFor, cycles, leases, reviews, stored)
+	t.Logf("%d status writes until nothing moved; then in %s: %d cycles, %.0f queries a minute, %d renewals of the lease, %d reviews of who asks, %d writes of what was learned",
+		settling, *steadyFor, cycles, queries, leases, reviews, stored)
+	if queries > mostQueries {
+		t.Errorf("Prometheus is asked %.0f questions a minute, want %d at most", queries, mostQueries)
+	}
 	if stored > 1 {
 		t.Errorf("what was learned was written %d times in %s, want once at most: it is written once a minute, and no more is learned", stored, *steadyFor)
 	}
@@ -156,8 +166,14 @@ func unloaded(ctx context.Context, t *testing.T, namespace string, want int) str
 // cyclesOf returns how many cycles a manager has counted.
 func cyclesOf(ctx context.Context, t *testing.T, m *testbed.Manager) int {
 	t.Helper()
+	return countOf(ctx, t, m, "wva_cycles_total")
+}
+
+// countOf returns the sum of a manager's counter over its labels.
+func countOf(ctx context.Context, t *testing.T, m *testbed.Manager, counter string) int {
+	t.Helper()
 	n := 0.0
-	for _, s := range metricsOf(ctx, t, m)["wva_cycles_total"].GetMetric() {
+	for _, s := range metricsOf(ctx, t, m)[counter].GetMetric() {
 		n += s.GetCounter().GetValue()
 	}
 	return int(n)

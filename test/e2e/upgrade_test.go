@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,23 +45,27 @@ const servesLabel = "llm-d.ai/model"
 // version's with the arguments and variables of the published one.
 type publishedRelease struct {
 	name, namespace string
-	model           string // namespace of its model
 	values          string // that differ from those of the chart, as YAML
-	port            int    // of the metrics of its manager
-	plain           bool   // they are served without TLS
-	reader          string // account of Prometheus, namespace/name
+}
+
+// publishedValues are those that a test goes by.
+type publishedValues struct {
+	LLMD struct{ Namespace, ModelName string }
+	WVA  struct {
+		ReplicaCount int32
+		Metrics      struct {
+			Port   int
+			Secure bool
+		}
+		Prometheus struct{ MonitoringNamespace, ServiceAccountName string }
+	}
 }
 
 // publishedReleases are those of CI: one with the values of its chart, and one with each of them changed. What stays is
 // targetAverageValue, which is another number of replicas, what switches an object off, and what names one model.
 var publishedReleases = []publishedRelease{
-	{
-		name: "wva", namespace: testbed.SystemNamespace, model: "llm-d-autoscaler", port: 8443,
-		reader: "openshift-user-workload-monitoring/kube-prometheus-stack-prometheus",
-	},
-	{
-		name: "changed", namespace: "team-b", model: "team-b", port: 9443, plain: true, reader: "monitoring-b/prometheus-k8s",
-		values: `
+	{name: "wva", namespace: testbed.SystemNamespace},
+	{name: "changed", namespace: "team-b", values: `
 wva:
   enabled: false
   image: {repository: registry.example.com/team/workload-variant-autoscaler, tag: v0.4.2}
@@ -93,8 +98,7 @@ hpa:
     scaleUp: {stabilizationWindowSeconds: 0, selectPolicy: Min, policies: [{type: Percent, value: 100, periodSeconds: 15}]}
     scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: Max, policies: [{type: Pods, value: 5, periodSeconds: 15}]}
 vllmService: {port: 8000, targetPort: 8001, nodePort: 30001, interval: 5s, scheme: https}
-`,
-	},
+`},
 }
 
 // TestAPublishedReleaseIsUpgradedInPlace upgrades releases of the published chart with their values as they are, and an
@@ -232,27 +236,24 @@ func (u *upgrades) must(t *testing.T, stdin, program string, args ...string) str
 
 // upgrade installs a release of the published chart and upgrades it.
 func (u *upgrades) upgrade(t *testing.T, r publishedRelease) {
-	var values struct {
-		LLMD struct{ ModelName string }
-		WVA  struct{ NamespaceScoped bool }
-	}
+	var values publishedValues
 	decodeFile(t, filepath.Join(u.old, "values.yaml"), &values)
 	if err := yaml.Unmarshal([]byte(r.values), &values); err != nil {
 		t.Fatal(err)
 	}
-	target := values.LLMD.ModelName + "-decode"
-	u.serving(t, r.model, target, values.LLMD.ModelName)
-	u.scraped(t, r)
+	target, model := values.LLMD.ModelName+"-decode", values.LLMD.Namespace
+	u.serving(t, model, target, values.LLMD.ModelName)
+	u.scraped(t, r, values)
 	if err := u.bed.Namespace(t.Context(), r.namespace); err != nil {
 		t.Fatal(err)
 	}
 	u.must(t, r.values, u.helm, "install", r.name, u.old, "--namespace", r.namespace, "--values", "-")
 	u.hasManagers(t, r.namespace, 0)
-	if r.model == r.namespace { // which its manager serves
-		u.follows(t, r.model, once)
+	if model == r.namespace { // which its manager serves
+		u.follows(t, model, once)
 	}
 
-	history := u.record(t, r.model)
+	history := u.record(t, model)
 	upgrade := []string{"upgrade", r.name, u.chart, "--namespace", r.namespace, "--reset-then-reuse-values"}
 	if out, err := u.run(t, "", u.helm, upgrade...); err != nil {
 		// One that runs beside this one may have replaced it already.
@@ -262,8 +263,8 @@ func (u *upgrades) upgrade(t *testing.T, r publishedRelease) {
 		u.must(t, u.must(t, "", u.helm, "show", "crds", u.chart), u.bed.State.Kubectl, "apply", "--server-side", "--force-conflicts", "-f", "-")
 		t.Log(u.must(t, "", u.helm, upgrade...))
 	}
-	u.hasManagers(t, r.namespace, 2)
-	u.follows(t, r.model, stays)
+	u.hasManagers(t, r.namespace, cmp.Or(values.WVA.ReplicaCount, 2))
+	u.follows(t, model, stays)
 	u.undisturbed(t, history, target)
 	u.must(t, "", u.helm, "uninstall", r.name, "--namespace", r.namespace, "--wait")
 }
@@ -281,9 +282,9 @@ func (u *upgrades) serving(t *testing.T, namespace, target, model string) {
 }
 
 // scraped has Prometheus scrape the managers of a release as the account that its values name.
-func (u *upgrades) scraped(t *testing.T, r publishedRelease) {
+func (u *upgrades) scraped(t *testing.T, r publishedRelease, values publishedValues) {
 	t.Helper()
-	namespace, account, _ := strings.Cut(r.reader, "/")
+	namespace, account := values.WVA.Prometheus.MonitoringNamespace, values.WVA.Prometheus.ServiceAccountName
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account + "-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: account}},
@@ -294,14 +295,16 @@ func (u *upgrades) scraped(t *testing.T, r publishedRelease) {
 	}
 	eventually(t, 30*time.Second, func(ctx context.Context) string {
 		if err := u.bed.Client.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil || len(secret.Data[corev1.ServiceAccountTokenKey]) == 0 {
-			return fmt.Sprintf("no token of %s: %v", r.reader, err)
+			return fmt.Sprintf("no token of %s/%s: %v", namespace, account, err)
 		}
 		return ""
 	})
-	discovery := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { u.targets(w, req, r) }))
+	discovery := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		u.targets(w, req, r.namespace, values.WVA.Metrics.Port)
+	}))
 	t.Cleanup(discovery.Close)
 	scheme := "https"
-	if r.plain {
+	if !values.WVA.Metrics.Secure {
 		scheme = "http"
 	}
 	config := fmt.Sprintf(`scrape_configs:
@@ -320,21 +323,21 @@ func (u *upgrades) scraped(t *testing.T, r publishedRelease) {
 	}
 }
 
-// targets tells Prometheus where the managers of a release are.
-func (u *upgrades) targets(w http.ResponseWriter, req *http.Request, r publishedRelease) {
+// targets tells Prometheus where the managers of a namespace are.
+func (u *upgrades) targets(w http.ResponseWriter, req *http.Request, managers string, port int) {
 	type group struct {
 		Targets []string          `json:"targets"`
 		Labels  map[string]string `json:"labels"`
 	}
 	groups := []group{}
 	var pods corev1.PodList
-	if err := u.bed.Client.List(req.Context(), &pods, client.InNamespace(r.namespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+	if err := u.bed.Client.List(req.Context(), &pods, client.InNamespace(managers), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" {
-			address := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(r.port))
+			address := net.JoinHostPort(p.Status.PodIP, strconv.Itoa(port))
 			groups = append(groups, group{[]string{address}, map[string]string{"namespace": p.Namespace, "pod": p.Name}})
 		}
 	}
@@ -490,22 +493,25 @@ patches:
 // and applies config/default. The ConfigMaps, the variants and the HPAs stay as they are.
 func (u *upgrades) kustomize(t *testing.T) {
 	u.published(t)
-	const target = "llama-decode"
-	r := publishedRelease{name: "manifests", namespace: testbed.SystemNamespace, model: "team-k", port: 8443, reader: "monitoring-k/prometheus"}
-	u.serving(t, r.model, target, "llama")
-	u.scraped(t, r)
+	const target, model = "llama-decode", "team-k"
+	r := publishedRelease{name: "manifests", namespace: testbed.SystemNamespace}
+	var values publishedValues
+	values.WVA.Metrics.Port, values.WVA.Metrics.Secure = 8443, true
+	values.WVA.Prometheus.MonitoringNamespace, values.WVA.Prometheus.ServiceAccountName = "monitoring-k", "prometheus"
+	u.serving(t, model, target, "llama")
+	u.scraped(t, r, values)
 	kubectl := u.bed.State.Kubectl
 	// The managers of a release that is gone may have lost the right to give it up.
 	u.must(t, "", kubectl, "delete", "lease", "--namespace", r.namespace, "--all")
 	u.must(t, "", kubectl, "apply", "-f", filepath.Join(u.bed.Root, "test", "e2e", "testdata", "published-manifests.yaml"))
 	u.hasManagers(t, r.namespace, 0)
-	u.follows(t, r.model, once)
+	u.follows(t, model, once)
 
 	overlay := filepath.Join(u.bed.Root, ".local", "e2e-overlay") // a kustomization names folders by relative paths
 	if err := errors.Join(os.MkdirAll(overlay, 0o755), os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(upgradeOverlay), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	history := u.record(t, r.model)
+	history := u.record(t, model)
 	u.must(t, "", kubectl, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(u.chart, "crds"))
 	if out, err := u.run(t, "", kubectl, "apply", "-k", overlay, "--dry-run=server"); err == nil || !strings.Contains(out, "field is immutable") {
 		t.Errorf("without the deletion: got %v, want that the selector is immutable", err)
@@ -513,7 +519,7 @@ func (u *upgrades) kustomize(t *testing.T) {
 	u.must(t, "", kubectl, "delete", "deployment", "--namespace", r.namespace, "workload-variant-autoscaler-controller-manager")
 	u.must(t, "", kubectl, "apply", "-k", overlay)
 	u.hasManagers(t, r.namespace, 2)
-	u.follows(t, r.model, stays)
+	u.follows(t, model, stays)
 	u.undisturbed(t, history, target)
 	log := u.must(t, "", kubectl, "logs", "--namespace", r.namespace, "--selector", "control-plane=controller-manager", "--tail=-1")
 	if !strings.Contains(log, "prometheus.of-the-manifests.example") {

@@ -150,25 +150,27 @@ type managed struct {
 
 func (s managed) claim() claim { return claim{s.meta.Namespace, s.target.Kind, s.target.Name} }
 
-// problem says why a scaler cannot be decided on, "" where it can.
+// problem says all that keeps a scaler from being decided on, "" where nothing does.
 func (s managed) problem(cost string, rivals []managed) string {
-	switch {
-	case strings.TrimSpace(s.meta.Annotations[v1alpha1.AnnotationModelID]) == "":
-		return fmt.Sprintf("annotation %s is %q: want the ID of the model that the target serves", v1alpha1.AnnotationModelID, s.meta.Annotations[v1alpha1.AnnotationModelID])
-	case cost != "" && !isCost(cost):
-		return fmt.Sprintf("annotation %s is %.40q: want a decimal number of 0 or more", v1alpha1.AnnotationVariantCost, cost)
-	case s.target.Name == "" || s.target.Kind == "":
-		return "its scaleTargetRef names no target"
-	case len(rivals) > 1:
+	var problems []string
+	if id := s.meta.Annotations[v1alpha1.AnnotationModelID]; strings.TrimSpace(id) == "" {
+		problems = append(problems, fmt.Sprintf("annotation %s is %q: want the ID of the model that the target serves", v1alpha1.AnnotationModelID, id))
+	}
+	if cost != "" && !isCost(cost) {
+		problems = append(problems, fmt.Sprintf("annotation %s is %.40q: want a decimal number of 0 or more", v1alpha1.AnnotationVariantCost, cost))
+	}
+	if s.target.Name == "" || s.target.Kind == "" {
+		problems = append(problems, "its scaleTargetRef names no target")
+	} else if len(rivals) > 1 {
 		names := make([]string, len(rivals))
 		for i, r := range rivals {
 			names[i] = r.kind.Kind + " " + r.meta.Name
 		}
 		slices.Sort(names)
-		return fmt.Sprintf("%s have the annotation %s and scale the same target, %s %s: want one of them",
-			strings.Join(names, " and "), v1alpha1.AnnotationManaged, s.target.Kind, s.target.Name)
+		problems = append(problems, fmt.Sprintf("%s have the annotation %s and scale the same target, %s %s: want one of them",
+			strings.Join(names, " and "), v1alpha1.AnnotationManaged, s.target.Kind, s.target.Name))
 	}
-	return ""
+	return strings.Join(problems, "; ")
 }
 
 // isCost reports whether text is a cost: a decimal number, finite and not negative.
