@@ -27,7 +27,8 @@ func TestEachPublishedValueIsUpgradedAlone(t *testing.T) {
 				t.Parallel()
 			}
 			name := fmt.Sprintf("v%02d", i)
-			values := map[string]any{"llmd": map[string]any{"namespace": name}}
+			// Its own model and port of the nodes: the others have theirs at the same time.
+			values := map[string]any{"llmd": map[string]any{"namespace": name}, "vllmService": map[string]any{"nodePort": 30100 + i}}
 			set(t, values, row.Path, row.Value)
 			text, err := yaml.Marshal(values)
 			if err != nil {

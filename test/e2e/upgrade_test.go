@@ -278,6 +278,11 @@ func (u *upgrades) serving(t *testing.T, namespace, target, model string) {
 	if err := errors.Join(u.bed.Namespace(t.Context(), namespace), u.bed.Apply(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // it holds GPUs
+		if err := u.bed.Client.Delete(context.Background(), d); err != nil {
+			t.Error(err)
+		}
+	})
 	hasReady(t, namespace, target, upgradeReplicas)
 }
 
