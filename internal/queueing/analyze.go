@@ -28,6 +28,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	}
 	load.forecast = Look(snap, past)
 	load = load.smoothed(snap, past)
+	load.forecast = load.forecast.orHeadroom(load.rate, snap, past)
 	variants := withBatch(scaling.ByKey(snap.Variants), snap, past.Traffic.Footprint)
 	sized, fault := sizeAll(correct(variants, past.Traffic.Means), load, objective, options)
 	if fault.reason != "" {

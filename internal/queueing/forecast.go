@@ -23,10 +23,12 @@ const (
 // is Ready. The zero value is none: the present rate is the best that is known.
 type Forecast struct {
 	Rate   float64       // requests/s, more than arrive now; 0 for none
-	Growth float64       // requests/s per minute that it goes by, > 0
+	Growth float64       // requests/s per minute that it goes by, > 0; 0 where Headroom says what it goes by
 	In     time.Duration // from now until that rate, at most Lead
 	Lead   time.Duration // from now until a replica ordered in the next cycle is Ready
 	Over   time.Duration // for which the growth was seen
+	// Headroom is by which part more than arrives the rate is, where it is by that, > 0.
+	Headroom float64
 }
 
 // Look extrapolates what arrives to the time at which a replica ordered in the
@@ -71,6 +73,38 @@ func Look(snap scaling.Snapshot, past Memory) Forecast {
 		}
 	}
 	return found
+}
+
+const (
+	// headroomEach is by which part more may arrive for each minute that a replica takes to
+	// start. A load that turns upwards asks for it: until the trend shows in four windows, and
+	// while what is ordered then starts, a fleet has what it had. In drawn scenarios (make
+	// lab-zoo) a part of 0.03 reached the objectives in 73 of 100 instead of 64, at 1.07 times
+	// the cost; 0.05 in 76 at 1.15.
+	headroomEach = 0.03
+	// headroomMost bounds it: more is not kept for what may not come.
+	headroomMost = 0.3
+	// headroomFor is how long a load counts as one that moves after it has: a night, so that
+	// the morning is expected. One that does not move gets what it asks for.
+	headroomFor = 12 * time.Hour
+)
+
+// headroom is by which part more may arrive until a replica ordered now is Ready.
+func headroom(snap scaling.Snapshot, past Memory) float64 {
+	if moved := past.Traffic.Moved; moved.IsZero() || snap.At.Sub(moved) > headroomFor {
+		return 0
+	}
+	return min(headroomMost, headroomEach*scaling.Lead(snap.Variants, past.Interval).Minutes())
+}
+
+// orHeadroom returns f, or the rate to which a load of rate requests/s may turn in the lead,
+// where that is more.
+func (f Forecast) orHeadroom(rate float64, snap scaling.Snapshot, past Memory) Forecast {
+	more, lead := headroom(snap, past), scaling.Lead(snap.Variants, past.Interval)
+	if most := rate * (1 + more); most > max(rate, f.Rate) {
+		return Forecast{Rate: most, In: lead, Lead: lead, Headroom: more}
+	}
+	return f
 }
 
 // trend is how many windows a line is fitted to, and how far apart they are.

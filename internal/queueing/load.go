@@ -35,6 +35,10 @@ func (l load) asked(demand float64) string {
 	if f.Rate < demand || f.Rate == 0 {
 		return fmt.Sprintf("%.3g requests/s are to be served (%s)", demand, now)
 	}
+	if f.Headroom > 0 {
+		return fmt.Sprintf("%.3g requests/s are to be served (%s), with headroom of %.0f %%: a replica ordered now is Ready in %s",
+			demand, now, 100*f.Headroom, f.Lead.Round(time.Second))
+	}
 	return fmt.Sprintf("%.3g requests/s are expected in %s (%s now; %.2g more a minute have come for %s; a replica ordered now is Ready in %s)",
 		f.Rate, f.In.Round(time.Second), now, f.Growth, f.Over.Round(time.Second), f.Lead.Round(time.Second))
 }

@@ -1,6 +1,10 @@
 package scaling
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // Arrival is how many requests of a model arrived in a span of time.
 type Arrival struct {
@@ -73,4 +77,28 @@ func (a Arrivals) Apart(n int, step time.Duration) []Arrival {
 		return nil
 	}
 	return out
+}
+
+const (
+	// movesBy is the least part by which a rate must differ from an earlier one to have moved.
+	movesBy = 0.1
+	// movesBeyond is by how many standard deviations of Poisson arrivals it must.
+	movesBeyond = 5
+)
+
+// Moved reports whether the last rate differs from an earlier one by more than the noise of
+// arrivals. Rates that were first measured say nothing: their span began before there was
+// anything to measure.
+func (a Arrivals) Moved() bool {
+	if len(a) == 0 {
+		return false
+	}
+	last := a[len(a)-1]
+	return slices.ContainsFunc(a, func(one Arrival) bool {
+		if one.Over != last.Over || last.At.Sub(one.At) < one.Over || one.At.Sub(a[0].At) < one.Over {
+			return false
+		}
+		differs, noise := math.Abs(last.Rate-one.Rate), math.Sqrt((last.Rate+one.Rate)/one.Over.Seconds())
+		return differs > movesBy*one.Rate && differs > movesBeyond*noise
+	})
 }

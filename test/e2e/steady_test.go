@@ -39,6 +39,7 @@ func TestASteadyFleetIsNotWrittenTo(t *testing.T) {
 	)
 	// Of annotated HPAs nothing but the store of decisions is written.
 	objects, size := *steadyFleet, 2**steadyFleet
+	settles := time.Duration(size) * 2400 * time.Millisecond
 	restart(t, testbed.ManagerOptions{Interval: interval, Lease: 6 * time.Second})
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
 	begun := time.Now()
@@ -50,9 +51,9 @@ func TestASteadyFleetIsNotWrittenTo(t *testing.T) {
 		variants, models = append(variants, v), append(models, v.ModelID)
 	}
 	deploy(t, variants...)
-	eventually(t, 3*time.Minute, func(ctx context.Context) string { return allReady(ctx, ns, objects) })
+	eventually(t, settles, func(ctx context.Context) string { return allReady(ctx, ns, objects) })
 	trickle(t, ns, models, 5*time.Second)
-	eventually(t, 4*time.Minute, func(ctx context.Context) string {
+	eventually(t, settles, func(ctx context.Context) string {
 		if writes := written(t, time.Now().Add(-rest)); len(writes) > 0 {
 			return fmt.Sprintf("%d writes in the last %s, the last of them %s", len(writes), rest, writes[len(writes)-1])
 		}
