@@ -84,9 +84,9 @@ const (
 	headroomEach = 0.03
 	// headroomMost bounds it: more is not kept for what may not come.
 	headroomMost = 0.3
-	// headroomFor is how long a load counts as one that moves after it has: a night, so that
-	// the morning is expected. One that does not move gets what it asks for.
-	headroomFor = 12 * time.Hour
+	// headroomFor is how long a load counts as one that moves after it has. One that does not
+	// move gets what it asks for.
+	headroomFor = time.Hour
 )
 
 // headroom is by which part more may arrive until a replica ordered now is Ready.

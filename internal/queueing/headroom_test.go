@@ -28,7 +28,7 @@ func TestALoadThatMovesHasHeadroom(t *testing.T) {
 		"moved an hour ago":         {3*time.Minute + 45*time.Second, time.Hour, 11.5}, // 5 minutes with the cycle and the scaler
 		"a long start-up is capped": {30 * time.Minute, time.Hour, 13},
 		"a start-up of no length":   {0, time.Hour, 10},
-		"moved longer ago":          {10 * time.Minute, 13 * time.Hour, 10},
+		"moved longer ago":          {10 * time.Minute, 61 * time.Minute, 10},
 	} {
 		snap, past := steady(test.startUp, test.moved)
 		a := Analyze(snap, objective, Default(), past)
