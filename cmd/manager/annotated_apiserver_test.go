@@ -40,7 +40,9 @@ var misannotated = []struct {
 	{"dear", "", costing("ten"), nil, "Held", `llm-d.ai/variant-cost is "ten": want a decimal number`, `llm-d.ai/variant-cost is "ten"`},
 	{"owing", "", costing("-1"), nil, "Held", `llm-d.ai/variant-cost is "-1": want a decimal number`, `llm-d.ai/variant-cost is "-1"`},
 	{
-		"nameless-and-dear", "", map[string]string{v1alpha1.AnnotationVariantCost: "ten"}, nil, "Held",
+		"nameless-and-dear", "",
+		map[string]string{v1alpha1.AnnotationVariantCost: "ten"},
+		nil, "Held",
 		`that the target serves; annotation llm-d.ai/variant-cost is "ten": want a decimal number`, `llm-d.ai/variant-cost is "ten"`,
 	},
 	{"boundless", "", costing("Inf"), nil, "Held", `llm-d.ai/variant-cost is "Inf"`, `llm-d.ai/variant-cost is "Inf"`},

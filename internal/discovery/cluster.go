@@ -75,23 +75,9 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	winners, contenders := arbitrate(vas)
 	scales := c.scales.read(ctx, winners, now)
-	grouped := map[string]bool{} // the namespaces that have LeaderWorkerSets as targets
-	for _, va := range winners {
-		grouped[va.Namespace] = grouped[va.Namespace] || isGroupSet(refOf(va))
-	}
-	workloads := map[string]workloads{}
-	for _, va := range winners {
-		if _, ok := workloads[va.Namespace]; ok {
-			continue
-		}
-		w, err := c.readNamespace(ctx, va.Namespace)
-		if err != nil {
-			return scaling.Fleet{}, err
-		}
-		if grouped[va.Namespace] {
-			w.groups = c.groups.of(ctx, c.By, va.Namespace)
-		}
-		workloads[va.Namespace] = w
+	workloads, err := c.readWorkloads(ctx, winners)
+	if err != nil {
+		return scaling.Fleet{}, err
 	}
 
 	fleet := scaling.Fleet{At: now, Variants: make([]scaling.Variant, 0, len(winners)), Conflicts: conflictsOf(winners, contenders)}
@@ -117,21 +103,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	c.startUps.observe(fleet.Variants, targets, now)
 	fleet.Pods = claims.pods()
-	by := c.By.Of(ctx, fleet.Variants)
-	for _, va := range winners {
-		of := by[keyOf(va)]
-		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
-		by[keyOf(va)] = of
-	}
-	scaling.Advise(fleet.Variants, c.Advisory != nil && c.Advisory(), func(key scaling.VariantKey) bool { return by[key].Own == scaling.ActuationAdvisory })
-	for i, v := range fleet.Variants {
-		of := by[v.Key]
-		if v.Advisory {
-			of.Own = scaling.ActuationAdvisory
-			by[v.Key] = of
-		}
-		fleet.Variants[i] = v.FollowedBy(of)
-	}
+	by := c.scaledBy(ctx, fleet.Variants, winners)
 	separateRoles(fleet.Variants, targets, workloads)
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
@@ -139,6 +111,50 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	c.failures.Store(&failures)
 	c.graces.Store(&graces)
 	return fleet, nil
+}
+
+// readWorkloads reads what runs in the namespaces of the variants.
+func (c *Cluster) readWorkloads(ctx context.Context, vas []*v1alpha1.VariantAutoscaling) (map[string]workloads, error) {
+	grouped := map[string]bool{} // the namespaces that have LeaderWorkerSets as targets
+	for _, va := range vas {
+		grouped[va.Namespace] = grouped[va.Namespace] || isGroupSet(refOf(va))
+	}
+	out := map[string]workloads{}
+	for _, va := range vas {
+		if _, ok := out[va.Namespace]; ok {
+			continue
+		}
+		w, err := c.readNamespace(ctx, va.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if grouped[va.Namespace] {
+			w.groups = c.groups.of(ctx, c.By, va.Namespace)
+		}
+		out[va.Namespace] = w
+	}
+	return out, nil
+}
+
+// scaledBy returns who sets the replicas of the variants, and notes in each whether it is
+// advised only, and who follows it.
+func (c *Cluster) scaledBy(ctx context.Context, variants []scaling.Variant, vas []*v1alpha1.VariantAutoscaling) map[scaling.VariantKey]scaling.Scalers {
+	by := c.By.Of(ctx, variants)
+	for _, va := range vas {
+		of := by[keyOf(va)]
+		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
+		by[keyOf(va)] = of
+	}
+	scaling.Advise(variants, c.Advisory != nil && c.Advisory(), func(key scaling.VariantKey) bool { return by[key].Own == scaling.ActuationAdvisory })
+	for i, v := range variants {
+		of := by[v.Key]
+		if v.Advisory {
+			of.Own = scaling.ActuationAdvisory
+			by[v.Key] = of
+		}
+		variants[i] = v.FollowedBy(of)
+	}
+	return by
 }
 
 // Contenders returns every variant that names the target of key, as the last

@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
 func TestEarlierValuesKnowTheDefaultsOfTheirSuccessors(t *testing.T) {
