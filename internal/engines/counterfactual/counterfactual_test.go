@@ -224,6 +224,13 @@ func TestAnOrderIsLateAfterTwoStartUps(t *testing.T) {
 	}
 }
 
+func TestAdviceOrdersNothingThatIsLate(t *testing.T) {
+	f := newFleet(serves(t)*3, 2).variant("a", func(v *scaling.Variant) { v.Advisory = true })
+	if l := f.ask(t).Late; l.Kind != LateNone || l.Missing != 0 {
+		t.Errorf("got %+v, want that no order is under way", l)
+	}
+}
+
 func TestWhatNoLongerFitsTheCacheWaits(t *testing.T) {
 	f := newFleet(1, 1)
 	s := Loaded(f.setup, f.from, of, 20).Snapshots[0]

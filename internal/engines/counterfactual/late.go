@@ -12,7 +12,7 @@ import (
 // Whether an order can be late.
 const (
 	LateUnknown LateKind = ""
-	LateNone    LateKind = "none"    // no replica is ordered that is not Ready
+	LateNone    LateKind = "none"    // no replica is ordered that is not Ready; advice orders none
 	LateAlready LateKind = "already" // it counts as late now
 	LateAt      LateKind = "at"      // it counts as late from At on
 )
@@ -44,6 +44,9 @@ func (q questions) late() Late {
 		return Late{Detail: "the replicas of the target are not known"}
 	}
 	out := Late{Missing: max(0, q.decided-min(r.Ready, r.Current))}
+	if q.variant.Advisory {
+		out.Missing = 0
+	}
 	if out.Missing == 0 {
 		out.Kind = LateNone
 		return out
