@@ -12,8 +12,8 @@
 // after a replica that is ordered now is Ready (scaling.Queue), so that a queue which
 // builds up while replicas start does not order them again. The forecast is the
 // arrival rate to be expected when a replica that is ordered now is Ready, while what
-// arrives grows beyond doubt ([Look]), and else, where what arrives has moved within the
-// last hours, a part more than arrives for each minute until then (headroom).
+// arrives grows beyond doubt ([Look]), and else, where what arrives has risen within the
+// last hour, a part more than arrives for each minute until then (headroom).
 //
 // A queue that stands although the profiles say that all is served contradicts them:
 // then the demand is more than there is. Where it stands in all replicas of one

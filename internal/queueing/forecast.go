@@ -84,14 +84,14 @@ const (
 	headroomEach = 0.03
 	// headroomMost bounds it: more is not kept for what may not come.
 	headroomMost = 0.3
-	// headroomFor is how long a load counts as one that moves after it has. One that does not
-	// move gets what it asks for.
+	// headroomFor is how long a load counts as one that rises after it has. One that does not
+	// rise gets what it asks for.
 	headroomFor = time.Hour
 )
 
 // headroom is by which part more may arrive until a replica ordered now is Ready.
 func headroom(snap scaling.Snapshot, past Memory) float64 {
-	if moved := past.Traffic.Moved; moved.IsZero() || snap.At.Sub(moved) > headroomFor {
+	if rose := past.Traffic.Rose; rose.IsZero() || snap.At.Sub(rose) > headroomFor {
 		return 0
 	}
 	return min(headroomMost, headroomEach*scaling.Lead(snap.Variants, past.Interval).Minutes())

@@ -9,28 +9,28 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-func TestALoadThatMovesHasHeadroom(t *testing.T) {
-	steady := func(startUp time.Duration, moved time.Duration) (scaling.Snapshot, Memory) {
+func TestALoadThatRisesHasHeadroom(t *testing.T) {
+	steady := func(startUp time.Duration, rose time.Duration) (scaling.Snapshot, Memory) {
 		snap, past := arriving(10, 10, 10, 10)
 		for i := range snap.Variants {
 			snap.Variants[i].StartUp = startUp
 		}
-		if moved > 0 {
-			past.Traffic.Moved = snap.At.Add(-moved)
+		if rose > 0 {
+			past.Traffic.Rose = snap.At.Add(-rose)
 		}
 		return snap, past
 	}
 	for name, test := range map[string]struct {
-		startUp, moved time.Duration
-		want           float64 // requests/s
+		startUp, rose time.Duration
+		want          float64 // requests/s
 	}{
-		"never moved":               {10 * time.Minute, 0, 10},
-		"moved an hour ago":         {3*time.Minute + 45*time.Second, time.Hour, 11.5}, // 5 minutes with the cycle and the scaler
+		"never rose":                {10 * time.Minute, 0, 10},
+		"rose an hour ago":          {3*time.Minute + 45*time.Second, time.Hour, 11.5}, // 5 minutes with the cycle and the scaler
 		"a long start-up is capped": {30 * time.Minute, time.Hour, 13},
 		"a start-up of no length":   {0, time.Hour, 10},
-		"moved longer ago":          {10 * time.Minute, 61 * time.Minute, 10},
+		"rose longer ago":           {10 * time.Minute, 61 * time.Minute, 10},
 	} {
-		snap, past := steady(test.startUp, test.moved)
+		snap, past := steady(test.startUp, test.rose)
 		a := Analyze(snap, objective, Default(), past)
 		if math.Abs(a.Demand-test.want) > 1e-9 {
 			t.Errorf("%s: demand %g, want %g: %s", name, a.Demand, test.want, a.Detail)
@@ -43,7 +43,7 @@ func TestALoadThatMovesHasHeadroom(t *testing.T) {
 
 func TestATrendThatAsksForMoreThanTheHeadroomBinds(t *testing.T) {
 	snap, past := arriving(4, 6, 8, 10)
-	past.Traffic.Moved = snap.At
+	past.Traffic.Rose = snap.At
 	a := Analyze(snap, objective, Default(), past)
 	if f := Look(snap, past); a.Demand != f.Rate || !strings.Contains(a.Detail, "are expected in") {
 		t.Errorf("demand %g, forecast %+v: %s", a.Demand, f, a.Detail)

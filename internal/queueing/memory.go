@@ -19,13 +19,13 @@ type Memory struct {
 // Snapshot that is not newer than what is remembered changes nothing.
 func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration, objective scaling.Objective) Memory {
 	replicas, profile := settled(snap)
-	arrivals, moved := past.Arrivals.Then(snap, interval, farApart(snap, interval)), past.Moved
-	if arrivals.Moved() {
-		moved = snap.At
+	arrivals, rose := past.Arrivals.Then(snap, interval, farApart(snap, interval)), past.Rose
+	if arrivals.Rose() {
+		rose = snap.At
 	}
 	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
 		Arrivals:  arrivals,
-		Moved:     moved,
+		Rose:      rose,
 		Lengths:   past.Lengths.Then(snap),
 		Footprint: past.Footprint.Then(snap),
 		Shares:    learn(past.Shares, snap, backlog),

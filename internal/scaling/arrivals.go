@@ -80,16 +80,16 @@ func (a Arrivals) Apart(n int, step time.Duration) []Arrival {
 }
 
 const (
-	// movesBy is the least part by which a rate must differ from an earlier one to have moved.
-	movesBy = 0.1
-	// movesBeyond is by how many standard deviations of Poisson arrivals it must.
-	movesBeyond = 5
+	// risesBy is the least part by which a rate must exceed an earlier one to have risen.
+	risesBy = 0.1
+	// risesBeyond is by how many standard deviations of Poisson arrivals it must.
+	risesBeyond = 5
 )
 
-// Moved reports whether the last rate differs from an earlier one by more than the noise of
+// Rose reports whether the last rate is higher than an earlier one by more than the noise of
 // arrivals. Rates that were first measured say nothing: their span began before there was
 // anything to measure.
-func (a Arrivals) Moved() bool {
+func (a Arrivals) Rose() bool {
 	if len(a) == 0 {
 		return false
 	}
@@ -98,7 +98,7 @@ func (a Arrivals) Moved() bool {
 		if one.Over != last.Over || last.At.Sub(one.At) < one.Over || one.At.Sub(a[0].At) < one.Over {
 			return false
 		}
-		differs, noise := math.Abs(last.Rate-one.Rate), math.Sqrt((last.Rate+one.Rate)/one.Over.Seconds())
-		return differs > movesBy*one.Rate && differs > movesBeyond*noise
+		more, noise := last.Rate-one.Rate, math.Sqrt((last.Rate+one.Rate)/one.Over.Seconds())
+		return more > risesBy*one.Rate && more > risesBeyond*noise
 	})
 }

@@ -94,7 +94,7 @@ func (t Traffic) at(now time.Time) Traffic {
 	}
 	t.Lengths.At, t.Footprint.At, t.Shares.At = before(t.Lengths.At, now), before(t.Footprint.At, now), before(t.Shares.At, now)
 	t.Means.At, t.Budget.At = before(t.Means.At, now), before(t.Budget.At, now)
-	t.Moved = before(t.Moved, now)
+	t.Rose = before(t.Rose, now)
 	t.Evidence.At, t.Evidence.Blind = before(t.Evidence.At, now), before(t.Evidence.Blind, now)
 	return t
 }

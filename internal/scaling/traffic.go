@@ -9,7 +9,7 @@ import (
 // they were, what they held, and how fast they were served. The zero value remembers nothing.
 type Traffic struct {
 	Arrivals  Arrivals  `json:"arrivals,omitempty"`
-	Moved     time.Time `json:"moved,omitzero"` // when the rate was last seen to move by more than noise
+	Rose      time.Time `json:"rose,omitzero"` // when the rate was last seen to rise by more than noise
 	Lengths   Lengths   `json:"lengths,omitzero"`
 	Footprint Footprint `json:"footprint,omitzero"`
 	Shares    Shares    `json:"shares,omitzero"`

@@ -24,8 +24,8 @@ func TestCounterfactualsAreWhatIsDecidedOfTheChangedInput(t *testing.T) {
 }
 
 // unsteadyAtMost is the part of the rates and times that were found of which a nearer one may exist that the
-// search steps over: decisions are not monotonic in the load, which has headroom once it has moved. Measured: 11 of 1000.
-const unsteadyAtMost = 0.015
+// search steps over: decisions are not monotonic in the load, which has headroom once it has risen. Measured: 6 of 1000.
+const unsteadyAtMost = 0.01
 
 // announced checks the answers to so many random decisions.
 func announced(t *testing.T, decisions int) {
@@ -48,7 +48,8 @@ func announced(t *testing.T, decisions int) {
 	}
 	t.Logf("%d decisions in %s, an answer in %s; of %d rates %d are not the nearest, of %d times %d; %v", c.decisions, time.Since(began).Round(time.Second),
 		(asking / time.Duration(c.decisions)).Round(10*time.Microsecond), c.rates, c.unsteady, c.times, c.unsteadyTimes, c.answers)
-	if float64(c.unsteady) > unsteadyAtMost*float64(c.rates) {
+	// Those of one case come together: of few cases they say nothing.
+	if c.rates >= 500 && float64(c.unsteady) > unsteadyAtMost*float64(c.rates) {
 		t.Errorf("%d of %d announced rates are not the nearest, want at most %g of them", c.unsteady, c.rates, unsteadyAtMost)
 	}
 }
