@@ -48,10 +48,10 @@ const (
 	AnnotationApproved = "wva.llmd.ai/approved"
 
 	// AnnotationActuation, on a VariantAutoscaling, says who carries out its decision:
-	// "metrics" (the default), whoever reads the published decision; "zero", the same,
+	// "metrics" (the default), the scaler that reads the published decision; "zero", the same,
 	// and the autoscaler itself from and to zero by the scale subresource; "scale",
 	// the autoscaler alone; "advisory", on one variant of a model: the decisions on the model
-	// are advice, whoever scales it today goes on, and nothing is carried out.
+	// are advice, what scales it today goes on, and nothing is carried out.
 	AnnotationActuation = "wva.llmd.ai/actuation"
 
 	// AnnotationMarked, on a pod, says that its annotation

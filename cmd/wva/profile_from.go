@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -101,19 +100,10 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 
 // recorded returns the cycle that is asked for.
 func (f *profileFlags) recorded(stdin io.Reader) (record.Cycle, error) {
-	from := stdin
-	if f.record != "-" {
-		file, err := os.Open(f.record)
-		if err != nil {
-			return record.Cycle{}, err
-		}
-		defer file.Close()
-		from = file
-	}
 	var last record.Cycle
 	found := false
 	var torn error // the last line that could not be read, which does not matter where another can
-	for c, err := range record.Read(from) {
+	for c, err := range recordedCycles(f.record, stdin) {
 		if _, bad := errors.AsType[*record.LineError](err); bad {
 			torn = err
 			continue

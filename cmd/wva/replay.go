@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,16 +113,7 @@ func (r *replay) files(ctx context.Context, names []string, stdin io.Reader) err
 }
 
 func (r *replay) file(ctx context.Context, name string, stdin io.Reader) error {
-	from := stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		from = file
-	}
-	for c, err := range record.Read(from) {
+	for c, err := range recordedCycles(name, stdin) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -47,16 +46,7 @@ func (r *recordedLooks) read(ctx context.Context, files []string) (looks, error)
 }
 
 func (r *recordedLooks) file(ctx context.Context, name string) error {
-	from := r.stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		from = file
-	}
-	for c, err := range record.Read(from) {
+	for c, err := range recordedCycles(name, r.stdin) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

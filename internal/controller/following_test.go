@@ -68,9 +68,9 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 		"there, though a step complains":    {order{desired: 2, current: 2, waited: minute, scalers: by(hpa()), overdue: notMoving}, "", "has the replicas"},
 		"there, pods without a node":        {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsUnschedulable}, scaling.ReasonPodsUnschedulable, "No node"},
 		"there, pods not Ready":             {order{desired: 2, current: 2, scalers: by(hpa()), overdue: scaling.ReasonPodsNotReady}, scaling.ReasonPodsNotReady, "not Ready"},
-		"nobody":                            {order{desired: 2, current: 1, scalers: by()}, noScaler, "scales Deployment d. Create one"},
-		"nobody still, for another number":  {order{desired: 3, current: 1, scalers: by(), last: report{reason: noScaler}}, noScaler, ""},
-		"nobody, another reason before":     {order{desired: 3, current: 1, scalers: by(), last: report{reason: limited}}, noScaler, ""},
+		"no scaler":                         {order{desired: 2, current: 1, scalers: by()}, noScaler, "scales Deployment d. Create one"},
+		"still none, for another number":    {order{desired: 3, current: 1, scalers: by(), last: report{reason: noScaler}}, noScaler, ""},
+		"none, another reason before":       {order{desired: 3, current: 1, scalers: by(), last: report{reason: limited}}, noScaler, ""},
 		"unknown":                           {order{desired: 2, current: 1, waited: minute}, "", ""},
 		"unknown, overdue":                  {order{desired: 2, current: 1, overdue: notMoving, scalers: scaling.Scalers{Fault: "forbidden"}}, notMoving, "is not known: forbidden"},
 		"unknown, as before":                {order{desired: 2, current: 1, last: report{reason: limited, message: "h keeps it"}, overdue: notMoving}, limited, "h keeps it"},
@@ -242,9 +242,9 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 		want    scaling.Reason
 		message string // part of it
 	}{
-		"nobody scales":                        {2, own, by(), report{}, noScaler, "No HorizontalPodAutoscaler and no ScaledObject scales Deployment d"},
-		"nobody scales what has one number":    {2, scaling.Bounds{Min: 2, Max: 2}, by(), report{}, noScaler, ""},
-		"nobody scales what is at zero":        {0, scaling.Unbounded(), by(), report{}, noScaler, ""},
+		"no scaler":                            {2, own, by(), report{}, noScaler, "No HorizontalPodAutoscaler and no ScaledObject scales Deployment d"},
+		"none for what has one number":         {2, scaling.Bounds{Min: 2, Max: 2}, by(), report{}, noScaler, ""},
+		"none for what is at zero":             {0, scaling.Unbounded(), by(), report{}, noScaler, ""},
 		"an HPA that reads it":                 {2, own, by(hpa()), report{}, "", ""},
 		"an HPA came":                          {2, own, by(hpa(unread(recent))), before, "", ""},
 		"an HPA that is not looked at":         {2, own, by(hpa(unread(long))), report{}, notReading, "nobody looked"},

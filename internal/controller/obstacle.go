@@ -63,7 +63,7 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 	case o.turn == scaling.TurnNone && !o.relies():
 		return "", ""
 	case len(all) == 0:
-		return noScaler, explain.Nobody(o.target)
+		return noScaler, explain.NoScaler(o.target)
 	case len(all) > 1:
 		return notReading, explain.Rivals(all)
 	}

@@ -35,7 +35,7 @@ func scalersFollow(c *Case, say *result) {
 		o := followed{Case: c, Variant: v, say: say}
 		switch all := v.Scalers.List; {
 		case len(all) == 0:
-			say.findsOf("WVA0601", c, v, nil, explain.Nobody(v.Resolved.Target))
+			say.findsOf("WVA0601", c, v, nil, explain.NoScaler(v.Resolved.Target))
 		case len(all) > 1:
 			o.rivals(all, explain.Rivals(all))
 		default:

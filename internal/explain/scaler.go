@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Nobody says that no object scales the target on the decision.
-func Nobody(target scaling.TargetRef) string {
+// NoScaler says that no object scales the target on the decision.
+func NoScaler(target scaling.TargetRef) string {
 	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s. "+
 		"Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to \"scale\"",
 		target.Kind, target.Name)

@@ -19,7 +19,7 @@ func TestScalerMessages(t *testing.T) {
 	inactive := scaling.Trouble{Reason: "FailedGetExternalMetric", Message: "read tcp 10.0.0.1:41234->10.0.0.2:443: i/o timeout"}
 	tests := map[string]struct{ got, want string }{
 		"nobody": {
-			Nobody(scaling.TargetRef{Kind: "Deployment", Name: "d"}),
+			NoScaler(scaling.TargetRef{Kind: "Deployment", Name: "d"}),
 			"No HorizontalPodAutoscaler and no ScaledObject scales Deployment d. " +
 				`Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to "scale"`,
 		},

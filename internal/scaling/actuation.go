@@ -11,7 +11,7 @@ type Actuation string
 
 // The ways.
 const (
-	// ActuationMetrics: by whoever reads the published decision. This process sets no
+	// ActuationMetrics: by the scaler that reads the published decision. This process sets no
 	// replicas.
 	ActuationMetrics Actuation = "metrics"
 	// ActuationZero: the same, but from and to zero by this process.

@@ -47,7 +47,7 @@ func TestTurnIsOfOneAlone(t *testing.T) {
 		"scale, beside an HPA":                       {by(ActuationScale, hpa(1, 5)), 1, 2, TurnScaler, 1},
 		"scale, beside an HPA at zero":               {by(ActuationScale, hpa(1, 5)), 0, 1, TurnScaler, 0},
 		"advisory, up":                               {by(ActuationAdvisory, hpa(1, 5)), 1, 3, TurnNone, 1},
-		"advisory, from zero, nobody else":           {by(ActuationAdvisory), 0, 1, TurnNone, 0},
+		"advisory, from zero, no scaler":             {by(ActuationAdvisory), 0, 1, TurnNone, 0},
 		"advisory, to zero, others not known":        {unknown(ActuationAdvisory), 2, 0, TurnNone, 2},
 		"scale, others not known":                    {unknown(ActuationScale), 1, 2, TurnUnknown, 1},
 		"scale, from zero, others not known":         {unknown(ActuationScale), 0, 2, TurnOwn, 2},

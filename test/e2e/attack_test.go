@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -87,22 +86,8 @@ func installChart(t *testing.T) *chartCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bed, err := testbed.Up(t.Context(), testbed.Options{
+	bed := clusterBeside(t, testbed.Options{
 		Root: root, Dir: filepath.Join(root, ".local", "e2e-attack"), Images: map[string]string{hostile: program}, Out: os.Stderr,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		return bed.Down(ctx)
-	})
-	shared.bed.OnDown(func(context.Context) error { return down() }) // of a run that is interrupted
-	t.Cleanup(func() {
-		if err := down(); err != nil {
-			t.Error(err)
-		}
 	})
 	logs, err := kubernetes.NewForConfig(bed.Config)
 	if err != nil {

@@ -254,21 +254,7 @@ func (p *plumbing) examine(ctx context.Context, system string, args ...string) (
 func startPlumbing(t *testing.T) *plumbing {
 	t.Helper()
 	root := shared.bed.Root
-	bed, err := testbed.Up(t.Context(), testbed.Options{Root: root, Dir: filepath.Join(root, ".local", "e2e-doctor"), Out: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		return bed.Down(ctx)
-	})
-	shared.bed.OnDown(func(context.Context) error { return down() }) // of a run that is interrupted
-	t.Cleanup(func() {
-		if err := down(); err != nil {
-			t.Error(err)
-		}
-	})
+	bed := clusterBeside(t, testbed.Options{Root: root, Dir: filepath.Join(root, ".local", "e2e-doctor"), Out: t.Output()})
 	helm, err := anycluster.FindHelm(root)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -189,6 +190,27 @@ func load(t *testing.T, namespace, model, profile string, flags ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Stop)
+}
+
+// clusterBeside starts a cluster beside the shared one, until the test ends.
+func clusterBeside(t *testing.T, o testbed.Options) *testbed.Bed {
+	t.Helper()
+	bed, err := testbed.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := sync.OnceValue(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		return bed.Down(ctx)
+	})
+	shared.bed.OnDown(func(context.Context) error { return down() }) // of a run that is interrupted
+	t.Cleanup(func() {
+		if err := down(); err != nil {
+			t.Error(err)
+		}
+	})
+	return bed
 }
 
 // chat is a variant of a small model on the cheap accelerator.

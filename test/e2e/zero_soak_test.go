@@ -173,21 +173,7 @@ func anotherCluster(t *testing.T, o testbed.Options) {
 	before := shared
 	o.Root, o.Out = before.bed.Root, os.Stderr
 	o.Dir = filepath.Join(o.Root, ".local", o.Dir)
-	bed, err := testbed.Up(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := sync.OnceValue(func() error {
-		end, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		return bed.Down(end)
-	})
-	before.bed.OnDown(func(context.Context) error { return down() }) // of a run that is interrupted
-	t.Cleanup(func() {
-		if err := down(); err != nil {
-			t.Error(err)
-		}
-		shared = before
-	})
+	bed := clusterBeside(t, o)
+	t.Cleanup(func() { shared = before })
 	shared = suite{bed: bed}
 }
