@@ -26,7 +26,7 @@ func TestReplicasFollowAnAnnotatedHPA(t *testing.T) {
 	t.Parallel()
 	const ns, name = "annotated", "chat"
 	v := chat(ns, name)
-	v.Annotated, v.Max = true, new(int32(3)) // replicas go one at a time, a window (1m) apart
+	v.Annotated, v.Max = true, new(int32(2)) // the third replica is for after the deletion
 	scales := recordScales(t, ns)
 	deploy(t, v)
 	firstReady(t, ns, name)
@@ -51,6 +51,11 @@ func TestReplicasFollowAnAnnotatedHPA(t *testing.T) {
 		}
 		return ""
 	})
+	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	wider := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"maxReplicas":3}}`))
+	if err := shared.bed.Client.Patch(t.Context(), h, wider); err != nil {
+		t.Fatal(err)
+	}
 	scales.await(t, 2*time.Minute, name, 3, begun)
 	eventually(t, 30*time.Second, func(ctx context.Context) string {
 		text := describedHPA(ctx, t, ns, name)
@@ -63,7 +68,6 @@ func TestReplicasFollowAnAnnotatedHPA(t *testing.T) {
 	})
 
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"llm-d.ai/managed":null}}}`))
-	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	if err := shared.bed.Client.Patch(t.Context(), h, patch); err != nil {
 		t.Fatal(err)
 	}
