@@ -44,6 +44,7 @@ var layers = map[string]int{
 
 	"internal/certificate": 4,
 	"internal/engines":     4,
+	"internal/history":     4,
 	"internal/scale":       4,
 	"internal/throttle":    4,
 
