@@ -20,6 +20,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // approveFlags are the flags of "wva approve".
@@ -158,7 +159,7 @@ func (f approveFlags) waiting(ctx context.Context, restConfig *rest.Config, c cl
 		}
 	}
 	var e explain.Explanation
-	if err := f.ask(ctx, restConfig, c, "/"+key.Namespace+"/"+key.Name, &e); err != nil {
+	if err := f.ask(ctx, restConfig, c, web.DecisionsPath+"/"+key.Namespace+"/"+key.Name, &e); err != nil {
 		return scaling.Reduction{}, err
 	}
 	if r := e.Decision.Reduction; r.Waits() {

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -55,27 +54,7 @@ func answersFrom(text []byte, of scaling.VariantKey) (counterfactual.Answers, er
 	if err != nil {
 		return counterfactual.Answers{}, fmt.Errorf("reading the cycle of the manager: %w", err)
 	}
-	return answers(c, of)
-}
-
-// answers says why of a variant by a recorded cycle. An error says, too, that this program decides
-// the cycle otherwise than the plan in it.
-func answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
-	setup, from := cycle.FromRecord(c)
-	a, err := counterfactual.Ask(setup, from, of)
-	if err != nil {
-		return counterfactual.Answers{}, err
-	}
-	a.Cycle = c.Cycle
-	if c.Plan == nil {
-		return a, nil
-	}
-	i := slices.IndexFunc(c.Plan.Decisions, func(d scaling.Decision) bool { return d.Variant == of })
-	if i >= 0 && c.Plan.Decisions[i].Target() != a.Decided {
-		return counterfactual.Answers{}, fmt.Errorf("cycle %s of version %s decided %d, and this program, %s, decides %d of what is known of it",
-			c.Cycle, c.Build, c.Plan.Decisions[i].Target(), record.Build(), a.Decided)
-	}
-	return a, nil
+	return replay.Answers(c, of)
 }
 
 // report tells the explanation and the answers to a person.

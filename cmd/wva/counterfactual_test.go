@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -29,7 +30,7 @@ func growing(t *testing.T) record.Cycle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := decideAgain(c).Plan
+	plan := replay.Decide(c).Plan
 	c.Plan, c.Build = &plan, record.Build()
 	return c
 }

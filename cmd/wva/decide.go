@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -81,7 +79,7 @@ func (f decideFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("reading the cycle in %s: %w", f.file, err)
 	}
-	verdict := decideAgain(c)
+	verdict := replay.Decide(c)
 	if c.Plan != nil && !record.SamePlan(*c.Plan, verdict.Plan) {
 		fmt.Fprintln(command.ErrOrStderr(), "wva: the file holds another plan than this one; wva replay shows the difference")
 	}
@@ -122,7 +120,7 @@ func allAnswers(ctx context.Context, c record.Cycle, plan scaling.Plan) ([]count
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		a, err := answers(c, d.Variant)
+		a, err := replay.Answers(c, d.Variant)
 		if err != nil {
 			return nil, err
 		}
@@ -149,12 +147,6 @@ func (f decideFlags) read(stdin io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// decideAgain decides what a record holds, as the manager does.
-func decideAgain(c record.Cycle) cycle.Verdict {
-	setup, from := cycle.FromRecord(c)
-	return setup.Decide(from)
-}
-
 // printVerdict writes the plan as a table, then the reasons of each variant, and the answers about it.
 func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict, why []counterfactual.Answers) error {
 	table := console.Table{Columns: []console.Column{
@@ -172,7 +164,7 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict, why []coun
 	fmt.Fprintln(w, "\nNo decision depends on scalers; the file does not hold them, and what follows does not know them.")
 	for _, s := range c.Snapshots {
 		for _, v := range s.Variants {
-			e := explained{Explanation: explanation(c, verdict, s, v)}
+			e := explained{Explanation: replay.Explanation(c, verdict, s, v)}
 			if i := slices.IndexFunc(why, func(a counterfactual.Answers) bool { return a.Variant == v.Key }); i >= 0 {
 				e.Counterfactuals = &why[i]
 			}
@@ -182,40 +174,4 @@ func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict, why []coun
 		}
 	}
 	return nil
-}
-
-// explanation is what there is to say of the decision for one variant.
-func explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v scaling.Variant) explain.Explanation {
-	e := explain.Explanation{
-		Cycle: cmp.Or(c.Cycle, "-"), At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: verdict.History[v.Key], Snapshot: s,
-		Objective: objective(c.Configuration[s.Model]),
-		StartUps:  explain.StartUps{Usual: explain.Duration(v.StartUp), Slow: explain.Duration(v.SlowStartUp), Pods: v.StartUps, Last: v.Replicas.NewestReady},
-	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
-		e.Analysis = verdict.Analyses[i] // of several, the first decided
-	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == queueing.Name }); i >= 0 {
-		e.Sizing = verdict.Analyses[i]
-	}
-	for _, d := range verdict.Plan.Decisions {
-		if d.Model == s.Model {
-			e.Model = append(e.Model, d)
-		}
-		if d.Variant == v.Key {
-			e.Decision, e.Decided = d, true
-			if !d.Fallback {
-				e.AnalyzedAt = c.Now
-			}
-		}
-	}
-	return e
-}
-
-// objective is what requests of a model were to meet.
-func objective(p record.ModelSettings) explain.Objective {
-	o := explain.Objective{Objective: p.Objective}
-	if o.Set() {
-		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile
-	}
-	return o
 }

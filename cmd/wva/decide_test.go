@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -46,7 +47,7 @@ func recorded(t *testing.T, name string, change func(c *record.Cycle)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := decideAgain(c).Plan
+	plan := replay.Decide(c).Plan
 	c.Cycle, c.Build, c.Plan = scaling.CycleID(name), record.Build(), &plan
 	if change != nil {
 		change(&c)
@@ -157,7 +158,7 @@ func FuzzDecide(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if first, second := decideAgain(c).Plan, decideAgain(c).Plan; !record.SamePlan(first, second) {
+		if first, second := replay.Decide(c).Plan, replay.Decide(c).Plan; !record.SamePlan(first, second) {
 			t.Errorf("decided as\n%s\nand again as\n%s", record.AppendPlan(nil, first), record.AppendPlan(nil, second))
 		}
 	})

@@ -31,6 +31,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // Kinds that not every cluster has.
@@ -443,9 +444,9 @@ func monitorOf(u *unstructured.Unstructured) (doctor.Monitor, error) {
 func (e *examination) readAnswer(ctx context.Context) error {
 	asked := rest.CopyConfig(e.config)
 	offset := dated(asked)
-	path := ""
+	path := web.DecisionsPath
 	if !e.everywhere {
-		path = "/" + e.namespace
+		path += "/" + e.namespace
 	}
 	var all []explain.Explanation
 	err := e.ask(ctx, asked, e.client, path, &all)

@@ -19,6 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // explainFlags are the flags of "wva explain".
@@ -121,20 +122,21 @@ func newExplainClient(config *rest.Config) (client.Client, error) {
 func (f explainFlags) explained(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explained, []byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	asks, err := f.reach(ctx, config, c)
+	manager, err := f.reach(ctx, config, c)
 	if err != nil {
 		return explained{}, nil, err
 	}
+	defer manager.close()
 	var e explained
-	path := "/" + key.Namespace + "/" + key.Name
-	if err := asks(path, &e.Explanation); err != nil {
+	path := web.DecisionsPath + "/" + key.Namespace + "/" + key.Name
+	if err := manager.get(ctx, path, &e.Explanation); err != nil {
 		return explained{}, nil, err
 	}
 	if !f.why {
 		return e, nil, nil
 	}
 	var text json.RawMessage
-	if err := asks(path+"/cycle", &text); err != nil {
+	if err := manager.get(ctx, path+"/cycle", &text); err != nil {
 		e.Unanswered = err.Error()
 	}
 	return e, text, nil

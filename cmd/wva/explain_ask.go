@@ -35,8 +35,13 @@ type managerFlags struct {
 }
 
 func (f *managerFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else the usual place)")
+	f.registerManager(flags)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace (default: that of the kubeconfig's context)")
+}
+
+// registerManager registers all flags but that of the namespace.
+func (f *managerFlags) registerManager(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else the usual place)")
 	flags.StringVar(&f.manager, "manager", os.Getenv("WVA_MANAGER"), "base URL of the manager's metrics port (default: WVA_MANAGER)")
 	flags.StringVar(&f.caFile, "manager-ca", "", "file with the CA of the manager's certificate (default: the cluster's CA)")
 	flags.StringVar(&f.lease.Namespace, "system-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), defaultSystemNamespace), "namespace of the manager, where its lease is, by default that of POD_NAMESPACE")
@@ -54,28 +59,26 @@ func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
 	return restConfig, c, err
 }
 
-// ask gets the decisions below a path from the manager that leads.
+// ask gets what the manager that leads answers to a path.
 func (f managerFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, path string, into any) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	asks, err := f.reach(ctx, config, c)
+	m, err := f.reach(ctx, config, c)
 	if err != nil {
 		return err
 	}
-	return asks(path, into)
+	defer m.close()
+	return m.get(ctx, path, into)
 }
 
-// reach returns what gets the decisions below paths from the manager that leads, until ctx ends.
-func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.Reader) (func(path string, into any) error, error) {
-	at := func(address string, trust *tls.Config) func(string, any) error {
-		return func(path string, into any) error { return get(ctx, config, address, trust, path, into) }
-	}
+// reach returns the manager that leads, as it is reached until ctx ends. Close it after use.
+func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.Reader) (*reached, error) {
 	if f.manager != "" {
 		roots, err := f.roots(config)
 		if err != nil {
 			return nil, err
 		}
-		return at(f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}), nil
+		return reachAt(config, f.manager, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
 	}
 	to, err := findLeader(ctx, c, f.lease, time.Now())
 	if err != nil {
@@ -89,36 +92,68 @@ func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.R
 	if err != nil {
 		return nil, err
 	}
-	return at(address, trust), nil
+	m, err := reachAt(config, address, trust)
+	if err == nil {
+		m.name = to.String()
+	}
+	return m, err
 }
 
-// get asks the manager at an address, with the credentials of config.
-func get(ctx context.Context, config *rest.Config, address string, trust *tls.Config, path string, into any) error {
+// reached is a manager at an address, asked with the credentials of a kubeconfig. It is safe for
+// concurrent use.
+type reached struct {
+	name    string // for messages
+	address string // without a slash at its end
+	client  *http.Client
+	close   func() // ends the connections that are kept
+}
+
+// reachAt returns the manager at an address. It makes no request.
+func reachAt(config *rest.Config, address string, trust *tls.Config) (*reached, error) {
 	credentials, err := config.TransportConfig()
 	if err != nil {
-		return fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
-	}
-	authenticated, err := transport.HTTPWrappersForConfig(credentials, &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust})
-	if err != nil {
-		return fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
+		return nil, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
 	}
 	base, err := url.Parse(address)
 	if err != nil {
-		return fmt.Errorf("%w: --manager %q: %w", errUsage, address, err)
+		return nil, fmt.Errorf("%w: --manager %q: %w", errUsage, address, err)
 	}
 	if base.Scheme != "https" && !loopback(base.Hostname()) {
-		return fmt.Errorf("%w: --manager %s: want https://, since the token of the kubeconfig is sent there; plain http is for a forwarded port of 127.0.0.1 only", errUsage, base.Redacted())
+		return nil, fmt.Errorf("%w: --manager %s: want https://, since the token of the kubeconfig is sent there; plain http is for a forwarded port of 127.0.0.1 only", errUsage, base.Redacted())
 	}
-	from := strings.TrimSuffix(address, "/") + "/debug/decisions" + path
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	connections := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust}
+	authenticated, err := transport.HTTPWrappersForConfig(credentials, connections)
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
+	}
+	return &reached{
+		name: base.Redacted(), address: strings.TrimSuffix(address, "/"), close: connections.CloseIdleConnections,
+		client: &http.Client{
+			Timeout: patience, Transport: authenticated,
+			// The credentials are added to each request, whomever a redirect names.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// refusal is an answer of the manager that is not what it was asked for.
+type refusal struct {
+	code           int    // the HTTP status
+	status, reason string // the status in words, and the beginning of the answer
+}
+
+// Error tells both.
+func (r *refusal) Error() string {
+	return fmt.Sprintf("asking the manager: %s: %s", r.status, r.reason)
+}
+
+// get asks for a path. The error is a *refusal where the manager answered with another status than 200.
+func (m *reached) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.address+path, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("asking the manager: %w", err)
 	}
-	resp, err := (&http.Client{
-		Timeout: patience, Transport: authenticated,
-		// The credentials are added to each request, whomever a redirect names.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}).Do(req)
+	resp, err := m.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("asking the manager: %w", err)
 	}
@@ -131,7 +166,7 @@ func get(ctx context.Context, config *rest.Config, address string, trust *tls.Co
 		return fmt.Errorf("asking the manager: %s: it leads to %.300q, which is not sent the token; give the manager's own address", resp.Status, to)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking the manager: %s: %.300s", resp.Status, strings.TrimSpace(string(body)))
+		return &refusal{resp.StatusCode, resp.Status, fmt.Sprintf("%.300s", strings.TrimSpace(string(body)))}
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("reading the manager's answer: %w", err)

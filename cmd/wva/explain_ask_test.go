@@ -36,7 +36,11 @@ func TestTheTokenIsSentToTheManagerAlone(t *testing.T) {
 	} {
 		seen = nil
 		var e explain.Explanation
-		err := get(t.Context(), &rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true}, "/ns/v", &e)
+		m, err := reachAt(&rest.Config{BearerToken: "secret"}, tt.address, &tls.Config{InsecureSkipVerify: true})
+		if err == nil {
+			err = m.get(t.Context(), "/debug/decisions/ns/v", &e)
+			m.close()
+		}
 		if sent := len(seen) > 0 && seen[0] == "Bearer secret"; sent != tt.sent {
 			t.Errorf("%s: the token is sent: %t (%q), want %t", tt.name, sent, seen, tt.sent)
 		}

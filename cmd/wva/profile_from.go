@@ -13,11 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
 // profiled is a variant with what is known of its speed.
@@ -42,9 +44,9 @@ func (f *profileFlags) fromManager(ctx context.Context, name string) ([]profiled
 	if err != nil {
 		return nil, now, err
 	}
-	path := "/" + f.namespace
+	path := web.DecisionsPath + "/" + f.namespace
 	if f.everywhere {
-		path, f.namespace = "", ""
+		path, f.namespace = web.DecisionsPath, ""
 	}
 	var all []explain.Explanation
 	asked := f.ask(ctx, restConfig, c, path, &all)
@@ -65,7 +67,7 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading %s: %w", f.record, err)
 	}
-	verdict := decideAgain(c)
+	verdict := replay.Decide(c)
 	var all []explain.Explanation
 	var names, elsewhere []string
 	for _, s := range c.Snapshots {
@@ -73,7 +75,7 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 			if f.namespace != "" && v.Key.Namespace != f.namespace {
 				continue
 			}
-			all = append(all, explanation(c, verdict, s, v))
+			all = append(all, replay.Explanation(c, verdict, s, v))
 			names = append(names, v.Key.Name)
 			if v.Key.Name == name {
 				elsewhere = append(elsewhere, v.Key.Namespace)

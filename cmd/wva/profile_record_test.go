@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
@@ -109,7 +110,7 @@ func TestTheRecordOfWhatWasLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, past := range decideAgain(c).History {
+	for _, past := range replay.Decide(c).History {
 		if past.Fit.Informed() {
 			seen++
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
@@ -160,11 +161,11 @@ func TestProfileAsksTheManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdict := decideAgain(c)
+	verdict := replay.Decide(c)
 	var all []explain.Explanation
 	for _, s := range c.Snapshots {
 		for _, v := range s.Variants {
-			all = append(all, explanation(c, verdict, s, v))
+			all = append(all, replay.Explanation(c, verdict, s, v))
 		}
 	}
 	var asked []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -55,7 +56,7 @@ func (f *replayFlags) run(command *cobra.Command, files []string) error {
 		return fmt.Errorf("%w: --output %q: want table or json", errUsage, f.output)
 	}
 	out := command.OutOrStdout()
-	r := replay{build: record.Build(), only: scaling.CycleID(f.cycle), warnings: command.ErrOrStderr(), builds: map[string]int{}}
+	r := replayRun{build: record.Build(), only: scaling.CycleID(f.cycle), warnings: command.ErrOrStderr(), builds: map[string]int{}}
 	r.tell = func(done replayed) error {
 		r.Cycles = append(r.Cycles, done)
 		return nil
@@ -87,8 +88,8 @@ func (f *replayFlags) run(command *cobra.Command, files []string) error {
 	return nil
 }
 
-// replay is what became of the cycles that were decided again.
-type replay struct {
+// replayRun is what became of the cycles that were decided again.
+type replayRun struct {
 	Total      int        `json:"total"`      // cycles that were read
 	Same       int        `json:"same"`       // of them, decided to the same bytes
 	Unreadable int        `json:"unreadable"` // lines, without those that are torn
@@ -103,7 +104,7 @@ type replay struct {
 }
 
 // files replays one file after the other.
-func (r *replay) files(ctx context.Context, names []string, stdin io.Reader) error {
+func (r *replayRun) files(ctx context.Context, names []string, stdin io.Reader) error {
 	for _, name := range names {
 		if err := r.file(ctx, name, stdin); err != nil {
 			return fmt.Errorf("replaying %s: %w", name, err)
@@ -112,7 +113,7 @@ func (r *replay) files(ctx context.Context, names []string, stdin io.Reader) err
 	return nil
 }
 
-func (r *replay) file(ctx context.Context, name string, stdin io.Reader) error {
+func (r *replayRun) file(ctx context.Context, name string, stdin io.Reader) error {
 	for c, err := range recordedCycles(name, stdin) {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -140,7 +141,7 @@ func (r *replay) file(ctx context.Context, name string, stdin io.Reader) error {
 }
 
 // again decides a cycle again and tells what came of it.
-func (r *replay) again(c record.Cycle) error {
+func (r *replayRun) again(c record.Cycle) error {
 	if c.Build != "" && c.Build != r.build {
 		if r.builds[c.Build]++; r.builds[c.Build] == 1 {
 			fmt.Fprintf(r.warnings, "wva: recorded by version %s, from cycle %s on; this is %s\n", c.Build, c.Cycle, r.build)
@@ -176,7 +177,7 @@ type replayed struct {
 // newReplayed decides a cycle again and compares.
 func newReplayed(c record.Cycle) replayed {
 	out := replayed{Cycle: c.Cycle, Time: c.Now, Build: c.Build, Models: len(c.Snapshots)}
-	decided := decideAgain(c).Plan
+	decided := replay.Decide(c).Plan
 	switch {
 	case c.Plan == nil:
 		out.Result = resultNoPlan

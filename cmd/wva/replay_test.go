@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -93,7 +94,7 @@ func TestReplayAnswersPrograms(t *testing.T) {
 	if !errors.Is(err, errFinding) {
 		t.Errorf("got %v, want a finding", err)
 	}
-	var got replay
+	var got replayRun
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func rewriteCycles(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := decideAgain(c).Plan
+		plan := replay.Decide(c).Plan
 		c.Plan = &plan
 		out = append(c.Append(out), '\n')
 	}

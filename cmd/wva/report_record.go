@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
@@ -73,7 +74,7 @@ func (r *recordedLooks) file(ctx context.Context, name string) error {
 // add adds a look at each model of a cycle. The plan is the recorded one; what a replica was expected to
 // carry is in no record, and is worked out by deciding again.
 func (r *recordedLooks) add(c record.Cycle) {
-	verdict := decideAgain(c)
+	verdict := replay.Decide(c)
 	plan := c.Plan
 	if plan == nil {
 		plan = &verdict.Plan

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
@@ -111,15 +112,15 @@ func (s sample) text(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdict := decideAgain(c)
+	verdict := replay.Decide(c)
 	for _, snapshot := range c.Snapshots {
 		for _, v := range snapshot.Variants {
 			if v.Key.Name == s.variant {
-				e := explained{Explanation: explanation(c, verdict, snapshot, v)}
+				e := explained{Explanation: replay.Explanation(c, verdict, snapshot, v)}
 				if s.around != nil {
 					s.around(&e.Explanation)
 				}
-				why, err := answers(c, v.Key)
+				why, err := replay.Answers(c, v.Key)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
+// Part says to which part of the way of a decision a Line belongs.
+type Part string
+
+// The parts, in their order.
+const (
+	PartInput       Part = "Input"
+	PartAnalysis    Part = "Analysis"
+	PartPlan        Part = "Plan"
+	PartConstraints Part = "Constraints"
+	PartCarriedOut  Part = "Carried out"
+)
+
+// Line is one sentence about a decision. Title says what it is of; a line without one goes on with the
+// one before.
+type Line struct {
+	Part  Part
+	Title string
+	Text  string
+}
+
 // Report tells the last decision of a variant to a person: what is decided,
 // the steps that led there, what keeps it from growing or shrinking, and what
 // was known, with ages as of now.
@@ -19,72 +39,87 @@ func Report(e Explanation, now time.Time) string {
 	var b strings.Builder
 	v := e.Variant
 	// Names and messages are written by others: none may begin a line of its own.
-	shown := func(format string, args ...any) string { return spelling.Visible(fmt.Sprintf(format, args...), "") }
-	b.WriteString(shown("%s: %s on %s, %d GPU a replica, cost %g", v.Key, or(v.Model.ID, "an unknown model"), or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost) + "\n")
-	line := func(title, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-11s %s\n", title, shown(format, args...))
-	}
-	line("target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
-	line("start-up", "%s", e.StartUps.tell(now))
-	steps(e, now, line)
-	line("analysis", "%s", analysis(e.Analysis))
-	if e.Decision.Fallback {
-		last := "none ever did"
-		if !e.AnalyzedAt.IsZero() {
-			last = "the last one that did is " + age(e.AnalyzedAt, now) + " old"
-		}
-		line("", "no analysis stands behind the decision; %s", last)
-	} else if e.Analysis.Unit == scaling.UnitReplicas {
-		line("", "%s", room(e))
-	}
-	for _, s := range sizing(e) {
-		line("sizing", "%s", s)
-	}
-	if s := moved(e); s != "" {
-		line("profile", "%s", s)
-	}
-	for _, s := range blocks(e) {
-		line("blocked", "%s", s)
-	}
-	if s := idle(e.Past.Activity); s != "" {
-		line("idle", "%s", s)
-	}
-	for _, s := range scalers(e.Actuation) {
-		line("scaler", "%s", s)
-	}
-	if a := e.Actuation; a.Reason != "" {
-		line("following", "%s: %s", a.Reason, a.Message)
-	}
-	line("objective", "%s", objective(e.Objective, e.Snapshot.Load))
-	if f := e.Snapshot.Fault; f != "" {
-		line("fault", "%s", f)
-	}
-	if len(e.Snapshot.SeenModels) > 0 {
-		line("seen", "metrics carry no model %q; they do carry %s", v.Model.ID, strings.Join(e.Snapshot.SeenModels, ", "))
-	}
-	if p := e.Snapshot.Partial; p != "" {
-		line("partial", "%s", p)
-	}
-	if u := e.Snapshot.Unjoined; u != "" {
-		line("unjoined", "%s", u)
+	b.WriteString(spelling.Visible(fmt.Sprintf("%s: %s on %s, %d GPU a replica, cost %g",
+		v.Key, or(v.Model.ID, "an unknown model"), or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost), "") + "\n")
+	for _, l := range Lines(e, now) {
+		fmt.Fprintf(&b, "  %-11s %s\n", l.Title, l.Text)
 	}
 	b.WriteString(spelling.Visible(inputs(e, now), "\n\t"))
 	return b.String()
 }
 
+// Lines returns the sentences of Report, without what each replica reported. They hold no line break and
+// no invisible character.
+func Lines(e Explanation, now time.Time) []Line {
+	var out []Line
+	line := func(part Part, title, format string, args ...any) {
+		out = append(out, Line{part, title, spelling.Visible(fmt.Sprintf(format, args...), "")})
+	}
+	v := e.Variant
+	line(PartCarriedOut, "target", "%s %s, %s", v.Target, bounds(v.Bounds), counts(v))
+	line(PartInput, "start-up", "%s", e.StartUps.tell(now))
+	steps(e, now, line)
+	line(PartAnalysis, "analysis", "%s", analysis(e.Analysis))
+	if e.Decision.Fallback {
+		last := "none ever did"
+		if !e.AnalyzedAt.IsZero() {
+			last = "the last one that did is " + age(e.AnalyzedAt, now) + " old"
+		}
+		line(PartAnalysis, "", "no analysis stands behind the decision; %s", last)
+	} else if e.Analysis.Unit == scaling.UnitReplicas {
+		line(PartAnalysis, "", "%s", room(e))
+	}
+	for _, s := range sizing(e) {
+		line(PartAnalysis, "sizing", "%s", s)
+	}
+	if s := moved(e); s != "" {
+		line(PartAnalysis, "profile", "%s", s)
+	}
+	for _, s := range blocks(e) {
+		line(PartConstraints, "blocked", "%s", s)
+	}
+	if s := idle(e.Past.Activity); s != "" {
+		line(PartInput, "idle", "%s", s)
+	}
+	for _, s := range scalers(e.Actuation) {
+		line(PartCarriedOut, "scaler", "%s", s)
+	}
+	if a := e.Actuation; a.Reason != "" {
+		line(PartCarriedOut, "following", "%s: %s", a.Reason, a.Message)
+	}
+	line(PartInput, "objective", "%s", objective(e.Objective, e.Snapshot.Load))
+	if f := e.Snapshot.Fault; f != "" {
+		line(PartInput, "fault", "%s", f)
+	}
+	if len(e.Snapshot.SeenModels) > 0 {
+		line(PartInput, "seen", "metrics carry no model %q; they do carry %s", v.Model.ID, strings.Join(e.Snapshot.SeenModels, ", "))
+	}
+	if p := e.Snapshot.Partial; p != "" {
+		line(PartInput, "partial", "%s", p)
+	}
+	if u := e.Snapshot.Unjoined; u != "" {
+		line(PartInput, "unjoined", "%s", u)
+	}
+	return out
+}
+
 // steps tells the decision and the steps that led there.
-func steps(e Explanation, now time.Time, line func(title, format string, args ...any)) {
+func steps(e Explanation, now time.Time, line func(part Part, title, format string, args ...any)) {
 	if !e.Decided {
-		line("decision", "none: %s", or(e.Variant.Missing, e.Analysis.Detail))
+		line(PartPlan, "decision", "none: %s", or(e.Variant.Missing, e.Analysis.Detail))
 		return
 	}
 	since := ""
 	if !e.Past.DecidedAt.IsZero() {
 		since = "since " + age(e.Past.DecidedAt, now) + " ago, "
 	}
-	line("decision", "%s, %sby cycle %s %s ago", e.Decision.Target().Text(), since, e.Cycle, age(e.At, now))
+	line(PartPlan, "decision", "%s, %sby cycle %s %s ago", e.Decision.Target().Text(), since, e.Cycle, age(e.At, now))
 	for _, s := range e.Decision.Steps {
-		line("  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
+		part := PartConstraints
+		if s.Stage == scaling.StageOptimize {
+			part = PartPlan
+		}
+		line(part, "  "+string(s.Stage), "%d -> %d  %s: %s", s.From, s.To, s.Reason, s.Detail)
 	}
 }
 

@@ -10,21 +10,39 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
+// Block is one question and the sentences that answer it, without line breaks.
+type Block struct {
+	Question string // without a question mark
+	Answer   []string
+}
+
 // Report tells the answers to a person, below those of explain.Report: why not fewer, why not the other
 // variants, and what would change the decision.
 func Report(a Answers, now time.Time) string {
 	var b strings.Builder
-	block := func(title string, lines ...string) {
+	for _, block := range Blocks(a, now) {
+		fmt.Fprintf(&b, "  %s\n", block.Question)
+		for _, line := range block.Answer {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	return b.String()
+}
+
+// Blocks returns the questions and answers of Report.
+func Blocks(a Answers, now time.Time) []Block {
+	var out []Block
+	block := func(question string, lines ...string) {
 		for i, line := range lines {
 			if i == 0 {
-				fmt.Fprintf(&b, "  %s\n", title)
+				out = append(out, Block{Question: spelling.Visible(question, "")})
 			}
-			fmt.Fprintf(&b, "    %s\n", spelling.Visible(line, ""))
+			out[len(out)-1].Answer = append(out[len(out)-1].Answer, spelling.Visible(line, ""))
 		}
 	}
 	block("Why not fewer", a.Fewer.lines()...)
 	for _, o := range a.Others {
-		block("Why not "+spelling.Visible(o.Variant.Name, ""), o.line(a.Variant.Name))
+		block("Why not "+o.Variant.Name, o.line(a.Variant.Name))
 	}
 	changes := []string{a.Grows.line(a, "more than", "up")}
 	if a.WithoutMax > 0 {
@@ -37,7 +55,7 @@ func Report(a Answers, now time.Time) string {
 		changes = append(changes, a.Late.line(now))
 	}
 	block("What would change it", changes...)
-	return b.String()
+	return out
 }
 
 // lines say why one replica fewer is not decided.

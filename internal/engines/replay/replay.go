@@ -1,0 +1,103 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// Decide decides what a record holds, as the manager does.
+func Decide(c record.Cycle) cycle.Verdict {
+	setup, from := cycle.FromRecord(c)
+	return setup.Decide(from)
+}
+
+// Part returns the part of a recorded cycle that the decisions of a model depend on: the model only,
+// where it shares neither accelerators nor profiles with others, else all of it.
+func Part(c record.Cycle, of scaling.ModelKey) record.Cycle {
+	setup, from := cycle.FromRecord(c)
+	d := cycle.Decided{Setup: setup, Case: from}
+	if c.Plan != nil {
+		d.Plan = *c.Plan
+	}
+	out := d.Part(of).Recorded()
+	out.Build = c.Build
+	if c.Plan == nil {
+		out.Plan = nil
+	}
+	return out
+}
+
+// Explanation is what there is to say of the decision for one variant of a snapshot of c, where verdict is
+// what c was decided to.
+func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v scaling.Variant) explain.Explanation {
+	e := explain.Explanation{
+		Cycle: cmp.Or(c.Cycle, "-"), At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: verdict.History[v.Key], Snapshot: s,
+		Objective: objective(c.Configuration[s.Model]),
+		StartUps:  explain.StartUps{Usual: explain.Duration(v.StartUp), Slow: explain.Duration(v.SlowStartUp), Pods: v.StartUps, Last: v.Replicas.NewestReady},
+	}
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
+		e.Analysis = verdict.Analyses[i] // of several, the first decided
+	}
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == queueing.Name }); i >= 0 {
+		e.Sizing = verdict.Analyses[i]
+	}
+	for _, d := range verdict.Plan.Decisions {
+		if d.Model == s.Model {
+			e.Model = append(e.Model, d)
+		}
+		if d.Variant == v.Key {
+			e.Decision, e.Decided = d, true
+			if !d.Fallback {
+				e.AnalyzedAt = c.Now
+			}
+		}
+	}
+	return e
+}
+
+// objective is what requests of a model were to meet.
+func objective(p record.ModelSettings) explain.Objective {
+	o := explain.Objective{Objective: p.Objective}
+	if o.Set() {
+		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile
+	}
+	return o
+}
+
+// Find returns the variant of a cycle and the snapshot of its model, and false where the cycle has none.
+func Find(c record.Cycle, of scaling.VariantKey) (scaling.Snapshot, scaling.Variant, bool) {
+	for _, s := range c.Snapshots {
+		if i := slices.IndexFunc(s.Variants, func(v scaling.Variant) bool { return v.Key == of }); i >= 0 {
+			return s, s.Variants[i], true
+		}
+	}
+	return scaling.Snapshot{}, scaling.Variant{}, false
+}
+
+// Answers says why of a variant by a recorded cycle. An error says, too, that this program decides
+// the cycle otherwise than the plan in it.
+func Answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
+	setup, from := cycle.FromRecord(c)
+	a, err := counterfactual.Ask(setup, from, of)
+	if err != nil {
+		return counterfactual.Answers{}, err
+	}
+	a.Cycle = c.Cycle
+	if c.Plan == nil {
+		return a, nil
+	}
+	i := slices.IndexFunc(c.Plan.Decisions, func(d scaling.Decision) bool { return d.Variant == of })
+	if i >= 0 && c.Plan.Decisions[i].Target() != a.Decided {
+		return counterfactual.Answers{}, fmt.Errorf("cycle %s of version %s decided %d, and this program, %s, decides %d of what is known of it",
+			c.Cycle, c.Build, c.Plan.Decisions[i].Target(), record.Build(), a.Decided)
+	}
+	return a, nil
+}
