@@ -27,6 +27,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
@@ -105,7 +106,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	// 9. Serve the probes, the metrics and the debug paths.
 	ready["configuration"] = known
 	//nolint:contextcheck // ports are open for as long as the manager lives
-	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), cycles: c.last, measure: measure.meter})
+	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), cycles: c.last, history: c.history, measure: measure.meter})
 }
 
 // common is what most parts are built from.
@@ -117,6 +118,7 @@ type common struct {
 	over        *budget.Book         // what is beyond the budgets
 	memory      *ledger.Ledger
 	last        *cycle.Last      // the last decided case
+	history     *history.History // what the fleet looked like
 	served      discovery.Served // the objects that this manager serves
 	decisions   *store.Decisions // on variants without a VariantAutoscaling
 	scalers     *scalers.Reader
@@ -151,6 +153,7 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) (com
 	fleet.Advisory = func() bool { return settings.Snapshot().Settings().Advisory }
 	return common{
 		environment: on, mgr: mgr, instruments: instruments, over: over, memory: ledger.New(), last: new(cycle.Last),
+		history:   newHistory(served),
 		recorder:  controller.Budgeted(mgr.GetEventRecorder(eventSource), clock.RealClock{}, process.Budget.Limits, over),
 		decisions: decisions, scalers: by,
 		served: served, scales: scales, fleet: fleet, policies: policies{store: settings, classes: fleet.ClassRefs},

@@ -115,6 +115,7 @@ type debugged struct {
 	memory  web.Memory
 	around  web.Surroundings
 	cycles  web.Cycles
+	history web.Histories
 	measure http.Handler // the collector's cache
 }
 
@@ -134,6 +135,11 @@ func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *ht
 	mux.Handle(web.DecisionsPath, decisions)
 	mux.Handle(web.DecisionsPath+"/", decisions)
 	mux.Handle(web.CyclePattern, web.Cycle(debug.cycles, readers))
+	past := web.History(debug.history, readers)
+	for _, path := range []string{web.FleetPath, web.HistoryPath, web.ReplicasPath} {
+		mux.Handle(path, past)
+		mux.Handle(path+"/", past)
+	}
 	return &http.Server{
 		Handler: known(mux), MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 90 * time.Second,

@@ -24,6 +24,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/access"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
@@ -58,7 +59,7 @@ func ported(t *testing.T) map[string]*http.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	debug := debugged{memory: ledger.New(), cycles: new(cycle.Last), measure: http.HandlerFunc(okay)}
+	debug := debugged{memory: ledger.New(), cycles: new(cycle.Last), history: history.New(history.Options{}), measure: http.HandlerFunc(okay)}
 	alive := map[string]healthz.Checker{"healthz": healthz.Ping}
 	return map[string]*http.Server{
 		"metrics": metricsServer(http.HandlerFunc(okay), debug, who), "open": metricsServer(http.HandlerFunc(okay), debug, nil),
@@ -156,6 +157,14 @@ func TestEveryPathOfTheMetricsPortIsGuarded(t *testing.T) {
 		{"/debug/decisions/team/chat", 503, 401, 403, 503},
 		{"/debug/decisions/other/chat", 503, 401, 403, 403},
 		{"/debug/decisions/team/chat/more", 404, 401, 404, 404},
+		{"/debug/fleet", 503, 401, 403, 403},
+		{"/debug/fleet/team", 503, 401, 403, 503},
+		{"/debug/history/team?model=m", 503, 401, 403, 503},
+		{"/debug/history/other?model=m", 503, 401, 403, 403},
+		{"/debug/history/team/chat/cycle?cycle=c-1", 503, 401, 403, 503},
+		{"/debug/replicas/team?model=m", 503, 401, 403, 503},
+		{"/debug/replicas/other?model=m", 503, 401, 403, 403},
+		{"/debug/history", 404, 401, 404, 404},
 		{"/none", 404, 401, 404, 403},
 	} {
 		got := [4]int{
@@ -193,7 +202,7 @@ func TestTheManagerServesBothPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, debugged{memory: ledger.New(), cycles: new(cycle.Last), measure: http.HandlerFunc(okay)}); err != nil {
+	if err := servePorts(m, o, map[string]healthz.Checker{"caches": healthz.Ping}, debugged{memory: ledger.New(), cycles: new(cycle.Last), history: history.New(history.Options{}), measure: http.HandlerFunc(okay)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

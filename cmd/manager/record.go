@@ -16,18 +16,20 @@ type recording struct{ file *record.File }
 
 var _ cycle.Archive = (*recording)(nil)
 
-// newArchive has cycles kept in a file, and returns what has to run for it; nothing where
-// none are kept.
+// newArchive has cycles kept in the history, and in a file where one is named. It returns what has to run for
+// that.
 func newArchive(c common) ([]manager.Runnable, error) {
+	past := &chronicle{history: c.history, memory: c.memory}
+	c.last.Next = past
 	if c.operator.Recording.File == "" {
-		return nil, nil
+		return []manager.Runnable{leading(c.history.Run)}, nil
 	}
 	r, err := newRecording(c.operator.Recording, c.log, c.instruments)
 	if err != nil {
 		return nil, err
 	}
-	c.last.Next = r
-	return []manager.Runnable{leading(r.file.Run)}, nil
+	past.next = r
+	return []manager.Runnable{leading(c.history.Run), leading(r.file.Run)}, nil
 }
 
 // newRecording opens the file. What it loses is counted as an error of the

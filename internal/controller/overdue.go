@@ -1,25 +1,18 @@
 package controller
 
 import (
-	"slices"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// overdueReasons are the reasons of steps that name an overdue order.
-var overdueReasons = []scaling.Reason{
-	scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
-}
-
 // overdue returns what the order of e waits for when it is overdue, else "".
 func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scaling.Reason {
 	silent := e.Decision.Fallback
+	if s, late := explain.Overdue(e.Decision); late {
+		return s.Reason
+	}
 	for _, s := range e.Decision.Steps {
-		if slices.Contains(overdueReasons, s.Reason) {
-			return s.Reason
-		}
 		silent = silent || s.Reason == scaling.ReasonInTransition
 	}
 	// Without an analysis no step says so, and the scheduler does.

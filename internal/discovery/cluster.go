@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,9 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	}
 	c.startUps.observe(fleet.Variants, targets, now)
 	fleet.Pods = claims.pods()
+	for _, namespace := range slices.Sorted(maps.Keys(workloads)) {
+		fleet.Ending = append(fleet.Ending, workloads[namespace].ending...)
+	}
 	by := c.scaledBy(ctx, fleet.Variants, winners)
 	separateRoles(fleet.Variants, targets, workloads)
 	c.contenders.Store(&contenders)

@@ -122,13 +122,15 @@ func TestFleet(t *testing.T) {
 		variant("a-deployment", targeting("Deployment", "d")), variant("b-set", targeting("StatefulSet", "s")), lws,
 		variant("d-missing"), loser,
 		deployment("d", &two), replicaSet("d-1", "d"), replicaSet("d-2", "d"), statefulSet,
-		livePod("d-1-x", ownedBy("replicaset-d-1"), readySince(60)),
+		livePod("d-1-x", ownedBy("replicaset-d-1"), readySince(60), startedAt(5, 6)),
 		livePod("d-2-y", ownedBy("replicaset-d-2")),
 		livePod("s-0", ownedBy("statefulset-s"), readySince(30)),
 		livePod("l-0", ownedBy("statefulset-l"), labelled("role", "leader"), readySince(40)),
 		livePod("l-0-1", ownedBy("statefulset-l-0"), labelled("role", "worker"), readySince(40)),
 		livePod("stray", labelled("app", "x"), readySince(10)),
 		livePod("d-1-old", ownedBy("replicaset-d-1"), inPhase(corev1.PodFailed)),
+		livePod("d-1-ending", ownedBy("replicaset-d-1"), deletedAt(110)),
+		livePod("d-1-ended", ownedBy("replicaset-d-1"), deletedAt(100), inPhase(corev1.PodSucceeded)),
 	}}
 	scales := fakeScales{"l": func() (*autoscalingv1.Scale, error) {
 		return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}, Status: autoscalingv1.ScaleStatus{Selector: "role=leader"}}, nil
@@ -161,13 +163,16 @@ func TestFleet(t *testing.T) {
 	}
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 	pods := []scaling.Pod{
-		{Namespace: "ns", Name: "d-1-x", Variant: key("a-deployment"), Ready: true},
-		{Namespace: "ns", Name: "d-2-y", Variant: key("a-deployment")},
-		{Namespace: "ns", Name: "l-0", Variant: key("c-lws"), Ready: true},
-		{Namespace: "ns", Name: "s-0", Variant: key("b-set"), Ready: true},
+		{Namespace: "ns", Name: "d-1-x", Variant: key("a-deployment"), Ready: true, Created: at(0), Scheduled: at(5), Started: at(6), ReadyAt: at(60)},
+		{Namespace: "ns", Name: "d-2-y", Variant: key("a-deployment"), Created: at(0)},
+		{Namespace: "ns", Name: "l-0", Variant: key("c-lws"), Ready: true, Created: at(0), ReadyAt: at(40)},
+		{Namespace: "ns", Name: "s-0", Variant: key("b-set"), Ready: true, Created: at(0), ReadyAt: at(30)},
 	}
 	if diff := cmp.Diff(got.Pods, pods); diff != "" {
 		t.Errorf("pods, -got +want:\n%s", diff)
+	}
+	if diff := cmp.Diff(got.Ending, []scaling.PodName{{Namespace: "ns", Name: "d-1-ending"}}); diff != "" {
+		t.Errorf("pods that terminate, -got +want:\n%s", diff)
 	}
 	if !got.At.Equal(now) {
 		t.Errorf("at %v, want %v", got.At, now)

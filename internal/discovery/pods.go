@@ -23,11 +23,18 @@ type pod struct {
 	unschedulable   bool
 	created         time.Time
 	readyAt         time.Time            // when it last became Ready, zero while it is not
+	scheduled       time.Time            // when a node took it, zero while none did
+	started         time.Time            // when its kubelet took it, zero while it has not
 	neverReady      bool                 // it has not been Ready yet
 	restarted       bool                 // a container of it has been
 	unpulled        string               // the image that a container of it waits for, "" for none
 	metricsURL      string               // URL of its metrics, "" where that is not kept
 	gpus            scaling.Accelerators // accelerators that it takes
+}
+
+// ending reports whether a pod terminates and has not ended.
+func ending(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
 // living returns what is used of p, and false if p terminates or has ended.
@@ -42,10 +49,15 @@ func living(p *corev1.Pod) (pod, bool) {
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		out.owner = owner.UID
 	}
+	if p.Status.StartTime != nil {
+		out.started = p.Status.StartTime.Time
+	}
 	for _, c := range p.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:
 			out.ready, out.readyAt = true, c.LastTransitionTime.Time
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue:
+			out.scheduled = c.LastTransitionTime.Time
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:
 			out.unschedulable = true
 		}
@@ -95,7 +107,10 @@ func (c claims) add(key scaling.VariantKey, t target) {
 		if held, taken := c[name]; taken && (held.owned || !t.owned) {
 			continue
 		}
-		c[name] = assignment{scaling.Pod{Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready, MetricsURL: p.metricsURL}, t.owned}
+		c[name] = assignment{scaling.Pod{
+			Namespace: p.namespace, Name: p.name, Variant: key, Ready: p.ready, MetricsURL: p.metricsURL,
+			Created: p.created, Scheduled: p.scheduled, Started: p.started, ReadyAt: p.readyAt,
+		}, t.owned}
 	}
 }
 

@@ -32,6 +32,19 @@ func readySince(seconds int) func(*corev1.Pod) {
 	}
 }
 
+// startedAt is when a node took a pod, and when its kubelet did.
+func startedAt(scheduled, started int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at(scheduled))})
+		p.Status.StartTime = &metav1.Time{Time: at(started)}
+	}
+}
+
+func deletedAt(seconds int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: at(seconds)} }
+}
+
 func inPhase(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase = phase }
 }
@@ -40,7 +53,7 @@ func TestLiving(t *testing.T) {
 	with := func(c corev1.PodCondition) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, c) }
 	}
-	terminating := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: at(9)} }
+	terminating := deletedAt(9)
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want pod

@@ -27,6 +27,7 @@ type workloads struct {
 	namespace string
 	known     map[workloadName]workload
 	pods      []pod
+	ending    []scaling.PodName   // those that terminate
 	owned     map[types.UID][]pod // by the workload that they belong to in the end
 	// parts are the workloads that another object controls: the StatefulSet of
 	// the leaders of a LeaderWorkerSet. Its workers are controlled by pods.
@@ -95,6 +96,9 @@ func (w *workloads) assign(pods []corev1.Pod, deployments map[types.UID]types.UI
 	for i := range pods {
 		p, ok := living(&pods[i])
 		if !ok {
+			if ending(&pods[i]) {
+				w.ending = append(w.ending, scaling.PodName{Namespace: w.namespace, Name: pods[i].Name})
+			}
 			continue
 		}
 		w.pods = append(w.pods, p)

@@ -1,28 +1,36 @@
 package history
 
 import (
-	"context"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Options configure a History. The zero value is that of the manager.
-type Options struct {
-	// Span is for how long history is kept, 25 hours where it is 0.
-	Span time.Duration
-	// Troubles says what else is in the way of a variant, such as conditions of its object; nil for nothing.
-	Troubles func(scaling.VariantKey) []Trouble
-	// Later has the records of decisions compressed by Run and not by Add.
-	Later bool
-}
+// The memory of a History, whatever the fleet: 16 MiB, and about 200 bytes of each pod that lives.
+const (
+	seriesBytes = 8 << 20 // of models and variants over time
+	changeLimit = 2 << 20 // of decisions that changed a number
+	partLimit   = 4 << 20 // of their records
+	endedLimit  = 1 << 20 // of replicas that ended
+	mostCycles  = 8192    // whose times are kept: more than a day at 15 s
+)
 
-// Trouble is something that is in the way of a variant.
-type Trouble struct {
-	Look     int    // LookNote to LookUrgent
-	Sentence string // what is wrong
+// defaultSpan is for how long history is kept.
+const defaultSpan = 25 * time.Hour
+
+// Options configure a History. The zero value is ready.
+type Options struct {
+	// Span is for how long history is kept, at most 5 years; 0 is 25 hours.
+	Span time.Duration
+	// Troubles returns what the conditions of the object of a variant say is in its way; nil for nothing.
+	Troubles func(scaling.VariantKey) []explain.Trouble
+	// Later leaves the records of decisions to Run. Those of a cycle are lost while Run is behind.
+	Later bool
 }
 
 // Cycle is what a cycle knew and decided.
@@ -31,65 +39,324 @@ type Cycle struct {
 
 	// Analyses are those of the models, of each the deciding one first; nil where they are not at hand.
 	Analyses []scaling.Analysis
-	// Pods are the pods that live; nil where only the samples of the snapshots are at hand.
-	Pods []scaling.Pod
-	// Part returns the part of the cycle that the decisions of a model depend on, nil where none is to be kept.
+	// Pods are the pods that live, and Ending those that terminate; Pods are nil where only the samples of
+	// the snapshots are at hand.
+	Pods   []scaling.Pod
+	Ending []scaling.PodName
+	// Part returns the part of the cycle that the decisions of a model depend on; nil keeps none.
 	Part func(scaling.ModelKey) record.Cycle
 }
 
 // History keeps what cycles knew and decided. It is safe for concurrent use. See New.
 type History struct {
 	options Options
+	later   chan keeping
 
 	mu       sync.RWMutex
 	revision int64
 	last     Cycle
+	base     time.Time // instants count from here
+	begins   instant   // of the first cycle that is kept
+	now      instant   // of the last cycle
+	cycles   []instant // ascending
+	table    *table
+	changes  bounded[change]
+	parts    bounded[part]
+	living   map[scaling.PodName]*replica
+	ended    bounded[replica]
+	timed    bool // pods tell their times
 }
 
 // New returns an empty History.
-func New(o Options) *History { return &History{options: o} }
+func New(o Options) *History {
+	if o.Span <= 0 {
+		o.Span = defaultSpan
+	}
+	return &History{
+		options: o, later: make(chan keeping, 1), table: newTable(seriesBytes, tenths(o.Span)),
+		changes: newBounded[change](changeLimit), parts: newBounded[part](partLimit), ended: newBounded[replica](endedLimit),
+		living: map[scaling.PodName]*replica{},
+	}
+}
 
-// Add adds a cycle. Cycles are added in the order of their times; an older one than the last is left out.
+func tenths(d time.Duration) instant { return instant(min(d/(100*time.Millisecond), math.MaxInt32)) }
+
+// Add adds a cycle. It keeps nothing of c but the last c. A cycle that is not later than the one before is
+// shown as the last, and leaves no trace in the history.
 func (h *History) Add(c Cycle) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.revision++
 	h.last = c
+	if h.base.IsZero() {
+		h.base = c.Now.Add(-time.Second).Truncate(100 * time.Millisecond)
+	}
+	since := c.Now.Sub(h.base) / (100 * time.Millisecond)
+	if since <= time.Duration(h.now) || since > math.MaxInt32 {
+		return
+	}
+	at := instant(since)
+	h.pause(at, c.Interval)
+	h.now = at
+	if h.begins == 0 {
+		h.begins = at
+	}
+	h.timed = c.Pods != nil
+	h.tick(at)
+	h.forget(at)
+
+	h.enter(c, at)
+	changed := h.decided(c, at)
+	h.pods(c, at)
+	h.measure(c, at)
+	h.table.end(at)
+	if len(changed) == 0 || c.Part == nil {
+		return
+	}
+	k := keeping{at: at, part: c.Part, cycle: c.Cycle.Cycle, models: changed}
+	if !h.options.Later {
+		for _, p := range k.compress() {
+			h.parts.add(p.model.Namespace, k.at, partBytes+len(p.text), p)
+		}
+		return
+	}
+	select {
+	case h.later <- k:
+	default: // Run is behind: these decisions have no record
+	}
 }
 
-// Run compresses what Add leaves to it until ctx ends. It returns nil.
-func (h *History) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+// missedCycles is how many intervals may pass without a cycle until nothing is known of the time between.
+const missedCycles = 5
+
+// pause notes that no cycle ran for long before an instant.
+func (h *History) pause(at instant, interval time.Duration) {
+	step := max(tenths(interval), 15*second)
+	if h.now > 0 && at-h.now > missedCycles*step {
+		h.table.gap(h.now + step)
+	}
 }
 
-// Fleet returns the models of the last cycle in the namespaces that the caller may read.
-func (h *History) Fleet(may func(namespace string) bool) Fleet {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return Fleet{Revision: h.revision, At: At(h.last.Now), Cycle: h.last.Cycle.Cycle, Interval: h.last.Interval.Seconds()}
+// tick notes the time of a cycle.
+func (h *History) tick(at instant) {
+	if len(h.cycles) == mostCycles {
+		h.cycles = slices.Delete(h.cycles, 0, mostCycles/8)
+	}
+	h.cycles = append(h.cycles, at)
 }
 
-// Model returns a model from a time to another in about so many rows at most, and false where it is not known.
-// The zero time is the beginning of the history, or its end.
-func (h *History) Model(key scaling.ModelKey, from, to time.Time, points int) (ModelHistory, bool) {
-	return ModelHistory{}, false
+// forget drops what is older than the span.
+func (h *History) forget(at instant) {
+	if at <= h.table.span {
+		return
+	}
+	old := at - h.table.span
+	h.begins = max(h.begins, old)
+	h.changes.forget(old)
+	h.parts.forget(old)
+	h.ended.forget(old)
 }
 
-// Replicas returns what became of the replicas of a model, and false where it is not known.
-func (h *History) Replicas(key scaling.ModelKey, from, to time.Time) (Replicas, bool) {
-	return Replicas{}, false
+// enter enters the models and variants of a cycle.
+func (h *History) enter(c Cycle, at instant) {
+	for i := range c.Snapshots {
+		s := &c.Snapshots[i]
+		h.table.model(s.Model, at)
+		for j := range s.Variants {
+			v := h.table.variant(s.Variants[j].Key, at)
+			v.model, v.serving, v.ending = s.Model, 0, 0
+		}
+		for j := range s.Replicas {
+			if r := &s.Replicas[j]; r.Ready && r.Reports() {
+				if v := h.table.variants[r.Variant]; v != nil {
+					v.serving++
+				}
+			}
+		}
+	}
+	h.table.share(at)
 }
 
-// Decision returns the decision of a cycle that changed the number of a variant, and false where none is known.
-func (h *History) Decision(of scaling.VariantKey, id scaling.CycleID) (Change, bool) {
-	return Change{}, false
+// decided keeps the decisions that changed a number, and returns their models.
+func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
+	if c.Plan == nil {
+		return nil
+	}
+	var models []scaling.ModelKey
+	for _, d := range c.Plan.Decisions {
+		is, ok := changeOf(c.Cycle.Cycle, d, c.History)
+		if !ok {
+			continue
+		}
+		h.changes.add(is.variant.Namespace, at, changeBytes+len(is.sentence), is)
+		if v := h.table.variants[is.variant]; v != nil {
+			v.order(at, &is)
+		}
+		if !slices.Contains(models, is.model) {
+			models = append(models, is.model)
+		}
+	}
+	return models
 }
 
-// Kept returns the part of a cycle that changed the number of a variant, and false where it is not at hand.
-func (h *History) Kept(of scaling.VariantKey, id scaling.CycleID) (record.Cycle, bool) {
-	return record.Cycle{}, false
+// measure adds what a cycle measured.
+func (h *History) measure(c Cycle, at instant) {
+	for i := range c.Snapshots {
+		s := &c.Snapshots[i]
+		values := measured(s, c.Configuration[s.Model].Objective, analysisOf(c.Analyses, s.Model))
+		h.table.addModel(h.table.models[s.Model], at, &values)
+		for j := range s.Variants {
+			v := &s.Variants[j]
+			to := h.table.variants[v.Key]
+			counts := counted(v, decisionOf(c.Plan, v.Key), to)
+			h.table.addVariant(to, at, &counts)
+		}
+	}
+}
+
+// measured returns the columns of a model.
+func measured(s *scaling.Snapshot, o scaling.Objective, a *scaling.Analysis) [modelColumns]float64 {
+	out := [modelColumns]float64{
+		load: known(s.Load.ArrivalRate), utilization: math.NaN(), ttft: known(s.Load.TTFT), itl: known(s.Load.ITL),
+		missed: math.NaN(), waiting: waitingOf(s), cost: costOf(s.Variants),
+	}
+	if a != nil && a.Signal != scaling.Unknown && a.Supply > 0 {
+		out[utilization] = a.Demand / a.Supply
+	}
+	if o.Set() {
+		if part, ok := s.Missed(o); ok {
+			out[missed] = part
+		}
+	}
+	return out
+}
+
+func known(r scaling.Reading) float64 { return r.Or(math.NaN()) }
+
+// waitingOf is how many requests of a model are known to wait, NaN where none of its queues is known.
+func waitingOf(s *scaling.Snapshot) float64 {
+	if !s.Load.GatewayQueue.Known() && !slices.ContainsFunc(s.Replicas, func(r scaling.ReplicaSample) bool { return r.Waiting().Known() }) {
+		return math.NaN()
+	}
+	return s.Waiting()
+}
+
+// costOf is what the current replicas cost per hour, NaN where those of a variant are not known.
+func costOf(variants []scaling.Variant) float64 {
+	sum := 0.0
+	for i := range variants {
+		switch v := &variants[i]; {
+		case v.Replicas.Observed:
+			sum += v.CostPerHour(v.Replicas.Current)
+		case !v.Gone:
+			return math.NaN()
+		}
+	}
+	return sum
+}
+
+// counted returns the columns of a variant.
+func counted(v *scaling.Variant, d *scaling.Decision, of *variantSeries) [variantColumns]float64 {
+	out := [variantColumns]float64{
+		desired: math.NaN(), current: math.NaN(), ready: math.NaN(), serving: float64(of.serving), draining: math.NaN(),
+	}
+	if d != nil {
+		out[desired] = float64(d.Target())
+	}
+	if v.Replicas.Observed {
+		out[current], out[ready] = float64(v.Replicas.Current), float64(v.Replicas.Ready)
+		out[draining] = float64(v.Replicas.Surplus) + float64(of.ending)
+	}
+	return out
+}
+
+// analysisOf returns the first analysis of a model, nil where there is none.
+func analysisOf(all []scaling.Analysis, model scaling.ModelKey) *scaling.Analysis {
+	i, found := slices.BinarySearchFunc(all, model, func(a scaling.Analysis, m scaling.ModelKey) int { return a.Model.Compare(m) })
+	if !found {
+		return nil
+	}
+	return &all[i]
+}
+
+// decisionOf returns the decision for a variant, nil where there is none.
+func decisionOf(p *scaling.Plan, of scaling.VariantKey) *scaling.Decision {
+	if p == nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(p.Decisions, of, func(d scaling.Decision, k scaling.VariantKey) int { return d.Variant.Compare(k) })
+	if !found {
+		return nil
+	}
+	return &p.Decisions[i]
+}
+
+func unknownColumns() (model [modelColumns]float64, variant [variantColumns]float64) {
+	for i := range model {
+		model[i] = math.NaN()
+	}
+	for i := range variant {
+		variant[i] = math.NaN()
+	}
+	return model, variant
 }
 
 // Span returns from when to when there is history, zero times where there is none.
-func (h *History) Span() (from, to time.Time) { return time.Time{}, time.Time{} }
+func (h *History) Span() (from, to time.Time) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.now == 0 {
+		return time.Time{}, time.Time{}
+	}
+	return h.time(h.begins).Time, h.time(h.now).Time
+}
+
+// Models returns the models that are known in the namespaces that the caller may read, by key.
+func (h *History) Models(may func(namespace string) bool) []scaling.ModelKey {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	var out []scaling.ModelKey
+	for key := range h.table.models {
+		if may(key.Namespace) {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, scaling.ModelKey.Compare)
+	return out
+}
+
+func (h *History) time(at instant) Time {
+	return At(h.base.Add(time.Duration(at) * 100 * time.Millisecond))
+}
+
+func (h *History) when(at moment) Time {
+	if at == never {
+		return Time{}
+	}
+	return At(h.base.Add(time.Duration(at) * 100 * time.Millisecond))
+}
+
+func (h *History) moment(t time.Time) moment {
+	if t.IsZero() {
+		return never
+	}
+	since := t.Sub(h.base) / (100 * time.Millisecond)
+	return moment(max(-math.MaxInt32, min(math.MaxInt32, since)))
+}
+
+// instant returns the instant of a time, the first where it is before.
+func (h *History) instant(t time.Time) instant {
+	return instant(max(0, min(math.MaxInt32, t.Sub(h.base)/(100*time.Millisecond))))
+}
+
+// between returns the instants from a time to another; the zero time is the beginning of the history, or its end.
+func (h *History) between(from, to time.Time) (begin, end instant) {
+	begin, end = h.begins, h.now
+	if !from.IsZero() {
+		begin = h.instant(from)
+	}
+	if !to.IsZero() {
+		end = min(end, h.instant(to))
+	}
+	return begin, max(begin, end)
+}

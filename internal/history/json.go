@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -121,14 +122,6 @@ type Source struct {
 	Trouble string `json:"trouble"` // why it is not of now, a sentence; "" where it is
 }
 
-// The values of Look.
-const (
-	LookFine   = iota // nothing is wrong
-	LookNote          // a rule or a bound holds the decision
-	LookWrong         // something is not as it should be
-	LookUrgent        // requests suffer, or the decision is not carried out
-)
-
 // Model is one model of a Fleet.
 type Model struct {
 	Namespace string    `json:"namespace"`
@@ -142,9 +135,10 @@ type Model struct {
 	Cost      Number    `json:"cost"`    // of the current replicas, per hour
 	Engine    string    `json:"engine"`
 	Advisory  bool      `json:"advisory"`
-	Look      int       `json:"look"`     // the greatest of its own and its variants'
-	Troubles  []string  `json:"troubles"` // sentences, most urgent first
-	Variants  []Variant `json:"variants"` // by key
+	// Look is how much it needs a look: explain.Fine to explain.Urgent, the greatest of its own and its variants'.
+	Look     explain.Severity `json:"look"`
+	Troubles []string         `json:"troubles"` // sentences, most urgent first
+	Variants []Variant        `json:"variants"` // by key
 }
 
 // Objective is what requests of a model should meet. Unknown is no objective.
@@ -157,22 +151,22 @@ type Objective struct {
 
 // Variant is one variant of a Model.
 type Variant struct {
-	Namespace   string   `json:"namespace"`
-	Name        string   `json:"name"`
-	Accelerator string   `json:"accelerator"`
-	GPUs        int      `json:"gpus"`    // of one replica
-	Desired     Number   `json:"desired"` // replicas decided on
-	Current     Number   `json:"current"` // replicas that the target asks for
-	Ready       Number   `json:"ready"`
-	Ordered     Number   `json:"ordered"` // replicas that are decided on or asked for and not Ready
-	Late        Number   `json:"late"`    // of those, overdue ones
-	Min         int      `json:"min"`
-	Max         Number   `json:"max"`    // Unknown where there is none
-	Cost        float64  `json:"cost"`   // of one replica, per hour
-	Action      string   `json:"action"` // "grow", "shrink" or "hold"
-	Reason      string   `json:"reason"` // a sentence
-	Look        int      `json:"look"`
-	Troubles    []string `json:"troubles"`
+	Namespace   string           `json:"namespace"`
+	Name        string           `json:"name"`
+	Accelerator string           `json:"accelerator"`
+	GPUs        int              `json:"gpus"`    // of one replica
+	Desired     Number           `json:"desired"` // replicas decided on
+	Current     Number           `json:"current"` // replicas that the target asks for
+	Ready       Number           `json:"ready"`
+	Ordered     Number           `json:"ordered"` // replicas that are decided on or asked for and not Ready
+	Late        Number           `json:"late"`    // of those, overdue ones
+	Min         int              `json:"min"`
+	Max         Number           `json:"max"`    // Unknown where there is none
+	Cost        float64          `json:"cost"`   // of one replica, per hour
+	Action      string           `json:"action"` // "grow", "shrink" or "hold"
+	Reason      string           `json:"reason"` // a sentence
+	Look        explain.Severity `json:"look"`
+	Troubles    []string         `json:"troubles"`
 }
 
 // ModelHistory is one model over time: columns along T. Where a column was thinned, two

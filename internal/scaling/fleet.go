@@ -13,6 +13,18 @@ type Pod struct {
 	Ready     bool       `json:"ready"`
 	// Page is the URL of the pod's metrics, "" where nobody scrapes pods here.
 	MetricsURL string `json:"page,omitempty"`
+	// Created is when it was created, Scheduled when a node took it, Started when its kubelet did, and
+	// ReadyAt when it last became Ready; zero while it has not, and where that is not known.
+	Created   time.Time `json:"created,omitzero"`
+	Scheduled time.Time `json:"scheduled,omitzero"`
+	Started   time.Time `json:"started,omitzero"`
+	ReadyAt   time.Time `json:"readyAt,omitzero"`
+}
+
+// PodName names a pod.
+type PodName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Fleet is every variant of the cluster and the pods behind them, at one
@@ -21,6 +33,8 @@ type Fleet struct {
 	At       time.Time `json:"at"`
 	Variants []Variant `json:"variants"` // sorted by Key
 	Pods     []Pod     `json:"pods"`     // sorted by Namespace, Name
+	// Ending are the pods of the same namespaces that terminate and have not ended, of any workload.
+	Ending []PodName `json:"ending,omitempty"`
 	// Conflicts are the targets that several variants name. Only the first of
 	// each is among Variants. Sorted by it.
 	Conflicts []Conflict `json:"conflicts,omitempty"`

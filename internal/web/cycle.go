@@ -24,16 +24,10 @@ type Cycles interface {
 // namespaces, since it shares accelerators or profiles with them, all of the cycle is handed out, and to
 // those only. Readers are nil where every caller may read all. It computes nothing but the text.
 func Cycle(last Cycles, readers Readers) http.Handler {
-	may := func(r *http.Request, namespace string) (status int, message string) {
-		if readers == nil {
-			return 0, ""
-		}
-		return readers.MayRead(r, namespace)
-	}
 	turn := make(chan struct{}, 1) // one text is made at a time: it may be of a large fleet
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-		if status, message := may(r, key.Namespace); status != 0 {
+		if status, message := mayRead(readers, r, key.Namespace); status != 0 {
 			fail(w, status, message)
 			return
 		}
@@ -47,15 +41,12 @@ func Cycle(last Cycles, readers Readers) http.Handler {
 			fail(w, http.StatusNotFound, fmt.Sprintf("the last cycle has no variant %s", key))
 			return
 		}
-		if alone := decided.Setup.Alone(model); !alone || decided.Setup.Inventory.Known {
-			status, message := may(r, "")
-			if status != 0 && !alone {
-				fail(w, status, fmt.Sprintf("the decision for %s depends on models of other namespaces, with which it shares accelerators or profiles: %s", key, message))
-				return
-			}
-			if status != 0 {
-				decided.Setup.Inventory = scaling.Inventory{}
-			}
+		all, ok := mayReadRecord(w, r, readers, decided.Setup, key, model)
+		if !ok {
+			return
+		}
+		if !all {
+			decided.Setup.Inventory = scaling.Inventory{}
 		}
 		turn <- struct{}{}
 		defer func() { <-turn }()
@@ -63,6 +54,30 @@ func Cycle(last Cycles, readers Readers) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // the client may have gone
 	})
+}
+
+// mayRead is MayRead of readers, where every caller may read all without any.
+func mayRead(readers Readers, r *http.Request, namespace string) (status int, message string) {
+	if readers == nil {
+		return 0, ""
+	}
+	return readers.MayRead(r, namespace)
+}
+
+// mayReadRecord reports whether the caller may read what a variant was decided from with a setup, and whether
+// all of it: the inventory of accelerators is for those who may read the decisions of all namespaces. Where the
+// caller may read none of it, it answers.
+func mayReadRecord(w http.ResponseWriter, r *http.Request, readers Readers, setup cycle.Setup, key scaling.VariantKey, model scaling.ModelKey) (all, ok bool) {
+	alone := setup.Alone(model)
+	if alone && !setup.Inventory.Known {
+		return true, true
+	}
+	status, message := mayRead(readers, r, "")
+	if status != 0 && !alone {
+		fail(w, status, fmt.Sprintf("the decision for %s depends on models of other namespaces, with which it shares accelerators or profiles: %s", key, message))
+		return false, false
+	}
+	return status == 0, true
 }
 
 // modelOf returns the model of a variant of a cycle.

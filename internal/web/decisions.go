@@ -43,10 +43,7 @@ type Readers interface {
 // because it has just started or does not lead, answers 503.
 func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler {
 	allowed := func(w http.ResponseWriter, r *http.Request, namespace string) bool {
-		if readers == nil {
-			return true
-		}
-		if status, message := readers.MayRead(r, namespace); status != 0 {
+		if status, message := mayRead(readers, r, namespace); status != 0 {
 			fail(w, status, message)
 			return false
 		}
