@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 GO ?= go
 LOCAL := .local
 BIN := $(LOCAL)/bin
-MODULES := . tools hack/release test/chart test/localcluster test/localcluster/adapter test/localcluster/keda test/promql
+MODULES := . tools hack/release test/browser test/chart test/localcluster test/localcluster/adapter test/localcluster/keda test/promql
 
 # Another release of Kubernetes, in which a scenario of make soak runs. make verify checks
 # its go.mod; make lint and make test leave it out, because they would compile
@@ -39,6 +39,9 @@ ROLE_YAML := config/rbac/role.yaml
 # The protocol of KEDA's external scalers, and what writes its Go code.
 PROTO := $(CURDIR)/internal/actuator/externalscaler/wire/externalscaler.proto
 STUBS = $(GO) -C tools run ./protostubs
+
+# What makes one script and one style sheet of the sources of each page.
+BUNDLE = $(GO) -C tools run ./bundle
 
 # The packages that others build on, whose exported API is kept in api.txt.
 PUBLIC := $(wildcard pkg/*)
@@ -73,11 +76,12 @@ build: ## Build bin/manager and bin/wva
 	@CGO_ENABLED=0 $(GOBUILD) -o bin/wva ./cmd/wva
 
 .PHONY: generate
-generate: controller-gen ## Regenerate what is made of the source: the CRD, roles, the chart's copies, deepcopy functions, gRPC stubs, references, pkg/*/api.txt
+generate: controller-gen ## Regenerate what is made of the source: the CRD, roles, the chart's copies, deepcopy functions, gRPC stubs, pages, references, pkg/*/api.txt
 	$(BIN)/controller-gen $(OBJECTS)
 	$(BIN)/controller-gen $(CRDS) output:crd:dir=$(CRD_DIR)
 	$(BIN)/controller-gen $(ROLE) output:rbac:dir=$(dir $(ROLE_YAML))
 	$(STUBS) $(PROTO)
+	$(BUNDLE)
 	$(GO) run ./hack/apitext $(PUBLIC)
 	CGO_ENABLED=0 $(GO) -C test/chart test . -run Generated -update
 	CGO_ENABLED=0 $(GO) test ./internal/config ./internal/metrics ./internal/record ./cmd/wva ./api/v1alpha1 ./internal/archtest ./internal/doctor ./test/faults -run 'Reference|Schema' -update
@@ -92,7 +96,7 @@ samples: ## Write anew what pages show: of wva explain, events and conditions fr
 .PHONY: test
 test: gotest build localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
 	@# Not under -race what would compile Kubernetes or Prometheus once more.
-	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
 ifeq ($(origin KUBECONFIG),command line)
@@ -128,6 +132,10 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -tags soak -run 'OldRules|FillsABudget' -timeout 60m
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
 
+.PHONY: browser
+browser: gotest ## Drive the dashboard's pages in a real Chromium (CHROMIUM=program)
+	@WVA_BROWSER=required $(BIN)/gotest -plain test/browser -- -count=1 -timeout 3m $(TESTFLAGS) ./...
+
 .PHONY: lint
 lint: golangci-lint ## Run the linters, and look for words that are not used
 	@$(GO) run ./hack/words
@@ -152,6 +160,7 @@ verify: controller-gen ## Check that generated files, modules and formatting are
 	git --no-pager diff --no-index -- $(CRD_DIR) "$$tmp/crd" || same=false; \
 	if [ -e $(ROLE_YAML) ] || [ -e "$$tmp/role.yaml" ]; then \
 		git --no-pager diff --no-index -- $(ROLE_YAML) "$$tmp/role.yaml" || same=false; fi; \
+	$(BUNDLE) -check || same=false; \
 	if ! $$same; then echo "verify: generated files differ from their source: run make generate" >&2; exit 1; fi
 	@for module in $(MODULES) $(KUBERNETES137); do \
 		$(GO) -C $$module mod tidy -diff || \

@@ -14,6 +14,7 @@ tool (
 
 require (
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/evanw/esbuild v0.28.2
 	google.golang.org/protobuf v1.36.12
 )
 

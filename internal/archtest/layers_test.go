@@ -53,6 +53,7 @@ var layers = map[string]int{
 	"internal/collector":  5,
 	"internal/console":    5,
 	"internal/controller": 5,
+	"internal/dashboard":  5,
 	"internal/discovery":  5,
 	"internal/doctor":     5,
 	"internal/emulator":   5,
@@ -254,7 +255,7 @@ func TestImportDirections(t *testing.T) {
 
 // observers are modules that hold tests of the main module, apart from it because
 // of what they need. They import it, and nothing imports them.
-var observers = []string{module + "/test/chart", module + "/test/promql"}
+var observers = []string{module + "/test/browser", module + "/test/chart", module + "/test/promql"}
 
 func TestOtherModulesStandAlone(t *testing.T) {
 	tree := readTree(t)

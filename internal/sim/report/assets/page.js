@@ -1,198 +1,785 @@
-// What is shown now, and what changes it.
-const state = { scenario: 0, range: [0, 1], cursor: null, variant: "", listed: -1, opened: false };
-const sections = [...document.querySelectorAll(".scenario")];
-let charts = [], xScale = null;
-
-for (const s of scenarios) {
-  // This project's own come first, so that they have the same colours everywhere.
-  for (const own of [true, false]) for (const p of s.policies) if (p.drawn && p.own === own) p.slot = freeSlot(s);
-}
-
-// freeSlot is the first colour that no policy of the scenario has.
-function freeSlot(scenario) {
-  for (let slot = 0; ; slot++) if (!scenario.policies.some((p) => p.slot === slot)) return slot;
-}
-
-function toggle(policy) {
-  policy.slot = policy.slot < 0 ? freeSlot(scenarios[state.scenario]) : -1;
-  render();
-}
-
-function choose(index) {
-  const range = [0, Math.max(1, scenarios[index].end)];
-  Object.assign(state, { scenario: index, range, cursor: null, variant: "", listed: -1 });
-  sections.forEach((s, i) => { s.hidden = i !== index; });
-  document.querySelectorAll("#scenarios button").forEach((b, i) => {
-    if (i === index) b.setAttribute("aria-current", "true"); else b.removeAttribute("aria-current");
-  });
-  render();
-}
-
-function zoom(from, to) {
-  const end = Math.max(1, scenarios[state.scenario].end);
-  if (to - from < 30) return;
-  state.range = [Math.max(0, from), Math.min(end, to)];
-  render();
-}
-
-// render draws everything of the scenario again. What had the focus gets it back.
-function render() {
-  const scenario = scenarios[state.scenario], mount = sections[state.scenario].querySelector(".charts");
-  const inTime = document.activeElement.classList.contains("time");
-  const focused = [...mount.querySelectorAll("[tabindex],input,button,select")].indexOf(document.activeElement);
-  hideTip();
-  const width = mount.clientWidth || 1000;
-  const wide = width > 700;
-  const frame = frameOf(width, scenario.policies.filter((p) => p.slot >= 0));
-  xScale = frame.x;
-  charts = panels.map((panel) => drawPanel(panel, scenario, frame));
-  const time = html("div", {
-    class: "time", tabindex: 0, role: "group", onkeydown: onKey, onpointermove: onMove, onpointerdown: onDown, onpointerup: onUp,
-    onpointerleave: () => setCursor(null), onblur: () => setCursor(null),
-    "aria-label": "Charts over time. Arrow keys move the cursor, with shift to the next decision. Plus and minus zoom, Escape shows the whole run.",
-  }, ...charts.map((c) => c.figure));
-  const list = decisionList(scenario, moveTo);
-  mount.replaceChildren(...[
-    html("div", { class: "overview" }, scatter(scenario, wide ? width * 0.6 - 24 : width, toggle), legend(scenario)),
-    controls(scenario), time, list].filter((c) => c !== null));
-  if (inTime) time.focus({ preventScroll: true });
-  else if (focused >= 0) mount.querySelectorAll("[tabindex],input,button,select")[focused]?.focus({ preventScroll: true });
-}
-
-// legend lists the policies in their order, and says where those that reach the
-// target end.
-function legend(scenario) {
-  const groups = [["reach the target", []], ["miss it", []], ["not known", []]];
-  for (const p of scenario.policies) groups[p.reached][1].push(p);
-  const head = (text, first) => html("div", { class: "head" }, html("span", {}, text),
-    first ? html("span", { class: "figure" }, "attained") : null, first ? html("span", { class: "figure" }, "cost") : null);
-  const entry = (p) => html("label", {},
-    html("input", { type: "checkbox", checked: p.slot >= 0, onchange: () => toggle(p) }), swatch(p),
-    html("span", { class: "name" + (p.own ? " own" : ""), title: p.name }, p.name),
-    html("span", { class: "figure" }, p.place ? percent(p.place.attainment[0]) : absent),
-    html("span", { class: "figure" }, p.place ? number(p.place.cost[0]) : absent));
-  return html("fieldset", { class: "legend" }, html("legend", {}, "Lines shown"),
-    ...groups.filter((g) => g[1].length > 0).flatMap(([text, policies], i) => [head(text, i === 0), ...policies.map(entry)]));
-}
-
-function controls(scenario) {
-  const variants = [...new Set(scenario.policies.flatMap((p) => p.variants))];
-  const select = variants.length < 2 ? null : html("label", {}, "Replicas of ", html("select", {
-    onchange: (e) => { state.variant = e.target.value; render(); },
-  }, html("option", { value: "" }, "all variants"), ...variants.map((v) => html("option", { value: v, selected: v === state.variant }, v))));
-  const whole = state.range[0] === 0 && state.range[1] >= scenario.end;
-  const hint = whole ? html("span", { class: "hint" }, "Drag over the charts to look closer.")
-    : html("button", { type: "button", onclick: () => zoom(0, scenario.end) }, "Whole run");
-  return html("div", { class: "controls" }, select, hint);
-}
-
-// The cursor, which all charts share.
-function setCursor(t) {
-  state.cursor = t;
-  for (const c of charts) {
-    c.cursor.setAttribute("visibility", t === null ? "hidden" : "visible");
-    if (t !== null) { c.cursor.setAttribute("x1", xScale(t)); c.cursor.setAttribute("x2", xScale(t)); }
+// Code generated by tools/bundle from internal/sim/report/src/page.js; DO NOT EDIT.
+"use strict";
+(() => {
+  // internal/chart/draw.js
+  var NS = "http://www.w3.org/2000/svg";
+  function fill(element, attributes, children) {
+    for (const [key, value] of Object.entries(attributes || {})) {
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false && value !== null && value !== void 0) element.setAttribute(key, value);
+    }
+    element.append(...children.filter((c) => c !== null));
+    return element;
   }
-  if (t === null) hideTip();
-}
-
-// moveTo puts the cursor at a time, with the box beside it where asked.
-function moveTo(t, withTip, place) {
-  setCursor(Math.min(state.range[1], Math.max(state.range[0], t)));
-  if (!withTip) return;
-  const scenario = scenarios[state.scenario];
-  const reach = Math.abs(xScale.invert(7) - xScale.invert(0));
-  const line = charts[1].cursor.getBoundingClientRect();
-  showTip(place || line, moment(scenario, state.cursor, nearDecisions(scenario, state.cursor, reach)));
-}
-
-let dragged = null;
-
-// timeAt is the time below the pointer.
-function timeAt(e) {
-  const box = charts[0].root.getBoundingClientRect();
-  const scale = charts[0].root.viewBox.baseVal.width / box.width;
-  return Math.min(state.range[1], Math.max(state.range[0], xScale.invert((e.clientX - box.left) * scale - inset.left)));
-}
-
-function onMove(e) {
-  const t = timeAt(e);
-  moveTo(t, true, { left: e.clientX, right: e.clientX, top: e.clientY + 12 });
-  if (dragged === null) return;
-  const [a, b] = [Math.min(dragged, t), Math.max(dragged, t)];
-  for (const c of charts) {
-    c.brush.setAttribute("visibility", "visible");
-    c.brush.setAttribute("x", xScale(a));
-    c.brush.setAttribute("width", Math.max(0, xScale(b) - xScale(a)));
+  function html(tag, attributes, ...children) {
+    return fill(document.createElement(tag), attributes, children);
   }
-}
+  function svg(tag, attributes, ...children) {
+    return fill(document.createElementNS(NS, tag), attributes, children);
+  }
+  function linear(from, to, low, high) {
+    const slope = (high - low) / (to - from || 1);
+    const at = (v) => low + (v - from) * slope;
+    at.invert = (x) => from + (x - low) / slope;
+    return at;
+  }
+  function logarithmic(from, to, low, high) {
+    const inner = linear(Math.log(from), Math.log(to), low, high);
+    return (v) => inner(Math.log(Math.max(v, from)));
+  }
+  function roundStep(span, n) {
+    const raw = span / n, power = 10 ** Math.floor(Math.log10(raw));
+    return power * ([1, 2, 5].find((m) => m * power >= raw * 0.75) || 10);
+  }
+  function ticks(from, to, step) {
+    const list = [];
+    for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) list.push(Number((i * step).toPrecision(12)));
+    return list;
+  }
+  function logTicks(from, to) {
+    const list = [];
+    const parts = to / from > 300 ? [1] : to / from > 30 ? [1, 3] : [1, 2, 5];
+    for (let power = 10 ** Math.floor(Math.log10(from)); power <= to; power *= 10) {
+      for (const m of parts) if (m * power >= from && m * power <= to) list.push(m * power);
+    }
+    return list;
+  }
+  var timeSteps = [10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
+  function timeTicks(from, to, n) {
+    const step = timeSteps.find((s) => (to - from) / s <= n) || roundStep(to - from, n);
+    return { step, list: ticks(from, to, step) };
+  }
+  function vertical(values, height, options) {
+    const known = values.filter((v) => v !== null);
+    const greatest = Math.max(options.least || 1, ...known);
+    const positive = known.filter((v) => v > 0);
+    const least = Math.min(greatest, ...positive);
+    if (options.mayBeLog && greatest / least > 40) {
+      const from = least * 0.8, to2 = greatest * 1.25;
+      return { at: logarithmic(from, to2, height, 0), ticks: logTicks(from, to2), log: true };
+    }
+    let step = roundStep(greatest * 1.08, options.ticks || 4);
+    if (options.whole) step = Math.max(1, step);
+    const to = Math.max(greatest * 1.08, step);
+    return { at: linear(0, to, height, 0), ticks: ticks(0, to, step), log: false };
+  }
+  function path(series, x, y, steps) {
+    let d = "", pen = false;
+    series.t.forEach((t, i) => {
+      const v = series.v[i];
+      if (v === null) {
+        pen = false;
+        return;
+      }
+      const px = x(t).toFixed(1), py = y(v).toFixed(1);
+      if (!pen) d += "M" + px + "," + py + "h.01";
+      else if (steps) d += "H" + px + "V" + py;
+      else d += "L" + px + "," + py;
+      pen = true;
+    });
+    return d;
+  }
+  function apart(labels, gap, low, high) {
+    labels.sort((a, b) => a.y - b.y);
+    labels.forEach((l, i) => {
+      l.y = Math.max(l.y, i ? labels[i - 1].y + gap : low);
+    });
+    for (let i = labels.length - 1; i >= 0; i--) {
+      labels[i].y = Math.min(labels[i].y, i < labels.length - 1 ? labels[i + 1].y - gap : high);
+    }
+    return labels;
+  }
+  function shorten(text, most) {
+    return text.length > most ? text.slice(0, most - 1) + "…" : text;
+  }
 
-function onDown(e) {
-  if (e.pointerType === "mouse" && e.button === 0) dragged = timeAt(e);
-}
+  // internal/chart/number.js
+  var absent = "–";
+  function number(v) {
+    if (v === null || v === void 0) return absent;
+    const size = Math.abs(v);
+    if (size >= 100 || Number.isInteger(v)) return String(Math.round(v));
+    return String(Number(v.toPrecision(3)));
+  }
+  function percent(ratio) {
+    return ratio === null || ratio === void 0 ? absent : Math.floor(ratio * 1e3 + 1e-9) / 10 + " %";
+  }
+  function latency(ms) {
+    if (ms === null || ms === void 0) return absent;
+    return ms >= 1e3 ? number(ms / 1e3) + " s" : number(ms) + " ms";
+  }
 
-function onUp(e) {
-  if (dragged === null) return;
-  const t = timeAt(e), from = Math.min(dragged, t), to = Math.max(dragged, t);
-  dragged = null;
-  for (const c of charts) c.brush.setAttribute("visibility", "hidden");
-  if (xScale(to) - xScale(from) > 8) zoom(from, to);
-}
+  // internal/chart/panels.js
+  var inset = { left: 58, top: 8, bottom: 22 };
+  function frameOf({ width: width2, range, names: names2, times }) {
+    const longest = Math.max(0, ...names2.map((n) => Math.min(n.length, 24)));
+    const right = width2 < 640 || longest === 0 ? 10 : Math.min(190, 22 + longest * 7.2);
+    const inner = Math.max(80, width2 - inset.left - right);
+    return { width: width2, left: inset.left, inner, range, names: width2 >= 640 && longest > 0, times, x: linear(range[0], range[1], 0, inner) };
+  }
+  function drawPanel(panel, frame) {
+    const { lines, goal } = panel;
+    const values = lines.flatMap((l) => l.series.v).concat(goal > 0 ? [goal] : []);
+    const y = vertical(values, panel.height, panel);
+    const plot = svg("svg", { x: inset.left, y: inset.top, width: frame.inner, height: panel.height, overflow: "hidden" });
+    const root = svg("svg", {
+      viewBox: [0, 0, frame.width, panel.height + inset.top + inset.bottom].join(" "),
+      role: "img",
+      "aria-label": panel.title + ", " + panel.unit + ". " + summary(panel)
+    }, ...axes(y, panel, frame), plot);
+    for (const line of lines) plot.append(...drawLine(line, y, panel, frame));
+    if (goal > 0) {
+      const at = y.at(goal);
+      plot.append(svg("line", { class: "goal", x1: 0, x2: frame.inner, y1: at, y2: at }));
+      root.append(svg("text", { class: "goalname halo", x: inset.left + 4, y: inset.top + at - 5 }, (panel.goalName || "target") + " " + panel.write(goal)));
+    }
+    if (lines.every((l) => l.series.v.every((v) => v === null))) {
+      root.append(svg("text", { x: inset.left + frame.inner / 2, y: inset.top + panel.height / 2, "text-anchor": "middle" }, lines.length ? "not known" : panel.nothing));
+    }
+    plot.append(...(panel.marks || []).map((m) => drawMark(m, y, frame)));
+    if (frame.names) root.append(...names(lines.filter((l) => l.name), y, panel, frame));
+    const cursor = svg("line", { class: "cursor", y1: 0, y2: panel.height, visibility: "hidden" });
+    const brush = svg("rect", { class: "brush", y: 0, height: panel.height, visibility: "hidden" });
+    plot.append(brush, cursor);
+    const unit = panel.unit + (y.log ? "; log scale" : "");
+    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit)), root), root, cursor, brush };
+  }
+  function axes(y, panel, frame) {
+    const write = panel.write || number;
+    const parts = [];
+    for (const v of y.ticks) {
+      const at = inset.top + Math.round(y.at(v)) + 0.5;
+      parts.push(
+        svg("line", { class: "grid", x1: inset.left, x2: inset.left + frame.inner, y1: at, y2: at }),
+        svg("text", { x: inset.left - 8, y: at + 4, "text-anchor": "end" }, write(v))
+      );
+    }
+    const bottom = inset.top + panel.height;
+    frame.times(Math.max(2, Math.floor(frame.inner / 85))).forEach(({ t, text }, i) => {
+      const at = inset.left + frame.x(t);
+      parts.push(
+        svg("line", { class: "grid", x1: at, x2: at, y1: bottom, y2: bottom + 4 }),
+        svg("text", { x: at, y: bottom + 17, "text-anchor": i === 0 && frame.x(t) < 20 ? "start" : "middle" }, text)
+      );
+    });
+    return parts;
+  }
+  function drawLine({ series, look: look2, stroke: stroke2, area }, y, panel, frame) {
+    const line = svg("path", { class: stroke2 + " " + look2, d: path(series, frame.x, y.at, panel.steps) });
+    return area ? [svg("path", { class: "offered", d: below(series, y, panel, frame) }), line] : [line];
+  }
+  function below(series, y, panel, frame) {
+    const area = [];
+    let run = [];
+    series.t.forEach((t, i) => {
+      if (series.v[i] !== null) run.push([frame.x(t), y.at(series.v[i])]);
+      if (series.v[i] === null || i === series.t.length - 1) {
+        if (run.length > 1) area.push("M" + run[0][0] + "," + panel.height + run.map(([px, py]) => "L" + px.toFixed(1) + "," + py.toFixed(1)).join("") + "V" + panel.height + "Z");
+        run = [];
+      }
+    });
+    return area.join("");
+  }
+  function drawMark({ t, v, up, look: look2, open }, y, frame) {
+    const px = frame.x(t), py = y.at(v), s = up ? -1 : 1;
+    return svg("path", {
+      class: (up ? "grow " : "shrink ") + look2 + (open ? " leads" : ""),
+      onclick: open,
+      d: "M" + (px - 4).toFixed(1) + "," + (py - s * 3.5).toFixed(1) + "h8l-4," + s * 7 + "z"
+    });
+  }
+  function names(lines, y, panel, frame) {
+    const labels = [], gap = 15;
+    for (const { series, look: look2, name, own } of lines.toSorted((a, b) => Boolean(b.own) - Boolean(a.own))) {
+      let i = series.v.length - 1;
+      while (i >= 0 && series.v[i] === null) i--;
+      if (i < 0 || labels.length * gap > panel.height - gap) continue;
+      const beyond = series.t[i] > frame.range[1];
+      const value = panel.steps && beyond && i > 0 ? series.v[i - 1] ?? series.v[i] : series.v[i];
+      const at = inset.top + y.at(value);
+      labels.push({ y: at, at, x: inset.left + Math.min(frame.inner, Math.max(0, frame.x(series.t[i]))), look: look2, name });
+    }
+    const right = inset.left + frame.inner;
+    return apart(labels, gap, inset.top + 4, inset.top + panel.height).flatMap((l) => {
+      const name = (x) => svg("text", { class: "name halo " + l.look, x, y: l.y + 4 }, shorten(l.name, 24));
+      if (l.x < right - 40) return [name(l.x + 7)];
+      return [svg("path", { class: "whisker " + l.look, fill: "none", d: "M" + (l.x + 2) + "," + l.at + "L" + (right + 2) + "," + l.at + "L" + (right + 12) + "," + l.y }), name(right + 15)];
+    });
+  }
+  function summary(panel) {
+    const write = panel.write || number;
+    return panel.lines.map(({ name, series }) => {
+      const known = series.v.filter((v) => v !== null);
+      const range = known.length ? write(Math.min(...known)) + " to " + write(Math.max(...known)) : "not known";
+      return (name ? name + ": " : "") + range;
+    }).join("; ");
+  }
 
-function onKey(e) {
-  const [from, to] = state.range, now = state.cursor ?? (from + to) / 2, step = (to - from) / 200;
-  const direction = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
-  if (direction && e.shiftKey) moveTo(nextDecision(now, direction), true);
-  else if (direction) moveTo(now + direction * step, true);
-  else if (e.key === "Home") moveTo(from, true);
-  else if (e.key === "End") moveTo(to, true);
-  else if (e.key === "+" || e.key === "=") lookAround(now, (to - from) / 4);
-  else if (e.key === "-") lookAround(now, to - from);
-  else if (e.key === "Escape") { setCursor(null); zoom(0, scenarios[state.scenario].end); } else return;
-  e.preventDefault();
-}
+  // internal/chart/tip.js
+  var tip = document.getElementById("tip");
+  function showTip(place, children) {
+    tip.replaceChildren(...children.filter((c) => c !== null));
+    tip.hidden = false;
+    const size = tip.getBoundingClientRect(), gap = 14;
+    const left = place.right + gap + size.width > innerWidth ? place.left - gap - size.width : place.right + gap;
+    tip.style.left = Math.max(8, left) + "px";
+    tip.style.top = Math.max(8, Math.min(place.top, innerHeight - size.height - 8)) + "px";
+  }
+  function hideTip() {
+    tip.hidden = true;
+  }
 
-// lookAround shows the time around t, with the cursor on it.
-function lookAround(t, reach) {
-  zoom(t - reach, t + reach);
-  moveTo(t, true);
-}
+  // internal/chart/timeline.js
+  function timeline({ label: label2, zoom: zoom2, whole, moment: moment2, stops, open }) {
+    let charts = [], frame = null, cursor = null, dragged = null;
+    const element = html("div", {
+      class: "time",
+      tabindex: 0,
+      role: "group",
+      "aria-label": label2,
+      onkeydown: onKey,
+      onpointermove: onMove,
+      onpointerdown: onDown,
+      onpointerup: onUp,
+      onpointerleave: () => setCursor(null),
+      onblur: () => setCursor(null)
+    });
+    function draw(panels2, at) {
+      frame = at;
+      charts = panels2.map((panel) => drawPanel(panel, frame));
+      element.replaceChildren(...charts.map((c) => c.figure));
+      if (cursor !== null) setCursor(cursor >= frame.range[0] && cursor <= frame.range[1] ? cursor : null);
+    }
+    function setCursor(t) {
+      cursor = t;
+      for (const c of charts) {
+        c.cursor.setAttribute("visibility", t === null ? "hidden" : "visible");
+        if (t !== null) {
+          c.cursor.setAttribute("x1", frame.x(t));
+          c.cursor.setAttribute("x2", frame.x(t));
+        }
+      }
+      if (t === null) hideTip();
+    }
+    function reach() {
+      return Math.abs(frame.x.invert(7) - frame.x.invert(0));
+    }
+    function moveTo(t, withTip, place) {
+      setCursor(Math.min(frame.range[1], Math.max(frame.range[0], t)));
+      if (withTip) showTip(place || charts[1].cursor.getBoundingClientRect(), moment2(cursor, reach()));
+    }
+    function timeAt(e) {
+      const box = charts[0].root.getBoundingClientRect();
+      const x = (e.clientX - box.left) * frame.width / box.width - frame.left;
+      return frame.x.invert(Math.min(frame.inner, Math.max(0, x)));
+    }
+    function onMove(e) {
+      const t = timeAt(e);
+      moveTo(t, true, { left: e.clientX, right: e.clientX, top: e.clientY + 12 });
+      if (dragged === null) return;
+      const a = Math.min(dragged, t), b = Math.max(dragged, t);
+      for (const c of charts) {
+        c.brush.setAttribute("visibility", "visible");
+        c.brush.setAttribute("x", frame.x(a));
+        c.brush.setAttribute("width", Math.max(0, frame.x(b) - frame.x(a)));
+      }
+    }
+    function onDown(e) {
+      if (e.pointerType === "mouse" && e.button === 0) dragged = timeAt(e);
+    }
+    function onUp(e) {
+      if (dragged === null) return;
+      const t = timeAt(e), from = Math.min(dragged, t), to = Math.max(dragged, t);
+      dragged = null;
+      for (const c of charts) c.brush.setAttribute("visibility", "hidden");
+      if (frame.x(to) - frame.x(from) > 8) zoom2(from, to);
+    }
+    function onKey(e) {
+      const [from, to] = frame.range, now = cursor ?? (from + to) / 2, step = (to - from) / 200;
+      const direction = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      if (direction && e.shiftKey) moveTo(nextStop(now, direction), true);
+      else if (direction) moveTo(now + direction * step, true);
+      else if (e.key === "Home") moveTo(from, true);
+      else if (e.key === "End") moveTo(to, true);
+      else if (e.key === "+" || e.key === "=") lookAround(now, (to - from) / 4);
+      else if (e.key === "-") lookAround(now, to - from);
+      else if (e.key === "Enter" && open && cursor !== null) open(cursor, reach());
+      else if (e.key === "Escape" && (cursor !== null || !open)) {
+        setCursor(null);
+        whole();
+      } else return;
+      e.preventDefault();
+      e.stopPropagation();
+    }
+    function lookAround(t, far) {
+      zoom2(t - far, t + far, t);
+    }
+    function nextStop(now, direction) {
+      const times = stops().filter((t) => direction * (t - now) > 1e-6 && t >= frame.range[0] && t <= frame.range[1]);
+      return times.length === 0 ? now : direction > 0 ? Math.min(...times) : Math.max(...times);
+    }
+    return { element, draw, moveTo };
+  }
 
-function nextDecision(t, direction) {
-  const times = scenarios[state.scenario].policies.filter((p) => p.slot >= 0).flatMap((p) => shownDecisions(p).map((d) => d.t))
-    .filter((d) => direction * (d - t) > 0 && d >= state.range[0] && d <= state.range[1]);
-  return times.length === 0 ? t : direction > 0 ? Math.min(...times) : Math.max(...times);
-}
+  // internal/sim/report/src/data.js
+  var packed = JSON.parse(document.getElementById("data").textContent);
+  function running(differences) {
+    let ms = 0;
+    return (differences || []).map((d) => (ms += Math.round(d * 1e3)) / 1e3);
+  }
+  function decodeSeries(s) {
+    return { t: running(s.t), v: s.v };
+  }
+  function reason(phrase, numbers) {
+    if (numbers === "") return phrase;
+    const filling = numbers.split(" ");
+    return phrase.split("\0").map((part, i) => part + (filling[i] || "")).join("");
+  }
+  function decodeDecisions(d, policy) {
+    return running(d.t).map((t, i) => ({
+      t,
+      policy,
+      variant: d.variant[i],
+      from: d.from[i],
+      to: d.to[i],
+      why: reason(packed.phrases[d.phrase[i]], d.numbers[i])
+    }));
+  }
+  function decodePolicy(p, index) {
+    return {
+      ...p,
+      index,
+      slot: -1,
+      variants: p.variants || [],
+      replicas: (p.replicas || []).map(decodeSeries),
+      queued: decodeSeries(p.queued),
+      ttft: decodeSeries(p.ttft),
+      itl: decodeSeries(p.itl),
+      decisions: decodeDecisions(p.decisions, index)
+    };
+  }
+  var scenarios = packed.scenarios.map((s) => ({
+    ...s,
+    offered: decodeSeries(s.offered),
+    policies: (s.policies || []).map(decodePolicy)
+  }));
+  function clock(s, withSeconds) {
+    const whole = Math.round(s), two = (n) => String(n).padStart(2, "0");
+    const text = Math.floor(whole / 3600) + ":" + two(Math.floor(whole / 60) % 60);
+    return withSeconds ? text + ":" + two(whole % 60) : text;
+  }
+  function look(policy) {
+    return policy.slot < 0 ? "off" : "s" + policy.slot % 7;
+  }
+  function stroke(policy) {
+    return "series" + (policy.own ? " own" : "") + " d" + Math.floor(policy.slot / 7) % 3;
+  }
 
-// Tables are sorted by a column when its head is pressed: the greatest first, then
-// the least, with what is not known always last.
-function sortable(table) {
-  table.querySelectorAll("thead th.number").forEach((th, i) => {
-    const button = html("button", { type: "button", onclick: () => {
-      const down = th.getAttribute("aria-sort") !== "descending";
-      table.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
-      th.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const key = (row) => row.querySelectorAll("td")[i].dataset.sort;
-      const rows = [...table.tBodies[0].rows].sort((a, b) => (key(a) === "") - (key(b) === "") || (down ? 1 : -1) * (Number(key(b)) - Number(key(a))));
-      table.tBodies[0].append(...rows);
-    } });
-    button.append(...th.childNodes);
-    th.append(button);
+  // internal/sim/report/src/state.js
+  var state = { scenario: 0, range: [0, 1], variant: "", listed: -1, opened: false };
+
+  // internal/chart/series.js
+  function after(times, t) {
+    let low = 0, high = times.length;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (times[middle] <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function held(series, t) {
+    const i = after(series.t, t);
+    return i > 0 ? series.v[i - 1] : null;
+  }
+  function nearest(series, t) {
+    const n = series.t.length, i = after(series.t, t);
+    if (n === 0 || t > series.t[n - 1] + 1) return null;
+    if (i === 0) return series.v[0];
+    if (i === n) return series.v[n - 1];
+    return t - series.t[i - 1] <= series.t[i] - t ? series.v[i - 1] : series.v[i];
+  }
+  function within(series, [from, to]) {
+    const a = Math.max(0, after(series.t, from) - 1), b = after(series.t, to) + 1;
+    return { t: series.t.slice(a, b), v: series.v.slice(a, b) };
+  }
+
+  // internal/sim/report/src/time.js
+  var panels = [
+    { title: "Load", unit: "requests/s offered", height: 84, ticks: 2, offered: true, least: 0.1 },
+    { title: "Replicas", unit: "that serve; marks are decisions, ▲ to grow, ▽ to shrink", height: 210, steps: true, whole: true, of: replicasOf, marks: true },
+    { title: "TTFT", unit: "90th percentile of each interval", height: 190, mayBeLog: true, of: (p) => p.ttft, goal: "ttft", write: latency },
+    { title: "ITL", unit: "90th percentile of each interval", height: 150, mayBeLog: true, of: (p) => p.itl, goal: "itl", write: latency },
+    { title: "Queue", unit: "requests that wait, at the end of each interval", height: 110, ticks: 3, whole: true, of: (p) => p.queued }
+  ];
+  function replicasOf(policy) {
+    if (state.variant === "") return policy.replicas[0];
+    const i = policy.variants.indexOf(state.variant);
+    return policy.replicas[policy.variants.length > 1 ? i + 1 : i];
+  }
+  function shownDecisions(policy) {
+    const i = policy.variants.indexOf(state.variant);
+    return state.variant === "" ? policy.decisions : policy.decisions.filter((d) => d.variant === i);
+  }
+  function drawnPolicies(scenario) {
+    return scenario.policies.filter((p) => p.slot >= 0);
+  }
+  function frameFor(scenario, width2) {
+    return frameOf({
+      width: width2,
+      range: state.range,
+      names: drawnPolicies(scenario).map((p) => p.name),
+      times: (n) => {
+        const { step, list } = timeTicks(state.range[0], state.range[1], n);
+        return list.map((t, i) => ({ t, text: clock(t, step < 60) + (i === list.length - 1 ? " h" : "") }));
+      }
+    });
+  }
+  function panelsOf(scenario) {
+    const policies = drawnPolicies(scenario);
+    return panels.map((panel) => ({
+      ...panel,
+      goal: panel.goal ? scenario[panel.goal] : 0,
+      nothing: "no policy is chosen",
+      lines: panel.offered ? [{ series: within(scenario.offered, state.range), look: "", stroke: "series", area: true }] : policies.filter((p) => panel.of(p)).map((p) => ({ series: within(panel.of(p), state.range), look: look(p), stroke: stroke(p), name: p.name, own: p.own })),
+      marks: panel.marks ? policies.filter((p) => panel.of(p)).flatMap(marks) : []
+    }));
+  }
+  function marks(policy) {
+    const series = replicasOf(policy), whole = policy.variants.length > 1 && state.variant === "";
+    return shownDecisions(policy).filter((d) => d.t >= state.range[0] && d.t <= state.range[1]).map((d) => ({ t: d.t, v: held(series, d.t) ?? (whole ? series.v[0] : d.from), up: d.to > d.from, look: look(policy) }));
+  }
+
+  // internal/sim/report/src/decisions.js
+  var mostRows = 400;
+  function decisionList(scenario, moveTo) {
+    const choices = scenario.policies.filter((p) => p.decisions.length > 0);
+    if (choices.length === 0) return null;
+    const select = html(
+      "select",
+      { "aria-label": "Policy", onchange: list },
+      ...choices.map((p) => html("option", { value: p.index }, p.name + " (" + p.decisions.length + ")"))
+    );
+    const listed = choices.find((p) => p.index === state.listed) || choices.find((p) => p.own) || choices[0];
+    select.value = String(listed.index);
+    const body = html("tbody", {}), note = html("p", { class: "note" });
+    function list() {
+      state.listed = Number(select.value);
+      const all = shownDecisions(scenario.policies[state.listed]).filter((d) => d.t >= state.range[0] && d.t <= state.range[1]);
+      body.replaceChildren(...all.slice(0, mostRows).map((d) => html(
+        "tr",
+        { onpointerenter: () => moveTo(d.t, false) },
+        html("td", { class: "number" }, clock(d.t, true)),
+        html("td", {}, scenario.policies[d.policy].variants[d.variant]),
+        html("td", { class: "number" }, d.from + " → " + d.to),
+        html("td", {}, d.why)
+      )));
+      note.textContent = all.length > mostRows ? "and " + (all.length - mostRows) + " more: drag over the charts to choose a shorter time" : "";
+    }
+    list();
+    const heads = ["Time, h:mm:ss", "Variant", "Replicas", "Reason"].map((h, i) => html("th", { scope: "col", class: i % 2 ? null : "number" }, h));
+    return html(
+      "details",
+      { class: "decisions", open: state.opened, ontoggle: (e) => {
+        state.opened = e.target.open;
+      } },
+      html("summary", {}, "Every decision with its reason"),
+      html("p", {}, select),
+      html(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Decisions" },
+        html("table", {}, html("thead", {}, html("tr", {}, ...heads)), body)
+      ),
+      note
+    );
+  }
+
+  // internal/sim/report/src/moment.js
+  function nearDecisions(scenario, t, reach) {
+    return drawnPolicies(scenario).flatMap((p) => shownDecisions(p).filter((d) => Math.abs(d.t - t) <= reach)).sort((a, b) => Math.abs(a.t - t) - Math.abs(b.t - t));
+  }
+  function moment(scenario, t, reach) {
+    const decisions = nearDecisions(scenario, t, reach);
+    const policies = drawnPolicies(scenario);
+    const head = html("tr", {}, html("th", {}), ...["replicas", "TTFT", "ITL", "queue"].map((h) => html("th", { class: "number" }, h)));
+    const rows = policies.map((p) => html(
+      "tr",
+      {},
+      html("th", { class: look(p) }, p.name),
+      ...[number(replicasOf(p) ? held(replicasOf(p), t) : null), latency(nearest(p.ttft, t)), latency(nearest(p.itl, t)), number(nearest(p.queued, t))].map((v) => html("td", { class: "number" }, v))
+    ));
+    const most = 3;
+    const why = decisions.slice(0, most).map((d) => html(
+      "p",
+      { class: "why" },
+      html("span", { class: "who " + look(scenario.policies[d.policy]) }, scenario.policies[d.policy].name),
+      " " + clock(d.t, true) + ", " + change(scenario, d) + ". " + d.why
+    ));
+    if (decisions.length > most) why.push(html("p", { class: "why" }, "and " + (decisions.length - most) + " more here: drag over the charts to look closer"));
+    return [
+      html("p", {}, html("b", {}, clock(t, true)), " h, " + number(nearest(scenario.offered, t)) + " requests/s"),
+      html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows)),
+      ...why
+    ];
+  }
+  function change(scenario, d) {
+    const variants = scenario.policies[d.policy].variants;
+    return (variants.length > 1 ? variants[d.variant] + " " : "") + d.from + " → " + d.to;
+  }
+
+  // internal/sim/report/src/scatter.js
+  function scatter(scenario, width2, toggle2) {
+    const places = scenario.policies.filter((p) => p.place);
+    const all = places.map((p) => p.place).concat(scenario.feasible ? [scenario.feasible] : []);
+    if (all.length === 0) return null;
+    const costs = all.flatMap((p) => p.cost);
+    const parts = all.flatMap((p) => p.attainment).concat(scenario.attainment > 0 ? [scenario.attainment] : []);
+    const height = width2 < 420 ? 270 : Math.min(440, Math.max(300, 23 * scenario.policies.length - 20)), left = 52, top = 14, inner = width2 - left - 14;
+    const { x, marks: marks2, log } = across(costs, inner);
+    const low = Math.min(...parts), margin = (1 - low) * 0.12 || 0.02;
+    const y = linear(Math.max(0, low - margin), 1 + margin / 3, height, 0);
+    const root = svg("svg", { viewBox: [0, 0, width2, height + top + 38].join(" "), role: "group", "aria-label": "Cost against attainment" });
+    const plot = svg("g", { transform: "translate(" + left + "," + top + ")" });
+    root.append(plot);
+    grid(plot, x, y, { marks: marks2, log, low: Math.max(0, low - margin), inner, height });
+    const taken = [];
+    for (const p of places) taken.push(around(x(p.place.cost[0]), y(p.place.attainment[0]), 7));
+    rules(plot, scenario, x, y, { inner, height, taken });
+    const feasible = scenario.feasible;
+    if (feasible) {
+      const px = x(feasible.cost[0]), py = y(feasible.attainment[0]);
+      taken.push(around(px, py, 8));
+      plot.append(svg("path", { class: "diamond", d: "M" + px + "," + (py - 6) + "l6,6l-6,6l-6,-6z" }));
+      label(plot, "clairvoyant", px, py, { taken, inner, height, class: "goalname halo" });
+    }
+    const order = places.slice().sort((a, b) => (a.slot >= 0) - (b.slot >= 0));
+    for (const p of order) plot.append(...point(p, x, y, toggle2));
+    for (const p of order.reverse()) {
+      label(plot, shorten(p.name, 22), x(p.place.cost[0]), y(p.place.attainment[0]), { taken, inner, height, class: (p.slot >= 0 ? "name " : "") + "halo " + look(p) });
+    }
+    return html("figure", {}, html("figcaption", {}, "Attainment and cost", html("span", {}, "up and to the left is better")), root);
+  }
+  function across(costs, inner) {
+    const greatest = Math.max(...costs), least = Math.min(...costs), spare = (greatest - least) * 0.12 || greatest * 0.2 || 1;
+    if (least > 0 && greatest / least > 6) {
+      const from2 = least * 0.8, to2 = greatest * 1.4;
+      return { x: logarithmic(from2, to2, 0, inner), marks: logTicks(from2, to2), log: true };
+    }
+    const from = least < greatest * 0.45 ? 0 : Math.max(0, least - spare), to = greatest + spare;
+    return { x: linear(from, to, 0, inner), marks: ticks(from, to, roundStep(to - from, Math.max(3, Math.floor(inner / 90)))), log: false };
+  }
+  function grid(plot, x, y, { marks: marks2, log, low, inner, height }) {
+    for (const v of ticks(low, 1, roundStep((1 - low) * 100 || 1, 5) / 100)) {
+      const at = Math.round(y(v)) + 0.5;
+      plot.append(svg("line", { class: "grid", x1: 0, x2: inner, y1: at, y2: at }), svg("text", { x: -8, y: at + 4, "text-anchor": "end" }, percent(v)));
+    }
+    for (const v of marks2) {
+      plot.append(svg("line", { class: "grid", x1: x(v), x2: x(v), y1: height, y2: height + 4 }), svg("text", { x: x(v), y: height + 18, "text-anchor": "middle" }, number(v)));
+    }
+    plot.append(svg("text", { x: inner, y: height + 35, "text-anchor": "end" }, "cost, cost units" + (log ? "; log scale" : "")));
+  }
+  function rules(plot, scenario, x, y, { inner, height, taken }) {
+    if (scenario.attainment > 0) {
+      const at = y(scenario.attainment);
+      plot.append(
+        svg("line", { class: "goal", x1: 0, x2: inner, y1: at, y2: at }),
+        svg("text", { class: "goalname halo", x: inner, y: at + 15, "text-anchor": "end" }, "target " + percent(scenario.attainment))
+      );
+      taken.push([inner - 90, at + 2, inner, at + 18]);
+    }
+  }
+  function point(policy, x, y, toggle2) {
+    const { cost, attainment } = policy.place, on = policy.slot >= 0;
+    const px = x(cost[0]), py = y(attainment[0]);
+    const parts = [];
+    if (on) {
+      parts.push(svg("path", {
+        class: "whisker " + look(policy),
+        d: "M" + x(cost[1]) + "," + py + "H" + x(cost[2]) + "M" + px + "," + y(attainment[1]) + "V" + y(attainment[2])
+      }));
+    }
+    const say = () => showTip(circle.getBoundingClientRect(), [
+      html("p", { class: "who " + look(policy) }, policy.name),
+      html("p", {}, percent(attainment[0]) + " at a cost of " + number(cost[0])),
+      cost[1] < cost[2] || attainment[1] < attainment[2] ? html("p", {}, "over the seeds " + percent(attainment[1]) + " to " + percent(attainment[2]) + ", " + number(cost[1]) + " to " + number(cost[2])) : null
+    ]);
+    const circle = svg("circle", {
+      class: "point " + look(policy) + (on ? " on" : ""),
+      cx: px,
+      cy: py,
+      r: policy.own ? 6.5 : 5,
+      tabindex: 0,
+      role: "button",
+      "aria-pressed": String(on),
+      "aria-label": policy.name + ", " + percent(attainment[0]) + " at a cost of " + number(cost[0]),
+      onpointerenter: say,
+      onfocus: say,
+      onpointerleave: hideTip,
+      onblur: hideTip,
+      onclick: () => toggle2(policy),
+      onkeydown: (e) => {
+        if (e.key === "Enter" || e.key === " ") {
+          e.preventDefault();
+          toggle2(policy);
+        }
+      }
+    });
+    parts.push(circle);
+    return parts;
+  }
+  function around(x, y, r) {
+    return [x - r, y - r, x + r, y + r];
+  }
+  function label(plot, text, x, y, options) {
+    const w = text.length * (options.class.startsWith("name") ? 7.5 : 6.7), { taken, inner, height } = options;
+    const tries = [
+      { at: [x + 10, y + 4], anchor: "start", box: [x + 8, y - 8, x + 10 + w, y + 8] },
+      { at: [x - 10, y + 4], anchor: "end", box: [x - 10 - w, y - 8, x - 8, y + 8] },
+      { at: [x, y - 11], anchor: "middle", box: [x - w / 2, y - 22, x + w / 2, y - 8] },
+      { at: [x, y + 20], anchor: "middle", box: [x - w / 2, y + 8, x + w / 2, y + 23] },
+      { at: [x + 9, y - 11], anchor: "start", box: [x + 6, y - 24, x + 9 + w, y - 9] },
+      { at: [x + 9, y + 20], anchor: "start", box: [x + 6, y + 9, x + 9 + w, y + 24] }
+    ];
+    const free = (b) => b[0] >= 0 && b[2] <= inner + 12 && b[1] >= -12 && b[3] <= height && !taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1]);
+    const spot = tries.find((t) => free(t.box));
+    if (!spot) return;
+    taken.push(spot.box);
+    plot.append(svg("text", { class: options.class, x: spot.at[0], y: spot.at[1], "text-anchor": spot.anchor }, text));
+  }
+
+  // internal/sim/report/src/page.js
+  var sections = [...document.querySelectorAll(".scenario")];
+  var time = null;
+  for (const s of scenarios) {
+    for (const own of [true, false]) for (const p of s.policies) if (p.drawn && p.own === own) p.slot = freeSlot(s);
+  }
+  function freeSlot(scenario) {
+    for (let slot = 0; ; slot++) if (!scenario.policies.some((p) => p.slot === slot)) return slot;
+  }
+  function toggle(policy) {
+    policy.slot = policy.slot < 0 ? freeSlot(scenarios[state.scenario]) : -1;
+    render();
+  }
+  function choose(index) {
+    const range = [0, Math.max(1, scenarios[index].end)];
+    Object.assign(state, { scenario: index, range, variant: "", listed: -1 });
+    sections.forEach((s, i) => {
+      s.hidden = i !== index;
+    });
+    document.querySelectorAll("#scenarios button").forEach((b, i) => {
+      if (i === index) b.setAttribute("aria-current", "true");
+      else b.removeAttribute("aria-current");
+    });
+    render();
+  }
+  function zoom(from, to, cursor) {
+    const end = Math.max(1, scenarios[state.scenario].end);
+    if (to - from >= 30) {
+      state.range = [Math.max(0, from), Math.min(end, to)];
+      render();
+    }
+    if (cursor !== void 0) time.moveTo(cursor, true);
+  }
+  function render() {
+    const scenario = scenarios[state.scenario], mount = sections[state.scenario].querySelector(".charts");
+    const inTime = document.activeElement.classList.contains("time");
+    const focused = [...mount.querySelectorAll("[tabindex],input,button,select")].indexOf(document.activeElement);
+    hideTip();
+    const width2 = mount.clientWidth || 1e3;
+    const wide = width2 > 700;
+    time = timeline({
+      label: "Charts over time. Arrow keys move the cursor, with shift to the next decision. Plus and minus zoom, Escape shows the whole run.",
+      zoom,
+      whole: () => zoom(0, scenario.end),
+      moment: (t, reach) => moment(scenario, t, reach),
+      stops: () => drawnPolicies(scenario).flatMap((p) => shownDecisions(p).map((d) => d.t))
+    });
+    time.draw(panelsOf(scenario), frameFor(scenario, width2));
+    const list = decisionList(scenario, time.moveTo);
+    mount.replaceChildren(...[
+      html("div", { class: "overview" }, scatter(scenario, wide ? width2 * 0.6 - 24 : width2, toggle), legend(scenario)),
+      controls(scenario),
+      time.element,
+      list
+    ].filter((c) => c !== null));
+    if (inTime) time.element.focus({ preventScroll: true });
+    else if (focused >= 0) mount.querySelectorAll("[tabindex],input,button,select")[focused]?.focus({ preventScroll: true });
+  }
+  function swatch(policy) {
+    return svg(
+      "svg",
+      { viewBox: "0 0 27 12", "aria-hidden": "true", class: look(policy) },
+      policy.slot < 0 ? null : svg("path", { class: stroke(policy), d: "M1,6H26" })
+    );
+  }
+  function legend(scenario) {
+    const groups = [["reach the target", []], ["miss it", []], ["not known", []]];
+    for (const p of scenario.policies) groups[p.reached][1].push(p);
+    const head = (text, first) => html(
+      "div",
+      { class: "head" },
+      html("span", {}, text),
+      first ? html("span", { class: "figure" }, "attained") : null,
+      first ? html("span", { class: "figure" }, "cost") : null
+    );
+    const entry = (p) => html(
+      "label",
+      {},
+      html("input", { type: "checkbox", checked: p.slot >= 0, onchange: () => toggle(p) }),
+      swatch(p),
+      html("span", { class: "name" + (p.own ? " own" : ""), title: p.name }, p.name),
+      html("span", { class: "figure" }, p.place ? percent(p.place.attainment[0]) : absent),
+      html("span", { class: "figure" }, p.place ? number(p.place.cost[0]) : absent)
+    );
+    return html(
+      "fieldset",
+      { class: "legend" },
+      html("legend", {}, "Lines shown"),
+      ...groups.filter((g) => g[1].length > 0).flatMap(([text, policies], i) => [head(text, i === 0), ...policies.map(entry)])
+    );
+  }
+  function controls(scenario) {
+    const variants = [...new Set(scenario.policies.flatMap((p) => p.variants))];
+    const select = variants.length < 2 ? null : html("label", {}, "Replicas of ", html("select", {
+      onchange: (e) => {
+        state.variant = e.target.value;
+        render();
+      }
+    }, html("option", { value: "" }, "all variants"), ...variants.map((v) => html("option", { value: v, selected: v === state.variant }, v))));
+    const whole = state.range[0] === 0 && state.range[1] >= scenario.end;
+    const hint = whole ? html("span", { class: "hint" }, "Drag over the charts to look closer.") : html("button", { type: "button", onclick: () => zoom(0, scenario.end) }, "Whole run");
+    return html("div", { class: "controls" }, select, hint);
+  }
+  function sortable(table) {
+    table.querySelectorAll("thead th.number").forEach((th, i) => {
+      const button = html("button", { type: "button", onclick: () => {
+        const down = th.getAttribute("aria-sort") !== "descending";
+        table.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+        th.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const key = (row) => row.querySelectorAll("td")[i].dataset.sort;
+        const rows = [...table.tBodies[0].rows].sort((a, b) => (key(a) === "") - (key(b) === "") || (down ? 1 : -1) * (Number(key(b)) - Number(key(a))));
+        table.tBodies[0].append(...rows);
+      } });
+      button.append(...th.childNodes);
+      th.append(button);
+    });
+  }
+  document.querySelectorAll("table.measures").forEach(sortable);
+  if (scenarios.length > 1) {
+    const nav = document.getElementById("scenarios");
+    nav.append(...scenarios.map((s, i) => html("button", { type: "button", onclick: () => choose(i) }, s.name)));
+    nav.hidden = false;
+  }
+  var wanted = new URLSearchParams(location.hash.slice(1));
+  choose(Math.min(scenarios.length - 1, Math.max(0, Number(wanted.get("scenario")) || 0)));
+  if (wanted.has("time")) time.moveTo(Number(wanted.get("time")) || 0, true);
+  var width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) {
+      width = innerWidth;
+      render();
+    }
   });
-}
-
-document.querySelectorAll("table.measures").forEach(sortable);
-if (scenarios.length > 1) {
-  const nav = document.getElementById("scenarios");
-  nav.append(...scenarios.map((s, i) => html("button", { type: "button", onclick: () => choose(i) }, s.name)));
-  nav.hidden = false;
-}
-
-// A link may lead to a scenario and a time of it: #scenario=1&time=3600.
-const wanted = new URLSearchParams(location.hash.slice(1));
-choose(Math.min(scenarios.length - 1, Math.max(0, Number(wanted.get("scenario")) || 0)));
-if (wanted.has("time")) moveTo(Number(wanted.get("time")) || 0, true);
-let width = innerWidth;
-addEventListener("resize", () => {
-  if (innerWidth !== width) { width = innerWidth; render(); }
-});
+})();

@@ -1,31 +1,22 @@
-// The box that says what is at the cursor.
-const tip = document.getElementById("tip");
-
-// showTip shows the box beside a place on the screen.
-function showTip(place, children) {
-  tip.replaceChildren(...children.filter((c) => c !== null));
-  tip.hidden = false;
-  const size = tip.getBoundingClientRect(), gap = 14;
-  const left = place.right + gap + size.width > innerWidth ? place.left - gap - size.width : place.right + gap;
-  tip.style.left = Math.max(8, left) + "px";
-  tip.style.top = Math.max(8, Math.min(place.top, innerHeight - size.height - 8)) + "px";
-}
-
-function hideTip() {
-  tip.hidden = true;
-}
+// What is known of one instant.
+import { html } from "../../../chart/draw.js";
+import { latency, number } from "../../../chart/number.js";
+import { held, nearest } from "../../../chart/series.js";
+import { clock, look } from "./data.js";
+import { drawnPolicies, replicasOf, shownDecisions } from "./time.js";
 
 // nearDecisions returns the decisions of the policies that are drawn within some
 // seconds of t, the nearest first.
 function nearDecisions(scenario, t, reach) {
-  return scenario.policies.filter((p) => p.slot >= 0)
+  return drawnPolicies(scenario)
     .flatMap((p) => shownDecisions(p).filter((d) => Math.abs(d.t - t) <= reach))
     .sort((a, b) => Math.abs(a.t - t) - Math.abs(b.t - t));
 }
 
 // moment is what is known of one instant: a table, and the decisions near it.
-function moment(scenario, t, decisions) {
-  const policies = scenario.policies.filter((p) => p.slot >= 0);
+export function moment(scenario, t, reach) {
+  const decisions = nearDecisions(scenario, t, reach);
+  const policies = drawnPolicies(scenario);
   const head = html("tr", {}, html("th", {}), ...["replicas", "TTFT", "ITL", "queue"].map((h) => html("th", { class: "number" }, h)));
   const rows = policies.map((p) => html("tr", {}, html("th", { class: look(p) }, p.name),
     ...[number(replicasOf(p) ? held(replicasOf(p), t) : null), latency(nearest(p.ttft, t)), latency(nearest(p.itl, t)), number(nearest(p.queued, t))]

@@ -1,7 +1,12 @@
 // The list of decisions of one policy within the range of time that is shown.
+import { html } from "../../../chart/draw.js";
+import { clock } from "./data.js";
+import { state } from "./state.js";
+import { shownDecisions } from "./time.js";
+
 const mostRows = 400;
 
-function decisionList(scenario, moveTo) {
+export function decisionList(scenario, moveTo) {
   const choices = scenario.policies.filter((p) => p.decisions.length > 0);
   if (choices.length === 0) return null;
   const select = html("select", { "aria-label": "Policy", onchange: list },

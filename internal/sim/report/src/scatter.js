@@ -1,5 +1,10 @@
 // Cost against attainment, one point for each policy.
-function scatter(scenario, width, toggle) {
+import { linear, logarithmic, logTicks, roundStep, shorten, svg, html, ticks } from "../../../chart/draw.js";
+import { number, percent } from "../../../chart/number.js";
+import { hideTip, showTip } from "../../../chart/tip.js";
+import { look } from "./data.js";
+
+export function scatter(scenario, width, toggle) {
   const places = scenario.policies.filter((p) => p.place);
   const all = places.map((p) => p.place).concat(scenario.feasible ? [scenario.feasible] : []);
   if (all.length === 0) return null;

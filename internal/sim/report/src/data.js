@@ -33,57 +33,23 @@ function decodePolicy(p, index) {
   };
 }
 
-const scenarios = packed.scenarios.map((s) => ({
+export const scenarios = packed.scenarios.map((s) => ({
   ...s, offered: decodeSeries(s.offered), policies: (s.policies || []).map(decodePolicy),
 }));
 
-const absent = "–";
-
-function number(v) {
-  if (v === null || v === undefined) return absent;
-  const size = Math.abs(v);
-  if (size >= 100 || Number.isInteger(v)) return String(Math.round(v));
-  return String(Number(v.toPrecision(3)));
-}
-
-// percent rounds down: what misses a target never reads as if it met it.
-function percent(ratio) {
-  return ratio === null ? absent : Math.floor(ratio * 1000 + 1e-9) / 10 + " %";
-}
-
-function latency(ms) {
-  if (ms === null) return absent;
-  return ms >= 1000 ? number(ms / 1000) + " s" : number(ms) + " ms";
-}
-
 // clock writes seconds since the start as h:mm, with seconds where they matter.
-function clock(s, withSeconds) {
+export function clock(s, withSeconds) {
   const whole = Math.round(s), two = (n) => String(n).padStart(2, "0");
   const text = Math.floor(whole / 3600) + ":" + two(Math.floor(whole / 60) % 60);
   return withSeconds ? text + ":" + two(whole % 60) : text;
 }
 
-// after returns the index of the first time after t.
-function after(times, t) {
-  let low = 0, high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle] <= t) low = middle + 1; else high = middle;
-  }
-  return low;
+// look is the class with the colour of a policy, stroke that of its lines: seven
+// colours, then the same with dashes.
+export function look(policy) {
+  return policy.slot < 0 ? "off" : "s" + policy.slot % 7;
 }
 
-// held is the value that a series of steps has at t, null before the first.
-function held(series, t) {
-  const i = after(series.t, t);
-  return i > 0 ? series.v[i - 1] : null;
-}
-
-// nearest is the value of the point nearest to t, null beyond the ends.
-function nearest(series, t) {
-  const n = series.t.length, i = after(series.t, t);
-  if (n === 0 || t > series.t[n - 1] + 1) return null;
-  if (i === 0) return series.v[0];
-  if (i === n) return series.v[n - 1];
-  return t - series.t[i - 1] <= series.t[i] - t ? series.v[i - 1] : series.v[i];
+export function stroke(policy) {
+  return "series" + (policy.own ? " own" : "") + " d" + Math.floor(policy.slot / 7) % 3;
 }

@@ -11,39 +11,39 @@ function fill(element, attributes, children) {
   return element;
 }
 
-function html(tag, attributes, ...children) {
+export function html(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-function svg(tag, attributes, ...children) {
+export function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(NS, tag), attributes, children);
 }
 
-function linear(from, to, low, high) {
+export function linear(from, to, low, high) {
   const slope = (high - low) / (to - from || 1);
   const at = (v) => low + (v - from) * slope;
   at.invert = (x) => from + (x - low) / slope;
   return at;
 }
 
-function logarithmic(from, to, low, high) {
+export function logarithmic(from, to, low, high) {
   const inner = linear(Math.log(from), Math.log(to), low, high);
   return (v) => inner(Math.log(Math.max(v, from)));
 }
 
 // roundStep returns 1, 2 or 5 times a power of ten that cuts span into about n.
-function roundStep(span, n) {
+export function roundStep(span, n) {
   const raw = span / n, power = 10 ** Math.floor(Math.log10(raw));
   return power * ([1, 2, 5].find((m) => m * power >= raw * 0.75) || 10);
 }
 
-function ticks(from, to, step) {
+export function ticks(from, to, step) {
   const list = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) list.push(Number((i * step).toPrecision(12)));
   return list;
 }
 
-function logTicks(from, to) {
+export function logTicks(from, to) {
   const list = [];
   const parts = to / from > 300 ? [1] : to / from > 30 ? [1, 3] : [1, 2, 5];
   for (let power = 10 ** Math.floor(Math.log10(from)); power <= to; power *= 10) {
@@ -54,14 +54,14 @@ function logTicks(from, to) {
 
 const timeSteps = [10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
 
-function timeTicks(from, to, n) {
+export function timeTicks(from, to, n) {
   const step = timeSteps.find((s) => (to - from) / s <= n) || roundStep(to - from, n);
   return { step, list: ticks(from, to, step) };
 }
 
 // vertical chooses the scale of values that are all 0 or more: logarithmic where
 // they span more than a factor of 40.
-function vertical(values, height, options) {
+export function vertical(values, height, options) {
   const known = values.filter((v) => v !== null);
   const greatest = Math.max(options.least || 1, ...known);
   const positive = known.filter((v) => v > 0);
@@ -78,7 +78,7 @@ function vertical(values, height, options) {
 
 // path draws a series; steps hold each value until the next. A value alone
 // between gaps becomes a dot.
-function path(series, x, y, steps) {
+export function path(series, x, y, steps) {
   let d = "", pen = false;
   series.t.forEach((t, i) => {
     const v = series.v[i];
@@ -94,7 +94,7 @@ function path(series, x, y, steps) {
 
 // apart moves labels down and up until none covers another; each has y, and they
 // stay within [low, high].
-function apart(labels, gap, low, high) {
+export function apart(labels, gap, low, high) {
   labels.sort((a, b) => a.y - b.y);
   labels.forEach((l, i) => { l.y = Math.max(l.y, i ? labels[i - 1].y + gap : low); });
   for (let i = labels.length - 1; i >= 0; i--) {
@@ -103,18 +103,6 @@ function apart(labels, gap, low, high) {
   return labels;
 }
 
-// swatch is the line of a policy as its legend shows it.
-function swatch(policy) {
-  return svg("svg", { viewBox: "0 0 27 12", "aria-hidden": "true", class: look(policy) },
-    policy.slot < 0 ? null : svg("path", { class: stroke(policy), d: "M1,6H26" }));
-}
-
-// look is the class with the colour of a policy, stroke that of its lines: seven
-// colours, then the same with dashes.
-function look(policy) {
-  return policy.slot < 0 ? "off" : "s" + policy.slot % 7;
-}
-
-function stroke(policy) {
-  return "series" + (policy.own ? " own" : "") + " d" + Math.floor(policy.slot / 7) % 3;
+export function shorten(text, most) {
+  return text.length > most ? text.slice(0, most - 1) + "…" : text;
 }
