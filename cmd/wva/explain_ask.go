@@ -147,6 +147,21 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("asking the manager: %s: %s", r.status, r.reason)
 }
 
+// StatusCode returns the status of the answer.
+func (r *refusal) StatusCode() int { return r.code }
+
+// messageIn returns the beginning of an answer that is an error: its text, or the member error of its JSON.
+func messageIn(body []byte) string {
+	var of struct {
+		Error string `json:"error"`
+	}
+	text := strings.TrimSpace(string(body))
+	if json.Unmarshal(body, &of) == nil && of.Error != "" {
+		text = of.Error
+	}
+	return fmt.Sprintf("%.300s", text)
+}
+
 // get asks for a path. The error is a *refusal where the manager answered with another status than 200.
 func (m *reached) get(ctx context.Context, path string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.address+path, http.NoBody)
@@ -166,7 +181,7 @@ func (m *reached) get(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("asking the manager: %s: it leads to %.300q, which is not sent the token; give the manager's own address", resp.Status, to)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return &refusal{resp.StatusCode, resp.Status, fmt.Sprintf("%.300s", strings.TrimSpace(string(body)))}
+		return &refusal{resp.StatusCode, resp.Status, messageIn(body)}
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("reading the manager's answer: %w", err)

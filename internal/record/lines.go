@@ -25,37 +25,62 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap returns what is wrong with the line: ErrTorn, or an error of Decode.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Read reads a file of records, one cycle after the other. A line that cannot be
-// read is a *LineError, and the next one follows; any other error is the last.
-// Empty lines are passed over.
-func Read(r io.Reader) iter.Seq2[Cycle, error] {
-	return func(yield func(Cycle, error) bool) {
+// Line is one line of a file of records, that is not empty.
+type Line struct {
+	Number int    // from 1
+	Offset int64  // of its first byte
+	Text   []byte // with its end; valid until the next line is read
+}
+
+// Decode returns the cycle that the line holds, or a *LineError.
+func (l Line) Decode() (Cycle, error) {
+	c, err := Decode(bytes.TrimRight(l.Text, "\r\n"))
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = ErrTorn
+	}
+	if err != nil {
+		return Cycle{}, &LineError{l.Number, err}
+	}
+	return c, nil
+}
+
+// Lines reads the lines of a file of records, without decoding them. An error is the last of its sequence.
+func Lines(r io.Reader) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<20)
+		var at int64
 		for n := 1; ; n++ {
-			line, err := readLine(lines)
+			text, err := readLine(lines)
 			if err != nil && !errors.Is(err, io.EOF) {
-				yield(Cycle{}, fmt.Errorf("reading line %d: %w", n, err))
+				yield(Line{}, fmt.Errorf("reading line %d: %w", n, err))
 				return
 			}
-			if len(bytes.TrimSpace(line)) > 0 && !yield(decodeLine(n, line)) {
+			if len(bytes.TrimSpace(text)) > 0 && !yield(Line{n, at, text}, nil) {
 				return
 			}
 			if err != nil {
 				return
 			}
+			at += int64(len(text))
 		}
 	}
 }
 
-func decodeLine(n int, line []byte) (Cycle, error) {
-	c, err := Decode(bytes.TrimRight(line, "\r\n"))
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = ErrTorn
+// Read reads a file of records, one cycle after the other. A line that cannot be
+// read is a *LineError, and the next one follows; any other error is the last.
+// Empty lines are passed over.
+func Read(r io.Reader) iter.Seq2[Cycle, error] {
+	return func(yield func(Cycle, error) bool) {
+		for line, err := range Lines(r) {
+			if err != nil {
+				yield(Cycle{}, err)
+				return
+			}
+			if !yield(line.Decode()) {
+				return
+			}
+		}
 	}
-	if err != nil {
-		return Cycle{}, &LineError{n, err}
-	}
-	return c, nil
 }
 
 // readLine returns the next line, with io.EOF for the last.

@@ -1,0 +1,508 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// How often the manager is asked for the fleet: twice a cycle, within these.
+const (
+	shortestPause = time.Second
+	longestPause  = 15 * time.Second
+)
+
+// How long is waited before the manager is looked for again: doubled each time, and up to half of it more
+// or less by chance, so that the pages of many users do not come back at once.
+const (
+	firstBackoff   = time.Second
+	longestBackoff = 30 * time.Second
+)
+
+// lateIntervals is after how many intervals without a cycle that is a trouble.
+const lateIntervals = 3
+
+// mostPoints bounds the rows of a model over time.
+const mostPoints = 1200
+
+// mostKeptCycles bounds how many kept cycles of a model a what-if asks the manager for.
+const mostKeptCycles = 200
+
+// Manager is a manager that can be asked. It is safe for concurrent use.
+type Manager interface {
+	// Name says which one it is.
+	Name() string
+	// Get decodes what it answers to a path. An error with a method StatusCode() int is an answer of it.
+	Get(ctx context.Context, path string, into any) error
+	// Close ends the connection.
+	Close()
+}
+
+// LiveOptions configure a Live. Reach is required.
+type LiveOptions struct {
+	// Reach finds the manager that leads and connects to it, until Close or ctx ends.
+	Reach func(ctx context.Context) (Manager, error)
+	// Named are the only namespaces to show; none for all that Namespaces returns, or for the whole fleet
+	// where the user may read that.
+	Named []string
+	// Namespaces returns the namespaces that the user may read, and sentences about those that may not be.
+	Namespaces func(ctx context.Context) (names, refused []string, err error)
+	Clock      clock.WithTicker // the real one where it is nil
+	Rand       *rand.Rand       // of the backoff; owned by Run
+}
+
+// Live shows what a manager decides, while it decides. It asks with the rights of its user, and connects
+// again by itself when the manager restarts or another one leads.
+type Live struct {
+	options LiveOptions
+	board   *Board
+
+	scope scope // of Run
+
+	mu      sync.Mutex
+	manager Manager // nil while there is none
+	fleet   history.Fleet
+	seen    bool
+	cached  map[string]json.RawMessage // answers of the manager since the last cycle, by path
+}
+
+// scope is which namespaces are asked for one by one, since the user may not read all.
+type scope struct {
+	until          time.Time // when it is looked for anew
+	names, refused []string
+}
+
+// scopeFor is how long a scope counts.
+const scopeFor = 5 * time.Minute
+
+var _ Source = (*Live)(nil)
+
+// NewLive returns a Live.
+func NewLive(o LiveOptions) *Live {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(uint64(o.Clock.Now().UnixNano()), 0))
+	}
+	return &Live{options: o, board: NewBoard(), cached: map[string]json.RawMessage{}}
+}
+
+// Board implements Source.
+func (l *Live) Board() *Board { return l.board }
+
+// Run implements Source.
+func (l *Live) Run(ctx context.Context) error {
+	backoff := firstBackoff
+	lost := l.options.Clock.Now()
+	for ctx.Err() == nil {
+		polled, err := l.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if polled {
+			backoff, lost = firstBackoff, l.options.Clock.Now()
+		}
+		l.board.Say(l.lostSince(lost, err))
+		wait := time.Duration((0.5 + l.options.Rand.Float64()) * float64(backoff))
+		backoff = min(2*backoff, longestBackoff)
+		l.pause(ctx, wait)
+	}
+	return nil
+}
+
+// lostSince says that the manager does not answer.
+func (l *Live) lostSince(at time.Time, err error) string {
+	text := fmt.Sprintf("the manager does not answer since %s (%v); the dashboard tries again", at.UTC().Format(time.RFC3339), err)
+	if last, ok := l.last(); ok {
+		text += fmt.Sprintf("; what is shown is of cycle %s of %s", last.Cycle, last.At.UTC().Format(time.RFC3339))
+	}
+	return text
+}
+
+// session connects to a manager and asks it until it no longer answers. It reports whether it ever did.
+func (l *Live) session(ctx context.Context) (polled bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	m, err := l.options.Reach(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer m.Close()
+	defer l.connect(nil)
+	for {
+		fleet, err := l.ask(ctx, m)
+		if err != nil {
+			return polled, err
+		}
+		polled = true
+		l.connect(m)
+		l.show(fleet, m.Name())
+		interval := time.Duration(fleet.Interval * float64(time.Second))
+		if l.pause(ctx, min(max(interval/2, shortestPause), longestPause)) != nil {
+			return polled, ctx.Err()
+		}
+	}
+}
+
+// pause waits.
+func (l *Live) pause(ctx context.Context, d time.Duration) error {
+	timer := l.options.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C():
+		return nil
+	}
+}
+
+// connect sets the manager that the pages' questions go to.
+func (l *Live) connect(m Manager) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.manager = m
+}
+
+// show makes a fleet the present one.
+func (l *Live) show(fleet history.Fleet, name string) {
+	l.mu.Lock()
+	news := !l.seen || fleet.Cycle != l.fleet.Cycle || !slices.Equal(fleet.Refused, l.fleet.Refused)
+	fleet.Source = history.Source{Kind: "live", Name: name}
+	l.fleet, l.seen = fleet, true
+	if news {
+		clear(l.cached)
+	}
+	l.mu.Unlock()
+	if news {
+		l.board.Cycle()
+	}
+	l.board.Say(l.late(fleet))
+}
+
+// late says that the manager answers and decides nothing, "" where it does.
+func (l *Live) late(f history.Fleet) string {
+	interval := time.Duration(f.Interval * float64(time.Second))
+	if interval <= 0 || f.At.IsZero() || l.options.Clock.Since(f.At.Time) <= lateIntervals*interval {
+		return ""
+	}
+	return fmt.Sprintf("the manager answers, and its last cycle is of %s: cycles are planned every %s", f.At.UTC().Format(time.RFC3339), interval)
+}
+
+// last returns the fleet that was read last.
+func (l *Live) last() (history.Fleet, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fleet, l.seen
+}
+
+// Fleet implements Source.
+func (l *Live) Fleet(context.Context) (history.Fleet, error) {
+	revision, trouble, _ := l.board.Read()
+	fleet, ok := l.last()
+	if !ok {
+		return fleet, notYet(cmp.Or(trouble, "the manager has not answered yet"))
+	}
+	fleet.Revision, fleet.Source.Trouble = revision, trouble
+	return fleet, nil
+}
+
+// get asks the manager, once for each path and cycle.
+func (l *Live) get(ctx context.Context, path string, into any) error {
+	l.mu.Lock()
+	m, kept := l.manager, l.cached[path]
+	l.mu.Unlock()
+	if kept == nil {
+		if m == nil {
+			_, trouble, _ := l.board.Read()
+			return notYet(cmp.Or(trouble, "the manager has not answered yet"))
+		}
+		if err := m.Get(ctx, path, &kept); err != nil {
+			return answered(err)
+		}
+		l.keep(m, path, kept)
+	}
+	if err := json.Unmarshal(kept, into); err != nil {
+		return fmt.Errorf("reading the manager's answer: %w", err)
+	}
+	return nil
+}
+
+// mostCached bounds the kept answers, and mostCachedBytes their length in all.
+const (
+	mostCached      = 64
+	mostCachedBytes = 64 << 20
+)
+
+// keep keeps an answer until the next cycle.
+func (l *Live) keep(m Manager, path string, text json.RawMessage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := len(text)
+	for _, t := range l.cached {
+		size += len(t)
+	}
+	if l.manager != m {
+		return // it is the answer of another manager
+	}
+	if len(l.cached) >= mostCached || size > mostCachedBytes {
+		clear(l.cached)
+	}
+	l.cached[path] = text
+}
+
+// answered returns the error of a manager that answered, as one of ours.
+func answered(err error) error {
+	var of interface{ StatusCode() int }
+	if !errors.As(err, &of) {
+		return err
+	}
+	switch status := of.StatusCode(); status {
+	case http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		return &Refusal{status, err.Error()}
+	}
+	return err
+}
+
+// Paths of the manager.
+const (
+	fleetPath     = "/debug/fleet"
+	historyPath   = "/debug/history"
+	replicasPath  = "/debug/replicas"
+	decisionsPath = "/debug/decisions"
+)
+
+// Model implements Source.
+func (l *Live) Model(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
+	var out history.ModelHistory
+	q := span(of, from, to)
+	q.Set("points", strconv.Itoa(mostPoints))
+	return out, l.get(ctx, historyPath+"/"+url.PathEscape(of.Namespace)+"?"+q.Encode(), &out)
+}
+
+// Replicas implements Source.
+func (l *Live) Replicas(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.Replicas, error) {
+	var out history.Replicas
+	return out, l.get(ctx, replicasPath+"/"+url.PathEscape(of.Namespace)+"?"+span(of, from, to).Encode(), &out)
+}
+
+// span returns the parameters of a question about a model and a time.
+func span(of scaling.ModelKey, from, to time.Time) url.Values {
+	q := url.Values{"model": {of.ID}}
+	for name, t := range map[string]time.Time{"from": from, "to": to} {
+		if !t.IsZero() {
+			q.Set(name, strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64))
+		}
+	}
+	return q
+}
+
+// Decision implements Source.
+func (l *Live) Decision(ctx context.Context, of scaling.VariantKey, id scaling.CycleID) (Decided, error) {
+	var e explain.Explanation
+	path := decisionsPath + "/" + url.PathEscape(of.Namespace) + "/" + url.PathEscape(of.Name)
+	err := l.get(ctx, path, &e)
+	if err == nil && (id == "" || id == e.Cycle) {
+		out := Decided{Explanation: e, Explained: true}
+		var text json.RawMessage
+		if err := l.get(ctx, path+"/cycle", &text); err != nil {
+			out.WhyNot = err.Error()
+			return out, nil
+		}
+		out.decode(text, e.Cycle)
+		return out, nil
+	}
+	if id == "" {
+		return Decided{}, err
+	}
+	var out Decided
+	if err == nil {
+		if out.Change, err = l.change(ctx, e.Variant.Model, of, id); err != nil {
+			return out, err
+		}
+	}
+	var text json.RawMessage
+	kept := l.get(ctx, keptPath(of, id), &text)
+	switch {
+	case kept == nil:
+		out.decode(text, id)
+		out.explain(of)
+	case out.Change.Cycle != "":
+		out.WhyNot = "the manager no longer has what the cycle decided from: " + kept.Error()
+	default:
+		return out, kept
+	}
+	return out, nil
+}
+
+func keptPath(of scaling.VariantKey, id scaling.CycleID) string {
+	return historyPath + "/" + url.PathEscape(of.Namespace) + "/" + url.PathEscape(of.Name) + "/cycle?" + url.Values{"cycle": {string(id)}}.Encode()
+}
+
+// change returns what the history says of the decision of a cycle, the zero value where it says nothing.
+func (l *Live) change(ctx context.Context, model scaling.ModelKey, of scaling.VariantKey, id scaling.CycleID) (history.Change, error) {
+	m, err := l.Model(ctx, model, time.Time{}, time.Time{})
+	if err != nil {
+		return history.Change{}, err
+	}
+	return changeOf(m.Decisions, of, id), nil
+}
+
+func changeOf(all []history.Change, of scaling.VariantKey, id scaling.CycleID) history.Change {
+	i := slices.IndexFunc(all, func(c history.Change) bool { return c.Cycle == id && c.Namespace == of.Namespace && c.Name == of.Name })
+	if i < 0 {
+		return history.Change{}
+	}
+	return all[i]
+}
+
+// decode reads the text of a cycle into d.
+func (d *Decided) decode(text []byte, id scaling.CycleID) {
+	c, err := record.Decode(text)
+	switch {
+	case err != nil:
+		d.WhyNot = fmt.Sprintf("reading the cycle of the manager: %v", err)
+	case c.Cycle != id:
+		d.WhyNot = fmt.Sprintf("a cycle ran meanwhile: %s; load the page again", c.Cycle)
+	default:
+		d.Cycle, d.Kept = c, true
+	}
+}
+
+// explain explains the decision for a variant by the cycle that was kept. The plan of the record counts
+// where this program decides otherwise.
+func (d *Decided) explain(of scaling.VariantKey) {
+	if !d.Kept {
+		return
+	}
+	s, v, ok := replay.Find(d.Cycle, of)
+	if !ok {
+		return
+	}
+	verdict := replay.Decide(d.Cycle)
+	if d.Cycle.Plan != nil {
+		verdict.Plan = *d.Cycle.Plan
+	}
+	d.Explanation, d.Explained = replay.Explanation(d.Cycle, verdict, s, v), true
+}
+
+// Cycles implements Source.
+func (l *Live) Cycles(ctx context.Context, of scaling.ModelKey) (Cycles, error) {
+	m, err := l.Model(ctx, of, time.Time{}, time.Time{})
+	if err != nil {
+		return Cycles{}, err
+	}
+	out := Cycles{Sparse: true, Read: l.readKept}
+	for _, c := range m.Decisions {
+		ref := CycleRef{At: c.T.Time, ID: c.Cycle, Of: scaling.VariantKey{Namespace: c.Namespace, Name: c.Name}}
+		if c.Kept && !slices.ContainsFunc(out.Refs, func(r CycleRef) bool { return r.ID == ref.ID }) {
+			out.Refs = append(out.Refs, ref)
+		}
+	}
+	out.Refs = out.Refs[max(0, len(out.Refs)-mostKeptCycles):]
+	out.Says = fmt.Sprintf("the manager keeps the inputs of cycles that changed a number of replicas, of this model %d, and of the last cycle", len(out.Refs))
+	fleet, _ := l.last()
+	if all := m.Model.Variants; len(all) > 0 { // the cycle is that of all of them
+		out.Refs = append(out.Refs, CycleRef{At: fleet.At.Time, Of: scaling.VariantKey{Namespace: all[0].Namespace, Name: all[0].Name}})
+	}
+	return out, nil
+}
+
+// readKept reads a kept cycle from the manager, the last one where ref has no name.
+func (l *Live) readKept(ctx context.Context, ref CycleRef) (record.Cycle, error) {
+	l.mu.Lock()
+	m := l.manager
+	l.mu.Unlock()
+	if m == nil {
+		_, trouble, _ := l.board.Read()
+		return record.Cycle{}, notYet(trouble)
+	}
+	path := keptPath(ref.Of, ref.ID)
+	if ref.ID == "" {
+		path = decisionsPath + "/" + url.PathEscape(ref.Of.Namespace) + "/" + url.PathEscape(ref.Of.Name) + "/cycle"
+	}
+	var text json.RawMessage
+	if err := m.Get(ctx, path, &text); err != nil {
+		return record.Cycle{}, answered(err)
+	}
+	return record.Decode(text)
+}
+
+// ask asks for the fleet: for the whole of it, or where the user may not read that, for each namespace
+// that the user may read.
+func (l *Live) ask(ctx context.Context, m Manager) (history.Fleet, error) {
+	if len(l.options.Named) > 0 {
+		return l.askEach(ctx, m, scope{names: l.options.Named})
+	}
+	if l.options.Clock.Now().Before(l.scope.until) {
+		return l.askEach(ctx, m, l.scope)
+	}
+	var all history.Fleet
+	err := m.Get(ctx, fleetPath, &all)
+	if err == nil || !forbidden(err) || l.options.Namespaces == nil {
+		all.Refused = []string{}
+		return all, err
+	}
+	names, notes, err := l.options.Namespaces(ctx)
+	if err != nil {
+		return all, fmt.Errorf("looking for the namespaces that may be read: %w", err)
+	}
+	l.scope = scope{l.options.Clock.Now().Add(scopeFor), names, notes}
+	return l.askEach(ctx, m, l.scope)
+}
+
+// askEach asks for the fleet of each namespace of a scope.
+func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet, error) {
+	names, notes := of.names, append([]string{}, of.refused...)
+	out := history.Fleet{Models: []history.Model{}, Refused: notes}
+	read := 0
+	for _, name := range names {
+		var one history.Fleet
+		err := m.Get(ctx, fleetPath+"/"+url.PathEscape(name), &one)
+		if forbidden(err) {
+			out.Refused = append(out.Refused, fmt.Sprintf("namespace %s: %v", name, err))
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		if read++; read == 1 || one.At.After(out.At.Time) {
+			out.At, out.Cycle, out.Interval = one.At, one.Cycle, one.Interval
+		}
+		if out.From.IsZero() || one.From.Before(out.From.Time) {
+			out.From = one.From
+		}
+		out.Models = append(out.Models, one.Models...)
+	}
+	if read == 0 {
+		return out, errors.New("there is no namespace that you may read: " + strings.Join(out.Refused, "; "))
+	}
+	slices.SortStableFunc(out.Models, func(a, b history.Model) int {
+		return cmp.Or(cmp.Compare(b.Look, a.Look), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Model, b.Model))
+	})
+	return out, nil
+}
+
+// forbidden reports whether the manager refused a question for want of rights.
+func forbidden(err error) bool {
+	var of interface{ StatusCode() int }
+	return errors.As(err, &of) && of.StatusCode() == http.StatusForbidden
+}

@@ -1,0 +1,279 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// recordSpan is for how long a record is kept in memory as history: the longest time that there is.
+const recordSpan = 5 * 365 * 24 * time.Hour
+
+// readAnnounced is how often the pages learn how far a file is read.
+const readAnnounced = 500 * time.Millisecond
+
+// Recorded shows files of recorded cycles. The history of all cycles is in memory, within its bound; a
+// cycle that is asked for is read again.
+type Recorded struct {
+	files   []string
+	board   *Board
+	now     func() time.Time
+	history *history.History
+
+	mu       sync.Mutex
+	cycles   []recordedCycle // in the order of time
+	byID     map[scaling.CycleID]int
+	done     bool
+	troubles []string // lines that could not be read
+	omitted  int      // further such lines
+}
+
+var _ Source = (*Recorded)(nil)
+
+// recordedCycle is where a cycle is.
+type recordedCycle struct {
+	at     time.Time
+	id     scaling.CycleID
+	file   int // of Recorded.files
+	line   int // from 1
+	offset int64
+	length int
+}
+
+// mostTroubles bounds the unreadable lines that are named.
+const mostTroubles = 3
+
+// NewRecorded returns the cycles of files, the oldest file first. now is the clock, for how often progress
+// is told.
+func NewRecorded(files []string, now func() time.Time) *Recorded {
+	return &Recorded{
+		files: files, board: NewBoard(), now: now, byID: map[scaling.CycleID]int{},
+		history: history.New(history.Options{Span: recordSpan}),
+	}
+}
+
+// Board implements Source.
+func (r *Recorded) Board() *Board { return r.board }
+
+// Run implements Source. It returns an error where a file cannot be opened or no file holds a cycle.
+func (r *Recorded) Run(ctx context.Context) error {
+	told := r.now()
+	for i, name := range r.files {
+		if err := r.read(ctx, i, name, &told); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	r.done = true
+	none := len(r.cycles) == 0
+	r.mu.Unlock()
+	r.announce()
+	if none {
+		return fmt.Errorf("there is no cycle in %s%s", strings.Join(r.files, ", "), r.about("; "))
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// read reads one file to its end, or up to where it cannot be read further.
+func (r *Recorded) read(ctx context.Context, at int, name string, told *time.Time) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("opening the record: %w", err)
+	}
+	defer file.Close()
+	for line, err := range record.Lines(file) {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end was asked for
+		}
+		if err != nil {
+			r.unreadable(name, err)
+			return nil
+		}
+		c, err := line.Decode()
+		if err != nil {
+			r.unreadable(name, err)
+			continue
+		}
+		if !r.add(c, recordedCycle{c.Now, c.Cycle, at, line.Number, line.Offset, len(line.Text)}) {
+			r.unreadable(name, fmt.Errorf("line %d: its cycle, of %s, is earlier than the one before it: name the older file first",
+				line.Number, c.Now.UTC().Format(time.RFC3339)))
+		}
+		if now := r.now(); now.Sub(*told) >= readAnnounced {
+			*told = now
+			r.announce()
+		}
+	}
+	return nil
+}
+
+// add adds a cycle, and reports whether it is later than the last.
+func (r *Recorded) add(c record.Cycle, where recordedCycle) bool {
+	r.mu.Lock()
+	late := len(r.cycles) > 0 && c.Now.Before(r.cycles[len(r.cycles)-1].at)
+	if !late {
+		r.byID[c.Cycle] = len(r.cycles)
+		r.cycles = append(r.cycles, where)
+	}
+	r.mu.Unlock()
+	if late {
+		return false
+	}
+	verdict := replay.Decide(c)
+	if c.Plan == nil {
+		c.Plan = &verdict.Plan
+	}
+	r.history.Add(history.Cycle{Cycle: c, Analyses: verdict.Analyses})
+	return true
+}
+
+// unreadable notes what could not be read of a file.
+func (r *Recorded) unreadable(name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.troubles) >= mostTroubles {
+		r.omitted++
+		return
+	}
+	r.troubles = append(r.troubles, fmt.Sprintf("%s: %v", name, err))
+}
+
+// announce tells the pages of what was read.
+func (r *Recorded) announce() {
+	r.board.Say(r.trouble())
+	r.board.Cycle()
+}
+
+// trouble says how far the files are read, and what could not be.
+func (r *Recorded) trouble() string {
+	r.mu.Lock()
+	reading, n := !r.done, len(r.cycles)
+	r.mu.Unlock()
+	if reading {
+		return fmt.Sprintf("the files are being read: %d cycles so far%s", n, r.about("; "))
+	}
+	return strings.TrimPrefix(r.about("; "), "; ")
+}
+
+// about says which lines could not be read, with a separator before each.
+func (r *Recorded) about(separator string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for _, t := range r.troubles {
+		b.WriteString(separator + t)
+	}
+	if r.omitted > 0 {
+		fmt.Fprintf(&b, "%s%d further lines could not be read", separator, r.omitted)
+	}
+	return b.String()
+}
+
+// Fleet implements Source.
+func (r *Recorded) Fleet(context.Context) (history.Fleet, error) {
+	revision, trouble, _ := r.board.Read()
+	fleet := r.history.Fleet(func(string) bool { return true })
+	if fleet.At.IsZero() {
+		return fleet, notYet("no cycle has been read yet")
+	}
+	fleet.Revision, fleet.Refused = revision, []string{}
+	fleet.Source = history.Source{Kind: "record", Name: strings.Join(r.files, ", "), Trouble: trouble}
+	return fleet, nil
+}
+
+// Model implements Source.
+func (r *Recorded) Model(_ context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
+	out, ok := r.history.Model(of, from, to, mostPoints)
+	if !ok {
+		return out, unknown(fmt.Sprintf("the record has no model %s", of))
+	}
+	out.Decisions = slices.Clone(out.Decisions)
+	for i := range out.Decisions {
+		out.Decisions[i].Kept = true // in the file
+	}
+	return out, nil
+}
+
+// Replicas implements Source.
+func (r *Recorded) Replicas(_ context.Context, of scaling.ModelKey, from, to time.Time) (history.Replicas, error) {
+	out, ok := r.history.Replicas(of, from, to)
+	if !ok {
+		return out, unknown(fmt.Sprintf("the record has no model %s", of))
+	}
+	return out, nil
+}
+
+// Decision implements Source.
+func (r *Recorded) Decision(ctx context.Context, of scaling.VariantKey, id scaling.CycleID) (Decided, error) {
+	r.mu.Lock()
+	i, ok := r.byID[id]
+	if id == "" {
+		i, ok = len(r.cycles)-1, len(r.cycles) > 0
+	}
+	r.mu.Unlock()
+	if !ok {
+		return Decided{}, unknown(fmt.Sprintf("the record has no cycle %.40q", id))
+	}
+	c, err := r.at(ctx, i)
+	if err != nil {
+		return Decided{}, err
+	}
+	out := Decided{Cycle: c, Kept: true}
+	out.Change, _ = r.history.Decision(of, c.Cycle)
+	if out.explain(of); !out.Explained {
+		return Decided{}, unknown(fmt.Sprintf("cycle %s has no variant %s", c.Cycle, of))
+	}
+	return out, nil
+}
+
+// at reads a cycle from its file.
+func (r *Recorded) at(ctx context.Context, i int) (record.Cycle, error) {
+	if err := ctx.Err(); err != nil {
+		return record.Cycle{}, err
+	}
+	r.mu.Lock()
+	where := r.cycles[i]
+	r.mu.Unlock()
+	name := r.files[where.file]
+	file, err := os.Open(name)
+	if err != nil {
+		return record.Cycle{}, fmt.Errorf("reading the record again: %w", err)
+	}
+	defer file.Close()
+	text := make([]byte, where.length)
+	if _, err := file.ReadAt(text, where.offset); err != nil && !errors.Is(err, io.EOF) {
+		return record.Cycle{}, fmt.Errorf("reading the record again: %w", err)
+	}
+	c, err := record.Decode(bytes.TrimRight(text, "\r\n"))
+	if err != nil || c.Cycle != where.id || !c.Now.Equal(where.at) {
+		return record.Cycle{}, fmt.Errorf("line %d of %s is no longer what was read: the file was changed; start wva dashboard again", where.line, name)
+	}
+	return c, nil
+}
+
+// Cycles implements Source.
+func (r *Recorded) Cycles(_ context.Context, of scaling.ModelKey) (Cycles, error) {
+	if _, ok := r.history.Model(of, time.Time{}, time.Time{}, 2); !ok {
+		return Cycles{}, unknown(fmt.Sprintf("the record has no model %s", of))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := Cycles{Refs: make([]CycleRef, len(r.cycles)), Says: fmt.Sprintf("the record holds %d cycles", len(r.cycles))}
+	for i, c := range r.cycles {
+		out.Refs[i] = CycleRef{At: c.at, ID: c.id, place: i}
+	}
+	out.Read = func(ctx context.Context, ref CycleRef) (record.Cycle, error) { return r.at(ctx, ref.place) }
+	return out, nil
+}
