@@ -11,13 +11,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The memory of a History, whatever the fleet: 16 MiB, and about 200 bytes of each pod that lives.
+// The memory of a History, whatever the fleet: 17 MiB, and about 200 bytes of each pod that lives.
 const (
-	seriesBytes = 8 << 20 // of models and variants over time
-	changeLimit = 2 << 20 // of decisions that changed a number
-	partLimit   = 4 << 20 // of their records
-	endedLimit  = 1 << 20 // of replicas that ended
-	mostCycles  = 8192    // whose times are kept: more than a day at 15 s
+	seriesBytes = 10 << 20 // of models and variants over time
+	changeLimit = 2 << 20  // of decisions that changed a number
+	partLimit   = 4 << 20  // of their records
+	endedLimit  = 1 << 20  // of replicas that ended
+	mostCycles  = 8192     // whose times are kept: more than a day at 15 s
 )
 
 // defaultSpan is for how long history is kept.
@@ -190,7 +190,7 @@ func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
 		}
 		h.changes.add(is.variant.Namespace, at, changeBytes+len(is.sentence), is)
 		if v := h.table.variants[is.variant]; v != nil {
-			v.order(at, &is)
+			v.order(at, is)
 		}
 		if !slices.Contains(models, is.model) {
 			models = append(models, is.model)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -70,6 +71,9 @@ func (p *plant) next() Cycle {
 		s.Load.ArrivalRate, s.Load.TTFT, s.Load.ITL = fresh(10*p.random.Float64()), fresh(100+300*p.random.Float64()), fresh(20+20*p.random.Float64())
 		if p.random.Float64() < p.change {
 			p.replicas[i] = max(1, was+1-2*scaling.Replicas(p.random.IntN(2)))
+		}
+		c.Configuration[model] = record.ModelSettings{
+			Saturation: saturation.Default(), Tokens: saturation.DefaultTokens(), Objective: scaling.Objective{Class: "premium", TTFT: 500, ITL: 40},
 		}
 		c.History[key] = scaling.Past{Desired: was}
 		d := scaling.Decision{Variant: key, Model: model, Current: was}.Then(scaling.StageOptimize, p.replicas[i], scaling.ReasonDemand,

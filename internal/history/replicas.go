@@ -52,7 +52,7 @@ type order struct {
 }
 
 // order notes that a variant is to have more or fewer replicas.
-func (v *variantSeries) order(at instant, c *change) {
+func (v *variantSeries) order(at instant, c change) {
 	n := c.to - c.from
 	for n < 0 && len(v.orders) > 0 { // the newest orders are taken back first
 		last := &v.orders[len(v.orders)-1]
@@ -67,7 +67,7 @@ func (v *variantSeries) order(at instant, c *change) {
 		if len(v.orders) == mostOrders {
 			v.orders = slices.Delete(v.orders, 0, 1)
 		}
-		v.orders = append(v.orders, order{at, c, n})
+		v.orders = append(v.orders, order{at, &c, n})
 	}
 }
 
