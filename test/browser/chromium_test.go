@@ -87,7 +87,7 @@ type look struct {
 
 // open opens an address in a new tab. At the end of the test the page may have had no error, no breach of
 // its policy, and no request to another host.
-func open(t *testing.T, s *fixture.Server, hash string, l look) *tab { //nolint:unparam // more pages follow
+func open(t *testing.T, s *fixture.Server, hash string, l look) *tab {
 	t.Helper()
 	if allocator == nil {
 		t.Skip("no Chromium")
@@ -208,7 +208,7 @@ func do[T any](b *tab, action chromedp.Action[T]) T {
 // wait waits until an expression holds.
 func (b *tab) wait(expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(15*time.Second))); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(15*time.Second))); err != nil {
 		b.t.Fatalf("waiting for %s: %v; the page says: %.2000s", expression, err, b.saysNow())
 	}
 }

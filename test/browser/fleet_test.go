@@ -19,7 +19,7 @@ func fleetOf(t *testing.T, variants int) *fixture.Server {
 func TestTheFleetShowsFirstWhatNeedsALook(t *testing.T) {
 	b := open(t, fleetOf(t, 40), "#/", look{})
 	first := eval[string](b, "document.querySelector('.rows .row').innerText")
-	for _, want := range []string{"Qwen/Qwen3-32B", "2 of 4 replicas are late", "no node has a free L40S"} {
+	for _, want := range []string{"Qwen/Qwen3-32B", "1 of 4 replicas are late", "no node has a free MI300X"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first row is %q, want %q in it", first, want)
 		}

@@ -2,14 +2,18 @@
 import { html } from "../../../chart/draw.js";
 import { hideTip } from "../../../chart/tip.js";
 import { listen } from "./events.js";
+import { decisionPage } from "./decision.js";
 import { fleetPage } from "./fleet.js";
 import { showBanner, showSource } from "./bar.js";
 import { listenToKeys } from "./keys.js";
+import { modelPage } from "./model.js";
+import { replicasPage } from "./replicas.js";
 import { parse } from "./route.js";
 import { fleet, onFleet, refresh } from "./store.js";
 import { startTheme } from "./theme.js";
+import { whatIfPage } from "./whatif.js";
 
-const pages = { fleet: fleetPage };
+const pages = { fleet: fleetPage, model: modelPage, decision: decisionPage, replicas: replicasPage, whatif: whatIfPage };
 const main = document.getElementById("main");
 const scrolled = new Map(); // how far each address was scrolled
 let page = null, at = "", opened = false;
@@ -26,13 +30,19 @@ function show() {
   at = hash;
   main.replaceChildren();
   main.setAttribute("aria-busy", "true");
-  page = (pages[route.page] || missingPage)(main, route);
+  page = (pages[route.page] || missingPage)(main, route, trail);
   document.title = page.title + " · Workload Variant Autoscaler";
   crumbs(page.crumbs || []);
   update();
   if (opened && !main.contains(document.activeElement)) (main.querySelector("[data-focus]") || main.querySelector("h1") || main).focus({ preventScroll: true });
   opened = true;
   scrollTo(0, scrolled.get(hash) || 0);
+}
+
+// trail changes the way to the page that is open, once the page knows it.
+function trail(way) {
+  page.crumbs = way;
+  crumbs(way);
 }
 
 function update() {

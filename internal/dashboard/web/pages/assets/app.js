@@ -18,9 +18,92 @@
   function svg(tag, attributes, ...children) {
     return fill(document.createElementNS(NS, tag), attributes, children);
   }
+  function linear(from, to2, low, high) {
+    const slope = (high - low) / (to2 - from || 1);
+    const at2 = (v) => low + (v - from) * slope;
+    at2.invert = (x) => from + (x - low) / slope;
+    return at2;
+  }
+  function logarithmic(from, to2, low, high) {
+    const inner = linear(Math.log(from), Math.log(to2), low, high);
+    return (v) => inner(Math.log(Math.max(v, from)));
+  }
+  function roundStep(span, n) {
+    const raw = span / n, power = 10 ** Math.floor(Math.log10(raw));
+    return power * ([1, 2, 5].find((m) => m * power >= raw * 0.75) || 10);
+  }
+  function ticks(from, to2, step) {
+    const list = [];
+    for (let i = Math.ceil(from / step - 1e-9); i * step <= to2 + step * 1e-9; i++) list.push(Number((i * step).toPrecision(12)));
+    return list;
+  }
+  function logTicks(from, to2) {
+    const list = [];
+    const parts = to2 / from > 300 ? [1] : to2 / from > 30 ? [1, 3] : [1, 2, 5];
+    for (let power = 10 ** Math.floor(Math.log10(from)); power <= to2; power *= 10) {
+      for (const m of parts) if (m * power >= from && m * power <= to2) list.push(m * power);
+    }
+    return list;
+  }
+  var timeSteps = [10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
+  function timeTicks(from, to2, n) {
+    const step = timeSteps.find((s) => (to2 - from) / s <= n) || roundStep(to2 - from, n);
+    return { step, list: ticks(from, to2, step) };
+  }
+  function vertical(values, height, options) {
+    const known = values.filter((v) => v !== null);
+    const greatest = Math.max(options.least || 1, ...known);
+    const positive = known.filter((v) => v > 0);
+    const least = Math.min(greatest, ...positive);
+    if (options.mayBeLog && greatest / least > 40) {
+      const from = least * 0.8, to3 = greatest * 1.25;
+      return { at: logarithmic(from, to3, height, 0), ticks: logTicks(from, to3), log: true };
+    }
+    let step = roundStep(greatest * 1.08, options.ticks || 4);
+    if (options.whole) step = Math.max(1, step);
+    const to2 = Math.max(greatest * 1.08, step);
+    return { at: linear(0, to2, height, 0), ticks: ticks(0, to2, step), log: false };
+  }
+  function path(series, x, y, steps2) {
+    let d = "", pen = false;
+    series.t.forEach((t, i) => {
+      const v = series.v[i];
+      if (v === null) {
+        pen = false;
+        return;
+      }
+      const px = x(t).toFixed(1), py = y(v).toFixed(1);
+      if (!pen) d += "M" + px + "," + py + "h.01";
+      else if (steps2) d += "H" + px + "V" + py;
+      else d += "L" + px + "," + py;
+      pen = true;
+    });
+    return d;
+  }
+  function apart(labels, gap, low, high) {
+    labels.sort((a, b) => a.y - b.y);
+    labels.forEach((l, i) => {
+      l.y = Math.max(l.y, i ? labels[i - 1].y + gap : low);
+    });
+    for (let i = labels.length - 1; i >= 0; i--) {
+      labels[i].y = Math.min(labels[i].y, i < labels.length - 1 ? labels[i + 1].y - gap : high);
+    }
+    return labels;
+  }
+  function shorten(text, most) {
+    return text.length > most ? text.slice(0, most - 1) + "…" : text;
+  }
 
   // internal/chart/tip.js
   var tip = document.getElementById("tip");
+  function showTip(place, children) {
+    tip.replaceChildren(...children.filter((c) => c !== null));
+    tip.hidden = false;
+    const size = tip.getBoundingClientRect(), gap = 14;
+    const left = place.right + gap + size.width > innerWidth ? place.left - gap - size.width : place.right + gap;
+    tip.style.left = Math.max(8, left) + "px";
+    tip.style.top = Math.max(8, Math.min(place.top, innerHeight - size.height - 8)) + "px";
+  }
   function hideTip() {
     tip.hidden = true;
   }
@@ -84,6 +167,43 @@
   function percent(ratio) {
     return ratio === null || ratio === void 0 ? absent : Math.floor(ratio * 1e3 + 1e-9) / 10 + " %";
   }
+  function latency(ms) {
+    if (ms === null || ms === void 0) return absent;
+    return ms >= 1e3 ? number(ms / 1e3) + " s" : number(ms) + " ms";
+  }
+
+  // internal/dashboard/web/src/api.js
+  var Refused = class extends Error {
+    constructor(status, sentence2) {
+      super(sentence2);
+      this.status = status;
+    }
+  };
+  async function ask(path2, parameters, signal) {
+    const known = Object.entries(parameters || {}).filter(([, v]) => v !== null && v !== void 0);
+    const query = known.length ? "?" + new URLSearchParams(known) : "";
+    return answer(await fetch(path2 + query, { signal, cache: "no-store" }));
+  }
+  async function send(path2, body, signal) {
+    return answer(await fetch(path2, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+  }
+  async function answer(response) {
+    if (response.status === 401) {
+      throw new Refused(401, "This page is no longer signed in. Open the address that wva dashboard prints, or start it again.");
+    }
+    const text = await response.text();
+    let body = null;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      throw new Refused(response.status, "The answer of the dashboard's server cannot be read (status " + response.status + ").");
+    }
+    if (!response.ok) throw new Refused(response.status, body.error || "The dashboard's server answered with status " + response.status + ".");
+    return body;
+  }
+  function sentence(error) {
+    return error instanceof Refused ? error.message : "The server of the dashboard does not answer. Does wva dashboard still run?";
+  }
 
   // internal/dashboard/web/src/format.js
   var clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -94,12 +214,18 @@
   function clock(t) {
     return t === null || t === void 0 ? absent : clockFormat.format(t * 1e3);
   }
+  function minutes(t) {
+    return minuteFormat.format(t * 1e3);
+  }
   function day(t) {
     return dayFormat.format(t * 1e3);
   }
   function moment(t) {
     if (t === null || t === void 0) return absent;
     return day(t) === day(Date.now() / 1e3) ? clock(t) : day(t) + ", " + clock(t);
+  }
+  function offset(t) {
+    return -new Date(t * 1e3).getTimezoneOffset() * 60;
   }
   function duration(s) {
     if (s === null || s === void 0) return absent;
@@ -130,6 +256,139 @@
   function sumText({ sum, unknown, known }, write = number) {
     if (known === 0 && unknown > 0) return absent;
     return write(sum) + (unknown > 0 ? " + ?" : "");
+  }
+
+  // internal/dashboard/web/src/load.js
+  function loader(into, done) {
+    const note = html("div", { class: "notice bad", role: "alert", hidden: true });
+    into.append(note);
+    let underWay2 = null;
+    const load = async (ask2) => {
+      underWay2?.abort();
+      const mine = underWay2 = new AbortController();
+      try {
+        const found = await ask2(mine.signal);
+        if (mine !== underWay2) return;
+        note.hidden = true;
+        done(found);
+      } catch (error) {
+        if (mine !== underWay2 || error.name === "AbortError") return;
+        note.replaceChildren(html("p", {}, sentence(error)), html("button", { type: "button", onclick: () => load(ask2) }, "Try again"));
+        note.hidden = false;
+        into.querySelector(".loading")?.remove();
+      }
+    };
+    load.stop = () => {
+      underWay2?.abort();
+      underWay2 = null;
+    };
+    return load;
+  }
+
+  // internal/dashboard/web/src/route.js
+  function parse(hash) {
+    const [path2, query] = hash.replace(/^#\/?/, "").split("?");
+    const parts = path2 === "" ? [] : path2.split("/").map(decoded);
+    return { page: parts[0] || "fleet", parts: parts.slice(1), query: new URLSearchParams(query || "") };
+  }
+  function decoded(part) {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  }
+  function address(page2, parts, query) {
+    const known = Object.entries(query || {}).filter(([, v]) => v !== null && v !== void 0 && v !== "" && v !== false);
+    const path2 = "#/" + [page2, ...parts].filter((p) => p !== "").map(encodeURIComponent).join("/");
+    return known.length === 0 ? path2 : path2 + "?" + new URLSearchParams(known);
+  }
+  var to = {
+    fleet: (query) => address("", [], query),
+    model: (m, query) => address("model", [m.namespace, m.model], query),
+    decision: (variant, cycle) => address("decision", [variant.namespace, variant.name, cycle]),
+    replicas: (m, query) => address("replicas", [m.namespace, m.model], query),
+    whatif: (m) => address("whatif", [m.namespace, m.model])
+  };
+
+  // internal/dashboard/web/src/decision.js
+  var states = { aging: ["aging", "note"], stale: ["stale", "warn"], absent: ["not known", "soft"], "not applicable": ["not applicable", "soft"] };
+  function decisionPage(main2, route, trail2) {
+    const [namespace, name, cycle] = route.parts;
+    const heading = html("h1", { tabindex: -1 }, name || ""), about = html("p", { class: "about" }), body = html("div", {}, html("p", { class: "loading", role: "status" }, "Loading the decision…"));
+    main2.append(heading, about);
+    const load = loader(main2, draw);
+    main2.append(body);
+    let fleet2 = null, model = null, asked = false;
+    function draw(d) {
+      const of = fleet2?.models.find((m) => m.model === d.model && m.variants.some((v) => v.namespace === namespace && v.name === name));
+      model = { namespace: of ? of.namespace : namespace, model: d.model };
+      trail2([[d.model, to.model(model)], [name, ""]]);
+      about.replaceChildren(html("a", { href: to.model(model) }, d.model), " · " + d.variant.namespace + " · " + moment(d.t) + " · cycle ", html("code", {}, d.cycle));
+      body.replaceChildren(
+        html("p", { class: "verdict" }, d.sentence),
+        ...d.changed ? [html("p", { class: "about" }, d.changed)] : [],
+        html("div", { class: "split decided" }, html("div", { class: "steps" }, ...d.sections.map(section)), why(d))
+      );
+    }
+    return {
+      title: "Decision for " + name,
+      crumbs: [[name, ""]],
+      update(next) {
+        fleet2 = next;
+        if (asked) return;
+        asked = true;
+        load((signal) => ask("/api/decision", { namespace, name, cycle }, signal));
+      },
+      leave: load.stop,
+      keys(e) {
+        if (e.key === "o") {
+          const all = [...main2.querySelectorAll("details")], open = all.some((d) => !d.open);
+          for (const d of all) d.open = open;
+          return true;
+        }
+        if (e.key === "r" && model) {
+          location.hash = to.replicas(model);
+          return true;
+        }
+        return false;
+      },
+      keyHelp: [["o", "how each number came to be, all at once"], ["r", "replicas of the model"]]
+    };
+  }
+  function section({ title, sentences, numbers }) {
+    return html(
+      "section",
+      { class: "step" },
+      html("h2", {}, title),
+      ...(sentences || []).map((s) => html("p", {}, s)),
+      numbers && numbers.length ? html("div", { class: "figures" }, ...numbers.map(figure)) : null
+    );
+  }
+  function figure({ name, value, unit, how, age: age2, state }) {
+    const [word, tone] = states[state] || ["", ""], known = value !== "" && value !== null && value !== void 0;
+    const head = [
+      html("span", { class: "term" }, name),
+      html("span", { class: "value" }, known ? value : absent, known && unit ? html("small", {}, " " + unit) : null),
+      html("span", { class: "state", "data-tone": tone || null }, word)
+    ];
+    if (!how && age2 === null) return html("div", { class: "figure" }, ...head);
+    return html(
+      "details",
+      { class: "figure" },
+      html("summary", {}, ...head),
+      how ? html("p", {}, how) : null,
+      age2 === null || age2 === void 0 ? null : html("p", { class: "about" }, "It was " + duration(age2) + " old.")
+    );
+  }
+  function why(d) {
+    const answers = (d.why || []).map(({ question, answer: answer2 }) => html("div", {}, html("h3", {}, question), html("p", { class: "answer" }, answer2)));
+    return html(
+      "section",
+      { class: "aside why", "aria-label": "Why not otherwise" },
+      html("h2", {}, "Why not otherwise"),
+      ...answers.length ? answers : [html("p", { class: "about" }, d.whyNot || "Nothing is known of what would change it.")]
+    );
   }
 
   // internal/dashboard/web/src/bar.js
@@ -171,32 +430,6 @@
   setInterval(() => {
     if (!document.hidden) age();
   }, 1e3);
-
-  // internal/dashboard/web/src/route.js
-  function parse(hash) {
-    const [path, query] = hash.replace(/^#\/?/, "").split("?");
-    const parts = path === "" ? [] : path.split("/").map(decoded);
-    return { page: parts[0] || "fleet", parts: parts.slice(1), query: new URLSearchParams(query || "") };
-  }
-  function decoded(part) {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  }
-  function address(page2, parts, query) {
-    const known = Object.entries(query || {}).filter(([, v]) => v !== null && v !== void 0 && v !== "" && v !== false);
-    const path = "#/" + [page2, ...parts].filter((p) => p !== "").map(encodeURIComponent).join("/");
-    return known.length === 0 ? path : path + "?" + new URLSearchParams(known);
-  }
-  var to = {
-    fleet: (query) => address("", [], query),
-    model: (m, query) => address("model", [m.namespace, m.model], query),
-    decision: (variant, cycle) => address("decision", [variant.namespace, variant.name, cycle]),
-    replicas: (m, query) => address("replicas", [m.namespace, m.model], query),
-    whatif: (m) => address("whatif", [m.namespace, m.model])
-  };
 
   // internal/dashboard/web/src/icon.js
   var looks = [
@@ -258,9 +491,9 @@
     }
     setCell(key, { text, small = "", href = "", tone = "", title = "" }) {
       const was = this.was[key] ||= { text: "", small: "", href: "", tone: "", title: "" };
-      const { cell, link, small: below } = this.cells[key];
+      const { cell, link, small: below2 } = this.cells[key];
       if (text !== was.text) link.textContent = text;
-      if (small !== was.small) below.textContent = small;
+      if (small !== was.small) below2.textContent = small;
       if (href !== was.href) {
         if (href) link.setAttribute("href", href);
         else link.removeAttribute("href");
@@ -350,10 +583,10 @@
     function update2(next) {
       fleet2 = next;
       for (const m of fleet2.models) prepare(m);
-      const names2 = [...new Set(fleet2.models.map((m) => m.namespace))].sort();
-      if (choice.namespace && !names2.includes(choice.namespace)) names2.push(choice.namespace);
-      if (namespaces.options.length !== names2.length + 1) {
-        namespaces.replaceChildren(html("option", { value: "" }, "All namespaces"), ...names2.map((n) => html("option", { value: n }, n)));
+      const names4 = [...new Set(fleet2.models.map((m) => m.namespace))].sort();
+      if (choice.namespace && !names4.includes(choice.namespace)) names4.push(choice.namespace);
+      if (namespaces.options.length !== names4.length + 1) {
+        namespaces.replaceChildren(html("option", { value: "" }, "All namespaces"), ...names4.map((n) => html("option", { value: n }, n)));
       }
       namespaces.value = choice.namespace;
       const now = fleet2.models.filter((m) => m.look >= 2).length;
@@ -533,20 +766,20 @@
     return models.sort((a, b) => sign * compare(sort(a), sort(b)) || b.look - a.look || compare(a.namespace, b.namespace) || compare(a.model, b.model));
   }
   function modelLine(m, expanded) {
-    const { desired, ready, ordered, late } = m.totals, model = to.model(m), replicas = to.replicas(m);
+    const { desired, ready, ordered, late } = m.totals, model = to.model(m), replicas2 = to.replicas(m);
     const short = ready.unknown === 0 && desired.unknown === 0 && ready.sum < desired.sum;
     return {
       look: m.look,
       expanded,
-      r: replicas,
+      r: replicas2,
       w: to.whatif(m),
       d: "",
       cells: {
         name: { text: m.model, small: m.namespace + " · " + some(m.variants.length, "variant", "variants") + (m.advisory ? " · advisory" : ""), href: model },
         desired: { text: sumText(desired), href: model },
-        ready: { text: sumText(ready), href: replicas, tone: short ? "warn" : "" },
-        ordered: { text: ordered ? "+" + ordered : "0", href: ordered ? replicas : "", tone: ordered ? "" : "soft" },
-        late: { text: String(late), href: late ? replicas : "", tone: late ? "bad" : "soft" },
+        ready: { text: sumText(ready), href: replicas2, tone: short ? "warn" : "" },
+        ordered: { text: ordered ? "+" + ordered : "0", href: ordered ? replicas2 : "", tone: ordered ? "" : "soft" },
+        late: { text: String(late), href: late ? replicas2 : "", tone: late ? "bad" : "soft" },
         load: { text: number(m.load), small: m.waiting ? number(m.waiting) + " wait" : "", href: model },
         attained: { ...attained(m), href: model },
         cost: { text: cost(m.cost), href: to.whatif(m) },
@@ -562,19 +795,19 @@
   }
   var arrows = { grow: "↑ ", shrink: "↓ ", hold: "" };
   function variantLine(fleet2, m, v) {
-    const decision = to.decision(v, fleet2.cycle), replicas = to.replicas(m), late = v.late || 0, ordered = v.ordered || 0;
+    const decision = to.decision(v, fleet2.cycle), replicas2 = to.replicas(m), late = v.late || 0, ordered = v.ordered || 0;
     const look = v.troubles.length ? Math.min(m.look, 2) || 1 : 0;
     return {
       look,
-      r: replicas,
+      r: replicas2,
       w: to.whatif(m),
       d: decision,
       cells: {
         name: { text: v.name, small: v.accelerator + (v.gpus ? " × " + v.gpus : "") + " · " + bounds(v) + (v.namespace !== m.namespace ? " · " + v.namespace : ""), href: decision },
         desired: { text: (arrows[v.action] || "") + number(v.desired), href: decision, tone: v.action === "hold" ? "" : v.action },
-        ready: { text: number(v.ready), href: replicas, tone: v.ready !== null && v.desired !== null && v.ready < v.desired ? "warn" : "" },
-        ordered: { text: ordered ? "+" + ordered : "0", tone: ordered ? "" : "soft", href: ordered ? replicas : "" },
-        late: { text: String(late), tone: late ? "bad" : "soft", href: late ? replicas : "" },
+        ready: { text: number(v.ready), href: replicas2, tone: v.ready !== null && v.desired !== null && v.ready < v.desired ? "warn" : "" },
+        ordered: { text: ordered ? "+" + ordered : "0", tone: ordered ? "" : "soft", href: ordered ? replicas2 : "" },
+        late: { text: String(late), tone: late ? "bad" : "soft", href: late ? replicas2 : "" },
         cost: { text: v.desired === null ? absent : cost(v.cost * (v.current ?? v.desired)), small: cost(v.cost) + " each", href: to.whatif(m) },
         wrong: { text: v.troubles[0] || v.reason, small: v.troubles.length > 1 ? "and " + (v.troubles.length - 1) + " more" : "", tone: v.troubles.length ? "" : "soft", href: decision, title: [...v.troubles, v.reason].join("\n") }
       }
@@ -652,34 +885,656 @@
     dialog.showModal();
   }
 
-  // internal/dashboard/web/src/api.js
-  var Refused = class extends Error {
-    constructor(status, sentence2) {
-      super(sentence2);
-      this.status = status;
+  // internal/chart/panels.js
+  var inset = { left: 58, top: 8, bottom: 22 };
+  function frameOf({ width, range, names: names4, times }) {
+    const longest2 = Math.max(0, ...names4.map((n) => Math.min(n.length, 24)));
+    const right = width < 640 || longest2 === 0 ? 10 : Math.min(190, 22 + longest2 * 7.2);
+    const inner = Math.max(80, width - inset.left - right);
+    return { width, left: inset.left, inner, range, names: width >= 640 && longest2 > 0, times, x: linear(range[0], range[1], 0, inner) };
+  }
+  function drawPanel(panel, frame) {
+    const { lines, goal } = panel;
+    const values = lines.flatMap((l) => l.series.v).concat(goal > 0 ? [goal] : []);
+    const y = vertical(values, panel.height, panel);
+    const plot = svg("svg", { x: inset.left, y: inset.top, width: frame.inner, height: panel.height, overflow: "hidden" });
+    const root = svg("svg", {
+      viewBox: [0, 0, frame.width, panel.height + inset.top + inset.bottom].join(" "),
+      role: "img",
+      "aria-label": panel.title + ", " + panel.unit + ". " + summary(panel)
+    }, ...axes(y, panel, frame), plot);
+    for (const line of lines) plot.append(...drawLine(line, y, panel, frame));
+    if (goal > 0) {
+      const at2 = y.at(goal);
+      plot.append(svg("line", { class: "goal", x1: 0, x2: frame.inner, y1: at2, y2: at2 }));
+      root.append(svg("text", { class: "goalname halo", x: inset.left + 4, y: inset.top + at2 - 5 }, (panel.goalName || "target") + " " + panel.write(goal)));
+    }
+    if (lines.every((l) => l.series.v.every((v) => v === null))) {
+      root.append(svg("text", { x: inset.left + frame.inner / 2, y: inset.top + panel.height / 2, "text-anchor": "middle" }, lines.length ? "not known" : panel.nothing));
+    }
+    plot.append(...(panel.marks || []).map((m) => drawMark(m, y, frame)));
+    if (frame.names) root.append(...names(lines.filter((l) => l.name), y, panel, frame));
+    const cursor = svg("line", { class: "cursor", y1: 0, y2: panel.height, visibility: "hidden" });
+    const brush = svg("rect", { class: "brush", y: 0, height: panel.height, visibility: "hidden" });
+    plot.append(brush, cursor);
+    const unit = panel.unit + (y.log ? "; log scale" : "");
+    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit)), root), root, cursor, brush };
+  }
+  function axes(y, panel, frame) {
+    const write = panel.write || number;
+    const parts = [];
+    for (const v of y.ticks) {
+      const at2 = inset.top + Math.round(y.at(v)) + 0.5;
+      parts.push(
+        svg("line", { class: "grid", x1: inset.left, x2: inset.left + frame.inner, y1: at2, y2: at2 }),
+        svg("text", { x: inset.left - 8, y: at2 + 4, "text-anchor": "end" }, write(v))
+      );
+    }
+    const bottom = inset.top + panel.height;
+    frame.times(Math.max(2, Math.floor(frame.inner / 85))).forEach(({ t, text }, i) => {
+      const at2 = inset.left + frame.x(t);
+      parts.push(
+        svg("line", { class: "grid", x1: at2, x2: at2, y1: bottom, y2: bottom + 4 }),
+        svg("text", { x: at2, y: bottom + 17, "text-anchor": i === 0 && frame.x(t) < 20 ? "start" : "middle" }, text)
+      );
+    });
+    return parts;
+  }
+  function drawLine({ series, look, stroke, area }, y, panel, frame) {
+    const line = svg("path", { class: stroke + " " + look, d: path(series, frame.x, y.at, panel.steps) });
+    return area ? [svg("path", { class: "offered", d: below(series, y, panel, frame) }), line] : [line];
+  }
+  function below(series, y, panel, frame) {
+    const area = [];
+    let run = [];
+    series.t.forEach((t, i) => {
+      if (series.v[i] !== null) run.push([frame.x(t), y.at(series.v[i])]);
+      if (series.v[i] === null || i === series.t.length - 1) {
+        if (run.length > 1) area.push("M" + run[0][0] + "," + panel.height + run.map(([px, py]) => "L" + px.toFixed(1) + "," + py.toFixed(1)).join("") + "V" + panel.height + "Z");
+        run = [];
+      }
+    });
+    return area.join("");
+  }
+  function drawMark({ t, v, up, look, open }, y, frame) {
+    const px = frame.x(t), py = y.at(v), s = up ? -1 : 1;
+    return svg("path", {
+      class: (up ? "grow " : "shrink ") + look + (open ? " leads" : ""),
+      onclick: open,
+      d: "M" + (px - 4).toFixed(1) + "," + (py - s * 3.5).toFixed(1) + "h8l-4," + s * 7 + "z"
+    });
+  }
+  function names(lines, y, panel, frame) {
+    const labels = [], gap = 15;
+    for (const { series, look, name, own } of lines.toSorted((a, b) => Boolean(b.own) - Boolean(a.own))) {
+      let i = series.v.length - 1;
+      while (i >= 0 && series.v[i] === null) i--;
+      if (i < 0 || labels.length * gap > panel.height - gap) continue;
+      const beyond = series.t[i] > frame.range[1];
+      const value = panel.steps && beyond && i > 0 ? series.v[i - 1] ?? series.v[i] : series.v[i];
+      const at2 = inset.top + y.at(value);
+      labels.push({ y: at2, at: at2, x: inset.left + Math.min(frame.inner, Math.max(0, frame.x(series.t[i]))), look, name });
+    }
+    const right = inset.left + frame.inner;
+    return apart(labels, gap, inset.top + 4, inset.top + panel.height).flatMap((l) => {
+      const name = (x) => svg("text", { class: "name halo " + l.look, x, y: l.y + 4 }, shorten(l.name, 24));
+      if (l.x < right - 40) return [name(l.x + 7)];
+      return [svg("path", { class: "whisker " + l.look, fill: "none", d: "M" + (l.x + 2) + "," + l.at + "L" + (right + 2) + "," + l.at + "L" + (right + 12) + "," + l.y }), name(right + 15)];
+    });
+  }
+  function summary(panel) {
+    const write = panel.write || number;
+    return panel.lines.map(({ name, series }) => {
+      const known = series.v.filter((v) => v !== null);
+      const range = known.length ? write(Math.min(...known)) + " to " + write(Math.max(...known)) : "not known";
+      return (name ? name + ": " : "") + range;
+    }).join("; ");
+  }
+
+  // internal/chart/timeline.js
+  function timeline({ label, zoom, whole, moment: moment2, stops, open }) {
+    let charts = [], frame = null, cursor = null, dragged = null;
+    const element = html("div", {
+      class: "time",
+      tabindex: 0,
+      role: "group",
+      "aria-label": label,
+      onkeydown: onKey,
+      onpointermove: onMove,
+      onpointerdown: onDown,
+      onpointerup: onUp,
+      onpointerleave: () => setCursor(null),
+      onblur: () => setCursor(null)
+    });
+    function draw(panels2, at2) {
+      frame = at2;
+      charts = panels2.map((panel) => drawPanel(panel, frame));
+      element.replaceChildren(...charts.map((c) => c.figure));
+      if (cursor !== null) setCursor(cursor >= frame.range[0] && cursor <= frame.range[1] ? cursor : null);
+    }
+    function setCursor(t) {
+      cursor = t;
+      for (const c of charts) {
+        c.cursor.setAttribute("visibility", t === null ? "hidden" : "visible");
+        if (t !== null) {
+          c.cursor.setAttribute("x1", frame.x(t));
+          c.cursor.setAttribute("x2", frame.x(t));
+        }
+      }
+      if (t === null) hideTip();
+    }
+    function reach() {
+      return Math.abs(frame.x.invert(7) - frame.x.invert(0));
+    }
+    function moveTo(t, withTip, place) {
+      setCursor(Math.min(frame.range[1], Math.max(frame.range[0], t)));
+      if (withTip) showTip(place || charts[1].cursor.getBoundingClientRect(), moment2(cursor, reach()));
+    }
+    function timeAt(e) {
+      const box = charts[0].root.getBoundingClientRect();
+      const x = (e.clientX - box.left) * frame.width / box.width - frame.left;
+      return frame.x.invert(Math.min(frame.inner, Math.max(0, x)));
+    }
+    function onMove(e) {
+      const t = timeAt(e);
+      moveTo(t, true, { left: e.clientX, right: e.clientX, top: e.clientY + 12 });
+      if (dragged === null) return;
+      const a = Math.min(dragged, t), b = Math.max(dragged, t);
+      for (const c of charts) {
+        c.brush.setAttribute("visibility", "visible");
+        c.brush.setAttribute("x", frame.x(a));
+        c.brush.setAttribute("width", Math.max(0, frame.x(b) - frame.x(a)));
+      }
+    }
+    function onDown(e) {
+      if (e.pointerType === "mouse" && e.button === 0) dragged = timeAt(e);
+    }
+    function onUp(e) {
+      if (dragged === null) return;
+      const t = timeAt(e), from = Math.min(dragged, t), to2 = Math.max(dragged, t);
+      dragged = null;
+      for (const c of charts) c.brush.setAttribute("visibility", "hidden");
+      if (frame.x(to2) - frame.x(from) > 8) zoom(from, to2);
+    }
+    function onKey(e) {
+      const [from, to2] = frame.range, now = cursor ?? (from + to2) / 2, step = (to2 - from) / 200;
+      const direction = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      if (direction && e.shiftKey) moveTo(nextStop(now, direction), true);
+      else if (direction) moveTo(now + direction * step, true);
+      else if (e.key === "Home") moveTo(from, true);
+      else if (e.key === "End") moveTo(to2, true);
+      else if (e.key === "+" || e.key === "=") lookAround(now, (to2 - from) / 4);
+      else if (e.key === "-") lookAround(now, to2 - from);
+      else if (e.key === "Enter" && open && cursor !== null) open(cursor, reach());
+      else if (e.key === "Escape" && (cursor !== null || !open)) {
+        setCursor(null);
+        whole();
+      } else return;
+      e.preventDefault();
+      e.stopPropagation();
+    }
+    function lookAround(t, far) {
+      zoom(t - far, t + far, t);
+    }
+    function nextStop(now, direction) {
+      const times = stops().filter((t) => direction * (t - now) > 1e-6 && t >= frame.range[0] && t <= frame.range[1]);
+      return times.length === 0 ? now : direction > 0 ? Math.min(...times) : Math.max(...times);
+    }
+    return { element, draw, moveTo };
+  }
+
+  // internal/chart/series.js
+  function after(times, t) {
+    let low = 0, high = times.length;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (times[middle] <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function held(series, t) {
+    const i = after(series.t, t);
+    return i > 0 ? series.v[i - 1] : null;
+  }
+  function nearest(series, t) {
+    const n = series.t.length, i = after(series.t, t);
+    if (n === 0 || t > series.t[n - 1] + 1) return null;
+    if (i === 0) return series.v[0];
+    if (i === n) return series.v[n - 1];
+    return t - series.t[i - 1] <= series.t[i] - t ? series.v[i - 1] : series.v[i];
+  }
+  function within(series, [from, to2]) {
+    const a = Math.max(0, after(series.t, from) - 1), b = after(series.t, to2) + 1;
+    return { t: series.t.slice(a, b), v: series.v.slice(a, b) };
+  }
+
+  // internal/dashboard/web/src/measures.js
+  function replicas(history2, variant) {
+    const chosen = history2.variants.filter((v) => variant === "" || v.namespace + "/" + v.name === variant);
+    const sum = (name) => history2.t.map((_, i) => {
+      let s = 0;
+      for (const v of chosen) {
+        const n = v[name][i];
+        if (n === null || n === void 0) return null;
+        s += n;
+      }
+      return chosen.length ? s : null;
+    });
+    return { desired: sum("desired"), current: sum("current"), ready: sum("ready"), serving: sum("serving"), draining: sum("draining") };
+  }
+  var same = (a, b) => a.every((v, i) => v === null || b[i] === null || v === b[i]);
+  function linesOf(r) {
+    const lines = [{ name: "desired", v: r.desired, look: "s1", stroke: "series d1" }, { name: "Ready", v: r.ready, look: "s0", stroke: "series own", own: true }];
+    if (!same(r.current, r.desired)) lines.push({ name: "asked for", v: r.current, look: "s4", stroke: "series d2" });
+    if (!same(r.serving, r.ready)) lines.push({ name: "serving", v: r.serving, look: "s2", stroke: "series" });
+    if (r.draining.some((n) => n > 0)) lines.push({ name: "draining", v: r.draining, look: "s3", stroke: "series" });
+    return lines;
+  }
+  function panels(history2, variant, range, open) {
+    const { t } = history2, { ttft, itl, attainment } = history2.model.objective, r = replicas(history2, variant);
+    const series = (v) => within({ t, v }, range), one = (v, more) => [{ series: series(v), look: "s0", stroke: "series", ...more }];
+    const marks = history2.decisions.filter((d) => d.t >= range[0] && d.t <= range[1] && (variant === "" || d.namespace + "/" + d.name === variant)).map((d) => ({ t: d.t, v: held({ t, v: r.desired }, d.t) ?? d.to, up: d.to > d.from, look: "s1", open: () => open(d) }));
+    const some2 = (v) => v && v.some((n) => n !== null);
+    return [
+      { title: "Load", unit: "requests/s that arrive", height: 78, ticks: 2, least: 0.1, lines: one(history2.load, { look: "", area: true }) },
+      { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
+      { title: "TTFT", unit: "mean", height: 110, ticks: 3, mayBeLog: true, goal: ttft || 0, goalName: "objective", write: latency, lines: one(history2.ttft) },
+      { title: "ITL", unit: "mean", height: 90, ticks: 3, mayBeLog: true, goal: itl || 0, goalName: "objective", write: latency, lines: one(history2.itl) },
+      ...ttft === null && itl === null ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history2.missed) }],
+      ...some2(history2.utilization) ? [{ title: "Utilization", unit: "demand over supply", height: 64, ticks: 2, least: 1, goal: 1, goalName: "full at", write: number, lines: one(history2.utilization) }] : [],
+      { title: "Cost", unit: "per hour, of the replicas asked for", height: 64, ticks: 2, steps: true, least: 0.1, write: (v) => v >= 10 ? number(v) : cost(v), lines: one(history2.cost, { look: "", area: false }) }
+    ];
+  }
+
+  // internal/dashboard/web/src/instant.js
+  function nearDecisions(history2, t, reach) {
+    if (!history2) return [];
+    return history2.decisions.filter((d) => Math.abs(d.t - t) <= reach).sort((a, b) => Math.abs(a.t - t) - Math.abs(b.t - t));
+  }
+  function momentOf(history2, variant, t, decisions) {
+    const at2 = (v) => nearest({ t: history2.t, v }, t), count2 = (v) => number(held({ t: history2.t, v }, t)), r = replicas(history2, variant);
+    const rows = [
+      ["load", number(at2(history2.load)) + " requests/s"],
+      ["TTFT", latency(at2(history2.ttft))],
+      ["ITL", latency(at2(history2.itl))],
+      ["missed", percent(at2(history2.missed))],
+      ["replicas", count2(r.ready) + " Ready of " + count2(r.desired) + " desired" + (held({ t: history2.t, v: r.draining }, t) > 0 ? ", " + count2(r.draining) + " draining" : "")],
+      ["cost per hour", cost(held({ t: history2.t, v: history2.cost }, t))]
+    ];
+    const most = 3;
+    return [
+      html("p", {}, html("b", {}, moment(t))),
+      html("table", {}, html("tbody", {}, ...rows.map(([term, value]) => html("tr", {}, html("th", { scope: "row" }, term), html("td", {}, value))))),
+      ...decisions.slice(0, most).map((d) => html("p", { class: "why" }, html("b", {}, d.name + " " + d.from + " → " + d.to), " " + moment(d.t) + ". " + d.sentence)),
+      decisions.length > most ? html("p", { class: "why" }, "and " + (decisions.length - most) + " more here") : null
+    ];
+  }
+
+  // internal/dashboard/web/src/times.js
+  var spans = { "1h": 3600, "6h": 21600, "24h": 86400 };
+  var names2 = { "1h": "1 hour", "6h": "6 hours", "24h": "24 hours" };
+  var Times = class {
+    constructor(query) {
+      const from = Number(query.get("from")), to2 = Number(query.get("to"));
+      this.fixed = from > 0 && to2 > from ? [from, to2] : null;
+      this.span = query.get("range") in spans ? query.get("range") : "6h";
+    }
+    // range is what is shown when now is the time of the last cycle.
+    range(now) {
+      return this.fixed || [now - spans[this.span], now];
+    }
+    query() {
+      return this.fixed ? { from: Math.floor(this.fixed[0]), to: Math.ceil(this.fixed[1]) } : { range: this.span };
+    }
+    // wanted are the parameters of a question for that time; what follows the last cycle has no end.
+    wanted(now) {
+      const [from, to2] = this.range(now);
+      return { from: Math.floor(from), to: this.fixed ? Math.ceil(to2) : null };
     }
   };
-  async function ask(path, parameters, signal) {
-    const known = Object.entries(parameters || {}).filter(([, v]) => v !== null && v !== void 0);
-    const query = known.length ? "?" + new URLSearchParams(known) : "";
-    return answer(await fetch(path + query, { signal, cache: "no-store" }));
+  function choices(times, open) {
+    const buttons = Object.keys(spans).map((span) => html("button", {
+      type: "button",
+      "aria-pressed": String(!times.fixed && times.span === span),
+      onclick: () => open({ range: span })
+    }, names2[span]));
+    const text = times.fixed ? moment(times.fixed[0]) + " to " + clock(times.fixed[1]) : "";
+    return html(
+      "div",
+      { class: "spans", role: "group", "aria-label": "Time shown" },
+      ...buttons,
+      text ? html("span", { class: "hint" }, text) : html("span", { class: "hint" }, "Drag over a chart to look closer")
+    );
   }
-  async function answer(response) {
-    if (response.status === 401) {
-      throw new Refused(401, "This page is no longer signed in. Open the address that wva dashboard prints, or start it again.");
-    }
-    const text = await response.text();
-    let body = null;
-    try {
-      body = JSON.parse(text);
-    } catch {
-      throw new Refused(response.status, "The answer of the dashboard's server cannot be read (status " + response.status + ").");
-    }
-    if (!response.ok) throw new Refused(response.status, body.error || "The dashboard's server answered with status " + response.status + ".");
-    return body;
+  function clockFrame(width, range, lines) {
+    return frameOf({
+      width,
+      range,
+      names: lines,
+      times: (n) => {
+        const shift = offset(range[0]), { step, list } = timeTicks(range[0] + shift, range[1] + shift, n);
+        return list.map((t) => ({ t: t - shift, text: t % 86400 === 0 ? day(t - shift) : step < 60 ? clock(t - shift) : minutes(t - shift) }));
+      }
+    });
   }
-  function sentence(error) {
-    return error instanceof Refused ? error.message : "The server of the dashboard does not answer. Does wva dashboard still run?";
+  function redrawn(element, draw) {
+    let width = 0;
+    const observer = new ResizeObserver(() => {
+      const now = Math.round(element.clientWidth);
+      if (now === width || now === 0) return;
+      width = now;
+      draw();
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }
+
+  // internal/dashboard/web/src/model.js
+  var mostDecisions = 200;
+  function modelPage(main2, route) {
+    const [namespace, name] = route.parts, key = { namespace, model: name };
+    let times = new Times(route.query), fleet2 = null, history2 = null, variant = "";
+    const spans2 = html("div", {}), facts = html("dl", { class: "totals" }), troubles = html("div", { role: "region", "aria-label": "What is wrong" });
+    const about = html("p", { class: "about" }), notes = html("div", {}), variants = html("div", { class: "wide" });
+    const decisions = html("ol", { class: "decisions" }), select = html("select", { "aria-label": "Replicas of", onchange: () => {
+      variant = select.value;
+      draw();
+    } });
+    const charts = timeline({
+      label: "Charts over time. Arrow keys move the cursor, with shift to the next decision. Plus and minus zoom, Enter opens the decision at the cursor, Escape shows all of the time.",
+      zoom(from, end, cursor) {
+        if (end - from > 60) go({ from: Math.floor(from), to: Math.ceil(end) }, cursor);
+      },
+      whole: () => {
+        if (times.fixed) go({ range: times.span });
+      },
+      moment: (t, reach) => momentOf(history2, variant, t, nearDecisions(history2, t, reach)),
+      stops: () => history2 ? history2.decisions.map((d) => d.t) : [],
+      open(t, reach) {
+        const [d] = nearDecisions(history2, t, reach);
+        if (d) location.hash = to.decision(d, d.cycle);
+      }
+    });
+    const chartArea = html("div", { class: "charts" }, html("p", { class: "loading", role: "status" }, "Loading the last hours…"));
+    main2.append(
+      html(
+        "div",
+        { class: "title" },
+        html("div", {}, html("h1", { tabindex: -1 }, name), about),
+        html("div", { class: "ways" }, html("a", { class: "button", href: to.replicas(key) }, "Replicas"), html("a", { class: "button", href: to.whatif(key) }, "What if"))
+      ),
+      troubles,
+      facts,
+      spans2,
+      notes
+    );
+    const load = loader(main2, (found) => {
+      history2 = found;
+      draw();
+    });
+    main2.append(
+      html(
+        "div",
+        { class: "split" },
+        chartArea,
+        html("section", { class: "aside", "aria-label": "Decisions" }, html("h2", {}, "Decisions"), decisions)
+      ),
+      html("h2", {}, "Variants"),
+      variants
+    );
+    spans2.replaceChildren(choices(times, go));
+    function go(query, cursor) {
+      history2 && (history2.cursor = cursor);
+      location.hash = to.model(key, query);
+    }
+    function fetchHistory() {
+      if (fleet2) load((signal) => ask("/api/model", { ...key, ...times.wanted(fleet2.at) }, signal));
+    }
+    function update2(next) {
+      fleet2 = next;
+      const m = fleet2.models.find((one) => one.namespace === namespace && one.model === name);
+      if (m) header(m);
+      if (!times.fixed || !history2) fetchHistory();
+    }
+    function header(m) {
+      about.textContent = [m.namespace, m.objective.class && "class " + m.objective.class, m.engine && "engine " + m.engine, m.advisory && "advisory: nothing is carried out"].filter(Boolean).join(" · ");
+      troubles.replaceChildren(...m.troubles.map((t, i) => html("p", { class: "notice" + (m.look === 3 && i === 0 ? " bad" : m.look === 1 ? " note" : "") }, t)));
+      const of = (objective) => objective === null ? "no objective" : "of " + latency(objective);
+      const sum = (column) => sumText(total(m.variants.map((v) => v[column])));
+      const worse = (v, objective) => v !== null && objective !== null && v > objective ? "bad" : "";
+      facts.replaceChildren(...[
+        ["attained, " + attained(m).small, attained(m).text, attained(m).tone],
+        ["requests/s", number(m.load)],
+        ["wait", number(m.waiting)],
+        ["TTFT, " + of(m.objective.ttft), latency(m.ttft), worse(m.ttft, m.objective.ttft)],
+        ["ITL, " + of(m.objective.itl), latency(m.itl), worse(m.itl, m.objective.itl)],
+        ["Ready of " + sum("desired") + " desired", sum("ready")],
+        ["cost per hour", cost(m.cost)]
+      ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+      variants.replaceChildren(variantTable(m, fleet2));
+    }
+    function draw() {
+      if (!history2 || !fleet2) return;
+      chartArea.querySelector(".loading")?.remove();
+      const named = history2.variants.map((v) => v.namespace + "/" + v.name);
+      if (select.options.length !== named.length + 1) {
+        select.replaceChildren(html("option", { value: "" }, "all variants"), ...history2.variants.map((v, i) => html("option", { value: named[i] }, v.name)));
+      }
+      if (!charts.element.isConnected) chartArea.replaceChildren(...named.length > 1 ? [html("label", { class: "of" }, "Replicas of ", select)] : [], charts.element);
+      const range = times.range(fleet2.at), width = chartArea.clientWidth || 900;
+      const drawn = panels(history2, variant, range, (d) => {
+        location.hash = to.decision(d, d.cycle);
+      });
+      charts.draw(drawn, clockFrame(width, range, drawn.flatMap((p) => p.lines.map((l) => l.name || ""))));
+      if (history2.cursor) {
+        charts.moveTo(history2.cursor, true);
+        history2.cursor = null;
+      }
+      const said = [];
+      if (!history2.complete && history2.begins !== null) said.push("History begins at " + moment(history2.begins) + "; nothing is known of the time before.");
+      if (history2.step > 0) said.push("Lines are thinned to a point every " + Math.round(history2.step) + " s at most; each peak is kept.");
+      if (history2.t.length === 0) said.push("No cycle is known of this time.");
+      notes.replaceChildren(...said.map((s) => html("p", { class: "about" }, s)));
+      list();
+    }
+    function list() {
+      const all = history2.decisions.toReversed(), shown2 = all.slice(0, mostDecisions), left = all.length - shown2.length + (history2.left || 0);
+      decisions.replaceChildren(
+        ...shown2.map((d) => html(
+          "li",
+          { onpointerenter: () => charts.moveTo(d.t, false) },
+          html(
+            "a",
+            { href: to.decision(d, d.cycle) },
+            html("span", { class: "when" }, moment(d.t)),
+            html("span", { class: "change " + (d.to > d.from ? "up" : "down") }, d.from + " → " + d.to),
+            html("span", { class: "who" }, d.name),
+            html("span", { class: "why" }, d.sentence)
+          )
+        )),
+        ...all.length === 0 ? [html("li", { class: "about" }, "No decision changed the number in this time.")] : [],
+        ...left > 0 ? [html("li", { class: "about" }, "and " + some(left, "older one", "older ones"))] : []
+      );
+    }
+    const stop = redrawn(chartArea, draw);
+    return {
+      title: name || "Model",
+      crumbs: [[name, to.model(key)]],
+      update: update2,
+      takes(next) {
+        if (next.page !== "model" || next.parts[0] !== namespace || next.parts[1] !== name) return false;
+        times = new Times(next.query);
+        spans2.replaceChildren(choices(times, go));
+        draw();
+        fetchHistory();
+        return true;
+      },
+      leave() {
+        stop();
+        load.stop();
+      },
+      keys(e) {
+        const span = { 1: "1h", 6: "6h", 2: "24h" }[e.key];
+        if (span) {
+          go({ range: span });
+          return true;
+        }
+        if (e.key === "r") {
+          location.hash = to.replicas(key);
+          return true;
+        }
+        if (e.key === "w") {
+          location.hash = to.whatif(key);
+          return true;
+        }
+        if (e.key === "c") {
+          charts.element.focus();
+          return true;
+        }
+        return false;
+      },
+      keyHelp: [["c", "to the charts"], ["← →", "move the cursor, with Shift to the next decision"], ["Enter", "open the decision at the cursor"], ["+ -", "look closer, or further"], ["1 6 2", "1, 6 and 24 hours"], ["r", "replicas"], ["w", "what if"]]
+    };
+  }
+  function variantTable(m, fleet2) {
+    const heads = ["Variant", "Desired", "Ready", "Ordered", "Late", "Bounds", "Cost each", "Last decision"];
+    return html(
+      "table",
+      { class: "variants" },
+      html("thead", {}, html("tr", {}, ...heads.map((h, i) => html("th", { scope: "col", class: i > 0 && i < 7 ? "number" : null }, h)))),
+      html("tbody", {}, ...m.variants.map((v) => html(
+        "tr",
+        {},
+        html("th", { scope: "row" }, html("a", { href: to.decision(v, fleet2.cycle) }, v.name), html("small", {}, v.accelerator + (v.gpus ? " × " + v.gpus : ""))),
+        ...[number(v.desired), number(v.ready), v.ordered ? "+" + v.ordered : v.ordered === null ? absent : "0", number(v.late), bounds(v), cost(v.cost)].map((text, i) => html("td", { class: "number", "data-tone": i === 3 && v.late ? "bad" : null }, text)),
+        html("td", {}, ...v.troubles.map((t) => html("p", { "data-tone": v.look === 3 ? "bad" : "warn" }, t)), html("a", { href: to.decision(v, fleet2.cycle) }, v.reason))
+      )))
+    );
+  }
+
+  // internal/dashboard/web/src/replicas.js
+  var phases = {
+    ordered: "ordered: no pod yet",
+    unscheduled: "waits for a node",
+    starting: "starts: image and weights",
+    notready: "started, not Ready",
+    serving: "Ready",
+    draining: "drains"
+  };
+  var steps = [["ordered", "Ordered"], ["created", "Pod created"], ["scheduled", "Node found"], ["started", "Started"], ["ready", "Ready"], ["terminating", "Given up"], ["ended", "Ended"]];
+  function replicasPage(main2, route) {
+    const [namespace, name] = route.parts, key = { namespace, model: name };
+    let times = new Times(route.query), fleet2 = null, found = null;
+    const opened2 = /* @__PURE__ */ new Set();
+    const spans2 = html("div", {}), notes = html("div", {}), axis = html("div", { class: "axis", "aria-hidden": "true" }), rows = html("div", { class: "bars" });
+    const facts = html("dl", { class: "totals" });
+    const list = html("div", { class: "replicas" }, html("p", { class: "loading", role: "status" }, "Loading the replicas…"));
+    main2.append(
+      html("h1", { tabindex: -1 }, "Replicas of ", name || ""),
+      html("p", { class: "about" }, namespace),
+      facts,
+      spans2,
+      html("ul", { class: "phases", "aria-label": "Phases" }, ...Object.entries(phases).map(([phase, text]) => html("li", {}, html("span", { class: "swatch p-" + phase }), text))),
+      notes
+    );
+    const load = loader(main2, (answer2) => {
+      found = answer2;
+      draw();
+    });
+    main2.append(list);
+    spans2.replaceChildren(choices(times, go));
+    function go(query) {
+      location.hash = to.replicas(key, query);
+    }
+    function fetchAll() {
+      if (fleet2) load((signal) => ask("/api/replicas", { ...key, ...times.wanted(fleet2.at) }, signal));
+    }
+    function draw() {
+      if (!found || !fleet2) return;
+      if (!rows.isConnected) list.replaceChildren(axis, rows);
+      const range = times.range(fleet2.at), all = found.replicas.toReversed();
+      const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
+      const now = all.filter((r) => r.ended === null), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
+      facts.replaceChildren(...[
+        ["replicas in this time", String(all.length)],
+        ["Ready now", String(serving.length)],
+        ["on their way, or leaving", String(now.length - serving.length)],
+        ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"],
+        ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]
+      ].map(([term, value]) => html("div", {}, html("dd", {}, value), html("dt", {}, term))));
+      notes.replaceChildren(...found.complete ? [] : [html("p", { class: "about" }, "Older replicas of this time are left out.")]);
+      rows.replaceChildren(...all.map((r) => row(r, range)));
+      if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
+      drawAxis(range);
+    }
+    function drawAxis(range) {
+      const place = rows.querySelector(".lane") || rows, width = place.clientWidth || 600, frame = clockFrame(width, range, []);
+      axis.replaceChildren(svg("svg", { viewBox: "0 0 " + width + " 18", width, height: 18 }, ...frame.times(Math.max(2, Math.floor(width / 90))).map(({ t, text }) => svg("text", { x: (t - range[0]) / (range[1] - range[0]) * width, y: 13, "text-anchor": "middle" }, text))));
+    }
+    function row(r, range) {
+      const id = r.variant.namespace + "/" + r.variant.name + "/" + (r.pod || r.ordered);
+      return html(
+        "details",
+        { class: "replica", open: opened2.has(id), ontoggle: (e) => {
+          if (e.target.open) opened2.add(id);
+          else opened2.delete(id);
+        } },
+        html("summary", {}, html("span", { class: "pod" }, html("b", {}, r.pod || "no pod yet"), html("small", {}, r.variant.name)), bar(r, range), html("span", { class: "says" }, r.says)),
+        html("dl", { class: "steps-of" }, ...steps.filter(([k]) => r[k] !== null && r[k] !== void 0).flatMap(([k, text]) => [
+          html("dt", {}, text),
+          html("dd", {}, moment(r[k]), k !== "ordered" && r.ordered !== null ? html("small", {}, " " + duration(r[k] - r.ordered) + " after the order") : null)
+        ])),
+        r.decision ? html("p", {}, html("a", { href: to.decision(r.variant, r.decision.cycle) }, "The decision"), ": " + r.decision.sentence) : html("p", { class: "about" }, "The decision that ordered it is not known.")
+      );
+    }
+    const stop = redrawn(list, draw);
+    return {
+      title: "Replicas of " + name,
+      crumbs: [[name, to.model(key)], ["Replicas", ""]],
+      update(next) {
+        fleet2 = next;
+        if (!times.fixed || !found) fetchAll();
+      },
+      takes(next) {
+        if (next.page !== "replicas" || next.parts[0] !== namespace || next.parts[1] !== name) return false;
+        times = new Times(next.query);
+        spans2.replaceChildren(choices(times, go));
+        draw();
+        fetchAll();
+        return true;
+      },
+      leave() {
+        stop();
+        load.stop();
+      },
+      keys(e) {
+        const all = [...rows.querySelectorAll("summary")], at2 = all.indexOf(document.activeElement), down = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
+        if (down && (at2 >= 0 || e.key.length === 1)) {
+          all[Math.max(0, Math.min(all.length - 1, at2 + down))]?.focus();
+          return true;
+        }
+        const span = { 1: "1h", 6: "6h", 2: "24h" }[e.key];
+        if (span) {
+          go({ range: span });
+          return true;
+        }
+        return false;
+      },
+      keyHelp: [["j k", "down and up"], ["Enter", "unfold a replica"], ["1 6 2", "1, 6 and 24 hours"]]
+    };
+  }
+  function bar(r, [from, end]) {
+    const x = (t) => Math.min(1e3, Math.max(0, (t - from) / (end - from) * 1e3));
+    const text = r.phases.map((p) => phases[p.phase].split(":")[0] + " " + duration(p.to - p.from)).join(", ");
+    const drawn = r.phases.filter((p) => p.to > from && p.from < end);
+    return svg(
+      "svg",
+      { class: "lane", viewBox: "0 0 1000 14", preserveAspectRatio: "none", role: "img", "aria-label": text || "no phase is known" },
+      svg("title", {}, drawn.map((p) => phases[p.phase].split(":")[0] + " " + clock(p.from) + " to " + clock(p.to)).join("\n")),
+      ...drawn.map((p) => svg("rect", { class: "p-" + p.phase, x: x(p.from), y: p.phase === "serving" ? 2 : 0, width: Math.max(1.5, x(p.to) - x(p.from)), height: p.phase === "serving" ? 10 : 14 }))
+    );
   }
 
   // internal/dashboard/web/src/store.js
@@ -734,19 +1589,19 @@
   });
 
   // internal/dashboard/web/src/theme.js
-  var choices = ["system", "light", "dark"];
-  var names = { system: "Auto", light: "Light", dark: "Dark" };
+  var choices2 = ["system", "light", "dark"];
+  var names3 = { system: "Auto", light: "Light", dark: "Dark" };
   function startTheme() {
     const button = document.getElementById("theme");
     let now = kept2();
     const apply = () => {
       if (now === "system") delete document.documentElement.dataset.theme;
       else document.documentElement.dataset.theme = now;
-      button.textContent = names[now];
-      button.setAttribute("aria-label", "Theme: " + names[now] + ". Change");
+      button.textContent = names3[now];
+      button.setAttribute("aria-label", "Theme: " + names3[now] + ". Change");
     };
     button.addEventListener("click", () => {
-      now = choices[(choices.indexOf(now) + 1) % choices.length];
+      now = choices2[(choices2.indexOf(now) + 1) % choices2.length];
       try {
         localStorage.setItem("wva-theme", now);
       } catch {
@@ -758,14 +1613,177 @@
   function kept2() {
     try {
       const theme = localStorage.getItem("wva-theme");
-      return choices.includes(theme) ? theme : "system";
+      return choices2.includes(theme) ? theme : "system";
     } catch {
       return "system";
     }
   }
 
+  // internal/dashboard/web/src/whatif.js
+  function whatIfPage(main2, route) {
+    const [namespace, name] = route.parts, key = { namespace, model: name };
+    let model = null, answer2 = null, timer = 0, range = null, sliders = [];
+    const controls = html("form", { class: "sliders", "aria-label": "Values to decide with", onsubmit: (e) => e.preventDefault() });
+    const summary2 = html("dl", { class: "totals", "aria-live": "polite" }), says = html("p", { class: "about" }), refused = html("p", { class: "notice", hidden: true });
+    const area = html("div", { class: "charts" }), busy = html("p", { class: "loading", role: "status" }, "Deciding the recorded cycles again…");
+    main2.append(html("h1", { tabindex: -1 }, "What if, for ", name || ""), html("p", { class: "about" }, namespace + " · the recorded cycles are decided again with these values; nothing is changed"));
+    const load = loader(main2, (found) => {
+      answer2 = found;
+      busy.hidden = true;
+      draw();
+    });
+    main2.append(html("div", { class: "split whatif" }, html("section", { class: "aside", "aria-label": "Values" }, controls), html("div", {}, refused, summary2, area, busy, says)));
+    const charts = timeline({
+      label: "Replicas and cost over time, as they were and as they would have been. Arrow keys move the cursor, plus and minus zoom, Escape shows all of the time.",
+      zoom(from, end, cursor) {
+        if (end - from > 60) {
+          range = [from, end];
+          draw();
+        }
+        if (cursor !== void 0) charts.moveTo(cursor, true);
+      },
+      whole() {
+        range = null;
+        draw();
+      },
+      moment: (t) => momentOf2(answer2, t),
+      stops: () => []
+    });
+    function build(m) {
+      const { ttft, itl, attainment } = m.objective;
+      sliders = [
+        slider("ttft", "TTFT objective", { value: ttft, from: 50, to: Math.max(4e3, (ttft || 0) * 4), log: true, write: latency }),
+        slider("itl", "ITL objective", { value: itl, from: 5, to: Math.max(200, (itl || 0) * 4), log: true, write: latency }),
+        slider("attainment", "Attainment", { value: attainment, from: 0.5, to: 0.999, step: 1e-3, write: percent }),
+        slider("interval", "Time between cycles", { value: null, from: 5, to: 300, log: true, write: (v) => number(v) + " s" }),
+        ...m.variants.flatMap((v) => {
+          const id = v.namespace + "/" + v.name, most = Math.max(4, v.max ?? 0, v.min * 2, (v.desired ?? 0) * 2);
+          return [
+            slider("min", "Minimum", { group: v.name, id, value: v.min, from: 0, to: most, step: 1, write: (v2) => some(v2, "replica", "replicas") }),
+            slider("cost", "Cost per hour of a replica", { group: v.name, id, value: v.cost, from: 0, to: Math.max(1, v.cost * 4), step: 0.05, write: cost })
+          ];
+        })
+      ];
+      const reset = html("button", { type: "button", onclick: () => {
+        for (const s of sliders) s.reset();
+        later();
+      } }, "As recorded");
+      const parts = [];
+      let group = "";
+      for (const s of sliders) {
+        if (s.group !== group) parts.push(html("h3", {}, s.group));
+        group = s.group;
+        parts.push(s.element);
+      }
+      controls.replaceChildren(...parts, reset);
+    }
+    function slider(field, text, { group = "", id = "", value, from, to: most, step, log, write }) {
+      const inner = log ? { min: Math.log(from), max: Math.log(most), step: (Math.log(most) - Math.log(from)) / 120 } : { min: from, max: most, step };
+      const put = (v) => log ? Math.log(Math.min(most, Math.max(from, v))) : v;
+      const read = () => {
+        const v = Number(input.value);
+        return log ? Number(Math.exp(v).toPrecision(2)) : v;
+      };
+      const output = html("output", {});
+      const input = html("input", { type: "range", ...inner, "aria-label": (group ? group + ", " : "") + text, oninput: () => {
+        self.touched = true;
+        show3();
+        later();
+      } });
+      const self = {
+        field,
+        id,
+        group,
+        touched: false,
+        value: read,
+        element: html("label", { class: "slider" }, html("span", {}, text), output, input),
+        reset() {
+          self.touched = false;
+          input.value = put(value ?? (log ? Math.sqrt(from * most) : from));
+          show3();
+        }
+      };
+      const show3 = () => {
+        const now = self.touched ? write(read()) : value === null || value === void 0 ? "as recorded" : write(value);
+        output.textContent = now;
+        input.setAttribute("aria-valuetext", now);
+        self.element.classList.toggle("touched", self.touched);
+      };
+      self.reset();
+      return self;
+    }
+    function later() {
+      clearTimeout(timer);
+      timer = setTimeout(decide, 250);
+    }
+    function decide() {
+      const wish = { namespace, model: name, ttft: null, itl: null, attainment: null, interval: null, min: {}, cost: {} };
+      for (const s of sliders.filter((one) => one.touched)) {
+        if (s.id) wish[s.field][s.id] = s.value();
+        else wish[s.field] = s.value();
+      }
+      busy.hidden = false;
+      load((signal) => send("/api/whatif", wish, signal));
+    }
+    function draw() {
+      if (!answer2) return;
+      refused.hidden = !answer2.refused;
+      refused.textContent = answer2.refused || "";
+      const { costOld, costNew, cyclesChanged, cycles, t } = answer2, difference = costOld === null || costNew === null ? null : costNew - costOld;
+      const share = difference === null || !costOld ? "" : " (" + (difference > 0 ? "+" : "") + number(100 * difference / costOld) + " %)";
+      summary2.replaceChildren(...[
+        ["cost as it was", cost(costOld)],
+        ["cost with these values", cost(costNew)],
+        ["difference" + share, difference === null ? absent : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 5e-3 ? "" : difference > 0 ? "warn" : "good"],
+        ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", number(cyclesChanged)]
+      ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+      says.textContent = answer2.says || "";
+      if (!t || t.length === 0) {
+        area.replaceChildren(html("p", { class: "empty" }, "No cycle of this model can be decided again."));
+        return;
+      }
+      if (!charts.element.isConnected) area.replaceChildren(charts.element);
+      const shown2 = range || [t[0], Math.max(t.at(-1), t[0] + 60)], series = (v) => within({ t, v }, shown2);
+      const pair = (before, after2) => [{ series: series(before), look: "s6", stroke: "series d1", name: "as it was" }, { series: series(after2), look: "s0", stroke: "series own", own: true, name: "what if" }];
+      const each = answer2.new.variants.map((v, i) => ({ title: v.name, unit: "desired replicas", height: answer2.new.variants.length > 3 ? 80 : 130, steps: true, whole: true, ticks: 3, lines: pair(answer2.old.variants[i].desired, v.desired) }));
+      const panels2 = [{ title: "Cost", unit: "per hour", height: 130, steps: true, ticks: 3, least: 0.1, lines: pair(answer2.old.cost, answer2.new.cost) }, ...each];
+      charts.draw(panels2, clockFrame(area.clientWidth || 800, shown2, ["as it was", "what if"]));
+    }
+    const stop = redrawn(area, draw);
+    return {
+      title: "What if, for " + name,
+      crumbs: [[name, to.model(key)], ["What if", ""]],
+      update(fleet2) {
+        if (model) return;
+        model = fleet2.models.find((m) => m.namespace === namespace && m.model === name);
+        if (!model) {
+          busy.textContent = "The last cycle has no such model.";
+          return;
+        }
+        build(model);
+        decide();
+      },
+      leave() {
+        stop();
+        clearTimeout(timer);
+        load.stop();
+      },
+      keyHelp: [["← →", "change the value that has the focus"], ["+ -", "look closer at the charts, or further"]]
+    };
+  }
+  function momentOf2({ t, old: before, new: after2 }, at2) {
+    const value = (v) => held({ t, v }, at2);
+    const rows = [["cost per hour", cost(value(before.cost)), cost(value(after2.cost))], ...after2.variants.map((v, i) => [v.name, number(value(before.variants[i].desired)), number(value(v.desired))])];
+    return [html("p", {}, html("b", {}, moment(at2))), html(
+      "table",
+      {},
+      html("thead", {}, html("tr", {}, html("th", {}), html("th", { class: "number" }, "was"), html("th", { class: "number" }, "what if"))),
+      html("tbody", {}, ...rows.map(([term, a, b]) => html("tr", {}, html("th", { scope: "row" }, term), html("td", { class: "number" }, a), html("td", { class: "number" }, b))))
+    )];
+  }
+
   // internal/dashboard/web/src/app.js
-  var pages = { fleet: fleetPage };
+  var pages = { fleet: fleetPage, model: modelPage, decision: decisionPage, replicas: replicasPage, whatif: whatIfPage };
   var main = document.getElementById("main");
   var scrolled = /* @__PURE__ */ new Map();
   var page = null;
@@ -785,13 +1803,17 @@
     at = hash;
     main.replaceChildren();
     main.setAttribute("aria-busy", "true");
-    page = (pages[route.page] || missingPage)(main, route);
+    page = (pages[route.page] || missingPage)(main, route, trail);
     document.title = page.title + " · Workload Variant Autoscaler";
     crumbs(page.crumbs || []);
     update();
     if (opened && !main.contains(document.activeElement)) (main.querySelector("[data-focus]") || main.querySelector("h1") || main).focus({ preventScroll: true });
     opened = true;
     scrollTo(0, scrolled.get(hash) || 0);
+  }
+  function trail(way) {
+    page.crumbs = way;
+    crumbs(way);
   }
   function update() {
     if (!fleet()) return;
