@@ -1,8 +1,9 @@
 // Command wva is the command line of the Workload Variant Autoscaler: it
-// explains decisions, approves reductions, names what keeps them from being carried out, shows what was learned of the speed of replicas, makes
-// decisions again from records, plans with queueing models and solvers, simulates
-// policies, checks configuration, moves an older installation over, emulates a
-// serving fleet and drives load against one.
+// explains decisions, shows a fleet in a browser, approves reductions, names what
+// keeps them from being carried out, shows what was learned of the speed of
+// replicas, makes decisions again from records, plans with queueing models and
+// solvers, simulates policies, checks configuration, moves an older installation
+// over, emulates a serving fleet and drives load against one.
 // Installed as kubectl-wva it is a kubectl plugin.
 package main
 
@@ -78,6 +79,7 @@ func newRootCommand() *cobra.Command {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	})
 	root.AddCommand(newExplainCommand())
+	root.AddCommand(newDashboardCommand())
 	root.AddCommand(newDoctorCommand())
 	root.AddCommand(newApproveCommand())
 	root.AddCommand(newProfileCommand())

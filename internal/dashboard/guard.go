@@ -81,7 +81,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		harden(w.Header())
 		switch {
 		case !loopbackHost(r.Host):
-			// A name that leads here by somebody's DNS: the pages of that name must not read ours.
+			// A foreign name that DNS leads here: the pages of that name must not read ours.
 			refuse(w, r, http.StatusForbidden, "the Host header is no address of this machine: open the link that wva dashboard printed")
 		case !sameOrigin(r):
 			refuse(w, r, http.StatusForbidden, "the request comes from a page of another origin")
