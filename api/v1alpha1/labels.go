@@ -12,6 +12,15 @@ const (
 	LabelControllerInstance = "wva.llmd.ai/controller-instance"
 )
 
+// LabelProbe, on a Deployment and on a HorizontalPodAutoscaler or ScaledObject, says that wva doctor
+// --probe has made it and removes it. The annotations name the variant that is probed, and the time
+// (RFC 3339) until which it may last. The autoscaler does not read them.
+const (
+	LabelProbe           = "wva.llmd.ai/probe"
+	AnnotationProbeOf    = "wva.llmd.ai/probe-of"
+	AnnotationProbeUntil = "wva.llmd.ai/probe-until"
+)
+
 // Annotations by which a HorizontalPodAutoscaler or ScaledObject is a variant without a
 // VariantAutoscaling, as llm-d and KServe write them.
 const (

@@ -51,6 +51,10 @@ const (
 	Errors                 = "wva_errors_total"
 )
 
+// LabelProbe is the label in a selector of External Metrics by which wva doctor --probe asks for a
+// number of its own. No series has it.
+const LabelProbe = "wva_probe"
+
 // The names of the labels.
 const (
 	LabelVariant            = "variant_name"

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,12 +79,17 @@ func served() []string { return []string{metrics.DesiredRatio, metrics.DesiredRe
 
 // GetExternalMetric returns one item for each variant of the namespace whose labels match,
 // sorted by variant; none is not an error. It returns NotFound for a metric that is not
-// served, and ServiceUnavailable while neither the store nor the fallback has values.
+// served, and ServiceUnavailable while neither the store nor the fallback has values. A selector with
+// the label of a probe has each item answered with the number of the probe; see tagged.
 func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, selector labels.Selector,
 	info provider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {
 	if !slices.Contains(served(), info.Metric) {
 		return nil, notFound(info.Metric)
+	}
+	selector, probe, err := tagged(selector)
+	if err != nil {
+		return nil, err
 	}
 	values, err := Source{Store: p.opts.Store, Fallback: p.opts.Fallback}.Values(ctx, namespace)
 	if err != nil {
@@ -99,7 +105,12 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 		}
 		several.Variants = append(several.Variants, v.Variant)
 		several.Cycle = v.Cycle
-		if q, ok := p.quantity(ctx, v, info.Metric); ok {
+		q, ok := p.quantity(ctx, v, info.Metric)
+		if probe > 0 {
+			q, ok = *resource.NewQuantity(probe, resource.DecimalSI), true
+			set[metrics.LabelProbe] = strconv.FormatInt(probe, 10)
+		}
+		if ok {
 			sum.Add(q)
 			list.Items = append(list.Items, external_metrics.ExternalMetricValue{
 				MetricName:   info.Metric,
@@ -109,7 +120,7 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 			})
 		}
 	}
-	if len(several.Variants) > 1 && p.opts.Ambiguous != nil {
+	if len(several.Variants) > 1 && p.opts.Ambiguous != nil && probe == 0 {
 		several.Sum = sum.String()
 		if who, ok := request.UserFrom(ctx); ok {
 			several.User = who.GetName()

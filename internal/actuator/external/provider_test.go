@@ -85,6 +85,11 @@ func TestSelectorsOfPublishedDialectsMatch(t *testing.T) {
 		{"ratio at zero", "test", "variant_name=llama-a100", metrics.DesiredRatio, []string{"llama-a100=1"}}, // desired
 		{"several, sorted", "prod", "", metrics.DesiredReplicas, []string{"llama-a100=4", "llama-h100=3"}},
 		{"empty namespace", "none", "", metrics.DesiredReplicas, nil},
+		{"of a probe", "prod", "variant_name=llama-h100,wva_probe=7", metrics.DesiredReplicas, []string{"llama-h100=7"}},
+		{"of a probe, as a set", "prod", "wva_probe in (7),variant_name=llama-h100", metrics.DesiredRatio, []string{"llama-h100=7"}},
+		{"of a probe of another variant", "prod", "variant_name=llama,wva_probe=7", metrics.DesiredReplicas, nil},
+		{"of a probe that selects several", "prod", "wva_probe=1", metrics.DesiredReplicas, []string{"llama-a100=1", "llama-h100=1"}},
+		{"after a probe", "prod", "variant_name=llama-h100", metrics.DesiredReplicas, []string{"llama-h100=3"}},
 	}
 	p := external.NewProvider(external.ProviderOptions{Store: newStore(), ControllerInstance: "blue"})
 	for _, tt := range tests {
@@ -97,6 +102,22 @@ func TestSelectorsOfPublishedDialectsMatch(t *testing.T) {
 				t.Errorf("items (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestANumberOfAProbeThatIsNoneIsRefused(t *testing.T) {
+	p := external.NewProvider(external.ProviderOptions{Store: newStore()})
+	for _, selector := range []string{"wva_probe=0", "wva_probe=11", "wva_probe=007x", "wva_probe=two", "wva_probe", "wva_probe in (1,2)", "wva_probe!=2", "wva_probe>2"} {
+		if got, err := ask(t, p, "prod", selector, metrics.DesiredReplicas); !apierrors.IsBadRequest(err) {
+			t.Errorf("%s: got %v, %v; want it refused", selector, got, err)
+		}
+	}
+}
+
+func TestAProbeThatSelectsSeveralIsNotReportedAsAmbiguous(t *testing.T) {
+	p := external.NewProvider(external.ProviderOptions{Store: newStore(), Ambiguous: func(context.Context, external.Ambiguity) { t.Error("it is reported") }})
+	if _, err := ask(t, p, "prod", "wva_probe=2", metrics.DesiredReplicas); err != nil {
+		t.Error(err)
 	}
 }
 
