@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/loadgen"
 )
 
 // doctorFlags are the flags of "wva doctor".
@@ -23,6 +24,9 @@ type doctorFlags struct {
 	only, skip      []string
 	prometheus      string
 	output          string
+
+	active         bool // probe
+	gateway, model string
 }
 
 func newDoctorCommand() *cobra.Command {
@@ -32,7 +36,7 @@ func newDoctorCommand() *cobra.Command {
 		Short: "Say what keeps decisions from being made or carried out, and what mends it",
 		Long: `Doctor follows the way of a decision: installation, objects, Prometheus, metrics
 of the model, decision, scaler, target, network. It looks at the variants of a
-namespace, at one of them, or at all (-A), and changes nothing.
+namespace, at one of them, or at all (-A), and changes nothing, but for a probe.
 
 It reads the cluster with the credentials of the kubeconfig, lists each kind once,
 and asks the manager that leads for its decisions, as wva explain does. What the
@@ -49,10 +53,22 @@ With -f, manifests that are not applied yet are looked at as if they were, toget
 with what is in the cluster. With --pre only what would be in the way of an
 installation is looked at.
 
+With --probe a decision is sent the whole way, without moving a replica of the
+variant: a scaler of the shape of the variant's is made beside it, for a target of
+its own that never has a pod, and both are removed again, also on Ctrl-C and after
+its time limit of 90 s. Where the manager serves External Metrics, it answers this
+scaler with a number of the probe; an adapter and KEDA hand on the decision itself.
+Where the manager sets the replicas by itself, a dry run does. The probe takes the
+rights to create, get and delete Deployments and the scaler in the namespace. With
+--gateway it also sends one short request to the model, and compares its TTFT with
+the objective.
+
 The exit status is 0 when nothing was found, 1 on a finding, 2 on bad usage.`,
 		Example: `  wva doctor -n quick-start
   wva doctor llama-8b -n quick-start
   wva doctor -A -o json
+  wva doctor --probe llama-8b -n quick-start
+  wva doctor --probe llama-8b -n quick-start --gateway http://127.0.0.1:8000
   wva doctor --pre
   wva doctor -n quick-start -f variant.yaml -f hpa.yaml --skip WVA0501`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -84,6 +100,9 @@ The exit status is 0 when nothing was found, 1 on a finding, 2 on bad usage.`,
 	flags.StringSliceVar(&f.only, "only", nil, "look for these findings only, as `CODES` such as WVA0601,WVA0602")
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these findings out, as `CODES`")
 	flags.StringVar(&f.prometheus, "prometheus", "", "base `URL` at which Prometheus is reached from here (default: that of the manager, through the API server)")
+	flags.BoolVar(&f.active, "probe", false, "send a decision the whole way of the named VariantAutoscaling, to a target of the probe")
+	flags.StringVar(&f.gateway, "gateway", "", "with --probe: base `URL` to which one request is sent, at /v1/completions")
+	flags.StringVar(&f.model, "model", "", "with --gateway: `ID` of the model in the request (default: that of the variant)")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return command
 }
@@ -101,6 +120,9 @@ func (f doctorFlags) filter(name string) (doctor.Filter, error) {
 	case f.pre && (name != "" || len(f.files) > 0):
 		return out, fmt.Errorf("%w: --pre looks at no VariantAutoscaling: want neither a name nor -f", errUsage)
 	}
+	if err := f.checkProbe(name); err != nil {
+		return out, err
+	}
 	for _, flag := range []struct {
 		name string
 		from []string
@@ -115,6 +137,26 @@ func (f doctorFlags) filter(name string) (doctor.Filter, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkProbe checks the flags of a probe of the variant of that name.
+func (f doctorFlags) checkProbe(name string) error {
+	switch {
+	case f.active && name == "":
+		return fmt.Errorf("%w: --probe: want the name of one VariantAutoscaling, --probe NAME", errUsage)
+	case f.active && len(f.files) > 0:
+		return fmt.Errorf("%w: --probe -f: a probe is of what is in the cluster, not of manifests", errUsage)
+	case !f.active && f.gateway != "":
+		return fmt.Errorf("%w: --gateway is for --probe", errUsage)
+	case f.gateway == "" && f.model != "":
+		return fmt.Errorf("%w: --model is for --gateway", errUsage)
+	}
+	if f.gateway != "" {
+		if err := (loadgen.Options{URL: f.gateway, Model: "any"}).Validate(); err != nil {
+			return fmt.Errorf("%w: --gateway %q: %w", errUsage, f.gateway, err)
+		}
+	}
+	return nil
 }
 
 func (f doctorFlags) run(command *cobra.Command, name string, filter doctor.Filter) error {
@@ -134,6 +176,11 @@ func (f doctorFlags) run(command *cobra.Command, name string, filter doctor.Filt
 	}
 	if name != "" {
 		if err := examined.onlyVariant(ctx, name); err != nil {
+			return err
+		}
+	}
+	if f.active {
+		if err := examined.probe(command.Context(), progress); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -222,18 +221,7 @@ func (c cluster) diagnosedWithFewRights(t *testing.T) {
 		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "few"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "intern"}},
 	})
-	config, err := clientcmd.LoadFromFile(c.State.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, user := range config.AuthInfos {
-		user.Impersonate = "intern"
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	report := c.doctor(t, "-n", clinic, "--kubeconfig", kubeconfig)
+	report := c.doctor(t, "-n", clinic, "--kubeconfig", c.as(t, "intern"))
 	got := found(report)
 	if !slices.Contains(got, "WVA0201 gone") {
 		t.Errorf("what could be looked at is not named: %v", got)

@@ -77,6 +77,7 @@ func (f doctorFlags) examine(ctx context.Context, manifests []unapplied, progres
 		return nil, err
 	}
 	e.assemble(ctx, files)
+	e.readLeft()
 	e.readPrefixes(ctx, progress)
 	return e, nil
 }

@@ -47,6 +47,9 @@ type Case struct {
 	Prometheus  Source
 
 	Variants []Variant // sorted by key
+
+	Left  []Leftover // objects of probes, those of a running one included
+	Probe *Probe     // nil where none was made
 }
 
 // Read is something that is read of a cluster.

@@ -40,6 +40,7 @@ type Report struct {
 	Variants int           `json:"variants"` // looked at
 	Found    int           `json:"found"`    // findings
 	Skipped  []Code        `json:"skipped,omitempty"`
+	Probe    *Probe        `json:"probe,omitempty"` // nil where none was made
 }
 
 // Filter says which findings are wanted.
@@ -133,7 +134,7 @@ func (n names) fill(text string) string {
 
 // checks are all looks, in the order of the way of a decision.
 func checks() []check {
-	return slices.Concat(installationChecks(), objectChecks(), metricsChecks(), decisionChecks(), scalerChecks(), targetChecks(), networkChecks())
+	return slices.Concat(installationChecks(), objectChecks(), metricsChecks(), decisionChecks(), scalerChecks(), targetChecks(), networkChecks(), probeChecks())
 }
 
 // Diagnose looks at a case. It has every stage, also those without anything to say.
@@ -162,7 +163,7 @@ func Diagnose(c Case, filter Filter) Report {
 	// What is not wanted explains others all the same.
 	all = slices.DeleteFunc(withoutConsequences(all), func(f Finding) bool { return !filter.wants(f.Code) })
 	all = merge(all)
-	out := Report{Variants: len(c.Variants), Skipped: filter.Skip, Found: len(all)}
+	out := Report{Variants: len(c.Variants), Skipped: filter.Skip, Found: len(all), Probe: c.Probe}
 	for _, stage := range Stages() {
 		s := StageReport{Stage: stage.String(), Seen: append([]string{}, seen[stage]...), Findings: []Finding{}}
 		for _, f := range all {

@@ -30,6 +30,11 @@ func say(c *Case, kind v1alpha1.ConditionType, status metav1.ConditionStatus, re
 	*of = append(*of, metav1.Condition{Type: string(kind), Status: status, Reason: string(reason), Message: message})
 }
 
+// fails has the probe fail at a step.
+func fails(step ProbeStep) func(c *Case) {
+	return func(c *Case) { c.Probe.Steps = []Probed{Failing(step, nil, "why")} }
+}
+
 // pod is a pod that serves.
 func pod(name string) corev1.Pod {
 	return corev1.Pod{
@@ -51,6 +56,7 @@ func healthy() Case {
 	manager.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "metrics", ContainerPort: 8443}}
 	c := Case{
 		Now: noon, System: system, Server: "v1.36.3",
+		Probe:    &Probe{Variant: key, Steps: []Probed{{Step: ProbeDecided, Result: ProbePassed, Says: []string{"2 replicas are decided"}}}},
 		Lease:    Lease{Name: system + "/lease", Present: true, Holder: "manager-0_1", Renewed: noon.Add(-time.Second), Lasts: 15 * time.Second, Pod: true},
 		Managers: []Manager{{Name: system + "/manager", Serves: system + "/manager serves every namespace"}},
 		Pods:     []corev1.Pod{manager}, Account: system + "/manager",
@@ -364,6 +370,19 @@ var faults = []struct {
 	{"a policy denies traffic to the manager", "WVA0802", func(c *Case) {
 		c.Policies = []networkingv1.NetworkPolicy{policy(system)}
 	}, "port 8443"},
+	{"two scalers keep a probe from being made", "WVA0901", fails(ProbePrepared), "why"},
+	{"the user may not create Deployments", "WVA0902", fails(ProbeAllowed), "why"},
+	{"a probe finds no decision", "WVA0903", fails(ProbeDecided), "why"},
+	{"External Metrics do not answer a probe", "WVA0904", fails(ProbeServed), "why"},
+	{"the HPA of a probe reads nothing", "WVA0905", fails(ProbeRead), "why"},
+	{"the HPA of a probe sets nothing", "WVA0906", fails(ProbeSet), "why"},
+	{"a probe does not get rid of its objects", "WVA0907", fails(ProbeRemoved), "why"},
+	{"a probe was killed", "WVA0907", func(c *Case) {
+		c.Left = []Leftover{{Kind: "Deployment", Namespace: "chat", Name: "wva-probe-1", Of: "llama", Until: noon.Add(-time.Hour)}}
+	}, "of a probe of llama: its probe was to end at"},
+	{"the manager may not set the scale", "WVA0908", fails(ProbeSettable), "why"},
+	{"the gateway answers 502", "WVA0909", fails(ProbeRequested), "why"},
+	{"the first token is late", "WVA0910", func(c *Case) { c.Probe.TTFT, c.Probe.Objective = 750, 500 }, "750 ms"},
 }
 
 // at sets when the last cycle decided.

@@ -244,6 +244,9 @@ func (o followed) inactive(s scaling.Scaler) {
 // ours reports whether the Service of External Metrics is in the manager's namespace.
 func (c *Case) ours() bool { return strings.HasPrefix(c.API.Service, c.System+"/") }
 
+// ManagerServesMetrics reports whether External Metrics are read from a manager.
+func (c *Case) ManagerServesMetrics() bool { return c.API.Present && c.ours() && c.servesExternal() }
+
 // servesExternal reports whether a manager of the namespace serves External Metrics itself.
 func (c *Case) servesExternal() bool {
 	return slices.ContainsFunc(c.Managers, func(m Manager) bool { return m.External && strings.HasPrefix(m.Name, c.System+"/") })

@@ -23,22 +23,23 @@ const (
 	StageScaler
 	StageTarget
 	StageNetwork
+	StageProbe
 )
 
 // stageTitles are the titles of the stages, by stage.
 var stageTitles = [...]string{
 	StageInstallation: "installation", StageObjects: "objects", StagePrometheus: "Prometheus", StageMetrics: "metrics of the model",
-	StageDecision: "decision", StageScaler: "scaler", StageTarget: "target", StageNetwork: "network",
+	StageDecision: "decision", StageScaler: "scaler", StageTarget: "target", StageNetwork: "network", StageProbe: "probe",
 }
 
 // Stages returns all stages, in the order of the way.
 func Stages() []Stage {
-	return []Stage{StageInstallation, StageObjects, StagePrometheus, StageMetrics, StageDecision, StageScaler, StageTarget, StageNetwork}
+	return []Stage{StageInstallation, StageObjects, StagePrometheus, StageMetrics, StageDecision, StageScaler, StageTarget, StageNetwork, StageProbe}
 }
 
 // String returns the title of the stage.
 func (s Stage) String() string {
-	if s < StageInstallation || s > StageNetwork {
+	if s < StageInstallation || s > StageProbe {
 		return fmt.Sprintf("stage %d", int(s))
 	}
 	return stageTitles[s]
@@ -98,4 +99,4 @@ func entry(code Code) Entry {
 }
 
 // table is the list of findings: that of the installation, then that of the variants.
-var table = slices.Concat(installationTable, objectsTable, metricsTable, scalerTable, targetTable)
+var table = slices.Concat(installationTable, objectsTable, metricsTable, scalerTable, targetTable, probeTable)
