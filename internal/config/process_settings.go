@@ -16,7 +16,7 @@ import (
 
 // Operator is the configuration of a manager process.
 type Operator struct {
-	// MetricsBindAddress serves /metrics, /debug/decisions and /debug/cache;
+	// MetricsBindAddress serves /metrics and the paths below /debug;
 	// "0" is off.
 	MetricsBindAddress string
 	// MetricsSecure serves them over TLS to authenticated and authorized clients.

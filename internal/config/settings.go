@@ -64,7 +64,7 @@ func define(fs *flag.FlagSet, o *Operator) []setting {
 
 	o.ExternalScaler.define(d)
 
-	d.text(&o.MetricsBindAddress, "metrics-bind-address", "0", "address to serve /metrics, /debug/decisions and /debug/cache on; 0 is off")
+	d.text(&o.MetricsBindAddress, "metrics-bind-address", "0", "address to serve /metrics and the paths below /debug on; 0 is off")
 	d.truth(&o.MetricsSecure, "metrics-secure", true, "serve them over TLS, to authenticated and authorized clients")
 	d.text(&o.MetricsCertPath, "metrics-cert-path", "", "folder with the certificate for it; empty for a self-signed one")
 	d.text(&o.MetricsCertName, "metrics-cert-name", "tls.crt", "name of the certificate's file")

@@ -64,7 +64,9 @@ type History struct {
 	parts    bounded[part]
 	living   map[scaling.PodName]*replica
 	ended    bounded[replica]
-	timed    bool // pods tell their times
+	timed    bool             // pods tell their times
+	entered  []*modelSeries   // scratch of a cycle: of its snapshots, in their order
+	holding  []*variantSeries // scratch of a cycle: of their variants, in their order
 }
 
 // New returns an empty History.
@@ -159,17 +161,25 @@ func (h *History) forget(at instant) {
 
 // enter enters the models and variants of a cycle.
 func (h *History) enter(c Cycle, at instant) {
+	h.entered, h.holding = h.entered[:0], h.holding[:0]
 	for i := range c.Snapshots {
 		s := &c.Snapshots[i]
-		h.table.model(s.Model, at)
+		h.entered = append(h.entered, h.table.model(s.Model, at))
+		own := len(h.holding)
 		for j := range s.Variants {
 			v := h.table.variant(s.Variants[j].Key, at)
 			v.model, v.serving, v.ending = s.Model, 0, 0
+			h.holding = append(h.holding, v)
 		}
 		for j := range s.Replicas {
-			if r := &s.Replicas[j]; r.Ready && r.Reports() {
-				if v := h.table.variants[r.Variant]; v != nil {
+			r := &s.Replicas[j]
+			if !r.Ready || !r.Reports() {
+				continue
+			}
+			for _, v := range h.holding[own:] {
+				if v.key == r.Variant {
 					v.serving++
+					break
 				}
 			}
 		}
@@ -183,8 +193,12 @@ func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
 		return nil
 	}
 	var models []scaling.ModelKey
-	for _, d := range c.Plan.Decisions {
-		is, ok := changeOf(c.Cycle.Cycle, d, c.History)
+	for i := range c.Plan.Decisions {
+		d := &c.Plan.Decisions[i]
+		if v := h.table.variants[d.Variant]; v != nil && v.same(d.Target()) {
+			continue
+		}
+		is, ok := changeOf(c.Cycle.Cycle, *d, c.History)
 		if !ok {
 			continue
 		}
@@ -201,13 +215,14 @@ func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
 
 // measure adds what a cycle measured.
 func (h *History) measure(c Cycle, at instant) {
+	n := 0
 	for i := range c.Snapshots {
 		s := &c.Snapshots[i]
 		values := measured(s, c.Configuration[s.Model].Objective, analysisOf(c.Analyses, s.Model))
-		h.table.addModel(h.table.models[s.Model], at, &values)
+		h.table.addModel(h.entered[i], at, &values)
 		for j := range s.Variants {
-			v := &s.Variants[j]
-			to := h.table.variants[v.Key]
+			v, to := &s.Variants[j], h.holding[n]
+			n++
 			counts := counted(v, decisionOf(c.Plan, v.Key), to)
 			h.table.addVariant(to, at, &counts)
 		}
@@ -235,10 +250,16 @@ func known(r scaling.Reading) float64 { return r.Or(math.NaN()) }
 
 // waitingOf is how many requests of a model are known to wait, NaN where none of its queues is known.
 func waitingOf(s *scaling.Snapshot) float64 {
-	if !s.Load.GatewayQueue.Known() && !slices.ContainsFunc(s.Replicas, func(r scaling.ReplicaSample) bool { return r.Waiting().Known() }) {
+	sum, found := s.Load.GatewayQueue.Or(0), s.Load.GatewayQueue.Known()
+	for i := range s.Replicas {
+		if is := s.Replicas[i].Waiting(); is.Known() {
+			sum, found = sum+is.Value, true
+		}
+	}
+	if !found {
 		return math.NaN()
 	}
-	return s.Waiting()
+	return sum
 }
 
 // costOf is what the current replicas cost per hour, NaN where those of a variant are not known.

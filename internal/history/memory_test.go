@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +52,27 @@ func (p *plant) parts(c *Cycle) func(scaling.ModelKey) record.Cycle {
 	}
 }
 
+// podsOf returns the pods of the samples of a cycle.
+func podsOf(c Cycle) []scaling.Pod {
+	var out []scaling.Pod
+	for i := range c.Snapshots {
+		for _, r := range c.Snapshots[i].Replicas {
+			out = append(out, scaling.Pod{Namespace: r.Variant.Namespace, Name: r.Pod, Variant: r.Variant, Ready: true, Created: start, ReadyAt: start})
+		}
+	}
+	return out
+}
+
+// cpu returns the time that the process took of a processor.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()
@@ -64,11 +86,7 @@ func TestADayOfAThousandVariantsFits20MB(t *testing.T) {
 	p := newPlant(1000, 1)
 	c := p.next()
 	c.Part = p.parts(&c)
-	for i := range c.Snapshots {
-		for _, r := range c.Snapshots[i].Replicas {
-			c.Pods = append(c.Pods, scaling.Pod{Namespace: r.Variant.Namespace, Name: r.Pod, Variant: r.Variant, Ready: true, Created: start, ReadyAt: start})
-		}
-	}
+	c.Pods = podsOf(c)
 	p.change = 0.01
 	before := heap()
 	h := New(Options{})
@@ -133,20 +151,27 @@ func BenchmarkAdd(b *testing.B) {
 	for _, models := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("variants=%d", models), func(b *testing.B) {
 			p := newPlant(models, 1)
+			for i := range p.replicas {
+				p.replicas[i] = 10
+			}
 			c := p.next()
-			c.Part = p.parts(&c)
+			c.Part, c.Pods = p.parts(&c), podsOf(c)
 			h := New(Options{Later: true})
 			for range 500 { // until points are thinned
 				p.turn(&c)
 				h.Add(c)
 			}
 			b.ReportAllocs()
+			took := time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
 				p.turn(&c)
 				b.StartTimer()
+				began := cpu(b)
 				h.Add(c)
+				took += cpu(b) - began
 			}
+			b.ReportMetric(float64(took.Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
 }
