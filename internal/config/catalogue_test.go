@@ -70,6 +70,7 @@ var policyCases = []struct {
 	{"scaleDownBoundary", "0.5", func(p ModelSettings) any { return p.ScaleDownBoundary }, 0.5},
 	{"engine", "hybrid", func(p ModelSettings) any { return p.Engine }, "hybrid"},
 	{"scaleUpStabilization", "20s", func(p ModelSettings) any { return p.ScaleUpStabilization }, 20 * time.Second},
+	{"scaleDownStartUps", "0", func(p ModelSettings) any { return p.ScaleDownStartUps }, 0.0},
 	{"scaleDownStabilization", "0s", func(p ModelSettings) any { return p.ScaleDownStabilization }, time.Duration(0)},
 	{"maxScaleUpStep", "4", func(p ModelSettings) any { return p.MaxScaleUpStep }, 4},
 	{"maxScaleDownStep", "0", func(p ModelSettings) any { return p.MaxScaleDownStep }, 0},

@@ -31,6 +31,9 @@ type ModelSettings struct {
 	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
 	// have been wanted, 0 to 1h; 0 is at once.
 	ScaleUpStabilization, ScaleDownStabilization time.Duration
+	// ScaleDownStartUps is for how many start-ups of a replica shrinking must have been
+	// wanted, where that is longer, 0 to 10.
+	ScaleDownStartUps float64
 	// MaxScaleUpStep and MaxScaleDownStep are the most replicas added or removed
 	// by one decision, 0 for no limit.
 	MaxScaleUpStep, MaxScaleDownStep int
@@ -165,6 +168,7 @@ func policyFields() []field[ModelSettings] {
 		formerly(choiceField(Key{Name: "engine", Default: engineDefault, Meaning: "what decides"}, Engines(), func(p *ModelSettings) *string { return &p.Engine }), engineModel, EngineQueueing),
 		pause("scaleUpStabilization", "0s", "how long growing must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleUpStabilization }),
 		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleDownStabilization }),
+		numberField(Key{Name: "scaleDownStartUps", Default: "1", Accepts: "a number from 0 to 10", Meaning: "for how many start-ups of a replica shrinking must have been wanted, where that is longer than scaleDownStabilization; an hour at most"}, 0, 10, func(p *ModelSettings) *float64 { return &p.ScaleDownStartUps }),
 		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleUpStep }),
 		step("maxScaleDownStep", "1", "most replicas removed by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleDownStep }),
 		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *ModelSettings) *float64 { return &p.TTFTPercentile }),

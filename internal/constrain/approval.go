@@ -39,7 +39,7 @@ func Approve(in Input, plan scaling.Plan) scaling.Plan {
 func approve(in Input, v scaling.Variant, d scaling.Decision) scaling.Decision {
 	r, stays := in.History[v.Key].Reductions.Reduction, staying(in, v)
 	if v.Replicas.Observed {
-		wanted := wholeReduction(in, d, stays)
+		wanted := wholeReduction(in, v, d, stays)
 		if ended(in, v, d, wanted, stays) {
 			r = scaling.Reduction{}
 		}
@@ -68,7 +68,7 @@ func staying(in Input, v scaling.Variant) scaling.Replicas {
 
 // wholeReduction returns how many replicas are wanted in the end, where d is a step of a larger
 // reduction: those that were wanted during the whole stabilization period.
-func wholeReduction(in Input, d scaling.Decision, stays scaling.Replicas) scaling.Replicas {
+func wholeReduction(in Input, v scaling.Variant, d scaling.Decision, stays scaling.Replicas) scaling.Replicas {
 	wanted := d.Target()
 	if n := len(d.Steps); n > 0 && d.Steps[n-1].Reason == scaling.ReasonStepLimited {
 		wanted = min(wanted, d.Steps[n-1].From)
@@ -76,7 +76,7 @@ func wholeReduction(in Input, d scaling.Decision, stays scaling.Replicas) scalin
 	if wanted >= stays {
 		return wanted
 	}
-	return min(wanted, Wants(in, d).MostSince(in.Now.Add(-in.Policies[d.Model].ScaleDownStabilization)).Replicas)
+	return min(wanted, Wants(in, d).MostSince(in.Now.Add(-in.Policies[d.Model].reductionPeriod(v))).Replicas)
 }
 
 // ended reports whether the reduction that is remembered does not go on: it was carried out, or

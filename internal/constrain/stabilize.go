@@ -15,7 +15,8 @@ const remembered = time.Hour
 // period wanted, and by at most the largest step.
 //
 // A reduction goes to the largest number wanted at any time of the period, growth to the
-// smallest, like the stabilization windows of a HorizontalPodAutoscaler. A variant that
+// smallest, like the stabilization windows of a HorizontalPodAutoscaler. A reduction also
+// waits for as long as a replica takes to start (Pacing.ScaleDownStartUps). A variant that
 // this process sees for the first time counts as wanting its current replicas before: it
 // does not shrink within one period of the start.
 //
@@ -78,13 +79,14 @@ type pace struct {
 // stabilize limits a change to what was wanted for the whole period.
 func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	to := d.Target()
+	period := p.reductionPeriod(p.variant)
 	switch from := p.growsFrom(); {
-	case to < p.lastDesired && p.ScaleDownStabilization > 0:
-		most := p.wants.MostSince(p.now.Add(-p.ScaleDownStabilization))
+	case to < p.lastDesired && period > 0:
+		most := p.wants.MostSince(p.now.Add(-period))
 		held := p.within(max(to, min(p.lastDesired, most.Replicas)))
 		if held > to {
 			return d.Then(scaling.StageStabilize, held, scaling.ReasonStabilizing,
-				fmt.Sprintf("fewer than %s have been wanted for %s, scaleDownStabilization is %s", held.Text(), p.since(most), p.ScaleDownStabilization))
+				fmt.Sprintf("fewer than %s have been wanted for %s, %s", held.Text(), p.since(most), p.because(period)))
 		}
 	case to > from && p.ScaleUpStabilization > 0:
 		least := p.wants.LeastSince(p.now.Add(-p.ScaleUpStabilization))
@@ -131,6 +133,14 @@ func (p pace) shrinksFrom() scaling.Replicas { return min(p.lastDesired, p.varia
 
 // within clamps a limit of pace to the bounds, which go before pace.
 func (p pace) within(n scaling.Replicas) scaling.Replicas { return p.variant.Bounds.Clamp(n) }
+
+// because says what a reduction waits for, which must have been wanted for period.
+func (p pace) because(period time.Duration) string {
+	if period > p.ScaleDownStabilization {
+		return fmt.Sprintf("a replica takes %s to start and scaleDownStartUps is %g", p.variant.StartUp.Round(time.Second), p.ScaleDownStartUps)
+	}
+	return fmt.Sprintf("scaleDownStabilization is %s", p.ScaleDownStabilization)
+}
 
 // since returns how long w has no longer been wanted.
 func (p pace) since(w scaling.Want) time.Duration {

@@ -25,6 +25,7 @@ type run struct {
 	bounds  scaling.Bounds
 	history scaling.History
 	counts  scaling.ReplicaCounts
+	startUp time.Duration
 }
 
 func newRun(replicas scaling.Replicas, p Pacing) *run {
@@ -52,7 +53,7 @@ func (r *run) ask(after time.Duration, n scaling.Replicas, change ...func(*scali
 
 // input is what the chain is given, so long after the start.
 func (r *run) input(after time.Duration) Input {
-	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts}
+	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts, StartUp: r.startUp}
 	return Input{
 		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
 		Policies: map[scaling.ModelKey]Pacing{model: r.policy}, History: r.history,
@@ -152,6 +153,41 @@ func TestStabilize(t *testing.T) {
 				if got := r.follow(m.after, m.asked, m.change); got != m.want {
 					t.Errorf("after %s: %d replicas were asked for, got %d, want %d", m.after, m.asked, got, m.want)
 				}
+			}
+		})
+	}
+}
+
+// TestAReductionWaitsForAStartUp holds a reduction for as long as a replica takes to start, where
+// that is longer than the configured period: a replica given up for less time is missed while
+// another starts.
+func TestAReductionWaitsForAStartUp(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		policy  Pacing
+		startUp time.Duration
+		waits   time.Duration
+	}{
+		{"a start that takes longer", Pacing{ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1}, 9 * time.Minute, 9 * time.Minute},
+		{"without a configured period", Pacing{ScaleDownStartUps: 1}, 9 * time.Minute, 9 * time.Minute},
+		{"a start that is quicker", Pacing{ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1}, time.Minute, 2 * time.Minute},
+		{"several starts", Pacing{ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 2.5}, 2 * time.Minute, 5 * time.Minute},
+		{"not asked for", Pacing{ScaleDownStabilization: 2 * time.Minute}, 9 * time.Minute, 2 * time.Minute},
+		{"not known yet", Pacing{ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1}, 0, 2 * time.Minute},
+		{"an hour at most", Pacing{ScaleDownStartUps: 3}, 40 * time.Minute, time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(4, tt.policy)
+			r.startUp = tt.startUp
+			if got := r.follow(0, 4); got != 4 {
+				t.Fatalf("at the start: %d replicas", got)
+			}
+			r.follow(time.Minute, 3)
+			if got := r.follow(time.Minute+tt.waits-time.Second, 3); got != 4 {
+				t.Errorf("a second before %s: %d replicas, want 4", tt.waits, got)
+			}
+			if got := r.follow(time.Minute+tt.waits, 3); got != 3 {
+				t.Errorf("after %s: %d replicas, want 3", tt.waits, got)
 			}
 		})
 	}

@@ -156,6 +156,9 @@ func constraints(e explain.Explanation, c record.Cycle) []Number {
 			out = append(out, computed(of.name, "s", "configured: for how long a change must have been wanted", of.d.Seconds()))
 		}
 	}
+	if p.ScaleDownStartUps > 0 {
+		out = append(out, computed("reduction start-ups", "", "configured: for how many start-ups of a replica a reduction must have been wanted", p.ScaleDownStartUps))
+	}
 	if p.MaxScaleUpStep > 0 {
 		out = append(out, computed("largest growth", replicas, "configured: of one decision", float64(p.MaxScaleUpStep)))
 	}

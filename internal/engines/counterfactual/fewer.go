@@ -138,7 +138,7 @@ func (q questions) limits() []limit {
 		},
 		{
 			scaling.StageStabilize, func(c cycle.Case) cycle.Case { return PaceLifted(c, of) },
-			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, maxScaleDownStep is %d", pace.ScaleDownStabilization, pace.MaxScaleDownStep)),
+			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, scaleDownStartUps is %g, maxScaleDownStep is %d", pace.ScaleDownStabilization, pace.ScaleDownStartUps, pace.MaxScaleDownStep)),
 		},
 		{
 			scaling.StageRetention, func(c cycle.Case) cycle.Case { return RetentionLifted(c, of) },
@@ -198,7 +198,7 @@ func MaxLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Ca
 
 // PaceLifted returns c with a model whose reductions are not paced.
 func PaceLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
-	return withPacing(c, of, func(p *constrain.Pacing) { p.ScaleDownStabilization, p.MaxScaleDownStep = 0, 0 })
+	return withPacing(c, of, func(p *constrain.Pacing) { p.ScaleDownStabilization, p.ScaleDownStartUps, p.MaxScaleDownStep = 0, 0, 0 })
 }
 
 // RetentionLifted returns c with a model that no retention period keeps from zero.

@@ -35,7 +35,7 @@ func policyOf(t *testing.T, data map[config.Kind]map[string]string) ModelSetting
 
 func TestAnEmptyConfigurationComesToTheDocumentedSettings(t *testing.T) {
 	want := ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{
-		ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: constrain.Zero{Retention: 10 * time.Minute},
+		ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1, MaxScaleDownStep: 1, Zero: constrain.Zero{Retention: 10 * time.Minute},
 	}}
 	if diff := cmp.Diff(want, policyOf(t, nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -57,6 +57,7 @@ engine: hybrid
 scaleUpStabilization: 1m
 scaleDownStabilization: 3m
 maxScaleUpStep: 5
+scaleDownStartUps: 2.5
 maxScaleDownStep: 6
 ttftPercentile: 0.95
 itlPercentile: 0.5
@@ -75,7 +76,7 @@ attainmentWindow: 2h
 			Sizing:    queueing.Options{TTFTPercentile: 0.95, ITLPercentile: 0.5},
 		},
 		Pacing: constrain.Pacing{
-			ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, MaxScaleUpStep: 5, MaxScaleDownStep: 6,
+			ScaleUpStabilization: time.Minute, ScaleDownStabilization: 3 * time.Minute, ScaleDownStartUps: 2.5, MaxScaleUpStep: 5, MaxScaleDownStep: 6,
 			Zero: constrain.Zero{Enabled: true, Retention: 7 * time.Minute},
 		},
 	}

@@ -36,7 +36,8 @@ func Configured(p config.ModelSettings) ModelSettings {
 	}
 	return ModelSettings{Settings: s, Pacing: constrain.Pacing{
 		ScaleUpStabilization: p.ScaleUpStabilization, ScaleDownStabilization: p.ScaleDownStabilization,
-		MaxScaleUpStep: scaling.Replicas(p.MaxScaleUpStep), MaxScaleDownStep: scaling.Replicas(p.MaxScaleDownStep),
+		ScaleDownStartUps: p.ScaleDownStartUps,
+		MaxScaleUpStep:    scaling.Replicas(p.MaxScaleUpStep), MaxScaleDownStep: scaling.Replicas(p.MaxScaleDownStep),
 		Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
 	}}
 }

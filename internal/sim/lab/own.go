@@ -74,7 +74,7 @@ const hpaSync = 15 * time.Second
 
 // params lists the parameters of the engine.
 func (e ownEngine) params() []string {
-	return slices.Concat(e.fields, []string{limiter, "scaleUpStabilization", "scaleDownStabilization", "maxScaleUpStep", "maxScaleDownStep"})
+	return slices.Concat(e.fields, []string{limiter, "scaleUpStabilization", "scaleDownStabilization", "scaleDownStartUps", "maxScaleUpStep", "maxScaleDownStep"})
 }
 
 // ofScenario is the value of a parameter that the scenario says: of a percentile

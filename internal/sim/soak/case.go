@@ -37,6 +37,7 @@ type Case struct {
 	TTFT, ITL     float64 // objective, ms
 
 	ScaleUpStabilization, ScaleDownStabilization time.Duration
+	ScaleDownStartUps                            float64 `json:",omitempty"`
 	MaxScaleUpStep, MaxScaleDownStep             scaling.Replicas
 	Retention                                    time.Duration // until an idle model goes to zero; 0 is never
 
@@ -163,7 +164,8 @@ func (c Case) Plant() plant.Config {
 		Model: scaling.ModelKey{Namespace: namespace, ID: "m"}, Settings: c.settings(), Load: c.Rate,
 		Pace: constrain.Pacing{
 			ScaleUpStabilization: c.ScaleUpStabilization, ScaleDownStabilization: c.ScaleDownStabilization,
-			MaxScaleUpStep: c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
+			ScaleDownStartUps: c.ScaleDownStartUps,
+			MaxScaleUpStep:    c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
 			Zero: constrain.Zero{Enabled: c.Retention > 0, Retention: c.Retention},
 		},
 		InputTokens: c.Input, OutputTokens: c.Output, Tick: c.Tick, Spread: plant.Spread(c.Spread), Gateway: c.Gateway,

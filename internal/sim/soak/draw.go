@@ -16,7 +16,7 @@ func Draw(seed uint64) Case {
 	d := dice.New(seed, 7)
 	c := Case{
 		Engine: dice.Pick(d, Engines()...), Tick: dice.Pick(d, time.Minute, time.Minute, time.Minute, 30*time.Second),
-		ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, // as documented
+		ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1, MaxScaleDownStep: 1, // as documented
 		Patience: dice.Pick(d, time.Minute, 10*time.Minute, time.Hour), TTFT: 2000,
 	}
 	lengths := dice.Pick(d, [2]float64{256, 128}, [2]float64{1000, 200}, [2]float64{128, 512})

@@ -221,7 +221,7 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 	if step == 0 || j.Engine == Spare {
 		step = 1
 	}
-	return j.ScaleDownStabilization + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick) + j.moving(n, lead)
+	return j.reductionPeriod(lead) + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick) + j.moving(n, lead)
 }
 
 // moving is how long pace may take to move n replicas to cheaper variants, one step of
@@ -230,7 +230,12 @@ func (j *judging) moving(n scaling.Replicas, lead time.Duration) time.Duration {
 	if j.MaxScaleUpStep == 0 || len(j.Variants) == 1 {
 		return 0
 	}
-	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.ScaleDownStabilization + lead + 2*time.Minute)
+	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.reductionPeriod(lead) + lead + 2*time.Minute)
+}
+
+// reductionPeriod is how long a reduction must have been wanted at most.
+func (j *judging) reductionPeriod(lead time.Duration) time.Duration {
+	return max(j.ScaleDownStabilization, time.Duration(j.ScaleDownStartUps*float64(lead)))
 }
 
 // likelyPart is the part of the Ready replicas of a variant up to which others may fail,
