@@ -33,7 +33,6 @@ type dashboardRun struct {
 	link   *url.URL
 	client *http.Client
 	end    func() error // as Ctrl-C does
-	opened chan string  // links that a browser was to open
 }
 
 // dashboardOf runs "wva dashboard".

@@ -105,6 +105,7 @@ func (g *guard) open(w http.ResponseWriter, r *http.Request) {
 				"For another link, end wva dashboard and start it again")
 			return
 		}
+		//nolint:gosec // without Secure: a server on loopback speaks plain HTTP
 		http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)

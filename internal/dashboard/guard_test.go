@@ -247,7 +247,7 @@ func TestAnotherHostIsRefused(t *testing.T) {
 		if got := s.get(mine, "/api/fleet", "Host", host, "Cookie", cookie); got.StatusCode != want {
 			t.Errorf("Host %s answers %s, want %d", host, got.Status, want)
 		}
-		if got := s.get(s.browser(), "/?token="+s.server.Token(), "Host", host); want == 403 && got.StatusCode != 403 {
+		if got := s.get(s.browser(), "/?token="+s.server.Token(), "Host", host); want == http.StatusForbidden && got.StatusCode != want {
 			t.Errorf("Host %s with the token answers %s, want 403", host, got.Status)
 		}
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 		server.Close()
 	}
 	for range waiting {
-		<-ended
+		failure = cmp.Or(failure, <-ended)
 	}
 	if errors.Is(failure, http.ErrServerClosed) {
 		return nil

@@ -114,51 +114,54 @@ func (l *Live) Run(ctx context.Context) error {
 	backoff := firstBackoff
 	lost := l.options.Clock.Now()
 	for ctx.Err() == nil {
-		polled, err := l.session(ctx)
+		polled, fault := l.session(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		if polled {
 			backoff, lost = firstBackoff, l.options.Clock.Now()
 		}
-		l.board.Say(l.lostSince(lost, err))
+		l.board.Say(l.lostSince(lost, fault))
 		wait := time.Duration((0.5 + l.options.Rand.Float64()) * float64(backoff))
 		backoff = min(2*backoff, longestBackoff)
-		l.pause(ctx, wait)
+		if l.pause(ctx, wait) != nil {
+			break
+		}
 	}
-	return nil
+	return nil //nolint:nilerr // the end was asked for
 }
 
 // lostSince says that the manager does not answer.
-func (l *Live) lostSince(at time.Time, err error) string {
-	text := fmt.Sprintf("the manager does not answer since %s (%v); the dashboard tries again", at.UTC().Format(time.RFC3339), err)
+func (l *Live) lostSince(at time.Time, fault string) string {
+	text := fmt.Sprintf("the manager does not answer since %s (%s); the dashboard tries again", at.UTC().Format(time.RFC3339), fault)
 	if last, ok := l.last(); ok {
 		text += fmt.Sprintf("; what is shown is of cycle %s of %s", last.Cycle, last.At.UTC().Format(time.RFC3339))
 	}
 	return text
 }
 
-// session connects to a manager and asks it until it no longer answers. It reports whether it ever did.
-func (l *Live) session(ctx context.Context) (polled bool, err error) {
+// session connects to a manager and asks it until it no longer answers. It reports whether it ever did,
+// and the fault.
+func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	m, err := l.options.Reach(ctx)
 	if err != nil {
-		return false, err
+		return false, err.Error()
 	}
 	defer m.Close()
 	defer l.connect(nil)
 	for {
 		fleet, err := l.ask(ctx, m)
 		if err != nil {
-			return polled, err
+			return polled, err.Error()
 		}
 		polled = true
 		l.connect(m)
 		l.show(fleet, m.Name())
 		interval := time.Duration(fleet.Interval * float64(time.Second))
 		if l.pause(ctx, min(max(interval/2, shortestPause), longestPause)) != nil {
-			return polled, ctx.Err()
+			return polled, "the dashboard ends"
 		}
 	}
 }
@@ -277,7 +280,7 @@ func answered(err error) error {
 	}
 	switch status := of.StatusCode(); status {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return &Refusal{status, err.Error()}
+		return &RefusalError{status, err.Error()}
 	}
 	return err
 }
@@ -323,11 +326,11 @@ func (l *Live) Decision(ctx context.Context, of scaling.VariantKey, id scaling.C
 	if err == nil && (id == "" || id == e.Cycle) {
 		out := Decided{Explanation: e, Explained: true}
 		var text json.RawMessage
-		if err := l.get(ctx, path+"/cycle", &text); err != nil {
-			out.WhyNot = err.Error()
-			return out, nil
+		if missing := l.get(ctx, path+"/cycle", &text); missing != nil {
+			out.WhyNot = missing.Error()
+		} else {
+			out.decode(text, e.Cycle)
 		}
-		out.decode(text, e.Cycle)
 		return out, nil
 	}
 	if id == "" {
@@ -418,7 +421,7 @@ func (l *Live) Cycles(ctx context.Context, of scaling.ModelKey) (Cycles, error) 
 		}
 	}
 	out.Refs = out.Refs[max(0, len(out.Refs)-mostKeptCycles):]
-	out.Says = fmt.Sprintf("the manager keeps the inputs of cycles that changed a number of replicas, of this model %d, and of the last cycle", len(out.Refs))
+	out.Says = fmt.Sprintf("The manager keeps the inputs of cycles that changed a number of replicas, of this model %d, and of the last cycle", len(out.Refs))
 	fleet, _ := l.last()
 	if all := m.Model.Variants; len(all) > 0 { // the cycle is that of all of them
 		out.Refs = append(out.Refs, CycleRef{At: fleet.At.Time, Of: scaling.VariantKey{Namespace: all[0].Namespace, Name: all[0].Name}})

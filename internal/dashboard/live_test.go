@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,8 +37,22 @@ type stage struct {
 	interval time.Duration
 	began    time.Time
 
+	seen
+}
+
+// seen is what was asked of a stage.
+type seen struct {
 	reached, closed, asked int
 	paths                  []string
+}
+
+// sofar returns what was asked so far.
+func (s *stage) sofar() seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.seen
+	out.paths = slices.Clone(out.paths)
+	return out
 }
 
 func (s *stage) set(do func()) {
@@ -169,8 +184,8 @@ func TestEachCycleIsShownOnce(t *testing.T) {
 		if last.Cycle != "a-11" || last.Revision != first.Revision+10 {
 			t.Errorf("after ten cycles it is %s of revision %d, was %s of %d", last.Cycle, last.Revision, first.Cycle, first.Revision)
 		}
-		if s.reached != 1 || s.asked > 22 {
-			t.Errorf("in ten cycles it was connected to %d times and asked %d times", s.reached, s.asked)
+		if got := s.sofar(); got.reached != 1 || got.asked > 22 {
+			t.Errorf("in ten cycles it was connected to %d times and asked %d times", got.reached, got.asked)
 		}
 	})
 }
@@ -195,9 +210,9 @@ func TestAManagerThatIsGoneIsSaidAndComesBack(t *testing.T) {
 		if statusOf(err) != http.StatusServiceUnavailable || !strings.HasPrefix(err.Error(), "the manager does not answer") {
 			t.Errorf("a question gets %v", err)
 		}
-		asked, reached := s.asked, s.reached
+		before := s.sofar()
 		after(time.Hour)
-		if s.asked != asked || s.reached != reached {
+		if got := s.sofar(); got.asked != before.asked || got.reached != before.reached {
 			t.Errorf("a manager that is down was reached")
 		}
 		s.set(func() { s.down, s.name, s.began = false, "b", time.Now() })
@@ -205,8 +220,8 @@ func TestAManagerThatIsGoneIsSaidAndComesBack(t *testing.T) {
 		if f = fleetOf(t, l); f.Source.Trouble != "" || f.Source.Name != "b" || !strings.HasPrefix(string(f.Cycle), "b-") {
 			t.Errorf("after it is back the fleet is of %s by %s: %q", f.Cycle, f.Source.Name, f.Source.Trouble)
 		}
-		if s.closed != s.reached-1 {
-			t.Errorf("%d connections were made and %d closed", s.reached, s.closed)
+		if got := s.sofar(); got.closed != got.reached-1 {
+			t.Errorf("%d connections were made and %d closed", got.reached, got.closed)
 		}
 	})
 }
@@ -274,9 +289,9 @@ func TestOthersSeeOnlyTheirNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{name: "a", may: func(namespace string) bool { return namespace == "mine" || namespace == "ours" }}
 		s.models = []history.Model{{Namespace: "mine", Model: "m"}, {Namespace: "ours", Model: "a", Look: 2}, {Namespace: "theirs", Model: "t", Look: 3}}
-		looked := 0
+		var looked atomic.Int64
 		l := follow(t, s, LiveOptions{Namespaces: func(context.Context) ([]string, []string, error) {
-			looked++
+			looked.Add(1)
 			return []string{"mine", "ours", "taken"}, []string{"namespaces theirs: you may not get variantautoscalings there"}, nil
 		}})
 		f := fleetOf(t, l)
@@ -291,12 +306,12 @@ func TestOthersSeeOnlyTheirNamespaces(t *testing.T) {
 			t.Errorf("refused are %q", f.Refused)
 		}
 		after(4 * time.Minute)
-		if n := strings.Count(strings.Join(s.paths, " ")+" ", fleetPath+" "); n != 1 || looked != 1 {
-			t.Errorf("in four minutes the whole fleet was asked for %d times, and namespaces looked for %d times", n, looked)
+		if n := strings.Count(strings.Join(s.sofar().paths, " ")+" ", fleetPath+" "); n != 1 || looked.Load() != 1 {
+			t.Errorf("in four minutes the whole fleet was asked for %d times, and namespaces looked for %d times", n, looked.Load())
 		}
 		after(2 * time.Minute)
-		if looked != 2 {
-			t.Errorf("after six minutes namespaces were looked for %d times", looked)
+		if looked.Load() != 2 {
+			t.Errorf("after six minutes namespaces were looked for %d times", looked.Load())
 		}
 	})
 }
@@ -306,8 +321,8 @@ func TestNamedNamespacesAreTheOnlyOnes(t *testing.T) {
 		s := &stage{name: "a", may: everywhere, models: []history.Model{{Namespace: "x"}, {Namespace: "y"}, {Namespace: "z"}}}
 		l := follow(t, s, LiveOptions{Named: []string{"x", "z"}})
 		f := fleetOf(t, l)
-		if len(f.Models) != 2 || f.Models[0].Namespace != "x" || f.Models[1].Namespace != "z" || slices.Contains(s.paths, fleetPath) {
-			t.Errorf("the models are %+v by %q", f.Models, s.paths)
+		if len(f.Models) != 2 || f.Models[0].Namespace != "x" || f.Models[1].Namespace != "z" || slices.Contains(s.sofar().paths, fleetPath) {
+			t.Errorf("the models are %+v by %q", f.Models, s.sofar().paths)
 		}
 	})
 }
@@ -338,7 +353,7 @@ func TestAnAnswerIsAskedForOnceACycle(t *testing.T) {
 		}
 		want := historyPath + "/n%2Fs?from=1.5&model=" + url.QueryEscape(model.ID) + "&points=1200"
 		n := 0
-		for _, p := range s.paths {
+		for _, p := range s.sofar().paths {
 			if strings.HasPrefix(p, historyPath) {
 				if n++; p != want {
 					t.Errorf("it was asked for %s, want %s", p, want)

@@ -96,7 +96,7 @@ func (r *Recorded) read(ctx context.Context, at int, name string, told *time.Tim
 	defer file.Close()
 	for line, err := range record.Lines(file) {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end was asked for
+			return nil
 		}
 		if err != nil {
 			r.unreadable(name, err)
@@ -270,7 +270,7 @@ func (r *Recorded) Cycles(_ context.Context, of scaling.ModelKey) (Cycles, error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := Cycles{Refs: make([]CycleRef, len(r.cycles)), Says: fmt.Sprintf("the record holds %d cycles", len(r.cycles))}
+	out := Cycles{Refs: make([]CycleRef, len(r.cycles)), Says: fmt.Sprintf("The record holds %d cycles", len(r.cycles))}
 	for i, c := range r.cycles {
 		out.Refs[i] = CycleRef{At: c.at, ID: c.id, place: i}
 	}

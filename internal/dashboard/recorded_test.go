@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -181,9 +182,9 @@ func TestARecordIsDecidedAgain(t *testing.T) {
 	c.Interval = time.Minute
 	cycles := series(c, 10)
 	model, v := c.Snapshots[0].Model, c.Snapshots[0].Variants[0]
-	body, _ := json.Marshal(map[string]any{"namespace": model.Namespace, "model": model.ID, "min": map[string]int{v.Key.String(): 6}})
-	got := whatIf(t, shown(t, written(t, "", cycles...)), string(body))
-	if got.Cycles != 10 || got.CyclesChanged != 10 || got.New.Variants[0].Desired[9] != 6 || !strings.HasPrefix(got.Says, "the record holds 10 cycles. ") {
+	body := fmt.Sprintf(`{"namespace":%q,"model":%q,"min":{%q:6}}`, model.Namespace, model.ID, v.Key)
+	got := whatIf(t, shown(t, written(t, "", cycles...)), body)
+	if got.Cycles != 10 || got.CyclesChanged != 10 || got.New.Variants[0].Desired[9] != 6 || !strings.HasPrefix(got.Says, "The record holds 10 cycles. ") {
 		t.Errorf("%d cycles, %d changed: %s", got.Cycles, got.CyclesChanged, got.Says)
 	}
 }

@@ -190,7 +190,7 @@ func instant(name, text string) (time.Time, error) {
 }
 
 // refused is a question that is not well formed.
-func refused(sentence string) error { return &Refusal{http.StatusBadRequest, sentence} }
+func refused(sentence string) error { return &RefusalError{http.StatusBadRequest, sentence} }
 
 func fail(w http.ResponseWriter, status int, sentence string) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,11 +140,7 @@ func holdsText(t *testing.T, body, want string) bool {
 		case string:
 			return strings.Contains(v, want)
 		case []any:
-			for _, one := range v {
-				if in(one) {
-					return true
-				}
-			}
+			return slices.ContainsFunc(v, in)
 		case map[string]any:
 			for _, one := range v {
 				if in(one) {

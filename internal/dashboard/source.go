@@ -14,7 +14,7 @@ import (
 )
 
 // Source is where a dashboard reads from: [Live] or [Recorded]. It is safe for concurrent use. An error that
-// is a *Refusal goes to the page with its status; any other is a failure of the source.
+// is a *RefusalError goes to the page with its status; any other is a failure of the source.
 type Source interface {
 	// Run reads until ctx ends. What it cannot read is a trouble of the Board, and no error.
 	Run(ctx context.Context) error
@@ -64,22 +64,22 @@ type CycleRef struct {
 	place int                // in the files
 }
 
-// Refusal is a question that a source does not answer.
-type Refusal struct {
+// RefusalError is a question that a source does not answer.
+type RefusalError struct {
 	Status   int // of the answer
 	Sentence string
 }
 
 // Error returns the sentence.
-func (r *Refusal) Error() string { return r.Sentence }
+func (r *RefusalError) Error() string { return r.Sentence }
 
-func unknown(sentence string) error { return &Refusal{http.StatusNotFound, sentence} }
+func unknown(sentence string) error { return &RefusalError{http.StatusNotFound, sentence} }
 
-func notYet(sentence string) error { return &Refusal{http.StatusServiceUnavailable, sentence} }
+func notYet(sentence string) error { return &RefusalError{http.StatusServiceUnavailable, sentence} }
 
 // statusOf returns the status of the answer to a question that failed.
 func statusOf(err error) int {
-	if r, ok := errors.AsType[*Refusal](err); ok {
+	if r, ok := errors.AsType[*RefusalError](err); ok {
 		return r.Status
 	}
 	switch {

@@ -98,7 +98,7 @@ func (s *Server) whatif(ctx context.Context, w http.ResponseWriter, r *http.Requ
 // readJSON reads the body of a question.
 func readJSON(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &Refusal{http.StatusUnsupportedMediaType, "want a body of type application/json"}
+		return &RefusalError{http.StatusUnsupportedMediaType, "want a body of type application/json"}
 	}
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -110,7 +110,7 @@ func readJSON(r *http.Request, into any) error {
 		err = errors.New("there is more behind the object")
 	}
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return &Refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", longestBody)}
+		return &RefusalError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", longestBody)}
 	}
 	return refused(fmt.Sprintf("the body is not as documented: %v", err))
 }
@@ -131,12 +131,20 @@ func (c Settings) check() error {
 			return refused(fmt.Sprintf("%s %g: want 0 for no objective, to %d ms", name, *v, longestObjective))
 		}
 	}
+	if err := c.checkVariants(); err != nil {
+		return err
+	}
 	if v := c.Attainment; v != nil && !(*v > 0 && *v < 1) {
 		return refused(fmt.Sprintf("attainment %g: want a ratio above 0 and below 1", *v))
 	}
 	if v := c.Interval; v != nil && !(*v >= shortestInterval && *v <= longestInterval) {
 		return refused(fmt.Sprintf("interval %g: want %d to %d s", *v, shortestInterval, longestInterval))
 	}
+	return nil
+}
+
+// checkVariants refuses such values of variants.
+func (c Settings) checkVariants() error {
 	if len(c.Min) > mostVariants || len(c.Cost) > mostVariants {
 		return refused(fmt.Sprintf("want %d variants at most", mostVariants))
 	}
@@ -353,16 +361,16 @@ func replicasOf(decided map[scaling.VariantKey]scaling.Replicas, of scaling.Vari
 func says(of scaling.ModelKey, last record.Cycle, from Cycles, change Settings, step, otherwise, unread int, late bool) string {
 	out := []string{
 		from.Says,
-		"each cycle is decided again by the code of the manager, with the changed settings, on what was measured then (open loop): " +
+		"Each cycle is decided again by the code of the manager, with the changed settings, on what was measured then (open loop): " +
 			"what other replicas would have done to the load, and to later decisions, is not in it",
 	}
 	if from.Sparse {
-		out = append(out, "between two of these cycles the decision is taken to stand; what other settings would have changed in the cycles between them is not known")
+		out = append(out, "Between two of these cycles the decision is taken to stand; what other settings would have changed in the cycles between them is not known")
 	} else {
-		out = append(out, fmt.Sprintf("costs count each decision until the next cycle, %d intervals at most", gapIntervals))
+		out = append(out, fmt.Sprintf("Costs count each decision until the next cycle, %d intervals at most", gapIntervals))
 	}
 	if step > 1 {
-		out = append(out, fmt.Sprintf("of every %d cycles one is decided", step))
+		out = append(out, fmt.Sprintf("Of every %d cycles one is decided", step))
 	}
 	if otherwise > 0 {
 		out = append(out, fmt.Sprintf("%d cycles were decided otherwise by the version that recorded them; the old line is what this program decides", otherwise))
@@ -371,11 +379,11 @@ func says(of scaling.ModelKey, last record.Cycle, from Cycles, change Settings, 
 		out = append(out, fmt.Sprintf("%d cycles could not be read", unread))
 	}
 	if late {
-		out = append(out, fmt.Sprintf("the time of %s was up: older cycles are left out", whatifLimit))
+		out = append(out, fmt.Sprintf("The time of %s was up: older cycles are left out", whatifLimit))
 	}
 	settings := last.Configuration[of]
 	if engine := cmp.Or(settings.Engine, "saturation"); (change.TTFT != nil || change.ITL != nil || change.Attainment != nil) && engine != "hybrid" && engine != "queueing" && engine != "model" {
-		out = append(out, fmt.Sprintf("the engine %s does not size by objectives, so that they change little or nothing", engine))
+		out = append(out, fmt.Sprintf("The engine %s does not size by objectives, so that they change little or nothing", engine))
 	}
 	return strings.Join(out, ". ") + "."
 }

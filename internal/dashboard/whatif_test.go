@@ -247,7 +247,7 @@ func TestOfManyCyclesSomeAreDecidedAndThatIsSaid(t *testing.T) {
 		source.cycles.Refs = append(source.cycles.Refs, CycleRef{At: c.Now.Add(time.Duration(i) * time.Minute), ID: c.Cycle, place: i})
 	}
 	got := whatIf(t, source, fmt.Sprintf(`{"namespace":%q,"model":%q}`, model.Namespace, model.ID))
-	if got.Cycles != 667 || !strings.Contains(got.Says, "of every 3 cycles one is decided") {
+	if got.Cycles != 667 || !strings.Contains(got.Says, "Of every 3 cycles one is decided") {
 		t.Errorf("%d were decided: %s", got.Cycles, got.Says)
 	}
 }
