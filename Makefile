@@ -216,8 +216,9 @@ lab-learning: traces ## Compare ours without profiles and with wrong ones with t
 	@$(BIN)/lab learning -traces "$(TRACES)" -seed $(or $(SEED),0) -n $(or $(N),100) -o $(LOCAL)/learning.md $(if $(ONLY),-only '$(ONLY)') $(LABFLAGS)
 
 .PHONY: pictures
-pictures: ## Draw the dashboards of the documentation anew
+pictures: ## Draw the dashboards of the documentation anew: Grafana's, and the pages of wva dashboard in a Chromium
 	CGO_ENABLED=0 $(GO) -C test/promql test ./monitoring -run Pictures -update
+	WVA_BROWSER=required CGO_ENABLED=0 $(GO) -C test/browser test . -run Pictures -update
 
 ##@ Release
 

@@ -83,11 +83,19 @@ type tab struct {
 type look struct {
 	width, height int64
 	dark          bool
+	scale         float64 // 0 is 1
+	still         bool    // the clock of the page stands
 }
 
 // open opens an address in a new tab. At the end of the test the page may have had no error, no breach of
 // its policy, and no request to another host.
 func open(t *testing.T, s *fixture.Server, hash string, l look) *tab {
+	t.Helper()
+	return openAt(t, s.URL+"/"+hash, l)
+}
+
+// openAt is open for any server on this machine.
+func openAt(t *testing.T, address string, l look) *tab {
 	t.Helper()
 	if allocator == nil {
 		t.Skip("no Chromium")
@@ -97,7 +105,7 @@ func open(t *testing.T, s *fixture.Server, hash string, l look) *tab {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: ctx}
-	home, err := url.Parse(s.URL)
+	home, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,14 +119,16 @@ func open(t *testing.T, s *fixture.Server, hash string, l look) *tab {
 	command(b, log.Enable, cdp.Empty{})
 	command(b, runtime.Enable, cdp.Empty{})
 	command(b, network.Enable, network.EnableParams{})
-	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: 1})
+	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: max(1, l.scale)})
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	command(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"})
-	// The page's clock stands at the fixture's.
-	command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
-		Source: fmt.Sprintf("Date.now = () => %d + performance.now()", now.Add(4*time.Second).UnixMilli()),
-	})
-	b.run(chromedp.Navigate(s.URL + "/" + hash))
+	// The page's clock goes on from the fixture's.
+	clock := fmt.Sprintf("Date.now = () => %d", now.Add(4*time.Second).UnixMilli())
+	if !l.still {
+		clock += " + performance.now()"
+	}
+	command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: clock})
+	b.run(chromedp.Navigate(address))
 	b.wait("document.querySelector('main') && !document.querySelector('main').hasAttribute('aria-busy')")
 	t.Cleanup(b.check)
 	return b

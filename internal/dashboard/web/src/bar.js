@@ -23,7 +23,7 @@ export function showSource(fleet) {
   showBanner("manager", trouble || "");
   showBanner("refused", fleet.refused && fleet.refused.length ? "Not shown: " + fleet.refused.join("; ") : "");
   source.replaceChildren(html("span", { class: "dot " + (trouble ? "s-bad" : kind === "live" ? "s-good" : "s-note") }),
-    html("span", { class: "where" }, kind === "record" ? "Record " + name : name),
+    html("span", { class: "where" }, kind === "record" ? "Record " + name.split("/").at(-1) : name),
     html("span", { class: "when" }));
   source.setAttribute("title", (kind === "record" ? "Recorded cycles of " : "Live, from ") + name + "; cycle " + fleet.cycle);
   age();

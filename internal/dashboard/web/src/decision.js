@@ -53,12 +53,18 @@ function section({ title, sentences, numbers }) {
 }
 
 function figure({ name, value, unit, how, age, state }) {
-  const [word, tone] = states[state] || ["", ""], known = value !== "" && value !== null && value !== undefined;
-  const head = [html("span", { class: "term" }, name), html("span", { class: "value" }, known ? value : absent, known && unit ? html("small", {}, " " + unit) : null),
+  const [word, tone] = states[state] || ["", ""], known = value !== "" && value !== null && value !== undefined, shown = known ? rounded(value) : absent;
+  const head = [html("span", { class: "term" }, name), html("span", { class: "value" }, shown, known && unit ? html("small", {}, " " + unit) : null),
     html("span", { class: "state", "data-tone": tone || null }, word)];
   if (!how && age === null) return html("div", { class: "figure" }, ...head);
   return html("details", { class: "figure" }, html("summary", {}, ...head),
-    how ? html("p", {}, how) : null, age === null || age === undefined ? null : html("p", { class: "about" }, "It was " + duration(age) + " old."));
+    how ? html("p", {}, how) : null, known && shown !== value ? html("p", { class: "about" }, "To all digits it is " + value + ".") : null, age === null || age === undefined ? null : html("p", { class: "about" }, "It was " + duration(age) + " old."));
+}
+
+// rounded is a number to four digits, and any other text as it is.
+function rounded(text) {
+  const v = Number(text);
+  return /^-?[0-9.]+(e[-+][0-9]+)?$/.test(text) && Number.isFinite(v) && !Number.isInteger(v) ? String(Number(v.toPrecision(4))) : text;
 }
 
 function why(d) {

@@ -18,7 +18,14 @@ export function replicas(history, variant) {
   return { desired: sum("desired"), current: sum("current"), ready: sum("ready"), serving: sum("serving"), draining: sum("draining") };
 }
 
-const same = (a, b) => a.every((v, i) => v === null || b[i] === null || v === b[i]);
+// same reports whether two columns differ for no longer than the two cycles in which one follows the other.
+function same(a, b) {
+  let apart = 0;
+  return a.every((v, i) => {
+    apart = v === null || b[i] === null || v === b[i] ? 0 : apart + 1;
+    return apart <= 2;
+  });
+}
 
 // linesOf leaves out what says nothing of its own: replicas that serve where all that are Ready do.
 function linesOf(r) {
@@ -41,7 +48,7 @@ export function panels(history, variant, range, open) {
     { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
     { title: "TTFT", unit: "mean", height: 110, ticks: 3, mayBeLog: true, goal: ttft || 0, goalName: "objective", write: latency, lines: one(history.ttft) },
     { title: "ITL", unit: "mean", height: 90, ticks: 3, mayBeLog: true, goal: itl || 0, goalName: "objective", write: latency, lines: one(history.itl) },
-    ...(ttft === null && itl === null ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history.missed) }]),
+    ...(!some(history.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history.missed) }]),
     ...(some(history.utilization) ? [{ title: "Utilization", unit: "demand over supply", height: 64, ticks: 2, least: 1, goal: 1, goalName: "full at", write: number, lines: one(history.utilization) }] : []),
     { title: "Cost", unit: "per hour, of the replicas asked for", height: 64, ticks: 2, steps: true, least: 0.1, write: (v) => v >= 10 ? number(v) : cost(v), lines: one(history.cost, { look: "", area: false }) },
   ];

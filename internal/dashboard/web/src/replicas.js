@@ -36,11 +36,11 @@ export function replicasPage(main, route) {
     if (!rows.isConnected) list.replaceChildren(axis, rows);
     const range = times.range(fleet.at), all = found.replicas.toReversed();
     const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
-    const now = all.filter((r) => r.ended === null), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
+    const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
     facts.replaceChildren(...[["replicas in this time", String(all.length)], ["Ready now", String(serving.length)], ["on their way, or leaving", String(now.length - serving.length)],
       ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"], ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]]
       .map(([term, value]) => html("div", {}, html("dd", {}, value), html("dt", {}, term))));
-    notes.replaceChildren(...(found.complete ? [] : [html("p", { class: "about" }, "Older replicas of this time are left out.")]));
+    notes.replaceChildren(...(found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]));
     rows.replaceChildren(...all.map((r) => row(r, range)));
     if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
     drawAxis(range);
@@ -83,6 +83,11 @@ export function replicasPage(main, route) {
     },
     keyHelp: [["j k", "down and up"], ["Enter", "unfold a replica"], ["1 6 2", "1, 6 and 24 hours"]],
   };
+}
+
+// gone reports whether a replica was given up and its last phase is over.
+function gone(r) {
+  return r.terminating !== null && r.phases.at(-1)?.phase !== "draining";
 }
 
 // bar draws the phases of a replica; a screen reader is told them in words.

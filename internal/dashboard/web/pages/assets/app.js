@@ -366,10 +366,10 @@
     );
   }
   function figure({ name, value, unit, how, age: age2, state }) {
-    const [word, tone] = states[state] || ["", ""], known = value !== "" && value !== null && value !== void 0;
+    const [word, tone] = states[state] || ["", ""], known = value !== "" && value !== null && value !== void 0, shown2 = known ? rounded(value) : absent;
     const head = [
       html("span", { class: "term" }, name),
-      html("span", { class: "value" }, known ? value : absent, known && unit ? html("small", {}, " " + unit) : null),
+      html("span", { class: "value" }, shown2, known && unit ? html("small", {}, " " + unit) : null),
       html("span", { class: "state", "data-tone": tone || null }, word)
     ];
     if (!how && age2 === null) return html("div", { class: "figure" }, ...head);
@@ -378,8 +378,13 @@
       { class: "figure" },
       html("summary", {}, ...head),
       how ? html("p", {}, how) : null,
+      known && shown2 !== value ? html("p", { class: "about" }, "To all digits it is " + value + ".") : null,
       age2 === null || age2 === void 0 ? null : html("p", { class: "about" }, "It was " + duration(age2) + " old.")
     );
+  }
+  function rounded(text) {
+    const v = Number(text);
+    return /^-?[0-9.]+(e[-+][0-9]+)?$/.test(text) && Number.isFinite(v) && !Number.isInteger(v) ? String(Number(v.toPrecision(4))) : text;
   }
   function why(d) {
     const answers = (d.why || []).map(({ question, answer: answer2 }) => html("div", {}, html("h3", {}, question), html("p", { class: "answer" }, answer2)));
@@ -412,7 +417,7 @@
     showBanner("refused", fleet2.refused && fleet2.refused.length ? "Not shown: " + fleet2.refused.join("; ") : "");
     source.replaceChildren(
       html("span", { class: "dot " + (trouble ? "s-bad" : kind === "live" ? "s-good" : "s-note") }),
-      html("span", { class: "where" }, kind === "record" ? "Record " + name : name),
+      html("span", { class: "where" }, kind === "record" ? "Record " + name.split("/").at(-1) : name),
       html("span", { class: "when" })
     );
     source.setAttribute("title", (kind === "record" ? "Recorded cycles of " : "Live, from ") + name + "; cycle " + fleet2.cycle);
@@ -1124,7 +1129,13 @@
     });
     return { desired: sum("desired"), current: sum("current"), ready: sum("ready"), serving: sum("serving"), draining: sum("draining") };
   }
-  var same = (a, b) => a.every((v, i) => v === null || b[i] === null || v === b[i]);
+  function same(a, b) {
+    let apart2 = 0;
+    return a.every((v, i) => {
+      apart2 = v === null || b[i] === null || v === b[i] ? 0 : apart2 + 1;
+      return apart2 <= 2;
+    });
+  }
   function linesOf(r) {
     const lines = [{ name: "desired", v: r.desired, look: "s1", stroke: "series d1" }, { name: "Ready", v: r.ready, look: "s0", stroke: "series own", own: true }];
     if (!same(r.current, r.desired)) lines.push({ name: "asked for", v: r.current, look: "s4", stroke: "series d2" });
@@ -1142,7 +1153,7 @@
       { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
       { title: "TTFT", unit: "mean", height: 110, ticks: 3, mayBeLog: true, goal: ttft || 0, goalName: "objective", write: latency, lines: one(history2.ttft) },
       { title: "ITL", unit: "mean", height: 90, ticks: 3, mayBeLog: true, goal: itl || 0, goalName: "objective", write: latency, lines: one(history2.itl) },
-      ...ttft === null && itl === null ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history2.missed) }],
+      ...!some2(history2.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history2.missed) }],
       ...some2(history2.utilization) ? [{ title: "Utilization", unit: "demand over supply", height: 64, ticks: 2, least: 1, goal: 1, goalName: "full at", write: number, lines: one(history2.utilization) }] : [],
       { title: "Cost", unit: "per hour, of the replicas asked for", height: 64, ticks: 2, steps: true, least: 0.1, write: (v) => v >= 10 ? number(v) : cost(v), lines: one(history2.cost, { look: "", area: false }) }
     ];
@@ -1456,7 +1467,7 @@
       if (!rows.isConnected) list.replaceChildren(axis, rows);
       const range = times.range(fleet2.at), all = found.replicas.toReversed();
       const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
-      const now = all.filter((r) => r.ended === null), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
+      const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
       facts.replaceChildren(...[
         ["replicas in this time", String(all.length)],
         ["Ready now", String(serving.length)],
@@ -1464,7 +1475,7 @@
         ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"],
         ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]
       ].map(([term, value]) => html("div", {}, html("dd", {}, value), html("dt", {}, term))));
-      notes.replaceChildren(...found.complete ? [] : [html("p", { class: "about" }, "Older replicas of this time are left out.")]);
+      notes.replaceChildren(...found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]);
       rows.replaceChildren(...all.map((r) => row(r, range)));
       if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
       drawAxis(range);
@@ -1524,6 +1535,9 @@
       },
       keyHelp: [["j k", "down and up"], ["Enter", "unfold a replica"], ["1 6 2", "1, 6 and 24 hours"]]
     };
+  }
+  function gone(r) {
+    return r.terminating !== null && r.phases.at(-1)?.phase !== "draining";
   }
   function bar(r, [from, end]) {
     const x = (t) => Math.min(1e3, Math.max(0, (t - from) / (end - from) * 1e3));
@@ -1735,7 +1749,7 @@
         ["cost as it was", cost(costOld)],
         ["cost with these values", cost(costNew)],
         ["difference" + share, difference === null ? absent : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 5e-3 ? "" : difference > 0 ? "warn" : "good"],
-        ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", number(cyclesChanged)]
+        ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", count(cyclesChanged)]
       ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
       says.textContent = answer2.says || "";
       if (!t || t.length === 0) {
