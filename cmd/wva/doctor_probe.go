@@ -133,7 +133,7 @@ func (p *probing) hindered() string {
 		return "its scalers could not be read: " + cmp.Or(v.Scalers.Fault, "see WVA0102")
 	case v.Rivals != nil && v.Rivals[0] != p.out.Variant:
 		return fmt.Sprintf("its target is scaled by the decision on %s/%s", v.Rivals[0].Namespace, v.Rivals[0].Name)
-	case v.Resolved.Advisory:
+	case v.Resolved.Advisory, p.Answer.Known[p.out.Variant].Variant.Advisory:
 		return "decisions on it are advice, which no scaler is to read"
 	case len(all) == 0:
 		return explain.NoScaler(scaling.TargetRef(target))

@@ -18,6 +18,7 @@ import (
 	"k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/loadgen"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
@@ -195,8 +196,12 @@ func (p *probing) settable(ctx context.Context) {
 		s.Spec.Replicas++
 		err = scales.SetScale(ctx, target, s)
 	}
+	unauthorized := false // by rights, not by admission
+	if err != nil {
+		_, unauthorized = rbac.Missing(err)
+	}
 	switch {
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "): // by rights, not by admission
+	case unauthorized:
 		p.did(doctor.ProbeSettable, doctor.ProbeSkipped, "a dry run on the scale of "+target.String()+", for which the user has no right")
 	case err != nil:
 		fail(oneLine(err))

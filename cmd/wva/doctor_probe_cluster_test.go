@@ -37,6 +37,7 @@ func TestProbeOnAPIServer(t *testing.T) {
 	c := cluster{apitest.Start(t)}
 	c.system(t)
 	c.externalMetrics(t)
+	c.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: defaultSystemNamespace, Name: managerAccount}})
 	for _, tt := range []struct {
 		name    string
 		variant string
@@ -99,6 +100,31 @@ func TestProbeOnAPIServer(t *testing.T) {
 				}}}
 			},
 			steps: "prepared!", codes: "WVA0901", says: "HorizontalPodAutoscaler by-cpu reads no external metric",
+		},
+		{
+			name: "the manager scales it and may not", variant: "own",
+			change: func(t *testing.T, v *v1alpha1.VariantAutoscaling, h *autoscalingv2.HorizontalPodAutoscaler) {
+				h.Spec.ScaleTargetRef.Name = "another"
+				status := v.Status
+				v.Annotations = map[string]string{v1alpha1.AnnotationActuation: string(scaling.ActuationScale)}
+				if err := c.Client.Update(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+				v.Status = status
+			},
+			steps: "decided settable settable!", codes: "WVA0908", says: managerAccount + ", may not get deployments.apps/scale",
+		},
+		{
+			name: "advice", variant: "advised",
+			change: func(t *testing.T, v *v1alpha1.VariantAutoscaling, _ *autoscalingv2.HorizontalPodAutoscaler) {
+				status := v.Status
+				v.Annotations = map[string]string{v1alpha1.AnnotationActuation: string(scaling.ActuationAdvisory)}
+				if err := c.Client.Update(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+				v.Status = status
+			},
+			steps: "prepared!", codes: "WVA0901", says: "decisions on it are advice",
 		},
 		{
 			name: "no scaler", variant: "unscaled",

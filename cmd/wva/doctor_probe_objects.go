@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -203,11 +204,10 @@ func (p *probing) probeTriggers(all []any, together bool) []any {
 		}
 		metadata, _, _ := unstructured.NestedStringMap(trigger, "metadata")
 		kind, _, _ := unstructured.NestedString(trigger, "type")
-		asks := strings.HasPrefix(kind, "external")
+		asks, reads := scalers.TriggerReads(kind, metadata)
 		if asks && metadata["variantName"] == "" && p.scaler.Misread == "" {
 			_ = unstructured.SetNestedField(trigger, p.out.Variant.Name, "metadata", "variantName")
 		}
-		reads := slices.ContainsFunc(slices.Collect(maps.Values(metadata)), func(text string) bool { return strings.Contains(text, "wva_desired_") })
 		if asks || reads {
 			out = append(out, trigger)
 		}

@@ -56,6 +56,7 @@ func TestReplicasFollowThroughPrometheusAdapter(t *testing.T) {
 		has(t, ns, name, n)
 	}
 	condition(t, time.Minute, ns, name, "ScalerFollowing", "True", "Following")
+	probeByDecision(t, ns, name, "served passed")
 	var events corev1.EventList
 	if err := shared.bed.Client.List(t.Context(), &events, client.InNamespace(ns)); err != nil {
 		t.Fatal(err)

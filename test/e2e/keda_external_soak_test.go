@@ -69,6 +69,7 @@ func TestReplicasFollowThroughTheExternalScaler(t *testing.T) {
 		scaler.scaledObject(t, "keda/scaledobject-external.yaml", ns, v.Name)
 		condition(t, time.Minute, ns, v.Name, "ScalerFollowing", "True", "Following")
 	}
+	probeByDecision(t, ns, moves.Name, "served skipped")
 	for _, v := range append(wake, rests) {
 		scaler.scaledObject(t, "keda/scaledobject-external-zero.yaml", ns, v.Name)
 	}

@@ -51,6 +51,7 @@ func TestReplicasFollowThroughKEDA(t *testing.T) {
 			has(t, ns, follows.Name, n)
 		}
 		condition(t, time.Minute, ns, follows.Name, "ScalerFollowing", "True", "Following")
+		probeByDecision(t, ns, follows.Name, "served skipped")
 		least, _, err := unstructured.NestedInt64(so.Object, "spec", "fallback", "replicas")
 		if err != nil || least <= 2 {
 			t.Fatalf("the fallback is to %d replicas (%v): it shows nothing unless it moves something", least, err)

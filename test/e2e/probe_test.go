@@ -169,6 +169,22 @@ func (f foundByProbe) codes() string {
 	return strings.Join(out, " ")
 }
 
+// probeByDecision probes a variant whose scaler is sent the decision itself, by an adapter or KEDA.
+func probeByDecision(t *testing.T, namespace, name, served string) {
+	t.Helper()
+	want := []string{"allowed passed", "decided passed", served, "read passed", "set passed", "removed passed"}
+	if found := probeOf(t, namespace, name); !slices.Equal(found.steps(), want) {
+		t.Errorf("the steps are %q, want %q; it said\n%s", found.steps(), want, found.text)
+	}
+	// The HPA that KEDA has made goes with the ScaledObject, a moment later.
+	eventually(t, 10*time.Second, func(ctx context.Context) string {
+		if left, err := ofProbes(ctx, namespace); err != nil || len(left) > 0 {
+			return fmt.Sprintf("the probe has left %v, %v", left, err)
+		}
+		return ""
+	})
+}
+
 // probeCommand is wva doctor --probe of a variant of the shared cluster.
 func probeCommand(t *testing.T, namespace, name string, args ...string) *exec.Cmd {
 	args = append([]string{

@@ -35,6 +35,16 @@ func (t kedaTrigger) asksUs() bool {
 	return true
 }
 
+// TriggerReads reports whether a trigger of a ScaledObject, of a type and with metadata, reads a
+// decision: from the manager itself, as its external scaler, or by a query.
+func TriggerReads(kind string, metadata map[string]string) (fromManager, byQuery bool) {
+	t := kedaTrigger{Type: kind, Metadata: metadata}
+	for _, text := range metadata {
+		byQuery = byQuery || metricIn(text) != ""
+	}
+	return t.asksUs(), byQuery
+}
+
 // misasks says why a trigger of our external scaler does not learn the decision with the
 // labels own, "" where it does. Without a name it reads that on its target.
 func (t kedaTrigger) misasks(own series) string {
