@@ -89,6 +89,7 @@ func (h *History) Add(c Cycle) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.revision++
+	before := h.last.Pods
 	h.last = c
 	if h.base.IsZero() {
 		h.base = c.Now.Add(-time.Second).Truncate(100 * time.Millisecond)
@@ -109,7 +110,7 @@ func (h *History) Add(c Cycle) {
 
 	h.enter(c, at)
 	changed := h.decided(c, at)
-	h.pods(c, at)
+	h.pods(c, before, at)
 	h.measure(c, at)
 	h.table.end(at)
 	if len(changed) == 0 || c.Part == nil {
@@ -215,15 +216,16 @@ func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
 
 // measure adds what a cycle measured.
 func (h *History) measure(c Cycle, at instant) {
-	n := 0
+	n, analysis, decision := 0, 0, 0 // where the next ones are likely to be: all are sorted alike, mostly
 	for i := range c.Snapshots {
 		s := &c.Snapshots[i]
-		values := measured(s, c.Configuration[s.Model].Objective, analysisOf(c.Analyses, s.Model))
+		a := analysisNear(c.Analyses, &analysis, s.Model)
+		values := measured(s, c.Configuration[s.Model].Objective, a)
 		h.table.addModel(h.entered[i], at, &values)
 		for j := range s.Variants {
 			v, to := &s.Variants[j], h.holding[n]
 			n++
-			counts := counted(v, decisionOf(c.Plan, v.Key), to)
+			counts := counted(v, decisionNear(c.Plan, &decision, v.Key), to)
 			h.table.addVariant(to, at, &counts)
 		}
 	}
@@ -291,24 +293,51 @@ func counted(v *scaling.Variant, d *scaling.Decision, of *variantSeries) [varian
 	return out
 }
 
+// near is how many elements a search looks at before it halves them.
+const near = 3
+
 // analysisOf returns the first analysis of a model, nil where there is none.
 func analysisOf(all []scaling.Analysis, model scaling.ModelKey) *scaling.Analysis {
+	return analysisNear(all, new(int), model)
+}
+
+// analysisNear is analysisOf where it is likely to be at an index or shortly after, which it moves on.
+func analysisNear(all []scaling.Analysis, at *int, model scaling.ModelKey) *scaling.Analysis {
+	for i := *at; i < min(len(all), *at+near); i++ {
+		if all[i].Model == model && (i == 0 || all[i-1].Model != model) {
+			*at = i + 1
+			return &all[i]
+		}
+	}
 	i, found := slices.BinarySearchFunc(all, model, func(a scaling.Analysis, m scaling.ModelKey) int { return a.Model.Compare(m) })
 	if !found {
 		return nil
 	}
+	*at = i + 1
 	return &all[i]
 }
 
 // decisionOf returns the decision for a variant, nil where there is none.
 func decisionOf(p *scaling.Plan, of scaling.VariantKey) *scaling.Decision {
+	return decisionNear(p, new(int), of)
+}
+
+// decisionNear is decisionOf where it is likely to be at an index or shortly after, which it moves on.
+func decisionNear(p *scaling.Plan, at *int, of scaling.VariantKey) *scaling.Decision {
 	if p == nil {
 		return nil
+	}
+	for i := *at; i < min(len(p.Decisions), *at+near); i++ {
+		if p.Decisions[i].Variant == of {
+			*at = i + 1
+			return &p.Decisions[i]
+		}
 	}
 	i, found := slices.BinarySearchFunc(p.Decisions, of, func(d scaling.Decision, k scaling.VariantKey) int { return d.Variant.Compare(k) })
 	if !found {
 		return nil
 	}
+	*at = i + 1
 	return &p.Decisions[i]
 }
 

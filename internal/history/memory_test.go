@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -91,6 +92,7 @@ func TestADayOfAThousandVariantsFits20MB(t *testing.T) {
 	before := heap()
 	h := New(Options{})
 	for range 24 * 60 {
+		c.Pods = slices.Clone(c.Pods)
 		for range 50 { // of 2,000 pods so many are replaced each minute
 			pod := &c.Pods[p.random.IntN(len(c.Pods))]
 			pod.Name, pod.Created = fmt.Sprintf("%s-%08d", pod.Variant.Name, p.random.Uint32()), p.at

@@ -83,8 +83,12 @@ func (v *variantSeries) take(created moment) (order, bool) {
 	return out, true
 }
 
-// pods brings the replicas up to what a cycle saw: all pods that live, or the samples of the snapshots.
-func (h *History) pods(c Cycle, at instant) {
+// pods brings the replicas up to what a cycle saw: all pods that live, or the samples of the snapshots. Those
+// that lived before need no look where they are the same, and none terminates.
+func (h *History) pods(c Cycle, before []scaling.Pod, at instant) {
+	if c.Pods != nil && len(h.living) == len(c.Pods) && slices.Equal(c.Pods, before) {
+		return
+	}
 	ending := map[scaling.PodName]bool{}
 	for _, name := range c.Ending {
 		ending[name] = true

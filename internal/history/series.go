@@ -26,21 +26,21 @@ type series struct {
 	points []point
 	// fine is from when on no point was thinned.
 	fine instant
+	last float32 // the value of the last point, where there is one
 }
 
 // add appends the value at an instant after the last one.
 func (s *series) add(at instant, v float32, limit int, span instant) {
-	n := len(s.points)
-	if n > 0 && same(s.points[n-1].v, v) {
+	if len(s.points) > 0 && same(s.last, v) {
 		return
 	}
-	if n >= limit {
+	if len(s.points) >= limit {
 		s.thin(limit, at, span)
 	}
 	if len(s.points) == cap(s.points) {
 		s.resize(min(limit, max(8, 2*cap(s.points))))
 	}
-	s.points = append(s.points, point{at, v})
+	s.points, s.last = append(s.points, point{at, v}), v
 }
 
 func same(a, b float32) bool { return a == b || unknown(a) && unknown(b) }

@@ -66,8 +66,8 @@ type variantSeries struct {
 
 // same reports whether the last decision that is known of v was for so many replicas.
 func (v *variantSeries) same(n scaling.Replicas) bool {
-	points := v.columns[desired].points
-	return len(points) > 0 && points[len(points)-1].v == float32(n)
+	s := &v.columns[desired]
+	return len(s.points) > 0 && s.last == float32(n)
 }
 
 // table holds the series of all models and variants, within a number of bytes.
