@@ -60,7 +60,7 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	}
 
 	// 3. Build what all parts share: metrics, events, budgets, memory, the fleet.
-	c, err := newCommon(on, mgr, begin.store)
+	c, err := newCommon(on, mgr, begin.store) //nolint:contextcheck // what the history reads later is in a cache
 	if err != nil {
 		return nil, err
 	}

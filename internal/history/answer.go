@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// DefaultPoints is how many rows an answer has at most where none is asked for, and MostPoints the largest
-	// number that may be.
-	DefaultPoints, MostPoints = 600, 4000
+	// DefaultPoints is how many rows an answer has at most where none is asked for.
+	DefaultPoints = 600
+	// MostPoints is the largest number of rows of an answer.
+	MostPoints = 4000
 	// mostDecisions is how many decisions an answer holds.
 	mostDecisions = 500
 )

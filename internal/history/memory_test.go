@@ -14,9 +14,9 @@ import (
 
 // turn makes the next cycle in the memory of c, as far as it can: so a benchmark and a measurement of memory are of
 // what the history takes.
-func (p *plant) turn(c *Cycle) {
+func (p *plant) turn(c *Cycle, after time.Duration) {
 	p.n++
-	p.at = p.at.Add(time.Minute)
+	p.at = p.at.Add(after)
 	c.Now, c.Cycle.Cycle = p.at, scaling.CycleID(fmt.Sprintf("plant-%d", p.n))
 	for i := range c.Snapshots {
 		s := &c.Snapshots[i]
@@ -82,23 +82,25 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestADayOfAThousandVariantsFits20MB adds a day of cycles, one a minute: with more the points are thinned more.
+// TestADayOfAThousandVariantsFits20MB adds a day of cycles, one in three minutes: with more, points are thinned more.
 func TestADayOfAThousandVariantsFits20MB(t *testing.T) {
 	p := newPlant(1000, 1)
 	c := p.next()
-	c.Part = p.parts(&c)
 	c.Pods = podsOf(c)
-	p.change = 0.01
+	p.change = 0.02
 	before := heap()
 	h := New(Options{})
-	for range 24 * 60 {
+	for range 24 * 20 {
 		c.Pods = slices.Clone(c.Pods)
-		for range 50 { // of 2,000 pods so many are replaced each minute
+		for range 50 { // of 2,000 pods so many are replaced in each cycle
 			pod := &c.Pods[p.random.IntN(len(c.Pods))]
 			pod.Name, pod.Created = fmt.Sprintf("%s-%08d", pod.Variant.Name, p.random.Uint32()), p.at
 		}
-		p.turn(&c)
+		p.turn(&c, 3*time.Minute)
 		h.Add(c)
+		for i := range 20 { // records as long as that of a model with ten replicas
+			h.parts.add(modelKey(i).Namespace, h.now, partBytes+2000, part{cycle: c.Cycle.Cycle, model: modelKey(i), text: make([]byte, 2000)})
+		}
 	}
 	grown := heap() - before
 	if grown > 20_000_000 {
@@ -137,7 +139,7 @@ func TestAHundredVariantsKeepADayInDetail(t *testing.T) {
 	c := p.next()
 	h := New(Options{})
 	for range 24 * 60 {
-		p.turn(&c)
+		p.turn(&c, time.Minute)
 		h.Add(c)
 	}
 	got, _ := h.Model(modelKey(7), time.Time{}, time.Time{}, MostPoints)
@@ -160,14 +162,14 @@ func BenchmarkAdd(b *testing.B) {
 			c.Part, c.Pods = p.parts(&c), podsOf(c)
 			h := New(Options{Later: true})
 			for range 500 { // until points are thinned
-				p.turn(&c)
+				p.turn(&c, time.Minute)
 				h.Add(c)
 			}
 			b.ReportAllocs()
 			took := time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
-				p.turn(&c)
+				p.turn(&c, time.Minute)
 				b.StartTimer()
 				began := cpu(b)
 				h.Add(c)
@@ -195,7 +197,7 @@ func BenchmarkModel(b *testing.B) {
 	c := p.next()
 	h := New(Options{})
 	for range 24 * 60 {
-		p.turn(&c)
+		p.turn(&c, time.Minute)
 		h.Add(c)
 	}
 	b.ReportAllocs()

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -291,41 +290,49 @@ func (h *History) phases(r replica, last moment) []Phase {
 	return out
 }
 
-// says says how long a replica took to be Ready, and where that time went.
+// says tells how long a replica took to be Ready, and where that time went.
 func (r replica) says() string {
-	span := func(from, to moment) string {
-		return ((time.Duration(to - from)) * 100 * time.Millisecond).Round(time.Second).String()
-	}
 	who := "pod " + r.pod
 	switch {
 	case r.pod == "":
 		return "Ordered; no pod of it is seen yet"
 	case r.ready == never && r.terminating != never:
 		return who + " was never Ready"
-	case r.ready == never && r.scheduled == never && r.created != never:
+	case r.ready == never && r.scheduled == never:
 		return who + " is not Ready yet"
 	case r.ready == never:
 		return who + " has a node and is not Ready yet"
 	}
-	from := r.created
-	text := who + " became Ready"
-	if r.ordered != never {
-		from, text = r.ordered, text+" "+span(r.ordered, r.ready)+" after it was ordered"
-	} else if r.created != never {
-		text += " " + span(r.created, r.ready) + " after it was created"
-	}
-	var went []string
-	if r.ordered != never && r.created > r.ordered {
-		went = append(went, span(r.ordered, r.created)+" until its pod was created")
-	}
-	if r.scheduled != never && r.created != never {
-		went = append(went, span(r.created, r.scheduled)+" without a node", span(r.scheduled, r.ready)+" starting")
-	}
-	if from != never && len(went) > 0 {
-		text += ": " + strings.Join(went, ", ")
-	}
+	text := who + " became Ready" + r.took()
 	if r.terminating != never {
-		text += fmt.Sprintf("; it served for %s", span(r.ready, r.terminating))
+		text += "; it served for " + spanned(r.ready, r.terminating)
 	}
 	return text
+}
+
+// took tells how long a replica took that became Ready, "" where that is not known.
+func (r replica) took() string {
+	if r.ordered == never && r.created == never {
+		return ""
+	}
+	text := " " + spanned(r.created, r.ready) + " after it was created"
+	var went []string
+	if r.ordered != never {
+		text = " " + spanned(r.ordered, r.ready) + " after it was ordered"
+		if r.created > r.ordered {
+			went = append(went, spanned(r.ordered, r.created)+" until its pod was created")
+		}
+	}
+	if r.scheduled != never && r.created != never {
+		went = append(went, spanned(r.created, r.scheduled)+" without a node", spanned(r.scheduled, r.ready)+" starting")
+	}
+	if len(went) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(went, ", ")
+}
+
+// spanned is the time from a moment to another.
+func spanned(from, to moment) string {
+	return (time.Duration(to-from) * 100 * time.Millisecond).Round(time.Second).String()
 }

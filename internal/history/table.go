@@ -185,14 +185,13 @@ func (t *table) gap(at instant) {
 // evict forgets what ended the longest ago where that is more than what lives: objects that are created and
 // deleted in turn take no memory from those that stay.
 func (t *table) evict() {
-	older := func(a, b instant) int { return cmp.Compare(a, b) }
 	var models []*modelSeries
 	for _, m := range t.models {
 		if m.gone {
 			models = append(models, m)
 		}
 	}
-	slices.SortFunc(models, func(a, b *modelSeries) int { return cmp.Or(older(a.seen, b.seen), a.key.Compare(b.key)) })
+	slices.SortFunc(models, func(a, b *modelSeries) int { return cmp.Or(cmp.Compare(a.seen, b.seen), a.key.Compare(b.key)) })
 	for len(models) > max(fewest, len(t.models)-len(models)) {
 		delete(t.models, models[0].key)
 		models = models[1:]
@@ -203,7 +202,7 @@ func (t *table) evict() {
 			variants = append(variants, v)
 		}
 	}
-	slices.SortFunc(variants, func(a, b *variantSeries) int { return cmp.Or(older(a.seen, b.seen), a.key.Compare(b.key)) })
+	slices.SortFunc(variants, func(a, b *variantSeries) int { return cmp.Or(cmp.Compare(a.seen, b.seen), a.key.Compare(b.key)) })
 	for len(variants) > max(fewest, len(t.variants)-len(variants)) {
 		delete(t.variants, variants[0].key)
 		variants = variants[1:]

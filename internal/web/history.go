@@ -73,11 +73,11 @@ func (s histories) allowed(w http.ResponseWriter, r *http.Request, namespace str
 	return true
 }
 
-// alone answers with what make returns, while no other answer is made.
-func (s histories) alone(w http.ResponseWriter, make func() (any, bool), missing string) {
+// alone answers with what of returns, while no other answer is made, and with what is missing where it returns false.
+func (s histories) alone(w http.ResponseWriter, of func() (any, bool), missing string) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	v, ok := make()
+	v, ok := of()
 	if !ok {
 		fail(w, http.StatusNotFound, missing)
 		return
@@ -195,5 +195,5 @@ func (s histories) cycle(w http.ResponseWriter, r *http.Request) {
 		c.Inventory = scaling.Inventory{}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(c.Append(nil)) // the client may have gone
+	_, _ = w.Write(c.Append(nil)) //nolint:gosec // it is JSON and said to be; the client may have gone
 }
