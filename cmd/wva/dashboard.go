@@ -143,7 +143,7 @@ func tellTroubles(ctx context.Context, board *dashboard.Board, warn func(string)
 		_, trouble, news := board.Read()
 		if trouble != told {
 			if told = trouble; trouble == "" {
-				warn("that is over")
+				warn("resolved")
 			} else {
 				warn(trouble)
 			}

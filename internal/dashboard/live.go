@@ -459,7 +459,7 @@ func (l *Live) ask(ctx context.Context, m Manager) (history.Fleet, error) {
 		return l.askEach(ctx, m, l.scope)
 	}
 	var all history.Fleet
-	err := m.Get(ctx, fleetPath, &all)
+	err := getFleet(ctx, m, fleetPath, &all)
 	if err == nil || !forbidden(err) || l.options.Namespaces == nil {
 		all.Refused = []string{}
 		return all, err
@@ -479,7 +479,7 @@ func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet,
 	read := 0
 	for _, name := range names {
 		var one history.Fleet
-		err := m.Get(ctx, fleetPath+"/"+url.PathEscape(name), &one)
+		err := getFleet(ctx, m, fleetPath+"/"+url.PathEscape(name), &one)
 		if forbidden(err) {
 			out.Refused = append(out.Refused, fmt.Sprintf("namespace %s: %v", name, err))
 			continue
@@ -504,8 +504,20 @@ func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet,
 	return out, nil
 }
 
+// getFleet asks for a fleet.
+func getFleet(ctx context.Context, m Manager, path string, into *history.Fleet) error {
+	err := m.Get(ctx, path, into)
+	if hasStatus(err, http.StatusNotFound) {
+		return fmt.Errorf("%w; want a manager of this version: older ones have no %s", err, fleetPath)
+	}
+	return err
+}
+
 // forbidden reports whether the manager refused a question for want of rights.
-func forbidden(err error) bool {
+func forbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
+
+// hasStatus reports whether an error is an answer of the manager with that status.
+func hasStatus(err error, status int) bool {
 	var of interface{ StatusCode() int }
-	return errors.As(err, &of) && of.StatusCode() == http.StatusForbidden
+	return errors.As(err, &of) && of.StatusCode() == status
 }

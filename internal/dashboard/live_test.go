@@ -338,6 +338,34 @@ func TestWithoutAnyRightThatIsSaid(t *testing.T) {
 	})
 }
 
+// refusing is a manager that answers everything with a status.
+type refusing int
+
+func (refusing) Name() string                             { return "refusing" }
+func (refusing) Close()                                   {}
+func (r refusing) Get(context.Context, string, any) error { return statusError(r) }
+
+func TestAManagerThatCannotAnswerIsSaid(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusNotFound:            "asking the manager: 404; want a manager of this version: older ones have no /debug/fleet",
+		http.StatusServiceUnavailable:  "asking the manager: 503",
+		http.StatusUnauthorized:        "asking the manager: 401",
+		http.StatusInternalServerError: "asking the manager: 500",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLive(LiveOptions{Reach: func(context.Context) (Manager, error) { return refusing(status), nil }})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			if err := l.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if _, err := l.Fleet(t.Context()); statusOf(err) != http.StatusServiceUnavailable || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d: the page gets %v, want %q", status, err, want)
+			}
+		})
+	}
+}
+
 func TestAnAnswerIsAskedForOnceACycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{name: "a", may: everywhere}

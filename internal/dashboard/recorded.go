@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -94,22 +96,16 @@ func (r *Recorded) read(ctx context.Context, at int, name string, told *time.Tim
 		return fmt.Errorf("opening the record: %w", err)
 	}
 	defer file.Close()
-	for line, err := range record.Lines(file) {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			r.unreadable(name, err)
-			return nil
-		}
-		c, err := line.Decode()
-		if err != nil {
-			r.unreadable(name, err)
+	for read := range decided(ctx, file) {
+		one := <-read
+		if one.err != nil {
+			r.unreadable(name, one.err)
 			continue
 		}
-		if !r.add(c, recordedCycle{c.Now, c.Cycle, at, line.Number, line.Offset, len(line.Text)}) {
+		one.where.file = at
+		if !r.add(one) {
 			r.unreadable(name, fmt.Errorf("line %d: its cycle, of %s, is earlier than the one before it: name the older file first",
-				line.Number, c.Now.UTC().Format(time.RFC3339)))
+				one.where.line, one.cycle.Now.UTC().Format(time.RFC3339)))
 		}
 		if now := r.now(); now.Sub(*told) >= readAnnounced {
 			*told = now
@@ -119,24 +115,75 @@ func (r *Recorded) read(ctx context.Context, at int, name string, told *time.Tim
 	return nil
 }
 
-// add adds a cycle, and reports whether it is later than the last.
-func (r *Recorded) add(c record.Cycle, where recordedCycle) bool {
-	r.mu.Lock()
-	late := len(r.cycles) > 0 && c.Now.Before(r.cycles[len(r.cycles)-1].at)
-	if !late {
-		r.byID[c.Cycle] = len(r.cycles)
-		r.cycles = append(r.cycles, where)
+// decidedLine is a line of a file, with its cycle decided again.
+type decidedLine struct {
+	where    recordedCycle
+	cycle    record.Cycle
+	analyses []scaling.Analysis
+	err      error
+}
+
+// decided reads the lines of a file in their order, each from a channel of its own: cycles of large fleets
+// are decoded and decided on several processors. It ends with the file, its first error that is not of a line, or ctx.
+func decided(ctx context.Context, file io.Reader) iter.Seq[<-chan decidedLine] {
+	return func(yield func(<-chan decidedLine) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		ordered := make(chan chan decidedLine, runtime.GOMAXPROCS(0))
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		defer stop()
+		reading.Go(func() {
+			defer close(ordered)
+			for line, err := range record.Lines(file) {
+				one := make(chan decidedLine, 1)
+				select {
+				case <-ctx.Done():
+					return
+				case ordered <- one:
+				}
+				if err != nil {
+					one <- decidedLine{err: err}
+					return
+				}
+				line.Text = bytes.Clone(line.Text)
+				reading.Go(func() { one <- decideLine(line) })
+			}
+		})
+		for one := range ordered {
+			if ctx.Err() != nil || !yield(one) {
+				return
+			}
+		}
 	}
-	r.mu.Unlock()
-	if late {
-		return false
+}
+
+// decideLine decides the cycle of a line again.
+func decideLine(line record.Line) decidedLine {
+	c, err := line.Decode()
+	if err != nil {
+		return decidedLine{err: err}
 	}
 	verdict := replay.Decide(c)
 	if c.Plan == nil {
 		c.Plan = &verdict.Plan
 	}
-	r.history.Add(history.Cycle{Cycle: c, Analyses: verdict.Analyses})
-	return true
+	where := recordedCycle{at: c.Now, id: c.Cycle, line: line.Number, offset: line.Offset, length: len(line.Text)}
+	return decidedLine{where: where, cycle: c, analyses: verdict.Analyses}
+}
+
+// add adds a cycle, and reports whether it is later than the last.
+func (r *Recorded) add(one decidedLine) bool {
+	r.mu.Lock()
+	late := len(r.cycles) > 0 && one.where.at.Before(r.cycles[len(r.cycles)-1].at)
+	if !late {
+		r.byID[one.where.id] = len(r.cycles)
+		r.cycles = append(r.cycles, one.where)
+	}
+	r.mu.Unlock()
+	if !late {
+		r.history.Add(history.Cycle{Cycle: one.cycle, Analyses: one.analyses})
+	}
+	return !late
 }
 
 // unreadable notes what could not be read of a file.
@@ -175,7 +222,10 @@ func (r *Recorded) about(separator string) string {
 	for _, t := range r.troubles {
 		b.WriteString(separator + t)
 	}
-	if r.omitted > 0 {
+	switch {
+	case r.omitted == 1:
+		b.WriteString(separator + "one further line could not be read")
+	case r.omitted > 1:
 		fmt.Fprintf(&b, "%s%d further lines could not be read", separator, r.omitted)
 	}
 	return b.String()

@@ -135,7 +135,7 @@ func TestLinesThatCannotBeReadAreNamed(t *testing.T) {
 	cycles := series(sample(t, "growing"), 2)
 	file := written(t, "\n{}\nnonsense\n[]\n{\"format\":7}\n"+string(cycles[1].Append(nil))+"\n", cycles[0])
 	got := troubleOf(t, shown(t, file))
-	if !strings.HasPrefix(got, file+": line 3: now: is missing: the instant of the decision; ") || !strings.HasSuffix(got, "; 1 further lines could not be read") || strings.Contains(got, "line 2") {
+	if !strings.HasPrefix(got, file+": line 3: now: is missing: the instant of the decision; ") || !strings.HasSuffix(got, "; one further line could not be read") || strings.Contains(got, "line 2") {
 		t.Errorf("the trouble is %q", got)
 	}
 }
