@@ -133,8 +133,8 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
 
 .PHONY: browser
-browser: gotest ## Drive the dashboard's pages in a real Chromium (CHROMIUM=program)
-	@WVA_BROWSER=required $(BIN)/gotest -plain test/browser -- -count=1 -timeout 3m $(TESTFLAGS) ./...
+browser: gotest $(if $(LIVE),demo build localcluster) ## Drive the dashboard's pages in a real Chromium (CHROMIUM=program; LIVE=1: with make run too)
+	@WVA_BROWSER=required $(BIN)/gotest -plain test/browser -- -count=1 -timeout $(if $(LIVE),15m,3m) $(TESTFLAGS) . $(if $(LIVE),-live)
 
 .PHONY: lint
 lint: golangci-lint ## Run the linters, and look for words that are not used

@@ -1,6 +1,6 @@
 // Charts over time, one above the other with one time axis.
 //
-// A panel is { title, unit, height, lines, ticks, least, whole, mayBeLog, steps, write, goal, nothing, marks }:
+// A panel is { title, unit, height, lines, ticks, least, whole, mayBeLog, steps, write, goal, nothing, marks, legend }:
 // ticks about how many, least the least top of the scale, whole for counts, mayBeLog where the scale
 // may be logarithmic, steps where a value holds until the next, write how a value is written, goal an
 // objective or 0, nothing what is said where no value is known.
@@ -45,7 +45,9 @@ export function drawPanel(panel, frame) {
   const brush = svg("rect", { class: "brush", y: 0, height: panel.height, visibility: "hidden" });
   plot.append(brush, cursor);
   const unit = panel.unit + (y.log ? "; log scale" : "");
-  return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit)), root), root, cursor, brush };
+  // Where there is no room for names at the ends of lines, those of a panel with a legend stand above it.
+  const legend = panel.legend && !frame.names ? lines.map((l) => html("b", { class: l.look }, l.name)) : [];
+  return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit), ...legend), root), root, cursor, brush };
 }
 
 function axes(y, panel, frame) {

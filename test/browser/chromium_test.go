@@ -97,12 +97,18 @@ func open(t *testing.T, s *fixture.Server, hash string, l look) *tab {
 // openAt is open for any server on this machine.
 func openAt(t *testing.T, address string, l look) *tab {
 	t.Helper()
+	return openFor(t, address, l, time.Minute)
+}
+
+// openFor is openAt for a test that takes so long at most.
+func openFor(t *testing.T, address string, l look, most time.Duration) *tab {
+	t.Helper()
 	if allocator == nil {
 		t.Skip("no Chromium")
 	}
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(end)
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, stop := context.WithTimeout(ctx, most)
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: ctx}
 	home, err := url.Parse(address)
@@ -218,7 +224,13 @@ func do[T any](b *tab, action chromedp.Action[T]) T {
 // wait waits until an expression holds.
 func (b *tab) wait(expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(15*time.Second))); err != nil {
+	b.waitFor(expression, 15*time.Second)
+}
+
+// waitFor waits so long at most until an expression holds.
+func (b *tab) waitFor(expression string, most time.Duration) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(most))); err != nil {
 		b.t.Fatalf("waiting for %s: %v; the page says: %.2000s", expression, err, b.saysNow())
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard/web"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"

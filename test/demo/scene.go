@@ -141,6 +141,7 @@ and serving pods that are emulated. The rest is real.
                %[2]s get va -n %[3]s -w
   why          %[9]s explain llama-8b-l40s -n %[3]s --manager %[10]s
   in the way   %[9]s doctor -n %[3]s --manager %[10]s
+  a look       %[9]s dashboard --manager %[10]s
   Prometheus   %[5]s
   endpoints    %[6]s/v1/completions
                %[8]s/v1/completions

@@ -45,7 +45,7 @@ export function panels(history, variant, range, open) {
   const some = (v) => v && v.some((n) => n !== null);
   return [
     { title: "Load", unit: "requests/s that arrive", height: 78, ticks: 2, least: 0.1, lines: one(history.load, { look: "", area: true }) },
-    { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
+    { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, legend: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
     { title: "TTFT", unit: "mean", height: 110, ticks: 3, mayBeLog: true, goal: ttft || 0, goalName: "objective", write: latency, lines: one(history.ttft) },
     { title: "ITL", unit: "mean", height: 90, ticks: 3, mayBeLog: true, goal: itl || 0, goalName: "objective", write: latency, lines: one(history.itl) },
     ...(!some(history.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history.missed) }]),

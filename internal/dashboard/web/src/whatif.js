@@ -104,8 +104,8 @@ export function whatIfPage(main, route) {
     if (!charts.element.isConnected) area.replaceChildren(charts.element);
     const shown = range || [t[0], Math.max(t.at(-1), t[0] + 60)], series = (v) => within({ t, v }, shown);
     const pair = (before, after) => [{ series: series(before), look: "s6", stroke: "series d1", name: "as it was" }, { series: series(after), look: "s0", stroke: "series own", own: true, name: "what if" }];
-    const each = answer.new.variants.map((v, i) => ({ title: v.name, unit: "desired replicas", height: answer.new.variants.length > 3 ? 80 : 130, steps: true, whole: true, ticks: 3, lines: pair(answer.old.variants[i].desired, v.desired) }));
-    const panels = [{ title: "Cost", unit: "per hour", height: 130, steps: true, ticks: 3, least: 0.1, lines: pair(answer.old.cost, answer.new.cost) }, ...each];
+    const each = answer.new.variants.map((v, i) => ({ title: v.name, unit: "desired replicas", height: answer.new.variants.length > 3 ? 80 : 130, steps: true, whole: true, ticks: 3, legend: true, lines: pair(answer.old.variants[i].desired, v.desired) }));
+    const panels = [{ title: "Cost", unit: "per hour", height: 130, steps: true, ticks: 3, least: 0.1, legend: true, lines: pair(answer.old.cost, answer.new.cost) }, ...each];
     charts.draw(panels, clockFrame(area.clientWidth || 800, shown, ["as it was", "what if"]));
   }
 

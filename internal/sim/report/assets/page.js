@@ -143,7 +143,8 @@
     const brush = svg("rect", { class: "brush", y: 0, height: panel.height, visibility: "hidden" });
     plot.append(brush, cursor);
     const unit = panel.unit + (y.log ? "; log scale" : "");
-    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit)), root), root, cursor, brush };
+    const legend2 = panel.legend && !frame.names ? lines.map((l) => html("b", { class: l.look }, l.name)) : [];
+    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit), ...legend2), root), root, cursor, brush };
   }
   function axes(y, panel, frame) {
     const write = panel.write || number;

@@ -923,7 +923,8 @@
     const brush = svg("rect", { class: "brush", y: 0, height: panel.height, visibility: "hidden" });
     plot.append(brush, cursor);
     const unit = panel.unit + (y.log ? "; log scale" : "");
-    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit)), root), root, cursor, brush };
+    const legend = panel.legend && !frame.names ? lines.map((l) => html("b", { class: l.look }, l.name)) : [];
+    return { figure: html("figure", {}, html("figcaption", {}, panel.title, html("span", {}, unit), ...legend), root), root, cursor, brush };
   }
   function axes(y, panel, frame) {
     const write = panel.write || number;
@@ -1150,7 +1151,7 @@
     const some2 = (v) => v && v.some((n) => n !== null);
     return [
       { title: "Load", unit: "requests/s that arrive", height: 78, ticks: 2, least: 0.1, lines: one(history2.load, { look: "", area: true }) },
-      { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
+      { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, legend: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
       { title: "TTFT", unit: "mean", height: 110, ticks: 3, mayBeLog: true, goal: ttft || 0, goalName: "objective", write: latency, lines: one(history2.ttft) },
       { title: "ITL", unit: "mean", height: 90, ticks: 3, mayBeLog: true, goal: itl || 0, goalName: "objective", write: latency, lines: one(history2.itl) },
       ...!some2(history2.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history2.missed) }],
@@ -1759,8 +1760,8 @@
       if (!charts.element.isConnected) area.replaceChildren(charts.element);
       const shown2 = range || [t[0], Math.max(t.at(-1), t[0] + 60)], series = (v) => within({ t, v }, shown2);
       const pair = (before, after2) => [{ series: series(before), look: "s6", stroke: "series d1", name: "as it was" }, { series: series(after2), look: "s0", stroke: "series own", own: true, name: "what if" }];
-      const each = answer2.new.variants.map((v, i) => ({ title: v.name, unit: "desired replicas", height: answer2.new.variants.length > 3 ? 80 : 130, steps: true, whole: true, ticks: 3, lines: pair(answer2.old.variants[i].desired, v.desired) }));
-      const panels2 = [{ title: "Cost", unit: "per hour", height: 130, steps: true, ticks: 3, least: 0.1, lines: pair(answer2.old.cost, answer2.new.cost) }, ...each];
+      const each = answer2.new.variants.map((v, i) => ({ title: v.name, unit: "desired replicas", height: answer2.new.variants.length > 3 ? 80 : 130, steps: true, whole: true, ticks: 3, legend: true, lines: pair(answer2.old.variants[i].desired, v.desired) }));
+      const panels2 = [{ title: "Cost", unit: "per hour", height: 130, steps: true, ticks: 3, least: 0.1, legend: true, lines: pair(answer2.old.cost, answer2.new.cost) }, ...each];
       charts.draw(panels2, clockFrame(area.clientWidth || 800, shown2, ["as it was", "what if"]));
     }
     const stop = redrawn(area, draw);
