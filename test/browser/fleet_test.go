@@ -33,7 +33,7 @@ func TestTheFleetShowsFirstWhatNeedsALook(t *testing.T) {
 			t.Fatalf("rows by their need of a look: %v, want them to fall", looks)
 		}
 	}
-	if got := eval[string](b, "document.querySelector('.totals').innerText"); !strings.Contains(got, "40\nvariants") {
+	if got := eval[string](b, "document.querySelector('.totals').innerText"); !strings.Contains(got, "variants\n40") {
 		t.Errorf("totals %q, want 40 variants", got)
 	}
 }

@@ -22,7 +22,7 @@ export function decisionPage(main, route, trail) {
     trail([[d.model, to.model(model)], [name, ""]]);
     about.replaceChildren(html("a", { href: to.model(model) }, d.model), " · " + d.variant.namespace + " · " + moment(d.t) + " · cycle ", html("code", {}, d.cycle));
     body.replaceChildren(html("p", { class: "verdict" }, d.sentence), ...(d.changed ? [html("p", { class: "about" }, d.changed)] : []),
-      html("div", { class: "split decided" }, html("div", { class: "steps" }, ...d.sections.map(section)), why(d)));
+      html("div", { class: "split decided" }, html("div", { class: "steps" }, ...(d.sections || []).map(section)), why(d)));
   }
 
   return {

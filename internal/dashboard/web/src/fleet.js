@@ -277,9 +277,9 @@ function drawTotals(list, models) {
     ["requests/s", sumText(total(models.map((m) => m.load)), (v) => number(v))], ["cost per hour", sumText(total(models.map((m) => m.cost)), cost)],
     ["GPUs", sumText(total(variants.map((v) => v.current === null || v.gpus === null ? null : v.current * v.gpus)), count)],
   ];
-  if (list.children.length !== tiles.length) list.replaceChildren(...tiles.map(() => html("div", {}, html("dd", {}), html("dt", {}))));
+  if (list.children.length !== tiles.length) list.replaceChildren(...tiles.map(() => html("div", {}, html("dt", {}), html("dd", {}))));
   tiles.forEach(([name, text, tone = ""], i) => {
-    const [value, term] = list.children[i].children;
+    const [term, value] = list.children[i].children;
     if (value.textContent !== text) value.textContent = text;
     if (term.textContent !== name) term.textContent = name;
     if (value.dataset.tone !== tone) value.dataset.tone = tone;

@@ -4,6 +4,7 @@ import { absent, latency, number } from "../../../chart/number.js";
 import { timeline } from "../../../chart/timeline.js";
 import { ask } from "./api.js";
 import { attained, bounds } from "./fleet.js";
+import { fact } from "./fact.js";
 import { cost, moment, some, sumText, total } from "./format.js";
 import { loader } from "./load.js";
 import { panels } from "./measures.js";
@@ -32,7 +33,7 @@ export function modelPage(main, route) {
     html("div", { class: "title" }, html("div", {}, html("h1", { tabindex: -1 }, name), about),
       html("div", { class: "ways" }, html("a", { class: "button", href: to.replicas(key) }, "Replicas"), html("a", { class: "button", href: to.whatif(key) }, "What if"))),
     troubles, facts, spans, notes);
-  const load = loader(main, (found) => { history = found; draw(); });
+  const load = loader(main, (found) => { history = found; history.decisions ||= []; history.variants ||= []; history.t ||= []; draw(); });
   main.append(html("div", { class: "split" }, chartArea,
     html("section", { class: "aside", "aria-label": "Decisions" }, html("h2", {}, "Decisions"), decisions)),
   html("h2", {}, "Variants"), variants);
@@ -64,7 +65,7 @@ export function modelPage(main, route) {
       ["attained, " + attained(m).small, attained(m).text, attained(m).tone], ["requests/s", number(m.load)], ["wait", number(m.waiting)],
       ["TTFT, " + of(m.objective.ttft), latency(m.ttft), worse(m.ttft, m.objective.ttft)], ["ITL, " + of(m.objective.itl), latency(m.itl), worse(m.itl, m.objective.itl)],
       ["Ready of " + sum("desired") + " desired", sum("ready")], ["cost per hour", cost(m.cost)],
-    ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+    ].map(([term, value, tone]) => fact(term, value, tone)));
     variants.replaceChildren(variantTable(m, fleet));
   }
 

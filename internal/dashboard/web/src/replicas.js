@@ -1,6 +1,7 @@
 // The replicas of a model: where the time of each went, from its order to its end.
 import { html, svg } from "../../../chart/draw.js";
 import { ask } from "./api.js";
+import { fact } from "./fact.js";
 import { clock, duration, moment } from "./format.js";
 import { loader } from "./load.js";
 import { to } from "./route.js";
@@ -21,7 +22,7 @@ export function replicasPage(main, route) {
   const list = html("div", { class: "replicas" }, html("p", { class: "loading", role: "status" }, "Loading the replicas…"));
   main.append(html("h1", { tabindex: -1 }, "Replicas of ", name || ""), html("p", { class: "about" }, namespace), facts, spans,
     html("ul", { class: "phases", "aria-label": "Phases" }, ...Object.entries(phases).map(([phase, text]) => html("li", {}, html("span", { class: "swatch p-" + phase }), text))), notes);
-  const load = loader(main, (answer) => { found = answer; draw(); });
+  const load = loader(main, (answer) => { found = answer; found.replicas ||= []; draw(); });
   main.append(list);
   spans.replaceChildren(choices(times, go));
 
@@ -36,10 +37,11 @@ export function replicasPage(main, route) {
     if (!rows.isConnected) list.replaceChildren(axis, rows);
     const range = times.range(fleet.at), all = found.replicas.toReversed();
     const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
+    for (const r of all) r.phases ||= [];
     const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
     facts.replaceChildren(...[["replicas in this time", String(all.length)], ["Ready now", String(serving.length)], ["on their way, or leaving", String(now.length - serving.length)],
       ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"], ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]]
-      .map(([term, value]) => html("div", {}, html("dd", {}, value), html("dt", {}, term))));
+      .map(([term, value]) => fact(term, value)));
     notes.replaceChildren(...(found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]));
     rows.replaceChildren(...all.map((r) => row(r, range)));
     if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
@@ -85,6 +87,10 @@ export function replicasPage(main, route) {
   };
 }
 
+function nameOf(phase) {
+  return (phases[phase] || phase).split(":")[0];
+}
+
 // gone reports whether a replica was given up and its last phase is over.
 function gone(r) {
   return r.terminating !== null && r.phases.at(-1)?.phase !== "draining";
@@ -93,10 +99,10 @@ function gone(r) {
 // bar draws the phases of a replica; a screen reader is told them in words.
 function bar(r, [from, end]) {
   const x = (t) => Math.min(1000, Math.max(0, (t - from) / (end - from) * 1000));
-  const text = r.phases.map((p) => phases[p.phase].split(":")[0] + " " + duration(p.to - p.from)).join(", ");
+  const text = r.phases.map((p) => nameOf(p.phase) + " " + duration(p.to - p.from)).join(", ");
   const drawn = r.phases.filter((p) => p.to > from && p.from < end);
   return svg("svg", { class: "lane", viewBox: "0 0 1000 14", preserveAspectRatio: "none", role: "img", "aria-label": text || "no phase is known" },
-    svg("title", {}, drawn.map((p) => phases[p.phase].split(":")[0] + " " + clock(p.from) + " to " + clock(p.to)).join("\n")),
+    svg("title", {}, drawn.map((p) => nameOf(p.phase) + " " + clock(p.from) + " to " + clock(p.to)).join("\n")),
     ...drawn.map((p) => svg("rect", { class: "p-" + p.phase, x: x(p.from), y: p.phase === "serving" ? 2 : 0, width: Math.max(1.5, x(p.to) - x(p.from)), height: p.phase === "serving" ? 10 : 14 })));
 }
 

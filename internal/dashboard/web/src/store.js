@@ -31,13 +31,24 @@ async function fetchOne(wait) {
   again = false; // what was wished for while waiting is met by this
   lastStart = performance.now();
   try {
-    latest = await ask("/api/fleet");
+    latest = complete(await ask("/api/fleet"));
     showBanner("server", "");
   } catch (error) {
     showBanner("server", sentence(error));
     return;
   }
   for (const call of told) call(latest);
+}
+
+// complete puts empty lists where JSON has null.
+function complete(found) {
+  found.models ||= [];
+  for (const m of found.models) {
+    m.troubles ||= [];
+    m.variants ||= [];
+    for (const v of m.variants) v.troubles ||= [];
+  }
+  return found;
 }
 
 document.addEventListener("visibilitychange", () => {

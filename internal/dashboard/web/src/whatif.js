@@ -4,6 +4,7 @@ import { absent, latency, number, percent } from "../../../chart/number.js";
 import { held, within } from "../../../chart/series.js";
 import { timeline } from "../../../chart/timeline.js";
 import { send } from "./api.js";
+import { fact } from "./fact.js";
 import { cost, count, moment, some } from "./format.js";
 import { loader } from "./load.js";
 import { to } from "./route.js";
@@ -98,7 +99,7 @@ export function whatIfPage(main, route) {
       ["cost as it was", cost(costOld)], ["cost with these values", cost(costNew)],
       ["difference" + share, difference === null ? absent : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 0.005 ? "" : difference > 0 ? "warn" : "good"],
       ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", count(cyclesChanged)],
-    ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+    ].map(([term, value, tone]) => fact(term, value, tone)));
     says.textContent = answer.says || "";
     if (!t || t.length === 0) { area.replaceChildren(html("p", { class: "empty" }, "No cycle of this model can be decided again.")); return; }
     if (!charts.element.isConnected) area.replaceChildren(charts.element);

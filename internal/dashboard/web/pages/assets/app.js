@@ -328,7 +328,7 @@
       body.replaceChildren(
         html("p", { class: "verdict" }, d.sentence),
         ...d.changed ? [html("p", { class: "about" }, d.changed)] : [],
-        html("div", { class: "split decided" }, html("div", { class: "steps" }, ...d.sections.map(section)), why(d))
+        html("div", { class: "split decided" }, html("div", { class: "steps" }, ...(d.sections || []).map(section)), why(d))
       );
     }
     return {
@@ -837,9 +837,9 @@
       ["cost per hour", sumText(total(models.map((m) => m.cost)), cost)],
       ["GPUs", sumText(total(variants.map((v) => v.current === null || v.gpus === null ? null : v.current * v.gpus)), count)]
     ];
-    if (list.children.length !== tiles.length) list.replaceChildren(...tiles.map(() => html("div", {}, html("dd", {}), html("dt", {}))));
+    if (list.children.length !== tiles.length) list.replaceChildren(...tiles.map(() => html("div", {}, html("dt", {}), html("dd", {}))));
     tiles.forEach(([name, text, tone = ""], i) => {
-      const [value, term] = list.children[i].children;
+      const [term, value] = list.children[i].children;
       if (value.textContent !== text) value.textContent = text;
       if (term.textContent !== name) term.textContent = name;
       if (value.dataset.tone !== tone) value.dataset.tone = tone;
@@ -1090,6 +1090,11 @@
     return { element, draw, moveTo };
   }
 
+  // internal/dashboard/web/src/fact.js
+  function fact(term, value, tone = "") {
+    return html("div", {}, html("dt", {}, term), html("dd", { "data-tone": tone || null }, value));
+  }
+
   // internal/chart/series.js
   function after(times, t) {
     let low = 0, high = times.length;
@@ -1284,6 +1289,9 @@
     );
     const load = loader(main2, (found) => {
       history2 = found;
+      history2.decisions ||= [];
+      history2.variants ||= [];
+      history2.t ||= [];
       draw();
     });
     main2.append(
@@ -1324,7 +1332,7 @@
         ["ITL, " + of(m.objective.itl), latency(m.itl), worse(m.itl, m.objective.itl)],
         ["Ready of " + sum("desired") + " desired", sum("ready")],
         ["cost per hour", cost(m.cost)]
-      ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+      ].map(([term, value, tone]) => fact(term, value, tone)));
       variants.replaceChildren(variantTable(m, fleet2));
     }
     function draw() {
@@ -1453,6 +1461,7 @@
     );
     const load = loader(main2, (answer2) => {
       found = answer2;
+      found.replicas ||= [];
       draw();
     });
     main2.append(list);
@@ -1468,6 +1477,7 @@
       if (!rows.isConnected) list.replaceChildren(axis, rows);
       const range = times.range(fleet2.at), all = found.replicas.toReversed();
       const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
+      for (const r of all) r.phases ||= [];
       const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
       facts.replaceChildren(...[
         ["replicas in this time", String(all.length)],
@@ -1475,7 +1485,7 @@
         ["on their way, or leaving", String(now.length - serving.length)],
         ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"],
         ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]
-      ].map(([term, value]) => html("div", {}, html("dd", {}, value), html("dt", {}, term))));
+      ].map(([term, value]) => fact(term, value)));
       notes.replaceChildren(...found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]);
       rows.replaceChildren(...all.map((r) => row(r, range)));
       if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
@@ -1537,17 +1547,20 @@
       keyHelp: [["j k", "down and up"], ["Enter", "unfold a replica"], ["1 6 2", "1, 6 and 24 hours"]]
     };
   }
+  function nameOf(phase) {
+    return (phases[phase] || phase).split(":")[0];
+  }
   function gone(r) {
     return r.terminating !== null && r.phases.at(-1)?.phase !== "draining";
   }
   function bar(r, [from, end]) {
     const x = (t) => Math.min(1e3, Math.max(0, (t - from) / (end - from) * 1e3));
-    const text = r.phases.map((p) => phases[p.phase].split(":")[0] + " " + duration(p.to - p.from)).join(", ");
+    const text = r.phases.map((p) => nameOf(p.phase) + " " + duration(p.to - p.from)).join(", ");
     const drawn = r.phases.filter((p) => p.to > from && p.from < end);
     return svg(
       "svg",
       { class: "lane", viewBox: "0 0 1000 14", preserveAspectRatio: "none", role: "img", "aria-label": text || "no phase is known" },
-      svg("title", {}, drawn.map((p) => phases[p.phase].split(":")[0] + " " + clock(p.from) + " to " + clock(p.to)).join("\n")),
+      svg("title", {}, drawn.map((p) => nameOf(p.phase) + " " + clock(p.from) + " to " + clock(p.to)).join("\n")),
       ...drawn.map((p) => svg("rect", { class: "p-" + p.phase, x: x(p.from), y: p.phase === "serving" ? 2 : 0, width: Math.max(1.5, x(p.to) - x(p.from)), height: p.phase === "serving" ? 10 : 14 }))
     );
   }
@@ -1588,13 +1601,22 @@
     again = false;
     lastStart = performance.now();
     try {
-      latest = await ask("/api/fleet");
+      latest = complete(await ask("/api/fleet"));
       showBanner("server", "");
     } catch (error) {
       showBanner("server", sentence(error));
       return;
     }
     for (const call of told) call(latest);
+  }
+  function complete(found) {
+    found.models ||= [];
+    for (const m of found.models) {
+      m.troubles ||= [];
+      m.variants ||= [];
+      for (const v of m.variants) v.troubles ||= [];
+    }
+    return found;
   }
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && again) {
@@ -1751,7 +1773,7 @@
         ["cost with these values", cost(costNew)],
         ["difference" + share, difference === null ? absent : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 5e-3 ? "" : difference > 0 ? "warn" : "good"],
         ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", count(cyclesChanged)]
-      ].map(([term, value, tone]) => html("div", {}, html("dd", { "data-tone": tone || null }, value), html("dt", {}, term))));
+      ].map(([term, value, tone]) => fact(term, value, tone)));
       says.textContent = answer2.says || "";
       if (!t || t.length === 0) {
         area.replaceChildren(html("p", { class: "empty" }, "No cycle of this model can be decided again."));
