@@ -97,7 +97,7 @@ func (h *History) rows(m *modelSeries, variants []*variantSeries, begin, end ins
 	}
 	width := max(1, (end-begin)/instant((points-1)/2)+1)
 	if begin < fineFrom(m, variants) {
-		width = max(width, thinned(h.table.modelLimit(load), h.table.span))
+		width = max(width, thinned(h.table.modelLimit(load), min(h.now-m.begins, h.table.span)))
 	}
 	out := rows{from: begin, width: width, end: end, n: int((end - begin + width - 1) / width), step: float64(width) / float64(second)}
 	for i := range out.n {

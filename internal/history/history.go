@@ -23,9 +23,12 @@ const (
 // defaultSpan is for how long history is kept.
 const defaultSpan = 25 * time.Hour
 
+// longestSpan is less than the tenths of a second of an int32.
+const longestSpan = 6 * 365 * 24 * time.Hour
+
 // Options configure a History. The zero value is ready.
 type Options struct {
-	// Span is for how long history is kept, at most 5 years; 0 is 25 hours.
+	// Span is for how long history is kept; 0 is 25 hours, and more than six years count as six.
 	Span time.Duration
 	// Troubles returns what the conditions of the object of a variant say is in its way; nil for nothing.
 	Troubles func(scaling.VariantKey) []explain.Trouble
@@ -75,7 +78,7 @@ func New(o Options) *History {
 		o.Span = defaultSpan
 	}
 	return &History{
-		options: o, later: make(chan keeping, 1), table: newTable(seriesBytes, tenths(o.Span)),
+		options: o, later: make(chan keeping, 1), table: newTable(seriesBytes, tenths(min(o.Span, longestSpan))),
 		changes: newBounded[change](changeLimit), parts: newBounded[part](partLimit), ended: newBounded[replica](endedLimit),
 		living: map[scaling.PodName]*replica{},
 	}

@@ -246,6 +246,19 @@ func TestAnAnswerLosesNoPeak(t *testing.T) {
 	}
 }
 
+// TestALongSpanCostsNoDetail is of a record that is read with a span of years.
+func TestALongSpanCostsNoDetail(t *testing.T) {
+	h, p := New(Options{Span: 10 * 365 * 24 * time.Hour}), newPlant(100, 6)
+	c := p.next()
+	for range 5000 {
+		p.turn(&c, interval)
+		h.Add(c)
+	}
+	if got, _ := h.Model(modelKey(0), time.Time{}, time.Time{}, MostPoints); got.Step > 300 || len(got.T) < 300 {
+		t.Errorf("%d rows, pairs of which stand for %g s; want 300 s at most", len(got.T), got.Step)
+	}
+}
+
 func TestTheOrderOfVariantsMakesNoDifference(t *testing.T) {
 	one, other, a, b := New(Options{}), New(Options{}), newPlant(20, 5), newPlant(20, 5)
 	shuffle := rand.New(rand.NewPCG(9, 9))

@@ -65,8 +65,8 @@ func (s *series) fit(limit int, at, span instant) {
 // thin brings s to seven eighths of a limit at most. The newest quarter stays as it is.
 func (s *series) thin(limit int, now, span instant) {
 	s.forget(now, span)
-	keep := limit / 4
-	for width := thinned(limit, span); len(s.points) > limit*7/8; width *= 2 {
+	keep, extent := limit/4, now-s.points[0].at
+	for width := thinned(limit, extent); len(s.points) > limit*7/8; width *= 2 {
 		recent := max(0, len(s.points)-keep)
 		out, i := 0, 0
 		for i < recent {
@@ -81,14 +81,17 @@ func (s *series) thin(limit int, now, span instant) {
 			s.fine = s.points[recent-1].at + 1
 			s.points = append(s.points[:out], s.points[recent:]...)
 		}
-		if width > span { // one time for all
+		if width > extent { // one time for all
 			break
 		}
 	}
 }
 
-// thinned is how long the times are that the older part of a series of a limit is thinned to.
-func thinned(limit int, span instant) instant { return max(1, span*6/instant(limit)) }
+// thinned is how long the times are that the older part of a series of a limit is thinned to, which has
+// three points of each: together half of the limit.
+func thinned(limit int, extent instant) instant {
+	return instant(max(1, 6*uint64(extent)/uint64(limit)))
+}
 
 // forget drops the points that ended before the span.
 func (s *series) forget(now, span instant) {
