@@ -77,7 +77,7 @@ func (s *Server) HTTP(ctx context.Context) *http.Server {
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		// A ReadTimeout would end the streams of events; those who send a body have bodyLimit. The streams
 		// extend the time to write.
-		WriteTimeout: readLimit + whatifLimit,
+		WriteTimeout: readLimit + whyLimit + writePatience,
 		BaseContext:  baseContext(ctx),
 	}
 }
