@@ -90,7 +90,7 @@ func (s *Server) whatif(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	case s.heavy <- struct{}{}:
 		defer func() { <-s.heavy }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, &RefusalError{http.StatusServiceUnavailable, "another what-if is under way: try again when it has ended"}
 	}
 	return s.decideAgain(ctx, of, cycles, change)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -351,6 +352,39 @@ func TestWhenTimeIsUpTheLatestCyclesAreThere(t *testing.T) {
 		gone()
 		if _, err := s.decideAgain(ctx, model, source.cycles, Settings{Namespace: model.Namespace, Model: model.ID}); statusOf(err) != statusClientGone {
 			t.Errorf("after the page is gone: %v", err)
+		}
+	})
+}
+
+func TestOneWhatIfRunsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sample(t, "growing")
+		source := holding(c)
+		read, hold := source.cycles.Read, make(chan struct{})
+		source.cycles.Read = func(ctx context.Context, ref CycleRef) (record.Cycle, error) {
+			<-hold
+			return read(ctx, ref)
+		}
+		s := New(Options{Source: source, Assets: pages})
+		model := c.Snapshots[0].Model
+		body := fmt.Sprintf(`{"namespace":%q,"model":%q}`, model.Namespace, model.ID)
+		post := func() *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodPost, "/api/whatif", strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			within(whatifLimit, s.whatif)(w, r.WithContext(t.Context()))
+			return w
+		}
+		first := make(chan *httptest.ResponseRecorder)
+		go func() { first <- post() }()
+		synctest.Wait()
+		if w := post(); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "another what-if is under way") {
+			t.Errorf("the second gets %d: %s", w.Code, w.Body)
+		}
+		close(hold)
+		<-first
+		if w := post(); w.Code != http.StatusOK {
+			t.Errorf("after the first has ended one gets %d: %s", w.Code, w.Body)
 		}
 	})
 }
