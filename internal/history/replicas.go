@@ -23,6 +23,7 @@ type replica struct {
 	pod                                string
 	ordered, created, scheduled        moment
 	started, ready, terminating, ended moment
+	since                              moment   // it was Ready already in the first cycle, and since when is not known
 	seen                               instant  // the last cycle with it
 	flips                              []moment // when it stopped being Ready and was Ready again, in turn, after the first time
 	by                                 *change  // the decision that ordered it, nil where that is not known
@@ -136,7 +137,10 @@ func (h *History) live(p *scaling.Pod, at instant) {
 		}
 		r = &replica{
 			variant: p.Variant, pod: p.Name, ordered: never, created: created, scheduled: never, started: never, ready: never,
-			terminating: never, ended: never,
+			terminating: never, ended: never, since: never,
+		}
+		if p.Ready && r.created == never && p.ReadyAt.IsZero() && h.revision == 1 {
+			r.since = moment(at)
 		}
 		if r.created == never && h.revision > 1 {
 			r.created = moment(at) // when it was first seen
@@ -156,10 +160,10 @@ func (h *History) live(p *scaling.Pod, at instant) {
 	if r.started == never {
 		r.started = h.moment(p.Started)
 	}
-	isReady := r.ready != never && len(r.flips)%2 == 0
+	wasReady := r.ready != never || r.since != never
 	switch {
-	case p.Ready == isReady:
-	case r.ready == never:
+	case p.Ready == (wasReady && len(r.flips)%2 == 0):
+	case !wasReady:
 		if r.ready = h.moment(p.ReadyAt); r.ready == never {
 			r.ready = moment(at)
 		}
@@ -196,7 +200,7 @@ func (h *History) Replicas(key scaling.ModelKey, from, to time.Time) (Replicas, 
 			for range min(o.left, mostShown) {
 				found = append(found, replica{
 					variant: v.key, model: key, ordered: moment(o.at), by: o.by, created: never, scheduled: never, started: never,
-					ready: never, terminating: never, ended: never,
+					ready: never, terminating: never, ended: never, since: never,
 				})
 			}
 		}
@@ -219,7 +223,7 @@ const mostShown = 1000
 
 // begin returns when a replica began, as far as that is known.
 func (r replica) begin() moment {
-	for _, at := range []moment{r.ordered, r.created, r.scheduled, r.started, r.ready} {
+	for _, at := range []moment{r.ordered, r.created, r.scheduled, r.started, r.ready, r.since} {
 		if at != never {
 			return at
 		}
@@ -261,7 +265,7 @@ func (h *History) phases(r replica, last moment) []Phase {
 			waits = "starting" // a record does not say whether a node has taken the pod
 		}
 	}
-	edges := []edge{{r.ordered, "ordered"}, {r.created, waits}, {r.ready, "serving"}, {r.terminating, "draining"}}
+	edges := []edge{{r.ordered, "ordered"}, {r.created, waits}, {r.ready, "serving"}, {r.since, "serving"}, {r.terminating, "draining"}}
 	if r.scheduled != never && r.created != never {
 		edges[1].phase = "unscheduled"
 		edges = append(edges, edge{r.scheduled, "starting"})
@@ -296,6 +300,8 @@ func (r replica) says() string {
 	switch {
 	case r.pod == "":
 		return "Ordered; no pod of it is seen yet"
+	case r.since != never:
+		return who + " was Ready before the history begins"
 	case r.ready == never && r.terminating != never:
 		return who + " was never Ready"
 	case r.ready == never && r.scheduled == never:

@@ -130,7 +130,7 @@ func TestARecordTellsWhenPodsWereSeen(t *testing.T) {
 	add(75, 1, 1, "b!")
 	got, _ := h.Replicas(modelKey(0), time.Time{}, time.Time{})
 	want := []told{
-		{"a", "", -1, -1, -1, -1, 15, 75, -1, "serving"},
+		{"a", "", -1, -1, -1, -1, -1, 75, -1, "serving"},
 		{"b", "plant-16", 15, 30, -1, -1, 45, -1, -1, "ordered starting serving"},
 	}
 	if diff := cmp.Diff(toldOf(got.Replicas), want); diff != "" {
