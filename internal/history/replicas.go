@@ -130,27 +130,11 @@ func (h *History) pods(c Cycle, before []scaling.Pod, at instant) {
 func (h *History) live(p *scaling.Pod, at instant) {
 	name := scaling.PodName{Namespace: p.Namespace, Name: p.Name}
 	r := h.living[name]
-	created := h.moment(p.Created)
 	if r == nil {
 		if len(h.living) >= mostLive {
 			return
 		}
-		r = &replica{
-			variant: p.Variant, pod: p.Name, ordered: never, created: created, scheduled: never, started: never, ready: never,
-			terminating: never, ended: never, since: never,
-		}
-		if p.Ready && r.created == never && p.ReadyAt.IsZero() && h.revision == 1 {
-			r.since = moment(at)
-		}
-		if r.created == never && h.revision > 1 {
-			r.created = moment(at) // when it was first seen
-		}
-		if v := h.table.variants[p.Variant]; v != nil {
-			r.model = v.model
-			if o, ok := v.take(r.created); ok {
-				r.ordered, r.by = moment(o.at), o.by
-			}
-		}
+		r = h.begun(p, at)
 		h.living[name] = r
 	}
 	r.seen = at
@@ -170,6 +154,28 @@ func (h *History) live(p *scaling.Pod, at instant) {
 	case len(r.flips) < mostFlips:
 		r.flips = append(r.flips, moment(at))
 	}
+}
+
+// begun returns the replica of a pod that is seen for the first time, with the order that it fulfils.
+func (h *History) begun(p *scaling.Pod, at instant) *replica {
+	r := &replica{
+		variant: p.Variant, pod: p.Name, ordered: never, created: h.moment(p.Created), scheduled: never, started: never, ready: never,
+		terminating: never, ended: never, since: never,
+	}
+	switch {
+	case r.created != never:
+	case h.revision > 1:
+		r.created = moment(at) // when it was first seen
+	case p.Ready && p.ReadyAt.IsZero():
+		r.since = moment(at)
+	}
+	if v := h.table.variants[p.Variant]; v != nil {
+		r.model = v.model
+		if o, ok := v.take(r.created); ok {
+			r.ordered, r.by = moment(o.at), o.by
+		}
+	}
+	return r
 }
 
 // Replicas returns what became of the replicas of a model from a time to another, of the newest ones where they
