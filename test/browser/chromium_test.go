@@ -235,6 +235,12 @@ func (b *tab) waitFor(expression string, most time.Duration) {
 	}
 }
 
+// click clicks on the first element of a selector, at once, whatever the page draws anew.
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	eval[any](b, fmt.Sprintf("void document.querySelector(%q).click()", selector))
+}
+
 // shows waits until the page shows a text.
 func (b *tab) shows(text string) {
 	b.t.Helper()

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 )
 
 var live = flag.Bool("live", false, "drive wva dashboard against the demonstration of make run, six minutes long")
@@ -75,9 +73,9 @@ func TestTheDemonstrationIsSeen(t *testing.T) {
 	if found < len(changes) {
 		t.Errorf("%d of %d changes appear within two cycles of their decision: %v, decided %v", found, len(changes), changes, decided)
 	}
-	b.run(chromedp.Click[chromedp.CSS](".rows .level1 .c-name a"))
+	b.click(".rows .level1 .c-name a")
 	b.wait("document.querySelector('.decisions a')")
-	b.run(chromedp.Click[chromedp.CSS](".decisions a"))
+	b.click(".decisions a")
 	b.wait("document.querySelector('.verdict')?.innerText.length > 20 && document.querySelectorAll('.step').length >= 4")
 	t.Logf("the decision says: %s", eval[string](b, "document.querySelector('.verdict').innerText"))
 }

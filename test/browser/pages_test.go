@@ -97,6 +97,12 @@ func TestReplicasSayWhereTheirTimeWent(t *testing.T) {
 	}
 	b.press("j", kb.Enter)
 	b.shows("after the order")
+	s.Advance()
+	eval[any](b, "document.querySelector('.replica').was = true")
+	b.wait("!document.querySelector('.replica').was")
+	if !eval[bool](b, "document.activeElement.matches('.replica[open] summary')") {
+		t.Errorf("the row that is open and has the focus loses one of them with the next cycle: %s", eval[string](b, "document.activeElement.outerHTML.slice(0, 200) + document.querySelectorAll('.replica[open]').length"))
+	}
 	b.run(chromedp.Click[chromedp.CSS](".replica[open] p a"))
 	b.wait("location.hash.startsWith('#/decision/')")
 }

@@ -5,6 +5,7 @@ import { timeline } from "../../../chart/timeline.js";
 import { ask } from "./api.js";
 import { attained, bounds } from "./fleet.js";
 import { fact } from "./fact.js";
+import { keepFocus } from "./focus.js";
 import { cost, moment, some, sumText, total } from "./format.js";
 import { loader } from "./load.js";
 import { panels } from "./measures.js";
@@ -45,7 +46,7 @@ export function modelPage(main, route) {
   }
 
   function fetchHistory() {
-    if (fleet) load((signal) => ask("/api/model", { ...key, ...times.wanted(fleet.at) }, signal));
+    if (fleet) load((signal) => ask("/api/model", { ...key, ...times.wanted(fleet) }, signal));
   }
 
   function update(next) {
@@ -66,7 +67,7 @@ export function modelPage(main, route) {
       ["TTFT, " + of(m.objective.ttft), latency(m.ttft), worse(m.ttft, m.objective.ttft)], ["ITL, " + of(m.objective.itl), latency(m.itl), worse(m.itl, m.objective.itl)],
       ["Ready of " + sum("desired") + " desired", sum("ready")], ["cost per hour", cost(m.cost)],
     ].map(([term, value, tone]) => fact(term, value, tone)));
-    variants.replaceChildren(variantTable(m, fleet));
+    keepFocus(variants, () => variants.replaceChildren(variantTable(m, fleet)));
   }
 
   function draw() {
@@ -77,7 +78,7 @@ export function modelPage(main, route) {
       select.replaceChildren(html("option", { value: "" }, "all variants"), ...history.variants.map((v, i) => html("option", { value: named[i] }, v.name)));
     }
     if (!charts.element.isConnected) chartArea.replaceChildren(...(named.length > 1 ? [html("label", { class: "of" }, "Replicas of ", select)] : []), charts.element);
-    const range = times.range(fleet.at), width = chartArea.clientWidth || 900;
+    const range = times.range(fleet), width = chartArea.clientWidth || 900;
     const drawn = panels(history, variant, range, (d) => { location.hash = to.decision(d, d.cycle); });
     charts.draw(drawn, clockFrame(width, range, drawn.flatMap((p) => p.lines.map((l) => l.name || ""))));
     if (history.cursor) { charts.moveTo(history.cursor, true); history.cursor = null; }
@@ -91,6 +92,9 @@ export function modelPage(main, route) {
 
   function list() {
     const all = history.decisions.toReversed(), shown = all.slice(0, mostDecisions), left = all.length - shown.length + (history.left || 0);
+    const stamp = [all.length, left, all[0]?.t, all.at(-1)?.t].join();
+    if (decisions.dataset.stamp === stamp) return; // it stays where the reader is in it
+    decisions.dataset.stamp = stamp;
     decisions.replaceChildren(...shown.map((d) => html("li", { onpointerenter: () => charts.moveTo(d.t, false) },
       html("a", { href: to.decision(d, d.cycle) },
         html("span", { class: "when" }, moment(d.t)), html("span", { class: "change " + (d.to > d.from ? "up" : "down") }, d.from + " → " + d.to),

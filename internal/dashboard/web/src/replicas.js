@@ -2,6 +2,7 @@
 import { html, svg } from "../../../chart/draw.js";
 import { ask } from "./api.js";
 import { fact } from "./fact.js";
+import { keepFocus } from "./focus.js";
 import { clock, duration, moment } from "./format.js";
 import { loader } from "./load.js";
 import { to } from "./route.js";
@@ -29,13 +30,13 @@ export function replicasPage(main, route) {
   function go(query) { location.hash = to.replicas(key, query); }
 
   function fetchAll() {
-    if (fleet) load((signal) => ask("/api/replicas", { ...key, ...times.wanted(fleet.at) }, signal));
+    if (fleet) load((signal) => ask("/api/replicas", { ...key, ...times.wanted(fleet) }, signal));
   }
 
   function draw() {
     if (!found || !fleet) return;
     if (!rows.isConnected) list.replaceChildren(axis, rows);
-    const range = times.range(fleet.at), all = found.replicas.toReversed();
+    const range = times.range(fleet), all = found.replicas.toReversed();
     const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
     for (const r of all) r.phases ||= [];
     const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
@@ -43,7 +44,7 @@ export function replicasPage(main, route) {
       ["from order to Ready, median", waited.length ? duration(waited[waited.length >> 1]) : "–"], ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]]
       .map(([term, value]) => fact(term, value)));
     notes.replaceChildren(...(found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]));
-    rows.replaceChildren(...all.map((r) => row(r, range)));
+    keepFocus(rows, () => rows.replaceChildren(...all.map((r) => row(r, range))));
     if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
     drawAxis(range);
   }
@@ -56,7 +57,7 @@ export function replicasPage(main, route) {
 
   function row(r, range) {
     const id = r.variant.namespace + "/" + r.variant.name + "/" + (r.pod || r.ordered);
-    return html("details", { class: "replica", open: opened.has(id), ontoggle: (e) => { if (e.target.open) opened.add(id); else opened.delete(id); } },
+    return html("details", { class: "replica", "data-key": id, open: opened.has(id), ontoggle: (e) => { if (e.target.open) opened.add(id); else opened.delete(id); } },
       html("summary", {}, html("span", { class: "pod" }, html("b", {}, r.pod || "no pod yet"), html("small", {}, r.variant.name)), bar(r, range), html("span", { class: "says" }, r.says)),
       html("dl", { class: "steps-of" }, ...steps.filter(([k]) => r[k] !== null && r[k] !== undefined).flatMap(([k, text]) => [html("dt", {}, text),
         html("dd", {}, moment(r[k]), k !== "ordered" && r.ordered !== null ? html("small", {}, " " + duration(r[k] - r.ordered) + " after the order") : null)])),

@@ -14,19 +14,14 @@ export class Times {
     this.span = query.get("range") in spans ? query.get("range") : "6h";
   }
 
-  // range is what is shown when now is the time of the last cycle.
-  range(now) {
-    return this.fixed || [now - spans[this.span], now];
-  }
-
-  query() {
-    return this.fixed ? { from: Math.floor(this.fixed[0]), to: Math.ceil(this.fixed[1]) } : { range: this.span };
+  // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least.
+  range({ at, from }) {
+    return this.fixed || [Math.max(at - spans[this.span], Math.min(from ?? 0, at - 120)), at];
   }
 
   // wanted are the parameters of a question for that time; what follows the last cycle has no end.
-  wanted(now) {
-    const [from, to] = this.range(now);
-    return { from: Math.floor(from), to: this.fixed ? Math.ceil(to) : null };
+  wanted({ at }) {
+    return this.fixed ? { from: Math.floor(this.fixed[0]), to: Math.ceil(this.fixed[1]) } : { from: Math.floor(at - spans[this.span]), to: null };
   }
 }
 

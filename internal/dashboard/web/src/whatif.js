@@ -1,6 +1,6 @@
 // What if: the recorded cycles of a model decided again with other values.
 import { html } from "../../../chart/draw.js";
-import { absent, latency, number, percent } from "../../../chart/number.js";
+import { absent as unknown, latency, number, percent } from "../../../chart/number.js";
 import { held, within } from "../../../chart/series.js";
 import { timeline } from "../../../chart/timeline.js";
 import { send } from "./api.js";
@@ -33,7 +33,7 @@ export function whatIfPage(main, route) {
       slider("ttft", "TTFT objective", { value: ttft, from: 50, to: Math.max(4000, (ttft || 0) * 4), log: true, write: latency }),
       slider("itl", "ITL objective", { value: itl, from: 5, to: Math.max(200, (itl || 0) * 4), log: true, write: latency }),
       slider("attainment", "Attainment", { value: attainment, from: 0.5, to: 0.999, step: 0.001, write: percent }),
-      slider("interval", "Time between cycles", { value: null, from: 5, to: 300, log: true, write: (v) => number(v) + " s" }),
+      slider("interval", "Time between cycles", { value: null, absent: "as recorded", from: 5, to: 300, log: true, write: (v) => number(v) + " s" }),
       ...m.variants.flatMap((v) => {
         const id = v.namespace + "/" + v.name, most = Math.max(4, v.max ?? 0, v.min * 2, (v.desired ?? 0) * 2);
         return [slider("min", "Minimum", { group: v.name, id, value: v.min, from: 0, to: most, step: 1, write: (v) => some(v, "replica", "replicas") }),
@@ -51,7 +51,7 @@ export function whatIfPage(main, route) {
     controls.replaceChildren(...parts, reset);
   }
 
-  function slider(field, text, { group = "", id = "", value, from, to: most, step, log, write }) {
+  function slider(field, text, { group = "", id = "", value, absent = "none", from, to: most, step, log, write }) {
     const inner = log ? { min: Math.log(from), max: Math.log(most), step: (Math.log(most) - Math.log(from)) / 120 } : { min: from, max: most, step };
     const put = (v) => log ? Math.log(Math.min(most, Math.max(from, v))) : v;
     const read = () => {
@@ -65,7 +65,7 @@ export function whatIfPage(main, route) {
       reset() { self.touched = false; input.value = put(value ?? (log ? Math.sqrt(from * most) : from)); show(); },
     };
     const show = () => {
-      const now = self.touched ? write(read()) : value === null || value === undefined ? "as recorded" : write(value);
+      const now = self.touched ? write(read()) : value === null || value === undefined ? absent : write(value);
       output.textContent = now;
       input.setAttribute("aria-valuetext", now);
       self.element.classList.toggle("touched", self.touched);
@@ -97,7 +97,7 @@ export function whatIfPage(main, route) {
     const share = difference === null || !costOld ? "" : " (" + (difference > 0 ? "+" : "") + number(100 * difference / costOld) + " %)";
     summary.replaceChildren(...[
       ["cost as it was", cost(costOld)], ["cost with these values", cost(costNew)],
-      ["difference" + share, difference === null ? absent : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 0.005 ? "" : difference > 0 ? "warn" : "good"],
+      ["difference" + share, difference === null ? unknown : (difference > 0 ? "+" : "") + cost(difference), difference === null || Math.abs(difference) < 0.005 ? "" : difference > 0 ? "warn" : "good"],
       ["of " + some(cycles, "cycle", "cycles") + " decide otherwise", count(cyclesChanged)],
     ].map(([term, value, tone]) => fact(term, value, tone)));
     says.textContent = answer.says || "";

@@ -998,7 +998,7 @@
   }
 
   // internal/chart/timeline.js
-  function timeline({ label, zoom, whole, moment: moment2, stops, open }) {
+  function timeline({ label, zoom, whole, moment: moment2, stops: stops2, open }) {
     let charts = [], frame = null, cursor = null, dragged = null;
     const element = html("div", {
       class: "time",
@@ -1084,7 +1084,7 @@
       zoom(t - far, t + far, t);
     }
     function nextStop(now, direction) {
-      const times = stops().filter((t) => direction * (t - now) > 1e-6 && t >= frame.range[0] && t <= frame.range[1]);
+      const times = stops2().filter((t) => direction * (t - now) > 1e-6 && t >= frame.range[0] && t <= frame.range[1]);
       return times.length === 0 ? now : direction > 0 ? Math.min(...times) : Math.max(...times);
     }
     return { element, draw, moveTo };
@@ -1093,6 +1093,20 @@
   // internal/dashboard/web/src/fact.js
   function fact(term, value, tone = "") {
     return html("div", {}, html("dt", {}, term), html("dd", { "data-tone": tone || null }, value));
+  }
+
+  // internal/dashboard/web/src/focus.js
+  var stops = (element) => [...element.querySelectorAll("a, button, summary, select, input")];
+  function keepFocus(element, draw) {
+    const focused = document.activeElement;
+    if (!element.contains(focused)) {
+      draw();
+      return;
+    }
+    const part = focused.closest("[data-key]"), key = part?.dataset.key, at2 = stops(part || element).indexOf(focused);
+    draw();
+    const now = key === void 0 ? element : [...element.querySelectorAll("[data-key]")].find((e) => e.dataset.key === key);
+    if (now) stops(now)[at2]?.focus({ preventScroll: true });
   }
 
   // internal/chart/series.js
@@ -1198,17 +1212,13 @@
       this.fixed = from > 0 && to2 > from ? [from, to2] : null;
       this.span = query.get("range") in spans ? query.get("range") : "6h";
     }
-    // range is what is shown when now is the time of the last cycle.
-    range(now) {
-      return this.fixed || [now - spans[this.span], now];
-    }
-    query() {
-      return this.fixed ? { from: Math.floor(this.fixed[0]), to: Math.ceil(this.fixed[1]) } : { range: this.span };
+    // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least.
+    range({ at: at2, from }) {
+      return this.fixed || [Math.max(at2 - spans[this.span], Math.min(from ?? 0, at2 - 120)), at2];
     }
     // wanted are the parameters of a question for that time; what follows the last cycle has no end.
-    wanted(now) {
-      const [from, to2] = this.range(now);
-      return { from: Math.floor(from), to: this.fixed ? Math.ceil(to2) : null };
+    wanted({ at: at2 }) {
+      return this.fixed ? { from: Math.floor(this.fixed[0]), to: Math.ceil(this.fixed[1]) } : { from: Math.floor(at2 - spans[this.span]), to: null };
     }
   };
   function choices(times, open) {
@@ -1310,7 +1320,7 @@
       location.hash = to.model(key, query);
     }
     function fetchHistory() {
-      if (fleet2) load((signal) => ask("/api/model", { ...key, ...times.wanted(fleet2.at) }, signal));
+      if (fleet2) load((signal) => ask("/api/model", { ...key, ...times.wanted(fleet2) }, signal));
     }
     function update2(next) {
       fleet2 = next;
@@ -1333,7 +1343,7 @@
         ["Ready of " + sum("desired") + " desired", sum("ready")],
         ["cost per hour", cost(m.cost)]
       ].map(([term, value, tone]) => fact(term, value, tone)));
-      variants.replaceChildren(variantTable(m, fleet2));
+      keepFocus(variants, () => variants.replaceChildren(variantTable(m, fleet2)));
     }
     function draw() {
       if (!history2 || !fleet2) return;
@@ -1343,7 +1353,7 @@
         select.replaceChildren(html("option", { value: "" }, "all variants"), ...history2.variants.map((v, i) => html("option", { value: named[i] }, v.name)));
       }
       if (!charts.element.isConnected) chartArea.replaceChildren(...named.length > 1 ? [html("label", { class: "of" }, "Replicas of ", select)] : [], charts.element);
-      const range = times.range(fleet2.at), width = chartArea.clientWidth || 900;
+      const range = times.range(fleet2), width = chartArea.clientWidth || 900;
       const drawn = panels(history2, variant, range, (d) => {
         location.hash = to.decision(d, d.cycle);
       });
@@ -1361,6 +1371,9 @@
     }
     function list() {
       const all = history2.decisions.toReversed(), shown2 = all.slice(0, mostDecisions), left = all.length - shown2.length + (history2.left || 0);
+      const stamp = [all.length, left, all[0]?.t, all.at(-1)?.t].join();
+      if (decisions.dataset.stamp === stamp) return;
+      decisions.dataset.stamp = stamp;
       decisions.replaceChildren(
         ...shown2.map((d) => html(
           "li",
@@ -1470,12 +1483,12 @@
       location.hash = to.replicas(key, query);
     }
     function fetchAll() {
-      if (fleet2) load((signal) => ask("/api/replicas", { ...key, ...times.wanted(fleet2.at) }, signal));
+      if (fleet2) load((signal) => ask("/api/replicas", { ...key, ...times.wanted(fleet2) }, signal));
     }
     function draw() {
       if (!found || !fleet2) return;
       if (!rows.isConnected) list.replaceChildren(axis, rows);
-      const range = times.range(fleet2.at), all = found.replicas.toReversed();
+      const range = times.range(fleet2), all = found.replicas.toReversed();
       const waited = all.filter((r) => r.ordered !== null && r.ready !== null).map((r) => r.ready - r.ordered).sort((a, b) => a - b);
       for (const r of all) r.phases ||= [];
       const now = all.filter((r) => r.ended === null && !gone(r)), serving = now.filter((r) => r.phases.at(-1)?.phase === "serving");
@@ -1487,7 +1500,7 @@
         ["the slowest", waited.length ? duration(waited.at(-1)) : "–"]
       ].map(([term, value]) => fact(term, value)));
       notes.replaceChildren(...found.complete ? [] : [html("p", { class: "about" }, "Replicas may be missing at the beginning of this time: history does not reach back to it, or there are too many.")]);
-      rows.replaceChildren(...all.map((r) => row(r, range)));
+      keepFocus(rows, () => rows.replaceChildren(...all.map((r) => row(r, range))));
       if (all.length === 0) rows.append(html("p", { class: "empty" }, "No replica is known in this time."));
       drawAxis(range);
     }
@@ -1499,7 +1512,7 @@
       const id = r.variant.namespace + "/" + r.variant.name + "/" + (r.pod || r.ordered);
       return html(
         "details",
-        { class: "replica", open: opened2.has(id), ontoggle: (e) => {
+        { class: "replica", "data-key": id, open: opened2.has(id), ontoggle: (e) => {
           if (e.target.open) opened2.add(id);
           else opened2.delete(id);
         } },
@@ -1692,7 +1705,7 @@
         slider("ttft", "TTFT objective", { value: ttft, from: 50, to: Math.max(4e3, (ttft || 0) * 4), log: true, write: latency }),
         slider("itl", "ITL objective", { value: itl, from: 5, to: Math.max(200, (itl || 0) * 4), log: true, write: latency }),
         slider("attainment", "Attainment", { value: attainment, from: 0.5, to: 0.999, step: 1e-3, write: percent }),
-        slider("interval", "Time between cycles", { value: null, from: 5, to: 300, log: true, write: (v) => number(v) + " s" }),
+        slider("interval", "Time between cycles", { value: null, absent: "as recorded", from: 5, to: 300, log: true, write: (v) => number(v) + " s" }),
         ...m.variants.flatMap((v) => {
           const id = v.namespace + "/" + v.name, most = Math.max(4, v.max ?? 0, v.min * 2, (v.desired ?? 0) * 2);
           return [
@@ -1714,7 +1727,7 @@
       }
       controls.replaceChildren(...parts, reset);
     }
-    function slider(field, text, { group = "", id = "", value, from, to: most, step, log, write }) {
+    function slider(field, text, { group = "", id = "", value, absent: absent2 = "none", from, to: most, step, log, write }) {
       const inner = log ? { min: Math.log(from), max: Math.log(most), step: (Math.log(most) - Math.log(from)) / 120 } : { min: from, max: most, step };
       const put = (v) => log ? Math.log(Math.min(most, Math.max(from, v))) : v;
       const read = () => {
@@ -1741,7 +1754,7 @@
         }
       };
       const show3 = () => {
-        const now = self.touched ? write(read()) : value === null || value === void 0 ? "as recorded" : write(value);
+        const now = self.touched ? write(read()) : value === null || value === void 0 ? absent2 : write(value);
         output.textContent = now;
         input.setAttribute("aria-valuetext", now);
         self.element.classList.toggle("touched", self.touched);
