@@ -207,9 +207,10 @@ func signal(t *testing.T, l *lab) any {
 
 // path returns the replicas decided on in minutes 0 to 4, if to are wanted and
 // from run, and the target follows.
-func path(from, to int) func(t *testing.T, l *lab) any {
+func path(from, to int, startUp time.Duration) func(t *testing.T, l *lab) any {
 	return func(_ *testing.T, l *lab) any {
 		v := l.fleet.Variants[0]
+		v.StartUp = startUp
 		history := scaling.History{}
 		from := from
 		var out []int
@@ -286,10 +287,11 @@ var effects = []struct {
 	{config.KindSaturation, "queueLengthThreshold", "2", signal, "steady", "grow"},
 	{config.KindSaturation, "kvSpareTrigger", "0.4", signal, "steady", "grow"},
 	{config.KindSaturation, "queueSpareTrigger", "6", signal, "steady", "grow"},
-	{config.KindSaturation, "scaleUpStabilization", "90s", path(2, 9), []int{9, 9, 9, 9, 9}, []int{2, 2, 9, 9, 9}},
-	{config.KindSaturation, "maxScaleUpStep", "3", path(2, 9), []int{9, 9, 9, 9, 9}, []int{5, 8, 9, 9, 9}},
-	{config.KindSaturation, "scaleDownStabilization", "0s", path(9, 2), []int{9, 9, 8, 7, 6}, []int{8, 7, 6, 5, 4}},
-	{config.KindSaturation, "maxScaleDownStep", "3", path(9, 2), []int{9, 9, 8, 7, 6}, []int{9, 9, 6, 3, 2}},
+	{config.KindSaturation, "scaleUpStabilization", "90s", path(2, 9, 0), []int{9, 9, 9, 9, 9}, []int{2, 2, 9, 9, 9}},
+	{config.KindSaturation, "maxScaleUpStep", "3", path(2, 9, 0), []int{9, 9, 9, 9, 9}, []int{5, 8, 9, 9, 9}},
+	{config.KindSaturation, "scaleDownStabilization", "0s", path(9, 2, 0), []int{9, 9, 8, 7, 6}, []int{8, 7, 6, 5, 4}},
+	{config.KindSaturation, "scaleDownStartUps", "2", path(9, 2, 90*time.Second), []int{9, 9, 8, 7, 6}, []int{9, 9, 9, 8, 7}},
+	{config.KindSaturation, "maxScaleDownStep", "3", path(9, 2, 0), []int{9, 9, 8, 7, 6}, []int{9, 9, 6, 3, 2}},
 }
 
 func TestAKeyOfAConfigMapChangesWhatTheManagerDoes(t *testing.T) {
