@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,10 +80,13 @@ func TestProbe(t *testing.T) {
 // TestProbeNamesWhereTheWayIsBroken has the probe look at three of the plumbing faults.
 func TestProbeNamesWhereTheWayIsBroken(t *testing.T) {
 	t.Parallel()
-	for fault, code := range map[string]string{
-		"excluded-namespace":    "WVA0903", // the manager decides nothing
-		"hpa-other-metric":      "WVA0904", // which External Metrics do not have
-		"hpa-behavior-disabled": "WVA0906", // read, and not set
+	for fault, want := range map[string]struct {
+		code    string
+		decided int32 // 0 for nothing
+	}{
+		"excluded-namespace":    {"WVA0903", 0},
+		"hpa-other-metric":      {"WVA0904", 1}, // External Metrics do not have it
+		"hpa-behavior-disabled": {"WVA0906", 2}, // it is read, and not set
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
@@ -93,12 +97,12 @@ func TestProbeNamesWhereTheWayIsBroken(t *testing.T) {
 			v := aside(ns, plumbed)
 			v.NoHPA = false
 			inject(t, v, fault)
-			if fault != "excluded-namespace" {
-				reads(t, ns, plumbed, 2-map[bool]int32{true: 1}[fault == "hpa-other-metric"])
+			if want.decided > 0 {
+				reads(t, ns, plumbed, want.decided)
 			}
 			found := probeOf(t, ns, plumbed)
-			if found.codes() != code {
-				t.Errorf("it names %q, want %s; it said\n%s", found.codes(), code, found.text)
+			if found.codes() != want.code {
+				t.Errorf("it names %q, want %s; it said\n%s", found.codes(), want.code, found.text)
 			}
 			nothingLeft(t, ns)
 			t.Logf("%q", found.steps())
@@ -232,7 +236,7 @@ func interruptedProbe(t *testing.T, namespace, name string, sent os.Signal) (str
 
 // exitOf returns the exit status that an error of a command stands for.
 func exitOf(err error) int {
-	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what Wait returns
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode()
 	}
 	return 0
