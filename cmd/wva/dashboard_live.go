@@ -19,7 +19,7 @@ import (
 // Bounds of the look for namespaces.
 const (
 	mostNamespaces = 500 // whose rights are asked for
-	namedAtMost    = 5   // refused namespaces that a sentence names
+	namedAtMost    = 5   // names that a sentence lists
 )
 
 // live returns the manager that leads as a source.

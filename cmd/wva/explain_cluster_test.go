@@ -175,7 +175,7 @@ func (c cluster) explained(t *testing.T) {
 		t.Errorf("as JSON: %+v", held)
 	}
 	for _, tt := range []struct{ name, namespace, want string }{
-		{"absent", namespace, "there is no VariantAutoscaling absent in namespace told"},
+		{"absent", namespace, "there is no VariantAutoscaling absent in namespace told; it has chat"},
 		{"caht", namespace, "there is no VariantAutoscaling caht in namespace told; did you mean chat?"},
 		{"va/chat", "default", "there is no VariantAutoscaling chat in namespace default; there is one in told: -n told"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
@@ -28,13 +29,13 @@ func variantName(command, arg string) (string, error) {
 }
 
 // absent is the error that says that there is no VariantAutoscaling of that key,
-// and which one may have been meant: one of nearly that name, or one of that name
-// in another namespace.
+// and which one may have been meant: one of nearly that name, one of that name in
+// another namespace, or those that the namespace has.
 func absent(ctx context.Context, c client.Reader, key client.ObjectKey) error {
 	said := fmt.Sprintf("there is no VariantAutoscaling %s in namespace %s", key.Name, key.Namespace)
 	var here, all v1alpha1.VariantAutoscalingList
+	var names []string
 	if err := c.List(ctx, &here, client.InNamespace(key.Namespace)); err == nil {
-		var names []string
 		for _, va := range here.Items {
 			names = append(names, va.Name)
 		}
@@ -49,6 +50,9 @@ func absent(ctx context.Context, c client.Reader, key client.ObjectKey) error {
 				return fmt.Errorf("%s; there is one in %s: -n %[2]s", said, va.Namespace)
 			}
 		}
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("%s; it has %s", said, scaling.FirstOf(names, namedAtMost, func(name string) string { return name }))
 	}
 	return errors.New(said)
 }

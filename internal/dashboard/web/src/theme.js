@@ -1,13 +1,13 @@
 // Light, dark, or as the system has it; the choice is kept in this browser.
 const choices = ["system", "light", "dark"];
-const names = { system: "Auto", light: "Light", dark: "Dark" };
+const names = { system: "auto", light: "light", dark: "dark" };
 
 export function startTheme() {
   const button = document.getElementById("theme");
   let now = kept();
   const apply = () => {
     if (now === "system") delete document.documentElement.dataset.theme; else document.documentElement.dataset.theme = now;
-    button.textContent = names[now];
+    button.textContent = "Theme: " + names[now];
     button.setAttribute("aria-label", "Theme: " + names[now] + ". Change");
   };
   button.addEventListener("click", () => {

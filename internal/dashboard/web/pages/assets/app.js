@@ -1640,14 +1640,14 @@
 
   // internal/dashboard/web/src/theme.js
   var choices2 = ["system", "light", "dark"];
-  var names3 = { system: "Auto", light: "Light", dark: "Dark" };
+  var names3 = { system: "auto", light: "light", dark: "dark" };
   function startTheme() {
     const button = document.getElementById("theme");
     let now = kept2();
     const apply = () => {
       if (now === "system") delete document.documentElement.dataset.theme;
       else document.documentElement.dataset.theme = now;
-      button.textContent = names3[now];
+      button.textContent = "Theme: " + names3[now];
       button.setAttribute("aria-label", "Theme: " + names3[now] + ". Change");
     };
     button.addEventListener("click", () => {
