@@ -40,7 +40,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Missing:     t.missing,
 		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
-		Role:        cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey]),
+		Role:        scaling.Role(cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey])),
 		Approval:    approval(va),
 		Undecidable: scalers.Problem(va),
 	}

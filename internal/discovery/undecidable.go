@@ -10,11 +10,7 @@ import (
 
 // prefillOnly are llm-d's roles of pods that end no request: what is measured of them is not what
 // a replica of its own serves (llm-d-router, bylabel/roles.go).
-var prefillOnly = []string{"prefill", "encode", "encode-prefill"}
-
-// roleDecode is the role of pods that end requests which others began. The leaders of a
-// LeaderWorkerSet without a template for leaders have it alone, too (kserve, llmisvc).
-const roleDecode = "decode"
+var prefillOnly = []scaling.Role{scaling.RolePrefill, "encode", "encode-prefill"}
 
 // The labels of pods that serve together: the service of KServe, the model of llm-d.
 var together = []string{"app.kubernetes.io/name", "llm-d.ai/model"}
@@ -27,7 +23,7 @@ func separateRoles(variants []scaling.Variant, targets []target, in map[string]w
 		switch {
 		case slices.Contains(prefillOnly, v.Role):
 			parts[v.Model] = fmt.Sprintf("variant %s has the role %s", v.Key.Name, v.Role)
-		case v.Role == roleDecode && parts[v.Model] == "":
+		case v.Role == scaling.RoleDecode && parts[v.Model] == "":
 			if of := in[v.Key.Namespace].prefillOf(targets[i].labels); of != "" {
 				parts[v.Model] = fmt.Sprintf("variant %s has the role %s, %s", v.Key.Name, v.Role, of)
 			}
@@ -48,7 +44,7 @@ func separateRoles(variants []scaling.Variant, targets []target, in map[string]w
 func (w workloads) prefillOf(decode map[string]string) string {
 	var names []string
 	for name, of := range w.known {
-		if role := of.labels[v1alpha1.RoleKey]; slices.Contains(prefillOnly, role) && servesWith(of.labels, decode) {
+		if role := scaling.Role(of.labels[v1alpha1.RoleKey]); slices.Contains(prefillOnly, role) && servesWith(of.labels, decode) {
 			names = append(names, fmt.Sprintf("%s %s the role %s", name.kind, name.name, role))
 		}
 	}

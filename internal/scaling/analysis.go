@@ -45,7 +45,8 @@ const (
 // Analysis is one analyzer's view of one model.
 type Analysis struct {
 	Model    ModelKey `json:"model"`
-	Analyzer string   `json:"analyzer"` // "saturation", "queueing"
+	Role     Role     `json:"role,omitempty"` // that it is of, in a model that is served in parts
+	Analyzer string   `json:"analyzer"`       // "saturation", "queueing"
 	Signal   Signal   `json:"signal"`
 	Unit     Unit     `json:"unit"`
 	Demand   float64  `json:"demand"` // [Unit]
@@ -87,6 +88,9 @@ type Analysis struct {
 	// Moved lists the variants whose stated profile was moved by what was measured, sorted by Variant.
 	Moved []MovedProfile `json:"moved,omitempty"`
 }
+
+// Part returns what a is of: a model, or one role of it.
+func (a Analysis) Part() Part { return Part{a.Model, a.Role} }
 
 // OnTheWay says what the supply will be, behind what it is: " (26214 with those ordered)".
 // It is "" where the two do not differ. format is that of the number.

@@ -124,7 +124,9 @@ type Step struct {
 type Decision struct {
 	Variant VariantKey `json:"variant"`
 	Model   ModelKey   `json:"model"`
-	Current Replicas   `json:"current"` // replicas when the Snapshot was taken
+	// Role is that of the variant in a model that is served in parts, else "".
+	Role    Role     `json:"role,omitempty"`
+	Current Replicas `json:"current"` // replicas when the Snapshot was taken
 	// Fallback is true when no analysis stood behind the decision.
 	Fallback bool `json:"fallback,omitempty"`
 	// Spare counts further replicas, after those that the decision removes, that the load does
@@ -137,6 +139,9 @@ type Decision struct {
 	Reduction Reduction `json:"reduction,omitzero"`
 	Steps     []Step    `json:"steps"`
 }
+
+// Part returns what d was decided with: its model, or one role of it.
+func (d Decision) Part() Part { return Part{d.Model, d.Role} }
 
 // Target returns the replicas decided on: where the last step ended, or
 // Current when there is none.

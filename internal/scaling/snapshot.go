@@ -105,6 +105,11 @@ type Snapshot struct {
 	Variants []Variant       `json:"variants"` // sorted by Key; those at zero replicas too
 	Replicas []ReplicaSample `json:"replicas"` // sorted by Variant, Pod; only pods that live now
 	Load     Load            `json:"load"`
+	// Roles are the loads of the roles of a model that is served in parts, sorted by Role; empty for
+	// any other. Load counts each request once.
+	Roles []RoleLoad `json:"roles,omitempty"`
+	// Role is the role that this Snapshot is of, one of the Parts of another; "" for that of a model.
+	Role Role `json:"role,omitempty"`
 	// Backend is where the readings come from.
 	Backend Backend `json:"backend,omitempty"`
 	// Fault says why the readings are missing when the source itself failed,

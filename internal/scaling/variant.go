@@ -57,8 +57,8 @@ type Variant struct {
 	// Advisory is true where decisions are advice: they are computed from what runs, shown, and not
 	// carried out, and no scaler can read them. All variants of a model are alike in that.
 	Advisory bool `json:"advisory,omitempty"`
-	// Role is the part of a request that the pods serve, in llm-d's words; "" where nothing says.
-	Role string `json:"role,omitempty"`
+	// Role is the part of a request that the pods serve; "" where nothing says.
+	Role Role `json:"role,omitempty"`
 	// GPUsRequested is how many accelerators a replica takes of the stock and of the quotas: what
 	// the target's pod template requests, or one of its pods if that is more, at least 1. 0 where
 	// the target shows no template: then GPUsPerReplica counts.
