@@ -158,6 +158,9 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 			snapshots[i].Backend = c.opts.Backend
 		}
 		snapshots[i].Load.Recent = c.opts.Idle.recent(model.Model)
+		for k := range snapshots[i].Roles {
+			snapshots[i].Roles[k].Load.Recent = snapshots[i].Load.Recent
+		}
 		c.atGate(&snapshots[i])
 	}
 	return snapshots

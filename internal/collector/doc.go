@@ -13,7 +13,7 @@
 //	scrape intervals   of a few pods of each job, those longest in place
 //	ten more           over the window, side by side; with them earlier pages if a
 //	                   Ready pod has none, and what objectives need of the models
-//	                   that have one
+//	                   that have one, and roles of those that have some
 //	stuck              of the pods that hold requests and generate nothing
 //
 // The first two are about the whole fleet, the others are asked once for each window
@@ -124,6 +124,28 @@
 // seen cannot be asked or holds requests that may be the model's under another
 // name, the rest is a lower bound and the reading at best Aging: it may justify
 // growth and never a reduction.
+//
+// # Roles
+//
+// Of a model with prefill and decode (scaling.Disaggregated) both roles count a request, so what its
+// pods report together counts it twice. Snapshot.Roles has what each role has to do, from the paces of
+// its own pods (query.AskPace), as fresh as their pages:
+//
+//	arrivals       first tokens/s + min(part of the growth, waiting / window), by what waits where
+//	TTFT           seconds until first tokens / first tokens
+//	ITL            decode: seconds between tokens / tokens but the first of each request
+//	output tokens  decode: 1 + tokens but the first / first tokens; prefill: 1
+//	prefix hits    decode: prefill's first tokens / decode's, 1 at most: what prefill handed over, at least
+//	gateway queue  prefill
+//
+// A request that decode serves alone is in decode's numbers only. The load of the model is decode's,
+// its TTFT the sum of both means: that of requests which are served by both. What a gateway counts
+// beyond decode's arrivals raises both roles in proportion. Rates that contain pods which ended within
+// the window are Aging: which role those had is not known. SGLang observes first tokens of streamed
+// requests alone, so the rates of its roles lack the others.
+//
+// An endpoint picker (scaling.BackendEPP) counts each request once, and not which of them prefill
+// gets: decode has its numbers, and prefill no arrival rate.
 //
 // # Another backend, another cache
 //

@@ -121,13 +121,18 @@ func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {
 // of request. They are asked in their order, as many at a time as may be; one
 // that fails leaves the others alone. It returns when all have ended.
 func (c *Collector) ask(ctx context.Context, a *answers, request query.Request, round ...query.Question) {
+	c.askEach(ctx, a, func(query.Question) query.Request { return request }, round...)
+}
+
+// askEach is ask with particulars of each question.
+func (c *Collector) askEach(ctx context.Context, a *answers, request func(query.Question) query.Request, round ...query.Question) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, c.opts.Concurrency)
 	for _, ask := range round {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			a[ask] = c.askOne(ctx, ask, request)
+			a[ask] = c.askOne(ctx, ask, request(ask))
 		})
 	}
 	wg.Wait()

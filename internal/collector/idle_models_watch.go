@@ -139,5 +139,10 @@ func (c *Collector) atGate(snap *scaling.Snapshot) {
 	}
 	if requests := c.opts.Waiting(snap.Model); requests > snap.Load.GatewayQueue.Or(0) {
 		snap.Load.GatewayQueue = scaling.Measured(requests, scaling.Fresh)
+		for i := range snap.Roles {
+			if snap.Roles[i].Role == scaling.RolePrefill {
+				snap.Roles[i].Load.GatewayQueue = snap.Load.GatewayQueue
+			}
+		}
 	}
 }

@@ -24,7 +24,8 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		ClockLag: s.survey.lag(),
 	}
 	instant := s.survey.now(now)
-	pages, reports := newCoverage(model.Variants, at, s.survey.grace), false
+	covering := func(variants []scaling.Variant) coverage { return newCoverage(variants, at, s.survey.grace) }
+	pages, reports, roles := covering(model.Variants), false, newSplit(model.Variants, covering)
 	mixed, ranks := s.mixture(model.Model, pods, instant), ""
 	if backend == scaling.BackendEPP {
 		ranks = firstRanks(model, pods, s.namedRanks(pods, model.Model))
@@ -40,6 +41,7 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 			state = min(state, scaling.Aging)
 		}
 		r := s.sample(&row, state)
+		roles.add(pods.pods[i], &row, row.page.state(instant), r)
 		r.Partial = partial
 		r.Pod, r.Variant, r.Ready = pods.pods[i].Name, pods.pods[i].Variant, pods.pods[i].Ready
 		if r.Ready || r.Reports() {
@@ -49,6 +51,11 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	}
 	sortReplicas(snap.Replicas)
 	snap.Load = s.load(&pages, instant, mixed.rates)
+	if roles != nil {
+		snap.Roles, snap.Load = s.roles(roles, snap.Load, roleContext{
+			now: instant, pages: &pages, mixed: mixed.rates, ended: s.endedServing(model.Model, pods, instant), backend: backend,
+		})
+	}
 	if snap.Partial = mixed.told; slices.ContainsFunc(snap.Replicas, func(r scaling.ReplicaSample) bool { return r.Partial }) {
 		snap.Partial = cmp.Or(mixed.told, ranks)
 	}
@@ -165,9 +172,10 @@ func (s *modelAnswer) join(pods podIndex, i int) podRow {
 // as sick as any of its ranks, and frozen if all of them are.
 func (p podRow) beside(o podRow) podRow {
 	for i := range p.gauges {
-		if q := firstGauge + query.Quantity(i); q.Unit() == query.Requests {
+		switch (firstGauge + query.Quantity(i)).Unit() {
+		case query.Requests, query.RequestsPerSecond, query.TokensPerSecond:
 			p.gauges[i] += o.gauges[i]
-		} else {
+		default:
 			p.gauges[i] = larger(p.gauges[i], o.gauges[i])
 		}
 	}

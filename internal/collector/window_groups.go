@@ -101,10 +101,20 @@ func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all sur
 	if seen.misses() {
 		round = append(round, query.AskEarlierPages)
 	}
-	if len(percentiles) > 0 {
-		round = slices.Insert(round, 0, query.AskObjective, query.AskPace)
+	paced := slices.Concat(percentiles, disaggregated(p.fleet))
+	if len(paced) > 0 {
+		round = slices.Insert(round, 0, query.AskPace)
 	}
-	c.ask(ctx, &got, request, round...)
+	if len(percentiles) > 0 {
+		round = slices.Insert(round, 0, query.AskObjective)
+	}
+	c.askEach(ctx, &got, func(ask query.Question) query.Request {
+		of := request
+		if ask == query.AskPace {
+			of.Models = names(paced)
+		}
+		return of
+	}, round...)
 	if fault := got.fault(round); fault != nil {
 		m.note(fault)
 		m.fault = sentence(fault.Error())

@@ -22,8 +22,8 @@ const (
 	AskQueueLength
 	AskRunning
 	AskKVCapacity
-	// AskPace is asked for the models that have a latency objective: how fast each of
-	// their pods is.
+	// AskPace is asked for the models that have a latency objective, or prefill and decode:
+	// how fast each of their pods is.
 	AskPace
 	// AskGenerating also asks for Resets: their rows are few and have a LabelStat, while those
 	// of Generating have none.
