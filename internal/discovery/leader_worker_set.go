@@ -108,7 +108,8 @@ func isGroupSet(ref scaling.TargetRef) bool {
 }
 
 // grouped completes a target by the LeaderWorkerSet that it is: a replica is a group, which is
-// Ready when its leader is and all of its workers are, and takes the accelerators of all of them.
+// Ready when its leader is and all of its workers are, and takes the accelerators of all of them. While
+// a rollout changes the size of the groups, some have another than the template says.
 func (w workloads) grouped(t target, set *leaderWorkerSet) target {
 	t.labels, t.workers = set.labels(), set.workers()
 	if leader := &set.leader().Spec; len(leader.Containers) > 0 {
@@ -117,19 +118,27 @@ func (w workloads) grouped(t target, set *leaderWorkerSet) target {
 			t.worker = &set.Spec.Template.Worker.Spec
 		}
 	}
-	leaders := t.pods
+	leaders, resized := t.pods, ""
 	t.pods = make([]pod, len(leaders))
 	for i, p := range leaders {
-		ready := 0
+		ready, size := 0, 1
 		for _, workers := range w.parts[workloadName{"Pod", p.name}] {
 			ready += w.readyOf[workers]
+			size += w.sizeOf[workers]
 			for _, worker := range w.owned[workers] {
 				p.gpus += worker.gpus
 				p.unschedulable = p.unschedulable || worker.unschedulable
 			}
 		}
+		// The workers of a group that is being created may not be there yet.
+		counts := size > 1 || p.ready
 		p.ready = p.ready && ready >= t.workers
 		t.pods[i] = p
+		if counts && size != t.workers+1 && (t.resized == "" || p.name < resized) {
+			resized = p.name
+			t.resized = fmt.Sprintf("the group of pod %s has %d pods and the template of LeaderWorkerSet %s says %d. What a group costs and serves is not one number until its rollout has replaced every group; if none is under way, see its events",
+				p.name, size, set.Name, t.workers+1)
+		}
 	}
 	return t
 }

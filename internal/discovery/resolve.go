@@ -26,6 +26,7 @@ type target struct {
 	pods    []pod             // that live, of a group its leader
 	owned   bool              // the pods were found by ownership, not by a selector
 	failure scaling.Trouble   // why its pods are not created, if it says so
+	resized string            // which groups have another size than the template says, "" for none
 }
 
 // resolve turns a VariantAutoscaling and its target into a variant. unitCost may
@@ -42,7 +43,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
 		Role:        scaling.Role(cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey])),
 		Approval:    approval(va),
-		Undecidable: scalers.Problem(va),
+		Undecidable: cmp.Or(scalers.Problem(va), t.resized),
 	}
 	if va.FromScaler() {
 		v.Origin = va.Kind

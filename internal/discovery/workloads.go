@@ -33,6 +33,7 @@ type workloads struct {
 	// the leaders of a LeaderWorkerSet. Its workers are controlled by pods.
 	parts   map[workloadName][]types.UID
 	readyOf map[types.UID]int           // pods, by StatefulSet
+	sizeOf  map[types.UID]int           // pods that a StatefulSet asks for
 	groups  map[string]*leaderWorkerSet // by name, as far as they are known
 }
 
@@ -51,7 +52,7 @@ type workload struct {
 func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workloads, error) {
 	w := workloads{
 		namespace: namespace, known: map[workloadName]workload{}, owned: map[types.UID][]pod{}, parts: map[workloadName][]types.UID{},
-		readyOf: map[types.UID]int{},
+		readyOf: map[types.UID]int{}, sizeOf: map[types.UID]int{},
 	}
 	var deployments appsv1.DeploymentList
 	var statefulSets appsv1.StatefulSetList
@@ -75,7 +76,7 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
 		w.known[workloadName{kindStatefulSet, s.Name}] = workload{uid: s.UID, replicas: scaling.Replicas(ptr.Deref(s.Spec.Replicas, 1)), pod: &s.Spec.Template.Spec, labels: s.Spec.Template.Labels}
-		w.readyOf[s.UID] = int(s.Status.ReadyReplicas)
+		w.readyOf[s.UID], w.sizeOf[s.UID] = int(s.Status.ReadyReplicas), int(ptr.Deref(s.Spec.Replicas, 1))
 		w.addPart(s)
 	}
 	w.assign(pods.Items, deploymentsOf(replicaSets.Items))
