@@ -73,13 +73,14 @@ func (w *world) abandon(m *model, slot uint32) {
 		return // it has ended, and another has its slot
 	}
 	if r.pod == nil {
-		i := slices.Index(m.held, slot)
-		if i < 0 {
-			return // of another model
+		switch i := slices.Index(m.held, slot); {
+		case i >= 0:
+			m.held = slices.Delete(m.held, i, i+1)
+			w.giveUp(m, slot, true)
+		case slices.Contains(m.passed, slot):
+			w.giveUp(m, slot, false)
 		}
-		m.held = slices.Delete(m.held, i, i+1)
-		w.giveUp(m, slot, true)
-		return
+		return // or of another model
 	}
 	p := r.pod
 	w.settle(p)

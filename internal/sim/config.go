@@ -67,6 +67,7 @@ type Model struct {
 	Hold     time.Duration
 	Patience Patience
 	Prefix   Prefix
+	Transfer Transfer  // of a model with variants of RolePrefill
 	Variants []Variant // one or more
 }
 

@@ -68,7 +68,7 @@ func (w *world) count(v *variant, change scaling.Replicas) {
 	case !w.judges():
 	case change > 0:
 		v.tally.Grown++
-		if len(w.readyPods(v.model)) == 0 {
+		if len(v.door().readyPods()) == 0 {
 			v.tally.ColdStarts++
 		}
 	case change < 0:
@@ -106,7 +106,7 @@ func (w *world) snapshots(s survey) []scaling.Snapshot {
 func (m *model) view(s survey) ModelView {
 	shapes := m.shapes
 	view := ModelView{
-		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived + m.tally.back.arrived,
+		Model: m.Key, SLO: m.SLO, Shapes: &shapes, Held: len(m.held), Passed: len(m.passed), InFlight: m.inFlight(), InputTokens: m.inputTokens, Arrived: m.tally.total.Arrived + m.tally.back.arrived,
 	}
 	for _, v := range m.variants {
 		for _, p := range v.pods {

@@ -33,8 +33,12 @@
 //	return    a client that left comes back
 //	turn      a fault has a pod crash, lose its readiness or get it back
 //	node      a node comes for a pod that a fault kept without
+//	step      a step of a prefill replica has ended
+//	pass      prefill is done with a request, which looks for a decode replica
+//	moved     the KV cache of a request has moved to a decode replica
 //
-// The steps of a replica are not events. A replica is left alone until somebody
+// The steps of a replica are not events, but for those of prefill, whose requests go on
+// when a step ends. A replica is left alone until somebody
 // looks at it and then catches up, so a run costs little more than its steps.
 // Whoever looks at an instant sees what ended before it: a step that begins then
 // still takes in every request of that instant, as internal/serving asks.
@@ -65,6 +69,27 @@
 // A part of the prompts may begin like earlier ones (see Prefix): the cache of a
 // replica then has a part of them, if it has seen enough prompts since it became Ready.
 // What caches hold takes no room from running requests, and no gateway routes by it.
+//
+// # Prefill and decode
+//
+// A model with a variant of scaling.RolePrefill is served in parts, as llm-d does it:
+//
+//	held or routed ──> prefill: one token ──> transfer ──> decode: all tokens ──> finished
+//	                                │
+//	                                └── no decode replica is ready ──> waits ── longer than Hold ──> expired
+//
+// The gateway routes among the Ready replicas of prefill, and when a prompt is computed
+// among those of decode. The token of prefill is dropped: the user's first is that of
+// decode, so the TTFT is the time in prefill, the transfer, the wait for decode and its
+// first step. The decode replica has the request from when the transfer begins, in its
+// queue and in its TTFT, and then computes the last token of the prompt again (vLLM). A
+// request is lost with either pod while its KV cache moves. A client takes a request back
+// that waits for a replica to be ready or in the queue of one. Prefix caches are those of
+// prefill. In the books of requests, what is on its way counts as submitted.
+//
+// Not simulated: the room that the KV cache of a prompt takes in prefill until it has moved,
+// and in decode while it does; transfers that share a network; decode that finds a part of a
+// prompt in its own cache.
 //
 // # A replica
 //

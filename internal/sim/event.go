@@ -23,6 +23,9 @@ const (
 	nodeEvent
 	leaveEvent
 	returnEvent
+	stepEvent
+	passEvent
+	movedEvent
 )
 
 // event is something that is due. One that no longer applies is ignored when its
@@ -30,9 +33,9 @@ const (
 type event struct {
 	at    time.Duration
 	kind  kind
-	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape, turnEvent
+	pod   *pod   // of readyEvent, drainedEvent, killEvent, podScrape, turnEvent, stepEvent, passEvent, movedEvent
 	model *model // of expireEvent, gatewayScrape, leaveEvent, returnEvent
-	slot  uint32 // of leaveEvent
+	slot  uint32 // of leaveEvent, passEvent, movedEvent
 	back  *back  // of returnEvent
 
 	trouble *trouble // of beginEvent, endEvent, waveEvent, turnEvent

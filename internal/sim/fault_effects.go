@@ -230,6 +230,7 @@ func (w *world) admit(p *pod) {
 		}
 	}
 	s.held = nil
+	w.follow(p)
 }
 
 // hopeless reports whether the pod crashes before it is Ready, again and again.
@@ -321,7 +322,7 @@ func (w *world) crash(p *pod, t *trouble) {
 		v.gone = append(v.gone, &pod{variant: v, name: p.name, phase: gone, node: -1, pages: p.pages})
 	}
 	p.phase, p.replica, p.pages, p.queued, p.due = starting, nil, nil, 0, again
-	p.prompts = 0
+	p.prompts, p.pulled, p.step = 0, 0, 0
 	p.ttft, p.itl, p.each = distribution{bounds: v.model.ttftBounds}, distribution{bounds: v.model.itlBounds}, distribution{bounds: v.model.itlBounds}
 	if again < never {
 		w.start(p, again)

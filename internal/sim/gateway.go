@@ -82,21 +82,32 @@ func (w *world) admitted(m *model, r request) {
 		w.end(m, slot)
 		return
 	}
-	m.tally.held(w.requests.at(slot))
 	m.held = append(m.held, slot)
+	w.holds(m, slot)
+}
+
+// holds books a request that begins to wait for a replica.
+func (w *world) holds(m *model, slot uint32) {
+	if r := w.requests.at(slot); !r.waited {
+		r.waited = true
+		m.tally.held(r)
+	}
 	w.watch(m)
 }
 
-// dispatch sends a request to a replica or, if none takes it, rejects it. It
-// returns false while no replica is ready.
+// dispatch sends a request to a replica that it goes to first or, if none takes it,
+// rejects it. It returns false while no such replica is ready.
 func (w *world) dispatch(m *model, slot uint32) bool {
-	ready := w.readyPods(m)
+	ready := m.entry.readyPods()
 	if len(ready) == 0 {
 		return false
 	}
 	r := w.requests.at(slot)
 	req := serving.Request{ID: uint64(slot), InputTokens: int(r.input), OutputTokens: int(r.output)}
-	first := w.route(m, ready)
+	if m.split {
+		req.OutputTokens = 1 // all that prefill is asked for
+	}
+	first := w.route(m, &m.entry)
 	var refusal serving.Refusal
 	for i := range ready {
 		p := ready[(first+i)%len(ready)]
@@ -107,6 +118,7 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 			p.prompts++
 			p.enqueue(r)
 			m.sent++
+			w.follow(p)
 			return true
 		}
 	}
@@ -115,34 +127,42 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 	return true
 }
 
-// readyPods lists the pods of a model that take requests.
-func (w *world) readyPods(m *model) []*pod {
-	ready := m.ready[:0]
-	for _, v := range m.variants {
+// door is where the gateway chooses a pod, of some of the variants of a model.
+type door struct {
+	variants []*variant // sorted by key
+	turn     int        // where the gateway begins to look
+	ready    []*pod     // of readyPods
+}
+
+// readyPods lists the pods of a door that take requests, and keeps them for route.
+func (d *door) readyPods() []*pod {
+	ready := d.ready[:0]
+	for _, v := range d.variants {
 		for _, p := range v.pods {
 			if p.phase == serves {
 				ready = append(ready, p)
 			}
 		}
 	}
-	m.ready = ready
+	d.ready = ready
 	return ready
 }
 
-// route returns the index of the pod that a request is for. It looks at them in
+// route returns the index of the ready pod that a request is for. It looks at them in
 // turn, from another one each time, and takes the first of the best.
-func (w *world) route(m *model, ready []*pod) int {
-	m.turn++
-	start := m.turn % len(ready)
+func (w *world) route(m *model, d *door) int {
+	ready := d.ready
+	d.turn++
+	start := d.turn % len(ready)
 	if m.Routing == RoundRobin || len(ready) == 1 {
 		return start
 	}
 	if m.Routing == Weighted {
-		return m.weighted(ready)
+		return d.weighted()
 	}
 	for _, p := range ready {
 		w.settle(p)
-		p.badness = float64(p.live)
+		p.badness = float64(p.live + p.pulls)
 	}
 	if m.Routing == KVAware {
 		weighKV(ready)
@@ -158,7 +178,8 @@ func (w *world) route(m *model, ready []*pod) int {
 
 // weighted returns the index of the next pod of the variant whose turn it is: each
 // earns its weight with every request, and whoever has most pays for one.
-func (m *model) weighted(ready []*pod) int {
+func (d *door) weighted() int {
+	ready := d.ready
 	total := 0.0
 	var next *variant
 	for i, p := range ready {
@@ -179,7 +200,7 @@ func (m *model) weighted(ready []*pod) int {
 	for first+n < len(ready) && ready[first+n].variant == next {
 		n++
 	}
-	return first + m.turn%n
+	return first + d.turn%n
 }
 
 // weighKV makes the badness of pods their KV cache usage plus the scaled queue.
@@ -187,8 +208,8 @@ func weighKV(ready []*pod) {
 	shortest, longest := math.MaxInt, 0
 	for _, p := range ready {
 		s := p.replica.Stats()
-		p.badness, p.waits = s.KVUsage(), s.Waiting
-		shortest, longest = min(shortest, s.Waiting), max(longest, s.Waiting)
+		p.badness, p.waits = s.KVUsage(), s.Waiting+p.pulls
+		shortest, longest = min(shortest, p.waits), max(longest, p.waits)
 	}
 	spread := float64(max(longest-shortest, 1))
 	for _, p := range ready {
@@ -203,6 +224,7 @@ func (w *world) release(m *model) {
 		sent++
 	}
 	m.held = append(m.held[:0], m.held[sent:]...)
+	w.releasePassed(m)
 }
 
 // expire lets go the requests that have waited for too long, and looks again
@@ -215,21 +237,33 @@ func (w *world) expire(m *model) {
 		n++
 	}
 	m.held = append(m.held[:0], m.held[n:]...)
+	w.expirePassed(m)
 	m.watched = false
 	w.watch(m)
 }
 
 // watch sees to it that the oldest request held does not wait for too long.
 func (w *world) watch(m *model) {
-	if len(m.held) > 0 && !m.watched {
+	if m.watched {
+		return
+	}
+	at := never
+	if len(m.held) > 0 {
+		at = w.requests.at(m.held[0]).arrived + m.Hold
+	}
+	if len(m.passed) > 0 {
+		at = min(at, w.requests.at(m.passed[0]).passed+m.Hold)
+	}
+	if at < never {
 		m.watched = true
-		w.agenda.push(event{at: w.requests.at(m.held[0]).arrived + m.Hold, kind: expireEvent, model: m})
+		w.agenda.push(event{at: at, kind: expireEvent, model: m})
 	}
 }
 
 // end forgets a request whose fate is booked.
 func (w *world) end(m *model, slot uint32) {
 	m.inputTokens -= int64(w.requests.at(slot).input)
+	w.letGo(m, slot)
 	w.requests.release(slot)
 }
 

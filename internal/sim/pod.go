@@ -50,6 +50,12 @@ type pod struct {
 	hits     []hit         // faults that concern it
 	badness  float64       // by which the gateway chooses, when it last did
 	waits    int           // requests in its queue then
+
+	// Of a model that is served in parts.
+	step   time.Duration // when a prefill replica is looked at next; a stepEvent of another instant is void
+	keeps  int           // requests that left it, and whose KV cache it keeps until that has moved
+	pulls  int           // requests whose KV cache moves to it
+	pulled time.Duration // that the KV caches took of the requests that it has answered the first token of
 }
 
 // newPod returns a pod that was just created.
@@ -206,7 +212,7 @@ func (w *world) remove(p *pod) {
 // replica has done something.
 func (w *world) drain(p *pod) {
 	w.settle(p)
-	if p.live == 0 {
+	if p.live+p.keeps+p.pulls == 0 {
 		w.bury(p)
 		return
 	}

@@ -69,7 +69,8 @@ type ModelView struct {
 	Model       scaling.ModelKey
 	SLO         SLO
 	Held        int           // requests that wait for a first replica
-	InFlight    int           // requests that arrived and have not ended, Held included
+	Passed      int           // requests that wait for a decode replica, of a model that is served in parts
+	InFlight    int           // requests that arrived and have not ended, Held and Passed included
 	InputTokens int64         // of the requests in flight
 	Arrived     uint64        // requests since the start of the run, those that came back included
 	Shapes      *Shapes       // of Arrived

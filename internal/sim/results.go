@@ -19,7 +19,7 @@ type Counts struct {
 	// many of those came back: see Patience.
 	Abandoned uint64 `json:"abandoned"`
 	Retried   uint64 `json:"retried"`
-	Held      uint64 `json:"held"` // waited for a first replica, whatever became of them
+	Held      uint64 `json:"held"` // waited for a replica to be ready, whatever became of them
 	Met       uint64 `json:"met"`  // finished within both objectives
 	MetTTFT   uint64 `json:"metTTFT"`
 	MetITL    uint64 `json:"metITL"`
@@ -49,7 +49,7 @@ type Interval struct {
 	TTFT     Latency           `json:"ttft"`   // of what finished within it
 	ITL      Latency           `json:"itl"`
 	InFlight int               `json:"inFlight"` // requests, at its end
-	Waiting  int               `json:"waiting"`  // requests held at the gateway, at its end
+	Waiting  int               `json:"waiting"`  // requests that wait for a replica to be ready, at its end
 	Violated bool              `json:"violated"` // of what ended within it, too few met their objectives
 	Variants []VariantInterval `json:"variants"` // sorted by Key
 }
@@ -171,7 +171,7 @@ func one(is bool) uint64 {
 }
 
 func (t *tally) rejected(r *request, why string) {
-	t.refused++
+	t.refuses(r)
 	t.end(r, func(c *Counts) { c.Rejected++ })
 	if !t.judges(r) {
 		return
@@ -182,8 +182,15 @@ func (t *tally) rejected(r *request, why string) {
 	t.rejections[why]++
 }
 
+// refuses counts a request that no replica took, unless prefill did.
+func (t *tally) refuses(r *request) {
+	if r.stage == entering {
+		t.refused++
+	}
+}
+
 func (t *tally) expired(r *request) {
-	t.refused++
+	t.refuses(r)
 	t.end(r, func(c *Counts) { c.Expired++ })
 }
 
@@ -236,7 +243,7 @@ func (m *model) interval(now, length time.Duration) Interval {
 	i := Interval{
 		Model: m.Key, End: now, Length: length, Counts: t.total.minus(t.before),
 		TTFT: t.lately.ttft.Summary(), ITL: t.lately.itl.Summary(),
-		InFlight: m.inFlight(), Waiting: len(m.held),
+		InFlight: m.inFlight(), Waiting: len(m.held) + len(m.passed),
 	}
 	if ended := i.Counts.ended(); ended > 0 {
 		i.Violated = float64(i.Counts.Met) < m.SLO.Attainment*float64(ended)
@@ -264,7 +271,7 @@ func (v *variant) interval() VariantInterval {
 	for _, pods := range [][]*pod{v.pods, v.leaving} {
 		for _, p := range pods {
 			if p.replica != nil {
-				i.Waiting += p.replica.Stats().Waiting
+				i.Waiting += p.replica.Stats().Waiting + p.pulls
 			}
 		}
 	}

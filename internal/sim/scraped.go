@@ -58,10 +58,10 @@ func (w *world) scrapePod(p *pod) {
 	}
 	w.settle(p)
 	s := p.replica.Stats()
-	one := scraped{at: w.now, usage: s.KVUsage(), running: float64(s.Running), waiting: float64(s.Waiting), queued: float64(p.queued)}
+	one := scraped{at: w.now, usage: s.KVUsage(), running: float64(s.Running), waiting: float64(s.Waiting + p.pulls), queued: float64(p.queued)}
 	one.counters = [counters]float64{
 		finished: float64(s.Finished), inputTokens: float64(s.FinishedInput), outputTokens: float64(s.FinishedOutput),
-		firstTokens: float64(s.FirstTokens), ttftSum: milliseconds(s.TTFT),
+		firstTokens: float64(s.FirstTokens), ttftSum: milliseconds(s.TTFT + p.pulled),
 		interTokens: float64(s.InterTokens), itlSum: milliseconds(s.ITL),
 		prefixQueries: float64(s.PrefixQueries), prefixHits: float64(s.PrefixHits),
 	}

@@ -15,6 +15,12 @@ type request struct {
 	retry     bool          // its client came back
 	leaves    time.Duration // when its client loses patience, 0 for never
 	alike     float64       // it begins like an earlier one that this part of the caches has
+
+	stage  stage         // of its way through prefill and decode
+	source *pod          // the prefill replica that keeps its KV cache until it has moved, else nil
+	passed time.Duration // when prefill was done with it
+	moved  time.Duration // how long its KV cache took to the decode replica
+	waited bool          // the gateway held it
 }
 
 // slab keeps requests by slot. Slots are used again, so its size is the largest
@@ -43,10 +49,11 @@ func (s *slab) release(slot uint32) {
 	s.free = append(s.free, slot)
 }
 
-// of calls do with the slot of every request that a pod holds, in slot order.
+// of calls do with the slot of every request that a pod holds, or whose KV cache it keeps or
+// receives, in slot order.
 func (s *slab) of(p *pod, do func(slot uint32)) {
 	for i := range s.slots {
-		if s.slots[i].live && s.slots[i].pod == p {
+		if s.slots[i].live && (s.slots[i].pod == p || s.slots[i].source == p) {
 			do(uint32(i))
 		}
 	}

@@ -147,6 +147,9 @@ func (m Model) validate(at string) error {
 	case len(m.Variants) == 0:
 		return &FieldError{at + ".variants", "empty", "one variant or more"}
 	}
+	if err := m.validateRoles(at); err != nil {
+		return err
+	}
 	return m.validateClients(at)
 }
 
@@ -163,6 +166,32 @@ func (m Model) validateClients(at string) error {
 		return &FieldError{at + ".prefix.part", fmt.Sprint(m.Prefix.Part), "a ratio in [0, 1)"}
 	case !(m.Prefix.Warm >= 0) || math.IsInf(m.Prefix.Warm, 1):
 		return &FieldError{at + ".prefix.warm", fmt.Sprint(m.Prefix.Warm), "0 or more prompts"}
+	}
+	return nil
+}
+
+// validateRoles returns nil, or which variants do not serve requests together.
+func (m Model) validateRoles(at string) error {
+	if m.Transfer.Base < 0 || m.Transfer.PerToken < 0 {
+		return &FieldError{at + ".transfer", fmt.Sprintf("%s and %s a token", m.Transfer.Base, m.Transfer.PerToken), "0 or more"}
+	}
+	decodes := 0
+	for i, v := range m.Variants {
+		field := fmt.Sprintf("%s.variants[%d].spec.role", at, i)
+		switch v.Spec.Role {
+		case scaling.RoleDecode:
+			decodes++
+		case scaling.RolePrefill:
+		case "":
+			if m.split() {
+				return &FieldError{field, "that of whole requests", "prefill or decode, as the model has a variant of prefill"}
+			}
+		default:
+			return &FieldError{field, string(v.Spec.Role), "prefill, decode, or nothing for whole requests"}
+		}
+	}
+	if m.split() && decodes == 0 {
+		return &FieldError{at + ".variants", "of prefill only", "a variant of decode too"}
 	}
 	return nil
 }

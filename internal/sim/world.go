@@ -42,8 +42,10 @@ type model struct {
 	crowd   crowd
 	held    []uint32 // slots of the requests that wait for a first replica, oldest first
 	watched bool     // an expireEvent is scheduled
-	turn    int      // where the gateway begins to look
-	ready   []*pod   // for readyPods
+	split   bool     // it is served in parts
+	entry   door     // where requests go first: to prefill, or to all variants
+	exit    door     // to decode, of a model that is served in parts
+	passed  []uint32 // slots of the requests that wait for a decode replica, oldest first
 	sent    int      // requests submitted to replicas
 
 	ttftBounds, itlBounds []float64 // of its pods' histograms [ms]
@@ -90,6 +92,7 @@ func newWorld(c Config, policy Policy) (*world, error) {
 		}
 		m.crowd = w.newCrowd(m.Key.String())
 		slices.SortFunc(m.variants, func(a, b *variant) int { return a.Spec.Key.Compare(b.Spec.Key) })
+		m.part()
 		w.models = append(w.models, m)
 		w.variants = append(w.variants, m.variants...)
 	}
@@ -161,6 +164,8 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
+	case stepEvent, passEvent, movedEvent:
+		w.handlePart(e)
 	case expireEvent, leaveEvent, returnEvent:
 		w.handleClient(e)
 	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
@@ -190,7 +195,10 @@ func (w *world) settle(p *pod) {
 		switch e.Kind {
 		case serving.FirstToken:
 			r := w.requests.at(uint32(e.ID))
-			r.first = e.At
+			if !p.prefills() {
+				r.first = e.At
+				p.pulled += r.moved
+			}
 			p.unqueue(r)
 			p.ttft.add(milliseconds(e.At-r.submitted), 1)
 		case serving.Finished:
@@ -220,6 +228,10 @@ func (w *world) settleAll() {
 func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 	r := w.requests.at(slot)
 	p.live--
+	if p.prefills() {
+		w.pass(p, slot, at)
+		return
+	}
 	m := p.variant.model
 	ttft := milliseconds(r.first - r.arrived)
 	itl := 0.0
@@ -240,10 +252,11 @@ func (w *world) conserved() error {
 	w.settleAll()
 	for _, m := range w.models {
 		t := &m.tally.total
-		inReplicas := 0
+		inReplicas, between := 0, 0
 		for _, v := range m.variants {
 			for _, pods := range [][]*pod{v.pods, v.leaving} {
 				for _, p := range pods {
+					between += p.keeps
 					if p.replica == nil {
 						continue
 					}
@@ -255,9 +268,9 @@ func (w *world) conserved() error {
 			}
 		}
 		back := m.tally.back
-		if sum := t.ended() + back.ended + uint64(len(m.held)+inReplicas); t.Arrived+back.arrived != sum {
-			return fmt.Errorf("simulation: at %s %d requests of %s arrived and %d came back, and %d finished + %d rejected + %d expired + %d lost + %d abandoned + %d that came back and ended + %d held + %d in replicas = %d",
-				w.now, t.Arrived, m.Key, back.arrived, t.Finished, t.Rejected, t.Expired, t.Lost, t.Abandoned, back.ended, len(m.held), inReplicas, sum)
+		if sum := t.ended() + back.ended + uint64(len(m.held)+inReplicas+between); t.Arrived+back.arrived != sum {
+			return fmt.Errorf("simulation: at %s %d requests of %s arrived and %d came back, and %d finished + %d rejected + %d expired + %d lost + %d abandoned + %d that came back and ended + %d held + %d in replicas + %d between prefill and decode = %d",
+				w.now, t.Arrived, m.Key, back.arrived, t.Finished, t.Rejected, t.Expired, t.Lost, t.Abandoned, back.ended, len(m.held), inReplicas, between, sum)
 		}
 	}
 	return nil
@@ -274,7 +287,7 @@ func (m *model) inFlight() int {
 func (v *variant) inFlight() int {
 	n := 0
 	for _, p := range v.pods {
-		n += p.live
+		n += p.live + p.pulls
 	}
 	return n
 }

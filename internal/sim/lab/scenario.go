@@ -91,6 +91,11 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 				return fitted{}, fmt.Errorf("scenario %s: workload %s: %w", s.Name, s.Workload.Name, err)
 			}
 			v.Spec.Profile, v.Spec.Limits = speed(*v), limitsOf(*v)
+			if v.Spec.Role != "" {
+				// A replica of one role attains nothing alone: only its speed is known.
+				f.measured[v.Spec.Key] = Measured{Profile: v.Spec.Profile}
+				continue
+			}
 			if !l.bench && !m.Sized {
 				continue
 			}
@@ -176,6 +181,9 @@ func (s Scenario) validate() error {
 		return err
 	}
 	for i, m := range s.Models {
+		if m.Sized && slices.ContainsFunc(m.Spec.Variants, func(v sim.Variant) bool { return v.Spec.Role != "" }) {
+			return &sim.FieldError{Field: fmt.Sprintf("models[%d].variants", i), Value: "without their first replicas", Want: "replicas of a variant, as some have a role"}
+		}
 		if m.Priority < 0 || m.Priority > 100 {
 			return &sim.FieldError{Field: fmt.Sprintf("models[%d].priority", i), Value: fmt.Sprint(m.Priority), Want: "1 to 100, or 0 for that of no class"}
 		}

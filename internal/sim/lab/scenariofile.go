@@ -187,11 +187,12 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 	m := DefaultModel()
 	m.Spec.Key.ID = ""
 	var variants value
+	m.Spec.Transfer = sim.DefaultTransfer()
 	err := v.mapping(map[string]reader{
 		"id": text(&m.Spec.Key.ID), "namespace": text(&m.Spec.Key.Namespace), "share": number(&m.Share, 1e-6, 1e6), "priority": whole(&m.Priority, 1, 100),
 		"ttft": milliseconds(&m.Spec.SLO.TTFT), "itl": milliseconds(&m.Spec.SLO.ITL), "hold": span(&m.Spec.Hold, 0),
 		"percentile": truth(&m.Percentile),
-		"patience":   r.patience(&m.Spec.Patience), "prefix": r.prefix(&m.Spec.Prefix),
+		"patience":   r.patience(&m.Spec.Patience), "prefix": r.prefix(&m.Spec.Prefix), "transfer": r.transfer(&m.Spec.Transfer),
 		"routing": func(v value) error {
 			var err error
 			if m.Spec.Routing, err = sim.ParseRouting(v.node.Value); err != nil {
@@ -234,6 +235,13 @@ func (scenarioReader) prefix(x *sim.Prefix) reader {
 	}
 }
 
+// transfer reads how long the KV cache of a prompt takes from prefill to decode.
+func (scenarioReader) transfer(t *sim.Transfer) reader {
+	return func(v value) error {
+		return v.mapping(map[string]reader{"base": span(&t.Base, 0), "perToken": span(&t.PerToken, 0)})
+	}
+}
+
 func (r scenarioReader) variant(v value, m *Model) error {
 	var p serving.Profile
 	readProfileField := func(v value) error {
@@ -248,6 +256,13 @@ func (r scenarioReader) variant(v value, m *Model) error {
 		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
 		"replicas": whole(&replicas, 0, 100_000), "weight": number(&x.Weight, 0.001, 1e6),
 		"startUp": span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
+		"role": func(v value) error {
+			x.Spec.Role = scaling.Role(v.node.Value)
+			if x.Spec.Role != scaling.RolePrefill && x.Spec.Role != scaling.RoleDecode {
+				return v.wrong("prefill or decode, or no field role for whole requests")
+			}
+			return nil
+		},
 		"approve": func(v value) error {
 			var err error
 			if x.Spec.Approval, err = scaling.ParseApproval(v.node.Value); err != nil {
