@@ -97,7 +97,10 @@
 // Series that several pods write in turn (query.Resets) are of none of them. Readings of a pod
 // that they name are Aging at best, the arrival rate as the engines show it and the histograms of
 // the model are Absent, and Snapshot.Partial says why. With scaling.BackendEPP the replicas of a
-// model of which a page has several ranks (scaling.EngineLimits.Ranks) are Aging at best, too.
+// model of which a page has several ranks (scaling.EngineLimits.Ranks) are Aging at best, too. So is a
+// replica whose ranks the source names as pods of their own, while one of them has no page: of
+// ranks with other numbers at both sides it is known to be missing, of the first and the last while
+// the source still has readings of it.
 //
 // A question that fails makes its readings Absent. When the one for the pages
 // fails, or every one of the second round does, nothing can be said, and

@@ -3,7 +3,9 @@ package collector
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
@@ -139,4 +141,44 @@ func firstRanks(model scaling.ModelVariants, pods podIndex, named map[string]int
 	}
 	return sentence(fmt.Sprintf("Of the %d data-parallel ranks on the page of pod %s the endpoint picker keeps the first alone. "+
 		"Set COLLECTOR_BACKEND to prometheus or pods, or give every rank a port of its own among the targetPorts of the InferencePool", of, first))
+}
+
+// lostRank says in words which data-parallel rank of the i-th pod has no page any more, or is missing
+// between others, while the source names ranks of it as pods of their own; "" for none.
+func (s *modelAnswer) lostRank(pods podIndex, i int, instant int64) string {
+	if !s.ranked {
+		return ""
+	}
+	pod := pods.pods[i]
+	alive, silent := map[int]bool{}, map[int]bool{}
+	for _, row := range s.pods {
+		name, digits := cutRank(row.name)
+		if _, live := pods.byKey[podKey{pod.Namespace, row.name}]; digits == "" || name != pod.Name || live {
+			continue
+		}
+		if rank, err := strconv.Atoi(digits); err == nil {
+			of := silent
+			if row.page.state(instant) >= scaling.Aging {
+				of = alive
+			}
+			of[rank] = true
+		}
+	}
+	if len(alive) == 0 {
+		return "" // the pod as a whole is silent, or is named as one
+	}
+	ranks := slices.Sorted(maps.Keys(alive))
+	for at, rank := range ranks[1:] {
+		if rank != ranks[at]+1 {
+			silent[ranks[at]+1] = true
+		}
+	}
+	for rank := range alive {
+		delete(silent, rank)
+	}
+	if len(silent) == 0 {
+		return ""
+	}
+	return sentence(fmt.Sprintf("The source has no page of data-parallel rank %d of pod %s and has pages of %d others, so what that rank holds is not known. "+
+		"See whether its engine runs and its port is scraped", slices.Min(slices.Collect(maps.Keys(silent))), pod.Name, len(alive)))
 }

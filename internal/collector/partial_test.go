@@ -1,6 +1,7 @@
 package collector_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,54 @@ func TestAPickerKeepsTheFirstRankOfAPage(t *testing.T) {
 			}
 			if got.Load.ArrivalRate.State != scaling.Fresh {
 				t.Errorf("the arrival rate is %v: the picker counts all requests", got.Load.ArrivalRate)
+			}
+		})
+	}
+}
+
+// TestARankThatDisappearsGivesNothingUp: what it holds is not known, so the readings of its pod are Aging
+// at best, and the Snapshot names it.
+func TestARankThatDisappearsGivesNothingUp(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		ranks   []int
+		silent  int // has no page but readings within the window, -1 for none
+		aged    int // was scraped ten minutes ago, -1 for none
+		missing string
+	}{
+		{"all are there", []int{0, 1, 2}, -1, -1, ""},
+		{"numbered from another", []int{4, 5}, -1, -1, ""},
+		{"one has no page any more", []int{0, 1}, 1, -1, "rank 1 of pod m000-0"},
+		{"one was scraped long ago", []int{0, 1}, -1, 0, "rank 0 of pod m000-0"},
+		{"one is missing between others", []int{0, 2}, -1, -1, "rank 1 of pod m000-0"},
+		{"no rank has a page: the pod is silent", []int{0}, 0, -1, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			source, fleet := serving(1, 1, busy)
+			var pages []query.Row
+			for _, q := range []query.Question{query.AskQueueLengthPeak, query.AskKVCacheUsagePeak, query.AskQueueLength, query.AskKVCacheUsage} {
+				source.Replace(q)
+			}
+			for _, rank := range tc.ranks {
+				name := fmt.Sprintf("m000-0-rank-%d", rank)
+				source.Answer(query.AskQueueLengthPeak, queueOf(name, 1))
+				source.Answer(query.AskKVCacheUsagePeak, usageOf(name, 0.5))
+				switch rank {
+				case tc.silent:
+				case tc.aged:
+					pages = append(pages, pageOf(name, scrapedAgo(10*time.Minute)))
+				default:
+					pages = append(pages, pageOf(name, scrapedAgo(time.Second)))
+				}
+			}
+			source.Replace(query.AskPages, pages...)
+			got := only(t, source, fleet)
+			r := got.Replicas[0]
+			if partial := tc.missing != ""; r.Partial != partial || partial && (r.QueueLength.State == scaling.Fresh || r.KVCacheUsage.State == scaling.Fresh) {
+				t.Errorf("got %+v, want it partial: %t", r, partial)
+			}
+			if !strings.Contains(got.Partial, tc.missing) || (got.Partial == "") != (tc.missing == "") {
+				t.Errorf("it says %q, want %q", got.Partial, tc.missing)
 			}
 		})
 	}

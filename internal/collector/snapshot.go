@@ -26,7 +26,7 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	instant := s.survey.now(now)
 	covering := func(variants []scaling.Variant) coverage { return newCoverage(variants, at, s.survey.grace) }
 	pages, reports, roles := covering(model.Variants), false, newSplit(model.Variants, covering)
-	mixed, ranks := s.mixture(model.Model, pods, instant), ""
+	mixed, ranks, lost := s.mixture(model.Model, pods, instant), "", ""
 	if backend == scaling.BackendEPP {
 		ranks = firstRanks(model, pods, s.namedRanks(pods, model.Model))
 	}
@@ -36,7 +36,9 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		pages.add(pods.pods[i], row.page, state)
 		// The means of a pool hold the first rank of each pod that has several, and stand for
 		// every pod of it.
-		partial := state >= scaling.Aging && (mixed.pods[pods.pods[i].Name] || ranks != "")
+		gone := s.lostRank(pods, i, instant)
+		lost = cmp.Or(lost, gone)
+		partial := state >= scaling.Aging && (mixed.pods[pods.pods[i].Name] || ranks != "" || gone != "")
 		if partial {
 			state = min(state, scaling.Aging)
 		}
@@ -57,7 +59,7 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		})
 	}
 	if snap.Partial = mixed.told; slices.ContainsFunc(snap.Replicas, func(r scaling.ReplicaSample) bool { return r.Partial }) {
-		snap.Partial = cmp.Or(mixed.told, ranks)
+		snap.Partial = cmp.Or(mixed.told, ranks, lost)
 	}
 	if !reports {
 		snap.SeenModels, snap.SeenElsewhere, snap.Unjoined = s.seen, s.elsewhere, s.unjoined
