@@ -26,6 +26,7 @@ import (
 // dashboardFlags are the flags of "wva dashboard".
 type dashboardFlags struct {
 	managerFlags
+	store   reportStore
 	records []string
 	port    int
 	noOpen  bool
@@ -50,6 +51,10 @@ whole fleet, else each namespace in which you may get variantautoscalings, or th
 that -n names; the page says which could not be read. When the manager restarts or
 another one leads, the page says so and goes on by itself.
 
+The manager remembers a day, since it started. What was before is read from
+--prometheus, the Prometheus that scrapes the manager: replicas, load, ITL and cost
+of a model, without the reasons of decisions. A page says what is from there.
+
 --record shows files of recorded cycles (--record-file of the manager) instead,
 without a cluster. Name FILE.1 before FILE. What was recorded up to a line that
 cannot be read is shown, and the line is named.
@@ -58,6 +63,7 @@ The pages are on 127.0.0.1 and ::1 only, and open by a link with a token that wo
 once. They load nothing from elsewhere. Ctrl-C ends them.`,
 		Example: `  wva dashboard
   wva dashboard -n team-a,team-b --no-open
+  wva dashboard --prometheus https://prometheus:9090
   wva dashboard --record cycles.jsonl.1 cycles.jsonl`,
 		RunE: func(command *cobra.Command, args []string) error {
 			return f.run(command.Context(), console.Visible(command.OutOrStdout()), console.Visible(command.ErrOrStderr()), args, command.Flags().Changed)
@@ -66,6 +72,8 @@ once. They load nothing from elsewhere. Ctrl-C ends them.`,
 	flags := command.Flags()
 	f.registerManager(flags)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespaces to show, separated by commas (default: all that you may read)")
+	flags.StringVar(&f.store.url, "prometheus", os.Getenv("PROMETHEUS_BASE_URL"), "`URL` of the Prometheus that scrapes the manager, for the time before the manager started (default: PROMETHEUS_BASE_URL)")
+	f.store.registerAccess(flags)
 	flags.StringArrayVar(&f.records, "record", nil, "`file` of recorded cycles; further files are arguments")
 	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1 and ::1 (default: one that is free)")
 	flags.BoolVar(&f.noOpen, "no-open", false, "print the link and open no browser")
@@ -113,7 +121,13 @@ func (f *dashboardFlags) check(files, args []string, changed func(string) bool) 
 		return errors.New("--record -: want a file, since cycles are read again when a page asks for them")
 	}
 	if len(files) == 0 {
-		return nil
+		return f.store.check(changed)
+	}
+	if changed("prometheus") {
+		return errors.New("--record and --prometheus: want one of them")
+	}
+	if err := (&reportStore{simulateStore{access: f.store.access}}).check(changed); err != nil {
+		return err
 	}
 	for _, name := range []string{"namespace", "manager", "manager-ca", "kubeconfig", "system-namespace", "leader-election-id"} {
 		if changed(name) {

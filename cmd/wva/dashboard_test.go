@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,7 +124,7 @@ func (r *dashboardRun) wait() history.Fleet {
 		if !strings.HasPrefix(lines.Text(), "data: ") {
 			continue
 		}
-		if status, _ := r.get("/api/fleet", &fleet); status == http.StatusOK && !strings.HasPrefix(fleet.Source.Trouble, "the files are being read") {
+		if status, _ := r.get("/api/fleet", &fleet); status == http.StatusOK && fleet.Cycle != "" && !strings.HasPrefix(fleet.Source.Trouble, "the files are being read") {
 			return fleet
 		}
 	}
@@ -246,6 +247,8 @@ func TestDashboardSaysWhatItTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	kubeconfig := kubeconfigOf(t, "http://127.0.0.1:1")
+	t.Setenv("PROMETHEUS_BASE_URL", "")
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	for _, tt := range []struct {
 		args  []string
@@ -257,6 +260,10 @@ func TestDashboardSaysWhatItTakes(t *testing.T) {
 		{[]string{"--record", file, "--port", "65536"}, true, "--port 65536: want 1 to 65535"},
 		{[]string{"--record", file, "-n", "a"}, true, "--record and --namespace: want one of them"},
 		{[]string{"--record", file, "--manager", "https://a"}, true, "--record and --manager: want one of them"},
+		{[]string{"--record", file, "--prometheus", "https://a"}, true, "--record and --prometheus: want one of them"},
+		{[]string{"--record", file, "--prometheus-timeout", "1s"}, true, "--prometheus-timeout has no meaning without --prometheus"},
+		{[]string{"--prometheus-timeout", "1s"}, true, "--prometheus-timeout has no meaning without --prometheus"},
+		{[]string{"--kubeconfig", kubeconfig, "--prometheus", "http://prometheus"}, true, "--prometheus: HTTPS is required"},
 		{[]string{"--record", file + ".absent"}, false, "opening the record: "},
 		{[]string{"--record", file, "--port", port}, false, "port " + port + " of 127.0.0.1 is in use by another process: name another with --port"},
 		{[]string{"--kubeconfig", file + ".absent"}, false, ""},
@@ -265,6 +272,54 @@ func TestDashboardSaysWhatItTakes(t *testing.T) {
 		if err == nil || errors.Is(err, errUsage) != tt.usage || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: got %v, want %q", tt.args, err, tt.want)
 		}
+	}
+}
+
+// kubeconfigOf writes a kubeconfig of an API server without credentials.
+func kubeconfigOf(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestDashboardReadsTheTimeBeforeTheManager follows a manager that began ten minutes ago, with a Prometheus that
+// wants a token and has one value.
+func TestDashboardReadsTheTimeBeforeTheManager(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	begins, before := now.Add(-10*time.Minute), now.Add(-30*time.Minute).Truncate(time.Minute)
+	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug/fleet") {
+			_ = json.NewEncoder(w).Encode(history.Fleet{Cycle: "p-1", Interval: 60, At: history.At(now)})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(history.ModelHistory{Begins: history.At(begins), To: history.At(now)})
+	}))
+	defer manager.Close()
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer of-the-user" || r.FormValue("query") == "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"wva_desired_replicas","variant_name":"a"},"values":[[%d,"3"]]}]}}`, before.Unix())
+	}))
+	defer prometheus.Close()
+	t.Setenv("PROMETHEUS_BEARER_TOKEN", "of-the-user")
+	t.Setenv("PROMETHEUS_BASE_URL", prometheus.URL)
+	r := dashboardOf(t, "--kubeconfig", kubeconfigOf(t, manager.URL), "--manager", manager.URL, "--allow-insecure-prometheus", "--no-open")
+	resp, err := r.client.Get(r.link.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	r.wait()
+	var h history.ModelHistory
+	status, text := r.get(fmt.Sprintf("/api/model?namespace=a&model=m&from=%d", now.Add(-time.Hour).Unix()), &h)
+	if status != http.StatusOK || h.Before.Source != prometheus.URL || len(h.Variants) != 1 || !h.Before.From.Equal(before) || h.Variants[0].Desired[0] != 3 {
+		t.Errorf("%d: %.600s", status, text)
 	}
 }
 

@@ -1,9 +1,10 @@
 // Charts over time, one above the other with one time axis.
 //
-// A panel is { title, unit, height, lines, ticks, least, whole, mayBeLog, steps, write, goal, nothing, marks, legend }:
+// A panel is { title, unit, height, lines, ticks, least, whole, mayBeLog, steps, write, goal, nothing, marks, legend, shade }:
 // ticks about how many, least the least top of the scale, whole for counts, mayBeLog where the scale
 // may be logarithmic, steps where a value holds until the next, write how a value is written, goal an
-// objective or 0, nothing what is said where no value is known.
+// objective or 0, nothing what is said where no value is known, shade { until, text } a time at the beginning
+// that is from elsewhere, with where from.
 // A line is { series, look, stroke, name, own, area }: look the class of its colour, stroke the one of
 // its line, name what stands at its end, own whether its name goes first, area whether it is filled.
 // A mark is { t, v, up, look, open }: a triangle at a value; open is called when it is clicked on.
@@ -30,6 +31,7 @@ export function drawPanel(panel, frame) {
     viewBox: [0, 0, frame.width, panel.height + inset.top + inset.bottom].join(" "), role: "img",
     "aria-label": panel.title + ", " + panel.unit + ". " + summary(panel),
   }, ...axes(y, panel, frame), plot);
+  if (panel.shade && panel.shade.until > frame.range[0]) plot.append(...shaded(panel, frame));
   for (const line of lines) plot.append(...drawLine(line, y, panel, frame));
   if (goal > 0) {
     const at = y.at(goal);
@@ -65,6 +67,16 @@ function axes(y, panel, frame) {
       svg("text", { x: at, y: bottom + 17, "text-anchor": i === 0 && frame.x(t) < 20 ? "start" : "middle" }, text));
   });
   return parts;
+}
+
+// shaded is the time that is from elsewhere: a ground, its end, and where from.
+function shaded({ shade, height }, frame) {
+  const end = Math.min(frame.inner, frame.x(shade.until)), room = shade.text && end > 8 + shade.text.length * 6.5;
+  return [
+    svg("rect", { class: "elsewhere", x: 0, y: 0, width: end.toFixed(1), height }),
+    svg("line", { class: "turn", x1: end, x2: end, y1: 0, y2: height }),
+    ...(room ? [svg("text", { class: "halo", x: end - 6, y: 12, "text-anchor": "end" }, shade.text)] : []),
+  ];
 }
 
 function drawLine({ series, look, stroke, area }, y, panel, frame) {

@@ -1,7 +1,8 @@
 // Package dashboard serves the pages of `wva dashboard` to the browser of one user, on loopback: what a
 // fleet looks like, why each model has the replicas that it has, and what other settings would have
 // decided. It decides nothing and changes nothing: it reads from a manager with the rights of the user
-// ([Live]), or from files of recorded cycles ([Recorded]).
+// ([Live]), or from files of recorded cycles ([Recorded]). What was before the memory of a manager it
+// reads from a store of its metrics, where one is known ([Past]).
 //
 //	GET  /?token=        the one-time link; sets a cookie and leads to /
 //	GET  /, /assets/     the pages

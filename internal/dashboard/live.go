@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,9 +30,12 @@ const (
 )
 
 // How long is waited before the manager is looked for again: doubled each time, and up to half of it more
-// or less by chance, so that the pages of many users do not come back at once.
+// or less by chance, so that the pages of many users do not come back at once. A lease runs out after 15 s and
+// its next holder decides some seconds later: so long the manager is looked for often.
 const (
 	firstBackoff   = time.Second
+	soonBackoff    = 2 * time.Second // the longest for soon after the manager was lost
+	soon           = 2 * time.Minute
 	longestBackoff = 30 * time.Second
 )
 
@@ -65,8 +67,10 @@ type LiveOptions struct {
 	Named []string
 	// Namespaces returns the namespaces that the user may read, and sentences about those that may not be.
 	Namespaces func(ctx context.Context) (names, refused []string, err error)
-	Clock      clock.WithTicker // the real one where it is nil
-	Rand       *rand.Rand       // of the backoff; owned by Run
+	// Past is what was before the manager began to remember; nil where no store is known.
+	Past  *Past
+	Clock clock.WithTicker // the real one where it is nil
+	Rand  *rand.Rand       // of the backoff; owned by Run
 }
 
 // Live shows what a manager decides, while it decides. It asks with the rights of its user, and connects
@@ -103,7 +107,11 @@ func NewLive(o LiveOptions) *Live {
 	if o.Rand == nil {
 		o.Rand = rand.New(rand.NewPCG(uint64(o.Clock.Now().UnixNano()), 0))
 	}
-	return &Live{options: o, board: NewBoard(), cached: map[string]json.RawMessage{}}
+	l := &Live{options: o, board: NewBoard(), cached: map[string]json.RawMessage{}}
+	if o.Past != nil {
+		o.Past.tell(l.board.Cycle)
+	}
+	return l
 }
 
 // Board implements Source.
@@ -123,7 +131,11 @@ func (l *Live) Run(ctx context.Context) error {
 		}
 		l.board.Say(l.lostSince(lost, fault))
 		wait := time.Duration((0.5 + l.options.Rand.Float64()) * float64(backoff))
-		backoff = min(2*backoff, longestBackoff)
+		longest := longestBackoff
+		if l.options.Clock.Since(lost) < soon {
+			longest = soonBackoff
+		}
+		backoff = min(2*backoff, longest)
 		if l.pause(ctx, wait) != nil {
 			break
 		}
@@ -293,8 +305,17 @@ const (
 	decisionsPath = "/debug/decisions"
 )
 
-// Model implements Source.
+// Model implements Source. Who may not read a model of the manager sees nothing of it from the store, either.
 func (l *Live) Model(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
+	out, err := l.remembered(ctx, of, from, to)
+	if err != nil || l.options.Past == nil {
+		return out, err
+	}
+	return l.options.Past.before(ctx, out, of, from), nil
+}
+
+// remembered returns what the manager remembers of a model.
+func (l *Live) remembered(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
 	var out history.ModelHistory
 	q := span(of, from, to)
 	q.Set("points", strconv.Itoa(mostPoints))
@@ -362,7 +383,7 @@ func keptPath(of scaling.VariantKey, id scaling.CycleID) string {
 
 // change returns what the history says of the decision of a cycle, the zero value where it says nothing.
 func (l *Live) change(ctx context.Context, model scaling.ModelKey, of scaling.VariantKey, id scaling.CycleID) (history.Change, error) {
-	m, err := l.Model(ctx, model, time.Time{}, time.Time{})
+	m, err := l.remembered(ctx, model, time.Time{}, time.Time{})
 	if err != nil {
 		return history.Change{}, err
 	}
@@ -409,7 +430,7 @@ func (d *Decided) explain(of scaling.VariantKey) {
 
 // Cycles implements Source.
 func (l *Live) Cycles(ctx context.Context, of scaling.ModelKey) (Cycles, error) {
-	m, err := l.Model(ctx, of, time.Time{}, time.Time{})
+	m, err := l.remembered(ctx, of, time.Time{}, time.Time{})
 	if err != nil {
 		return Cycles{}, err
 	}
@@ -447,77 +468,4 @@ func (l *Live) readKept(ctx context.Context, ref CycleRef) (record.Cycle, error)
 		return record.Cycle{}, answered(err)
 	}
 	return record.Decode(text)
-}
-
-// ask asks for the fleet: for the whole of it, or where the user may not read that, for each namespace
-// that the user may read.
-func (l *Live) ask(ctx context.Context, m Manager) (history.Fleet, error) {
-	if len(l.options.Named) > 0 {
-		return l.askEach(ctx, m, scope{names: l.options.Named})
-	}
-	if l.options.Clock.Now().Before(l.scope.until) {
-		return l.askEach(ctx, m, l.scope)
-	}
-	var all history.Fleet
-	err := getFleet(ctx, m, fleetPath, &all)
-	if err == nil || !forbidden(err) || l.options.Namespaces == nil {
-		all.Refused = []string{}
-		return all, err
-	}
-	names, notes, err := l.options.Namespaces(ctx)
-	if err != nil {
-		return all, fmt.Errorf("looking for the namespaces that may be read: %w", err)
-	}
-	l.scope = scope{l.options.Clock.Now().Add(scopeFor), names, notes}
-	return l.askEach(ctx, m, l.scope)
-}
-
-// askEach asks for the fleet of each namespace of a scope.
-func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet, error) {
-	names, notes := of.names, append([]string{}, of.refused...)
-	out := history.Fleet{Models: []history.Model{}, Refused: notes}
-	read := 0
-	for _, name := range names {
-		var one history.Fleet
-		err := getFleet(ctx, m, fleetPath+"/"+url.PathEscape(name), &one)
-		if forbidden(err) {
-			out.Refused = append(out.Refused, fmt.Sprintf("namespace %s: %v", name, err))
-			continue
-		}
-		if err != nil {
-			return out, err
-		}
-		if read++; read == 1 || one.At.After(out.At.Time) {
-			out.At, out.Cycle, out.Interval = one.At, one.Cycle, one.Interval
-		}
-		if out.From.IsZero() || one.From.Before(out.From.Time) {
-			out.From = one.From
-		}
-		out.Models = append(out.Models, one.Models...)
-	}
-	if read == 0 {
-		return out, errors.New("there is no namespace that you may read: " + strings.Join(out.Refused, "; "))
-	}
-	slices.SortStableFunc(out.Models, func(a, b history.Model) int {
-		return cmp.Or(cmp.Compare(b.Look, a.Look), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Model, b.Model))
-	})
-	return out, nil
-}
-
-// getFleet asks for a fleet.
-func getFleet(ctx context.Context, m Manager, path string, into *history.Fleet) error {
-	err := m.Get(ctx, path, into)
-	if hasStatus(err, http.StatusNotFound) {
-		return fmt.Errorf("%w; want a manager of this version: older ones have no %s", err, fleetPath)
-	}
-	return err
-}
-
-// forbidden reports whether the manager refused a question for want of rights.
-func forbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
-
-// hasStatus reports whether an error is an answer of the manager with that status.
-func hasStatus(err error, status int) bool {
-	var of interface{ StatusCode() int }
-	return errors.As(err, &of) && of.StatusCode() == status
 }

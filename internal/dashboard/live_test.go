@@ -366,6 +366,22 @@ func TestAManagerThatCannotAnswerIsSaid(t *testing.T) {
 	}
 }
 
+func TestTheNextLeaderIsShownWithinSecondsOfItsFirstCycle(t *testing.T) {
+	for _, vacant := range []time.Duration{time.Second, 17 * time.Second, time.Minute, soon - time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stage{name: "a", may: everywhere}
+			l := follow(t, s, LiveOptions{})
+			s.set(func() { s.down = true })
+			after(longestPause + vacant)
+			s.set(func() { s.down, s.name, s.began = false, "b", time.Now() })
+			after(soonBackoff + soonBackoff/2)
+			if f := fleetOf(t, l); f.Source.Name != "b" || f.Source.Trouble != "" {
+				t.Errorf("after %s without a leader the fleet is of %s, %s after the next one decided: %q", vacant, f.Source.Name, soonBackoff+soonBackoff/2, f.Source.Trouble)
+			}
+		})
+	}
+}
+
 func TestAnAnswerIsAskedForOnceACycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{name: "a", may: everywhere}

@@ -102,18 +102,22 @@ func (s *Server) Handler() http.Handler {
 	return s.guard.protect(mux)
 }
 
-// within gives a handler so long, and its error to the client.
+// within gives a handler so long, and its error to the client. That there is no answer yet is no failure, which a
+// browser would write in its console.
 func within(limit time.Duration, answer func(ctx context.Context, w http.ResponseWriter, r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := context.WithTimeout(r.Context(), limit)
 		defer stop()
 		r.Body = http.MaxBytesReader(w, r.Body, longestBody)
 		found, err := answer(ctx, w, r)
-		if err != nil {
-			fail(w, statusOf(err), err.Error())
-			return
+		switch status := statusOf(err); {
+		case err == nil:
+			send(w, http.StatusOK, found)
+		case status == http.StatusServiceUnavailable:
+			send(w, http.StatusOK, map[string]string{"notYet": err.Error()})
+		default:
+			fail(w, status, err.Error())
 		}
-		send(w, http.StatusOK, found)
 	}
 }
 

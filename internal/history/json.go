@@ -191,6 +191,19 @@ type ModelHistory struct {
 	Decisions   []Change         `json:"decisions"` // those that changed a number, oldest first
 	// Left is how many older decisions are left out.
 	Left int `json:"left"`
+	// Before says what of it is from a store of metrics; the manager leaves it to its reader.
+	Before Before `json:"before,omitzero"`
+}
+
+// Before says which rows of a ModelHistory are from a store of metrics, since they are from before the memory of
+// the manager. The zero value is that none was asked for.
+type Before struct {
+	Source  string  `json:"source"`  // name of the store
+	From    Time    `json:"from"`    // the first row that is from it; the zero time where none is
+	Until   Time    `json:"until"`   // rows before this are from it
+	Step    float64 `json:"step"`    // between its rows, s
+	Trouble string  `json:"trouble"` // why none is
+	Pending bool    `json:"pending"` // it has not answered yet
 }
 
 // VariantHistory is one variant of a ModelHistory, in replicas.

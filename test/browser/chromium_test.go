@@ -103,6 +103,19 @@ func openAt(t *testing.T, address string, l look) *tab {
 // openFor is openAt for a test that takes so long at most.
 func openFor(t *testing.T, address string, l look, most time.Duration) *tab {
 	t.Helper()
+	b := opened(t, address, l, most)
+	b.wait("document.querySelector('main') && !document.querySelector('main').hasAttribute('aria-busy')")
+	return b
+}
+
+// openWaiting is openAt for a page that has nothing to show yet.
+func openWaiting(t *testing.T, address string) *tab {
+	t.Helper()
+	return opened(t, address, look{}, time.Minute)
+}
+
+func opened(t *testing.T, address string, l look, most time.Duration) *tab {
+	t.Helper()
 	if allocator == nil {
 		t.Skip("no Chromium")
 	}
@@ -135,7 +148,6 @@ func openFor(t *testing.T, address string, l look, most time.Duration) *tab {
 	}
 	command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: clock})
 	b.run(chromedp.Navigate(address))
-	b.wait("document.querySelector('main') && !document.querySelector('main').hasAttribute('aria-busy')")
 	t.Cleanup(b.check)
 	return b
 }

@@ -5,9 +5,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/browser/fixture"
 )
@@ -58,6 +61,63 @@ func TestTheRangeAndTheZoomAreInTheAddress(t *testing.T) {
 	b.run(chromedp.NavigateBack())
 	b.wait("location.hash.endsWith('range=1h')")
 	b.wait("document.querySelector('[aria-pressed=true]').innerText === '1 hour'")
+}
+
+// stored is a Prometheus that knows what was before the last three hours, or in that time.
+func stored() *history.Before {
+	return &history.Before{Source: "https://prometheus.example:9090", From: history.At(now.Add(-24 * time.Hour)), Until: history.At(now.Add(-3 * time.Hour)), Step: 60}
+}
+
+func TestWhatIsFromPrometheusIsMarked(t *testing.T) {
+	s := fixture.New(t, fixture.Options{Variants: 20, Now: now, Before: stored()})
+	b := open(t, s, address(s, "model"), look{})
+	b.shows("is from Prometheus at https://prometheus.example:9090, a value every 1 min: replicas, load, ITL and cost")
+	const ends = "[...document.querySelectorAll('.time figure')].map((f) => Number(f.querySelector('.elsewhere')?.getAttribute('width') ?? -1) / Number(f.querySelector('svg svg').getAttribute('width')))"
+	for i, at := range eval[[]float64](b, ends) {
+		if at < 0.45 || at > 0.55 {
+			t.Errorf("in chart %d what is from Prometheus ends at %.2f of the 6 hours, want the middle", i, at)
+		}
+	}
+	if got := eval[int](b, "[...document.querySelectorAll('.time svg text')].filter((e) => e.textContent === 'from Prometheus').length"); got != 1 {
+		t.Errorf("it is written %d times on the charts, want once", got)
+	}
+	b.press("c", kb.Home)
+	b.wait("document.getElementById('tip').innerText.includes('from Prometheus')")
+	b.press(kb.End)
+	b.wait("!document.getElementById('tip').innerText.includes('from Prometheus')")
+	b.press("1")
+	b.wait("location.hash.endsWith('range=1h') && !document.querySelector('.elsewhere') && !document.body.innerText.includes('is from Prometheus')")
+}
+
+func TestAPrometheusThatDoesNotAnswerIsSaidInOneLine(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   *history.Before
+		says []string
+	}{
+		{"it fails", &history.Before{Until: stored().Until, Source: "https://p", Trouble: "p:443: 403 Forbidden"}, []string{"History begins at", "Prometheus at https://p does not show the time before: p:443: 403 Forbidden."}},
+		{"it is slow", &history.Before{Until: stored().Until, Source: "https://p", Pending: true}, []string{"History begins at", "Asking Prometheus at https://p for the time before"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fixture.New(t, fixture.Options{Variants: 20, Now: now, Before: c.of})
+			b := open(t, s, address(s, "model")+"?range=24h", look{})
+			for _, text := range c.says {
+				b.shows(text)
+			}
+			if eval[bool](b, "document.querySelector('.elsewhere') !== null") {
+				t.Error("a part of the charts is marked as from Prometheus")
+			}
+		})
+	}
+}
+
+func TestAManagerWithoutACycleIsWaitedFor(t *testing.T) {
+	s := fleetOf(t, 20)
+	s.Waiting("the manager has not answered yet")
+	b := openWaiting(t, s.URL+"/"+address(s, "model"))
+	b.shows("the manager has not answered yet")
+	s.Waiting("")
+	b.wait("document.querySelector('.time figure') && document.getElementById('banner').hidden")
 }
 
 func TestADecisionOpensFromItsMarkAndFromTheList(t *testing.T) {
@@ -190,7 +250,7 @@ func TestPayloadsAreShownAsText(t *testing.T) {
 	}
 	for i, payload := range payloads {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			s := fixture.New(t, fixture.Options{Variants: 7, Now: now, Payload: payload, Refused: []string{"a: "}})
+			s := fixture.New(t, fixture.Options{Variants: 7, Now: now, Payload: payload, Refused: []string{"a: "}, Before: stored()})
 			b := open(t, s, "#/", look{})
 			for _, page := range everyPage(b, s) {
 				eval[any](b, fmt.Sprintf("location.hash = %q", page.hash))

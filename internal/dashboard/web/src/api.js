@@ -32,6 +32,7 @@ async function answer(response) {
     throw new Refused(response.status, "The answer of the dashboard's server cannot be read (status " + response.status + ").");
   }
   if (!response.ok) throw new Refused(response.status, body.error || "The dashboard's server answered with status " + response.status + ".");
+  if (body?.notYet) throw new Refused(503, body.notYet);
   return body;
 }
 

@@ -20,7 +20,7 @@ export function momentOf(history, variant, t, decisions) {
   ];
   const most = 3;
   return [
-    html("p", {}, html("b", {}, moment(t))),
+    html("p", {}, html("b", {}, moment(t)), history.before?.until && t < history.before.until ? " from Prometheus" : ""),
     html("table", {}, html("tbody", {}, ...rows.map(([term, value]) => html("tr", {}, html("th", { scope: "row" }, term), html("td", {}, value))))),
     ...decisions.slice(0, most).map((d) => html("p", { class: "why" }, html("b", {}, d.name + " " + d.from + " → " + d.to), " " + moment(d.t) + ". " + d.sentence)),
     decisions.length > most ? html("p", { class: "why" }, "and " + (decisions.length - most) + " more here") : null,

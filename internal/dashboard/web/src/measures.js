@@ -43,6 +43,7 @@ export function panels(history, variant, range, open) {
   const marks = history.decisions.filter((d) => d.t >= range[0] && d.t <= range[1] && (variant === "" || d.namespace + "/" + d.name === variant))
     .map((d) => ({ t: d.t, v: held({ t, v: r.desired }, d.t) ?? d.to, up: d.to > d.from, look: "s1", open: () => open(d) }));
   const some = (v) => v && v.some((n) => n !== null);
+  const until = history.before?.until, shade = (i) => until ? { until, text: i === 0 ? "from Prometheus" : "" } : null;
   return [
     { title: "Load", unit: "requests/s that arrive", height: 78, ticks: 2, least: 0.1, lines: one(history.load, { look: "", area: true }) },
     { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, legend: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
@@ -51,5 +52,5 @@ export function panels(history, variant, range, open) {
     ...(!some(history.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history.missed) }]),
     ...(some(history.utilization) ? [{ title: "Utilization", unit: "demand over supply", height: 64, ticks: 2, least: 1, goal: 1, goalName: "full at", write: number, lines: one(history.utilization) }] : []),
     { title: "Cost", unit: "per hour, of the replicas asked for", height: 64, ticks: 2, steps: true, least: 0.1, write: (v) => v >= 10 ? number(v) : cost(v), lines: one(history.cost, { look: "", area: false }) },
-  ];
+  ].map((panel, i) => ({ ...panel, shade: shade(i) }));
 }

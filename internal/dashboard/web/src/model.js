@@ -3,6 +3,7 @@ import { html } from "../../../chart/draw.js";
 import { absent, latency, number } from "../../../chart/number.js";
 import { timeline } from "../../../chart/timeline.js";
 import { ask } from "./api.js";
+import { beforeSays } from "./before.js";
 import { attained, bounds } from "./fleet.js";
 import { fact } from "./fact.js";
 import { keepFocus } from "./focus.js";
@@ -53,7 +54,7 @@ export function modelPage(main, route) {
     fleet = next;
     const m = fleet.models.find((one) => one.namespace === namespace && one.model === name);
     if (m) header(m);
-    if (!times.fixed || !history) fetchHistory();
+    if (!times.fixed || !history || history.before?.pending) fetchHistory();
   }
 
   function header(m) {
@@ -78,12 +79,11 @@ export function modelPage(main, route) {
       select.replaceChildren(html("option", { value: "" }, "all variants"), ...history.variants.map((v, i) => html("option", { value: named[i] }, v.name)));
     }
     if (!charts.element.isConnected) chartArea.replaceChildren(...(named.length > 1 ? [html("label", { class: "of" }, "Replicas of ", select)] : []), charts.element);
-    const range = times.range(fleet), width = chartArea.clientWidth || 900;
+    const range = times.range(fleet, history.before?.until ? history.begins : null), width = chartArea.clientWidth || 900;
     const drawn = panels(history, variant, range, (d) => { location.hash = to.decision(d, d.cycle); });
     charts.draw(drawn, clockFrame(width, range, drawn.flatMap((p) => p.lines.map((l) => l.name || ""))));
     if (history.cursor) { charts.moveTo(history.cursor, true); history.cursor = null; }
-    const said = [];
-    if (!history.complete && history.begins !== null) said.push("History begins at " + moment(history.begins) + "; nothing is known of the time before.");
+    const said = beforeSays(history, fleet.source.kind === "live");
     if (history.step > 0) said.push("Lines are thinned to a point every " + Math.round(history.step) + " s at most; each peak is kept.");
     if (history.t.length === 0) said.push("No cycle is known of this time.");
     notes.replaceChildren(...said.map((s) => html("p", { class: "about" }, s)));

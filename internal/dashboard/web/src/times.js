@@ -14,9 +14,10 @@ export class Times {
     this.span = query.get("range") in spans ? query.get("range") : "6h";
   }
 
-  // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least.
-  range({ at, from }) {
-    return this.fixed || [Math.max(at - spans[this.span], Math.min(from ?? 0, at - 120)), at];
+  // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least. begins is
+  // since when there is history where that is not the fleet's.
+  range({ at, from }, begins) {
+    return this.fixed || [Math.max(at - spans[this.span], Math.min(from ?? 0, begins ?? Infinity, at - 120)), at];
   }
 
   // wanted are the parameters of a question for that time; what follows the last cycle has no end.

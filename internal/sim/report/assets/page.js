@@ -128,6 +128,7 @@
       role: "img",
       "aria-label": panel.title + ", " + panel.unit + ". " + summary(panel)
     }, ...axes(y, panel, frame), plot);
+    if (panel.shade && panel.shade.until > frame.range[0]) plot.append(...shaded(panel, frame));
     for (const line of lines) plot.append(...drawLine(line, y, panel, frame));
     if (goal > 0) {
       const at = y.at(goal);
@@ -165,6 +166,14 @@
       );
     });
     return parts;
+  }
+  function shaded({ shade, height }, frame) {
+    const end = Math.min(frame.inner, frame.x(shade.until)), room = shade.text && end > 8 + shade.text.length * 6.5;
+    return [
+      svg("rect", { class: "elsewhere", x: 0, y: 0, width: end.toFixed(1), height }),
+      svg("line", { class: "turn", x1: end, x2: end, y1: 0, y2: height }),
+      ...room ? [svg("text", { class: "halo", x: end - 6, y: 12, "text-anchor": "end" }, shade.text)] : []
+    ];
   }
   function drawLine({ series, look: look2, stroke: stroke2, area }, y, panel, frame) {
     const line = svg("path", { class: stroke2 + " " + look2, d: path(series, frame.x, y.at, panel.steps) });

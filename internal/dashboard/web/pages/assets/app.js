@@ -199,6 +199,7 @@
       throw new Refused(response.status, "The answer of the dashboard's server cannot be read (status " + response.status + ").");
     }
     if (!response.ok) throw new Refused(response.status, body.error || "The dashboard's server answered with status " + response.status + ".");
+    if (body?.notYet) throw new Refused(503, body.notYet);
     return body;
   }
   function sentence(error) {
@@ -908,6 +909,7 @@
       role: "img",
       "aria-label": panel.title + ", " + panel.unit + ". " + summary(panel)
     }, ...axes(y, panel, frame), plot);
+    if (panel.shade && panel.shade.until > frame.range[0]) plot.append(...shaded(panel, frame));
     for (const line of lines) plot.append(...drawLine(line, y, panel, frame));
     if (goal > 0) {
       const at2 = y.at(goal);
@@ -945,6 +947,14 @@
       );
     });
     return parts;
+  }
+  function shaded({ shade, height }, frame) {
+    const end = Math.min(frame.inner, frame.x(shade.until)), room = shade.text && end > 8 + shade.text.length * 6.5;
+    return [
+      svg("rect", { class: "elsewhere", x: 0, y: 0, width: end.toFixed(1), height }),
+      svg("line", { class: "turn", x1: end, x2: end, y1: 0, y2: height }),
+      ...room ? [svg("text", { class: "halo", x: end - 6, y: 12, "text-anchor": "end" }, shade.text)] : []
+    ];
   }
   function drawLine({ series, look, stroke, area }, y, panel, frame) {
     const line = svg("path", { class: stroke + " " + look, d: path(series, frame.x, y.at, panel.steps) });
@@ -1090,6 +1100,18 @@
     return { element, draw, moveTo };
   }
 
+  // internal/dashboard/web/src/before.js
+  function beforeSays(history2, live2) {
+    const { before, begins, complete: complete2 } = history2, store = before && "Prometheus at " + before.source;
+    const began = begins === null || complete2 ? "" : "History begins at " + moment(begins) + "; nothing is known of the time before.";
+    if (before?.until) {
+      return ["What is before " + moment(before.until) + " is from " + store + ", a value every " + duration(before.step) + ": replicas, load, ITL and cost. It holds no TTFT, no missed requests, and no decisions with their reasons.", began].filter(Boolean);
+    }
+    if (before?.pending) return [began, "Asking " + store + " for the time before…"].filter(Boolean);
+    if (before?.trouble) return [began, store + " does not show the time before: " + before.trouble + "."].filter(Boolean);
+    return began === "" ? [] : [began + (live2 && !before ? " wva dashboard --prometheus URL reads it from the Prometheus that scrapes the manager." : "")];
+  }
+
   // internal/dashboard/web/src/fact.js
   function fact(term, value, tone = "") {
     return html("div", {}, html("dt", {}, term), html("dd", { "data-tone": tone || null }, value));
@@ -1168,6 +1190,7 @@
     const series = (v) => within({ t, v }, range), one = (v, more) => [{ series: series(v), look: "s0", stroke: "series", ...more }];
     const marks = history2.decisions.filter((d) => d.t >= range[0] && d.t <= range[1] && (variant === "" || d.namespace + "/" + d.name === variant)).map((d) => ({ t: d.t, v: held({ t, v: r.desired }, d.t) ?? d.to, up: d.to > d.from, look: "s1", open: () => open(d) }));
     const some2 = (v) => v && v.some((n) => n !== null);
+    const until = history2.before?.until, shade = (i) => until ? { until, text: i === 0 ? "from Prometheus" : "" } : null;
     return [
       { title: "Load", unit: "requests/s that arrive", height: 78, ticks: 2, least: 0.1, lines: one(history2.load, { look: "", area: true }) },
       { title: "Replicas", unit: "marks are decisions, ▲ to grow, ▽ to shrink", height: 150, steps: true, whole: true, legend: true, marks, lines: linesOf(r).map(({ v, ...line }) => ({ ...line, series: series(v) })) },
@@ -1176,7 +1199,7 @@
       ...!some2(history2.missed) ? [] : [{ title: "Missed", unit: "part of the requests that miss an objective", height: 64, ticks: 2, least: 0.02, goal: attainment ? 1 - attainment : 0, goalName: "at most", write: percent, lines: one(history2.missed) }],
       ...some2(history2.utilization) ? [{ title: "Utilization", unit: "demand over supply", height: 64, ticks: 2, least: 1, goal: 1, goalName: "full at", write: number, lines: one(history2.utilization) }] : [],
       { title: "Cost", unit: "per hour, of the replicas asked for", height: 64, ticks: 2, steps: true, least: 0.1, write: (v) => v >= 10 ? number(v) : cost(v), lines: one(history2.cost, { look: "", area: false }) }
-    ];
+    ].map((panel, i) => ({ ...panel, shade: shade(i) }));
   }
 
   // internal/dashboard/web/src/instant.js
@@ -1196,7 +1219,7 @@
     ];
     const most = 3;
     return [
-      html("p", {}, html("b", {}, moment(t))),
+      html("p", {}, html("b", {}, moment(t)), history2.before?.until && t < history2.before.until ? " from Prometheus" : ""),
       html("table", {}, html("tbody", {}, ...rows.map(([term, value]) => html("tr", {}, html("th", { scope: "row" }, term), html("td", {}, value))))),
       ...decisions.slice(0, most).map((d) => html("p", { class: "why" }, html("b", {}, d.name + " " + d.from + " → " + d.to), " " + moment(d.t) + ". " + d.sentence)),
       decisions.length > most ? html("p", { class: "why" }, "and " + (decisions.length - most) + " more here") : null
@@ -1212,9 +1235,10 @@
       this.fixed = from > 0 && to2 > from ? [from, to2] : null;
       this.span = query.get("range") in spans ? query.get("range") : "6h";
     }
-    // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least.
-    range({ at: at2, from }) {
-      return this.fixed || [Math.max(at2 - spans[this.span], Math.min(from ?? 0, at2 - 120)), at2];
+    // range is what is shown of a fleet: of a history that is shorter all there is, two minutes at least. begins is
+    // since when there is history where that is not the fleet's.
+    range({ at: at2, from }, begins) {
+      return this.fixed || [Math.max(at2 - spans[this.span], Math.min(from ?? 0, begins ?? Infinity, at2 - 120)), at2];
     }
     // wanted are the parameters of a question for that time; what follows the last cycle has no end.
     wanted({ at: at2 }) {
@@ -1326,7 +1350,7 @@
       fleet2 = next;
       const m = fleet2.models.find((one) => one.namespace === namespace && one.model === name);
       if (m) header(m);
-      if (!times.fixed || !history2) fetchHistory();
+      if (!times.fixed || !history2 || history2.before?.pending) fetchHistory();
     }
     function header(m) {
       about.textContent = [m.namespace, m.objective.class && "class " + m.objective.class, m.engine && "engine " + m.engine, m.advisory && "advisory: nothing is carried out"].filter(Boolean).join(" · ");
@@ -1353,7 +1377,7 @@
         select.replaceChildren(html("option", { value: "" }, "all variants"), ...history2.variants.map((v, i) => html("option", { value: named[i] }, v.name)));
       }
       if (!charts.element.isConnected) chartArea.replaceChildren(...named.length > 1 ? [html("label", { class: "of" }, "Replicas of ", select)] : [], charts.element);
-      const range = times.range(fleet2), width = chartArea.clientWidth || 900;
+      const range = times.range(fleet2, history2.before?.until ? history2.begins : null), width = chartArea.clientWidth || 900;
       const drawn = panels(history2, variant, range, (d) => {
         location.hash = to.decision(d, d.cycle);
       });
@@ -1362,8 +1386,7 @@
         charts.moveTo(history2.cursor, true);
         history2.cursor = null;
       }
-      const said = [];
-      if (!history2.complete && history2.begins !== null) said.push("History begins at " + moment(history2.begins) + "; nothing is known of the time before.");
+      const said = beforeSays(history2, fleet2.source.kind === "live");
       if (history2.step > 0) said.push("Lines are thinned to a point every " + Math.round(history2.step) + " s at most; each peak is kept.");
       if (history2.t.length === 0) said.push("No cycle is known of this time.");
       notes.replaceChildren(...said.map((s) => html("p", { class: "about" }, s)));
