@@ -118,10 +118,11 @@ func (s *modelAnswer) roles(of *split, whole scaling.Load, in roleContext) ([]sc
 		prefill.ITL = scaling.Reading{State: scaling.NotApplicable}
 		decode.PrefixHits = of.handedOver(decode.ArrivalRate, prefill.ArrivalRate)
 		raised := s.atGateway(decode.ArrivalRate, in.now)
-		prefill.ArrivalRate = inProportion(prefill.ArrivalRate, decode.ArrivalRate, raised)
+		prefill.ArrivalRate = prefill.ArrivalRate.InProportion(decode.ArrivalRate, raised)
 		decode.ArrivalRate = raised
-		decode.ITLBuckets, decode.RequestITLBuckets = whole.ITLBuckets, less(whole.RequestITLBuckets, of.prefill.started)
-		whole = together(whole, decode, prefill, in.pages.freshness())
+		// A request of prefill ends with its first token, and its mean ITL counts as 0.
+		decode.ITLBuckets, decode.RequestITLBuckets = whole.ITLBuckets, whole.RequestITLBuckets.Without(of.prefill.started)
+		whole = scaling.Together(whole, decode, prefill, in.pages.freshness())
 	}
 	prefill.GatewayQueue, decode.GatewayQueue = whole.GatewayQueue, scaling.Reading{State: scaling.NotApplicable}
 	return []scaling.RoleLoad{{Role: scaling.RoleDecode, Load: decode}, {Role: scaling.RolePrefill, Load: prefill}}, whole
@@ -146,7 +147,7 @@ func (s *modelAnswer) role(of *roleSum, both *split, in roleContext) scaling.Loa
 		none = started.State == scaling.Fresh && started.Value == 0
 		load.ArrivalRate = s.roleArrivals(started, of.waiting, both.prefill.waiting+both.decode.waiting)
 		if in.ended {
-			load.ArrivalRate = atBest(load.ArrivalRate, scaling.Aging)
+			load.ArrivalRate = load.ArrivalRate.AtBest(scaling.Aging)
 		}
 	}
 	mean := func(v float64, none bool) scaling.Reading { return row{v, answered}.mean(page, none) }
@@ -177,7 +178,7 @@ func (s *modelAnswer) roleArrivals(started scaling.Reading, waiting, all float64
 	}
 	growth := s.flow(query.InFlightGrowth)
 	if !growth.found() || s.twofold != "" {
-		return atBest(started, scaling.Aging)
+		return started.AtBest(scaling.Aging)
 	}
 	if waiting > 0 {
 		started.Value += min(max(growth.value, 0)*waiting/all, waiting/s.survey.window.Seconds())
@@ -218,60 +219,6 @@ func atPicker(whole scaling.Load) (decode, prefill scaling.Load) {
 		prefill.OutputTokens.Value = 1
 	}
 	return decode, prefill
-}
-
-// together returns the load of a model whose pages are in the given state: all requests are those of
-// decode, and the TTFT is that of a request which waits for both roles.
-func together(whole, decode, prefill scaling.Load, page scaling.Freshness) scaling.Load {
-	whole.ArrivalRate, whole.InputTokens = atBest(decode.ArrivalRate, page), atBest(decode.InputTokens, page)
-	whole.OutputTokens, whole.ITL = atBest(decode.OutputTokens, page), atBest(decode.ITL, page)
-	whole.ITLBuckets, whole.RequestITLBuckets = decode.ITLBuckets, decode.RequestITLBuckets
-	// Means of two parts add up, quantiles do not.
-	whole.TTFTBuckets = scaling.Histogram{State: scaling.NotApplicable}
-	whole.TTFT = atBest(decode.TTFT, page)
-	switch {
-	case !whole.TTFT.Known() || prefill.TTFT.State == scaling.NotApplicable:
-		// Of decode alone: prefill gets no request.
-	case !prefill.TTFT.Known():
-		whole.TTFT = scaling.Reading{State: prefill.TTFT.State}
-	default:
-		whole.TTFT = scaling.Measured(whole.TTFT.Value+prefill.TTFT.Value, min(whole.TTFT.State, prefill.TTFT.State))
-	}
-	return whole
-}
-
-// inProportion returns the arrival rate of prefill where that of decode is raised from one value to
-// another by what the gateway counts: the requests that it holds or refuses go to prefill in the same
-// proportion as the others.
-func inProportion(prefill, from, to scaling.Reading) scaling.Reading {
-	if to == from || !prefill.Known() || !from.Known() {
-		return prefill
-	}
-	if from.Value > 0 {
-		prefill.Value *= to.Value / from.Value
-	}
-	return scaling.Measured(prefill.Value, min(prefill.State, to.State))
-}
-
-// atBest returns a reading that may be trusted no further than the given state.
-func atBest(r scaling.Reading, state scaling.Freshness) scaling.Reading {
-	if r.Known() && state >= scaling.Aging {
-		r.State = min(r.State, state)
-	}
-	return r
-}
-
-// less returns the histogram of the mean ITL of requests without those of prefill, which end with
-// their first token and count as 0 (query.RequestITLBuckets).
-func less(h scaling.Histogram, prefill float64) scaling.Histogram {
-	if h.State < scaling.Aging || !(prefill > 0) {
-		return h
-	}
-	out := scaling.Histogram{State: h.State, Total: max(0, h.Total-prefill)}
-	for _, b := range h.Buckets {
-		out.Buckets = append(out.Buckets, scaling.Bucket{Bound: b.Bound, Rate: max(0, b.Rate-prefill)})
-	}
-	return out
 }
 
 // endedServing reports whether pods that are gone served requests of the model within the window. Of

@@ -125,6 +125,9 @@
 // replicas that are stuck, failing queries, and the cache of answers. Histograms
 // of the ITL count every token of a request with the mean of the request.
 //
+// Of a model that is served in parts both roles count a request, as vLLM does, and the Snapshot has
+// the load of each role (Snapshot.Roles) from the paces of its pods.
+//
 // # What is measured
 //
 // A request meets its objective if its TTFT, counted from its arrival at the

@@ -66,13 +66,19 @@ func (f flows) plus(o flows) flows {
 	return f
 }
 
-// load returns what a model is asked to do, as collector.sheet.load does.
-func (w *world) load(m *model, s survey) scaling.Load {
+// flows returns what the pods of all variants did.
+func (m *model) flows(s survey) flows {
 	var f flows
-	state := s.coverage(m.variants...)
 	for _, v := range m.variants {
 		f = f.plus(v.flows(s))
 	}
+	return f
+}
+
+// load returns what a model is asked to do, as collector.sheet.load does: f is what its
+// pods did.
+func (w *world) load(m *model, s survey, f flows) scaling.Load {
+	state := s.coverage(m.variants...)
 	completions := f.reading(f.rates[finished], state)
 	none := completions.State == scaling.Fresh && completions.Value == 0
 	load := scaling.Load{

@@ -306,3 +306,50 @@ func TestRolesOfAModelBelongTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLoadOfRolesIsThatOfTheirParts has 2 requests/s, far below what either replica can do.
+func TestTheLoadOfRolesIsThatOfTheirParts(t *testing.T) {
+	const input, output = 800, 40
+	var instants []time.Duration
+	for now := time.Duration(0); now < 5*time.Minute; now += 500 * time.Millisecond {
+		instants = append(instants, now)
+	}
+	m := partsModel(at(input, output, instants...))
+	m.Transfer = Transfer{Base: 100 * time.Millisecond}
+	var last scaling.Snapshot
+	if _, err := Run(t.Context(), Config{Models: []Model{m}, Duration: 5 * time.Minute}, &scripted{every: 4*time.Minute + 50*time.Second, seen: func(v View) { last = v.Snapshots[0] }}); err != nil {
+		t.Fatal(err)
+	}
+	p := testProfile()
+	prefill := p.GammaMS + p.DeltaMS*input
+	decode := 100 + p.GammaMS + p.DeltaMS // at least: a step that is under way ends first
+	if len(last.Roles) != 2 || last.Roles[0].Role != scaling.RoleDecode || last.Roles[1].Role != scaling.RolePrefill {
+		t.Fatalf("got roles %+v, want decode and prefill", last.Roles)
+	}
+	d, pre := last.Roles[0].Load, last.Roles[1].Load
+	for _, tt := range []struct {
+		name       string
+		got        scaling.Reading
+		low, upper float64
+	}{
+		{"rate of the model", last.Load.ArrivalRate, 1.98, 2.02},
+		{"rate of decode", d.ArrivalRate, 1.98, 2.02},
+		{"rate of prefill", pre.ArrivalRate, 1.98, 2.02},
+		{"answers of prefill", pre.OutputTokens, 1, 1},
+		{"answers of decode", d.OutputTokens, output - 0.5, output + 0.5},
+		{"prompts of prefill", pre.InputTokens, input, input},
+		{"prompts of decode", d.InputTokens, input, input},
+		{"TTFT of prefill", pre.TTFT, prefill - 0.1, prefill + 0.1},
+		{"TTFT of decode", d.TTFT, decode, decode + 2*(p.AlphaMS+3*p.BetaMS)},
+		{"TTFT of the model", last.Load.TTFT, prefill + decode - 0.1, prefill + decode + 2*(p.AlphaMS+3*p.BetaMS)},
+		{"what decode does not compute", d.PrefixHits, 0.98, 1},
+		{"ITL", d.ITL, p.AlphaMS + p.BetaMS, p.AlphaMS + 3*p.BetaMS + 2},
+	} {
+		if !tt.got.Known() || tt.got.Value < tt.low || tt.got.Value > tt.upper {
+			t.Errorf("%s: got %+v, want it within [%g, %g]", tt.name, tt.got, tt.low, tt.upper)
+		}
+	}
+	if pre.ITL.State != scaling.NotApplicable || last.Load.TTFTBuckets.State != scaling.NotApplicable {
+		t.Errorf("an ITL of prefill, %+v, or quantiles of the TTFT, %+v: want neither", pre.ITL, last.Load.TTFTBuckets)
+	}
+}

@@ -93,7 +93,11 @@ func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
 	slices.SortFunc(snap.Replicas, func(a, b scaling.ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
 	})
-	snap.Load = w.load(m, s)
+	f := m.flows(s)
+	snap.Load = w.load(m, s, f)
+	if m.split {
+		snap.Roles, snap.Load = w.roles(m, s, snap.Load, f)
+	}
 	return snap
 }
 
@@ -211,7 +215,7 @@ func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	if p.capacity > 0 {
 		r.KVCapacity = scaling.Measured(p.capacity, state)
 	}
-	if state == scaling.Fresh && p.variant.model.hasObjective() {
+	if state == scaling.Fresh && (p.variant.model.hasObjective() || p.variant.model.split) {
 		r.Pace = pace(since(p.pages, s.now-s.window), s)
 	}
 	return r
