@@ -46,7 +46,9 @@ A pod that carries both annotations
   ` + emulator.ModelAnnotation + `: <model ID>
 and is Ready becomes one serving replica. Clients reach them through one
 OpenAI-compatible gateway, which holds requests while a model has no replica;
-Prometheus reads vLLM's metrics of each pod and the gateway's own.
+Prometheus reads vLLM's metrics of each pod and the gateway's own. A pod with the
+label ` + emulator.RoleLabel + `: prefill computes prompts, which the other pods of its
+model then decode.
 
   /NAMESPACE/MODEL/v1/completions, .../v1/chat/completions, .../v1/models
   /pods/NAMESPACE/POD/metrics, /gateway/NAMESPACE/metrics

@@ -29,6 +29,8 @@ type call struct {
 	id       uint64          // in the order of submission
 	request  serving.Request // OutputTokens is cut to the replica's limit on dispatch
 	asked    int             // output tokens that the client asked for
+	cached   int             // tokens of the prompt that are in the prefix cache
+	passed   bool            // prefill is done with it
 	streamed bool            // tokens are sent as they come, so a call with tokens cannot start over
 	receiver receiver
 	pool     *pool
@@ -57,18 +59,27 @@ func (c *call) handle(e serving.Event) {
 	case serving.FirstToken:
 		c.first, c.last, c.generated = e.At, e.At, 1
 		page.observe(timeToFirstToken, (e.At - c.submitted).Seconds())
-		c.receiver.produced(1)
+		if !c.prefills() {
+			c.receiver.produced(1)
+		}
 	case serving.Token:
 		page.observe(interToken, (e.At - c.last).Seconds())
 		c.last, c.generated = e.At, int(e.Tokens)
 		c.receiver.produced(c.generated)
 	case serving.Finished:
 		page.observeFinish(c, e.At)
+		if c.prefills() {
+			return // to be passed to decode
+		}
 		c.leave()
+		c.request.CachedTokens = c.cached
 		c.receiver.finished(c.request)
 	default: // the emulator itself aborts, and other events do not concern a call
 	}
 }
+
+// prefills reports whether the call's replica computes its prompt alone.
+func (c *call) prefills() bool { return c.replica.pod.Prefill }
 
 // leave removes the call from its replica's calls.
 func (c *call) leave() {

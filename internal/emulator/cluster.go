@@ -109,7 +109,7 @@ func podOf(p *corev1.Pod) (Pod, bool) {
 	}
 	pod := Pod{
 		Namespace: p.Namespace, Name: p.Name, UID: string(p.UID),
-		Profile: profile, Model: model,
+		Profile: profile, Model: model, Prefill: p.Labels[RoleLabel] == rolePrefill,
 		Started: p.Status.Phase == corev1.PodRunning,
 		// A pod that has ended keeps its object but serves nothing.
 		Terminating: p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,

@@ -14,6 +14,11 @@
 // inference_extension_flow_control_queue_size. A Deployment whose template carries the
 // annotations makes its model known before it has pods.
 //
+// A pod with the label llm-d.ai/role: prefill computes prompts: while one is Ready, each request goes
+// to prefill first as a request of one token, whose page counts it, and when its KV cache has been
+// moved to a decode replica, which is any other, as a request whose prompt is computed but for the last
+// token. While no decode replica is Ready, requests are held.
+//
 // # Life of a replica
 //
 //	pod                        replica

@@ -27,6 +27,7 @@ type fleet struct {
 	pools    map[ModelKey]*pool
 	pods     map[podKey]*podState
 	replicas []*replica // Ready, not Ready and draining; in the order they came
+	passed   []passed   // on their way from prefill to decode
 	lastID   uint64
 	events   []serving.Event
 }
@@ -125,7 +126,7 @@ func (f *fleet) submit(now time.Duration, key ModelKey, fairness string, c *call
 		return fmt.Errorf("%w %q in namespace %q", errUnknownModel, key.ID, key.Namespace)
 	}
 	f.lastID++
-	c.id, c.request.ID, c.asked = f.lastID, f.lastID, c.request.OutputTokens
+	c.id, c.request.ID, c.asked, c.cached = f.lastID, f.lastID, c.request.OutputTokens, c.request.CachedTokens
 	c.pool, c.flow = p, p.flowOf(fairness)
 	p.enter(now, c)
 	return nil
@@ -134,10 +135,15 @@ func (f *fleet) submit(now time.Duration, key ModelKey, fairness string, c *call
 // cancel ends a call whose client has disconnected.
 func (f *fleet) cancel(now time.Duration, c *call) {
 	if c.replica == nil {
-		c.pool.cancelHeld(now, c)
+		if !f.forget(c) {
+			c.pool.cancelHeld(now, c)
+		}
 		return
 	}
 	f.advanceReplica(now, c.replica)
+	if f.forget(c) {
+		return
+	}
 	if c.replica != nil { // it has not just finished
 		c.replica.machine.Abort(now, c.request.ID)
 		c.leave()
@@ -155,6 +161,11 @@ func (f *fleet) next() (at time.Duration, ok bool) {
 			at, ok = due, true
 		}
 	}
+	for _, p := range f.passed {
+		if !ok || p.due < at {
+			at, ok = p.due, true
+		}
+	}
 	return at, ok
 }
 
@@ -168,6 +179,7 @@ func (f *fleet) advance(now time.Duration) {
 		}
 		gone = gone || r.draining && len(r.calls) == 0
 	}
+	f.handOver(now)
 	if gone {
 		f.replicas = slices.DeleteFunc(f.replicas, func(r *replica) bool { return r.draining && len(r.calls) == 0 })
 	}
@@ -187,6 +199,9 @@ func (f *fleet) advanceReplica(now time.Duration, r *replica) {
 			r.counters.observe(stepTokens, float64(e.Tokens))
 		} else if c := r.calls[e.ID]; c != nil {
 			c.handle(e)
+			if e.Kind == serving.Finished && r.pod.Prefill && !c.passed {
+				f.pass(c, e.At)
+			}
 		}
 	}
 }

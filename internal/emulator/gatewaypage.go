@@ -117,7 +117,7 @@ func writeGatewayPage(e *exposition.Page, pools []*pool) {
 	writeObjectives(e, pools)
 	e.Family("inference_pool_ready_pods", "gauge", "The number of ready pods in the inference server pool.")
 	for _, p := range pools {
-		e.Sample("inference_pool_ready_pods", exposition.Labels("name", p.name), float64(len(p.replicas)))
+		e.Sample("inference_pool_ready_pods", exposition.Labels("name", p.name), float64(len(p.replicas)+len(p.prefills)))
 	}
 }
 

@@ -14,6 +14,7 @@ type Pod struct {
 	UID             string // distinguishes a pod from a later one of the same name
 	Profile         string // name of its serving profile
 	Model           string // model ID
+	Prefill         bool   // it computes prompts, and hands its requests over to other pods
 	Started         bool   // has an address: Prometheus would scrape it
 	Ready           bool
 	Terminating     bool
@@ -22,7 +23,7 @@ type Pod struct {
 // same returns whether other is the same pod at another time. It is not where other is a
 // later pod of the same name, or now emulates something else.
 func (p Pod) same(other Pod) bool {
-	return p.UID == other.UID && p.Model == other.Model && p.Profile == other.Profile
+	return p.UID == other.UID && p.Model == other.Model && p.Profile == other.Profile && p.Prefill == other.Prefill
 }
 
 // ModelKey identifies a model: the ID alone never does.

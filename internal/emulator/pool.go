@@ -13,7 +13,8 @@ import (
 type pool struct {
 	key      ModelKey
 	name     string     // of the inference pool
-	replicas []*replica // Ready, sorted by pod name
+	replicas []*replica // Ready, sorted by pod name, but for those of prefill
+	prefills []*replica // of prefill, likewise
 	held     []*call    // first in first out
 
 	flows       map[flowKey]*flow
@@ -89,8 +90,13 @@ func (p *pool) dispatch(now time.Duration, c *call) {
 	}
 	c.flow.leave(outcomeDispatched, now-c.entered)
 	p.requests++
-	p.running++
 	p.hasRequests = true
+	p.place(now, c, r, request)
+}
+
+// place gives a call to a replica.
+func (p *pool) place(now time.Duration, c *call, r *replica, request serving.Request) {
+	p.running++
 	c.fresh()
 	c.replica, c.submitted, c.request = r, now, request
 	r.calls[request.ID] = c
@@ -98,12 +104,22 @@ func (p *pool) dispatch(now time.Duration, c *call) {
 }
 
 // choose returns the least loaded replica that accepts the call, and the
-// request as that replica gets it.
+// request as that replica gets it: one of prefill first, where there is any.
 func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 	err := errTooLong
-	for _, r := range p.byLoad() {
+	of := p.replicas
+	if len(p.prefills) > 0 && !c.passed {
+		of = p.prefills
+	}
+	for _, r := range byLoad(of) {
 		request := c.request
-		request.OutputTokens = min(c.asked, r.machine.Profile().MaxOutput(request.InputTokens))
+		request.OutputTokens, request.CachedTokens = min(c.asked, r.machine.Profile().MaxOutput(request.InputTokens)), c.cached
+		switch {
+		case r.pod.Prefill:
+			request.OutputTokens = min(1, request.OutputTokens)
+		case c.passed: // the last token of the prompt is computed again, to have the first of the answer
+			request.CachedTokens = request.InputTokens - 1
+		}
 		switch r.machine.Accepts(request) {
 		case serving.Accepted:
 			return r, request, nil
@@ -116,9 +132,9 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 	return nil, serving.Request{}, err
 }
 
-// byLoad returns the replicas, least loaded first, ties by pod name.
-func (p *pool) byLoad() []*replica {
-	sorted := slices.Clone(p.replicas)
+// byLoad returns replicas, least loaded first, ties by pod name.
+func byLoad(replicas []*replica) []*replica {
+	sorted := slices.Clone(replicas)
 	slices.SortStableFunc(sorted, func(a, b *replica) int {
 		return cmp.Compare(a.machine.Load(), b.machine.Load())
 	})
@@ -126,16 +142,26 @@ func (p *pool) byLoad() []*replica {
 }
 
 func (p *pool) add(r *replica) {
-	i, _ := slices.BinarySearchFunc(p.replicas, r.pod.Name, func(r *replica, name string) int {
+	of := p.of(r)
+	i, _ := slices.BinarySearchFunc(*of, r.pod.Name, func(r *replica, name string) int {
 		return cmp.Compare(r.pod.Name, name)
 	})
-	p.replicas = slices.Insert(p.replicas, i, r)
+	*of = slices.Insert(*of, i, r)
 	r.ready = true
 }
 
 func (p *pool) remove(r *replica) {
-	p.replicas = slices.DeleteFunc(p.replicas, func(other *replica) bool { return other == r })
+	of := p.of(r)
+	*of = slices.DeleteFunc(*of, func(other *replica) bool { return other == r })
 	r.ready = false
+}
+
+// of returns the replicas of the role of r.
+func (p *pool) of(r *replica) *[]*replica {
+	if r.pod.Prefill {
+		return &p.prefills
+	}
+	return &p.replicas
 }
 
 // evict ends the calls of a replica that is removed. Calls without output so far start over
@@ -157,6 +183,7 @@ func (p *pool) evict(now time.Duration, r *replica) {
 			continue
 		}
 		c.receiver.produced(0)
+		c.passed = false
 		c.flow.enter()
 		c.entered = now
 		again = append(again, c)
