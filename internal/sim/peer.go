@@ -75,7 +75,7 @@ func (p *Peer) observe(now time.Time, snap scaling.Snapshot, m ModelView) policy
 		view := m.Variants[i]
 		v := policy.Variant{
 			Variant: spec, ArrivalRate: view.ArrivalRate, KVTokens: view.KVTokens, BatchedTokens: view.BatchedTokens,
-			InFlight:  scaling.Measured(float64(view.InFlight+m.Held), scaling.Fresh),
+			InFlight:  scaling.Measured(float64(view.InFlight+waits(snap.Variants, spec, m)), scaling.Fresh),
 			Benchmark: p.options.Measured(spec.Key),
 		}
 		for _, pod := range m.Pods {
@@ -86,11 +86,28 @@ func (p *Peer) observe(now time.Time, snap scaling.Snapshot, m ModelView) policy
 			v.Pods = append(v.Pods, policy.Pod{
 				Name: pod.Name, Ready: pod.Ready, Unstarted: !pod.Placed,
 				KVCacheUsage: r.KVCacheUsageNow, QueueLength: r.QueueLengthNow, Running: r.Running, QueuedTokens: pod.QueuedTokens,
+				Decoded: generates(r),
 			})
 		}
 		o.Variants = append(o.Variants, v)
 	}
 	return o
+}
+
+// waits returns the requests that wait for replicas of a variant to be ready.
+func waits(all []scaling.Variant, v scaling.Variant, m ModelView) int {
+	if scaling.Disaggregated(all) && v.Role != scaling.RolePrefill {
+		return m.Passed
+	}
+	return m.Held
+}
+
+// generates returns the tokens/s that a pod puts out, without the first of each request.
+func generates(r scaling.ReplicaSample) scaling.Reading {
+	if !(r.Pace.ITL > 0) {
+		return scaling.Reading{}
+	}
+	return scaling.Measured(1000*r.Pace.Decoding/r.Pace.ITL, scaling.Fresh)
 }
 
 // upperDecile returns the 90th percentile of a histogram [ms].

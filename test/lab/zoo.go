@@ -99,9 +99,9 @@ func (o zooOptions) choices() ([]lab.Choice, error) {
 	if len(names) == 1 && (names[0] == "own" || names[0] == "all") {
 		all := names[0] == "all"
 		names = strings.Fields(ownPolicies)
-		for _, d := range lab.Catalogue() {
-			if all && !(lab.Choice{Name: d.Name}).Own() {
-				names = append(names, d.Name)
+		for _, name := range lab.Names() {
+			if all && !(lab.Choice{Name: name}).Own() {
+				names = append(names, name)
 			}
 		}
 	}

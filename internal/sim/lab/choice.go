@@ -52,7 +52,7 @@ func (c Choice) Check() error {
 	}
 	_, err := policy.ByName(c.Name, c.Params)
 	if _, unknown := errors.AsType[*policy.UnknownPolicyError](err); unknown {
-		return &policy.UnknownPolicyError{Name: c.Name, Known: Names()}
+		return &policy.UnknownPolicyError{Name: c.Name, Known: known()}
 	}
 	return err
 }
@@ -80,12 +80,20 @@ func (c Choice) benches(tuned bool) bool {
 	if c.Own() {
 		return c.Name == Queueing || c.Name == Hybrid
 	}
-	all := policy.Catalogue()
-	i := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == c.Name })
-	return all[i].Benches() || tuned && c.Name == fixed && len(c.Params) == 0
+	d, _ := policy.Find(c.Name)
+	return d.Benches() || tuned && c.Name == fixed && len(c.Params) == 0
 }
 
-// Names lists every policy, this project's first.
+// known lists the policies that there are.
+func known() []string {
+	var names []string
+	for _, d := range Catalogue() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Names lists every policy of models that are served whole, this project's first.
 func Names() []string {
 	var names []string
 	for _, e := range ownEngines() {
@@ -94,13 +102,14 @@ func Names() []string {
 	return append(names, policy.Names()...)
 }
 
-// Catalogue describes every policy, in the order of Names.
+// Catalogue describes every policy, in the order of Names, and then those that scale prefill and
+// decode only.
 func Catalogue() []policy.Definition {
 	var all []policy.Definition
 	for _, e := range ownEngines() {
 		all = append(all, describeOwn(e))
 	}
-	return append(all, policy.Catalogue()...)
+	return slices.Concat(all, policy.Catalogue(), policy.RoleCatalogue())
 }
 
 // grid returns the settings that a choice is tuned over, its defaults among them, most
@@ -110,16 +119,15 @@ func (c Choice) grid(most int) []map[string]string {
 	if c.Own() || len(c.Params) > 0 {
 		return nil
 	}
-	all := policy.Catalogue()
-	i := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == c.Name })
-	if i < 0 {
+	d, ok := policy.Find(c.Name)
+	if !ok {
 		return nil
 	}
-	points := slices.DeleteFunc(slices.Clone(all[i].Grid), func(point map[string]string) bool { return len(point) == 0 })
-	if len(points) > 0 && !slices.ContainsFunc(points, func(point map[string]string) bool { return isDefault(all[i], point) }) {
+	points := slices.DeleteFunc(slices.Clone(d.Grid), func(point map[string]string) bool { return len(point) == 0 })
+	if len(points) > 0 && !slices.ContainsFunc(points, func(point map[string]string) bool { return isDefault(d, point) }) {
 		points = append(points, nil)
 	}
-	return fewer(all[i], points, most)
+	return fewer(d, points, most)
 }
 
 // fewer returns the defaults of a policy and others of its points, evenly over their
@@ -149,9 +157,8 @@ func (r Row) Untuned() (Point, bool) {
 	if r.Policy.Name == fixed {
 		return Point{}, false
 	}
-	all := policy.Catalogue()
-	d := slices.IndexFunc(all, func(d policy.Definition) bool { return d.Name == r.Policy.Name })
-	i := slices.IndexFunc(r.Tuning, func(t Trial) bool { return d >= 0 && isDefault(all[d], t.Params) })
+	d, ok := policy.Find(r.Policy.Name)
+	i := slices.IndexFunc(r.Tuning, func(t Trial) bool { return ok && isDefault(d, t.Params) })
 	if i < 0 {
 		return Point{}, false
 	}

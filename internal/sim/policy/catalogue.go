@@ -73,7 +73,7 @@ func (e *UnknownParamError) Error() string {
 // given. A name that is not known is an *UnknownPolicyError or an
 // *UnknownParamError; other errors name the parameter and what it accepts.
 func ByName(name string, params map[string]string) (Autoscaler, error) {
-	for _, p := range peers() {
+	for _, p := range slices.Concat(peers(), rolePeers()) {
 		if p.name == name {
 			return p.make(params)
 		}
@@ -81,7 +81,7 @@ func ByName(name string, params map[string]string) (Autoscaler, error) {
 	return nil, &UnknownPolicyError{Name: name, Known: Names()}
 }
 
-// Names lists the policies in the order of the table in the package's
+// Names lists the policies of Catalogue in the order of the table in the package's
 // documentation.
 func Names() []string {
 	all := peers()
@@ -92,7 +92,7 @@ func Names() []string {
 	return names
 }
 
-// Catalogue describes all policies, in the order of Names.
+// Catalogue describes all policies of models that are served whole, in the order of Names.
 func Catalogue() []Definition {
 	all := peers()
 	out := make([]Definition, len(all))

@@ -145,8 +145,18 @@ func TestDocumentationListsEveryPolicyWithItsDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := table(Catalogue())
+	_, rest, _ := strings.Cut(string(text), "// # Policies\n//\n")
+	got, _, _ := strings.Cut(rest, "//\n// # ")
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("the table in doc.go (-got +want):\n%s\nwant in full:\n%s", diff, want)
+	}
+}
+
+// table writes policies as doc.go lists them.
+func table(all []Definition) string {
 	var table strings.Builder
-	for _, d := range Catalogue() {
+	for _, d := range all {
 		var defaults []string
 		for _, p := range d.Params {
 			defaults = append(defaults, p.Name+"="+p.Default)
@@ -154,11 +164,7 @@ func TestDocumentationListsEveryPolicyWithItsDefaults(t *testing.T) {
 		fmt.Fprintf(&table, "//	%s\n//	    source    %s\n//	    reads     %s\n//	    defaults  every %s: %s\n",
 			d.Name, d.Source, d.Reads, spelling.Duration(d.Interval), strings.Join(defaults, " "))
 	}
-	_, rest, _ := strings.Cut(string(text), "// # Policies\n//\n")
-	got, _, _ := strings.Cut(rest, "//\n// # ")
-	if diff := cmp.Diff(got, table.String()); diff != "" {
-		t.Errorf("the table in doc.go (-got +want):\n%s\nwant in full:\n%s", diff, table.String())
-	}
+	return table.String()
 }
 
 // TestGridsHaveNoHoles names points that were best somewhere and that grids did not have.

@@ -13,7 +13,8 @@
 //		targets := p.Decide(now, observe(now))
 //	}
 //
-// A Policy decides for one model. Apart from static, aibrix-ilp and the rules of
+// A Policy decides for one model, and does not know of the roles of its variants but for
+// dynamo-sla and the policies of RoleCatalogue, which scale prefill and decode. Apart from static, aibrix-ilp and the rules of
 // this project, a peer scales each variant for itself and knows of no other: it
 // sees the load of its own pods, and of the gateway queue all of it. What
 // nothing reports, it treats as the peer does: an HPA holds, a ScaledObject
@@ -100,6 +101,17 @@
 //	    reads     peaks of KV cache usage and queue length, KV cache size, lengths, cost
 //	    defaults  every 15s: up=0.85 down=0.7 kv=0.8 queue=5 window=1m tolerance=0.1
 //
+// # Prefill and decode
+//
+//	hpa-paired
+//	    source    Kubernetes pkg/controller/podautoscaler, a fixed ratio
+//	    reads     running, queue length or KV cache usage of decode, profile, ITL objective
+//	    defaults  every 15s: share=0.8 ratio=0 signal=inflight stabilize-down=5m tolerance=0.1 sync=15s
+//	heteroscale
+//	    source    HeteroScale, arXiv 2508.19559
+//	    reads     decode tokens/s, ITL, profile, ITL objective
+//	    defaults  every 15s: share=0.8 ratio=0 out=0.1 in=0.1 trigger=1.2 step=0.2 cooldown-out=1m cooldown-in=5m tick=15s
+//
 // # Differences
 //
 //   - Dynamo's default predictor is an ARIMA whose order is searched for at run
@@ -107,6 +119,13 @@
 //     What it interpolates in a measured grid is read from the variant's Profile,
 //     and an aggregated pool takes the sum of what its rule gives for prefill and
 //     decode. Its planner that estimates latencies by regression is not here.
+//   - HeteroScale's paper leaves targets and times between changes to what is measured of a
+//     model; here the target is a part of what the profile generates within the ITL
+//     objective. Where its replicas are placed, and that it reads other latencies too, is
+//     not here.
+//   - The ratio of hpa-paired and heteroscale is, unless it is stated, the one that the
+//     profiles call for at the first load that is known: what an operator sets up who has
+//     measured. It stays, and that is what there is to see.
 //   - AIBrix clusters the lengths of requests before it maps them to its grid;
 //     here each length goes to the nearest point of the grid, which does not end
 //     at its 2048 input and 512 output tokens: an operator with longer requests

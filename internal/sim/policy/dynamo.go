@@ -35,7 +35,7 @@ func (p *DynamoParams) fields() []field {
 	}
 }
 
-// dynamo is the classic rule for a pool of engines that prefill and decode.
+// dynamo is the classic rule: for a pool of engines that prefill and decode, and for a pool of each.
 type dynamo struct {
 	p     DynamoParams
 	state perVariant[dynamoState]
@@ -49,9 +49,11 @@ type dynamoState struct {
 	why                 string
 }
 
-// NewDynamoSLA is the published rule of the SLA planner for one aggregated pool:
-// the replicas that the predicted load needs for its prefill and its decode
-// together, corrected by how the measured latencies compare with the profile's.
+// NewDynamoSLA is the published rule of the SLA planner: the replicas that the
+// predicted load needs for its prefill and for its decode, corrected by how the measured
+// latencies compare with the profile's. A variant that serves whole requests is one
+// aggregated pool, and has the sum; one of a role has that of its part, by the load of the
+// whole model, as the planner reads it at the frontend.
 func NewDynamoSLA(p DynamoParams) (Autoscaler, error) {
 	if p.Tick > p.Interval {
 		return nil, fmt.Errorf("policy dynamo-sla: parameter tick: found %s, want at most the interval (%s)", p.Tick, p.Interval)
@@ -66,7 +68,11 @@ func (d *dynamo) Decide(now time.Time, in Observation) []Target {
 		s := d.state.of(v.Key, func() *dynamoState {
 			return &dynamoState{since: now, n: v.Replicas.Current, why: "Dynamo: the first interval has not ended"}
 		})
-		s.rate.add(v.ArrivalRate)
+		rate := v.ArrivalRate
+		if v.Role != "" {
+			rate = in.Load.ArrivalRate
+		}
+		s.rate.add(rate)
 		s.input.add(in.Load.InputTokens)
 		s.output.add(in.Load.OutputTokens)
 		if now.Sub(s.since) >= d.p.Interval {
@@ -91,7 +97,15 @@ func (s *dynamoState) adjust(p DynamoParams, in Observation, v Variant) {
 		return
 	}
 	prefill, decode := engines(demandOf(next, in, v))
-	s.n = max(1, ceil(prefill+decode-1e-9))
+	need := prefill + decode
+	switch v.Role {
+	case scaling.RolePrefill:
+		need = prefill
+	case scaling.RoleDecode:
+		need = decode
+	default:
+	}
+	s.n = max(1, ceil(need-1e-9))
 	s.why = fmt.Sprintf("Dynamo: predicts %.3g requests/s of %.0f and %.0f tokens, which take %.2f replicas for prefill and %.2f for decode",
 		next[0], next[1], next[2], prefill, decode)
 }
@@ -119,14 +133,7 @@ func demandOf(next [3]float64, in Observation, v Variant) dynamoDemand {
 	d.correction = correction(in.Load.TTFT.Or(0), ttft)
 	each := v.sum(running).Or(0) / float64(max(1, v.Replicas.Ready))
 	objective := in.SLO.ITL / correction(in.Load.ITL.Or(0), p.Alpha+p.Beta*each)
-	n := float64(p.MaxBatchSize)
-	if p.Beta > 0 {
-		n = least(n, max(1, (objective-p.Alpha)/p.Beta))
-	}
-	if v.KVTokens > 0 {
-		n = least(n, v.KVTokens/(d.input+d.output/2))
-	}
-	n = max(1, n)
+	n := batchWithin(objective, v, d.input, d.output)
 	d.prefill, d.decode = math.Inf(1), math.Inf(1)
 	if ttft > 0 {
 		d.prefill = d.input / ttft * 1000
@@ -135,6 +142,19 @@ func demandOf(next [3]float64, in Observation, v Variant) dynamoDemand {
 		d.decode = n / itl * 1000
 	}
 	return d
+}
+
+// batchWithin returns the requests of such lengths that a replica decodes at once within an
+// ITL [ms]: as many as its profile, its batch and its KV cache allow, at least one.
+func batchWithin(itl float64, v Variant, input, output float64) float64 {
+	n := float64(v.Profile.MaxBatchSize)
+	if v.Profile.Beta > 0 {
+		n = least(n, max(1, (itl-v.Profile.Alpha)/v.Profile.Beta))
+	}
+	if v.KVTokens > 0 {
+		n = least(n, v.KVTokens/(input+output/2))
+	}
+	return max(1, n)
 }
 
 // correction is measured over expected, 1 where either is unknown.

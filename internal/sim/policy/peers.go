@@ -51,6 +51,16 @@ func servingPeers() []peer {
 	}
 }
 
+// rolePeers scale models that are served in parts.
+func rolePeers() []peer {
+	return []peer{
+		define("hpa-paired", kubernetes+", a fixed ratio", "running, queue length or KV cache usage of decode, profile, ITL objective",
+			DefaultPairedParams(), (*PairedParams).fields, NewPaired),
+		define("heteroscale", "HeteroScale, arXiv 2508.19559", "decode tokens/s, ITL, profile, ITL objective",
+			DefaultHeteroParams(), (*HeteroParams).fields, NewHetero),
+	}
+}
+
 func ownPeers() []peer {
 	return []peer{
 		define("spare-capacity", "this project, first published rule", "peaks of KV cache usage and queue length, cost",

@@ -90,6 +90,8 @@ type Pod struct {
 	Running      scaling.Reading // requests in the batch
 	// QueuedTokens counts the input tokens of the waiting requests.
 	QueuedTokens scaling.Reading
+	// Decoded is tokens/s, without the first of each request.
+	Decoded scaling.Reading
 }
 
 // sum adds up what the pods of v report, and is Absent when none does, as the
@@ -107,6 +109,7 @@ func (v Variant) sum(read func(Pod) scaling.Reading) scaling.Reading {
 func kvCacheUsage(p Pod) scaling.Reading { return p.KVCacheUsage }
 func queueLength(p Pod) scaling.Reading  { return p.QueueLength }
 func running(p Pod) scaling.Reading      { return p.Running }
+func decoded(p Pod) scaling.Reading      { return p.Decoded }
 
 // inFlight is the number of requests that a pod holds, running and waiting.
 func inFlight(p Pod) scaling.Reading {
