@@ -211,6 +211,11 @@ lab-zoo: traces ## Compare policies on N (100) scenarios drawn from SEED (1), to
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
 	@$(BIN)/lab zoo -traces "$(TRACES)" -seed $(or $(SEED),1) -n $(or $(N),100) -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(RUN),-run '$(RUN)') $(LABFLAGS)
 
+.PHONY: lab-roles
+lab-roles: traces ## Compare policies on a model that is served in prefill and decode, with profiles.json of TRACES=folder, and write that section of docs/benchmarks.md
+	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab
+	@$(BIN)/lab roles -traces "$(TRACES)" -commit "$$(git describe --always --dirty --abbrev=12)" $(if $(ONLY),-only '$(ONLY)') $(LABFLAGS)
+
 .PHONY: lab-learning
 lab-learning: traces ## Compare ours without profiles and with wrong ones with the true ones, on TRACES=folder or on N (100) scenarios drawn from SEED, to .local/learning.md
 	@CGO_ENABLED=0 $(GOBUILD) -o $(BIN)/lab ./test/lab

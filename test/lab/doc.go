@@ -14,4 +14,7 @@
 //
 // lab learning says what the profiles of the user are worth to ours: it runs the matrix, or
 // scenarios that are drawn, with the true profiles, without any, and with wrong ones.
+//
+// lab roles runs a model that is served in prefill and decode whose mix changes, and writes one
+// section of docs/benchmarks.md anew. It is what make lab-roles calls.
 package main

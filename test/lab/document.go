@@ -21,6 +21,7 @@ type document struct {
 	cores   int
 	subset  bool   // not the whole matrix
 	zoo     string // what the zoo found, Markdown below a heading; "" where it was not asked for
+	roles   string // what lab roles wrote, which stays; "" where it has not
 }
 
 // write writes the document as Markdown.
@@ -39,6 +40,7 @@ func write(b *strings.Builder, d document) {
 	for _, s := range d.results.Scenarios {
 		d.scenario(b, s)
 	}
+	b.WriteString(d.roles)
 	d.tuning(b)
 }
 
@@ -275,9 +277,12 @@ func hindsight(r lab.Row) string {
 	return m.Attainment.Text(100, 1) + " | " + m.Cost.Text(1, 2)
 }
 
+// triedHeading begins the last section of the document.
+const triedHeading = "\n## What was tried\n"
+
 // tuning lists every point that was tried.
 func (d document) tuning(b *strings.Builder) {
-	b.WriteString("\n## What was tried\n\nAttainment and cost of every setting with the first seed, in the first part / in the rest. In bold what was kept, in italics\nwhat would have been in hindsight.\n")
+	b.WriteString(triedHeading + "\nAttainment and cost of every setting with the first seed, in the first part / in the rest. In bold what was kept, in italics\nwhat would have been in hindsight.\n")
 	for _, s := range d.results.Scenarios {
 		fmt.Fprintf(b, "\n### %s\n\n", s.Scenario)
 		for _, r := range s.Rows {
