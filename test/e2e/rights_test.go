@@ -198,11 +198,14 @@ func learns(t *testing.T, name string) {
 	}
 }
 
-// deployGroup applies a LeaderWorkerSet, and a variant of it. Its definition has only
-// what a scale subresource needs.
-func deployGroup(t *testing.T) {
+// lwsGroup is the API group of LeaderWorkerSets.
+const lwsGroup = "leaderworkerset.x-k8s.io"
+
+// defineGroups applies a definition of LeaderWorkerSets that has only what a scale subresource
+// needs.
+func defineGroups(t *testing.T) {
 	t.Helper()
-	const group = "leaderworkerset.x-k8s.io"
+	const group = lwsGroup
 	keep := true
 	if err := shared.bed.Define(t.Context(), &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{
@@ -224,6 +227,13 @@ func deployGroup(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// deployGroup applies a LeaderWorkerSet, and a variant of it.
+func deployGroup(t *testing.T) {
+	t.Helper()
+	defineGroups(t)
+	const group = lwsGroup
 	v := aside(rightsNamespace, rightsGroup)
 	v.Actuation = "scale"
 	for _, o := range v.Objects() {
