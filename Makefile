@@ -134,7 +134,7 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	@$(MAKE) browser LIVE=1
 
 .PHONY: browser
-browser: gotest $(if $(LIVE),demo build localcluster) ## Drive the dashboard's pages in a real Chromium (CHROMIUM=program; LIVE=1: with make run too)
+browser: gotest $(if $(LIVE),demo build localcluster helm) ## Drive the dashboard's pages in a real Chromium (CHROMIUM=program; LIVE=1: with make run too)
 	@WVA_BROWSER=required $(BIN)/gotest -plain test/browser -- -count=1 -timeout $(if $(LIVE),15m,3m) $(TESTFLAGS) . $(if $(LIVE),-live)
 
 .PHONY: lint

@@ -30,8 +30,9 @@ const (
 )
 
 // How long is waited before the manager is looked for again: doubled each time, and up to half of it more
-// or less by chance, so that the pages of many users do not come back at once. A lease runs out after 15 s and
-// its next holder decides some seconds later: so long the manager is looked for often.
+// or less by chance, so that the pages of many users do not come back at once. A lease runs out after a
+// minute, unless the manager says otherwise, and its next holder decides some seconds later: so long the manager is
+// looked for often.
 const (
 	firstBackoff   = time.Second
 	soonBackoff    = 2 * time.Second // the longest for soon after the manager was lost
