@@ -54,15 +54,20 @@ func (p *pod) finds(r *request) int {
 // back is a request whose client comes back.
 type back struct{ input, output int32 }
 
-// handleClient does what is due of a client or of a request that is held for one.
-func (w *world) handleClient(e event) {
-	switch {
-	case e.kind == expireEvent:
+// handleRequest does what is due of a request that is held, of a client, or of what is on its
+// way from prefill to decode.
+func (w *world) handleRequest(e event) {
+	switch e.kind {
+	case expireEvent:
 		w.expire(e.model)
-	case e.kind == leaveEvent:
+	case leaveEvent:
 		w.abandon(e.model, e.slot)
-	case !w.keptOut(e.model):
-		w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
+	case returnEvent:
+		if !w.keptOut(e.model) {
+			w.admitted(e.model, request{input: e.back.input, output: e.back.output, retry: true})
+		}
+	default:
+		w.handlePart(e)
 	}
 }
 

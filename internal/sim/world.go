@@ -164,10 +164,8 @@ func (w *world) handle(e event) error {
 		return w.sync()
 	case intervalEvent:
 		return w.endInterval()
-	case stepEvent, passEvent, movedEvent:
-		w.handlePart(e)
-	case expireEvent, leaveEvent, returnEvent:
-		w.handleClient(e)
+	case expireEvent, leaveEvent, returnEvent, stepEvent, passEvent, movedEvent:
+		w.handleRequest(e)
 	case beginEvent, endEvent, waveEvent, turnEvent, nodeEvent:
 		return w.handleFault(e)
 	}

@@ -125,13 +125,9 @@ func run(ctx context.Context, args []string, out io.Writer) (failed error) {
 		return failure
 	}
 	took := watch.Since(began).Round(time.Second)
-	roles := ""
-	if before, err := os.ReadFile(o.out); err == nil {
-		roles = rolesPart(string(before))
-	}
 	var text strings.Builder
 	write(&text, document{
-		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit, zoo: zoo, roles: roles,
+		plan: plan, sizes: sizes, results: results, took: took, commit: o.commit, zoo: zoo, roles: writtenRoles(o.out),
 		cores: runtime.GOMAXPROCS(0), subset: o.only != "" || o.policies != "all" || o.seeds != manySeeds || o.foresight != foresight,
 	})
 	if err := os.WriteFile(o.out, []byte(text.String()), 0o644); err != nil {

@@ -204,6 +204,15 @@ func rolesPart(page string) string {
 	return "\n" + rolesHeading + strings.TrimRight(rest, "\n") + "\n"
 }
 
+// writtenRoles returns the section of the document of that name, "" where there is none.
+func writtenRoles(file string) string {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return "" // it is written for the first time
+	}
+	return rolesPart(string(page))
+}
+
 // replaceSection returns a document with the section of lab roles in the place of the one it has, or
 // before the list of what was tried, or else at its end.
 func replaceSection(page, text string) string {
