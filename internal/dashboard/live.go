@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -130,6 +131,9 @@ func (l *Live) Run(ctx context.Context) error {
 		if polled {
 			backoff, lost = firstBackoff, l.options.Clock.Now()
 		}
+		if fault == "" {
+			continue
+		}
 		l.board.Say(l.lostSince(lost, fault))
 		wait := time.Duration((0.5 + l.options.Rand.Float64()) * float64(backoff))
 		longest := longestBackoff
@@ -153,8 +157,8 @@ func (l *Live) lostSince(at time.Time, fault string) string {
 	return text
 }
 
-// session connects to a manager and asks it until it no longer answers. It reports whether it ever did,
-// and the fault.
+// session connects to a manager and asks it until it no longer answers, or another process answers in its place. It
+// reports whether it ever did, and the fault, "" for none.
 func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -164,12 +168,17 @@ func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 	}
 	defer m.Close()
 	defer l.connect(nil)
+	process := ""
 	for {
 		fleet, err := l.ask(ctx, m)
 		if err != nil {
 			return polled, err.Error()
 		}
-		polled = true
+		// The address of a pod that ended may be that of another one by now, which the forwarded port then leads to.
+		if polled && processOf(fleet.Cycle) != process {
+			return polled, ""
+		}
+		polled, process = true, processOf(fleet.Cycle)
 		l.connect(m)
 		l.show(fleet, m.Name())
 		interval := time.Duration(fleet.Interval * float64(time.Second))
@@ -177,6 +186,12 @@ func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 			return polled, "the dashboard ends"
 		}
 	}
+}
+
+// processOf returns the part of the ID of a cycle that is of the process that ran it.
+func processOf(id scaling.CycleID) string {
+	process, _, _ := strings.Cut(string(id), "-")
+	return process
 }
 
 // pause waits.

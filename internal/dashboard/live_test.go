@@ -32,6 +32,7 @@ type stage struct {
 	name     string
 	down     bool
 	stalled  bool // it answers, and runs no cycle
+	reused   bool // connections lead to the manager that leads now, whichever they were made to
 	may      func(namespace string) bool
 	models   []history.Model
 	interval time.Duration
@@ -86,7 +87,7 @@ func (l *line) Get(_ context.Context, path string, into any) error {
 	defer s.mu.Unlock()
 	s.asked++
 	s.paths = append(s.paths, path)
-	if s.down || s.name != l.name {
+	if s.down || s.name != l.name && !s.reused {
 		return errors.New("asking the manager: EOF")
 	}
 	namespace, one := strings.CutPrefix(path, fleetPath+"/")
@@ -364,6 +365,22 @@ func TestAManagerThatCannotAnswerIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnotherManagerAtTheAddressOfTheLastIsLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{name: "a", may: everywhere, reused: true}
+		l := follow(t, s, LiveOptions{})
+		s.set(func() { s.name, s.began = "b", time.Now() })
+		after(s.interval)
+		if f := fleetOf(t, l); f.Source.Name != "b" || f.Source.Trouble != "" || !strings.HasPrefix(string(f.Cycle), "b-") {
+			t.Errorf("the fleet is of %s by %s: %q", f.Cycle, f.Source.Name, f.Source.Trouble)
+		}
+		after(time.Minute)
+		if got := s.sofar(); got.reached != 2 || got.closed != 1 {
+			t.Errorf("%d connections were made and %d closed, want one more than before", got.reached, got.closed)
+		}
+	})
 }
 
 func TestTheNextLeaderIsShownWithinSecondsOfItsFirstCycle(t *testing.T) {
