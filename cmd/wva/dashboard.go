@@ -53,7 +53,8 @@ another one leads, the page says so and goes on by itself.
 
 The manager remembers a day, since it started. What was before is read from
 --prometheus, the Prometheus that scrapes the manager: replicas, load, ITL and cost
-of a model, without the reasons of decisions. A page says what is from there.
+of a model, without the reasons of decisions. A page says what is from there. Without
+it, the one of the manager's configuration is asked by way of the API server.
 
 --record shows files of recorded cycles (--record-file of the manager) instead,
 without a cluster. Name FILE.1 before FILE. What was recorded up to a line that
@@ -72,7 +73,7 @@ once. They load nothing from elsewhere. Ctrl-C ends them.`,
 	flags := command.Flags()
 	f.registerManager(flags)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespaces to show, separated by commas (default: all that you may read)")
-	flags.StringVar(&f.store.url, "prometheus", os.Getenv("PROMETHEUS_BASE_URL"), "`URL` of the Prometheus that scrapes the manager, for the time before the manager started (default: PROMETHEUS_BASE_URL)")
+	flags.StringVar(&f.store.url, "prometheus", os.Getenv("PROMETHEUS_BASE_URL"), "`URL` of the Prometheus that scrapes the manager, for the time before the manager started (default: PROMETHEUS_BASE_URL, else that of the manager's configuration)")
 	f.store.registerAccess(flags)
 	flags.StringArrayVar(&f.records, "record", nil, "`file` of recorded cycles; further files are arguments")
 	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1 and ::1 (default: one that is free)")
@@ -85,7 +86,7 @@ func (f *dashboardFlags) run(ctx context.Context, out, warnings io.Writer, args 
 	if err := f.check(files, args, changed); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	source, err := f.source(files)
+	source, err := f.source(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (f *dashboardFlags) check(files, args []string, changed func(string) bool) 
 }
 
 // source returns where the pages read from.
-func (f *dashboardFlags) source(files []string) (dashboard.Source, error) {
+func (f *dashboardFlags) source(ctx context.Context, files []string) (dashboard.Source, error) {
 	if len(files) > 0 {
 		for _, name := range files {
 			if _, err := os.Stat(name); err != nil {
@@ -147,7 +148,7 @@ func (f *dashboardFlags) source(files []string) (dashboard.Source, error) {
 		}
 		return dashboard.NewRecorded(files, time.Now), nil
 	}
-	return f.live()
+	return f.live(ctx)
 }
 
 // tellTroubles writes the troubles of a source, until ctx ends.

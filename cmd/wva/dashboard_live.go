@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -14,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 )
@@ -26,13 +23,13 @@ const (
 )
 
 // live returns the manager that leads as a source.
-func (f *dashboardFlags) live() (dashboard.Source, error) {
+func (f *dashboardFlags) live(ctx context.Context) (dashboard.Source, error) {
 	named := f.named()
 	restConfig, c, err := f.connect() // sets the namespace
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.past()
+	past, err := f.past(ctx, restConfig, c)
 	if err != nil {
 		return nil, err
 	}
@@ -49,38 +46,6 @@ func (f *dashboardFlags) live() (dashboard.Source, error) {
 			return readableNamespaces(ctx, c, f.namespace)
 		},
 	}), nil
-}
-
-// past returns what a Prometheus knows of the time before the manager, nil where none is named.
-func (f *dashboardFlags) past() (*dashboard.Past, error) {
-	if f.store.url == "" {
-		return nil, nil //nolint:nilnil // as LiveOptions takes it
-	}
-	store, err := f.store.open()
-	if err != nil {
-		return nil, fmt.Errorf("%w: --prometheus: %w", errUsage, err)
-	}
-	name := f.store.url
-	if u, err := url.Parse(name); err == nil {
-		name = u.Redacted()
-	}
-	return dashboard.NewPast(dashboardStore{store}, name, nil), nil
-}
-
-// dashboardStore is a Prometheus, as the dashboard asks it.
-type dashboardStore struct{ source *prometheus.Source }
-
-func (d dashboardStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]dashboard.StoreSeries, error) {
-	series, err := d.source.Range(ctx, expression, from, to, step)
-	out := make([]dashboard.StoreSeries, 0, len(series))
-	for _, s := range series {
-		one := dashboard.StoreSeries{Labels: s.Labels, Points: make([]dashboard.StorePoint, 0, len(s.Points))}
-		for _, p := range s.Points {
-			one.Points = append(one.Points, dashboard.StorePoint(p))
-		}
-		out = append(out, one)
-	}
-	return out, err
 }
 
 // dashboardManager is a manager that is reached, as the dashboard asks it.

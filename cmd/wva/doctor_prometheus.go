@@ -13,11 +13,14 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 )
 
@@ -45,6 +48,42 @@ func serviceOf(address string) (service, bool) {
 	}
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	return service{Namespace: parts[1], Name: parts[0], Port: cmp.Or(u.Port(), usual), Scheme: u.Scheme}, true
+}
+
+// proxy is the path of the API server that leads to it.
+func (s service) proxy() string {
+	name := s.Name + ":" + s.Port
+	if s.Scheme == "https" {
+		name = "https:" + name
+	}
+	return "/api/v1/namespaces/" + s.Namespace + "/services/" + name + "/proxy"
+}
+
+// prometheusKey is the setting of the manager that says where Prometheus is.
+const prometheusKey = "PROMETHEUS_BASE_URL"
+
+// prometheusIn returns the address that a variable of Deployments says, "" where none does.
+func prometheusIn(deployments []appsv1.Deployment) string {
+	for i := range deployments {
+		for _, c := range deployments[i].Spec.Template.Spec.Containers {
+			for _, v := range c.Env {
+				if v.Name == prometheusKey && v.Value != "" {
+					return v.Value
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// prometheusOf returns the address that the settings of a namespace say, "" where none do.
+func prometheusOf(maps []corev1.ConfigMap, names config.Names, system string) string {
+	for _, m := range maps {
+		if kind, ok := names.KindOf(m.Name); ok && kind == config.KindSettings && m.Namespace == system && m.Data[prometheusKey] != "" {
+			return m.Data[prometheusKey]
+		}
+	}
+	return ""
 }
 
 // readPrefixes asks Prometheus, once a namespace, for series of vLLM under a prefix that the manager
@@ -123,11 +162,7 @@ func (e *examination) askPrometheus(ctx context.Context, query string) ([]byte, 
 	case err != nil:
 		return nil, fmt.Errorf("reading the address of Prometheus: %w", err)
 	case isService && e.prometheus == "":
-		name := of.Name + ":" + of.Port
-		if of.Scheme == "https" {
-			name = "https:" + name
-		}
-		to := fmt.Sprintf("/api/v1/namespaces/%s/services/%s/proxy%s%s", of.Namespace, name, strings.TrimSuffix(base.Path, "/"), path)
+		to := of.proxy() + strings.TrimSuffix(base.Path, "/") + path
 		c, err := rest.UnversionedRESTClientFor(unversioned(e.config))
 		if err != nil {
 			return nil, err

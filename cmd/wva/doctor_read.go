@@ -303,25 +303,8 @@ func modelsOf(classes map[string]string) []string {
 
 // prometheusURL returns the address of Prometheus that the manager is told, "" where it is not found.
 func (e *examination) prometheusURL(maps []corev1.ConfigMap, names config.Names) string {
-	const key = "PROMETHEUS_BASE_URL"
-	for i := range e.managers {
-		if e.managers[i].Namespace != e.System {
-			continue
-		}
-		for _, c := range e.managers[i].Spec.Template.Spec.Containers {
-			for _, v := range c.Env {
-				if v.Name == key && v.Value != "" {
-					return v.Value
-				}
-			}
-		}
-	}
-	for _, m := range maps {
-		if kind, ok := names.KindOf(m.Name); ok && kind == config.KindSettings && m.Namespace == e.System && m.Data[key] != "" {
-			return m.Data[key]
-		}
-	}
-	return ""
+	own := slices.DeleteFunc(slices.Clone(e.managers), func(d appsv1.Deployment) bool { return d.Namespace != e.System })
+	return cmp.Or(prometheusIn(own), prometheusOf(maps, names, e.System))
 }
 
 func (e *examination) readWorkloads(ctx context.Context) error {

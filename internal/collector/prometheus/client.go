@@ -29,9 +29,13 @@ type client struct {
 
 // newClient returns a client for a valid configuration with its defaults.
 func newClient(base *url.URL, config Config) (*client, error) {
-	trans, err := newTransport(config)
-	if err != nil {
-		return nil, err
+	trans := config.Transport
+	if trans == nil {
+		own, err := newTransport(config)
+		if err != nil {
+			return nil, err
+		}
+		trans = own
 	}
 	return &client{
 		endpoint: base.JoinPath("api/v1/query"),

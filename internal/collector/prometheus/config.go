@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ type Config struct {
 	// ProxyURL is the proxy to go through. "" means what the environment says
 	// (HTTPS_PROXY, NO_PROXY), which other clients of the process go by too.
 	ProxyURL string
+	// Transport sends the requests with the certificates, credentials and proxy that it has; those of the other
+	// fields, but for a token, user name and headers, are not used then. Nil means one of these fields.
+	Transport http.RoundTripper
 	// Timeout bounds one question, its retries included. 0 means 30s.
 	Timeout time.Duration
 	// Retries is how often a question is asked again after a failure that may

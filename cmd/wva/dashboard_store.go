@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
+)
+
+// lookLimit is how long the manager's configuration is looked at before the dashboard begins without it.
+const lookLimit = 3 * time.Second
+
+// past returns what a Prometheus knows of the time before the manager: the one that is named, else that of the
+// manager's configuration; nil where there is none.
+func (f *dashboardFlags) past(ctx context.Context, restConfig *rest.Config, c client.Reader) (*dashboard.Past, error) {
+	if f.store.url != "" {
+		source, err := f.store.open()
+		if err != nil {
+			return nil, fmt.Errorf("%w: --prometheus: %w", errUsage, err)
+		}
+		return dashboard.NewPast(dashboardStore{source}, redacted(f.store.url), nil), nil
+	}
+	ctx, stop := context.WithTimeout(ctx, lookLimit)
+	defer stop()
+	address := configuredPrometheus(ctx, c, f.lease.Namespace)
+	if address == "" {
+		return nil, nil //nolint:nilnil // as LiveOptions takes it
+	}
+	source, err := fromHere(restConfig, address)
+	if err != nil {
+		return dashboard.NewPast(noStore{err}, redacted(address), nil), nil //nolint:nilerr // the page says so
+	}
+	return dashboard.NewPast(dashboardStore{source}, redacted(address), nil), nil
+}
+
+// redacted returns an address without its password.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return address
+}
+
+// configuredPrometheus returns the address that the manager in a namespace is told, "" where it is told none or the
+// user may not read it.
+func configuredPrometheus(ctx context.Context, c client.Reader, system string) string {
+	var deployments appsv1.DeploymentList
+	if err := c.List(ctx, &deployments, client.InNamespace(system)); err == nil {
+		if address := prometheusIn(deployments.Items); address != "" {
+			return address
+		}
+	}
+	var maps corev1.ConfigMapList
+	if err := c.List(ctx, &maps, client.InNamespace(system)); err != nil {
+		return ""
+	}
+	var own []string
+	for _, m := range maps.Items {
+		own = append(own, m.Name)
+	}
+	return prometheusOf(maps.Items, config.PublishedNames().WithPrefixed(own), system)
+}
+
+// fromHere returns the Prometheus at an address that the manager is told, as it is reached from this machine: a
+// Service by way of the API server with the credentials of the kubeconfig, an address of this machine directly.
+func fromHere(restConfig *rest.Config, address string) (*prometheus.Source, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the manager's configuration has no address that can be read: name it by --prometheus")
+	}
+	of, isService := serviceOf(address)
+	switch {
+	case loopback(base.Hostname()):
+		return prometheus.New(prometheus.Config{URL: address, AllowInsecure: true})
+	case !isService:
+		return nil, errors.New("the manager asks it with credentials of its own: wva dashboard --prometheus asks it with yours")
+	}
+	server, _, err := rest.DefaultServerUrlFor(restConfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of the API server: %w", err)
+	}
+	transport, err := rest.TransportFor(restConfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials of the kubeconfig: %w", err)
+	}
+	to := server.JoinPath(of.proxy(), strings.TrimSuffix(base.Path, "/"))
+	to.RawQuery = base.RawQuery
+	return prometheus.New(prometheus.Config{URL: to.String(), AllowInsecure: true, Transport: transport})
+}
+
+// dashboardStore is a Prometheus, as the dashboard asks it.
+type dashboardStore struct{ source *prometheus.Source }
+
+func (d dashboardStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]dashboard.StoreSeries, error) {
+	series, err := d.source.Range(ctx, expression, from, to, step)
+	out := make([]dashboard.StoreSeries, 0, len(series))
+	for _, s := range series {
+		one := dashboard.StoreSeries{Labels: s.Labels, Points: make([]dashboard.StorePoint, 0, len(s.Points))}
+		for _, p := range s.Points {
+			one.Points = append(one.Points, dashboard.StorePoint(p))
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// noStore is a Prometheus that is not reached from here.
+type noStore struct{ why error }
+
+func (n noStore) Range(context.Context, string, time.Time, time.Time, time.Duration) ([]dashboard.StoreSeries, error) {
+	return nil, n.why
+}
