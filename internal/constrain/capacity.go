@@ -113,12 +113,13 @@ type contest struct {
 	claims []*claim // in the order in which they are served
 	stock  *stock
 	quotas *quotas
-	models map[scaling.ModelKey]scaling.Replicas // replicas that each has got
-	coming map[holder]scaling.Accelerators       // accelerators of replicas for which other claims make room
+	parts  map[scaling.Part]scaling.Replicas // replicas that each has got
+	roles  map[scaling.Part]RoleDemand
+	coming map[holder]scaling.Accelerators // accelerators of replicas for which other claims make room
 }
 
 func newContest(in Input, plan scaling.Plan) *contest {
-	c := &contest{stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), models: map[scaling.ModelKey]scaling.Replicas{}, coming: map[holder]scaling.Accelerators{}}
+	c := &contest{roles: in.Roles, stock: newStock(in.Limits.Inventory), quotas: newQuotas(in.Limits.Quotas), parts: map[scaling.Part]scaling.Replicas{}, coming: map[holder]scaling.Accelerators{}}
 	for i, d := range plan.Decisions {
 		v, ok := in.Variants[d.Variant]
 		if !ok {
@@ -173,7 +174,7 @@ func (c *contest) bookCurrent(x *claim, past scaling.Past, now time.Time) {
 		x.podless--
 	}
 	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.Held(x.have-x.podless))
-	c.models[x.decision.Model] += x.got
+	c.parts[x.decision.Part()] += x.got
 }
 
 // grantUnlimited subtracts the replicas of unlimited models from the stock.
@@ -191,23 +192,80 @@ func (c *contest) grantUnlimited() {
 // grant gives each claim replicas up to the number that upTo returns, while allowed reports
 // that the quotas and a node have room. A claim whose pods are refused gets none.
 func (c *contest) grant(claims []*claim, upTo func(*claim) scaling.Replicas, allowed func(holder, scaling.Accelerators) bool) {
-	for _, x := range claims {
-		for x.limited && x.got < upTo(x) {
-			if x.got >= x.have && x.stopped {
-				x.refused = scaling.ReasonTargetNotMoving
-				break
-			}
-			if x.got >= x.have && !allowed(x.holder(), x.gpus()) {
-				x.refused = scaling.ReasonOverQuota
-				break
-			}
-			if !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
-				x.refused = scaling.ReasonNoStock
-				break
-			}
-			c.add(x, 1)
+	for i, x := range claims {
+		if x.decision.Role != "" {
+			c.grantRoles(claims, i, upTo, allowed)
+			continue
+		}
+		for x.limited && x.got < upTo(x) && c.grantOne(x, allowed) {
 		}
 	}
+}
+
+// grantOne gives a claim one more replica, and says in the claim why where it cannot.
+func (c *contest) grantOne(x *claim, allowed func(holder, scaling.Accelerators) bool) bool {
+	if x.got >= x.have && x.stopped {
+		x.refused = scaling.ReasonTargetNotMoving
+		return false
+	}
+	if x.got >= x.have && !allowed(x.holder(), x.gpus()) {
+		x.refused = scaling.ReasonOverQuota
+		return false
+	}
+	if !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
+		x.refused = scaling.ReasonNoStock
+		return false
+	}
+	c.add(x, 1)
+	return true
+}
+
+// grantRoles gives the claims of a model that is served in parts replicas in turn, always to the role
+// that carries the smaller part of its demand, so that one does not take the accelerators that the other
+// needs beside it. It does so once, for the first of them.
+func (c *contest) grantRoles(claims []*claim, first int, upTo func(*claim) scaling.Replicas, allowed func(holder, scaling.Accelerators) bool) {
+	model := claims[first].decision.Model
+	if slices.ContainsFunc(claims[:first], func(x *claim) bool { return x.decision.Role != "" && x.decision.Model == model }) {
+		return
+	}
+	var open []*claim
+	for _, x := range claims[first:] {
+		if x.decision.Role != "" && x.decision.Model == model && x.limited {
+			open = append(open, x)
+		}
+	}
+	for {
+		open = slices.DeleteFunc(open, func(x *claim) bool { return x.got >= upTo(x) })
+		if len(open) == 0 {
+			return
+		}
+		next := 0
+		for i, x := range open {
+			if c.carries(x.decision.Part()) < c.carries(open[next].decision.Part()) {
+				next = i
+			}
+		}
+		if !c.grantOne(open[next], allowed) {
+			open = slices.Delete(open, next, next+1)
+		}
+	}
+}
+
+// carries returns the part of its demand that a role carries with what it has got: in replicas where the
+// demand is not known.
+func (c *contest) carries(part scaling.Part) float64 {
+	of, known := c.roles[part]
+	sum := 0.0
+	for _, x := range c.claims {
+		switch {
+		case x.decision.Part() != part:
+		case known && of.Demand > 0:
+			sum += float64(x.got) * of.PerReplica[x.decision.Variant] / of.Demand
+		default:
+			sum += float64(x.got)
+		}
+	}
+	return sum
 }
 
 // add gives a claim so many more replicas. Replicas that it has and that were lost already
@@ -217,7 +275,7 @@ func (c *contest) add(x *claim, replicas scaling.Replicas) {
 		c.quotas.use(x.holder(), x.variant.GPUs(more), x.variant.Holds(more))
 	}
 	x.got += replicas
-	c.models[x.decision.Model] += replicas
+	c.parts[x.decision.Part()] += replicas
 }
 
 // hold lets no limited model grow beyond what is already ordered.

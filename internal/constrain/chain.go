@@ -20,6 +20,9 @@ type Input struct {
 	// lull. 0 or no entry means none.
 	Resumed map[scaling.VariantKey]scaling.Replicas
 	Limits  Limits
+	// Roles is the demand of the roles of models that are served in parts. A role without an entry has an
+	// unknown demand.
+	Roles map[scaling.Part]RoleDemand
 }
 
 // Stage returns a plan in which its constraint holds. It does not modify its argument.
@@ -34,7 +37,8 @@ func Chain() []Stage {
 		Stabilize, // how fast; it never leaves the user's limits
 		Approve,   // no reduction that needs an approval and has none
 		Freeze,    // no change that a freeze window forbids
-		Capacity,  // the accelerators that exist: last, because no replica runs without them
+		Capacity,  // the accelerators that exist: no replica runs without them
+		Roles,     // prefill and decode together: it only takes back changes of one that the other cannot join
 	}
 }
 

@@ -48,14 +48,14 @@ func (c *contest) keepLast() {
 		case x.unplaced == 0:
 			continue
 		case x.decision.Fallback, x.variant.Paused:
-		case c.models[x.decision.Model] == 0:
+		case c.parts[x.decision.Part()] == 0:
 			least = min(least, max(1, x.keeps, x.variant.Bounds.Min))
 		default:
 			least = min(least, max(x.keeps, x.variant.Bounds.Min))
 		}
 		if more := least - x.got; more > 0 {
 			x.got = least
-			c.models[x.decision.Model] += more
+			c.parts[x.decision.Part()] += more
 		}
 	}
 }

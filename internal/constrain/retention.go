@@ -36,26 +36,27 @@ type Zero struct {
 // fleet takes long to start.
 func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
-	models := map[scaling.ModelKey]*retained{}
+	parts := map[scaling.Part]*retained{}
 	for i, d := range out.Decisions {
 		policy := in.Policies[d.Model].Zero
 		if policy.Retention <= 0 {
 			continue
 		}
-		m := models[d.Model]
+		m := parts[d.Part()]
 		if m == nil {
 			m = &retained{Zero: policy, activity: in.Activity[d.Model], in: in, decisions: out.Decisions}
-			models[d.Model] = m
+			parts[d.Part()] = m
 		}
 		m.members = append(m.members, i)
 	}
-	for _, m := range models { // each model changes only its own decisions
+	for _, m := range parts { // each changes only its own decisions
 		m.decide()
 	}
 	return out
 }
 
-// retained holds the decisions of one model.
+// retained holds the decisions of one model, or of one role of it: each role keeps a last replica of
+// its own, and both go to zero by the activity of the model.
 type retained struct {
 	Zero
 	activity  scaling.Activity

@@ -41,7 +41,7 @@ func (c *contest) reclaimUpTo(credit map[*claim]scaling.Replicas, upTo func(*cla
 					break
 				}
 				left := min(victim.got, victim.placed()) - 1
-				c.models[victim.decision.Model] -= victim.got - left
+				c.parts[victim.decision.Part()] -= victim.got - left
 				victim.spare = c.spares(victim, x, x.got+x.coming)
 				victim.got, victim.returnedTo = left, x.variant.Key.String()
 			}
@@ -94,14 +94,14 @@ func (c *contest) unstarted(x *claim) bool {
 	y := c.claims[i]
 	y.got--
 	y.returnedTo = x.variant.Key.String()
-	c.models[y.decision.Model]--
+	c.parts[y.decision.Part()]--
 	return true
 }
 
 // mayCancel reports whether y can return a replica that no node has taken.
 func (c *contest) mayCancel(y *claim) bool {
 	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
-		y.got > max(y.keeps, y.variant.Bounds.Min) && c.models[y.decision.Model] > 1
+		y.got > max(y.keeps, y.variant.Bounds.Min) && c.parts[y.decision.Part()] > 1
 }
 
 // makesRoom reports whether a node has room for one replica of x after one replica of y has
@@ -133,7 +133,7 @@ func (c *contest) victim(x *claim, have scaling.Replicas) *claim {
 func (c *contest) mayLose(y *claim) bool {
 	held := min(y.got, y.placed()) // to make room it also returns replicas that no node has taken
 	return y.limited && !y.noProgress && !y.decision.Fallback && !y.variant.Paused && y.got <= y.have &&
-		held > max(y.keeps, y.variant.Bounds.Min) && c.models[y.decision.Model]-(y.got-held) > 1
+		held > max(y.keeps, y.variant.Bounds.Min) && c.parts[y.decision.Part()]-(y.got-held) > 1
 }
 
 // mustYield reports whether x, which has so many replicas, has a better right than y to one

@@ -183,13 +183,18 @@ func (h *History) explanation(c Cycle, s *scaling.Snapshot, v scaling.Variant, d
 			}
 		}
 	}
-	if a := analysisOf(c.Analyses, s.Model); a != nil {
-		e.Analysis = *a
-	}
-	for _, a := range c.Analyses {
-		if a.Model == s.Model && a.Analyzer == queueing.Name {
+	part := v.PartOf(s.Variants)
+	first, _ := slices.BinarySearchFunc(c.Analyses, s.Model, func(a scaling.Analysis, m scaling.ModelKey) int { return a.Model.Compare(m) })
+	for _, a := range c.Analyses[first:] {
+		switch {
+		case a.Model != s.Model:
+			return e
+		case a.Part() != part:
+		case e.Analysis.Analyzer == "":
+			e.Analysis = a
+		}
+		if a.Part() == part && a.Analyzer == queueing.Name {
 			e.Sizing = a
-			break
 		}
 	}
 	return e

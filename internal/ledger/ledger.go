@@ -175,8 +175,9 @@ func (l *Ledger) Explain(key scaling.VariantKey) (explain.Explanation, bool) {
 		e.Decision, e.Decided, e.Changed = l.record.Plan.Decisions[d], true, l.changed[key]
 	}
 	e.Snapshot, _ = l.record.Snapshot(v.Model)
-	e.Analysis, _ = l.record.Analysis(v.Model)
-	e.Sizing, _ = l.record.By(v.Model, queueing.Name)
+	part := v.PartOf(e.Snapshot.Variants)
+	e.Analysis, _ = l.record.Analysis(part)
+	e.Sizing, _ = l.record.By(part, queueing.Name)
 	e.Model = slices.Clip(l.ofModel[v.Model])
 	return e, true
 }

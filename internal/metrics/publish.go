@@ -324,7 +324,7 @@ func (p *press) states(variants []scaling.Variant) {
 
 // held adds what keeps a variant from the growth that its load calls for.
 func (p *press) held(r scaling.Record, v scaling.Variant, d scaling.Decision) {
-	analysis, _ := r.Analysis(d.Model) // without one its signal is Unknown
+	analysis, _ := r.Analysis(d.Part()) // without one its signal is Unknown
 	if reason, held := explain.GrowthHeld(v, d, analysis.Signal); held {
 		p.add(d.Variant, GrowthHeld, 1, append(variant(d.Variant), Label(string(reason)))...)
 	}

@@ -50,7 +50,7 @@ func Share(contenders []Contender, stock map[string]scaling.Accelerators) ([][]s
 			continue
 		}
 		slices.SortFunc(order, func(a, b int) int {
-			return contenders[a].Votes.Snapshot.Model.Compare(contenders[b].Votes.Snapshot.Model)
+			return contenders[a].Votes.Snapshot.Part().Compare(contenders[b].Votes.Snapshot.Part())
 		})
 		solved, err := solve(contenders, order, stock)
 		for _, i := range order {
@@ -179,7 +179,7 @@ func (c Contender) wanted() []demand {
 
 // name is the contender in the solver's words, where variants are accelerators
 // and models are servers.
-func (c Contender) name() string { return c.Votes.Snapshot.Model.String() }
+func (c Contender) name() string { return c.Votes.Snapshot.Part().String() }
 
 // problem states the shares for the solver: a model asks for one whole, and a replica of
 // each variant carries a part of it. With several demands, the part is that of the demand

@@ -17,6 +17,7 @@ const (
 	StageApproval  Stage = "approval"
 	StageSchedule  Stage = "schedule"
 	StageCapacity  Stage = "capacity"
+	StageRoles     Stage = "roles"
 )
 
 // Reason is a CamelCase word fit for a condition or an event.
@@ -108,6 +109,8 @@ const (
 	ReasonFrozen Reason = "Frozen"
 	// ReasonGrowthOnly: a freeze window allows no reduction.
 	ReasonGrowthOnly Reason = "GrowthOnly"
+	// ReasonOtherRole: prefill and decode of a model change together, and one of them cannot.
+	ReasonOtherRole Reason = "OtherRole"
 )
 
 // Step is one stage's contribution to a Decision.

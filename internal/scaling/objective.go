@@ -32,6 +32,22 @@ func (o Objective) Share() float64 {
 	return DefaultAttainment
 }
 
+// prefillTTFT is the part of the TTFT that prefill may take: the rest is for handing the KV cache over and for
+// the first step of decode.
+const prefillTTFT = 0.8
+
+// Of returns what one role of a model that is served in parts should meet. Prefill and decode follow each
+// other, so each has its part of the TTFT; the ITL is that of decode. Of "" it is the objective itself.
+func (o Objective) Of(role Role) Objective {
+	switch role {
+	case RolePrefill:
+		o.TTFT, o.ITL = prefillTTFT*o.TTFT, 0
+	case RoleDecode:
+		o.TTFT = (1 - prefillTTFT) * o.TTFT
+	}
+	return o
+}
+
 // Window is the time over which they are counted, > 0.
 func (o Objective) Window() time.Duration {
 	if o.AttainmentWindow > 0 {

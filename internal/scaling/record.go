@@ -42,20 +42,20 @@ func (r Record) Snapshot(model ModelKey) (Snapshot, bool) {
 	return Snapshot{}, false
 }
 
-// By returns the analysis of a model by an analyzer, whether it decided or not.
-func (r Record) By(model ModelKey, analyzer string) (Analysis, bool) {
+// By returns the analysis of a part by an analyzer, whether it decided or not.
+func (r Record) By(part Part, analyzer string) (Analysis, bool) {
 	for _, a := range r.Analyses {
-		if a.Model == model && a.Analyzer == analyzer {
+		if a.Part() == part && a.Analyzer == analyzer {
 			return a, true
 		}
 	}
 	return Analysis{}, false
 }
 
-// Analysis returns the analysis of a model by which it was decided.
-func (r Record) Analysis(model ModelKey) (Analysis, bool) {
+// Analysis returns the analysis of a part by which it was decided.
+func (r Record) Analysis(part Part) (Analysis, bool) {
 	for _, a := range r.Analyses {
-		if a.Model == model {
+		if a.Part() == part {
 			return a, true
 		}
 	}

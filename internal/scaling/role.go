@@ -43,6 +43,17 @@ func (p Part) String() string {
 	return p.Model.String() + " (" + string(p.Role) + ")"
 }
 
+// PartOf returns what is decided on together with v, which is one of the variants of its model.
+func (v Variant) PartOf(variants []Variant) Part {
+	switch {
+	case !Disaggregated(variants):
+		return Part{Model: v.Model}
+	case v.Role == RolePrefill:
+		return Part{v.Model, RolePrefill}
+	}
+	return Part{v.Model, RoleDecode}
+}
+
 // RoleLoad is what one role of a model has to do: the rate, the lengths and the latencies of its part
 // of the requests. Of prefill, each request has one output token, TTFT ends with it, and there is no
 // ITL. Of decode, TTFT begins when decode has the request, and PrefixHits are the prompt tokens that

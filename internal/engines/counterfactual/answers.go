@@ -120,9 +120,9 @@ func targetOf(v cycle.Verdict, of scaling.VariantKey) scaling.Replicas {
 	return d.Target()
 }
 
-// delays are the stages of pace, approval, freeze windows and accelerators.
+// delays are the stages of pace, approval, freeze windows, accelerators and roles.
 func delays() []scaling.Stage {
-	return []scaling.Stage{scaling.StageStabilize, scaling.StageApproval, scaling.StageSchedule, scaling.StageCapacity}
+	return []scaling.Stage{scaling.StageStabilize, scaling.StageApproval, scaling.StageSchedule, scaling.StageCapacity, scaling.StageRoles}
 }
 
 // wanted returns the replicas that the load calls for, within the bounds: the number before those that

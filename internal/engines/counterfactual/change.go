@@ -18,14 +18,19 @@ func Loaded(setup cycle.Setup, c cycle.Case, of scaling.ModelKey, factor float64
 	if factor >= 1 {
 		return loaded
 	}
-	was, known := meanLatency(setup, c, of)
-	is, still := meanLatency(setup, loaded, of)
-	if !known || !still {
-		return loaded
+	was, is := meanLatencies(setup, c, of), meanLatencies(setup, loaded, of)
+	faster := func(l scaling.Load, of scaling.Role) scaling.Load {
+		before, known := was[of]
+		if now, still := is[of]; known && still {
+			l.TTFT, l.ITL = shorter(l.TTFT, now.TTFT, before.TTFT), shorter(l.ITL, now.ITL, before.ITL)
+		}
+		return l
 	}
 	return withSnapshot(loaded, of, func(s scaling.Snapshot) scaling.Snapshot {
-		s.Load.TTFT = shorter(s.Load.TTFT, is.TTFT, was.TTFT)
-		s.Load.ITL = shorter(s.Load.ITL, is.ITL, was.ITL)
+		s.Load, s.Roles = faster(s.Load, ""), slices.Clone(s.Roles)
+		for i, r := range s.Roles {
+			s.Roles[i].Load = faster(r.Load, r.Role)
+		}
 		return s
 	})
 }
@@ -38,42 +43,55 @@ func shorter(r scaling.Reading, is, was float64) scaling.Reading {
 	return r
 }
 
-// meanLatency returns the latency that the profiles expect of the Ready replicas of a model, in the mean
-// over requests; false where that is not known.
-func meanLatency(setup cycle.Setup, c cycle.Case, of scaling.ModelKey) (scaling.Latency, bool) {
+// meanLatencies returns the latency that the profiles expect of the Ready replicas of each part of a model, in
+// the mean over requests; a part of which that is not known has no entry.
+func meanLatencies(setup cycle.Setup, c cycle.Case, of scaling.ModelKey) map[scaling.Role]scaling.Latency {
 	s, ok := setup.Models[of]
 	if !ok {
-		return scaling.Latency{}, false
+		return nil
 	}
 	setup.Models = maps.Clone(setup.Models)
 	s.Sizing = queueing.Options{}
 	setup.Models[of] = s
-	ready := map[scaling.VariantKey]float64{}
+	ready, roles := map[scaling.VariantKey]float64{}, map[scaling.VariantKey]scaling.Role{}
 	for _, snapshot := range c.Snapshots {
 		for _, v := range snapshot.Variants {
-			ready[v.Key] = float64(v.Replicas.Ready)
+			ready[v.Key], roles[v.Key] = float64(v.Replicas.Ready), v.PartOf(snapshot.Variants).Role
 		}
 	}
-	var sum scaling.Latency
-	requests := 0.0
+	type sum struct {
+		scaling.Latency
+		requests   float64
+		overloaded bool
+	}
+	sums := map[scaling.Role]sum{}
 	for _, e := range setup.Expect(c, of) {
-		if e.Overloaded {
-			return scaling.Latency{}, false
+		one, n := sums[roles[e.Variant]], e.Rate*ready[e.Variant]
+		one.overloaded = one.overloaded || e.Overloaded
+		one.TTFT, one.ITL, one.requests = one.TTFT+n*e.TTFT, one.ITL+n*e.ITL, one.requests+n
+		sums[roles[e.Variant]] = one
+	}
+	out := map[scaling.Role]scaling.Latency{}
+	for role, one := range sums {
+		if one.requests > 0 && !one.overloaded {
+			out[role] = scaling.Latency{TTFT: one.TTFT / one.requests, ITL: one.ITL / one.requests}
 		}
-		n := e.Rate * ready[e.Variant]
-		sum.TTFT, sum.ITL, requests = sum.TTFT+n*e.TTFT, sum.ITL+n*e.ITL, requests+n
 	}
-	if requests <= 0 {
-		return scaling.Latency{}, false
-	}
-	return scaling.Latency{TTFT: sum.TTFT / requests, ITL: sum.ITL / requests}, true
+	return out
 }
 
 // timesLoad multiplies the readings of a model that grow with load.
 func timesLoad(c cycle.Case, of scaling.ModelKey, factor float64) cycle.Case {
 	times := func(r scaling.Reading) scaling.Reading { return set(r, r.Value*factor) }
 	return withSnapshot(c, of, func(s scaling.Snapshot) scaling.Snapshot {
-		s.Load.ArrivalRate, s.Load.GatewayQueue = times(s.Load.ArrivalRate), times(s.Load.GatewayQueue)
+		grown := func(l scaling.Load) scaling.Load {
+			l.ArrivalRate, l.GatewayQueue = times(l.ArrivalRate), times(l.GatewayQueue)
+			return l
+		}
+		s.Load, s.Roles = grown(s.Load), slices.Clone(s.Roles)
+		for i, r := range s.Roles {
+			s.Roles[i].Load = grown(r.Load)
+		}
 		s.Replicas = slices.Clone(s.Replicas)
 		for i, r := range s.Replicas {
 			for _, one := range readings(&r) {

@@ -253,11 +253,15 @@ func (q questions) rule(l limit) scaling.Step {
 
 // expected returns what replicas of a changed fleet are expected to do, beside the objectives.
 func (q questions) expected(setup cycle.Setup, c cycle.Case) []Expected {
-	settings := setup.Models[q.snapshot.Model]
+	settings, roles := setup.Models[q.snapshot.Model], map[scaling.VariantKey]scaling.Role{}
+	for _, v := range q.snapshot.Variants {
+		roles[v.Key] = q.part(v).Role
+	}
 	var out []Expected
 	for _, e := range setup.Expect(c, q.snapshot.Model) {
+		objective := settings.Objective.Of(roles[e.Variant])
 		one := Expected{
-			Expected: e, TTFTObjective: settings.Objective.TTFT, ITLObjective: settings.Objective.ITL,
+			Expected: e, TTFTObjective: objective.TTFT, ITLObjective: objective.ITL,
 			TTFTPercentile: settings.Sizing.TTFTPercentile, ITLPercentile: settings.Sizing.ITLPercentile,
 		}
 		if !e.Overloaded && one.TTFTObjective > 0 {

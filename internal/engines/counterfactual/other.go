@@ -46,7 +46,7 @@ func (q questions) others() []Other {
 	}
 	var out []Other
 	for _, v := range scaling.ByKey(q.snapshot.Variants) {
-		if v.Key != q.variant.Key {
+		if v.Key != q.variant.Key && q.part(v) == q.part(q.variant) {
 			out = append(out, q.other(v))
 		}
 	}
@@ -74,7 +74,7 @@ func (q questions) other(v scaling.Variant) Other {
 	case !ok || v.Paused || !v.Replicas.Observed:
 		out.Beside, out.Detail = BesideCannot, "it is paused, held or cannot be read"
 		return out
-	case wanted(need) <= from && !lacks(needs, q.snapshot.Model):
+	case wanted(need) <= from && !lacks(needs, q.part(v)):
 		out.Beside = BesideUnneeded
 		return out
 	case wanted(need) <= from:
@@ -126,10 +126,13 @@ func OnlyGrows(c cycle.Case, of scaling.ModelKey, targets map[scaling.VariantKey
 	}), known
 }
 
-// lacks reports whether the load of a model calls for more replicas than it gets.
-func lacks(v cycle.Verdict, of scaling.ModelKey) bool {
+// part returns what is decided on together with a variant of the model.
+func (q questions) part(v scaling.Variant) scaling.Part { return v.PartOf(q.snapshot.Variants) }
+
+// lacks reports whether the load of a part calls for more replicas than it gets.
+func lacks(v cycle.Verdict, of scaling.Part) bool {
 	for _, d := range v.Plan.Decisions {
-		if d.Model != of {
+		if d.Part() != of {
 			continue
 		}
 		for _, s := range d.Steps {

@@ -60,7 +60,7 @@ func (e Setup) Decide(c Case) Verdict {
 	wanted := e.share(seen, alone)
 
 	// 4. Constrain the plan: zero, bounds, pace, accelerators.
-	granted := e.constrain(seen, wanted)
+	granted := e.constrain(seen, alone, wanted)
 
 	// 5. Let no advice take accelerators from decisions that are carried out.
 	granted = e.withoutAdvice(seen, alone, granted)
@@ -74,9 +74,10 @@ type look struct {
 	at        time.Time
 	cycle     scaling.CycleID
 	snapshots []scaling.Snapshot // sorted by model
+	parts     []scaling.Snapshot // what is decided on at once, of the snapshots; sorted by Part
 	variants  map[scaling.VariantKey]scaling.Variant
-	past      scaling.History                        // of the variants, as it is now
-	models    map[scaling.ModelKey]scaling.ModelPast // likewise
+	past      scaling.History                    // of the variants, as it is now
+	memory    map[scaling.Part]scaling.ModelPast // likewise
 	activity  map[scaling.ModelKey]scaling.Activity
 	policies  map[scaling.ModelKey]constrain.Pacing
 }
@@ -88,7 +89,7 @@ func observe(c Case) look {
 		at: c.Now, cycle: c.Cycle,
 		snapshots: slices.SortedFunc(frozen(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
 		variants:  map[scaling.VariantKey]scaling.Variant{}, past: scaling.History{}, policies: c.Policies,
-		models: make(map[scaling.ModelKey]scaling.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]scaling.Activity, len(c.Snapshots)),
+		memory: make(map[scaling.Part]scaling.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]scaling.Activity, len(c.Snapshots)),
 	}
 	for _, s := range seen.snapshots {
 		serving := map[scaling.VariantKey]bool{}
@@ -105,8 +106,11 @@ func observe(c Case) look {
 				seen.past[v.Key] = p.Observe(v.Replicas, c.Now).See(v.Replicas.Observed || serving[v.Key], c.Now)
 			}
 		}
-		seen.models[s.Model] = seen.past.Model(s.Variants)
-		seen.activity[s.Model] = seen.models[s.Model].Activity.Then(s)
+		seen.activity[s.Model] = seen.past.Model(s.Variants).Activity.Then(s)
+		for _, part := range s.Parts() {
+			seen.parts = append(seen.parts, part)
+			seen.memory[part.Part()] = seen.past.Model(part.Variants)
+		}
 	}
 	return seen
 }
@@ -130,29 +134,53 @@ func frozen(snapshots []scaling.Snapshot) iter.Seq[scaling.Snapshot] {
 	}
 }
 
-// choices are the decisions about each model as if it were alone.
+// choices are the decisions about each part as if it were alone.
 type choices struct {
-	outcomes map[scaling.ModelKey]model.Outcome
+	outcomes map[scaling.Part]model.Outcome
 	called   map[scaling.VariantKey]time.Time // since when each variant is called; see scalefromzero.Outcome
 }
 
-// each decides about each model, before any constraint.
+// each decides about each part, before any constraint.
 func (e Setup) each(seen look) choices {
-	out := choices{make(map[scaling.ModelKey]model.Outcome, len(seen.snapshots)), map[scaling.VariantKey]time.Time{}}
+	out := choices{make(map[scaling.Part]model.Outcome, len(seen.parts)), map[scaling.VariantKey]time.Time{}}
 	shared := e.shared(seen)
-	for _, s := range seen.snapshots {
-		decided, called := e.decide(s, seen.past, shared)
-		out.outcomes[s.Model] = decided
-		maps.Copy(out.called, called)
+	for _, whole := range seen.snapshots {
+		for _, s := range whole.Parts() {
+			decided, called := e.decide(s, whole.Load, seen.past, shared)
+			out.outcomes[s.Part()] = decided
+			maps.Copy(out.called, called)
+		}
 	}
 	return out
 }
 
-// analyses lists the analyses of all models, sorted by model.
+// analyses lists the analyses of all parts, sorted by Part.
 func (c choices) analyses(seen look) []scaling.Analysis {
 	var out []scaling.Analysis
-	for _, s := range seen.snapshots {
-		out = append(out, c.outcomes[s.Model].Analyses...)
+	for _, s := range seen.parts {
+		out = append(out, c.outcomes[s.Part()].Analyses...)
+	}
+	return out
+}
+
+// roles returns what the replicas of each role carry of its demand, where that is known.
+func (c choices) roles(seen look) map[scaling.Part]constrain.RoleDemand {
+	out := map[scaling.Part]constrain.RoleDemand{}
+	for _, s := range seen.parts {
+		votes := c.outcomes[s.Part()].Votes
+		if s.Role == "" || votes == nil {
+			continue
+		}
+		a := votes.Analyses[0]
+		of := constrain.RoleDemand{Demand: a.Demand, PerReplica: make(map[scaling.VariantKey]float64, len(a.Variants))}
+		if a.Unit == scaling.UnitRequestRate {
+			// What waits in one role is no reason for the other to grow: only what arrives passes both.
+			of.Demand = s.Load.ArrivalRate.Or(a.Demand)
+		}
+		for _, v := range a.Variants {
+			of.PerReplica[v.Variant] = v.PerReplica
+		}
+		out[s.Part()] = of
 	}
 	return out
 }
@@ -171,16 +199,16 @@ type grants struct {
 }
 
 // constrain returns the plan in which every constraint holds.
-func (e Setup) constrain(seen look, wanted wants) grants {
+func (e Setup) constrain(seen look, alone choices, wanted wants) grants {
 	resumed := make(map[scaling.VariantKey]scaling.Replicas, len(seen.variants))
-	for _, s := range seen.snapshots {
+	for _, s := range seen.parts {
 		for _, v := range s.Variants {
 			resumed[v.Key] = seen.past[v.Key].Busy.Size(s)
 		}
 	}
 	in := constrain.Input{
 		Now: seen.at, Cycle: seen.cycle, Variants: seen.variants, Policies: seen.policies, History: seen.past,
-		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits,
+		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits, Roles: alone.roles(seen),
 	}
 	return grants{in, constrain.Apply(in, wanted.plan)}
 }
@@ -198,12 +226,14 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 			continue
 		}
 		advisory[s.Model] = true
-		out := held.outcomes[s.Model]
-		out.Votes, out.Decisions = nil, slices.Clone(out.Decisions)
-		for i, d := range out.Decisions {
-			out.Decisions[i] = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: d.Current, Fallback: true}
+		for _, part := range s.Parts() {
+			out := held.outcomes[part.Part()]
+			out.Votes, out.Decisions = nil, slices.Clone(out.Decisions)
+			for i, d := range out.Decisions {
+				out.Decisions[i] = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: d.Current, Fallback: true}
+			}
+			held.outcomes[part.Part()] = out
 		}
-		held.outcomes[s.Model] = out
 	}
 	if len(advisory) == 0 || !scaled || !limited {
 		return granted
@@ -215,7 +245,7 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 		settings.Limited = false // what it runs is not asked back for advice
 		apart.Models[m] = settings
 	}
-	scaledOnly := apart.constrain(seen, apart.share(seen, held))
+	scaledOnly := apart.constrain(seen, held, apart.share(seen, held))
 	merged := scaling.Plan{At: granted.plan.At, Decisions: slices.Clone(scaledOnly.plan.Decisions)}
 	for i, d := range merged.Decisions {
 		if !advisory[d.Model] {
@@ -231,25 +261,25 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 // remember returns the history of the variants after the plan.
 func remember(seen look, alone choices, granted grants) scaling.History {
 	history, turns := maps.Clone(seen.past), turns(seen, alone, granted.plan)
-	snapshots, costs := make(map[scaling.ModelKey]scaling.Snapshot, len(seen.snapshots)), make(map[scaling.ModelKey]float64, len(seen.snapshots))
-	for _, s := range seen.snapshots {
-		snapshots[s.Model], costs[s.Model] = s, seen.past.Cost(s.Variants)
+	parts, costs := make(map[scaling.Part]scaling.Snapshot, len(seen.parts)), make(map[scaling.Part]float64, len(seen.parts))
+	for _, s := range seen.parts {
+		parts[s.Part()], costs[s.Part()] = s, seen.past.Cost(s.Variants)
 	}
 	for _, d := range granted.plan.Decisions {
-		p, v, of := seen.past[d.Variant], seen.variants[d.Variant], alone.outcomes[d.Model]
+		p, v, of := seen.past[d.Variant], seen.variants[d.Variant], alone.outcomes[d.Part()]
 		p.Target, p.Model = v.Target, v.Model
 		if v.Replicas.Observed {
 			p.Counts = v.Replicas
 		}
 		p.ModelPast = scaling.ModelPast{
-			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Model],
+			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Part()],
 		}
 		p.Wants = constrain.Wants(granted.in, d)
 		p.Fit = of.Fits[d.Variant]
 		if p.Reductions = p.Reductions.Then(v); v.Approval.Required {
 			p.Reductions.Reduction = d.Reduction
 		}
-		p.Busy = p.Busy.Then(snapshots[d.Model], needed(p.Wants, d))
+		p.Busy = p.Busy.Then(parts[d.Part()], needed(p.Wants, d))
 		if capacity, counted := of.Capacity[d.Variant]; counted {
 			p.Capacity = capacity
 		}
@@ -262,29 +292,29 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 		if gaveUp(d) {
 			p.Failures = p.Failures.Then(v, p.Waits.Ordered(d.Target(), seen.past.LastDesired(v)), seen.at)
 		}
-		history[d.Variant] = p.Moved(d, costs[d.Model]).Decide(d.Target(), seen.at)
+		history[d.Variant] = p.Moved(d, costs[d.Part()]).Decide(d.Target(), seen.at)
 	}
 	return history
 }
 
-// turns returns what the history remembers of each model's reductions after the plan. A
-// model grew if one of its variants grew. A model that moves to cheaper variants did not
+// turns returns what the history remembers of each part's reductions after the plan. A
+// part grew if one of its variants grew. A part that moves to cheaper variants did not
 // grow: it has the replicas that it needs.
-func turns(seen look, alone choices, plan scaling.Plan) map[scaling.ModelKey]scaling.Turns {
-	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.ModelKey]bool{}
+func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling.Turns {
+	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.Part]bool{}
 	for _, d := range plan.Decisions {
 		if seen.variants[d.Variant].Advisory {
 			continue // it turns nothing
 		}
 		if d.Moves() {
-			moves[d.Model] = true
+			moves[d.Part()] = true
 		} else {
 			decided[d.Variant] = d.Target()
 		}
 	}
-	out := make(map[scaling.ModelKey]scaling.Turns, len(seen.snapshots))
-	for _, s := range seen.snapshots {
-		r := scaling.Resize{Moves: moves[s.Model]}
+	out := make(map[scaling.Part]scaling.Turns, len(seen.parts))
+	for _, s := range seen.parts {
+		r := scaling.Resize{Moves: moves[s.Part()]}
 		for _, v := range s.Variants {
 			to, known := decided[v.Key]
 			before := seen.past.LastDesired(v)
@@ -301,10 +331,10 @@ func turns(seen look, alone choices, plan scaling.Plan) map[scaling.ModelKey]sca
 				r.Change = -1
 			}
 		}
-		if votes := alone.outcomes[s.Model].Votes; votes != nil {
+		if votes := alone.outcomes[s.Part()].Votes; votes != nil {
 			r.Need = votes.Need()
 		}
-		out[s.Model] = seen.models[s.Model].Turns.Then(r, s.Load, s.At)
+		out[s.Part()] = seen.memory[s.Part()].Turns.Then(r, s.Load, s.At)
 	}
 	return out
 }
@@ -352,15 +382,19 @@ func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
 	return profile.Share(variants, fits)
 }
 
-// decide decides about one model, before any constraint: by its engine, or by scalefromzero
-// where requests wait and no replica is Ready. It also returns since when each variant is
-// called.
-func (e Setup) decide(s scaling.Snapshot, past scaling.History, shared map[scaling.VariantKey]scaling.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
+// decide decides about one part, before any constraint: by its engine, or by scalefromzero
+// where requests wait for its model, of the given load, and no replica of the part is Ready. It also
+// returns since when each variant is called.
+func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past scaling.History, shared map[scaling.VariantKey]scaling.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
 		settings = model.Default()
 	}
+	settings.Objective = settings.Objective.Of(s.Role)
 	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval, Shared: shared})
+	if s.Role != "" {
+		s.Load = waitsFor(s.Load, whole)
+	}
 	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory, Objective: settings.Objective, Sizing: settings.Sizing})
 	if wake.Decisions != nil {
 		out.Decisions, out.Votes = wake.Decisions, nil
@@ -368,21 +402,34 @@ func (e Setup) decide(s scaling.Snapshot, past scaling.History, shared map[scali
 	return out, wake.Called
 }
 
+// waitsFor returns the load of one role with what waits and arrives of the whole model: without a Ready
+// replica of the role no request of the model is served.
+func waitsFor(role, whole scaling.Load) scaling.Load {
+	role.GatewayQueue = whole.GatewayQueue
+	if whole.ArrivalRate.Known() {
+		role.ArrivalRate = whole.ArrivalRate
+	}
+	return role
+}
+
 // share lets limited models with a known demand grow on other variants where the cheapest
 // variants have too few accelerators for all. It returns the decisions about all models.
 func (e Setup) share(seen look, alone choices) wants {
-	decisions := make(map[scaling.ModelKey][]scaling.Decision, len(alone.outcomes))
-	for m, out := range alone.outcomes {
-		decisions[m] = out.Decisions
+	decisions := make(map[scaling.Part][]scaling.Decision, len(alone.outcomes))
+	for part, out := range alone.outcomes {
+		decisions[part] = out.Decisions
 	}
 	contenders, stock := e.contend(seen, alone)
 	shared, gap := optimizer.Share(contenders, stock)
 	for i, c := range contenders {
-		decisions[c.Votes.Snapshot.Model] = shared[i]
+		decisions[c.Votes.Snapshot.Part()] = shared[i]
 	}
 	out := wants{plan: scaling.Plan{At: seen.at}, limits: e.limits(alone), gap: gap}
-	for _, s := range seen.snapshots {
-		out.plan.Decisions = append(out.plan.Decisions, decisions[s.Model]...)
+	for _, s := range seen.parts {
+		for _, d := range decisions[s.Part()] {
+			d.Role = s.Role
+			out.plan.Decisions = append(out.plan.Decisions, d)
+		}
 	}
 	slices.SortFunc(out.plan.Decisions, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
 	return out
@@ -400,11 +447,13 @@ func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contend
 			stock[g.Accelerator] += (f.GPUs + f.Leaving).Times(f.Nodes)
 		}
 	}
-	for _, s := range seen.snapshots {
-		out, settings := alone.outcomes[s.Model], e.Models[s.Model]
-		contends := settings.Limited && out.Votes != nil
+	for _, s := range seen.parts {
+		out, settings := alone.outcomes[s.Part()], e.Models[s.Model]
+		contends := settings.Limited && out.Votes != nil && s.Role == ""
 		if contends {
 			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: settings.Objective.Rank()})
+		} else if s.Role != "" && settings.Limited {
+			continue // constrain.Capacity gives both roles what there is, in proportion
 		}
 		for _, d := range out.Decisions {
 			v := seen.variants[d.Variant]
@@ -423,16 +472,19 @@ func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contend
 // limits returns the bounds of the limited models.
 func (e Setup) limits(alone choices) constrain.Limits {
 	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.LimitedModel{}, Inventory: e.Inventory, Quotas: e.Quotas}
-	for key, out := range alone.outcomes {
-		settings, ok := e.Models[key]
+	for part, out := range alone.outcomes {
+		settings, ok := e.Models[part.Model]
 		if !ok || !settings.Limited {
 			continue
 		}
-		limited := constrain.LimitedModel{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
+		limited, has := limits.Models[part.Model]
+		if !has {
+			limited = constrain.LimitedModel{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
+			limits.Models[part.Model] = limited
+		}
 		for _, c := range out.Analyses[0].Variants {
 			limited.Utilization[c.Variant] = c.Utilization
 		}
-		limits.Models[key] = limited
 	}
 	return limits
 }

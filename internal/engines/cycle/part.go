@@ -62,10 +62,13 @@ func (e Setup) Expect(c Case, of scaling.ModelKey) []queueing.Expected {
 		settings = model.Default()
 	}
 	seen := observe(c)
-	for _, s := range seen.snapshots {
+	var out []queueing.Expected
+	for _, s := range seen.parts {
 		if s.Model == of {
-			return model.Expect(model.Input{Snapshot: s, History: seen.past, Settings: settings, Interval: e.Interval, Shared: e.shared(seen)})
+			part := settings
+			part.Objective = settings.Objective.Of(s.Role)
+			out = append(out, model.Expect(model.Input{Snapshot: s, History: seen.past, Settings: part, Interval: e.Interval, Shared: e.shared(seen)})...)
 		}
 	}
-	return nil
+	return out
 }

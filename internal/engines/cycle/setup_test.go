@@ -55,9 +55,64 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 				c.History[v.Key] = past
 			}
 		}
-		c.Snapshots[i] = s
+		c.Snapshots[i] = randomRoles(s, r, reading)
 	}
 	return c, e
+}
+
+// randomRoles serves some models in parts.
+func randomRoles(s scaling.Snapshot, r *rand.Rand, reading func(most float64) scaling.Reading) scaling.Snapshot {
+	if r.IntN(3) > 0 {
+		return s
+	}
+	for j := range s.Variants {
+		s.Variants[j].Role = []scaling.Role{scaling.RoleDecode, scaling.RolePrefill}[r.IntN(2)]
+	}
+	decode, prefill := s.Load, s.Load
+	decode.GatewayQueue, decode.PrefixHits = scaling.Reading{State: scaling.NotApplicable}, reading(1)
+	prefill.ArrivalRate, prefill.OutputTokens, prefill.ITL = reading(40), scaling.Measured(1, scaling.Fresh), scaling.Reading{State: scaling.NotApplicable}
+	s.Roles = []scaling.RoleLoad{{Role: scaling.RoleDecode, Load: decode}, {Role: scaling.RolePrefill, Load: prefill}}
+	return s
+}
+
+// frozenOrPaused reports whether an annotation or a freeze window keeps a variant from what a plan does otherwise.
+func frozenOrPaused(v scaling.Variant) bool {
+	return v.Paused || v.Freeze.Allow != "" || v.Approval.Required
+}
+
+// checkRoles checks that no plan gives one role of a model replicas, or keeps them, while it takes
+// those of the other.
+func checkRoles(t *testing.T, seed uint64, c Case, plan scaling.Plan) {
+	t.Helper()
+	type role struct {
+		decided, runs scaling.Replicas
+		grows, bound  bool
+	}
+	roles := map[scaling.Part]role{}
+	for _, d := range plan.Decisions {
+		of := roles[d.Part()]
+		of.decided, of.runs, of.grows = of.decided+d.Target(), of.runs+d.Current, of.grows || d.Target() > max(d.Current, variantsOf(c)[d.Variant].Bounds.Min) && !frozenOrPaused(variantsOf(c)[d.Variant])
+		for _, s := range d.Steps {
+			of.bound = of.bound || variantsOf(c)[d.Variant].Bounds.Max == 0 || frozenOrPaused(variantsOf(c)[d.Variant]) || (s.Stage == scaling.StageBounds || s.Stage == scaling.StageCapacity) && s.To < s.From
+		}
+		roles[d.Part()] = of
+	}
+	for _, s := range c.Snapshots {
+		p, hasP := roles[scaling.Part{Model: s.Model, Role: scaling.RolePrefill}]
+		d, hasD := roles[scaling.Part{Model: s.Model, Role: scaling.RoleDecode}]
+		if !hasP || !hasD {
+			continue
+		}
+		for _, pair := range [][2]role{{p, d}, {d, p}} {
+			has, none := pair[0], pair[1]
+			if has.decided > 0 && none.decided == 0 && (has.grows || none.runs > 0 && !none.bound) {
+				t.Errorf("seed %d: %s: one role alone: %+v beside %+v", seed, s.Model, has, none)
+			}
+		}
+		if p.decided == 0 && d.decided == 0 && p.runs > 0 && d.runs > 0 && !d.bound {
+			t.Errorf("seed %d: %s: decode goes to zero while prefill runs", seed, s.Model)
+		}
+	}
 }
 
 // checkSetup checks the rules that hold for every engine.
@@ -71,6 +126,7 @@ func checkSetup(t *testing.T, seed uint64) {
 		t.Errorf("seed %d: the case shuffled:\n%s\n%s", seed, want, got)
 	}
 	variants := variantsOf(c)
+	checkRoles(t, seed, c, verdict.Plan)
 	for _, d := range verdict.Plan.Decisions {
 		v, from := variants[d.Variant], d.Current
 		cut := false
@@ -113,7 +169,7 @@ func checkDoubt(t *testing.T, seed uint64, c Case, e Setup) {
 		if past, ok := c.History[d.Variant]; ok && past.Desired > 0 {
 			least = min(least, past.Desired)
 		}
-		if first := d.Steps[0]; first.To < least && len(samplesOf(c, d.Model)) > 0 {
+		if first := d.Steps[0]; first.To < least && reports(c, d.Part()) {
 			t.Errorf("seed %d: %s: %d replicas after %s (%s), least known %d", seed, d.Variant, first.To, first.Reason, first.Detail, least)
 		}
 	}
@@ -262,4 +318,16 @@ func BenchmarkSetupOfAHundredModels(b *testing.B) {
 			}
 		})
 	}
+}
+
+// reports reports whether a replica of a part has a sample.
+func reports(c Case, part scaling.Part) bool {
+	for _, s := range c.Snapshots {
+		for _, one := range s.Parts() {
+			if one.Part() == part && len(one.Replicas) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

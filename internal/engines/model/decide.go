@@ -56,6 +56,9 @@ func Decide(in Input) Outcome {
 	out := p.decide(live)
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
 	out.Traffic, out.Fits = p.memory.Traffic, p.fits
+	for i := range out.Analyses {
+		out.Analyses[i].Role = in.Snapshot.Role
+	}
 	return out
 }
 

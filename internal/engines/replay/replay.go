@@ -43,10 +43,11 @@ func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 		Objective: objective(c.Configuration[s.Model]),
 		StartUps:  explain.StartUps{Usual: explain.Duration(v.StartUp), Slow: explain.Duration(v.SlowStartUp), Pods: v.StartUps, Last: v.Replicas.NewestReady},
 	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model }); i >= 0 {
+	part := v.PartOf(s.Variants)
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Part() == part }); i >= 0 {
 		e.Analysis = verdict.Analyses[i] // of several, the first decided
 	}
-	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Model == s.Model && a.Analyzer == queueing.Name }); i >= 0 {
+	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Part() == part && a.Analyzer == queueing.Name }); i >= 0 {
 		e.Sizing = verdict.Analyses[i]
 	}
 	for _, d := range verdict.Plan.Decisions {

@@ -25,11 +25,15 @@ type Look struct {
 // Reason says why a cycle should run now, "" if it can wait for its interval. It is pure,
 // so that a simulation uses the manager's rule.
 func (l Look) Reason(analyze Analyze) string {
-	analyses := make([][]scaling.Analysis, len(l.Snapshots))
-	for i, s := range l.Snapshots {
+	var parts []scaling.Snapshot
+	for _, s := range l.Snapshots {
+		parts = append(parts, s.Parts()...)
+	}
+	analyses := make([][]scaling.Analysis, len(parts))
+	for i, s := range parts {
 		analyses[i] = analyze(l.Last, s)
 	}
-	reason := changed(l.Last, l.Snapshots, analyses)
+	reason := changed(l.Last, parts, analyses)
 	if reason == "" {
 		reason = waiting(l.Last, l.Snapshots)
 	}
@@ -42,7 +46,9 @@ func (l Look) Reason(analyze Analyze) string {
 // By analyzes every model as its settings say.
 func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	return func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis {
-		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: settings(snap.Model), Interval: last.Interval})
+		of := settings(snap.Model)
+		of.Objective = of.Objective.Of(snap.Role)
+		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: of, Interval: last.Interval})
 		if out.Votes == nil {
 			return out.Analyses[:1]
 		}
@@ -51,11 +57,11 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 }
 
 // changed describes what a cycle would see now that the recorded cycle did not, in the
-// models that both know, "" for nothing. analyses are those of snapshots, in their order.
+// models that both know, "" for nothing. snapshots are of parts, analyses those of them, in their order.
 func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
-	decided := make(map[scaling.ModelKey][]scaling.Analysis, len(snapshots))
+	decided := make(map[scaling.Part][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
-		decided[a.Model] = append(decided[a.Model], a)
+		decided[a.Part()] = append(decided[a.Part()], a)
 	}
 	faults := make(map[scaling.ModelKey]bool, len(record.Snapshots))
 	for _, s := range record.Snapshots {
@@ -70,13 +76,13 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 				what = "metrics are out of reach"
 			}
 		} else {
-			what = changedSignal(decided[s.Model], analyses[i])
+			what = changedSignal(decided[s.Part()], analyses[i])
 		}
 		if what == "" {
 			continue
 		}
 		if count++; count == 1 {
-			first = fmt.Sprintf("model %s: %s", s.Model, what)
+			first = fmt.Sprintf("model %s: %s", s.Part(), what)
 		}
 	}
 	if count > 1 {
@@ -108,7 +114,7 @@ func changedSignal(before, now []scaling.Analysis) string {
 func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
 	for _, of := range analyses {
 		if a := of[0]; a.Signal != scaling.Steady {
-			return fmt.Sprintf("model %s: signal is %s", a.Model, a.Signal)
+			return fmt.Sprintf("model %s: signal is %s", a.Part(), a.Signal)
 		}
 	}
 	seen := make(map[scaling.VariantKey]scaling.ReplicaCounts, len(record.Fleet.Variants))
