@@ -237,15 +237,22 @@ func (m *roles) giveUp(r, other *role) {
 		with := m.share(other) + other.demand.PerReplica[short.Variant]/other.demand.Demand
 		for _, i := range r.members {
 			d := m.decisions[i]
-			v := m.in.Variants[d.Variant]
-			free := m.free(i) && !v.Approval.Required && v.Freeze.Allow == "" && v.Accelerator == wants.Accelerator && v.GPUs(1) >= wants.GPUs(1)
-			if free && d.Target() == d.Current && d.Target() > max(1, v.Bounds.Min) && m.share(r)-r.demand.PerReplica[d.Variant]/max(r.demand.Demand, scaling.Smallest) >= with {
+			without := m.share(r) - r.demand.PerReplica[d.Variant]/max(r.demand.Demand, scaling.Smallest)
+			if m.canGiveUp(i, wants) && without >= with {
 				m.change(i, d.Target()-1, fmt.Sprintf("%s can carry %.0f%% of its load and has no %s for more, and a request needs both roles: a replica of %s gives up its own",
 					other.name, 100*m.share(other), wants.Accelerator, r.name))
 				return
 			}
 		}
 	}
+}
+
+// canGiveUp reports whether the variant of a decision may give up a replica whose accelerators serve one of wants.
+func (m *roles) canGiveUp(i int, wants scaling.Variant) bool {
+	d := m.decisions[i]
+	v := m.in.Variants[d.Variant]
+	return m.free(i) && !v.Approval.Required && v.Freeze.Allow == "" && v.Accelerator == wants.Accelerator && v.GPUs(1) >= wants.GPUs(1) &&
+		d.Target() == d.Current && d.Target() > max(1, v.Bounds.Min)
 }
 
 // neverAlone lets no role have replicas while the other, gone, has none: what the plan takes last of gone

@@ -175,15 +175,6 @@ func checkDoubt(t *testing.T, seed uint64, c Case, e Setup) {
 	}
 }
 
-func samplesOf(c Case, key scaling.ModelKey) []scaling.ReplicaSample {
-	for _, s := range c.Snapshots {
-		if s.Model == key {
-			return s.Replicas
-		}
-	}
-	return nil
-}
-
 func TestEveryEngineKeepsToTheRules(t *testing.T) {
 	for seed := range uint64(500) {
 		if checkSetup(t, seed); t.Failed() {
@@ -320,7 +311,7 @@ func BenchmarkSetupOfAHundredModels(b *testing.B) {
 	}
 }
 
-// reports reports whether a replica of a part has a sample.
+// reports is whether a replica of a part has a sample.
 func reports(c Case, part scaling.Part) bool {
 	for _, s := range c.Snapshots {
 		for _, one := range s.Parts() {
