@@ -39,7 +39,7 @@ func (f *dashboardFlags) past(ctx context.Context, restConfig *rest.Config, c cl
 	}
 	source, err := fromHere(restConfig, address)
 	if err != nil {
-		return dashboard.NewPast(noStore{err}, redacted(address), nil), nil //nolint:nilerr // the page says so
+		return dashboard.NewPast(noStore{err}, redacted(address), nil), nil
 	}
 	return dashboard.NewPast(dashboardStore{source}, redacted(address), nil), nil
 }

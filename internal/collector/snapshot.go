@@ -14,6 +14,8 @@ import (
 
 // snapshot joins the sheet of a model with its live pods, as of now on the
 // manager's clock.
+//
+//nolint:gocyclo // one join, read from top to bottom
 func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time, backend scaling.Backend) scaling.Snapshot {
 	snap := scaling.Snapshot{
 		Backend:  backend,

@@ -97,7 +97,7 @@ func (p *Past) before(ctx context.Context, h history.ModelHistory, of scaling.Mo
 	step := stepOf(h.To.Sub(from), len(h.Variants))
 	h.Before = history.Before{Source: p.name, Step: step.Seconds()}
 	// The last of the rows is the one before until: a later leader may have the time on.
-	s := p.ask(of, step, from.Truncate(step), until)
+	s := p.ask(of, step, from.Truncate(step), until) //nolint:contextcheck // others may wait for the same answer
 	timer := p.clock.NewTimer(storeWait)
 	defer timer.Stop()
 	select {

@@ -81,10 +81,10 @@ func remembered(begins int, variants ...string) history.ModelHistory {
 	for i := begins; i <= 12; i++ {
 		h.T = append(h.T, history.At(midnight.Add(time.Duration(i)*time.Minute)))
 	}
-	own := func(v float64) history.Column { return slices.Repeat(history.Column{v}, len(h.T)) }
-	h.Load, h.Utilization, h.Waiting, h.TTFT, h.ITL, h.Missed, h.Cost = own(9), own(9), own(9), own(9), own(9), own(9), own(9)
+	own := slices.Repeat(history.Column{9}, len(h.T))
+	h.Load, h.Utilization, h.Waiting, h.TTFT, h.ITL, h.Missed, h.Cost = slices.Clone(own), slices.Clone(own), slices.Clone(own), slices.Clone(own), slices.Clone(own), slices.Clone(own), slices.Clone(own)
 	for _, name := range variants {
-		h.Variants = append(h.Variants, history.VariantHistory{Namespace: chat.Namespace, Name: name, Desired: own(9), Current: own(9), Ready: own(9), Serving: own(9), Draining: own(9)})
+		h.Variants = append(h.Variants, history.VariantHistory{Namespace: chat.Namespace, Name: name, Desired: slices.Clone(own), Current: slices.Clone(own), Ready: slices.Clone(own), Serving: slices.Clone(own), Draining: slices.Clone(own)})
 	}
 	return h
 }
@@ -139,9 +139,9 @@ func TestTheTimeBeforeAManagerIsThatOfTheStore(t *testing.T) {
 	}
 	want := map[string]string{
 		"load": "7.5 7.5 9", "cost": "34 34 9", "itl": "30 30 9", // (2 of 20 ms and one of 50) / 3
-		"ttft": "NaN NaN 9", "utilization": "NaN NaN 9", "waiting": "NaN NaN 9", "missed": "NaN NaN 9",
-		"a desired": "4 4 9", "a current": "3 3 9", "a ready": "2 2 9", "a serving": "NaN NaN 9", "a draining": "NaN NaN 9",
-		"b desired": "1 1 9", "b current": "1 1 9", "b ready": "1 1 9", "b serving": "NaN NaN 9", "b draining": "NaN NaN 9",
+		"ttft": "NaN NaN 9", "utilization": "NaN NaN 9", "waiting": "NaN NaN 9", "missed": "NaN NaN 9", //nolint:dupword // numbers
+		"a desired": "4 4 9", "a current": "3 3 9", "a ready": "2 2 9", "a serving": "NaN NaN 9", "a draining": "NaN NaN 9", //nolint:dupword // numbers
+		"b desired": "1 1 9", "b current": "1 1 9", "b ready": "1 1 9", "b serving": "NaN NaN 9", "b draining": "NaN NaN 9", //nolint:dupword // numbers
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("first, last before the manager, first of the manager (-want +got):\n%s", d)

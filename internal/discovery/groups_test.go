@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -104,7 +103,7 @@ func TestGroupsOfAnotherSizeAreHeld(t *testing.T) {
 	}{
 		{"none is replaced yet", 4, 8, func(objects) {}, "the group of pod l-0 has 4 pods and the template of LeaderWorkerSet l says 8"},
 		{"to groups without workers", 4, 1, func(objects) {}, "the group of pod l-0 has 4 pods and the template of LeaderWorkerSet l says 1"},
-		{"from groups without workers", 1, 4, func(o objects) {}, "the group of pod l-0 has 1 pods and the template of LeaderWorkerSet l says 4"},
+		{"from groups without workers", 1, 4, func(objects) {}, "the group of pod l-0 has 1 pods and the template of LeaderWorkerSet l says 4"},
 		{"one is replaced", 4, 8, func(o objects) { resize(t, o, "l-1", 8) }, "the group of pod l-0 has 4 pods"},
 		{"all are replaced", 4, 8, func(o objects) { resize(t, o, "l-0", 8); resize(t, o, "l-1", 8) }, ""},
 	} {
@@ -123,7 +122,7 @@ func TestGroupsOfAnotherSizeAreHeld(t *testing.T) {
 func resize(t *testing.T, o objects, leader string, size int) {
 	t.Helper()
 	workers := find[*appsv1.StatefulSet](t, o, leader)
-	workers.Spec.Replicas, workers.Status.ReadyReplicas = ptr.To(int32(size-1)), int32(size-1)
+	workers.Spec.Replicas, workers.Status.ReadyReplicas = new(int32(size-1)), int32(size-1)
 }
 
 // TestAGroupThatBeginsHasNoSizeYet: its leader is there before its workers.

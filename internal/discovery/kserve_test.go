@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -178,7 +177,7 @@ func (o objects) grouped(t *testing.T, u *unstructured.Unstructured) {
 	for i := range *set.Spec.Replicas {
 		leader := podOf(*set.leader(), fmt.Sprintf("%s-%d", set.Name, i), set.Namespace, part(leaders))
 		workers := statefulSetOf(leader.Name, set.Namespace, set.Spec.Template.Worker, metav1.OwnerReference{Kind: "Pod", Name: leader.Name, UID: leader.UID})
-		workers.Spec.Replicas, workers.Status.ReadyReplicas = ptr.To(int32(set.workers())), int32(set.workers())
+		workers.Spec.Replicas, workers.Status.ReadyReplicas = new(int32(set.workers())), int32(set.workers())
 		o.add(leader, workers)
 		for n := range set.workers() {
 			o.add(podOf(set.Spec.Template.Worker, fmt.Sprintf("%s-%d", leader.Name, n+1), set.Namespace, part(workers)))
