@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/browser/fixture"

@@ -178,7 +178,9 @@ func TestTheDashboardReadsWhatAnEarlierManagerExported(t *testing.T) {
 			go func() { ended <- live.Run(ctx) }()
 			t.Cleanup(func() {
 				stop()
-				<-ended
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
 			})
 			for revision, _, news := live.Board().Read(); revision == 0; revision, _, news = live.Board().Read() {
 				<-news
@@ -193,16 +195,16 @@ func TestTheDashboardReadsWhatAnEarlierManagerExported(t *testing.T) {
 			row := func(i int) string {
 				out := fmt.Sprintf("%s load %g itl %.4g cost %g;", h.T[i].UTC().Format("15:04"), h.Load[i], h.ITL[i], h.Cost[i])
 				for _, v := range h.Variants {
-					out += fmt.Sprintf(" %s %g %g %g", v.Name, v.Desired[i], v.Current[i], v.Ready[i])
+					out += fmt.Sprintf(" %s %g/%g/%g", v.Name, v.Desired[i], v.Current[i], v.Ready[i])
 				}
 				return out
 			}
 			n := len(h.T)
 			got := []string{row(0), row(179), row(181), row(n - 2), row(n - 1)}
 			want := []string{
-				"06:00 load 7.5 itl 25 cost 34; a 4 3 2 b 2 1 1", "08:59 load 7.5 itl 25 cost 34; a 4 3 2 b 2 1 1",
-				"09:01 load NaN itl NaN cost NaN; a NaN NaN NaN b NaN NaN NaN", "09:08 load NaN itl NaN cost NaN; a NaN NaN NaN b NaN NaN NaN",
-				"09:09 load 100 itl 100 cost 100; a 100 100 100 b 100 100 100",
+				"06:00 load 7.5 itl 25 cost 34; a 4/3/2 b 2/1/1", "08:59 load 7.5 itl 25 cost 34; a 4/3/2 b 2/1/1",
+				"09:01 load NaN itl NaN cost NaN; a NaN/NaN/NaN b NaN/NaN/NaN", "09:08 load NaN itl NaN cost NaN; a NaN/NaN/NaN b NaN/NaN/NaN",
+				"09:09 load 100 itl 100 cost 100; a 100/100/100 b 100/100/100",
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("rows (-want +got):\n%s", d)
