@@ -38,9 +38,9 @@
 //	moved     the KV cache of a request has moved to a decode replica
 //
 // The steps of a replica are not events, but for those of prefill, whose requests go on
-// when a step ends. A replica is left alone until somebody
-// looks at it and then catches up, so a run costs little more than its steps.
-// Whoever looks at an instant sees what ended before it: a step that begins then
+// when a step ends. A replica does nothing until an event looks at it, and then catches up,
+// so a run costs little more than its steps.
+// An event sees what ended before its instant: a step that begins then
 // still takes in every request of that instant, as internal/serving asks.
 //
 // # A request

@@ -88,12 +88,14 @@ func checkRoles(t *testing.T, seed uint64, c Case, plan scaling.Plan) {
 		decided, runs scaling.Replicas
 		grows, bound  bool
 	}
-	roles := map[scaling.Part]role{}
+	roles, variants := map[scaling.Part]role{}, variantsOf(c)
 	for _, d := range plan.Decisions {
-		of := roles[d.Part()]
-		of.decided, of.runs, of.grows = of.decided+d.Target(), of.runs+d.Current, of.grows || d.Target() > max(d.Current, variantsOf(c)[d.Variant].Bounds.Min) && !frozenOrPaused(variantsOf(c)[d.Variant])
+		of, v := roles[d.Part()], variants[d.Variant]
+		of.decided, of.runs = of.decided+d.Target(), of.runs+d.Current
+		of.grows = of.grows || d.Target() > max(d.Current, v.Bounds.Min) && !frozenOrPaused(v)
+		of.bound = of.bound || v.Bounds.Max == 0 || frozenOrPaused(v)
 		for _, s := range d.Steps {
-			of.bound = of.bound || variantsOf(c)[d.Variant].Bounds.Max == 0 || frozenOrPaused(variantsOf(c)[d.Variant]) || (s.Stage == scaling.StageBounds || s.Stage == scaling.StageCapacity) && s.To < s.From
+			of.bound = of.bound || (s.Stage == scaling.StageBounds || s.Stage == scaling.StageCapacity) && s.To < s.From
 		}
 		roles[d.Part()] = of
 	}
