@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
@@ -43,7 +42,7 @@ func TestGroupsOfPodsGrowAndShrinkAsReplicas(t *testing.T) {
 	const ns, name = "groups", "deep"
 	defineGroups(t)
 	v := chat(ns, name)
-	v.GPU, v.Accelerator, v.Max = poolProduct, poolAccelerator, ptr.To(int32(3))
+	v.GPU, v.Accelerator, v.Max = poolProduct, poolAccelerator, new(int32(3))
 	if err := shared.bed.Namespace(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +238,7 @@ func (g *groupControl) stateful(ctx context.Context, name string, replicas, firs
 	}
 	labels := map[string]string{groupsLabel: g.name, workerLabel: index, "group": name}
 	template.Labels = maps.Clone(labels)
-	owner.Controller = ptr.To(true)
+	owner.Controller = new(true)
 	want := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner}},
 		Spec: appsv1.StatefulSetSpec{

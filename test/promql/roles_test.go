@@ -60,12 +60,19 @@ func rolePage(ranks []rank, n int) []byte {
 			name string
 			v    float64
 		}{
-			{"vllm:num_requests_running", r.running}, {"vllm:num_requests_waiting", r.waiting}, {"vllm:kv_cache_usage_perc", r.usage},
-			{"vllm:time_to_first_token_seconds_count", r.started * float64(n)}, {"vllm:time_to_first_token_seconds_sum", r.starting * float64(n)},
-			{"vllm:inter_token_latency_seconds_count", r.generated * float64(n)}, {"vllm:inter_token_latency_seconds_sum", r.decoding * float64(n)},
-			{"vllm:request_prompt_tokens_count", r.finished * float64(n)}, {"vllm:request_prompt_tokens_sum", r.input * float64(n)},
-			{"vllm:request_generation_tokens_count", r.finished * float64(n)}, {"vllm:request_generation_tokens_sum", r.outputTokens * float64(n)},
-			{"vllm:generation_tokens_total", r.outputTokens * float64(n)}, {"vllm:prompt_tokens_total", r.input * float64(n)},
+			{"vllm:num_requests_running", r.running},
+			{"vllm:num_requests_waiting", r.waiting},
+			{"vllm:kv_cache_usage_perc", r.usage},
+			{"vllm:time_to_first_token_seconds_count", r.started * float64(n)},
+			{"vllm:time_to_first_token_seconds_sum", r.starting * float64(n)},
+			{"vllm:inter_token_latency_seconds_count", r.generated * float64(n)},
+			{"vllm:inter_token_latency_seconds_sum", r.decoding * float64(n)},
+			{"vllm:request_prompt_tokens_count", r.finished * float64(n)},
+			{"vllm:request_prompt_tokens_sum", r.input * float64(n)},
+			{"vllm:request_generation_tokens_count", r.finished * float64(n)},
+			{"vllm:request_generation_tokens_sum", r.outputTokens * float64(n)},
+			{"vllm:generation_tokens_total", r.outputTokens * float64(n)},
+			{"vllm:prompt_tokens_total", r.input * float64(n)},
 		} {
 			fmt.Fprintf(&page, "%s{model_name=\"m\",engine=\"%d\"} %g\n", s.name, i, s.v)
 		}
