@@ -24,10 +24,11 @@ const advisoryNamespace = "advisory"
 func (s *stage) advisory(t *testing.T) {
 	s.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: advisoryNamespace}})
 	s.written()
-	for name, actuation := range map[string]string{"asks": "advisory", "beside": "scale"} {
-		s.create(t, deploymentOf(advisoryNamespace, name))
+	// The one that asks for advice comes first: a cycle between the two would carry out the decision on the other.
+	for _, v := range []struct{ name, actuation string }{{"asks", "advisory"}, {"beside", "scale"}} {
+		s.create(t, deploymentOf(advisoryNamespace, v.name))
 		s.create(t, &v1alpha1.VariantAutoscaling{
-			ObjectMeta: metav1.ObjectMeta{Namespace: advisoryNamespace, Name: name, Annotations: map[string]string{v1alpha1.AnnotationActuation: actuation}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: advisoryNamespace, Name: v.name, Annotations: map[string]string{v1alpha1.AnnotationActuation: v.actuation}},
 			Spec:       v1alpha1.VariantAutoscalingSpec{ModelID: "advised", MinReplicas: 1},
 		})
 	}
