@@ -116,8 +116,13 @@ func (h *halfHanging) Scale(ctx context.Context, _ string, ref scaling.TargetRef
 		<-ctx.Done()
 		return nil, fmt.Errorf("reading: %w", ctx.Err())
 	}
-	return &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: h.looks}}, nil
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: h.looks}}
+	time.Sleep(answersAfter)
+	return scale, nil
 }
+
+// answersAfter is what an answer takes: a look that does not wait never has it.
+const answersAfter = time.Millisecond
 
 func TestALookTakesTheLastAnswersOfANamespaceWhoseTargetsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +136,8 @@ func TestALookTakesTheLastAnswersOfANamespaceWhoseTargetsHang(t *testing.T) {
 		}{
 			{0, true, scalesWithin, 0},
 			{time.Minute, true, 0, 0},
-			{2 * time.Minute, false, 0, 1},             // what the look before it began to read
-			{2*time.Minute + distrustFor, false, 0, 3}, // asked in time again
+			{2 * time.Minute, false, 0, 1},                        // what the look before it began to read
+			{2*time.Minute + distrustFor, false, answersAfter, 3}, // asked in time again
 		} {
 			time.Sleep(each.at - time.Since(began))
 			api.hangs = each.hangs
