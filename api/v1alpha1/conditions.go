@@ -98,7 +98,8 @@ const (
 	ReasonPaused ConditionReason = "Paused"
 	// ReasonHeld (True, and False on Ready): the variant cannot be decided on, and stays
 	// at the larger of the previous decision and what runs. The message says why: an
-	// annotation of a scaler that is a variant is wrong, or the model is served in parts.
+	// annotation of a scaler that is a variant is wrong, the groups of a LeaderWorkerSet differ
+	// in size, or the roles of the model's variants do not serve a request together.
 	ReasonHeld ConditionReason = "Held"
 	// ReasonOptimizationFailed (False): no variant of the model can meet its
 	// objectives. The message holds the latencies that are possible; what is decided

@@ -48,6 +48,11 @@ const (
 	// AnnotationPaused, "true" on a VariantAutoscaling, freezes its decision.
 	AnnotationPaused = "wva.llmd.ai/paused"
 
+	// AnnotationRole, on a VariantAutoscaling, is the part of each request that its pods serve: "both"
+	// (the default), "prefill" or "decode". Without it the label RoleKey of the pods says so; with both,
+	// they must agree.
+	AnnotationRole = "wva.llmd.ai/role"
+
 	// AnnotationApprove, "shrink" on a VariantAutoscaling or an annotated scaler, lets a
 	// reduction wait for approval; "shrink;after=4h" for four hours at most.
 	AnnotationApprove = "wva.llmd.ai/approve"

@@ -104,7 +104,7 @@ func TestNothingThatIsShippedHasTheLabelByWhichKServeDeletes(t *testing.T) {
 
 // served checks what is said and published of the variants of one service.
 func (s *stage) served(t *testing.T, g generated) {
-	inParts := strings.Contains(g.file, "prefill") || strings.Contains(g.file, "decode-alone")
+	alone := strings.Contains(g.file, "decode-alone") // prefill has no scaler
 	for _, scaler := range g.of("HorizontalPodAutoscaler", "ScaledObject") {
 		target := text(scaler, "spec", "scaleTargetRef", "name")
 		variant, byObject := scaler.GetName(), false
@@ -124,14 +124,14 @@ func (s *stage) served(t *testing.T, g generated) {
 			return fmt.Sprintf("%s %s reads %d replicas as %s; published are %v", scaler.GetKind(), scaler.GetName(), replicas, asks, s.desiredIn(t, g.namespace))
 		}, func() bool { return s.desiredIn(t, g.namespace)[asks] == fmt.Sprint(replicas) })
 		want := "replica"
-		if inParts {
-			want = "is served in parts"
+		if alone {
+			want = "which no variant of the model scales, the role prefill"
 		}
 		s.eventuallyOr(t, func() string {
 			return fmt.Sprintf("wva explain %s says %q; it says %s", variant, want, s.explained(t, g.namespace, variant))
 		}, func() bool { return strings.Contains(s.explained(t, g.namespace, variant), want) })
 		switch {
-		case byObject && inParts:
+		case byObject && alone:
 			s.eventually(t, "the condition says that "+variant+" is held", func() bool {
 				var va v1alpha1.VariantAutoscaling
 				if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: g.namespace, Name: variant}, &va); err != nil {
@@ -142,7 +142,7 @@ func (s *stage) served(t *testing.T, g generated) {
 			})
 		case !byObject:
 			reason := ""
-			if inParts {
+			if alone {
 				reason = "Held"
 			}
 			s.eventuallyOr(t, func() string {

@@ -138,6 +138,11 @@ func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.
 			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationApproved, fmt.Sprintf("%q is not accepted: %v; in force: no approval", value, err))
 		}
 	}
+	if value := va.Annotations[v1alpha1.AnnotationRole]; value != "" {
+		if _, err := scaling.ParseRole(value); err != nil {
+			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationRole, fmt.Sprintf("%v; in force: the model is held", err))
+		}
+	}
 	if value := va.Annotations[v1alpha1.AnnotationActuation]; value != "" {
 		if _, valid := scaling.ActuationOf(value); !valid {
 			add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationActuation, fmt.Sprintf("%q is not accepted: want \"metrics\", \"zero\", \"scale\" or \"advisory\"; in force: metrics", value))

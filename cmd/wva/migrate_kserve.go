@@ -259,7 +259,7 @@ func (s kserveService) warnings() []string {
 		said = append(said, "KServe's HPA has a target of type Value, which multiplies what runs with the metric: step 4 ends that.")
 	}
 	if len(s.workloads) > 1 {
-		said = append(said, "The manager holds models that are served in parts at what runs: prefill and decode keep their replicas until you change them.")
+		said = append(said, "Main (decode) and prefill change together: keep both scaled, or the manager holds both at what runs.")
 	}
 	return said
 }

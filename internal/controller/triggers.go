@@ -261,11 +261,13 @@ type asked struct {
 	generation        int64
 	paused, actuation string
 	approve, approved string
+	role              [2]string
 }
 
 func asks(va *v1alpha1.VariantAutoscaling) asked {
 	return asked{
 		va.UID, va.Generation, va.Annotations[v1alpha1.AnnotationPaused], va.Annotations[v1alpha1.AnnotationActuation],
 		va.Annotations[v1alpha1.AnnotationApprove], va.Annotations[v1alpha1.AnnotationApproved],
+		[2]string{va.Annotations[v1alpha1.AnnotationRole], va.Annotations[v1alpha1.RoleKey]},
 	}
 }

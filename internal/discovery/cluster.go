@@ -108,7 +108,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 		fleet.Ending = append(fleet.Ending, workloads[namespace].ending...)
 	}
 	by := c.scaledBy(ctx, fleet.Variants, winners)
-	separateRoles(fleet.Variants, targets, workloads)
+	holdIncomplete(fleet.Variants, winners, targets, workloads)
 	c.contenders.Store(&contenders)
 	c.classes.Store(&classes)
 	c.scalers.Store(&by)

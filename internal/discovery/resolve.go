@@ -32,6 +32,7 @@ type target struct {
 // resolve turns a VariantAutoscaling and its target into a variant. unitCost may
 // be nil. How long its pods take to start is left out.
 func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scaling.Variant {
+	role, _ := roleOf(va, t) // what is wrong with it holds the model: see holdIncomplete
 	v := scaling.Variant{
 		Key:         keyOf(va),
 		Model:       modelOf(va),
@@ -41,7 +42,7 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 		Missing:     t.missing,
 		Gone:        t.gone,
 		Paused:      va.Annotations[v1alpha1.AnnotationPaused] == "true",
-		Role:        scaling.Role(cmp.Or(va.Annotations[v1alpha1.RoleKey], t.labels[v1alpha1.RoleKey])),
+		Role:        role,
 		Approval:    approval(va),
 		Undecidable: cmp.Or(scalers.Problem(va), t.resized),
 	}

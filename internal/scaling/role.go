@@ -2,12 +2,13 @@ package scaling
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// Role is the part of a request that the pods of a variant serve, in llm-d's words. "" and any other
-// word than those below is the whole request, as far as decisions on it are made at all
+// Role is the part of a request that the pods of a variant serve, in llm-d's words (ParseRole). Any
+// other word than those below is the whole request, as far as decisions on it are made at all
 // (Variant.Undecidable).
 type Role string
 
@@ -16,6 +17,21 @@ const (
 	RolePrefill Role = "prefill" // computes the prompt and the first token, and hands the KV cache over
 	RoleDecode  Role = "decode"  // receives the KV cache and generates the other tokens
 )
+
+// ParseRole returns the role that a word of llm-d stands for, "" for the whole request. Pods with an
+// unknown word get no requests from llm-d, and those with an encoder of their own are not decided on: both
+// are errors, which begin with the word.
+func ParseRole(word string) (Role, error) {
+	switch word {
+	case "", "both", "prefill-decode", "encode-prefill-decode":
+		return "", nil
+	case string(RolePrefill), string(RoleDecode):
+		return Role(word), nil
+	case "encode", "encode-prefill":
+		return "", fmt.Errorf("%q, and pods that encode images for others are not decided on", word)
+	}
+	return "", fmt.Errorf("%q: want both, prefill or decode", word)
+}
 
 // Disaggregated reports whether the variants of one model serve its requests in parts: one of them
 // has RolePrefill. Every variant of such a model with another role belongs to decode.
