@@ -182,7 +182,7 @@ func deploy(t *testing.T, variants ...testbed.Variant) {
 // load.
 func load(t *testing.T, namespace, model, profile string, flags ...string) {
 	t.Helper()
-	p, err := shared.bed.StartLoad("load-"+strings.ToLower(t.Name())+"-"+path.Base(model), append([]string{
+	p, err := shared.bed.StartLoad("load-"+strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))+"-"+path.Base(model), append([]string{
 		"--url", shared.emulator.Endpoint(namespace, model), "--model", model,
 		"--profile", profile, "--input-tokens", "200", "--output-tokens", "200", "--quiet",
 	}, flags...)...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,6 +45,8 @@ type Variant struct {
 	// Actuation asks the manager to set replicas itself, as the annotation says; "" does
 	// not.
 	Actuation string
+	// Role is the part of each request that its pods serve, "" the whole.
+	Role string
 	// Speed is what its owner says of a replica; nil is nothing.
 	Speed *v1alpha1.VariantProfile
 }
@@ -66,13 +69,17 @@ func (v Variant) meta() metav1.ObjectMeta {
 
 func (v Variant) deployment() *appsv1.Deployment {
 	labels := map[string]string{"app": v.Name}
+	ofPods := maps.Clone(labels)
+	if v.Role != "" {
+		ofPods[v1alpha1.RoleKey] = v.Role
+	}
 	return &appsv1.Deployment{
 		ObjectMeta: v.meta(),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &v.Replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{
+				ObjectMeta: metav1.ObjectMeta{Labels: ofPods, Annotations: map[string]string{
 					"wva.llmd.ai/startup-delay":    v.StartUp.String(),
 					"wva.llmd.ai/emulated-model":   v.ModelID,
 					"wva.llmd.ai/emulated-profile": v.Profile,
