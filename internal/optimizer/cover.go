@@ -94,20 +94,40 @@ func direction(analyses []scaling.Analysis) scaling.Analysis {
 }
 
 // unmet lists the demands that the running and ordered replicas do not carry. A demand that
-// was read off the replicas does not count while an order is under way, while the backlog
-// is being worked off, or for one window after new replicas became Ready, until the
-// readings show them.
+// was read off the replicas does not count while the backlog is being worked off, or as long as
+// the readings do not show the fleet.
 func (c cover) unmet() []demand {
-	holds := c.Draining || slices.ContainsFunc(c.variants, func(s variantState) bool {
-		return s.changing() || s.past.Change > 0 && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
-	})
+	waits := c.Draining || c.unseen() != ""
 	var open []demand
 	for _, d := range c.wanted {
-		if waits := holds && d.relative; !waits && !d.met(c.variants) {
+		if !(waits && d.relative) && !d.met(c.variants) {
 			open = append(open, d)
 		}
 	}
 	return open
+}
+
+// unseen says why the readings do not show the fleet, "" where they do: while an order is under way,
+// and for one window after new replicas became Ready.
+func (c cover) unseen() string {
+	switch {
+	case slices.ContainsFunc(c.variants, variantState.changing):
+		return "a change is not over"
+	case slices.ContainsFunc(c.variants, func(s variantState) bool {
+		return s.past.Change > 0 && c.Snapshot.At.Sub(s.past.ProgressAt) < c.Snapshot.Window
+	}):
+		return fmt.Sprintf("the readings are of %s, in which replicas became Ready", c.Snapshot.Window)
+	}
+	return ""
+}
+
+// notGrown says why replicas that the readings call for are not ordered yet, "" where none are called for.
+func (c cover) notGrown() string {
+	why := c.unseen()
+	if why == "" || c.Draining || !slices.ContainsFunc(c.wanted, func(d demand) bool { return d.relative && !d.met(c.variants) }) {
+		return ""
+	}
+	return why
 }
 
 // grow cancels the removals under way, and adds the cheapest replicas that carry the

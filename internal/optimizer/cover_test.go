@@ -261,7 +261,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			v.Analyses[0].Ceilings = []scaling.Ceiling{{Name: "batch", Demand: 100, Variants: []scaling.Limit{{Variant: v.Snapshot.Variants[0].Key, PerReplica: 20}}}}
 		}, "a:5", scaling.ReasonDemand},
 		{"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonInTransition},
-		{"a demand read off replicas waits for a window after what was ordered arrived", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonSteady},
+		{"a demand read off replicas waits for a window after what was ordered arrived", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonInTransition},
 		{"and does not wait where nothing was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, begun(time.Second), 0}), fromReplicas, "a:6", scaling.ReasonDemand},
 		{"a demand read off replicas waits while a queue drains", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}), func(v *Votes) { v.Analyses[0].FromReplicas, v.Draining = true, true }, "a:4", scaling.ReasonSteady},
 	} {

@@ -43,6 +43,9 @@ func (c cover) reduce() []scaling.Decision {
 	case why == "" && c.mayMoveWithRoom():
 		return c.moved(c.vote.Detail)
 	}
+	if why := c.notGrown(); why != "" {
+		return c.hold(scaling.ReasonInTransition, c.vote.Detail+"; not grown: "+why)
+	}
 	return c.stay(c.vote.Detail)
 }
 
@@ -117,9 +120,12 @@ func (c cover) fill(grown bool) float64 {
 }
 
 // stay leaves every variant as it is.
-func (c cover) stay(detail string) []scaling.Decision {
+func (c cover) stay(detail string) []scaling.Decision { return c.hold(scaling.ReasonSteady, detail) }
+
+// hold leaves every variant at the replicas that it holds.
+func (c cover) hold(reason scaling.Reason, detail string) []scaling.Decision {
 	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
-		return s.hold, s.because(scaling.ReasonSteady), detail
+		return s.hold, s.because(reason), detail
 	})
 }
 

@@ -33,7 +33,7 @@ const (
 	ReasonSpareCapacity Reason = "SpareCapacity"
 	// ReasonOtherVariant: another variant of the model grows or shrinks.
 	ReasonOtherVariant Reason = "OtherVariant"
-	// ReasonInTransition: ordered replicas are not Ready yet.
+	// ReasonInTransition: ordered replicas are not Ready yet, or the readings do not show them yet.
 	ReasonInTransition Reason = "InTransition"
 	// ReasonRemovalCancelled: a reduction under way is no longer safe.
 	ReasonRemovalCancelled Reason = "RemovalCancelled"
