@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,9 @@ func TestAnIdleModelGoesToZeroAndTheRequestThatFindsItThereIsAnswered(t *testing
 	})
 	eventually(t, 10*time.Second, func(ctx context.Context) string { return noEvent(ctx, ns, name, "ScaledToZero", "Idle") })
 	eventually(t, 10*time.Second, func(ctx context.Context) string { return noEvent(ctx, ns, name, "ScaledFromZero", "RequestsWaiting") })
-	if writes := scaleWrites(t, ns, begun); len(writes) != 2 {
+	// A busy API server may give up on a write, which then comes again.
+	writes := slices.DeleteFunc(scaleWrites(t, ns, begun), func(r testbed.Request) bool { return r.Code >= http.StatusInternalServerError })
+	if len(writes) != 2 {
 		t.Errorf("the manager set replicas %d times, want once down and once up: %v", len(writes), writes)
 	}
 }
