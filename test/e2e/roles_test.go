@@ -16,14 +16,14 @@ import (
 // gets prompts that are ten times as long at the same rate, and the other such answers.
 func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 	t.Parallel()
-	const rate = "constant(4,%ds)"
+	const rate = "constant(6,%ds)"
 	for _, m := range []struct {
 		ns, model        string
-		prompts, answers string // in tokens, of the load that follows 300 and 16
+		prompts, answers string // in tokens, of the load that follows 240 and 8
 		grows, stays     string
 	}{
-		{"long-prompts", "meta/prompts", "3000", "16", "prefill", "decode"},
-		{"long-answers", "meta/answers", "300", "160", "decode", "prefill"},
+		{"long-prompts", "meta/prompts", "2400", "8", "prefill", "decode"},
+		{"long-answers", "meta/answers", "240", "80", "decode", "prefill"},
 	} {
 		t.Run(m.ns, func(t *testing.T) {
 			t.Parallel()
@@ -35,13 +35,18 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 			for _, name := range []string{"prefill", "decode"} {
 				condition(t, time.Minute, m.ns, name, "Ready", "True", "Ready")
 			}
+			defer func() {
+				if t.Failed() {
+					t.Log(explanationOf(t, m.ns, m.grows))
+				}
+			}()
 			stays := func(ctx context.Context) {
 				d, err := deployment(ctx, m.ns, m.stays)
 				if err == nil && *d.Spec.Replicas != 1 {
 					t.Fatalf("%s has %d replicas, want one:\n%s", m.stays, *d.Spec.Replicas, explanationOf(t, m.ns, m.stays))
 				}
 			}
-			load(t, m.ns, m.model, fmt.Sprintf(rate, 30), "--input-tokens", "300", "--output-tokens", "16")
+			load(t, m.ns, m.model, fmt.Sprintf(rate, 30), "--lengths", "constant", "--input-tokens", "240", "--output-tokens", "8")
 			consistently(t, 30*time.Second, func(ctx context.Context) string {
 				for _, name := range []string{"prefill", "decode"} {
 					if d, err := deployment(ctx, m.ns, name); err == nil && *d.Spec.Replicas != 1 {
@@ -50,7 +55,7 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 				}
 				return ""
 			})
-			load(t, m.ns, m.model, fmt.Sprintf(rate, 600), "--input-tokens", m.prompts, "--output-tokens", m.answers)
+			load(t, m.ns, m.model, fmt.Sprintf(rate, 600), "--lengths", "constant", "--input-tokens", m.prompts, "--output-tokens", m.answers)
 			eventually(t, 3*time.Minute, func(ctx context.Context) string {
 				stays(ctx)
 				d, err := deployment(ctx, m.ns, m.grows)
@@ -70,7 +75,7 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 	}
 }
 
-// roleOf is one role of a model, whose replicas have an ITL of 18.5 ms and take 28 ms for a prompt
+// roleOf is one role of a model, whose replicas have an ITL of 18.5 ms and take 25 ms for a prompt
 // where requests are short.
 func roleOf(namespace, model, role string) testbed.Variant {
 	v := chat(namespace, role)
