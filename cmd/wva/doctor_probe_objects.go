@@ -357,6 +357,14 @@ func (p *probing) remove(ctx context.Context, made shaped) {
 			left = append(left, fmt.Sprintf("%s %s/%s is left: %s", kindName(object), object.GetNamespace(), object.GetName(), oneLine(err)))
 		}
 	}
+	if made.keda != nil {
+		// The HPA that KEDA has made goes with its owner, in a minute at the latest: this is sooner, and
+		// whoever may not delete it leaves it to that.
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: made.keda.GetNamespace(), Name: kedaHPA + made.name}}
+		if err := p.gone(ctx, hpa); err != nil && !apierrors.IsForbidden(err) {
+			left = append(left, fmt.Sprintf("%s %s/%s is left: %s", kindName(hpa), hpa.Namespace, hpa.Name, oneLine(err)))
+		}
+	}
 	if len(left) > 0 {
 		p.failed(doctor.ProbeRemoved, left...)
 		return
@@ -375,6 +383,9 @@ func (p *probing) gone(ctx context.Context, object client.Object) error {
 	defer tick.Stop()
 	for {
 		err := p.client.Delete(ctx, object, options...)
+		if apierrors.IsForbidden(err) {
+			return err
+		}
 		if err == nil {
 			err = p.client.Get(ctx, key, object)
 		}

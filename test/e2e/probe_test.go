@@ -180,13 +180,7 @@ func probeByDecision(t *testing.T, namespace, name, served string) {
 	if found := probeOf(t, namespace, name); !slices.Equal(found.steps(), want) {
 		t.Errorf("the steps are %q, want %q; it said\n%s", found.steps(), want, found.text)
 	}
-	// The HPA that KEDA has made goes with the ScaledObject, a moment later.
-	eventually(t, 10*time.Second, func(ctx context.Context) string {
-		if left, err := ofProbes(ctx, namespace); err != nil || len(left) > 0 {
-			return fmt.Sprintf("the probe has left %v, %v", left, err)
-		}
-		return ""
-	})
+	nothingLeft(t, namespace)
 }
 
 // probeCommand is wva doctor --probe of a variant of the shared cluster.
