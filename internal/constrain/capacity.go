@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -134,7 +135,7 @@ func newContest(in Input, plan scaling.Plan) *contest {
 		x.noProgress = x.shrinking && !since.IsZero() && in.Now.Sub(since) > leavesFor
 		c.claims = append(c.claims, x)
 		if !v.Unaccelerated && in.Now.Sub(since) <= surplusFor {
-			c.stock.leave(v.Accelerator, x.gpus(), int(v.Replicas.Surplus))
+			c.stock.leaves(v, v.Replicas.Surplus)
 		}
 	}
 	slices.SortFunc(c.claims, func(a, b *claim) int {
@@ -170,7 +171,7 @@ func (c *contest) bookCurrent(x *claim, past scaling.Past, now time.Time) {
 	x.got = min(x.want, x.have-x.unplaced)
 	x.podless = min(x.variant.Replicas.Podless, x.have)
 	x.stopped = x.podless > 0 && past.Podless.Cycles >= lostCycles && now.Sub(past.Podless.Since) >= lostAfter
-	for !x.stopped && !x.variant.Unaccelerated && x.podless > 0 && (c.stock.take(x.variant.Accelerator, x.gpus(), free) || c.stock.take(x.variant.Accelerator, x.gpus(), soon)) {
+	for !x.stopped && !x.variant.Unaccelerated && x.podless > 0 && (c.stock.place(x.variant, free) || c.stock.place(x.variant, soon)) {
 		x.podless--
 	}
 	c.quotas.use(x.holder(), x.variant.GPUs(x.have), x.variant.Held(x.have-x.podless))
@@ -183,7 +184,7 @@ func (c *contest) grantUnlimited() {
 		if x.limited || x.got >= x.want {
 			continue
 		}
-		for n := x.want - x.got; n > 0 && c.stock.take(x.variant.Accelerator, x.gpus(), free); n-- {
+		for n := x.want - x.got; n > 0 && c.stock.place(x.variant, free); n-- {
 		}
 		c.add(x, x.want-x.got)
 	}
@@ -212,7 +213,7 @@ func (c *contest) grantOne(x *claim, allowed func(holder, scaling.Accelerators) 
 		x.refused = scaling.ReasonOverQuota
 		return false
 	}
-	if !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
+	if !c.stock.place(x.variant, free) {
 		x.refused = scaling.ReasonNoStock
 		return false
 	}
@@ -299,8 +300,8 @@ func (c *contest) decide(x *claim) scaling.Decision {
 	case x.returnedTo != "":
 		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonReturned, fmt.Sprintf("%s with %s go back to %s", max(0, min(x.want, x.have-x.unplaced)-x.got).Text(), c.accelerators(x), x.returnedTo)+c.below(x))
 	case x.unplaced > 0 && x.got < x.have:
-		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s on one node, and %s of %d; held by %s",
-			x.got, x.want, x.unplaced, lostAfter, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
+		return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: no node has taken %d of those that there are for %s or longer; each needs %s, and %s of %d; held by %s",
+			x.got, x.want, x.unplaced, lostAfter, needs(x.variant), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 	case x.refused == scaling.ReasonInventoryUnknown:
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, "the stock of accelerators is not known, nothing grows until it is"+c.below(x))
 	case x.refused == scaling.ReasonTargetNotMoving:
@@ -311,8 +312,8 @@ func (c *contest) decide(x *claim) scaling.Decision {
 		return x.decision.Then(scaling.StageCapacity, x.got, x.refused, fmt.Sprintf("%d of %d replicas: the quota of namespace %s is %d %s, %d are in use, and of the %d in all quotas %d are; held by %s",
 			x.got, x.want, h.namespace, c.quotas.own[h], h.accelerator, c.quotas.used[h], c.quotas.pool[h.accelerator], c.quotas.out[h.accelerator], c.held(h.accelerator))+c.below(x))
 	}
-	return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: each needs %s on one node, and %s of %d; held by %s",
-		x.got, x.want, c.accelerators(x), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
+	return x.decision.Then(scaling.StageCapacity, x.got, scaling.ReasonNoStock, fmt.Sprintf("%d of %d replicas: each needs %s, and %s of %d; held by %s",
+		x.got, x.want, needs(x.variant), c.stock.describe(x.variant.Accelerator), c.stock.total(x.variant.Accelerator), c.held(x.variant.Accelerator))+c.below(x))
 }
 
 // below describes a decision that is cut below its minimum.
@@ -323,12 +324,27 @@ func (c *contest) below(x *claim) string {
 	return ""
 }
 
-func (c *contest) accelerators(x *claim) string {
-	name := x.variant.Accelerator
-	if name == "" {
-		name = "accelerators of an unknown type"
+func (c *contest) accelerators(x *claim) string { return accelerators(x.gpus(), x.variant.Accelerator) }
+
+func accelerators(n scaling.Accelerators, name string) string {
+	return fmt.Sprintf("%d %s", n, cmp.Or(name, "accelerators of an unknown type"))
+}
+
+// needs says what one replica of a variant needs of which nodes.
+func needs(v scaling.Variant) string {
+	var all []string
+	pods := v.PodsOfReplica()
+	for _, p := range pods {
+		on := accelerators(p.GPUs, v.Accelerator) + " on one node"
+		switch {
+		case p.Pods > 1:
+			on += fmt.Sprintf(" for each of %d pods", p.Pods)
+		case len(pods) > 1:
+			on += " for one pod"
+		}
+		all = append(all, on)
 	}
-	return fmt.Sprintf("%d %s", x.gpus(), name)
+	return strings.Join(all, " and ")
 }
 
 // holdersAtMost is how many holders of accelerators a message names.

@@ -251,7 +251,7 @@ func (m *roles) giveUp(r, other *role) {
 func (m *roles) canGiveUp(i int, wants scaling.Variant) bool {
 	d := m.decisions[i]
 	v := m.in.Variants[d.Variant]
-	return m.free(i) && !v.Approval.Required && v.Freeze.Allow == "" && v.Accelerator == wants.Accelerator && v.GPUs(1) >= wants.GPUs(1) &&
+	return m.free(i) && !v.Approval.Required && v.Freeze.Allow == "" && v.Accelerator == wants.Accelerator && v.Houses(wants) &&
 		d.Target() == d.Current && d.Target() > max(1, v.Bounds.Min)
 }
 

@@ -55,6 +55,13 @@ func newStock(inventory scaling.Inventory) *stock {
 func free(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs }
 func soon(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs + f.Leaving }
 
+// leaves adds the accelerators that so many replicas of a variant will have freed.
+func (s *stock) leaves(v scaling.Variant, replicas scaling.Replicas) {
+	for _, p := range v.PodsOfReplica() {
+		s.leave(v.Accelerator, p.GPUs, int(p.Pods*replicas))
+	}
+}
+
 // leave adds nodes on each of which so many accelerators will be free.
 func (s *stock) leave(accelerator string, gpus scaling.Accelerators, nodes int) {
 	i := slices.IndexFunc(s.groups, func(g group) bool { return g.Accelerator == accelerator })
@@ -72,7 +79,29 @@ func (s *stock) keep(accelerator string, gpus scaling.Accelerators) bool {
 	return true
 }
 
-// take places a replica on the node where it leaves the fewest accelerators, counted by
+// place places each pod of one replica of a variant, or none. It reports whether all have a node.
+func (s *stock) place(v scaling.Variant, has func(scaling.FreeNodes) scaling.Accelerators) bool {
+	if v.Workers <= 0 {
+		return s.take(v.Accelerator, v.GPUs(1), has)
+	}
+	before := make([][]scaling.FreeNodes, len(s.groups))
+	for i, g := range s.groups {
+		before[i] = slices.Clone(g.Free)
+	}
+	for _, p := range v.PodsOfReplica() {
+		for range p.Pods { // ends where no node is left
+			if !s.take(v.Accelerator, p.GPUs, has) {
+				for i := range s.groups {
+					s.groups[i].Free = before[i]
+				}
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// take places a pod on the node where it leaves the fewest accelerators, counted by
 // has, so that large free blocks stay large. Among equals it takes the node with the fewest
 // free now, in the first group. It reports whether there was one.
 func (s *stock) take(accelerator string, gpus scaling.Accelerators, has func(scaling.FreeNodes) scaling.Accelerators) bool {

@@ -66,7 +66,7 @@ func (c *contest) owns(x *claim) bool {
 // leaving gives one replica of x the room of pods that are ending, or of a replica that
 // leaves anyway. A pod that is ending uses no quota.
 func (c *contest) leaving(x *claim, credit map[*claim]scaling.Replicas) bool {
-	if x.refused == scaling.ReasonNoStock && c.stock.take(x.variant.Accelerator, x.gpus(), soon) {
+	if x.refused == scaling.ReasonNoStock && c.stock.place(x.variant, soon) {
 		return true
 	}
 	for _, y := range c.claims {
@@ -88,7 +88,7 @@ func (c *contest) unstarted(x *claim) bool {
 	i := slices.IndexFunc(c.claims, func(y *claim) bool {
 		return x != y && makesRoom(y, x) && y.got > y.placed() && c.mayCancel(y) && c.mustYield(y, x, x.got+x.coming)
 	})
-	if i < 0 || !c.stock.take(x.variant.Accelerator, x.gpus(), free) {
+	if i < 0 || !c.stock.place(x.variant, free) {
 		return false
 	}
 	y := c.claims[i]
@@ -104,10 +104,10 @@ func (c *contest) mayCancel(y *claim) bool {
 		y.got > max(y.keeps, y.variant.Bounds.Min) && c.parts[y.decision.Part()] > 1
 }
 
-// makesRoom reports whether a node has room for one replica of x after one replica of y has
-// left it.
+// makesRoom reports whether nodes have room for one replica of x after one replica of y has
+// left them.
 func makesRoom(y, x *claim) bool {
-	return y.variant.Accelerator == x.variant.Accelerator && y.frees() >= x.gpus()
+	return y.variant.Accelerator == x.variant.Accelerator && y.frees() >= x.gpus() && y.variant.Houses(x.variant)
 }
 
 // victim returns the claim that returns a replica so that x may have more than have, nil

@@ -64,7 +64,7 @@ func find[T client.Object](t *testing.T, o objects, name string) T {
 func TestAGroupIsOneReplicaWithTheAcceleratorsOfItsPods(t *testing.T) {
 	set, _ := groupsOf(t, 4)
 	v := set.only(t)
-	if v.GPUsPerReplica != 8 || v.GPUsRequested != 8 || v.GPUsShort != 0 || v.Replicas.Current != 2 || v.Replicas.Ready != 2 || v.Undecidable != "" {
+	if v.GPUsPerReplica != 8 || v.GPUsRequested != 8 || v.Workers != 3 || v.GPUsPerWorker != 2 || v.GPUsShort != 0 || v.Replicas.Current != 2 || v.Replicas.Ready != 2 || v.Undecidable != "" {
 		t.Errorf("got %+v, want two Ready groups of 8 accelerators", v)
 	}
 }

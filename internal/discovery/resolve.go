@@ -60,6 +60,9 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 			v.GPUsRequested, v.Unaccelerated = max(v.GPUsRequested, p.gpus), v.Unaccelerated && p.gpus == 0
 			held += p.gpus
 		}
+		if each := gpusRequested(t.worker); each > 0 {
+			v.Workers, v.GPUsPerWorker = min(t.workers, mostRequested), each
+		}
 		v.GPUsShort = max(0, v.GPUsRequested.Of(min(t.current, scaling.Replicas(len(t.pods))))-held)
 	}
 	v.Limits, v.Loaded = engineLimits(t.pod)

@@ -1,6 +1,10 @@
 package scaling
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Inventory is the stock of accelerators that pods can be placed on: of nodes
 // that are Ready and not cordoned, minus what every pod of the cluster asks for.
@@ -20,9 +24,38 @@ type NodeGroup struct {
 	// room on: Free is without it.
 	Promised Accelerators `json:"promised,omitempty"`
 	// Free lists the nodes that have any left, or will have, sorted by GPUs, Leaving.
-	// A replica has all its accelerators on one node: eight nodes with one each hold
-	// no replica of 8.
+	// A pod has all its accelerators on one node: eight nodes with one each hold no pod
+	// of 8.
 	Free []FreeNodes `json:"free,omitempty"`
+}
+
+// Places reports whether nodes have room now for every pod of one replica of v.
+func (i Inventory) Places(v Variant) bool {
+	nodes := map[Accelerators]int{} // by free accelerators
+	for _, g := range i.Groups {
+		if g.Accelerator == v.Accelerator {
+			for _, f := range g.Free {
+				nodes[f.GPUs] += f.Nodes
+			}
+		}
+	}
+	for _, p := range v.PodsOfReplica() {
+		pods := int(p.Pods)
+		for _, free := range slices.Sorted(maps.Keys(nodes)) {
+			if free < p.GPUs || pods == 0 {
+				continue
+			}
+			each := int(free / p.GPUs)
+			n := min(nodes[free], (pods+each-1)/each)
+			pods = max(0, pods-n*each)
+			nodes[free] -= n
+			nodes[free-Accelerators(each)*p.GPUs] += n
+		}
+		if pods > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // FreeNodes are nodes with equally many free accelerators, now and soon.

@@ -63,6 +63,10 @@ type Variant struct {
 	// the target's pod template requests, or one of its pods if that is more, at least 1. 0 where
 	// the target shows no template: then GPUsPerReplica counts.
 	GPUsRequested Accelerators `json:"gpusRequested,omitempty"`
+	// Workers are the pods of a replica beside the first, and GPUsPerWorker the accelerators that each
+	// of them takes; the first takes the rest. 0 for a replica of one pod, which takes them on one node.
+	Workers       int          `json:"workers,omitempty"`
+	GPUsPerWorker Accelerators `json:"gpusPerWorker,omitempty"`
 	// GPUsShort is how many accelerators fewer the target's pods request than as many pods of
 	// its template would, at least 0. Pods of an earlier template may request fewer, as all do
 	// while a rollout is paused.
@@ -101,6 +105,54 @@ func (v Variant) GPUs(replicas Replicas) Accelerators {
 		each = v.GPUsPerReplica
 	}
 	return min(max(1, each), mostCounted).Of(min(max(0, replicas), mostCounted))
+}
+
+// PodsOfReplica returns the pods of one replica that take accelerators, in the order in which they are
+// placed: the largest first.
+func (v Variant) PodsOfReplica() []PodsOfSize {
+	all := v.GPUs(1)
+	if v.Workers <= 0 || v.GPUsPerWorker <= 0 {
+		return []PodsOfSize{{1, all}}
+	}
+	workers := PodsOfSize{min(Replicas(v.Workers), mostCounted), min(v.GPUsPerWorker, mostCounted)}
+	first := PodsOfSize{1, all - workers.GPUs.Of(workers.Pods)}
+	switch {
+	case first.GPUs == workers.GPUs:
+		return []PodsOfSize{{workers.Pods + 1, workers.GPUs}}
+	case first.GPUs <= 0:
+		return []PodsOfSize{workers}
+	case first.GPUs < workers.GPUs:
+		return []PodsOfSize{workers, first}
+	}
+	return []PodsOfSize{first, workers}
+}
+
+// PodsOfSize are pods with the same number of accelerators.
+type PodsOfSize struct {
+	Pods Replicas
+	GPUs Accelerators // of each, > 0
+}
+
+// Houses reports whether the accelerators of one replica of v, on the nodes where they are, are enough
+// for one replica of o, each pod of which takes the place of one of v.
+func (v Variant) Houses(o Variant) bool {
+	if v.Workers <= 0 && o.Workers <= 0 {
+		return v.GPUs(1) >= o.GPUs(1)
+	}
+	left := v.PodsOfReplica()
+	for _, p := range o.PodsOfReplica() {
+		pods := p.Pods
+		for i := range left {
+			if left[i].GPUs >= p.GPUs {
+				n := min(pods, left[i].Pods)
+				pods, left[i].Pods = pods-n, left[i].Pods-n
+			}
+		}
+		if pods > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // CostPerHour returns what so many replicas cost per hour, in cost units: Cost is that of one.

@@ -44,6 +44,10 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 		for j := range s.Variants {
 			v := &s.Variants[j]
 			v.Accelerator, v.GPUsPerReplica, v.CostSource = types[r.IntN(3)], 1<<r.IntN(3), scaling.CostVariant
+			if r.IntN(4) == 0 {
+				v.Workers, v.GPUsPerWorker = 1+r.IntN(3), scaling.Accelerators(1+r.IntN(4))
+				v.GPUsRequested = scaling.Accelerators(v.Workers)*v.GPUsPerWorker + scaling.Accelerators(r.IntN(5))
+			}
 			if r.IntN(8) > 0 {
 				v.Profile = scaling.Profile{Source: "x", Alpha: 30 * r.Float64(), Beta: r.Float64(), Gamma: 10 * r.Float64(), Delta: 0.05 * r.Float64(), MaxBatchSize: 1 + r.IntN(16)}
 			}

@@ -289,20 +289,14 @@ func (c *candidate) fault() scaling.Reason {
 // patience returns how long the variant may take from the call to Ready.
 func (c *candidate) patience() time.Duration { return c.Patience(patienceStartUp) }
 
-// fits reports whether a node has the accelerators of one replica, and whether as
+// fits reports whether nodes have the accelerators of one replica, and whether as
 // many are promised to pods that wait for a node, of whichever variant.
 func fits(v scaling.Variant, stock scaling.Inventory) (free, promised bool) {
 	if !stock.Known {
 		return true, false
 	}
-	for _, g := range stock.Groups {
-		if g.Accelerator != v.Accelerator {
-			continue
-		}
-		promised = promised || g.Promised >= v.GPUs(1)
-		for _, f := range g.Free {
-			free = free || f.GPUs >= v.GPUs(1)
-		}
-	}
-	return free, promised
+	promised = slices.ContainsFunc(stock.Groups, func(g scaling.NodeGroup) bool {
+		return g.Accelerator == v.Accelerator && g.Promised >= v.GPUs(1)
+	})
+	return stock.Places(v), promised
 }
