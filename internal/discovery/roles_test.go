@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -48,9 +49,7 @@ func fleetOf(t *testing.T, members ...member) map[string]scaling.Variant {
 		d.Spec.Replicas = new(int32(1))
 		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "vllm"}}
 		d.Spec.Template.Labels = map[string]string{v1alpha1.RoleKey: m.role}
-		for name, value := range m.labels {
-			d.Spec.Template.Labels[name] = value
-		}
+		maps.Copy(d.Spec.Template.Labels, m.labels)
 		set.add(d)
 		set.deployed(d)
 	}
@@ -92,61 +91,77 @@ func TestModelsWhoseRolesDoNotServeARequestTogetherAreHeld(t *testing.T) {
 		{"two models with both roles", slices.Concat(both, []member{{name: "q", model: "n", role: "prefill"}, {name: "e", model: "n", role: "decode"}}), "d e p q", ""},
 		{"decode alone beside a whole model", slices.Concat(both, []member{{name: "e", model: "n", role: "decode"}}), "d e p", ""},
 		{
-			"prefill alone", []member{{name: "p", model: "m", role: "prefill"}, {name: "o", model: "n"}}, "o",
+			"prefill alone",
+			[]member{{name: "p", model: "m", role: "prefill"}, {name: "o", model: "n"}},
+			"o",
 			"variant p has the role prefill, and no variant of the model the role decode: each variant of model m stays at what runs",
 		},
 		{
-			"prefill whose decode nobody scales", []member{{name: "p", model: "m", role: "prefill"}, {name: "d", role: "decode"}}, "",
+			"prefill whose decode nobody scales",
+			[]member{{name: "p", model: "m", role: "prefill"}, {name: "d", role: "decode"}},
+			"",
 			"variant p has the role prefill, and Deployment d, which no variant of the model scales, the role decode",
 		},
 		{
-			"decode whose prefill nobody scales", []member{{name: "d", model: "m", role: "decode"}, {name: "p", role: "prefill"}}, "",
+			"decode whose prefill nobody scales",
+			[]member{{name: "d", model: "m", role: "decode"}, {name: "p", role: "prefill"}},
+			"",
 			"variant d has the role decode, and Deployment p, which no variant of the model scales, the role prefill",
 		},
 		{
 			"decode and the prefill of another service that nobody scales",
-			[]member{{name: "d", model: "m", role: "decode", labels: kserve("a")}, {name: "p", role: "prefill", labels: kserve("b")}}, "d", "",
+			[]member{{name: "d", model: "m", role: "decode", labels: kserve("a")}, {name: "p", role: "prefill", labels: kserve("b")}},
+			"d", "",
 		},
 		{
 			"decode and prefill that name the same application",
 			[]member{
 				{name: "d", model: "m", role: "decode", labels: map[string]string{"app.kubernetes.io/name": "chat-decode"}},
 				{name: "p", model: "m", role: "prefill", labels: map[string]string{"app.kubernetes.io/name": "chat-prefill"}},
-			}, "d p", "",
+			},
+			"d p", "",
 		},
 		{
 			"roles of one service under two models",
-			[]member{{name: "p", model: "m", role: "prefill", labels: kserve("a")}, {name: "d", model: "n", role: "decode", labels: kserve("a")}}, "",
+			[]member{{name: "p", model: "m", role: "prefill", labels: kserve("a")}, {name: "d", model: "n", role: "decode", labels: kserve("a")}},
+			"",
 			"variant p of model m",
 		},
 		{
 			"roles of two services under one model",
-			[]member{{name: "p", model: "m", role: "prefill", labels: kserve("a")}, {name: "d", model: "m", role: "decode", labels: kserve("b")}}, "",
+			[]member{{name: "p", model: "m", role: "prefill", labels: kserve("a")}, {name: "d", model: "m", role: "decode", labels: kserve("b")}},
+			"",
 			"variant p has the role prefill of LLMInferenceService a, and variant d serves LLMInferenceService b",
 		},
 		{
 			"roles of two models of llm-d under one model",
-			[]member{{name: "p", model: "m", role: "prefill", labels: llmd("a")}, {name: "d", model: "m", role: "decode", labels: llmd("b")}}, "",
+			[]member{{name: "p", model: "m", role: "prefill", labels: llmd("a")}, {name: "d", model: "m", role: "decode", labels: llmd("b")}},
+			"",
 			"variant p has the role prefill of model a by the label llm-d.ai/model, and variant d serves model b",
 		},
 		{
 			"a label that contradicts the annotation",
-			[]member{{name: "p", model: "m", role: "decode", says: "prefill"}, {name: "d", model: "m", role: "decode"}}, "",
+			[]member{{name: "p", model: "m", role: "decode", says: "prefill"}, {name: "d", model: "m", role: "decode"}},
+			"",
 			`the role of variant p is not known (its annotation wva.llmd.ai/role is "prefill" and the label llm-d.ai/role of its pods is "decode": make them the same)`,
 		},
 		{
 			"both is no part",
-			[]member{{name: "p", model: "m", role: "prefill", says: "both"}}, "",
+			[]member{{name: "p", model: "m", role: "prefill", says: "both"}},
+			"",
 			`its annotation wva.llmd.ai/role is "both" and the label llm-d.ai/role of its pods is "prefill"`,
 		},
 		{
 			"an unknown role",
-			[]member{{name: "p", model: "m", role: "prefil"}, {name: "d", model: "m", role: "decode"}}, "",
+			[]member{{name: "p", model: "m", role: "prefil"}, {name: "d", model: "m", role: "decode"}},
+			"",
 			`the role of variant p is not known (the label llm-d.ai/role of its pods is "prefil": want both, prefill or decode)`,
 		},
 		{"an unknown role of an annotation", []member{{name: "p", model: "m", says: "first"}}, "", `its annotation wva.llmd.ai/role is "first": want both, prefill or decode`},
 		{
-			"an encoder of its own", []member{{name: "e", model: "m", role: "encode"}, {name: "d", model: "m", role: "decode"}}, "",
+			"an encoder of its own",
+			[]member{{name: "e", model: "m", role: "encode"}, {name: "d", model: "m", role: "decode"}},
+			"",
 			`"encode", and pods that encode images for others are not decided on`,
 		},
 		{"the prefill that is gone serves nothing", []member{{name: "p", model: "m", gone: true}, {name: "d", model: "m", role: "decode"}}, "d p", ""},
@@ -188,7 +203,7 @@ func TestTheRoleOfATargetThatCannotBeReadIsNotGuessed(t *testing.T) {
 	}
 }
 
-// TestThePodsTellTheRoleOfAKindWithoutATemplate
+// TestThePodsTellTheRoleOfAKindWithoutATemplate: the first by name, whatever their order.
 func TestThePodsTellTheRoleOfAKindWithoutATemplate(t *testing.T) {
 	labeled := func(name, role string) pod { return pod{name: name, labels: map[string]string{v1alpha1.RoleKey: role}} }
 	of := target{pods: []pod{labeled("b", "decode"), labeled("a", "prefill")}}

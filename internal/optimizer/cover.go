@@ -100,7 +100,7 @@ func (c cover) unmet() []demand {
 	waits := c.Draining || c.unseen() != ""
 	var open []demand
 	for _, d := range c.wanted {
-		if !(waits && d.relative) && !d.met(c.variants) {
+		if counts := !waits || !d.relative; counts && !d.met(c.variants) {
 			open = append(open, d)
 		}
 	}

@@ -37,13 +37,13 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 			}
 			defer func() {
 				if t.Failed() {
-					t.Log(explanationOf(t, m.ns, m.grows))
+					t.Log(explanationOf(t, m.ns, m.grows), explanationOf(t, m.ns, m.stays))
 				}
 			}()
 			stays := func(ctx context.Context) {
 				d, err := deployment(ctx, m.ns, m.stays)
 				if err == nil && *d.Spec.Replicas != 1 {
-					t.Fatalf("%s has %d replicas, want one:\n%s", m.stays, *d.Spec.Replicas, explanationOf(t, m.ns, m.stays))
+					t.Fatalf("%s has %d replicas, want one", m.stays, *d.Spec.Replicas)
 				}
 			}
 			load(t, m.ns, m.model, fmt.Sprintf(rate, 30), "--lengths", "constant", "--input-tokens", "240", "--output-tokens", "8")
