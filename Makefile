@@ -95,8 +95,9 @@ samples: ## Write anew what pages show: of wva explain, events and conditions fr
 
 .PHONY: test
 test: gotest build localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
-	@# Not under -race what would compile Kubernetes or Prometheus once more.
-	@$(BIN)/gotest -m . -m tools -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@# Not under -race what would compile Kubernetes or Prometheus once more; and once more without
+	@# what has fewer cases under -race (internal/race).
+	@$(BIN)/gotest -m . -m tools -plain internal -plain test/lab -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
 
 .PHONY: e2e
 ifeq ($(origin KUBECONFIG),command line)

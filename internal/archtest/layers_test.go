@@ -22,6 +22,7 @@ var layers = map[string]int{
 	"internal/exposition": 1,
 	"internal/goldentest": 1,
 	"internal/query":      1,
+	"internal/race":       1,
 	"internal/scaling":    1,
 	"internal/spelling":   1,
 	"internal/version":    1,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -315,7 +316,7 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 }
 
 func TestCapacityIsNeverExceeded(t *testing.T) {
-	for seed := range uint64(4000) {
+	for seed := range uint64(race.Cases(4000)) {
 		r := rand.New(rand.NewPCG(seed, 17))
 		in, plan := randomContest(r)
 		checkCapacity(t, in, plan)

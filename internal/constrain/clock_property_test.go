@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -30,7 +31,7 @@ func (c *wrong) pass(r *rand.Rand, d time.Duration) {
 func TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod(t *testing.T) {
 	const cycle = 30 * time.Second
 	grew, shrank := 0, 0
-	for seed := range uint64(400) {
+	for seed := range uint64(race.Cases(400)) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		p := Pacing{
 			ScaleUpStabilization:   []time.Duration{0, time.Minute, 5 * time.Minute}[rnd.IntN(3)],
@@ -67,7 +68,7 @@ func TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod(t *testing.T) {
 			clock.pass(rnd, cycle)
 		}
 	}
-	if grew < 100 || shrank < 100 {
+	if grew < race.Cases(100) || shrank < race.Cases(100) {
 		t.Errorf("grew %d times and shrank %d times, which shows little", grew, shrank)
 	}
 }

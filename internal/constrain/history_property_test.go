@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -158,7 +159,7 @@ const settles = 40
 // between, and after that, nothing.
 func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 	returned, lost, last := 0, 0, 0
-	for seed := range uint64(100) {
+	for seed := range uint64(race.Cases(100)) {
 		y := newNodePool(rand.New(rand.NewPCG(seed, 23)))
 		var before []int
 		for cycle := range 60 + settles + 20 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -248,7 +249,7 @@ func (s *site) run(ticks int) {
 // with and without a gateway.
 func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 	zeros := 0
-	for seed := range uint64(120) {
+	for seed := range uint64(race.Cases(120)) {
 		s := newSite(t, seed)
 		s.run(500)
 		if t.Failed() {
@@ -256,7 +257,7 @@ func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 		}
 		zeros += s.zeros
 	}
-	if zeros < 100 {
+	if zeros < race.Cases(100) {
 		t.Errorf("the model went to zero %d times in all, which shows nothing", zeros)
 	}
 	t.Logf("to zero %d times", zeros)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -318,7 +319,7 @@ func TestALongerPeriodCountsFromThen(t *testing.T) {
 // the last desired replicas and the requested ones. It never shrinks below the most and
 // never grows beyond the least that was wanted in the period.
 func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(race.Cases(500)) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		p := Pacing{
 			ScaleUpStabilization: time.Duration(rnd.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(rnd.IntN(4)) * time.Minute,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -369,7 +370,7 @@ func TestWhatIsOfNoUseToAVariantThatIsShortGoes(t *testing.T) {
 }
 
 func TestCoverNeverExceedsWhatTheDemandNeeds(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range uint64(race.Cases(2000)) {
 		r := rand.New(rand.NewPCG(seed, 31))
 		demand := 100 * r.Float64()
 		var fleets []fleet

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -74,7 +75,7 @@ func randomProgram(r *rand.Rand, variants, most int) program {
 
 func TestProgramIsSolvedAsByTryingEverything(t *testing.T) {
 	possible := 0
-	for seed := range uint64(3000) {
+	for seed := range uint64(race.Cases(3000)) {
 		p := randomProgram(rand.New(rand.NewPCG(seed, 7)), 1+int(seed%4), 6)
 		want, _ := p.brute()
 		got, ok := p.solve()
@@ -88,7 +89,7 @@ func TestProgramIsSolvedAsByTryingEverything(t *testing.T) {
 			possible++
 		}
 	}
-	if possible < 1000 {
+	if possible < race.Cases(1000) {
 		t.Errorf("only %d of 3000 have an answer", possible)
 	}
 }
@@ -96,7 +97,7 @@ func TestProgramIsSolvedAsByTryingEverything(t *testing.T) {
 // TestLargeProgramEndsAndCarriesAll has more choices than the search can try. The answer
 // still carries every demand, and costs no more than one with a single variant.
 func TestLargeProgramEndsAndCarriesAll(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(race.Cases(20)) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		p := program{total: 1}
 		for range 8 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -90,7 +91,7 @@ func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 }
 
 func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(race.Cases(150)) {
 		r := rand.New(rand.NewPCG(seed, 41))
 		stock := map[string]scaling.Accelerators{"X": scaling.Accelerators(r.IntN(20)), "Y": scaling.Accelerators(r.IntN(20))}
 		var contenders []Contender

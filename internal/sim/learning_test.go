@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
@@ -185,7 +186,7 @@ func engines() []serving.Profile {
 // TestHalfAnHourTeachesHowFastReplicasAre: of varying load, with no profile stated.
 func TestHalfAnHourTeachesHowFastReplicasAre(t *testing.T) {
 	var a accuracy
-	for i, p := range engines() {
+	for i, p := range race.Some(engines()) {
 		a.add(t, p, uint64(i))
 	}
 	a.check(t)
@@ -194,7 +195,7 @@ func TestHalfAnHourTeachesHowFastReplicasAre(t *testing.T) {
 // TestAnotherEngineIsLearnedInHalfAnHour: as after a rollout of another image, half as fast as the one before.
 func TestAnotherEngineIsLearnedInHalfAnHour(t *testing.T) {
 	var a accuracy
-	for i, p := range engines()[:2] {
+	for i, p := range race.Some(engines()[:2]) {
 		seed := uint64(i)
 		var l learner
 		served(t, p, varying(t, p, seed), seed, &l)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
@@ -82,11 +83,11 @@ func stated(p serving.Profile, times float64) scaling.Profile {
 // variant; those of a route with weights are, most of the time.
 func TestSharesByVariantAreToldFromThoseByReplica(t *testing.T) {
 	const seeds = 4
-	for _, routing := range []Routing{RoundRobin, LeastLoaded, KVAware, Weighted} {
+	for _, routing := range race.Some([]Routing{RoundRobin, LeastLoaded, KVAware, Weighted}) {
 		t.Run(routing.String(), func(t *testing.T) {
 			t.Parallel()
 			by, looks := 0, 0
-			for seed := range uint64(seeds) {
+			for seed := range uint64(race.Cases(seeds)) {
 				w := wander(t, routing, seed+1)
 				by, looks = by+w.by, looks+w.looks
 				if w.by > 0 && routing != Weighted {

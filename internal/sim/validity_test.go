@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
@@ -60,7 +61,7 @@ func erlang(offered float64, servers, room int) (number, blocked float64) {
 // many that none is turned away).
 func TestExponentialServiceMatchesErlang(t *testing.T) {
 	const mean = 100 * time.Millisecond
-	for _, tt := range []struct {
+	for _, tt := range race.Some([]struct {
 		rate          float64 // requests/s
 		servers, room int
 	}{
@@ -69,7 +70,7 @@ func TestExponentialServiceMatchesErlang(t *testing.T) {
 		{rate: 15, servers: 1, room: 3},
 		{rate: 24, servers: 3, room: 400},
 		{rate: 35, servers: 5, room: 8},
-	} {
+	}) {
 		t.Run(fmt.Sprintf("%g per s, %d servers, room for %d", tt.rate, tt.servers, tt.room), func(t *testing.T) {
 			number, blocked := erlang(tt.rate*mean.Seconds(), tt.servers, tt.room)
 			response := number / (tt.rate * (1 - blocked)) * 1000 // ms, by Little's law

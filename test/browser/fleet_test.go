@@ -96,7 +96,7 @@ func TestTheFleetNeedsNoMouse(t *testing.T) {
 	b.shows("unfold and fold a model")
 	b.press(kb.Escape)
 	b.press(kb.Enter)
-	b.wait("location.hash.startsWith('#/model/')")
+	b.wait("document.querySelector('#crumbs a')") // the model's page is open: its way leads back
 	b.press(kb.Escape)
 	b.wait("location.hash === '#/'")
 	b.wait("document.activeElement.matches('.row') && document.activeElement.innerText.includes('gemma')")

@@ -2,35 +2,12 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
-
-// TestLearningComparesWhatIsStated, each policy with the one that it is held to.
-func TestLearningComparesWhatIsStated(t *testing.T) {
-	dir := folder(t)
-	page := filepath.Join(dir, "learning.md")
-	var out bytes.Buffer
-	if err := runLearning(t.Context(), []string{"-traces", dir, "-only", "aibrix/one", "-hours", "3", "-o", page}, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"## hybrid:profiles=none beside tokens, the first hour: as good in ", "## hybrid:profiles=none beside hybrid, after the first hour: ",
-		"## hybrid:profiles=0.5 beside hybrid, after two hours: ", "## hybrid:profiles=2 beside hybrid, after two hours: ", " of 1\n", "| aibrix/one | ",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
-	}
-	if written, err := os.ReadFile(page); err != nil || string(written) != out.String() {
-		t.Errorf("the page is %q (%v), want what is printed", written, err)
-	}
-}
 
 // TestLearningRunsWhatIsDrawn as long as it says.
 func TestLearningRunsWhatIsDrawn(t *testing.T) {

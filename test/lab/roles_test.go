@@ -8,22 +8,6 @@ import (
 	"testing"
 )
 
-func TestRolesAreComparedInATable(t *testing.T) {
-	var out bytes.Buffer
-	args := []string{"-traces", folder(t), "-seeds", "1", "-only", "rate", "-policies", "heteroscale:share=0.5 dynamo-sla:interval=1m"}
-	if err := runRoles(t.Context(), args, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"\n" + rolesHeading, "**rate.** After an hour", "| Minutes held of 80 |", "\n| `heteroscale` | ", "\n| `dynamo-sla` | "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got no %q in:\n%s", want, out.String())
-		}
-	}
-	if strings.Contains(out.String(), "**prompts.**") {
-		t.Error("a scenario was run that -only leaves out")
-	}
-}
-
 func TestFlagsOfRolesThatDoNotFit(t *testing.T) {
 	dir := folder(t)
 	for _, tt := range []struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 )
 
 var (
@@ -25,8 +27,12 @@ const (
 	enough = 10
 )
 
+// measured says that time and memory are judged, of which the race detector takes more.
+const measured = !race.Enabled
+
 // TestNoTenantHurtsAnother judges cases: seeds 1 and up with -cases, or with -soak random
 // ones for as long as it says.
+
 func TestNoTenantHurtsAnother(t *testing.T) {
 	first, until := uint64(1), time.Time{}
 	if *duration > 0 {

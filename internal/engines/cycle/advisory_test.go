@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -31,7 +32,7 @@ func advisory(c Case, models func(scaling.ModelKey) bool) Case {
 // decision is what its target has, whatever was advised, so that the first decision that is carried
 // out removes and adds nothing by itself.
 func TestAdviceStartsFromWhatRuns(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(race.Cases(300)) {
 		r := rand.New(rand.NewPCG(seed, 71))
 		c, e := randomSetup(randomCase(r), r)
 		c = advisory(c, func(scaling.ModelKey) bool { return true })
@@ -52,7 +53,7 @@ func TestAdviceStartsFromWhatRuns(t *testing.T) {
 // models, which share its stock and its quotas, are decided on as before.
 func TestAdviceTakesNothingFromDecisionsThatAreCarriedOut(t *testing.T) {
 	compared := 0
-	for seed := range uint64(400) {
+	for seed := range uint64(race.Cases(400)) {
 		r := rand.New(rand.NewPCG(seed, 72))
 		c, e := randomSetup(randomCase(r), r)
 		if len(c.Snapshots) < 2 {
@@ -86,7 +87,7 @@ func TestAdviceTakesNothingFromDecisionsThatAreCarriedOut(t *testing.T) {
 		}
 		compared++
 	}
-	if compared < 200 {
+	if compared < race.Cases(200) {
 		t.Errorf("%d cases compared, want most of them", compared)
 	}
 }

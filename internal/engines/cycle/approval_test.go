@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -48,7 +49,7 @@ func (a *approving) ask(t time.Duration, v scaling.Variant) scaling.Variant {
 // reduction that was shown allows, over random loads; it reads neither steps nor conditions.
 func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 	reductions, refused := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Cases(60)) {
 		p := restless(seed)
 		p.sync = time.Duration(1+seed%3) * p.tick
 		if seed%2 == 0 {
@@ -81,7 +82,7 @@ func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 			return
 		}
 	}
-	if reductions < 20 || refused < 1000 {
+	if reductions < race.Cases(20) || refused < race.Cases(1000) {
 		t.Errorf("%d reductions and %d cycles that waited: too few to show anything", reductions, refused)
 	}
 }
@@ -89,7 +90,7 @@ func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 // TestGrowthWaitsForNoApproval: a plant whose reductions are never approved never has fewer
 // replicas than the one that needs no approval.
 func TestGrowthWaitsForNoApproval(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(race.Cases(20)) {
 		free, asks := restless(seed), restless(seed)
 		free.sync, asks.sync = free.tick, asks.tick
 		asks.ask = func(_ time.Duration, v scaling.Variant) scaling.Variant {
@@ -197,7 +198,7 @@ func TestADecisionThatChangesVoidsItsApproval(t *testing.T) {
 // TestFrozenVariantsKeepTheirReplicas draws freezes and approvals over every engine and stock.
 func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 	held := map[scaling.Reason]int{}
-	for seed := range uint64(3000) {
+	for seed := range uint64(race.Cases(3000)) {
 		r := rand.New(rand.NewPCG(seed, 41))
 		c, e := randomSetup(randomCase(r), r)
 		c.Cycle = "p-2"
@@ -239,7 +240,7 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 		}
 	}
 	for _, reason := range []scaling.Reason{scaling.ReasonFrozen, scaling.ReasonGrowthOnly, scaling.ReasonAwaitingApproval} {
-		if held[reason] < 50 {
+		if held[reason] < race.Cases(50) {
 			t.Errorf("%d decisions are %s: too few to show anything", held[reason], reason)
 		}
 	}
@@ -249,7 +250,7 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 func TestAFreezeHoldsWhateverTheLoad(t *testing.T) {
 	for _, allow := range []scaling.Allow{scaling.AllowNone, scaling.AllowGrowth} {
 		changed := 0
-		for seed := range uint64(20) {
+		for seed := range uint64(race.Cases(20)) {
 			p := restless(seed)
 			p.sync = p.tick
 			in := func(at time.Duration) bool { return at >= 40*time.Minute && at < 80*time.Minute }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -120,9 +121,9 @@ func forRandomCases(t *testing.T, check func(t *testing.T, c Case, r *rand.Rand)
 }
 
 // forSeeds is forRandomCases with so many cases.
-func forSeeds(t *testing.T, cases uint64, check func(t *testing.T, c Case, r *rand.Rand)) {
+func forSeeds(t *testing.T, cases int, check func(t *testing.T, c Case, r *rand.Rand)) {
 	t.Helper()
-	for seed := range cases {
+	for seed := range uint64(race.Cases(cases)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		check(t, randomCase(r), r)
 		if t.Failed() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -139,7 +140,7 @@ func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 // or fewer replicas.
 func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	held := 0
-	for seed := range uint64(12) {
+	for seed := range uint64(race.Cases(12)) {
 		for name, settings := range paced() {
 			r := rand.New(rand.NewPCG(seed, 66))
 			policy := constrain.Pacing{ScaleUpStabilization: time.Duration(r.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(1+r.IntN(4)) * time.Minute}
@@ -187,7 +188,7 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 			s.run(3 * time.Hour)
 		}
 	}
-	if held < 100 {
+	if held < race.Cases(100) {
 		t.Errorf("%d decisions were held back, which shows little", held)
 	}
 }
@@ -196,7 +197,7 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 // random, and cycles as of a retention period of 10 minutes.
 func TestAClockThatIsSetTakesNoModelToZeroEarly(t *testing.T) {
 	zeros := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Cases(60)) {
 		r := rand.New(rand.NewPCG(seed, 67))
 		s := newRest(constrain.Zero{Enabled: true, Retention: 10 * time.Minute}, 1)
 		s.remember = false // what a source answers goes by its own clock
@@ -223,7 +224,7 @@ func TestAClockThatIsSetTakesNoModelToZeroEarly(t *testing.T) {
 			}
 		}
 	}
-	if zeros < 20 {
+	if zeros < race.Cases(20) {
 		t.Errorf("%d models went to zero, which shows little", zeros)
 	}
 }

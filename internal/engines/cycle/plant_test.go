@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -133,7 +134,7 @@ const growthPoint = 0.80 - 0.1
 // make autoscalers cascade: slow starts, a slow scaler, and peaks that outlive
 // the load that made them.
 func TestConstantDemandOrdersNoMoreThanItNeeds(t *testing.T) {
-	for _, demand := range []float64{0.3, 0.71, 1.5, 2.9, 4.1} {
+	for _, demand := range race.Some([]float64{0.3, 0.71, 1.5, 2.9, 4.1}) {
 		for _, startUp := range []time.Duration{5 * time.Second, 90 * time.Second, 4 * time.Minute} {
 			for _, tick := range []time.Duration{5 * time.Second, time.Minute} {
 				for _, window := range []time.Duration{time.Minute, 5 * time.Minute} {
@@ -159,7 +160,8 @@ func TestConstantDemandOrdersNoMoreThanItNeeds(t *testing.T) {
 
 // TestConstantDemandComesToRest: at constant demand the fleet stops growing and shrinking.
 func TestConstantDemandComesToRest(t *testing.T) {
-	for demand := 0.1; demand < 5; demand += 0.07 {
+	for i := range race.Cases(70) {
+		demand := 0.1 + 0.07*float64(i)
 		p := plant{demand: func(time.Duration) float64 { return demand }, startUp: 20 * time.Second, window: time.Minute, tick: 5 * time.Second, sync: 15 * time.Second}
 		targets := p.run(2 * time.Hour)
 		tail := targets[len(targets)/2:]
@@ -207,7 +209,7 @@ func TestPodsThatNeverStartAreOrderedOnce(t *testing.T) {
 // readings at once, and the other replicas show it late. Still the fleet does not shrink
 // below what the load needs.
 func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
-	for _, scrape := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+	for _, scrape := range race.Some([]time.Duration{15 * time.Second, 30 * time.Second, time.Minute}) {
 		for _, tick := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 			for healthy, demand := range map[int]float64{4: 1.2, 8: 2.6} {
 				p := plant{
@@ -233,7 +235,7 @@ func TestReductionStopsAtWhatIsNeeded(t *testing.T) {
 // TestNoiseDoesNotMakeAFleetGoUpAndDown: a constant load with noise, at the worst value:
 // one replica fewer would be just too few.
 func TestNoiseDoesNotMakeAFleetGoUpAndDown(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(race.Cases(10)) {
 		for _, spread := range []float64{0.02, 0.05} {
 			p := plant{
 				demand: func(time.Duration) float64 { return 2.75 }, scrape: 15 * time.Second, tick: 15 * time.Second, startUp: 90 * time.Second,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -210,7 +211,7 @@ func TestFewAcceleratorsAreSharedBetweenTheRoles(t *testing.T) {
 // one replica and its minimum.
 func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 	limited, grown := 0, 0
-	for seed := range uint64(30) {
+	for seed := range uint64(race.Cases(30)) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		p := newDisaggregated()
 		settings := p.setup.Models[rolesModel]
@@ -266,7 +267,7 @@ func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 			}
 		}
 	}
-	if limited < 100 || grown < 10 {
+	if limited < race.Cases(100) || grown < race.Cases(10) {
 		t.Errorf("the test saw %d plans in which one role is limited, and %d in which the other grew beside it", limited, grown)
 	}
 }

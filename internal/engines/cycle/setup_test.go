@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -182,7 +183,7 @@ func checkDoubt(t *testing.T, seed uint64, c Case, e Setup) {
 }
 
 func TestEveryEngineKeepsToTheRules(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(race.Cases(500)) {
 		if checkSetup(t, seed); t.Failed() {
 			return
 		}

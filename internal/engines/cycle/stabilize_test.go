@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -48,7 +49,7 @@ func changes(targets []scaling.Replicas, f func(i int, before, after scaling.Rep
 // period, since the start at the earliest.
 func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 	shrunk := 0
-	for seed := range uint64(15) {
+	for seed := range uint64(race.Cases(15)) {
 		for _, period := range []time.Duration{45 * time.Second, 2 * time.Minute, 5 * time.Minute} {
 			p := restless(seed)
 			p.sync = 3 * p.tick
@@ -74,7 +75,7 @@ func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 			})
 		}
 	}
-	if shrunk < 100 {
+	if shrunk < race.Cases(100) {
 		t.Errorf("only %d reductions were looked at", shrunk)
 	}
 }
@@ -103,7 +104,7 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 			}
 		}
 	})
-	if grew < 100 {
+	if grew < race.Cases(100) {
 		t.Errorf("only %d decisions grew", grew)
 	}
 }
@@ -131,7 +132,8 @@ func TestConstantDemandComesToRestUnderThePolicy(t *testing.T) {
 		{ScaleUpStabilization: time.Minute, ScaleDownStabilization: 5 * time.Minute, MaxScaleUpStep: 1, MaxScaleDownStep: 2},
 	}
 	for _, policy := range policies {
-		for demand := 0.1; demand < 5; demand += 0.31 {
+		for i := range race.Cases(16) {
+			demand := 0.1 + 0.31*float64(i)
 			p := plant{
 				demand: func(time.Duration) float64 { return demand }, startUp: 20 * time.Second, window: time.Minute, tick: 5 * time.Second,
 				sync: 15 * time.Second, healthy: 3, policy: policy,
@@ -250,7 +252,7 @@ func TestPausedVariantsKeepTheirDecision(t *testing.T) {
 			}
 		}
 	})
-	if frozen < 100 {
+	if frozen < race.Cases(100) {
 		t.Errorf("only %d decisions were frozen", frozen)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -24,7 +25,7 @@ const restLate = restWindow + 3*restTick
 // with and without a gateway, at cycles of 15 s to a minute.
 func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 	zeros, woken := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Cases(60)) {
 		r := rand.New(rand.NewPCG(seed, 88))
 		s := newRest(constrain.Zero{}, 2, 1)
 		s.configure(r)
@@ -80,7 +81,7 @@ func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 			}
 		}
 	}
-	if zeros < 100 || woken < 60 {
+	if zeros < race.Cases(100) || woken < race.Cases(60) {
 		t.Errorf("to zero %d times and back %d times, which shows little", zeros, woken)
 	}
 	t.Logf("to zero %d times, back %d times", zeros, woken)

@@ -17,7 +17,7 @@ type Present struct {
 func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
 	fits = used(s.Variants, fits)
-	begin, anchor := beginnings(s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
+	begin, anchor := beginnings(nil, s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {
 		var sums [usualBands]scaling.Sums

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -405,8 +406,12 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
-// TestLearningAllocatesLittle: no more than bytesAtMost for a variant in a cycle.
+// TestLearningAllocatesLittle: no more than 2 KiB for a variant in a cycle.
 func TestLearningAllocatesLittle(t *testing.T) {
+	bytesAtMost := 2.0 * 1024
+	if race.Enabled {
+		bytesAtMost *= 16 // it puts on the heap what is on the stack otherwise
+	}
 	const runs = 500
 	cycle, variants := cycles()
 	cycle(0)
@@ -417,6 +422,6 @@ func TestLearningAllocatesLittle(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if got := float64(after.TotalAlloc-before.TotalAlloc) / float64(runs*variants); got > bytesAtMost {
-		t.Errorf("a variant takes %.0f bytes in a cycle, want at most %d", got, bytesAtMost)
+		t.Errorf("a variant takes %.0f bytes in a cycle, want at most %.0f", got, bytesAtMost)
 	}
 }

@@ -96,7 +96,7 @@ type Fitted struct {
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
 	seen := fits
 	fits = used(variants, fits)
-	begin, anchor := beginnings(variants, fits, prompt, answer)
+	begin, anchor := beginnings(nil, variants, fits, prompt, answer)
 	out := make([]Shown, len(variants))
 	for i, v := range variants {
 		out[i] = shown(v, begin[i].Belief, fits[v.Key], prompt, answer)

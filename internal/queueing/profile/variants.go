@@ -32,7 +32,8 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 		return Known{}, false
 	}
 	fits = used(variants, fits)
-	begin, anchor := beginnings(variants, fits, prompt, answer)
+	var few [4]beginning // on the stack: most models have no more variants
+	begin, anchor := beginnings(few[:], variants, fits, prompt, answer)
 	if anchor < 0 {
 		return Known{}, false
 	}
@@ -111,9 +112,12 @@ func (b beginning) rank(v scaling.Variant) int {
 // the one of which most is known: the one that was seen most; where all were seen too little,
 // of those that can be computed or are shared the first by rank; -1 where there is none. Where that one
 // is not as it is stated, the others are taken to be off what is stated of them as it is: what
-// is measured in one place errs alike.
-func beginnings(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
-	begin, anchor = make([]beginning, len(variants)), -1
+// is measured in one place errs alike. It fills room, of zeros, where that has an element for each.
+func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
+	if len(variants) > len(room) {
+		room = make([]beginning, len(variants))
+	}
+	begin, anchor = room[:len(variants)], -1
 	var most Belief
 	for i, v := range variants {
 		computed, err := Computed(v, prompt, answer)

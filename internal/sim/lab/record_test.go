@@ -154,44 +154,6 @@ func (k keptBenchmarks) Known(_ string, v scaling.VariantKey) (Measured, bool) {
 
 func (k keptBenchmarks) Keep(_ string, v scaling.VariantKey, m Measured) { k[v] = m }
 
-// TestUntunedIsTheRunWithTheDefaults tunes one policy over few settings, with benchmarks
-// that are kept from another run, and compares its trial with its defaults with a run of
-// these alone.
-func TestUntunedIsTheRunWithTheDefaults(t *testing.T) {
-	s := testScenario(t, "sine(1->8,20m,40m)")
-	known := keptBenchmarks{}
-	plan := Plan{Scenarios: []Scenario{s}, Choices: testChoices(t, "hpa-rate", "static"), Seeds: []uint64{1}, Tune: true, Points: 3}
-	var rows [2][]Row
-	for i := range rows {
-		r, err := Execute(t.Context(), plan, Options{Benchmarks: known})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows[i] = r.Scenarios[0].Rows
-	}
-	if diff := cmp.Diff(rows[0], rows[1]); diff != "" || len(known) != 1 {
-		t.Errorf("%d benchmarks are kept, and with these: %s", len(known), diff)
-	}
-	for _, r := range rows[0] {
-		if len(r.Tuning) > 3 {
-			t.Errorf("%s: %d settings were tried, want 3 at most", r.Policy.Name, len(r.Tuning))
-		}
-	}
-	if p, ok := rows[0][1].Untuned(); ok {
-		t.Errorf("static has defaults: %+v", p)
-	}
-	plan.Choices = testChoices(t, "hpa-rate:share=1")
-	alone, err := Execute(t.Context(), plan, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := alone.Scenarios[0].Rows[0].Measures
-	got, ok := rows[0][0].Untuned()
-	if want := (Point{m.Attainment.Mean, m.Cost.Mean}); !ok || got != want {
-		t.Errorf("untuned it comes to %+v, alone to %+v", got, want)
-	}
-}
-
 // TestOperatorsSayMoreOrLess decides a model of which the operator says objectives and a
 // percentile, objectives alone, and nothing.
 func TestOperatorsSayMoreOrLess(t *testing.T) {

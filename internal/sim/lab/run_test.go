@@ -120,31 +120,6 @@ func TestModelsAddUp(t *testing.T) {
 	}
 }
 
-// TestForesightIsNoDearerThanAnyPolicy: with the seed of the schedule, and judged on the
-// same part.
-func TestForesightIsNoDearerThanAnyPolicy(t *testing.T) {
-	p := testPlan(t, "hybrid", "hpa-rate", "static", "ray-serve")
-	p.Scenarios[0].Workload = testGenerator(t, "sine(0.25->3,20m,1h)")
-	p.Tune, p.Foresight, p.Seeds = true, 30, []uint64{1}
-	s := execute(t, p, Options{}).Scenarios[0]
-	c, reach := s.Clairvoyant, 0
-	for _, row := range s.Rows {
-		if m := row.Runs[0].Measures; m.Attainment >= s.Target {
-			reach++
-			if c.Measures.Cost > m.Cost {
-				t.Errorf("%s reaches the target at %.4f, foresight at %.4f", row.Policy, m.Cost, c.Measures.Cost)
-			}
-		}
-	}
-	if reach == 0 || !c.Reached || c.Runs > 30 {
-		t.Errorf("%d policies reach the target; foresight %+v", reach, c)
-	}
-	// 40 minutes of one replica, the minimum, are 0.67.
-	if c.Measures.Cost < 0.66 {
-		t.Errorf("foresight costs %.3f, less than the minimum of replicas", c.Measures.Cost)
-	}
-}
-
 func TestInterruptedLabKeepsWhatFinished(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -207,46 +182,6 @@ func TestFirstPartIsAThirdWithinBounds(t *testing.T) {
 	} {
 		if got := FirstPart(span); got != want {
 			t.Errorf("of %s it is %s, want %s", span, got, want)
-		}
-	}
-}
-
-// TestBaselinesAreTunedOnTheFirstPartAndJudgedOnTheRest: the load of the first part needs
-// one replica, that of the rest three. What is kept is what does in the first part, and in
-// hindsight it would have been another.
-func TestBaselinesAreTunedOnTheFirstPartAndJudgedOnTheRest(t *testing.T) {
-	p := testPlan(t, "static", "hpa-inflight", "static:replicas=3", "saturation")
-	p.Scenarios[0].Workload = testGenerator(t, "constant(0.5,20m),constant(1.5,20m),constant(3,20m)")
-	p.Tune = true
-	r := execute(t, p, Options{}).Scenarios[0]
-	if r.From != 1200 || r.Span != 2400 {
-		t.Errorf("judged from %g s on for %g s, want 1200 and 2400", r.From, r.Span)
-	}
-	for _, row := range r.Rows[2:] {
-		if len(row.Tuning) > 0 || row.Hindsight != nil {
-			t.Errorf("%s was tuned: its parameters were chosen, or it is ours", row.Policy)
-		}
-	}
-	// What is judged costs two thirds of an hour of three replicas.
-	if cost := r.Rows[2].Measures.Cost; math.Abs(cost.Mean-2) > 0.05 {
-		t.Errorf("three replicas cost %+v, want those of 40 minutes, 2", cost)
-	}
-	fixed := r.Rows[0]
-	if fixed.Hindsight == nil || len(fixed.Hindsight.Runs) != 2 || fixed.Measures.Attainment.Mean > 0.9 || fixed.Hindsight.Measures.Attainment.Mean < 0.94 ||
-		fixed.Hindsight.Measures.Cost.Mean < 1.4*fixed.Measures.Cost.Mean {
-		t.Errorf("static: kept %s, %+v; in hindsight %+v: want one that misses what it was not tuned on, and one that reaches it", fixed.Policy, fixed.Measures.Attainment, fixed.Hindsight)
-	}
-	for _, row := range r.Rows[:2] {
-		if len(row.Tuning) < 4 || len(row.Tuning) > 12 {
-			t.Errorf("%s: tried %d settings, want 4 to 12", row.Policy, len(row.Tuning))
-		}
-		for _, trial := range row.Tuning {
-			if trial.Kept && !cmp.Equal(trial.Params, row.Policy.Params) || trial.Hindsight && !cmp.Equal(trial.Params, row.Hindsight.Policy.Params) {
-				t.Errorf("kept %+v, ran %v and %v", trial, row.Policy, row.Hindsight.Policy)
-			}
-			if trial.Kept && row.Runs[0].Measures.Cost != trial.Rest.Cost {
-				t.Errorf("%s: the run with the first seed cost %g, its trial %g", row.Policy, row.Runs[0].Measures.Cost, trial.Rest.Cost)
-			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
@@ -16,6 +17,9 @@ import (
 // warmUp is until when an engine may look for the number of replicas that a load
 // needs.
 const warmUp = 30 * time.Minute
+
+// halfDay is how long a constant load is watched: twelve hours.
+var halfDay = time.Duration(race.Cases(8)) * 90 * time.Minute
 
 // soaked is one model on slow replicas, of one variant, under a load.
 type soaked struct{ fitted }

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
@@ -20,7 +21,7 @@ import (
 // TestCounterfactualsAreWhatIsDecidedOfTheChangedInput asks why of random decisions, and decides each
 // changed input again to find what was announced.
 func TestCounterfactualsAreWhatIsDecidedOfTheChangedInput(t *testing.T) {
-	announced(t, fixedCounterfactuals)
+	announced(t, race.Cases(500))
 }
 
 // unsteadyAtMost is the part of the rates and times that were found of which a nearer one may exist that the

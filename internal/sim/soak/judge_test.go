@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
@@ -124,7 +125,7 @@ func steered(t *testing.T, length time.Duration, steer func(*plant.Tick)) []Rule
 // TestEveryRuleCanBeViolated: made up ticks violate each rule, and no other.
 func TestEveryRuleCanBeViolated(t *testing.T) {
 	const day = 13 * time.Hour
-	for _, tt := range []struct {
+	for _, tt := range race.Some([]struct {
 		name  string
 		steer func(*plant.Tick)
 		want  []Rule
@@ -171,7 +172,7 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 			t.Verdict.Plan.Decisions = slices.Clone(t.Verdict.Plan.Decisions)
 			t.Verdict.Plan.Decisions[0].Current++
 		}, []Rule{Order}},
-	} {
+	}) {
 		if got := steered(t, day, tt.steer); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: violates %v, want %v", tt.name, got, tt.want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
@@ -20,7 +21,7 @@ import (
 // request by request: by the rules that chance leaves alone. A replica there completes
 // less than a plant's at its best, so what is overload here is overload there.
 func TestSoakOfRequests(t *testing.T) {
-	first, n := uint64(1), fixedRequests
+	first, n := uint64(1), race.Cases(fixedRequests)
 	if *duration > 0 {
 		first, n = max(*seed, 1), 4*fixedRequests
 	}
