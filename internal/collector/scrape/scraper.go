@@ -48,14 +48,15 @@ func (s *Source) Run(ctx context.Context) error {
 // its pages had to wait for one that does not answer.
 func (s *Source) awaitFirst(ctx context.Context, ended <-chan struct{}) {
 	timer := s.clock.NewTimer(2 * s.options.Timeout)
-	defer timer.Stop()
 	select {
 	case <-ended:
 	case <-timer.C():
 	case <-ctx.Done():
-		return
 	}
-	close(s.first)
+	timer.Stop() // once Ask answers, only the next round has a timer
+	if ctx.Err() == nil {
+		close(s.first)
+	}
 }
 
 // pause waits until an instant; false means that ctx ended before.
