@@ -119,6 +119,13 @@ func (s *stage) annotated(t *testing.T) {
 	if got, published := s.desired(t)["double"]; published {
 		t.Errorf("who multiplies what it reads by two types is told %s", got)
 	}
+	// A second cause of the same condition is an event of its own.
+	s.create(t, managedHPA("shared-c", "shared", modelOf("m")))
+	s.eventuallyOr(t, func() string {
+		return "an event of shared-a names shared-c; there are " + s.eventsOf(t, "HorizontalPodAutoscaler shared-a", "")
+	}, func() bool {
+		return strings.Contains(s.eventsOf(t, "HorizontalPodAutoscaler shared-a", "Held"), "shared-c")
+	})
 	for _, w := range s.written() {
 		if strings.Contains(w, "horizontalpodautoscalers") || strings.Contains(w, "/scale") || strings.Contains(w, "variantautoscalings") && strings.Contains(w, annotatedNamespace) {
 			t.Errorf("the manager wrote %s", w)

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,9 +35,8 @@ const (
 	eventFrozen               = "Frozen"
 )
 
-// notice is an event to be. The action is part of what the event API takes two
-// events for the same by, the note is not: facts that differ have different
-// actions.
+// notice is an event to be. The events API counts a second event of the same object, reason and
+// action to the first, whose note it keeps: facts that differ have different actions.
 type notice struct {
 	kind, reason, action, note string
 }
@@ -72,7 +72,7 @@ func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID
 	var out []notice
 	tell := func(kind v1alpha1.ConditionType, reason, action string) {
 		c := meta.FindStatusCondition(is.Conditions, string(kind))
-		out = append(out, notice{corev1.EventTypeWarning, reason, cmp.Or(action, c.Reason), explain.Noted(c.Message, cycle)})
+		out = append(out, notice{corev1.EventTypeWarning, reason, actionFor(cmp.Or(action, c.Reason), is, kind), explain.Noted(c.Message, cycle)})
 	}
 	if begins(was, is, v1alpha1.ConditionDeploymentTargetConflict) {
 		tell(v1alpha1.ConditionDeploymentTargetConflict, eventTargetConflict, "Arbitrate")
@@ -84,6 +84,18 @@ func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID
 		tell(v1alpha1.ConditionConfigurationValid, eventInvalidConfiguration, "")
 	}
 	return out
+}
+
+// actionFor returns the action of an event that tells of a condition: with a hash of the fact that
+// the condition states, if any.
+func actionFor(action string, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) string {
+	fact := factOf(is, kind)
+	if fact == "" {
+		return action
+	}
+	h := fnv.New32a()
+	h.Write([]byte(fact))
+	return fmt.Sprintf("%s-%08x", action, h.Sum32())
 }
 
 // decided returns the change of a decision, and false when there is none.
@@ -145,7 +157,7 @@ func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	case paused(is) && !paused(was):
 		return n, true
 	case undecidable(is):
-		n = notice{corev1.EventTypeWarning, eventHeld, "Stay", explain.Noted(explain.Undecidable(v.Explanation), v.cycle)}
+		n = notice{corev1.EventTypeWarning, eventHeld, actionFor("Stay", is, v1alpha1.ConditionOptimizationReady), explain.Noted(explain.Undecidable(v.Explanation), v.cycle)}
 		return n, begins(was, is, v1alpha1.ConditionOptimizationReady)
 	case awaited(is):
 		n.action = "Await"

@@ -23,8 +23,8 @@ import (
 const (
 	// every is the least time between two writes.
 	every = time.Minute
-	// refusedEvery is the least time between two attempts where the right to write is
-	// missing.
+	// refusedEvery bounds the time between two attempts while the right to write is missing. It
+	// begins at that between two writes, and doubles: a Role may be made just after the manager.
 	refusedEvery = 10 * time.Minute
 	// patience bounds one request: a start does not wait longer for values that it can
 	// learn again.
@@ -119,6 +119,8 @@ func (s *Store) lookAgain() {
 // Run writes what changed until ctx ends, at most once in Every. Changes not written by
 // then are lost.
 func (s *Store) Run(ctx context.Context) error {
+	usual := cmp.Or(s.Every, every)
+	refused := usual
 	for {
 		select {
 		case <-ctx.Done():
@@ -129,13 +131,16 @@ func (s *Store) Run(ctx context.Context) error {
 		if next == nil {
 			continue
 		}
-		pause := cmp.Or(s.Every, every)
+		pause := usual
 		err := s.write(ctx, next)
 		if err != nil && ctx.Err() == nil {
 			s.failed(next.configMap(), "write", err)
-			if apierrors.IsForbidden(err) {
-				pause = refusedEvery
-			}
+		}
+		if apierrors.IsForbidden(err) {
+			pause = refused
+			refused = min(2*refused, max(usual, refusedEvery))
+		} else {
+			refused = usual
 		}
 		select {
 		case <-ctx.Done():
