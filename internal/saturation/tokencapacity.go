@@ -122,6 +122,10 @@ func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bo
 // the prompts of those that take the place of the ones that end:
 //
 //	n (input / output) + n = tokens of a step,  n <= requests of a batch
+//
+// A prompt longer than a step is computed in several, so that n is 1 at least. Of a prefill replica
+// the steps say nothing, as its answers end with their first token: where its profile says how fast
+// it is, that counts alone.
 func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64, string) {
 	for _, f := range known.Full {
 		if f.Length == m.length() {
@@ -133,10 +137,10 @@ func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64,
 		}
 	}
 	input, output := m.snap.Load.InputTokens.Or(0), m.snap.Load.OutputTokens.Or(0)
-	if v.Limits.BatchTokens <= 0 || v.Limits.MaxBatch <= 0 || output <= 0 {
+	if v.Limits.BatchTokens <= 0 || v.Limits.MaxBatch <= 0 || output <= 0 || v.Role == scaling.RolePrefill && v.Profile.Usable() {
 		return math.Inf(1), ""
 	}
-	n := min(float64(v.Limits.BatchTokens)*output/(input+output), float64(v.Limits.MaxBatch))
+	n := max(1, min(float64(v.Limits.BatchTokens)*output/(input+output), float64(v.Limits.MaxBatch)))
 	return math.Floor(n * (input + output/2)), "the tokens of a step and the requests of a batch"
 }
 

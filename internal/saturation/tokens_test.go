@@ -150,6 +150,10 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		// n = min(30*200/1200, 64) = 5.
 		{"few tokens of a step", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} }, scaling.TokenCapacity{}, 5500},
 		{"few requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} }, scaling.TokenCapacity{}, 4400},
+		// One request of 1000 + 100 tokens, in several steps.
+		{"a prompt longer than a step", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} }, scaling.TokenCapacity{}, 1100},
+		{"prefill of unknown speed", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{}), scaling.TokenCapacity{}, 5500},
+		{"prefill with a profile", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}), scaling.TokenCapacity{}, 8000},
 	} {
 		if tc.change != nil {
 			tc.change(&tc.snap)
@@ -161,6 +165,14 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		if got := view.Capacity[variantKey("v")]; got.PerReplica != tc.want || !got.At.Equal(goldenNow) {
 			t.Errorf("%s: remembers %+v", tc.name, got)
 		}
+	}
+}
+
+// prefill makes the variant one of prefill replicas, whose steps have few tokens.
+func prefill(p scaling.Profile) func(*scaling.Snapshot) {
+	return func(s *scaling.Snapshot) {
+		v := &s.Variants[0]
+		v.Role, v.Profile, v.Limits = scaling.RolePrefill, p, scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64}
 	}
 }
 

@@ -1,0 +1,53 @@
+package cycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+// groupOf returns a variant whose replica is a group of pods with 8 H100 each, a number of times as
+// fast as the published profile.
+func groupOf(name string, pods int, fast float64, replicas scaling.Replicas) scaling.Variant {
+	v := siteVariant(name, 10*float64(pods), fast, replicas)
+	v.Accelerator, v.GPUsPerReplica = "H100", scaling.Accelerators(8*pods)
+	v.Workers, v.GPUsPerWorker = pods-1, 8
+	return v
+}
+
+// TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows: of two LeaderWorkerSets of a model, with groups of
+// two and of four pods, the one whose tokens cost less within the objective takes the load.
+func TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		two, four float64          // how fast
+		fours     scaling.Replicas // that run at the start, beside one group of two
+		grows     string
+	}{
+		"four pods are more than twice as fast as two": {1, 2.4, 1, "four"},
+		"four pods are not twice as fast as two":       {1, 1.5, 0, "two"},
+		"two pods never meet the objective":            {0.4, 0.75, 1, "four"}, // ITL of 51 and 27 ms with one request, of 40
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEngines(t, func(t *testing.T, settings model.Settings) {
+				if tc.two < 0.5 && settings.Engine == model.Saturation {
+					return // it knows no objective
+				}
+				s := site{
+					variants: []scaling.Variant{groupOf("four", 4, tc.four, tc.fours), groupOf("two", 2, tc.two, 1)}, settings: settings,
+					rate: steady(100), startUp: time.Minute, tick: 15 * time.Second, policy: documented,
+				}
+				s.run(time.Hour)
+				last := map[string]scaling.Replicas{}
+				for i, v := range s.variants {
+					last[v.Key.Name] = s.targets[len(s.targets)-1][i]
+				}
+				other := map[string]string{"two": "four", "four": "two"}[tc.grows]
+				if last[tc.grows] < 4 || last[other] > 1 {
+					t.Errorf("ended with %v, want groups of %s", last, tc.grows)
+				}
+			})
+		})
+	}
+}
