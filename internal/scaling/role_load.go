@@ -32,13 +32,14 @@ func (r Reading) AtBest(state Freshness) Reading {
 
 // InProportion returns r where another reading, of which r is a part, is corrected from one value
 // to another: the arrival rate of prefill, where the gateway counts requests that it holds or refuses
-// and that would go to prefill like the others.
+// and that would go to prefill like the others. Each of them goes there once at most: a prefill with a
+// queue, behind which decode sees few requests, has no more than the gateway counts.
 func (r Reading) InProportion(from, to Reading) Reading {
 	if to == from || !r.Known() || !from.Known() {
 		return r
 	}
 	if from.Value > 0 {
-		r.Value *= to.Value / from.Value
+		r.Value = max(r.Value, min(r.Value*to.Value/from.Value, to.Value))
 	}
 	return Measured(r.Value, min(r.State, to.State))
 }

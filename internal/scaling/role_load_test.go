@@ -44,6 +44,8 @@ func TestAPartIsCorrectedInProportion(t *testing.T) {
 		{"as much as the whole", Measured(2, Fresh), Measured(4, Fresh), Measured(6, Aging), Measured(3, Aging)},
 		{"not at all where the whole is as it was", Measured(2, Fresh), Measured(4, Fresh), Measured(4, Fresh), Measured(2, Fresh)},
 		{"not at all where nothing was", Measured(2, Fresh), Measured(0, Fresh), Measured(6, Fresh), Measured(2, Fresh)},
+		{"no further than to the whole", Measured(15, Fresh), Measured(3, Fresh), Measured(20, Fresh), Measured(20, Fresh)},
+		{"not at all where it is more than the whole", Measured(25, Fresh), Measured(3, Fresh), Measured(20, Fresh), Measured(25, Fresh)},
 		{"not at all where it is not known", Reading{State: Stale}, Measured(4, Fresh), Measured(6, Fresh), Reading{State: Stale}},
 	} {
 		if got := tt.part.InProportion(tt.from, tt.to); got != tt.is {
