@@ -45,15 +45,17 @@ func Share(contenders []Contender, stock map[string]scaling.Accelerators) ([][]s
 	}
 	gap := scaling.Reading{State: scaling.NotApplicable}
 	for _, group := range connected(contenders) {
-		order := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return len(contenders[i].wanted()) == 0 })
-		if len(order) == 0 || fits(contenders, group, stock) {
-			continue
-		}
-		slices.SortFunc(order, func(a, b int) int {
+		slices.SortFunc(group, func(a, b int) int {
 			return contenders[a].Votes.Snapshot.Part().Compare(contenders[b].Votes.Snapshot.Part())
 		})
-		solved, err := solve(contenders, order, stock)
-		for _, i := range order {
+		growing := slices.DeleteFunc(slices.Clone(group), func(i int) bool {
+			return !contenders[i].grows() || len(contenders[i].open(contenders[i].states())) == 0
+		})
+		if len(growing) == 0 || fits(contenders, group, stock) {
+			continue
+		}
+		solved, err := solve(contenders, group, growing, stock)
+		for _, i := range growing {
 			out[i] = contenders[i].shared(solved, err)
 		}
 		if err == nil {
@@ -102,7 +104,7 @@ func connected(contenders []Contender) [][]int {
 	return out
 }
 
-// shares holds the replicas that each variant gets, and why the solver refused other
+// shares holds the replicas that each variant gets beside those it has, and why the solver refused other
 // contenders.
 type shares struct {
 	given   map[solver.Variant]scaling.Replicas
@@ -111,8 +113,8 @@ type shares struct {
 }
 
 // solve finds the shares.
-func solve(contenders []Contender, order []int, stock map[string]scaling.Accelerators) (shares, error) {
-	system, constraints, err := problem(contenders, order, stock)
+func solve(contenders []Contender, group, growing []int, stock map[string]scaling.Accelerators) (shares, error) {
+	system, constraints, err := problem(contenders, group, growing, stock)
 	if err != nil {
 		return shares{}, err
 	}
@@ -181,60 +183,146 @@ func (c Contender) wanted() []demand {
 // and models are servers.
 func (c Contender) name() string { return c.Votes.Snapshot.Part().String() }
 
-// problem states the shares for the solver: a model asks for one whole, and a replica of
-// each variant carries a part of it. With several demands, the part is that of the demand
-// of which the replica carries least.
-func problem(contenders []Contender, order []int, stock map[string]scaling.Accelerators) (core.System, solver.Constraints, error) {
-	constraints := solver.Constraints{Limited: true, Stock: map[string]int{}, Bounds: map[solver.Variant]solver.Bounds{}}
-	for on, n := range stock {
+// problem states for the solver how the contenders at the indexes in growing share what is left
+// beside what runs: a model asks for one whole, what its replicas do not carry yet, and a replica of
+// each variant carries a part of it. With several demands, the part is that of the demand of which
+// the replica carries least.
+//
+// The replicas that run and were ordered stay where they are. Those of a less important model come
+// after the growth of a more important one: the capacity stage takes them back.
+func problem(contenders []Contender, group, growing []int, stock map[string]scaling.Accelerators) (core.System, solver.Constraints, error) {
+	p := shareProblem{left: map[string]scaling.Accelerators{}, ranks: map[int]bool{}, bounds: map[solver.Variant]solver.Bounds{}}
+	maps.Copy(p.left, stock)
+	most, least := contenders[growing[0]].Rank, contenders[growing[0]].Rank
+	for _, i := range growing {
+		most, least = min(most, contenders[i].Rank), max(least, contenders[i].Rank)
+	}
+	for _, i := range group {
+		switch c := contenders[i]; {
+		case c.Rank <= most:
+			for _, s := range c.states() {
+				p.left[s.Accelerator] -= s.GPUs(s.counted())
+			}
+		case c.Rank <= least:
+			p.hold(c)
+		}
+	}
+	for _, i := range growing {
+		p.grow(contenders[i])
+	}
+	for rank := range p.ranks {
+		for _, held := range []bool{true, false} {
+			p.Classes = append(p.Classes, core.ServiceClass{Name: classOf(rank, held), Priority: priority(rank, held)})
+		}
+	}
+	slices.SortFunc(p.Classes, func(a, b core.ServiceClass) int { return a.Priority - b.Priority })
+	for i := range p.Classes {
+		for _, s := range p.Servers {
+			if s.Class == p.Classes[i].Name {
+				p.Classes[i].Targets = append(p.Classes[i].Targets, core.Target{Model: s.Model})
+			}
+		}
+	}
+	constraints := solver.Constraints{Limited: true, Stock: map[string]int{}, Bounds: p.bounds}
+	for on, n := range p.left {
 		constraints.Stock[on] = int(max(0, n))
 	}
-	var parts core.Parts
-	classes := map[int]*core.ServiceClass{}
-	for _, i := range order {
-		c := contenders[i]
-		name, wanted := c.name(), c.wanted()
-		model := core.Model{Name: name}
-		for _, s := range c.states() {
-			part := ample
-			for _, d := range wanted {
-				part = min(part, d.part[s.Key])
-			}
-			if part <= 0 || s.phase == unreadable {
-				continue
-			}
-			variant := s.Key.String()
-			gpus := s.GPUs(1)
-			parts.Accelerators = append(parts.Accelerators, core.Accelerator{Name: variant, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
-			model.Profiles = append(model.Profiles, core.Profile{Accelerator: variant, Count: int(gpus), Capacity: part})
-			most := s.counted() + s.room(utmost, c.Votes.Snapshot.At)
-			constraints.Bounds[solver.Variant{Server: name, Accelerator: variant}] = solver.Bounds{Min: int(min(s.Bounds.Min, most)), Max: int(most)}
-		}
-		if classes[c.Rank] == nil {
-			classes[c.Rank] = &core.ServiceClass{Name: fmt.Sprint(c.Rank), Priority: c.Rank}
-		}
-		classes[c.Rank].Targets = append(classes[c.Rank].Targets, core.Target{Model: name})
-		parts.Models = append(parts.Models, model)
-		parts.Servers = append(parts.Servers, core.Server{
-			Name: name, Class: fmt.Sprint(c.Rank), Model: name, Load: core.Load{ArrivalRate: 1, OutputTokens: 1}, Current: c.current(),
-		})
-	}
-	for _, rank := range slices.Sorted(maps.Keys(classes)) {
-		parts.Classes = append(parts.Classes, *classes[rank])
-	}
-	system, err := core.NewSystem(parts, core.Correct)
+	system, err := core.NewSystem(p.Parts, core.Correct)
 	return system, constraints, err
 }
 
-// current returns the variant with the most replicas; the others move from it.
-func (c Contender) current() core.Allocation {
-	var most core.Allocation
+// shareProblem is a problem in the making.
+type shareProblem struct {
+	core.Parts
+	left   map[string]scaling.Accelerators // that no replica holds, by type
+	ranks  map[int]bool                    // that have a server
+	bounds map[solver.Variant]solver.Bounds
+}
+
+// classOf names what models of a rank hold, or by what they grow.
+func classOf(rank int, held bool) string {
+	if held {
+		return fmt.Sprint(rank, " held")
+	}
+	return fmt.Sprint(rank)
+}
+
+// priority puts what models of a rank hold before the growth of the rank.
+func priority(rank int, held bool) int {
+	if held {
+		return 2 * rank
+	}
+	return 2*rank + 1
+}
+
+// hold adds a server for each variant of c with replicas, which takes as many.
+func (p *shareProblem) hold(c Contender) {
 	for _, s := range c.states() {
-		if n := s.Replicas.Current; s.Replicas.Observed && n > scaling.Replicas(most.Replicas) {
-			most = core.Allocation{Accelerator: s.Key.String(), Type: s.Accelerator, Replicas: int(n), Cost: s.CostPerHour(n)}
+		n := s.counted()
+		if n <= 0 {
+			continue
+		}
+		name := s.Key.String() + " held"
+		p.serve(c, name, name, core.Model{Name: name, Profiles: []core.Profile{p.option(s, name, 1/float64(n))}}, true)
+		p.bounds[solver.Variant{Server: name, Accelerator: name}] = solver.Bounds{Min: int(n), Max: int(n)}
+	}
+}
+
+// grow adds a server for what the replicas of c do not carry yet.
+func (p *shareProblem) grow(c Contender) {
+	model := core.Model{Name: c.name()}
+	variants, most, current := c.states(), scaling.Replicas(-1), ""
+	open := c.open(variants)
+	for _, s := range variants {
+		part := ample
+		for _, d := range open {
+			part = min(part, d.part[s.Key])
+		}
+		if part <= 0 || s.phase == unreadable {
+			continue
+		}
+		variant := s.Key.String()
+		model.Profiles = append(model.Profiles, p.option(s, variant, part))
+		p.bounds[solver.Variant{Server: c.name(), Accelerator: variant}] = solver.Bounds{Max: int(s.room(utmost, c.Votes.Snapshot.At))}
+		if s.Replicas.Observed && s.Replicas.Current > most {
+			most, current = s.Replicas.Current, variant
 		}
 	}
-	return most
+	p.serve(c, c.name(), current, model, false)
+}
+
+// option adds a variant as an accelerator of the solver, of which a replica serves so many requests/s.
+func (p *shareProblem) option(s variantState, name string, rate float64) core.Profile {
+	gpus := s.GPUs(1)
+	p.Accelerators = append(p.Accelerators, core.Accelerator{Name: name, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
+	return core.Profile{Accelerator: name, Count: int(gpus), Capacity: rate}
+}
+
+// serve adds a server that 1 request/s arrives at, on the variant current as far as all cost the same.
+func (p *shareProblem) serve(c Contender, name, current string, model core.Model, held bool) {
+	p.ranks[c.Rank] = true
+	p.Models = append(p.Models, model)
+	p.Servers = append(p.Servers, core.Server{
+		Name: name, Class: classOf(c.Rank, held), Model: name, Load: core.Load{ArrivalRate: 1, OutputTokens: 1}, Current: core.Allocation{Accelerator: current},
+	})
+}
+
+// open returns the demands that the replicas which run and were ordered do not carry, as wholes of
+// what is missing.
+func (c Contender) open(variants []variantState) []demand {
+	var out []demand
+	for _, d := range c.wanted() {
+		missing := 1 - d.carried(variants, variantState.counted)
+		if missing <= rounding {
+			continue
+		}
+		rest := demand{d.name, d.from, make(map[scaling.VariantKey]float64, len(d.part)), d.relative}
+		for key, part := range d.part {
+			rest.part[key] = min(ample, part/missing)
+		}
+		out = append(out, rest)
+	}
+	return out
 }
 
 // grows reports whether a decision of c asks for more replicas than run and were ordered.
@@ -245,18 +333,18 @@ func (c Contender) grows() bool {
 	})
 }
 
-// shared replaces growth by the shares of the solution. Where the solution has no share for
-// a model, for instance because its analyses do not agree on it, the decisions stay. Where
-// the solver refused the model or failed, the decisions stay and a step says why.
+// shared replaces growth by the shares of the solution. Where the solver refused the model or
+// failed, the decisions stay and a step says why.
 func (c Contender) shared(solved shares, err error) []scaling.Decision {
-	if !c.grows() {
-		return c.Decisions
+	counted := map[scaling.VariantKey]scaling.Replicas{}
+	for _, s := range c.states() {
+		counted[s.Key] = s.counted()
 	}
 	out := make([]scaling.Decision, len(c.Decisions))
 	for i, d := range c.Decisions {
 		which := solver.Variant{Server: c.name(), Accelerator: d.Variant.String()}
 		v, _ := c.variant(d.Variant)
-		to := max(solved.given[which], min(d.Target(), c.Votes.History.LastDesired(v)))
+		to := max(counted[d.Variant]+solved.given[which], min(d.Target(), c.Votes.History.LastDesired(v)))
 		why := err
 		if why == nil {
 			why = solved.refused[which]

@@ -74,6 +74,44 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 	}
 }
 
+// TestWhatRunsIsNoRoomForALargerVariant: of one type of accelerator, a replica that takes four is
+// cheaper than what it carries takes of single ones, and does not fit beside those that run.
+func TestWhatRunsIsNoRoomForALargerVariant(t *testing.T) {
+	both := func(namespace string, rank int, demand float64, singles scaling.Replicas) Contender {
+		c := contender(namespace, rank, demand, fleet{"single", 10, 5, singles, nil, 0}, fleet{"four", 30, 30, 0, nil, 0})
+		for i := range c.Votes.Snapshot.Variants {
+			v := &c.Votes.Snapshot.Variants[i]
+			v.Accelerator, v.GPUsPerReplica = "H100", map[string]scaling.Accelerators{"single": 1, "four": 4}[v.Key.Name]
+		}
+		c.Decisions = Cover(c.Votes)
+		return c
+	}
+	for _, tc := range []struct {
+		name       string
+		stock      scaling.Accelerators
+		contenders []Contender
+		want       []string
+	}{
+		{"room for it", 8, []Contender{both("a", 1, 40, 4)}, []string{"four:1 single:4"}},
+		{"no room for it", 7, []Contender{both("a", 1, 40, 4)}, []string{"four:0 single:7"}},
+		{"none because of another model", 9, []Contender{both("a", 1, 40, 4), both("b", 1, 10, 2)}, []string{"four:0 single:7", "four:0 single:2"}},
+		{"room that a less important model has", 9, []Contender{both("a", 1, 40, 4), both("b", 2, 10, 2)}, []string{"four:1 single:4", "four:0 single:2"}},
+		{"none that a more important model has", 9, []Contender{both("a", 2, 40, 4), both("b", 1, 10, 2)}, []string{"four:0 single:7", "four:0 single:2"}},
+		{"each keeps what it has before it grows", 12, []Contender{both("a", 1, 40, 4), both("b", 2, 30, 3)}, []string{"four:1 single:4", "four:0 single:4"}},
+	} {
+		given, _ := Share(tc.contenders, map[string]scaling.Accelerators{"H100": tc.stock})
+		for i, decisions := range given {
+			var got []string
+			for _, d := range decisions {
+				got = append(got, fmt.Sprintf("%s:%d", d.Variant.Name, d.Target()))
+			}
+			if is := strings.Join(got, " "); is != tc.want[i] {
+				t.Errorf("%s: contender %d gets %s, want %s", tc.name, i, is, tc.want[i])
+			}
+		}
+	}
+}
+
 // TestATypeThatIsShortGrowsNoSteadyModel: a model whose analyses do not agree on growth
 // must not grow because another model is short of the same accelerator type, or of another.
 func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {

@@ -51,3 +51,21 @@ func TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows(t *testing.T) {
 		})
 	}
 }
+
+// TestTheGroupThatHasRoomGrows: three nodes are free, of which a group of four pods, the cheaper per
+// token, needs four.
+func TestTheGroupThatHasRoomGrows(t *testing.T) {
+	s := site{
+		variants: []scaling.Variant{groupOf("four", 4, 2.4, 0), groupOf("two", 2, 1, 1)}, settings: covering["model"],
+		rate: steady(140), tick: 15 * time.Second, created: [][]time.Duration{nil, {-time.Hour}}, ready: []float64{10},
+	}
+	s.settings.Limited = true
+	e := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Inventory: scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
+		{Accelerator: "H100", Total: 40, Free: []scaling.FreeNodes{{GPUs: 8, Nodes: 3}}},
+	}}}
+	for _, d := range e.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{s.observe(0)}}).Plan.Decisions {
+		if want := map[string]scaling.Replicas{"four": 0, "two": 2}[d.Variant.Name]; d.Target() != want {
+			t.Errorf("%s gets %d replicas, want %d: %v", d.Variant.Name, d.Target(), want, d.Steps)
+		}
+	}
+}
