@@ -89,6 +89,22 @@ type scalerObject struct {
 	keda *scaledObject
 }
 
+// meta returns the metadata of the object that a user made.
+func (o scalerObject) meta() metav1.ObjectMeta {
+	if o.keda != nil {
+		return o.keda.ObjectMeta
+	}
+	return o.hpa.ObjectMeta
+}
+
+// older reports whether an object was made before another, ties by name.
+func older(a, b metav1.ObjectMeta) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
 // Reader reads the objects that scale. It is safe for concurrent use.
 type Reader struct {
 	// Release is that of the API server, nil where it stays unknown. Set it before the
@@ -272,9 +288,14 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	out := scaling.Scalers{Known: true, Zero: s.zero}
 	at := claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}
 	objects := s.byClaim[at]
+	var oldest metav1.ObjectMeta // of the scalers that read by another name
 	for _, object := range objects {
-		if name := object.readsAs(); name != "" && name != v.Key.Name && !taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {
-			out.ReadAs = name
+		name := object.readsAs()
+		if name == "" || name == v.Key.Name || taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {
+			continue
+		}
+		if m := object.meta(); out.ReadAs == "" || older(m, oldest) {
+			out.ReadAs, oldest = name, m
 		}
 	}
 	own := seriesOf(v)
