@@ -24,6 +24,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
 // The labels of lws by which groups are told.
@@ -40,38 +41,12 @@ const groupSize = 4
 // another size replace those of before, the variant stays at what runs.
 func TestGroupsOfPodsGrowAndShrinkAsReplicas(t *testing.T) {
 	const ns, name = "groups", "deep"
-	defineGroups(t)
 	v := chat(ns, name)
 	v.GPU, v.Accelerator, v.Max = poolProduct, poolAccelerator, new(int32(3))
-	if err := shared.bed.Namespace(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range v.Objects() {
-		switch of := o.(type) {
-		case *appsv1.Deployment:
-			o = groupSet(t, ns, name, &of.Spec.Template)
-		case *v1alpha1.VariantAutoscaling:
-			of.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: lwsGroup + "/v1", Kind: "LeaderWorkerSet", Name: name}
-		case *autoscalingv2.HorizontalPodAutoscaler:
-			of.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: lwsGroup + "/v1", Kind: "LeaderWorkerSet", Name: name}
-		}
-		apply(t, o)
-	}
-	control := &groupControl{namespace: ns, name: name}
-	control.start(t)
-
+	control := startGroups(t, v)
 	is := func(within time.Duration, what string, holds func(explain.Explanation) bool) {
 		t.Helper()
-		eventually(t, within, func(ctx context.Context) string {
-			e, err := explained(ctx, shared.manager, ns, name)
-			if err != nil {
-				return err.Error()
-			}
-			if !holds(e) {
-				return fmt.Sprintf("%s: got %+v, %d accelerators of %s each, held by %q", what, e.Variant.Replicas, e.Variant.GPUsPerReplica, e.Variant.Accelerator, e.Variant.Undecidable)
-			}
-			return ""
-		})
+		explainedGroups(t, ns, name, within, what, holds)
 	}
 	ready := func(n scaling.Replicas) func(explain.Explanation) bool {
 		return func(e explain.Explanation) bool {
@@ -114,6 +89,92 @@ func TestGroupsOfPodsGrowAndShrinkAsReplicas(t *testing.T) {
 	control.replaceGroups(t)
 	is(2*time.Minute, "the groups of the new size are decided on", func(e explain.Explanation) bool {
 		return e.Variant.Undecidable == "" && e.Variant.GPUsPerReplica == 4 && e.Variant.Replicas.Ready == 1
+	})
+}
+
+// TestGroupsTakeWhatTheNodesHave has a LeaderWorkerSet in limited mode on two nodes with 13 accelerators,
+// on which six pods of two fit: one group of four. Another node makes room for a second.
+func TestGroupsTakeWhatTheNodesHave(t *testing.T) {
+	const ns, name, product, accelerator = "few-nodes", "wide", "Tesla-V100-SXM2-32GB", "V100-32GB"
+	for node, gpus := range map[string]int64{"few-a": 6, "few-b": 7} {
+		if err := shared.bed.AddNode(t.Context(), node, product, gpus); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "enableLimiter: true"})
+	v := chat(ns, name)
+	v.GPU, v.Accelerator, v.Max = product, accelerator, new(int32(3))
+	startGroups(t, v)
+	groups := func(n scaling.Replicas) func(explain.Explanation) bool {
+		return func(e explain.Explanation) bool {
+			return e.Variant.Replicas.Current == n && e.Variant.Replicas.Ready == n
+		}
+	}
+	explainedGroups(t, ns, name, 2*time.Minute, "one group is Ready", groups(1))
+
+	load(t, ns, v.ModelID, "constant(12,900s)")
+	short := func(e explain.Explanation) bool {
+		step, bound := explain.Bound(e.Decision)
+		return bound && step.Reason == scaling.ReasonNoStock && strings.Contains(step.Detail, "2 "+accelerator+" on one node for each of 4 pods")
+	}
+	explainedGroups(t, ns, name, 3*time.Minute, "there is no room for a second group", func(e explain.Explanation) bool { return short(e) && groups(1)(e) })
+	consistently(t, 5*interval, func(ctx context.Context) string {
+		e, err := explained(ctx, shared.manager, ns, name)
+		switch {
+		case err != nil:
+			return err.Error()
+		case !groups(1)(e):
+			return fmt.Sprintf("got %+v, want one group", e.Variant.Replicas)
+		}
+		return ""
+	})
+	if got := explanationOf(t, ns, name); !strings.Contains(got, "for each of 4 pods") {
+		t.Errorf("wva explain does not say what a group needs:\n%s", got)
+	}
+
+	if err := shared.bed.AddNode(t.Context(), "few-c", product, 4); err != nil {
+		t.Fatal(err)
+	}
+	explainedGroups(t, ns, name, 3*time.Minute, "a second group has room", func(e explain.Explanation) bool { return short(e) && groups(2)(e) })
+}
+
+// startGroups makes a variant whose target is a LeaderWorkerSet of one group, until the test ends.
+func startGroups(t *testing.T, v testbed.Variant) *groupControl {
+	t.Helper()
+	defineGroups(t)
+	if err := shared.bed.Namespace(t.Context(), v.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range v.Objects() {
+		switch of := o.(type) {
+		case *appsv1.Deployment:
+			o = groupSet(t, v.Namespace, v.Name, &of.Spec.Template)
+		case *v1alpha1.VariantAutoscaling:
+			of.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: lwsGroup + "/v1", Kind: "LeaderWorkerSet", Name: v.Name}
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			of.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: lwsGroup + "/v1", Kind: "LeaderWorkerSet", Name: v.Name}
+		}
+		apply(t, o)
+	}
+	control := &groupControl{namespace: v.Namespace, name: v.Name}
+	control.start(t)
+	return control
+}
+
+// explainedGroups waits until what the manager explains of a variant of groups holds.
+func explainedGroups(t *testing.T, ns, name string, within time.Duration, what string, holds func(explain.Explanation) bool) {
+	t.Helper()
+	eventually(t, within, func(ctx context.Context) string {
+		e, err := explained(ctx, shared.manager, ns, name)
+		if err != nil {
+			return err.Error()
+		}
+		if !holds(e) {
+			step, _ := explain.Bound(e.Decision)
+			return fmt.Sprintf("%s: got %+v, %d accelerators of %s each, held by %q, bound by %+v",
+				what, e.Variant.Replicas, e.Variant.GPUsPerReplica, e.Variant.Accelerator, e.Variant.Undecidable, step)
+		}
+		return ""
 	})
 }
 
