@@ -28,7 +28,7 @@ const (
 	// ProfileContradicted.
 	ConditionConfigurationValid ConditionType = "ConfigurationValid"
 
-	// ConditionScalerFollowing is False while whoever should carry out the decision
+	// ConditionScalerFollowing is False while the scaler that should carry out the decision
 	// does not, or would not carry out the next one, and Unknown while the target
 	// cannot be read or nothing is decided, with TargetNotFound or MetricsUnavailable.
 	// Reasons: Following, PodsNotReady; NoScaler, HPANotReadingMetric, HPALimited,

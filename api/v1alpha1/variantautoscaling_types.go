@@ -373,7 +373,7 @@ type Actuation struct {
 
 	// Scaler is who sets the replicas of the target: HorizontalPodAutoscaler/NAME,
 	// ScaledObject/NAME, wva for the manager itself, wva/zero for the manager from and
-	// to zero alone; several are separated by commas. "none" while nobody does. Empty:
+	// to zero alone; several are separated by commas. "none" while none does. Empty:
 	// not known.
 	//
 	// +optional

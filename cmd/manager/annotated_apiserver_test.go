@@ -166,7 +166,9 @@ func (s *stage) annotatedSetting(t *testing.T) {
 	s.configure(t, "workload-variant-autoscaler-variantautoscaling-config", map[string]string{"WVA_ANNOTATION_DISCOVERY": "false"})
 	s.eventually(t, "annotated HPAs are no variants", func() bool { return len(s.desired(t)) == 0 })
 	s.configure(t, "workload-variant-autoscaler-variantautoscaling-config", map[string]string{"WVA_ANNOTATION_DISCOVERY": "true"})
-	s.eventuallyOr(t, func() string { return fmt.Sprintf("annotated HPAs are variants again: decisions are %v, were %v", s.desired(t), before) }, func() bool {
+	s.eventuallyOr(t, func() string {
+		return fmt.Sprintf("annotated HPAs are variants again: decisions are %v, were %v", s.desired(t), before)
+	}, func() bool {
 		return maps.Equal(s.desired(t), before)
 	})
 	s.settle(t)

@@ -231,7 +231,7 @@ func newFrame(o *config.Operator, kube connection, log logr.Logger) (manager.Man
 		return nil, nil, err
 	}
 	to := rest.CopyConfig(kube.config)
-	var lock resourcelock.Interface // nil and not of a type where nobody is elected
+	var lock resourcelock.Interface // nil and not of a type without leader election
 	if lead != nil {
 		to.Wrap(lead.guard)
 		lock = lead

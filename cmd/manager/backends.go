@@ -34,7 +34,7 @@ type surroundings struct {
 	cluster cluster
 	// observe is told of every page that was scraped, from several goroutines.
 	observe func(took time.Duration, err error)
-	// over is told of the pages that are left out of each namespace, nil for nobody.
+	// over is told of the pages that are left out of each namespace, nil ignores them.
 	over *budget.Book
 }
 

@@ -93,7 +93,7 @@ func (l *lead) writes(r resourcelock.LeaderElectionRecord, write func() error) e
 	return nil
 }
 
-// sees notes who holds the lease, "" for nobody.
+// sees notes who holds the lease, "" for none.
 func (l *lead) sees(holder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *lead) holds() bool {
 }
 
 // ofLeader reports whether only the leader sends a request: it changes an object, and
-// that is no lease, no event and no review of who somebody is.
+// that is no lease, no event and no TokenReview.
 func ofLeader(r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return false

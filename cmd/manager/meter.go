@@ -70,7 +70,7 @@ func (m *meter) take(o *config.Operator) error {
 	m.now = next
 	select {
 	case m.replaced <- struct{}{}:
-	default: // whoever runs the parts has not yet read the last notice, which says the same
+	default: // the last notice, which says the same, has not been read yet
 	}
 	return nil
 }

@@ -119,8 +119,8 @@ type debugged struct {
 	measure http.Handler // the collector's cache
 }
 
-// metricsServer returns the server of the metrics port, whose paths are for those that
-// who lets through, and for everybody where who is nil.
+// metricsServer returns the server of the metrics port, whose paths are for the clients that
+// who lets through, and for every client where who is nil.
 func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *http.Server {
 	known, byURL := func(h http.Handler) http.Handler { return h }, func(h http.Handler) http.Handler { return h }
 	var readers web.Readers

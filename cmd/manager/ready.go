@@ -105,7 +105,7 @@ func (f *refusals) now(listed bool) []string {
 	return out
 }
 
-// leadership says whether somebody leads. Where nobody does nothing is decided, and each
+// leadership says whether a manager leads. While none does nothing is decided, and each
 // manager on its own looks as one does that another has the lead of. It is safe for
 // concurrent use.
 type leadership struct {
@@ -116,12 +116,12 @@ type leadership struct {
 	elected  <-chan struct{} // closed when this manager leads
 
 	mu      sync.Mutex
-	renewed time.Time // when the lease was, by whoever holds it
+	renewed time.Time // when the lease was, by its holder
 	since   time.Time // since when it says so, by this clock
 }
 
 // check is a healthz.Checker. A lease that is not renewed for its duration is taken
-// over; when that has passed twice, nobody can.
+// over; when that has passed twice, no manager can.
 func (l *leadership) check(r *http.Request) error {
 	select {
 	case <-l.elected:
@@ -131,7 +131,7 @@ func (l *leadership) check(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), probePatience)
 	defer cancel()
 	var lease coordinationv1.Lease
-	err := client.IgnoreNotFound(l.reader.Get(ctx, l.lease, &lease)) // whoever leads first makes it
+	err := client.IgnoreNotFound(l.reader.Get(ctx, l.lease, &lease)) // the first leader makes it
 	var renewed time.Time
 	if lease.Spec.RenewTime != nil {
 		renewed = lease.Spec.RenewTime.Time
@@ -141,7 +141,7 @@ func (l *leadership) check(r *http.Request) error {
 	case apierrors.IsForbidden(err), err != nil && stale:
 		return fmt.Errorf("reading the lease %s, which says who leads: %w", l.lease, err)
 	case stale:
-		return fmt.Errorf("nobody leads: the lease %s is not renewed, and this manager cannot take it over", l.lease)
+		return fmt.Errorf("no manager leads: the lease %s is not renewed, and this manager cannot take it over", l.lease)
 	}
 	return nil
 }

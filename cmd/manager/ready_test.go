@@ -104,11 +104,11 @@ func TestAManagerThatDoesNotLeadIsReadyWhileSomebodyDoes(t *testing.T) {
 			want    string
 		}{
 			{"nobody has led", time.Time{}, nil, 0, ""},
-			{"nobody comes", time.Time{}, nil, 2*duration + 1, "nobody leads: the lease system/wva is not renewed"},
+			{"nobody comes", time.Time{}, nil, 2*duration + 1, "no manager leads: the lease system/wva is not renewed"},
 			{"somebody comes", long, nil, 0, ""},
 			{"it renews", long.Add(time.Second), nil, 2 * duration, ""},
 			{"it has gone, and could be replaced", long.Add(time.Second), nil, 2 * duration, ""},
-			{"nobody replaces it", long.Add(time.Second), nil, 1, "nobody leads"},
+			{"nobody replaces it", long.Add(time.Second), nil, 1, "no manager leads"},
 			{"another does", long.Add(time.Minute), nil, 0, ""},
 			{"no API server", time.Time{}, errors.New("connection refused"), duration, ""},
 			{"none for long", time.Time{}, errors.New("connection refused"), duration + 1, "reading the lease system/wva, which says who leads: connection refused"},

@@ -72,7 +72,7 @@ func newScrape(s surroundings, o *config.Operator, options scrape.Options) (back
 			if err != nil {
 				return nil, err
 			}
-			// Elsewhere a picker speaks for nobody, and whoever made it need not
+			// Elsewhere a picker speaks for no variant, and the user who made it need not
 			// see the token.
 			pages = slices.DeleteFunc(pages, func(p discovery.MetricsEndpoint) bool {
 				namespaces := served.Load()

@@ -359,7 +359,7 @@ func (p *probing) remove(ctx context.Context, made shaped) {
 	}
 	if made.keda != nil {
 		// The HPA that KEDA has made goes with its owner, in a minute at the latest: this is sooner, and
-		// whoever may not delete it leaves it to that.
+		// a user who may not delete it leaves it to that.
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: made.keda.GetNamespace(), Name: kedaHPA + made.name}}
 		if err := p.gone(ctx, hpa); err != nil && !apierrors.IsForbidden(err) {
 			left = append(left, fmt.Sprintf("%s %s/%s is left: %s", kindName(hpa), hpa.Namespace, hpa.Name, oneLine(err)))

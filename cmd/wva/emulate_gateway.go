@@ -24,9 +24,9 @@ func newEmulateGatewayCommand() *cobra.Command {
 	var o gatewayOptions
 	cmd := &cobra.Command{
 		Use:   "gateway --model ID --upstream URL",
-		Short: "Emulate a gateway: it holds requests while nobody serves them, with an endpoint picker's metrics",
+		Short: "Emulate a gateway: it holds requests while no replica serves them, with an endpoint picker's metrics",
 		Long: `Emulate a gateway in front of one model, without a cluster. It sends every request
-on to one base URL, such as that of a Service, and holds it while nobody answers
+on to one base URL, such as that of a Service, and holds it while no replica answers
 /health there; its page has the queue of an endpoint picker with flow control.
 
   /v1/..., /metrics, /healthz`,

@@ -26,7 +26,7 @@ func newEmulateReplicaCommand() *cobra.Command {
 		Use:   "replica --model ID --profile NAME",
 		Short: "Emulate one serving replica: an engine with an OpenAI endpoint and vLLM's metrics",
 		Long: `Emulate one serving replica in real time, as a pod of its own would be: without
-GPUs and without a cluster. While it starts up nobody listens, as while an engine
+GPUs and without a cluster. While it starts up its port is closed, as while an engine
 loads its model; told to end, it finishes what it has. Each request has a
 connection of its own, so that a Service spreads them over replicas.
 

@@ -80,7 +80,7 @@ func (c cluster) leaders(t *testing.T) {
 	}
 	refused("there is no Lease " + lease.String() + ": leader election is off")
 	c.held(t, "", time.Second)
-	refused("nobody holds Lease " + lease.String())
+	refused("no process holds Lease " + lease.String())
 	c.held(t, "manager-0_1234", 2*time.Minute)
 	refused("Lease " + lease.String() + " of manager-0_1234 ran out")
 	c.held(t, "laptop_1234", time.Second)

@@ -44,7 +44,7 @@ func findLeader(ctx context.Context, c client.Reader, lease client.ObjectKey, no
 	}
 	holder := ptr.Deref(held.Spec.HolderIdentity, "")
 	if holder == "" {
-		return leader{}, fmt.Errorf("looking for the manager that leads: nobody holds Lease %s", lease)
+		return leader{}, fmt.Errorf("looking for the manager that leads: no process holds Lease %s", lease)
 	}
 	if renewed := held.Spec.RenewTime; renewed != nil {
 		lasts := time.Duration(ptr.Deref(held.Spec.LeaseDurationSeconds, 0)) * time.Second

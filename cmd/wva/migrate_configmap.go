@@ -110,7 +110,7 @@ func deleteExactly(ctx context.Context, c client.Client, cm *corev1.ConfigMap) e
 	return nil
 }
 
-// keeperOf names who would bring an object back, "" if nobody is known to.
+// keeperOf names who would bring an object back, "" if none is known.
 func keeperOf(o metav1.Object) string {
 	for _, ref := range o.GetOwnerReferences() {
 		return ref.Kind + " " + ref.Name

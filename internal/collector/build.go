@@ -30,8 +30,8 @@ func (b *builder) pod(name string) *podRow {
 // builders holds the builder of every model of the fleet.
 type builders map[scaling.ModelKey]*builder
 
-// of returns the builder of the model that a row names, nil for a model of
-// nobody.
+// of returns the builder of the model that a row names, nil for a model
+// without a variant.
 func (b builders) of(row *query.Row) *builder {
 	return b[scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}]
 }

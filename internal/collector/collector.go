@@ -57,7 +57,7 @@ func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + 
 
 // Collect returns one Snapshot for each model of the fleet, sorted by model. It
 // answers from the cache where every model has a live entry; else it fetches,
-// together with whoever fetches already, and asks each question once at most for each
+// joins a fetch that is under way, and asks each question once at most for each
 // window, whatever the size of the fleet; query.AskRecent is left to Options.Idle. Where
 // entries were dropped or models are new, it fetches their namespaces alone, and each of
 // those a few times a minute at most. A model

@@ -86,7 +86,7 @@
 // For the gateway's numbers the page is that of an endpoint picker in the model's
 // namespace. What it holds under no name is of the only model of the namespace.
 // What it holds under a name that no model of the fleet bears, of an adapter, an
-// alias, or a model that nobody scales, is added to the queue of the only model,
+// alias, or a model without a variant, is added to the queue of the only model,
 // which is Aging at best then: it may be another's. Where the namespace has
 // several models, both make the queue of each that has none of its own Absent.
 //

@@ -15,7 +15,7 @@ type picker struct {
 	queue    float64   // requests; NaN where there is no row, garbage where it is no number
 	arrivals float64   // requests/s, likewise
 	// unnamed: requests wait or arrive which may be meant for the model, and
-	// nobody says so.
+	// no label says so.
 	unnamed bool
 	// guessed: part of the queue stands under names of no model of the fleet, and
 	// may be another's.
@@ -67,8 +67,8 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 }
 
 // strangers returns, per namespace, how many requests wait under names that no
-// model of the fleet bears: of adapters, of aliases, or of models that nobody
-// scales. Where one of them is no number, nor is the sum.
+// model of the fleet bears: of adapters, of aliases, or of models without
+// a variant. Where one of them is no number, nor is the sum.
 func (b builders) strangers(queues map[scaling.ModelKey]float64) map[string]float64 {
 	sums := map[string]float64{}
 	for _, key := range slices.SortedFunc(maps.Keys(queues), scaling.ModelKey.Compare) {

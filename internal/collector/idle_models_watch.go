@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// sightLasts is for how long a queue that was seen counts: until whoever is
-	// asked for everything else has seen it too.
+	// sightLasts is for how long a queue that was seen counts: until the fetch
+	// of everything else has seen it too.
 	sightLasts = 30 * time.Second
 	// wakesApart is the least time between two cycles that are asked for because
-	// of the same queue: one that wakes nobody (the variants are paused, no node has
+	// of the same queue: one that wakes no variant (the variants are paused, no node has
 	// room) is not reported.
 	wakesApart = 15 * time.Second
 )
@@ -92,8 +92,8 @@ func (g *Gate) Look(ctx context.Context) {
 	}
 }
 
-// forgetServed forgets what waited for models that have a Ready replica by now: it went
-// there, and nobody looks any more.
+// forgetServed forgets what waited for models that have a Ready replica by now: the queue
+// went there, and the gate no longer looks.
 func (g *Gate) forgetServed(models []Sleeper) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -73,8 +73,8 @@ func explainAbsence(all builders, pods podIndex, pages []query.Row) {
 	}
 }
 
-// read takes over one page. A page of a model of nobody ends up with a model
-// that no one asks about.
+// read takes over one page. A page of a model that no variant serves ends up
+// with a model that no caller asks about.
 func (a *absence) read(row query.Row) {
 	model := scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}
 	a.carried[model] = true

@@ -35,7 +35,7 @@ type Options struct {
 	// means that snapshots do not say it.
 	Idle *IdleTracker
 	// Waiting returns how many requests were seen to wait at the gateway for a model
-	// by whoever looks there more often (Gate), 0 for none. Nil means nobody does.
+	// by the Gate, which looks there more often; 0 for none. Nil: there is no Gate.
 	Waiting func(scaling.ModelKey) float64
 	// Cache keeps complete measurements. Nil means cache.NoOp.
 	Cache cache.Cache
@@ -47,19 +47,19 @@ type Options struct {
 	RefreshInterval time.Duration
 	// Observe is told of every question after it ended: its name, how long it took
 	// and its error. One call at a time, in the order of the catalogue within each
-	// round of questions; those of Idle come in between. Nil means nobody listens.
+	// round of questions; those of Idle come in between. Nil ignores them.
 	Observe func(name string, took time.Duration, err error)
-	// ObserveFetch is told of every fetch after it ended, whoever wanted it: how
+	// ObserveFetch is told of every fetch after it ended, for every caller: how
 	// long it took, and the error because of which it is not kept. One call at a
-	// time. Nil means nobody listens.
+	// time. Nil ignores them.
 	ObserveFetch func(took time.Duration, err error)
 	// ObserveCache is told of every Collect: for how many models there was a live
 	// entry and for how many there was none. It may be called side by side. Nil
-	// means nobody listens.
+	// ignores them.
 	ObserveCache func(hits, misses int)
 	// ObserveCrowding is told of every complete fetch whose models the cache has
-	// not enough room for: how many there are. One call at a time. Nil means
-	// nobody listens.
+	// not enough room for: how many there are. One call at a time. Nil
+	// ignores them.
 	ObserveCrowding func(models int)
 }
 

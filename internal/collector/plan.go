@@ -39,8 +39,8 @@ func (e fetchPlan) namespaces() []string {
 }
 
 // early bounds how often a namespace is asked about before its measurements are due,
-// because one of them was dropped or a model is new: both are for whoever may edit its
-// objects to do. Until it is asked again, the last measurement stands for one that was
+// because one of them was dropped or a model is new: any user who may edit its
+// objects can cause both. Until it is asked again, the last measurement stands for one that was
 // dropped.
 const (
 	early       = 4

@@ -8,7 +8,7 @@ import (
 // flight is a fetch under way that others may wait for.
 type flight struct {
 	done   chan struct{}
-	result *measurement // set before done is closed; nil if whoever fetched gave up
+	result *measurement // set before done is closed; nil if the caller that fetched gave up
 }
 
 // measure fetches, or waits for the fetch that is under way. Of all who call at
@@ -48,7 +48,7 @@ func (c *Collector) board() (f *flight, leads bool) {
 	return c.flight, false
 }
 
-// lead fetches on behalf of everybody. A failure for which the end of ctx may be
+// lead fetches on behalf of all callers. A failure for which the end of ctx may be
 // the cause is the caller's own.
 func (c *Collector) lead(ctx context.Context, f *flight, e fetchPlan) *measurement {
 	defer func() {

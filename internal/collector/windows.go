@@ -165,7 +165,7 @@ type pace struct{ longest, shortest time.Duration }
 
 // window returns the window for peaks, rates and means of the namespace: that of windows
 // which spans enough scrapes of its slowest job. It does not depend on other
-// namespaces: whoever scrapes rarely sees what happened later, and nobody else does.
+// namespaces: a job that scrapes rarely delays the readings of its own namespace alone.
 func (p pace) window() time.Duration {
 	if p.longest == 0 {
 		return unknownWindow
@@ -212,7 +212,7 @@ func (l limits) pageTimes(j job, at float64) pageTimes {
 func (l limits) grace(slowest time.Duration) time.Duration { return 2*slowest + l.ttl }
 
 // gateway returns the page of an endpoint picker of a namespace, whose own interval
-// nobody asks for.
+// no query asks for.
 func (l limits) gateway(namespace string, at float64) pageTimes {
 	limit := l.least.For(l.paces[namespace].longest, l.ttl)
 	p := pageTimes{at: unixMilli(at)}

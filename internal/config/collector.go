@@ -79,7 +79,7 @@ func (s *Scrape) define(d *definition) {
 	d.text(&s.ClientCertPath, "scrape-client-cert-path", "", "file with the client certificate shown to pages")
 	d.text(&s.ClientKeyPath, "scrape-client-key-path", "", "file with the key of that certificate")
 	d.text(&s.ServerName, "scrape-server-name", "", "name that the certificates of pages must carry; empty for the pod's address")
-	d.truth(&s.InsecureSkipVerify, "scrape-tls-insecure-skip-verify", false, "do not verify the certificates of pages: whoever answers at a pod's address is believed, and at a picker's is sent its token")
+	d.truth(&s.InsecureSkipVerify, "scrape-tls-insecure-skip-verify", false, "do not verify the certificates of pages: any process that answers at a pod's address is believed, and at a picker's address it is sent the token")
 }
 
 func (s *Scrape) validate(backend string) error {
@@ -96,7 +96,7 @@ func (s *Scrape) validate(backend string) error {
 		return err
 	}
 	if backend == BackendPrometheus || s.InsecureSkipVerify {
-		return nil // nothing is scraped, or whoever answers is believed
+		return nil // nothing is scraped, or every answer is believed
 	}
 	return s.validateFiles()
 }

@@ -22,5 +22,5 @@
 // an entry of any other kind stand or fall by themselves. Reading takes time in
 // proportion to the ConfigMaps, and each is good for a bounded number of findings.
 //
-// There is no client in here: whoever watches ConfigMaps hands over values.
+// There is no client in here: the watcher of ConfigMaps hands over values.
 package config

@@ -20,7 +20,7 @@ func (e *ExternalScaler) define(d *definition) {
 	d.truth(&e.AnyClient, "external-scaler-any-client", false, "let every client ask it that reaches the address, with a certificate or without")
 }
 
-// validate refuses a port that is for nobody, or both for some and for everyone.
+// validate refuses a port that no client may use, or that is both for some and for everyone.
 func (e ExternalScaler) validate() error {
 	switch {
 	case e.BindAddress == "":

@@ -100,7 +100,7 @@ func Engines() []string {
 	return []string{EngineTokens, EngineSaturation, EngineQueueing, EngineHybrid, EnginePublished}
 }
 
-// engineDefault says which engine decides where none is named: where nobody said
+// engineDefault says which engine decides where none is named: where no objective says
 // how fast a model should answer there is nothing to size to, and nothing to
 // complain about; and who tuned spare capacity keeps it. docs/user-guide/objectives.md
 // says why it is these.
@@ -207,7 +207,7 @@ func (p ModelSettings) contradiction() (want string, found bool) {
 	return "", false
 }
 
-// doubt says what thresholds do that nobody can want, or returns "".
+// doubt says what thresholds do that no user can want, or returns "".
 func (p ModelSettings) doubt() string {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold == 0 || t.QueueLengthThreshold == 0:

@@ -89,7 +89,7 @@ func (p *Prometheus) validate(required bool) error {
 }
 
 // checkAuthorities refuses a file of authorities that holds none. One that is
-// missing or unreadable is named by whoever reads it.
+// missing or unreadable is named by its reader.
 func checkAuthorities(key, path string) error {
 	if path == "" {
 		return nil

@@ -9,7 +9,7 @@ type Recording struct {
 }
 
 // The range of the bound: below, it holds not one cycle of a hundred variants;
-// beyond, nobody meant it.
+// beyond, it is a mistake.
 const leastRecord, mostRecord = 1 << 20, 1 << 40
 
 func (r *Recording) define(d *definition) {

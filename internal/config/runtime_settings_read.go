@@ -42,7 +42,7 @@ type settingsReader struct {
 	systemNamespace string
 }
 
-// newSettingsReader reads what is explicit. Whoever offers it has validated it;
+// newSettingsReader reads what is explicit. Its caller has validated it;
 // what cannot be read all the same is an error.
 func newSettingsReader(options StoreOptions) (*settingsReader, error) {
 	r := &settingsReader{

@@ -3,7 +3,7 @@ package config
 import "k8s.io/apimachinery/pkg/util/validation"
 
 // validateScope refuses names that nothing in a cluster can have: a manager would
-// serve nobody, and look well.
+// serve no object, and look well.
 func (o *Operator) validateScope() error {
 	for _, namespace := range []struct{ key, value string }{
 		{"WATCH_NAMESPACE", o.WatchNamespace}, {"POD_NAMESPACE", o.SystemNamespace},

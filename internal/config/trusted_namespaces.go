@@ -9,7 +9,7 @@ import (
 )
 
 // trustKey is the setting that Settings.TrustNamespaces comes from. It is read in the
-// system namespace alone. The default is what the published versions do; whoever may
+// system namespace alone. The default is what the published versions do; a user who may
 // write ConfigMaps or VariantAutoscalings of a namespace then decides how important
 // its models are, and whether quotas bound them.
 const trustKey = "WVA_TRUST_NAMESPACES"

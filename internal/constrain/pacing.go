@@ -26,8 +26,8 @@ type Pacing struct {
 
 // reductionPeriod is how long a reduction of v must have been wanted, an hour at most unless
 // more is configured. A replica that is kept costs its price until it is wanted again, one that
-// is given up the load that misses it while it starts. Who does not know when it is wanted again
-// pays at most twice what somebody who knew would, where it is kept for as long as it takes to
+// is given up the load that misses it while it starts. Without knowing when it is wanted again,
+// the cost is at most twice that of a policy that knows, where it is kept for as long as it takes to
 // start (ski rental: Karlin et al., Competitive Snoopy Caching, Algorithmica 3, 1988; for
 // servers DELAYEDOFF, Gandhi et al., ACM TOCS 30(4), 2012). It is the configured time while the
 // start-up time is not known.

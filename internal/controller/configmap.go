@@ -58,7 +58,7 @@ type ConfigurationOptions struct {
 	// namespaces may override anything.
 	Variants client.Reader
 	// ServesAll says that no other manager serves any: an entry for a model that
-	// none of them names is for nobody, and is told of.
+	// none of them names has no effect, and is told of.
 	ServesAll bool
 	// Informers tell when other namespaces have VariantAutoscalings.
 	Informers Informers
@@ -75,13 +75,13 @@ type ConfigurationOptions struct {
 	Cycle  func() scaling.CycleID
 	Events events.EventRecorder
 	// Budget is that of each namespace: how many findings are told. Over is told of how
-	// many are not, nil for nobody.
+	// many are not, nil ignores it.
 	Budget budget.Limits
 	Over   *budget.Book
 	// Logged are the findings that the start has logged already.
 	Logged []config.Finding
 	// Leads is closed when this process begins to lead. Until then nothing is told
-	// and nobody woken.
+	// and no cycle woken.
 	Leads <-chan struct{}
 	// Clock measures how long a look takes; nil is the real one.
 	Clock clock.WithTicker

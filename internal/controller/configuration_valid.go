@@ -36,8 +36,8 @@ type Classes interface {
 	ClassRefs(m scaling.ModelKey) []config.ClassRef
 }
 
-// What a condition repeats of findings, which an event repeats in turn: whoever
-// mends the first sees the next.
+// What a condition repeats of findings, which an event repeats in turn: a user
+// who mends the first sees the next.
 const (
 	mostFindings   = 3
 	longestFinding = 280 // characters

@@ -55,7 +55,7 @@
 //	DeploymentTargetConflict
 //	                   True  ConflictResolvedByArbitration  this one scales the target
 //	                   True  SuppressedDueToConflict        another does
-//	                   absent                       nobody else names the target
+//	                   absent                       no other object names the target
 //	ConfigurationValid False InvalidConfiguration   an entry that concerns it, or part of
 //	                                                its spec or annotations, is not in
 //	                                                force

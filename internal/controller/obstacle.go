@@ -12,7 +12,7 @@ const (
 	// anyDecision: no other number than the present one is carried out, so the obstacle
 	// is named whether the target has to move or not.
 	anyDecision reach = iota
-	// thisDecision: the decision that stands is not, for as long as nobody changes an
+	// thisDecision: the decision that stands is not, for as long as no user changes an
 	// object.
 	thisDecision
 	// thisPerhaps: the same, but it may pass by itself: the decision first has
@@ -89,7 +89,7 @@ func (o order) counts(row obstacle) bool {
 
 // relies reports whether another than this process would have to carry out a decision
 // for one replica more or less, as far as the variant's bounds allow it. Where this
-// process sets none, another has to set back what somebody changes, too.
+// process sets none, another has to set back what a user changes, too.
 func (o order) relies() bool {
 	if o.scalers.InForce() == scaling.ActuationMetrics {
 		return true

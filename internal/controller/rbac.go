@@ -24,7 +24,7 @@ package controller
 // By itself the manager writes no workload. Two more roles are for objects with the
 // annotation wva.llmd.ai/actuation, for their users to bind: one to set replicas by
 // the scale subresource, and one to mark the pods that should go first, which is
-// apart because whoever may patch a pod may also change what it runs.
+// apart because a right to patch a pod is also a right to change what it runs.
 //
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings,verbs=list;watch
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings/status,verbs=update

@@ -59,7 +59,7 @@ type Scalers interface {
 	// Scalers returns who scales the target of a variant, as far as it is known.
 	Scalers(key scaling.VariantKey) scaling.Scalers
 	// PodFailure returns why pods of the target of a variant are not created, the
-	// zero value where nobody says that they are not.
+	// zero value where no controller says that they are not.
 	PodFailure(key scaling.VariantKey) scaling.Trouble
 	// GracePeriod returns how long a pod of the target of a variant may take to end,
 	// 0 where that is not known.

@@ -17,7 +17,7 @@ import (
 type TargetScaler interface {
 	// Trouble returns why the replicas of the target of a variant could not be set,
 	// the zero value where they could be or need not be. The reason TargetNotMoving is
-	// that they could, and somebody else keeps changing them. It is not known before
+	// that they could, and another writer keeps changing them. It is not known before
 	// this process has carried out a plan.
 	Trouble(key scaling.VariantKey) (trouble scaling.Trouble, known bool)
 	// Watch returns a channel that receives when any of that has changed.

@@ -42,8 +42,8 @@ import (
 // joined with those that live. Were they forgotten, every cycle that follows a
 // scaling would wait for the network. What is forgotten is asked for again by the next
 // cycle, about its namespace alone and a few times a minute at most
-// (collector.Collector), so that whoever edits their objects all the time has nobody
-// else's asked for.
+// (collector.Collector), so that a tenant who edits objects all the time causes no queries about other
+// namespaces.
 //
 // What is there at the start asks for nothing: the first cycle sees it anyway.
 // Targets of other kinds are not watched. Who scales a target decides nothing, but it

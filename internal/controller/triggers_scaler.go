@@ -114,7 +114,7 @@ func scales(object client.Object) (kind, name string) {
 }
 
 // scalesOtherwise reports whether two states of an object that scales differ in what
-// somebody asks of it. What it says of itself changes with its every look.
+// its spec asks of it. What it says of itself changes with its every look.
 func scalesOtherwise(before, after any) bool {
 	switch b := after.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:

@@ -47,7 +47,7 @@ func namespaces() *metav1.PartialObjectMetadata {
 // is used here stays. Pods that have ended are not watched at all.
 //
 // Objects of these kinds that are read from the cache are incomplete. They must
-// not be written back; whoever scales a target does so by its subresource.
+// not be written back; targets are scaled by their scale subresource.
 func CacheOptions(needs Needs) cache.Options {
 	stripPod := strip
 	if needs.Pages != nil {

@@ -26,7 +26,7 @@ type Cluster struct {
 	// before the first use.
 	UnitCost UnitCost
 	// Limits is the budget of each namespace, and Left what is told of the objects beyond
-	// it, nil for nobody. Set both before the first use.
+	// it, nil to ignore them. Set both before the first use.
 	Limits budget.Limits
 	Left   *budget.Book
 	// Advisory reports whether all decisions are advice; nil: only those of models that ask for it. Set

@@ -67,7 +67,7 @@ func metricsURLOf(p *corev1.Pod) string {
 	if err != nil || port == 0 {
 		port = uint64(metricsPort(p))
 	}
-	// The annotations are whoever's who deployed the pod. A scheme is written into
+	// The user who deployed the pod wrote the annotations. A scheme is written into
 	// a URL as it stands: any other text could name another host.
 	scheme := "http"
 	if strings.EqualFold(p.Annotations[annotationScheme], "https") {

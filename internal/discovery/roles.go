@@ -138,7 +138,7 @@ func (r roles) first(of []int, wanted func(scaling.Variant) bool) int {
 }
 
 // withoutPartner says who has the other role of the requests of a variant, whose model has no variant
-// with it. Where nobody has it, that is none, and "" if none is "".
+// with it. Where no variant has it, it returns none.
 func (r roles) withoutPartner(i int, other scaling.Role, none string) string {
 	v := r.variants[i]
 	has := none

@@ -49,7 +49,7 @@ type scaleReads struct {
 
 // scaleRead is the latest read of a target.
 type scaleRead struct {
-	waited <-chan struct{} // closed when nobody waits for it any more
+	waited <-chan struct{} // closed when no caller waits for it any more
 	ended  chan struct{}   // closed when answer and again are set
 	answer scaleAnswer
 	again  time.Time   // not to be read before; zero for a read that did not miss

@@ -10,7 +10,7 @@ import (
 // Actuation is who carries out a decision, and whether they do. The zero value is
 // that nothing is known.
 type Actuation struct {
-	// Own is what the manager itself does, "" where nobody asked it to.
+	// Own is what the manager itself does, "" where no setting asks it to.
 	Own     scaling.Actuation `json:"own,omitempty"`
 	Known   bool              `json:"known"`           // whether Scalers are all that there are
 	Fault   string            `json:"fault,omitempty"` // why that is not known

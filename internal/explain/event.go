@@ -42,7 +42,7 @@ func ofDecided(asked, goal scaling.Replicas) string {
 
 // because tells what happened, with the objective that bounds what one replica serves
 // and the cause of the decision. The cause is that of the cycle that changed the
-// number, which may not be the last: whoever tells of it may come late.
+// number, which may not be the last: its event may be late.
 func because(e Explanation, what, so string) string {
 	if by := binding(e); by != "" {
 		what += " (of each, " + by + ")"
@@ -76,7 +76,7 @@ func Noted(message string, cycle scaling.CycleID) string {
 }
 
 // NotFollowed tells that the decision is not carried out, for reason: with the
-// message of the condition where that names somebody, else with what a step says.
+// message of the condition where that names a scaler, else with what a step says.
 func NotFollowed(e Explanation, reason scaling.Reason, message string) string {
 	r, why := e.Variant.Replicas, scaling.Step{Reason: reason, Detail: message}
 	if message == NotFollowing(reason) {

@@ -25,7 +25,7 @@ var recorded embed.FS
 const variable = "WVA_SHARED"
 
 // folder returns the folder of what the repository does not hold, "" where there is none.
-func folder() string { return os.Getenv(variable) } //nolint:forbidigo // no setting of a program: whoever runs tests says it
+func folder() string { return os.Getenv(variable) } //nolint:forbidigo // no setting of a program: the caller of the tests says it
 
 // Shared returns the path of a file that the repository does not hold, or skips the
 // test where there is no folder of such files.

@@ -15,7 +15,7 @@ type Outcome string
 const (
 	Success Outcome = "success"
 	Failure Outcome = "failure"
-	// Conflict and Forbidden are failures to set replicas: somebody else changed the
+	// Conflict and Forbidden are failures to set replicas: another writer changed the
 	// target each time, or the manager may not.
 	Conflict  Outcome = "conflict"
 	Forbidden Outcome = "forbidden"

@@ -92,7 +92,7 @@ func (m *Metrics) Clear() {
 }
 
 // decisions is the Collector of the decision series. It is not Metrics itself,
-// so that nobody registers those a second time.
+// so that those are not registered a second time.
 type decisions struct{ *Metrics }
 
 var _ prometheus.Collector = decisions{}

@@ -173,7 +173,7 @@ func (p *press) gauges(key scaling.VariantKey, v scaling.Variant, d scaling.Deci
 	}
 }
 
-// paused adds whether somebody asked for the decision on the variant to stay as it is.
+// paused adds whether a user asked for the decision on the variant to stay as it is.
 func (p *press) paused(v scaling.Variant) {
 	value := 0.0
 	if v.Paused && v.Undecidable == "" {

@@ -16,11 +16,11 @@ import (
 const Format = 1
 
 // Cycle is one cycle: the case that was decided, and the plan. It is a value
-// that nobody modifies.
+// that is never modified.
 type Cycle struct {
 	// Format is the version of the format; left out, it is that of the reader.
 	Format int `json:"format"`
-	// Cycle names the cycle, "" for a case that somebody wrote.
+	// Cycle names the cycle, "" for a case that a user wrote.
 	Cycle scaling.CycleID `json:"cycle,omitempty"`
 	// Build is the version of the program that decided.
 	Build string `json:"build,omitempty"`

@@ -34,9 +34,9 @@ type FileOptions struct {
 	// MaxBytes bounds each of the two, > 0.
 	MaxBytes int64
 	// Log is told when records begin to be lost, of another reason, and when they
-	// are written again. The zero Logger tells nobody.
+	// are written again. The zero Logger drops it.
 	Log logr.Logger
-	// Lost is told of every record that is lost; nil tells nobody.
+	// Lost is told of every record that is lost; nil ignores it.
 	Lost func()
 }
 

@@ -79,7 +79,7 @@ type weight struct {
 
 // weigh returns the weight of a replica of each variant. Sizes are compared
 // only when every variant that has samples reports one: half a comparison would
-// favour whoever is silent.
+// favour the variant that is silent.
 func weigh(variants []scaling.Variant, samples []scaling.ReplicaSample) map[scaling.VariantKey]weight {
 	sizes := map[scaling.VariantKey]float64{}
 	largest, complete := 0.0, true

@@ -11,7 +11,7 @@ type Pod struct {
 	Name      string     `json:"name"`
 	Variant   VariantKey `json:"variant"` // whose target owns the pod
 	Ready     bool       `json:"ready"`
-	// Page is the URL of the pod's metrics, "" where nobody scrapes pods here.
+	// Page is the URL of the pod's metrics, "" where this process scrapes no pods.
 	MetricsURL string `json:"page,omitempty"`
 	// Created is when it was created, Scheduled when a node took it, Started when its kubelet did, and
 	// ReadyAt when it last became Ready; zero while it has not, and where that is not known.

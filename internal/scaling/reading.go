@@ -10,7 +10,7 @@ const (
 	// Absent means that a value was expected and there is none.
 	Absent Freshness = iota
 	// NotApplicable means that this cluster has no source for the value, so
-	// nobody waits for it.
+	// no decision waits for it.
 	NotApplicable
 	// Stale means that the value is older than anything that may be acted on.
 	Stale

@@ -7,7 +7,7 @@ import (
 
 // Scalers is who sets the replicas of a target: this process where the variant's
 // object asks for it, and objects that the cluster carries out. The zero value knows
-// nothing of those, which is not the same as nobody.
+// nothing of those, which is not the same as none.
 type Scalers struct {
 	// Own is what the variant's object asks of this process; see InForce. It is known
 	// whether the others are or not.

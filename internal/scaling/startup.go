@@ -61,7 +61,7 @@ type StartUps []StartUp
 const startUpsKept = 20
 
 // Merge returns what both remember. Of a pod that both have seen the shorter time
-// counts: whoever saw it later may have taken its return to Ready for the first.
+// counts: the process that saw it later may have taken its return to Ready for the first.
 func (s StartUps) Merge(o StartUps) StartUps {
 	byPod := make(map[string]StartUp, len(s)+len(o))
 	for _, one := range slices.Concat(s, o) {
@@ -157,8 +157,8 @@ const (
 	movedLeast   = 5 * time.Second
 )
 
-// Differs reports whether v says something else of a variant than o, so that whoever
-// goes by o would decide otherwise: of a variant that o does not know, by the median
+// Differs reports whether v says something else of a variant than o, so that a
+// decision by o would be another: of a variant that o does not know, by the median
 // or the 0.9 quantile, or by twice as many pods. What only o knows is no difference.
 func (v VariantStartUps) Differs(o VariantStartUps) bool {
 	for name, s := range v {

@@ -102,7 +102,7 @@ func (w *world) giveUp(m *model, slot uint32, atGateway bool) {
 	r := w.requests.at(slot)
 	m.tally.abandoned(r, atGateway)
 	p := m.Patience
-	// Drawn for all alike, so that who comes back depends on nobody else.
+	// Drawn for all alike, so that whether a client comes back depends on no other client.
 	returns, after := m.crowd.again.Float64() < p.Retry, m.crowd.again.ExpFloat64()
 	if returns {
 		w.agenda.push(event{

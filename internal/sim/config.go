@@ -19,7 +19,7 @@ type Config struct {
 	Models []Model   // one or more
 	Nodes  []Nodes   // of the accelerators whose stock is limited; the others never run out
 
-	// Sync is the time between two looks at the decisions by whoever carries them
+	// Sync is the time between two looks at the decisions by the scaler that carries them
 	// out, 15s for a HorizontalPodAutoscaler. 0 carries them out at once.
 	Sync time.Duration
 	// Tolerance is the part by which a decision may differ from what the target asks
@@ -47,7 +47,7 @@ type Config struct {
 	Bin time.Duration
 
 	// OnInterval is told of every interval of every model, OnDecision of every
-	// target that differs from the one before it. Nil means nobody listens.
+	// target that differs from the one before it. Nil ignores them.
 	OnInterval func(Interval)
 	OnDecision func(at time.Duration, target Target)
 

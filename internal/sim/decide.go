@@ -76,7 +76,7 @@ func (w *world) count(v *variant, change scaling.Replicas) {
 	}
 }
 
-// tolerated reports whether whoever carries decisions out takes one for no difference
+// tolerated reports whether the scaler that carries decisions out takes one for no difference
 // from what is (k8s.io/kubernetes, podautoscaler).
 func (w *world) tolerated(had, wanted scaling.Replicas) bool {
 	ratio := float64(wanted) / float64(max(1, had))

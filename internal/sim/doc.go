@@ -100,7 +100,7 @@
 // crashes, or out of service until it is ready again; what it serves then it keeps in
 // the latter case only.
 //
-// It occupies a node, and costs, from when it is placed until it is gone; whoever
+// It occupies a node, and costs, from when it is placed until it is gone; a pod that
 // waits takes the room at once. Those
 // without a node go first when replicas are removed, then those that start, then
 // the youngest, as a ReplicaSet does it.

@@ -91,7 +91,7 @@ func (w *world) beginFault(t *trouble) error {
 		for _, p := range t.variant.pods {
 			w.strike(t, p)
 		}
-	case fault.Clock, fault.Outage: // whoever is concerned looks at the time
+	case fault.Clock, fault.Outage: // the parts that they concern look at the time
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (w *world) route(m *model, d *door) int {
 }
 
 // weighted returns the index of the next pod of the variant whose turn it is: each
-// earns its weight with every request, and whoever has most pays for one.
+// earns its weight with every request, and the pod with most pays for one.
 func (d *door) weighted() int {
 	ready := d.ready
 	total := 0.0

@@ -248,7 +248,7 @@ func (m *model) interval(now, length time.Duration) Interval {
 	if ended := i.Counts.ended(); ended > 0 {
 		i.Violated = float64(i.Counts.Met) < m.SLO.Attainment*float64(ended)
 	} else {
-		// Nothing ends while something is in flight: whoever waits is not served.
+		// Nothing ends while something is in flight: the requests that wait are not served.
 		i.Violated = i.InFlight > 0 && m.SLO.TTFT > 0 && milliseconds(length) > m.SLO.TTFT
 	}
 	for _, v := range m.variants {

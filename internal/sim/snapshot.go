@@ -143,7 +143,7 @@ func (s survey) coverage(variants ...*variant) scaling.Freshness {
 const earlierPages = 15 * time.Minute
 
 // page returns how far the page of a pod may be trusted, Absent before its first
-// scrape and once nobody asks for the last one any more.
+// scrape and once no query reaches the last one any more.
 func (s survey) freshness(p *pod) scaling.Freshness {
 	if len(p.pages) == 0 || s.now-p.pages[len(p.pages)-1].at >= earlierPages {
 		return scaling.Absent

@@ -93,7 +93,7 @@ func (c Config) validateModels(stock map[string]scaling.Accelerators) error {
 	return c.validateFaults(models, variants)
 }
 
-// validateFaults returns nil, or the first fault that is wrong or about nobody.
+// validateFaults returns nil, or the first fault that is wrong or about no model.
 func (c Config) validateFaults(models map[scaling.ModelKey]bool, variants map[scaling.VariantKey]bool) error {
 	for i, f := range c.Faults {
 		at := fmt.Sprintf("faults[%d].", i)

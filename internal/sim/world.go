@@ -111,7 +111,7 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	w.befall()
 	w.listen()
 	if c.Sync > 0 {
-		// Whoever carries decisions out keeps a time of its own.
+		// The scaler that carries decisions out keeps a time of its own.
 		w.agenda.push(event{at: time.Duration(w.stream("sync").Int64N(int64(c.Sync))), kind: syncEvent})
 	}
 	w.agenda.push(event{at: c.Interval, kind: intervalEvent})

@@ -39,7 +39,7 @@ type Readers interface {
 }
 
 // Decisions returns a handler that explains the last decisions to those who may read
-// them, to everybody where readers is nil. A process that has decided nothing yet,
+// them, to every client where readers is nil. A process that has decided nothing yet,
 // because it has just started or does not lead, answers 503.
 func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler {
 	allowed := func(w http.ResponseWriter, r *http.Request, namespace string) bool {
@@ -156,5 +156,5 @@ func answer(w http.ResponseWriter, code int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client has gone: there is nobody to tell
+	_, _ = w.Write(body) // the client has gone, and no error can reach it
 }

@@ -32,8 +32,8 @@ type Histories interface {
 
 var _ Histories = (*history.History)(nil)
 
-// History returns a handler of what a fleet looked like, for those who may read its decisions, for everybody
-// where readers is nil:
+// History returns a handler of what a fleet looked like, for clients that may read its decisions, for every
+// client where readers is nil:
 //
 //	GET /debug/fleet and /debug/fleet/{namespace}                history.Fleet
 //	GET /debug/history/{namespace}?model=&from=&to=&points=      history.ModelHistory

@@ -13,7 +13,7 @@ type Server struct {
 
 // Load is what a server is asked to do.
 type Load struct {
-	Unknown                   bool    // nobody knows: the server gets no allocation
+	Unknown                   bool    // the load is unknown: the server gets no allocation
 	ArrivalRate               float64 // requests/s
 	InputTokens, OutputTokens float64 // mean tokens/request
 }

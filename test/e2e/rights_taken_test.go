@@ -263,7 +263,7 @@ func withoutLease(t *testing.T, managers []*testbed.Manager) {
 			}
 			return ""
 		})
-		logged(t, []*testbed.Manager{other}, "the manager is not ready", "nobody leads: the lease workload-variant-autoscaler-system/72dd1cf1.llm-d.ai")
+		logged(t, []*testbed.Manager{other}, "the manager is not ready", "no manager leads: the lease workload-variant-autoscaler-system/72dd1cf1.llm-d.ai")
 		logged(t, []*testbed.Manager{other}, `cannot update resource \"leases\"`)
 		giveBack()
 		eventually(t, 30*time.Second, func(ctx context.Context) string {
@@ -271,7 +271,7 @@ func withoutLease(t *testing.T, managers []*testbed.Manager) {
 				return err.Error()
 			}
 			if !leads(ctx, t, other) {
-				return "nobody leads"
+				return "no manager leads"
 			}
 			return ""
 		})

@@ -268,7 +268,7 @@ func TestTroubleNamesWhatIsMissingAndNothingThatMoves(t *testing.T) {
 				"Bind the ClusterRole workload-variant-autoscaler-scaler-role to its account",
 		}},
 		"a webhook":     {fmt.Errorf("setting: %w", webhook), scaling.Trouble{Reason: "Forbidden", Message: `deployments.apps "d" is forbidden: admission webhook "w" denied the request: frozen`}},
-		"conflicts":     {conflict(), scaling.Trouble{Reason: "Conflict", Message: "the target was changed by somebody else each of 5 times"}},
+		"conflicts":     {conflict(), scaling.Trouble{Reason: "Conflict", Message: "the target was changed by another writer each of 5 times"}},
 		"no scale":      {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", deployments, "d", "", 0, true), scaling.Trouble{Reason: "NotFound", Message: "it does not exist, or has no scale subresource"}},
 		"no answer":     {fmt.Errorf("setting: %w", context.DeadlineExceeded), scaling.Trouble{Reason: "Timeout", Message: "the API server did not answer within 2s"}},
 		"anything else": {errors.New("boom"), scaling.Trouble{Reason: "Failed", Message: "boom"}},

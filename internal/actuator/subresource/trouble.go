@@ -56,7 +56,7 @@ func troubleOf(err error) trouble {
 	case refused:
 		return troubleWithMessage("Forbidden", "%s", missing.Grant(rbac.ScalerRole))
 	case apierrors.IsConflict(err):
-		return troubleWithMessage("Conflict", "the target was changed by somebody else each of %d times", attempts)
+		return troubleWithMessage("Conflict", "the target was changed by another writer each of %d times", attempts)
 	case apierrors.IsNotFound(err):
 		return troubleWithMessage("NotFound", "it does not exist, or has no scale subresource")
 	case errors.Is(err, scaling.ErrClusterScoped):

@@ -50,7 +50,7 @@ type Entry struct {
 func (e Entry) Expires() time.Time { return e.At.Add(e.TTL) }
 
 // Live reports whether the entry counts at an instant. One that lies as far in the
-// future as it lives does not: the clock was set back, and nobody knows its age.
+// future as it lives does not: the clock was set back, and its age is unknown.
 func (e Entry) Live(at time.Time) bool { return at.Sub(e.At).Abs() < e.TTL }
 
 // Stats counts what happened to a Cache since it was made.

@@ -45,7 +45,7 @@
 // and labels of their series are kept once for all pages that have the same
 // ones, which the pods of one model do; of a page itself remain its numbers.
 //
-// What is on a page is for whoever deployed its pod to say, and a pod becomes an
+// The user who deployed a pod decides what its page holds, and a pod becomes an
 // endpoint picker by a label. So a page is bounded in bytes and in series, and the
 // pages of each namespace are bounded together (internal/budget): a namespace that
 // keeps too much loses the older pages of its heaviest targets, and no other does.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxSeries bounds what is kept of a page, which belongs to whoever deployed its pod.
+// maxSeries bounds what is kept of a page, which the user who deployed its pod controls.
 // A rank of vLLM has less than a hundred series that are wanted, an endpoint picker
 // some ten for each flow.
 const maxSeries = 16_384
@@ -73,7 +73,7 @@ func (s *Source) pause(ctx context.Context, until time.Time) bool {
 
 // round begins to scrape every target that is due and not under way, and returns
 // what is closed when those have ended. A page that does not answer holds up
-// nobody: it does not delay the next round, takes no more than its namespace's
+// no other page: it does not delay the next round, takes no more than its namespace's
 // share of the slots, and is asked more rarely while it fails.
 func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
 	tasks := s.tasks(ctx, round)
@@ -81,7 +81,7 @@ func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
 	start := s.clock.Now()
 	for i, t := range tasks {
 		due := start.Add(s.options.Interval / 2 * time.Duration(i) / time.Duration(len(tasks)))
-		// In the first round whoever asks is waiting.
+		// In the first round the caller is waiting.
 		if round > 0 && due.After(s.clock.Now()) && !s.pause(ctx, due) {
 			break
 		}

@@ -65,8 +65,8 @@ func (s *store) change(t Target, h *history, happens func()) {
 }
 
 // lighten drops pages after one of a namespace was added, the older half of the heaviest
-// target's at a time: what is on a page is for whoever deployed its pod to say, and a
-// page may hold other series each time. It drops those of the namespace while they are
+// target's at a time: the user who deployed a pod decides what its page holds, and
+// the page may hold other series each time. It drops those of the namespace while they are
 // over its budget; and while all pages take more than fullShares budgets, those of the
 // namespace that is furthest beyond what is kept for each target. A target of which not
 // even one page is left has failed. It reports whether it dropped any.

@@ -21,8 +21,8 @@ type Target struct {
 	Pod       string // whose page it is
 	Model     string // that the pod serves, "" for an endpoint picker
 	URL       string
-	// Starting says that the pod is not Ready: nobody wonders if its page is not
-	// there yet.
+	// Starting says that the pod is not Ready: a missing page is no fault
+	// yet.
 	Starting bool
 }
 
@@ -58,16 +58,16 @@ type Options struct {
 	// Limits bound what is kept of each namespace: PageBytes and Series.
 	Limits budget.Limits
 	// LeftOut is told after every round of how many targets pages are left out for
-	// that, by what is exceeded and by namespace. Nil means nobody listens.
+	// that, by what is exceeded and by namespace. Nil ignores it.
 	LeftOut func(map[budget.What]map[string]int)
 	// Client sends the requests. Nil means http.DefaultClient.
 	Client *http.Client
 	// Authorize adds credentials to a request to an endpoint picker, whose page
-	// may ask for them. Serving pods are never sent any: a pod belongs to whoever
-	// deployed it. Nil adds none.
+	// may ask for them. Serving pods are never sent any: a pod belongs to the
+	// user who deployed it. Nil adds none.
 	Authorize func(*http.Request) error
 	// Observe is told of every scrape after it ended. It must be safe for
-	// concurrent use. Nil means nobody listens.
+	// concurrent use. Nil ignores them.
 	Observe func(took time.Duration, err error)
 }
 

@@ -4,6 +4,6 @@
 // whether what it reads is the decision on a variant. It decides nothing and writes
 // nothing.
 //
-// Neither kind is waited for: until it is listed, and without the permission to, nobody
-// is known.
+// Neither kind is waited for: until it is listed, and without the permission to, no
+// scaler is known.
 package scalers

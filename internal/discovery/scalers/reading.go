@@ -33,8 +33,8 @@ const (
 	labelExportedNamespace = "exported_" + metrics.LabelNamespace
 )
 
-// series is the labels of a variant's decision that are the same whoever
-// collects it. The label namespace is not: a scrape takes it for that of the
+// series is the labels of a variant's decision that are the same for every
+// collector. The label namespace is not: a scrape takes it for that of the
 // manager, and names the variant's exported_namespace.
 type series map[string]string
 

@@ -24,7 +24,7 @@ import (
 
 // searchAgain is how often a cluster without a kind is asked whether it has it by
 // now: each time costs requests to the API server. Until then there are none, and
-// nobody scales what a ScaledObject of KEDA does.
+// the target of a ScaledObject has no known scaler.
 const searchAgain = time.Minute
 
 // scaledObjectKind is what KEDA scales by.

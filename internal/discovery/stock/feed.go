@@ -20,7 +20,7 @@ const (
 )
 
 // retryAfter is how long after a failure everything is listed again. A refusal
-// does not heal by itself, and whoever mends it should not wait for long.
+// does not heal by itself, and a user who mends it should not wait for long.
 const retryAfter = 5 * time.Second
 
 // feedState is what is known of one kind.

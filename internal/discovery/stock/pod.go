@@ -32,8 +32,8 @@ type where struct {
 }
 
 // stockPodOf returns what is used of p, and false if it takes no accelerators: it
-// asks for none, has ended, ends before it began, or waits for somebody else than
-// the scheduler.
+// asks for none, has ended, ends before it began, or waits for a controller
+// other than the scheduler.
 func stockPodOf(p *corev1.Pod, of []vendor) (stockPod, bool) {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return stockPod{}, false

@@ -25,7 +25,7 @@ type Options struct {
 	// have no timeout.
 	Client client.WithWatch
 	Clock  clock.Clock
-	// Idle is how long nobody may ask before the watches end, > 0.
+	// Idle is how long after the last question the watches end, > 0.
 	Idle func() time.Duration
 	// NodeSelector selects the nodes that count, nil for all.
 	NodeSelector labels.Selector
@@ -37,8 +37,8 @@ type Options struct {
 }
 
 // Stock counts the accelerators of the cluster. It watches nodes and pods only
-// while somebody asks: the first question starts the watches, and they end once
-// nobody has asked for a while. It is safe for concurrent use.
+// while it is asked: the first question starts the watches, and they end a
+// while after the last one. It is safe for concurrent use.
 type Stock struct {
 	options Options
 	vendors []vendor
@@ -69,7 +69,7 @@ func New(options Options) *Stock {
 func (s *Stock) Inventory(ctx context.Context) scaling.Inventory {
 	select {
 	case s.asked <- struct{}{}:
-	default: // that somebody asks is known already
+	default: // the question is known already
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Stock) say(ctx context.Context, message, reason string) {
 	}
 }
 
-// Run watches while somebody asks, until ctx ends. It returns nil.
+// Run watches while the stock is asked for, until ctx ends. It returns nil.
 func (s *Stock) Run(ctx context.Context) error {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (s *Stock) Run(ctx context.Context) error {
 	}
 }
 
-// watch watches until nobody asks any more.
+// watch watches until the questions end.
 func (s *Stock) watch(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watches sync.WaitGroup

@@ -26,7 +26,7 @@ type tally struct {
 }
 
 // endsLate is by how much a pod may overrun the time by which it should have ended
-// before nobody waits for its accelerators any more: the kubelet kills it then, and
+// before its accelerators no longer count as about to be free: the kubelet kills it then, and
 // takes some seconds. A finalizer, or a node that is lost, may keep it for ever.
 const endsLate = time.Minute
 

@@ -179,7 +179,7 @@ func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	const (
 		shortest = 5 * time.Minute
 		requests = 3000
-		rarely   = 150 * time.Second // the rarest scrapes that there are: nobody reads them
+		rarely   = 150 * time.Second // the rarest scrapes that there are: no policy reads them
 	)
 	length := max(shortest, time.Duration(requests/(float64(b.replicas)*rate)*float64(time.Second)))
 	m := DefaultModel()

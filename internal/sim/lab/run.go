@@ -17,7 +17,7 @@ import (
 )
 
 // Options are how a plan is run. The zero value runs it on all processors and
-// tells nobody.
+// reports no progress.
 type Options struct {
 	Workers int // runs at the same time; 0 means GOMAXPROCS
 	// OnProgress is told of what goes on, by one goroutine at a time.

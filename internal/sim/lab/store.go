@@ -31,7 +31,7 @@ type StoreRange struct {
 	From, To time.Time // To is after From
 	// Namespace and Model name the model; "" is any, if only one is there.
 	Namespace, Model string
-	OnStep           func(done, of int) // told of every step read, from one goroutine at a time; nil for nobody
+	OnStep           func(done, of int) // told of every step read, from one goroutine at a time; nil ignores them
 }
 
 // Recording is what a StoreRange held.

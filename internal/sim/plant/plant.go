@@ -186,7 +186,7 @@ func (w *plant) serve(now time.Duration) float64 {
 	case ready == 0:
 		w.held += offered * seconds
 		if !w.Gateway {
-			w.held = 0 // refused: nobody takes them
+			w.held = 0 // refused: no replica takes them
 		}
 		for _, v := range w.variants {
 			v.backlog = 0

@@ -18,8 +18,8 @@ type Definition struct {
 	Interval time.Duration
 	Params   []Param
 	// Grid lists the settings to try when the policy is tuned: at most 10 points
-	// over at most 2 parameters. The others keep their defaults. Empty where whoever
-	// tunes it searches a whole range.
+	// over at most 2 parameters. The others keep their defaults. Empty where the
+	// tuning searches a whole range.
 	Grid []map[string]string
 }
 

@@ -178,7 +178,7 @@ func Value(total, target float64, current, ready scaling.Replicas, t Tolerance) 
 // PodsAverage is the proposal of a Pods metric: reported holds the values of the
 // pods that run and report, missing counts those that run and do not, unready
 // those whose phase is Pending. Pods without a value count against the direction
-// that the others ask for. It is an error when nobody reports. target > 0.
+// that the others ask for. It is an error when no pod reports. target > 0.
 func PodsAverage(reported []float64, missing, unready int, current scaling.Replicas, target float64, t Tolerance) (scaling.Replicas, error) {
 	if len(reported) == 0 {
 		return 0, fmt.Errorf("no pod reports (%d run, %d are pending)", missing, unready)
