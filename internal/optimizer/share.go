@@ -51,7 +51,8 @@ func Share(contenders []Contender, stock map[string]scaling.Accelerators) ([][]s
 		growing := slices.DeleteFunc(slices.Clone(group), func(i int) bool {
 			return !contenders[i].grows() || len(contenders[i].open(contenders[i].states())) == 0
 		})
-		if len(growing) == 0 || fits(contenders, group, stock) {
+		alone := len(growing) == 1 && len(contenders[growing[0]].Votes.Snapshot.Variants) == 1 // there is nothing to choose
+		if len(growing) == 0 || alone || fits(contenders, group, stock) {
 			continue
 		}
 		solved, err := solve(contenders, group, growing, stock)

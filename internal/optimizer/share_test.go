@@ -112,6 +112,15 @@ func TestWhatRunsIsNoRoomForALargerVariant(t *testing.T) {
 	}
 }
 
+// TestOneVariantAloneSharesNothing: the capacity stage says what its replicas need, and who has it.
+func TestOneVariantAloneSharesNothing(t *testing.T) {
+	c := contender("a", 1, 40, fleet{"l40s", 10, 5, 1, nil, 0})
+	given, gap := Share([]Contender{c}, map[string]scaling.Accelerators{"L40S": 2})
+	if diff := cmp.Diff(c.Decisions, given[0]); diff != "" || gap.Known() {
+		t.Errorf("gap %v; decisions (-want +got):\n%s", gap, diff)
+	}
+}
+
 // TestATypeThatIsShortGrowsNoSteadyModel: a model whose analyses do not agree on growth
 // must not grow because another model is short of the same accelerator type, or of another.
 func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
@@ -120,7 +129,7 @@ func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 		steady.Decisions[i] = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: d.Current}
 	}
 	for _, on := range []string{"h100", "l40s"} {
-		short := contender("b", 1, 400, fleet{on, 40, 12, 1, nil, 0})
+		short := contender("b", 1, 400, fleet{on, 40, 12, 1, nil, 0}, fleet{"mi300x", 80, 12, 0, nil, 0})
 		given, gap := Share([]Contender{steady, short}, map[string]scaling.Accelerators{"L40S": 20, "H100": 2})
 		if diff := cmp.Diff(steady.Decisions, given[0]); diff != "" || !gap.Known() {
 			t.Errorf("short of %s: gap %v; decisions (-want +got):\n%s", on, gap, diff)
@@ -174,11 +183,11 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 // TestNumbersBeyondTheSolverAreNamed: with a cost that the solver refuses, every model
 // keeps its unlimited decision.
 func TestNumbersBeyondTheSolverAreNamed(t *testing.T) {
-	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0})
+	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0}, fleet{"y", 1e13, 5, 0, nil, 0})
 	given, _ := Share([]Contender{c}, nil)
 	for _, d := range given[0] {
 		last := d.Steps[len(d.Steps)-1]
-		if d.Target() != 8 || last.Reason != scaling.ReasonShared || !strings.Contains(last.Detail, "1e+12") {
+		if d.Target() != map[string]scaling.Replicas{"x": 8, "y": 0}[d.Variant.Name] || last.Reason != scaling.ReasonShared || !strings.Contains(last.Detail, "1e+12") {
 			t.Errorf("%d replicas, %+v", d.Target(), last)
 		}
 	}

@@ -95,7 +95,7 @@ func TestGroupsOfPodsGrowAndShrinkAsReplicas(t *testing.T) {
 // TestGroupsTakeWhatTheNodesHave has a LeaderWorkerSet in limited mode on two nodes with 13 accelerators,
 // on which six pods of two fit: one group of four. Another node makes room for a second.
 func TestGroupsTakeWhatTheNodesHave(t *testing.T) {
-	const ns, name, product, accelerator = "few-nodes", "wide", "Tesla-V100-SXM2-32GB", "V100-32GB"
+	const ns, name, product, accelerator = "few-nodes", "wide", "Tesla-P40", "P40"
 	for node, gpus := range map[string]int64{"few-a": 6, "few-b": 7} {
 		if err := shared.bed.AddNode(t.Context(), node, product, gpus); err != nil {
 			t.Fatal(err)

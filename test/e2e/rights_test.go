@@ -295,7 +295,7 @@ func doTheJob(t *testing.T) {
 // hasReady waits until so many replicas of a Deployment are Ready.
 func hasReady(t *testing.T, namespace, name string, n int32) {
 	t.Helper()
-	eventually(t, time.Minute, func(ctx context.Context) string {
+	eventually(t, 3*time.Minute, func(ctx context.Context) string {
 		d, err := deployment(ctx, namespace, name)
 		if err != nil {
 			return err.Error()
