@@ -75,7 +75,7 @@ var engineEffects = []struct {
 	see           func(t *testing.T, l *lab) string
 	before, after string
 }{
-	{config.KindSettings, "WVA_LIMITED_MODE", "", "false", "true", decided(full, fixedStock{0}, ""), "3 Saturated", "2 NoStock"},
+	{config.KindSettings, "WVA_LIMITED_MODE", "", "false", "true", decided(full, fixedStock{0}, ""), "3 Saturated", "2 Shared"},
 	{config.KindSaturation, "enableLimiter", "", "", "enableLimiter: true", decided(full, fixedStock{-1}, ""), "3 Saturated", "2 InventoryUnknown"},
 	{config.KindSaturation, "analyzerName", "", "engine: saturation", "engine: saturation\nanalyzerName: saturation", decided(half, fixedStock{}, "tokens"), "2 Steady", "2 Steady tokens"},
 	{config.KindSaturation, "scaleUpThreshold", "", "analyzerName: saturation", "analyzerName: saturation\nscaleUpThreshold: 0.5\nscaleDownBoundary: 0.4", decided(half, fixedStock{}, ""), "2 Steady", "3 Saturated"},
