@@ -29,7 +29,7 @@ func TestOfSeveralNamesTheOldestScalersIsServed(t *testing.T) {
 	v := scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: "v"}, Target: scaling.TargetRef{Kind: kindDeployment, Name: "d"}}
 	at := claim{"ns", kindDeployment, "d"}
 	objects := []scalerObject{reading("v", time.Hour), reading("a", 0), reading("c", time.Minute), reading("b", time.Minute)}
-	for range len(objects) {
+	for range objects {
 		objects = append(slices.Clone(objects[1:]), objects[0])
 		got := scalersOf{byClaim: map[claim][]scalerObject{at: objects}}.of(v, map[scaling.VariantKey]bool{v.Key: true})
 		if got.ReadAs != "b" {
