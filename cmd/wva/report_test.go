@@ -200,12 +200,15 @@ func TestReportReadsMetrics(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
-		name := regexp.MustCompile(`label_replace\((\w+)`).FindStringSubmatch(r.Form.Get("query"))[1]
+		name := regexp.MustCompile(`label_replace\((?:timestamp\()?(wva_\w+)`).FindStringSubmatch(r.Form.Get("query"))[1]
 		var series []string
 		for variant, value := range values[name] {
 			var points []string
 			for at := end.Add(-59 * time.Minute); !at.After(end); at = at.Add(time.Minute) {
-				points = append(points, fmt.Sprintf(`[%d,"%g"]`, at.Unix(), value))
+				if strings.Contains(r.Form.Get("query"), "timestamp(") {
+					value = float64(at.Unix())
+				}
+				points = append(points, fmt.Sprintf(`[%d,"%f"]`, at.Unix(), value))
 			}
 			series = append(series, fmt.Sprintf(`{"metric":{"namespace":"prod","variant_name":%q,"model_name":"m-%s"},"values":[%s]}`, variant, variant, strings.Join(points, ",")))
 		}

@@ -58,6 +58,7 @@ var layers = map[string]int{
 	"internal/discovery":  5,
 	"internal/doctor":     5,
 	"internal/emulator":   5,
+	"internal/exported":   5,
 	"internal/loadgen":    5,
 	"internal/sim":        5,
 	"internal/store":      5,

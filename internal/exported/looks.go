@@ -1,0 +1,117 @@
+package exported
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
+)
+
+// Looks are those of each model, in the order of time.
+type Looks map[scaling.ModelKey][]shadow.Look
+
+// stretch is a time in which a variant served a model.
+type stretch struct {
+	*served
+	of *variantSeries
+}
+
+// looksOf makes of the values of variants a look at each model and scrape.
+func looksOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration) Looks {
+	models := map[scaling.ModelKey][]stretch{}
+	for _, key := range slices.SortedFunc(maps.Keys(variants), scaling.VariantKey.Compare) {
+		for _, s := range variants[key].served {
+			model := scaling.ModelKey{Namespace: key.Namespace, ID: s.model}
+			models[model] = append(models[model], stretch{s, variants[key]})
+		}
+	}
+	out := Looks{}
+	for model, of := range models {
+		if looks := looksAt(of); len(looks) > 0 {
+			out[model] = planned(looks, step)
+		}
+	}
+	return out
+}
+
+// looksAt are those at a model. A time at which no value is newer than at the look before has none.
+func looksAt(of []stretch) []shadow.Look {
+	times := map[int64]bool{}
+	for _, s := range of {
+		for at := range s.scraped {
+			times[at] = true
+		}
+	}
+	var looks []shadow.Look
+	newest := math.Inf(-1)
+	for _, at := range slices.Sorted(maps.Keys(times)) {
+		seen := newest
+		for _, s := range of {
+			if scraped, there := s.scraped[at]; there {
+				seen = max(seen, scraped)
+			}
+		}
+		if !(seen > newest) {
+			continue
+		}
+		newest = seen
+		if l := lookAt(of, at); len(l.Variants) > 0 {
+			looks = append(looks, l)
+		}
+	}
+	return looks
+}
+
+// planned returns looks with the usual time between two of them: the step, or the interval of the scrapes
+// where that is longer.
+func planned(looks []shadow.Look, step time.Duration) []shadow.Look {
+	apart := make([]time.Duration, 0, len(looks))
+	for i := range len(looks) - 1 {
+		apart = append(apart, looks[i+1].At.Sub(looks[i].At))
+	}
+	if len(apart) > 0 {
+		slices.Sort(apart)
+		step = max(step, apart[len(apart)/2])
+	}
+	for i := range looks {
+		looks[i].Interval = step
+	}
+	return looks
+}
+
+// lookAt is what is known of a model at one time. A variant without any value then is not in it: it did
+// not exist.
+func lookAt(of []stretch, at int64) shadow.Look {
+	l := shadow.Look{At: time.Unix(at, 0).UTC()}
+	newest := 0.0 // of the last variant
+	for _, s := range of {
+		v := s.of
+		scraped, there := s.scraped[at]
+		current, observed := v.current[at]
+		target, decided := v.advised[at]
+		advised := decided
+		if !decided {
+			target, decided = v.desired[at]
+		}
+		if !there || !observed && !decided {
+			continue
+		}
+		l.Advisory = l.Advisory || advised
+		if rate, known := v.rate[at]; known && !math.IsNaN(rate) {
+			l.Rate = scaling.Measured(rate, scaling.Fresh)
+		}
+		seen := shadow.Seen{
+			Key: v.key, Accelerator: s.accelerator, GPUs: max(1, scaling.Accelerators(v.gpus[at])), Cost: v.cost[at], Bounds: scaling.Unbounded(),
+			Observed: observed, Current: scaling.Replicas(current), Ready: scaling.Replicas(v.ready[at]), Decided: decided, Target: scaling.Replicas(target),
+		}
+		if n := len(l.Variants); n == 0 || l.Variants[n-1].Key != v.key {
+			l.Variants, newest = append(l.Variants, seen), scraped
+		} else if scraped > newest { // of two types of accelerators the one that was scraped last
+			l.Variants[n-1], newest = seen, scraped
+		}
+	}
+	return l
+}
