@@ -46,7 +46,7 @@ func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace st
 	if err != nil {
 		return looks{}, fmt.Errorf("--prometheus: %w", err)
 	}
-	return looks{of: of, objectives: map[scaling.ModelKey]scaling.Objective{}, source: "metrics in " + s.url, assumes: []string{
+	return looks{of: of, objectives: map[scaling.ModelKey]scaling.Objective{}, source: "metrics in " + redacted(s.url), assumes: []string{
 		fmt.Sprintf("metrics are read every %s, and each value stands until the next scrape, for three usual intervals at most (of reads or of scrapes, the longer one); longer gaps count for nothing", span.Step()),
 		"what was decided is what would have run, from the decision on (wva_advised_replicas, wva_desired_replicas where decisions were carried out)",
 		"decisions were made from what ran and what it showed: where another number had run, later decisions could have been others",

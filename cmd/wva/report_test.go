@@ -215,7 +215,10 @@ func TestReportReadsMetrics(t *testing.T) {
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[%s]}}`, strings.Join(series, ","))
 	}))
 	t.Cleanup(server.Close)
-	stdout, stderr, err := executed(t, newReportCommand(), "", "--prometheus", server.URL, "--allow-insecure-prometheus", "--from", "1h", "-o", "json")
+	stdout, stderr, err := executed(t, newReportCommand(), "", "--prometheus", strings.Replace(server.URL, "://", "://reader:secret@", 1), "--allow-insecure-prometheus", "--from", "1h", "-o", "json")
+	if strings.Contains(stdout, "secret") {
+		t.Errorf("the report has the password of the URL:\n%.200s", stdout)
+	}
 	if err != nil || stderr != "" {
 		t.Fatalf("got %v, %q", err, stderr)
 	}
