@@ -32,13 +32,13 @@ func (a sharedAddress) String() string {
 			labels = append(labels, fmt.Sprintf("%s=%q", l[0], cutLabel(l[1])))
 		}
 	}
-	return fmt.Sprintf("The token counter of {%s} falls again and again: each scrape of one address reaches another pod, or an engine restarts all the time. "+
+	return fmt.Sprintf("The token counter of {%s} falls again and again or changes its process: each scrape of one address reaches another pod, or an engine restarts all the time. "+
 		"Scrape every pod at its own address, with a PodMonitor or through a headless Service, and store the label pod", strings.Join(labels, ","))
 }
 
 // longestLabel bounds a label's value in a sentence, in bytes, so that what to change is
 // within faultLength.
-const longestLabel = 80
+const longestLabel = 72
 
 func cutLabel(value string) string {
 	if len(value) > longestLabel {

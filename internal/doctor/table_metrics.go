@@ -73,7 +73,7 @@ var metricsTable = []Entry{
 	{
 		Code: "WVA0405", Name: "several-pods-behind-an-address", Sentence: "Prometheus scrapes several pods through one address",
 		Means: "Each scrape reaches another pod, so that counters fall and gauges jump.",
-		Seen:  "the manager finds that a counter of one scraped address falls again and again, or that readings are not those of each replica alone",
+		Seen:  "the manager finds that a counter of one scraped address falls again and again or is each time that of another process, or that readings are not those of each replica alone",
 		Mend:  "kubectl get services -n NAMESPACE", Advice: "Scrape each pod by a PodMonitor, or through a headless Service.",
 		Related: []string{"MetricsAvailable MetricsMissing", "MetricsAvailable MetricsAging"},
 	},

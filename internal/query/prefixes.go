@@ -89,7 +89,7 @@ func (p Prefixes) renamed(own string, r Recipe) Recipe {
 		}
 		return out
 	}
-	r.Of, r.Holds, r.Still, r.Born = series(r.Of), series(r.Holds), series(r.Still), series(r.Born)
+	r.Of, r.Holds, r.Still, r.Born, r.Began = series(r.Of), series(r.Holds), series(r.Still), series(r.Born), series(r.Began)
 	r.Per.Names = p.of(own, r.Per.Names)
 	return r
 }

@@ -95,7 +95,7 @@ func (r renderer) perPod(e Engine, q Quantity) string {
 	case recipe.Over == Moving:
 		return r.moving(recipe.Of)
 	case recipe.Over == Fallen:
-		return r.resets(recipe.Of)
+		return r.resets(recipe)
 	case recipe.Over == Idle:
 		return r.idle(e, recipe)
 	case recipe.Worst:

@@ -40,7 +40,8 @@ const (
 	Generating
 	// Resets is how often a counter of one address fell within the ResetsSpan, where that is
 	// leastResets or more. It falls once when a process restarts. Where several pods answer at
-	// one address in turn, it falls every few scrapes.
+	// one address in turn, it falls every few scrapes. Where it never does so often, as of pods that
+	// count in step, it is how often the address had the counter of another process (Recipe.Began).
 	Resets
 	// Stuck marks a pod that holds requests while nothing at all has moved for
 	// the span of quiet: neither the requests, nor the KV cache usage, nor any

@@ -80,16 +80,24 @@ func (r renderer) moving(series []Series) string {
 	return strings.Join(terms, " or ")
 }
 
-// leastResets is how often a counter of one address must fall within the ResetsSpan to count
-// as those of several pods. Of two pods that are scraped at random it falls every fourth
-// scrape, so five times in twenty.
+// leastResets is how often a counter of one address must fall within the ResetsSpan, or be that
+// of another process, to count as those of several pods. Of two pods that are scraped at random it
+// falls every fourth scrape, so five times in twenty, where one has counted more than the other
+// between two scrapes; it is that of the other one every second scrape.
 const leastResets = 3
 
 // resets renders Fallen, by the address.
-func (r renderer) resets(series []Series) string {
-	return joined(r.selectors(series), func(selector string) string {
-		return fmt.Sprintf("max by (%s, %s, %s) (resets(%s[%s]) >= %d)", podOf, LabelJob, LabelInstance, selector, Duration(ResetsSpan(r.window)), leastResets)
-	})
+func (r renderer) resets(recipe Recipe) string {
+	often := func(function string) func(string) string {
+		return func(selector string) string {
+			return fmt.Sprintf("max by (%s, %s, %s) (%s(%s[%s]) >= %d)", podOf, LabelJob, LabelInstance, function, selector, Duration(ResetsSpan(r.window)), leastResets)
+		}
+	}
+	vector := joined(r.selectors(recipe.Of), often("resets"))
+	if len(recipe.Began) > 0 {
+		vector += " or " + joined(r.selectors(recipe.Began), often("changes"))
+	}
+	return vector
 }
 
 // idle renders Idle. The conditions are put one after the other onto rows that

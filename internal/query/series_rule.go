@@ -14,7 +14,7 @@ const (
 	Info                   // the labels of By are the value, the sample is always 1 (see RowOf)
 	Moving                 // 1 where a series changed its value within the StuckSpan
 	Idle                   // Last, of a pod that holds requests and does not move: Holds and Still
-	Fallen                 // how often a counter fell within the ResetsSpan: see Resets
+	Fallen                 // how often a counter fell within the ResetsSpan, or was that of another process: see Resets
 	NoRequests             // since when nothing of Holds was above 0, and nothing of Still moved
 )
 
@@ -57,6 +57,9 @@ type Recipe struct {
 	// Born are the counters of Still, of NoRequests, whose series begin with the first
 	// thing that they count: with more than 0 in it one that is new has moved.
 	Born []Series
+	// Began are gauges, of Fallen, that say when the process of the page began to count. Two processes
+	// have two values of them, also where their counters are so alike that none falls.
+	Began []Series
 	// Scrapes is how many times the engine's witness must have been scraped
 	// within the StuckSpan for Idle; 0 means no matter. What was hardly looked at
 	// is not still: after a gap the only sample agrees with itself.

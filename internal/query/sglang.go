@@ -58,7 +58,8 @@ func sglang() map[Quantity]Recipe {
 		KVCapacity: {Over: Last, Of: []Series{scheduler("sglang:max_total_num_tokens")}},
 		Decoding:   decoding, Generated: generated, Starting: starting, Started: started,
 		Generating: {Over: Moving, Of: []Series{steps, speed}},
-		Resets:     {Over: Fallen, Of: []Series{generation}},
+		// Its pages, which several processes write, do not say when one began.
+		Resets: {Over: Fallen, Of: []Series{generation}},
 		Stuck: {
 			Over: Idle, Of: queues, Holds: held,
 			Still:   []Series{steps, speed, running, queues[0], queues[1], usage, prompt, generation, requests, aborted},

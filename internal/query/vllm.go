@@ -50,7 +50,8 @@ func vllm() map[Quantity]Recipe {
 		// Token generation is the pulse of an engine: nothing that holds
 		// requests and works leaves it still for minutes.
 		Generating: {Over: Moving, Of: []Series{generation}},
-		Resets:     {Over: Fallen, Of: []Series{generation}},
+		// The Python client writes when it made each counter, but for several API servers on one page.
+		Resets: {Over: Fallen, Of: []Series{generation}, Began: []Series{named("vllm:generation_tokens_created")}},
 		Stuck: {
 			Over: Idle, Of: []Series{waiting},
 			Holds: []Series{running, waiting}, Still: []Series{generation, running, waiting, usage, prompt, success},

@@ -100,6 +100,33 @@ func TestPodsBehindOneAddressWithoutAPodAreNamed(t *testing.T) {
 	})
 }
 
+// TestBusyPodsInStepBehindOneAddressGiveNothingUp: the pods began within seconds and have generated as many tokens, so
+// that the counter of the address never falls. It is that of another process at every second scrape or so.
+func TestBusyPodsInStepBehindOneAddressGiveNothingUp(t *testing.T) {
+	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
+		l.behind(true)
+		for i, p := range l.pods {
+			p.Ranks[0].Generate(float64(-100_000 * i)) // as many as the first
+			p.Began += float64(i)
+		}
+		l.pass(10 * time.Minute)
+		got := l.decide()
+		got.want(t, "scrapes reach any pod", max(right, replicas))
+		if by := shrinking(got.snapshot.At, []scaling.Snapshot{got.snapshot}); len(by) > 0 {
+			t.Errorf("engines %v give replicas up", by)
+		}
+		for _, r := range got.snapshot.Replicas {
+			if !r.Partial {
+				t.Errorf("%s is %+v, want readings that are partial", r.Pod, r)
+			}
+		}
+		told := explain.MetricsAging(explain.Explanation{Variant: got.snapshot.Variants[0], Snapshot: got.snapshot})
+		if !strings.Contains(told, "changes its process") {
+			t.Errorf("the condition says %q, want a word of processes", told)
+		}
+	})
+}
+
 // TestAServiceThatIsScrapedBesideThePodsSpoilsRatesAlone: every pod has readings of its own, and
 // the store adds the series of the Service to the rates of the model.
 func TestAServiceThatIsScrapedBesideThePodsSpoilsRatesAlone(t *testing.T) {

@@ -29,6 +29,8 @@ type Pod struct {
 	// Blocks and BlockSize are the KV cache: of a rank for SGLang, of all for
 	// vLLM.
 	Blocks, BlockSize int
+	// Began is when the process began to count, in seconds since 1970. A restart is a second later.
+	Began float64
 }
 
 // Rank is one data-parallel rank of a pod: what it holds now.
@@ -62,7 +64,7 @@ type stream struct {
 
 // NewPod returns a pod that has just started, with n ranks.
 func NewPod(engine query.Engine, version Version, model string, n int) *Pod {
-	p := &Pod{Engine: engine, Version: version, Model: model, Blocks: 1000, BlockSize: 16}
+	p := &Pod{Engine: engine, Version: version, Model: model, Blocks: 1000, BlockSize: 16, Began: 1.7e9}
 	for range n {
 		p.Ranks = append(p.Ranks, &Rank{})
 	}
@@ -72,6 +74,7 @@ func NewPod(engine query.Engine, version Version, model string, n int) *Pod {
 
 // Restart begins all counters again and empties the pod.
 func (p *Pod) Restart() {
+	p.Began++
 	for _, r := range p.Ranks {
 		*r = Rank{counts: newCounts(p.Engine)}
 	}

@@ -29,8 +29,9 @@ func (p *Pod) vllm(e *output, rank string, r *Rank) {
 		e.family("counter", prefix+"_hits_total", c.cached, labels...)
 	}
 	e.family("counter", "vllm:prompt_tokens_total", c.prompt, labels...)
-	e.family("gauge", "vllm:prompt_tokens_created", 1.7e9, labels...)
+	e.family("gauge", "vllm:prompt_tokens_created", p.Began, labels...)
 	e.family("counter", "vllm:generation_tokens_total", c.generation, labels...)
+	e.family("gauge", "vllm:generation_tokens_created", p.Began, labels...)
 	for _, reason := range reasons() {
 		e.family("counter", "vllm:request_success_total", c.ended[reason], slices.Concat(labels, []string{"finished_reason", reason})...)
 	}
