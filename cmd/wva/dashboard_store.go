@@ -16,6 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
 // lookLimit is how long the manager's configuration is looked at before the dashboard begins without it.
@@ -29,7 +30,7 @@ func (f *dashboardFlags) past(ctx context.Context, restConfig *rest.Config, c cl
 		if err != nil {
 			return nil, fmt.Errorf("%w: --prometheus: %w", errUsage, err)
 		}
-		return dashboard.NewPast(dashboardStore{source}, redacted(f.store.url), nil), nil
+		return dashboard.NewPast(source, redacted(f.store.url), nil), nil
 	}
 	ctx, stop := context.WithTimeout(ctx, lookLimit)
 	defer stop()
@@ -41,7 +42,7 @@ func (f *dashboardFlags) past(ctx context.Context, restConfig *rest.Config, c cl
 	if err != nil {
 		return dashboard.NewPast(noStore{err}, redacted(address), nil), nil
 	}
-	return dashboard.NewPast(dashboardStore{source}, redacted(address), nil), nil
+	return dashboard.NewPast(source, redacted(address), nil), nil
 }
 
 // redacted returns an address without its password.
@@ -99,25 +100,9 @@ func fromHere(restConfig *rest.Config, address string) (*prometheus.Source, erro
 	return prometheus.New(prometheus.Config{URL: to.String(), AllowInsecure: true, Transport: transport})
 }
 
-// dashboardStore is a Prometheus, as the dashboard asks it.
-type dashboardStore struct{ source *prometheus.Source }
-
-func (d dashboardStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]dashboard.StoreSeries, error) {
-	series, err := d.source.Range(ctx, expression, from, to, step)
-	out := make([]dashboard.StoreSeries, 0, len(series))
-	for _, s := range series {
-		one := dashboard.StoreSeries{Labels: s.Labels, Points: make([]dashboard.StorePoint, 0, len(s.Points))}
-		for _, p := range s.Points {
-			one.Points = append(one.Points, dashboard.StorePoint(p))
-		}
-		out = append(out, one)
-	}
-	return out, err
-}
-
 // noStore is a Prometheus that is not reached from here.
 type noStore struct{ why error }
 
-func (n noStore) Range(context.Context, string, time.Time, time.Time, time.Duration) ([]dashboard.StoreSeries, error) {
+func (n noStore) Range(context.Context, string, time.Time, time.Time, time.Duration) ([]query.Curve, error) {
 	return nil, n.why
 }

@@ -79,7 +79,7 @@ func TestAPrometheusWithinTheClusterIsAskedByWayOfTheAPIServer(t *testing.T) {
 			continue
 		}
 		now := time.Now()
-		if _, err := (dashboardStore{source}).Range(t.Context(), "up", now.Add(-time.Hour), now, time.Minute); err != nil || !slices.Equal(asked, []string{want}) {
+		if _, err := source.Range(t.Context(), "up", now.Add(-time.Hour), now, time.Minute); err != nil || !slices.Equal(asked, []string{want}) {
 			t.Errorf("%s is asked by %q, %v; want %q", address, asked, err, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exported"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
@@ -42,7 +41,7 @@ func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace st
 	}
 	defer store.Close()
 	span := exported.Span{From: from, To: to, Namespace: namespace}
-	of, err := exported.Read(ctx, exportedStore{store}, span)
+	of, err := exported.Read(ctx, store, span)
 	if err != nil {
 		return looks{}, fmt.Errorf("--prometheus: %w", err)
 	}
@@ -53,22 +52,4 @@ func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace st
 		"what the load was expected to need, the part of the requests within their objectives and the reasons of decisions are in no metric: read a record (--record) for them",
 		"draining replicas and the surge of rollouts cost nothing here",
 	}}, nil
-}
-
-// exportedStore is a Prometheus as a report asks it.
-type exportedStore struct{ source *prometheus.Source }
-
-var _ exported.Store = exportedStore{}
-
-func (s exportedStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]exported.Series, error) {
-	series, err := s.source.Range(ctx, expression, from, to, step)
-	out := make([]exported.Series, 0, len(series))
-	for _, one := range series {
-		points := make([]exported.Point, len(one.Points))
-		for i, p := range one.Points {
-			points[i] = exported.Point(p)
-		}
-		out = append(out, exported.Series{Labels: one.Labels, Points: points})
-	}
-	return out, err
 }

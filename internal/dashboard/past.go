@@ -12,27 +12,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// Store keeps the metrics that managers exported, longer than a manager remembers: a Prometheus. It is safe
-// for concurrent use.
-type Store interface {
-	// Range returns the series of a PromQL expression from one time to another in steps.
-	Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]StoreSeries, error)
-}
-
-// StoreSeries is one series of a Store.
-type StoreSeries struct {
-	Labels map[string]string
-	Points []StorePoint // in the order of time
-}
-
-// StorePoint is the value of a series at one instant.
-type StorePoint struct {
-	At    time.Time
-	Value float64
-}
 
 // Bounds of what is asked of a store.
 const (
@@ -49,7 +31,7 @@ const (
 // Past reads from a store what a model was like before the manager that answers began to remember. One
 // question is asked for each model and time that a page shows; answers are kept. It is safe for concurrent use.
 type Past struct {
-	store Store
+	store query.Store
 	name  string
 	clock clock.WithTicker
 	turn  chan struct{}
@@ -60,7 +42,7 @@ type Past struct {
 }
 
 // NewPast returns a Past of a store, which the pages call by name.
-func NewPast(s Store, name string, c clock.WithTicker) *Past {
+func NewPast(s query.Store, name string, c clock.WithTicker) *Past {
 	if c == nil {
 		c = clock.RealClock{}
 	}

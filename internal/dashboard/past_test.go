@@ -17,6 +17,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -32,11 +33,11 @@ type fakeStore struct {
 	mu     sync.Mutex
 	takes  time.Duration
 	err    error
-	series func(question) []StoreSeries
+	series func(question) []query.Curve
 	asked  []question
 }
 
-func (s *fakeStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]StoreSeries, error) {
+func (s *fakeStore) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]query.Curve, error) {
 	one := question{expression, from, to, step}
 	s.mu.Lock()
 	s.asked = append(s.asked, one)
@@ -60,11 +61,11 @@ func (s *fakeStore) times() int {
 }
 
 // constant is a series that has one value at each step of a question, from an instant on until another.
-func constant(a question, metric, variant string, value float64, from, until time.Time) StoreSeries {
-	out := StoreSeries{Labels: map[string]string{"__name__": metric, "variant_name": variant}}
+func constant(a question, metric, variant string, value float64, from, until time.Time) query.Curve {
+	out := query.Curve{Labels: map[string]string{"__name__": metric, "variant_name": variant}}
 	for t := a.from.Truncate(a.step); !t.After(a.to); t = t.Add(a.step) {
 		if !t.Before(from) && t.Before(until) {
-			out.Points = append(out.Points, StorePoint{t, value})
+			out.Points = append(out.Points, query.Point{At: t, Value: value})
 		}
 	}
 	return out
@@ -90,7 +91,7 @@ func remembered(begins int, variants ...string) history.ModelHistory {
 }
 
 // filled returns h with what a store of some series knows of the time from a minute on.
-func filled(t *testing.T, h history.ModelHistory, from time.Time, series func(question) []StoreSeries) history.ModelHistory {
+func filled(t *testing.T, h history.ModelHistory, from time.Time, series func(question) []query.Curve) history.ModelHistory {
 	t.Helper()
 	var out history.ModelHistory
 	synctest.Test(t, func(t *testing.T) {
@@ -122,11 +123,11 @@ func ends(c history.Column) string { return fmt.Sprint(c[0], c[len(c)-8], c[len(
 
 func TestTheTimeBeforeAManagerIsThatOfTheStore(t *testing.T) {
 	until := midnight.Add(6*time.Minute + time.Second) // one scrape after the manager began
-	h := filled(t, remembered(6, "a", "b"), midnight, func(a question) []StoreSeries {
-		one := func(metric, variant string, v float64) StoreSeries {
+	h := filled(t, remembered(6, "a", "b"), midnight, func(a question) []query.Curve {
+		one := func(metric, variant string, v float64) query.Curve {
 			return constant(a, metric, variant, v, midnight, until)
 		}
-		return []StoreSeries{
+		return []query.Curve{
 			one(metrics.DesiredReplicas, "a", 4), one(metrics.CurrentReplicas, "a", 3), one(metrics.Replicas, "a", 2), one(metrics.ReplicaCost, "a", 10),
 			one(metrics.CurrentLoad, "a", 7.5), one(metrics.MeasuredITL, "a", 0.02),
 			one(metrics.AdvisedReplicas, "b", 1), one(metrics.CurrentReplicas, "b", 1), one(metrics.Replicas, "b", 1), one(metrics.ReplicaCost, "b", 4),
@@ -156,8 +157,8 @@ func TestTheTimeBeforeAManagerIsThatOfTheStore(t *testing.T) {
 
 func TestAVariantThatEndedHasReplicasOnlyThen(t *testing.T) {
 	half := midnight.Add(3 * time.Minute)
-	h := filled(t, remembered(6, "new"), midnight, func(a question) []StoreSeries {
-		return []StoreSeries{constant(a, metrics.DesiredReplicas, "old", 2, midnight, half), constant(a, metrics.DesiredReplicas, "new", 5, half, midnight.Add(time.Hour))}
+	h := filled(t, remembered(6, "new"), midnight, func(a question) []query.Curve {
+		return []query.Curve{constant(a, metrics.DesiredReplicas, "old", 2, midnight, half), constant(a, metrics.DesiredReplicas, "new", 5, half, midnight.Add(time.Hour))}
 	})
 	if len(h.Variants) != 2 || h.Variants[0].Name != "new" || h.Variants[1].Name != "old" {
 		t.Fatalf("the variants are %+v", h.Variants)
@@ -168,8 +169,8 @@ func TestAVariantThatEndedHasReplicasOnlyThen(t *testing.T) {
 }
 
 func TestATimeWithoutAManagerIsNotKnown(t *testing.T) {
-	h := filled(t, remembered(6, "a"), midnight, func(a question) []StoreSeries {
-		return []StoreSeries{constant(a, metrics.DesiredReplicas, "a", 2, midnight.Add(time.Minute), midnight.Add(3*time.Minute))}
+	h := filled(t, remembered(6, "a"), midnight, func(a question) []query.Curve {
+		return []query.Curve{constant(a, metrics.DesiredReplicas, "a", 2, midnight.Add(time.Minute), midnight.Add(3*time.Minute))}
 	})
 	if got := ends(h.Variants[0].Desired); got != "2 NaN 9" || !h.T[0].Equal(midnight.Add(time.Minute)) {
 		t.Errorf("the replicas are %s from %s on, want what the store knows and not what is between", got, h.T[0])
@@ -180,21 +181,24 @@ func TestATimeWithoutAManagerIsNotKnown(t *testing.T) {
 }
 
 func TestAStoreThatDoesNotHelpIsSaid(t *testing.T) {
+	curve := func(metric string, points ...query.Point) []query.Curve {
+		return []query.Curve{{Labels: map[string]string{"__name__": metric, "variant_name": "a"}, Points: points}}
+	}
 	for name, c := range map[string]struct {
-		series []StoreSeries
+		series []query.Curve
 		err    error
 		want   string
 	}{
 		"it has nothing":                       {want: "it has no series of the model from 2026-11-25T00:00:00Z to 2026-11-25T00:06:00Z"},
-		"it has series of other metrics":       {series: []StoreSeries{{Labels: map[string]string{"__name__": "up", "variant_name": "a"}, Points: []StorePoint{{midnight.Add(time.Minute), 1}}}}, want: "it has no series"},
-		"it has numbers that are none":         {series: []StoreSeries{{Labels: map[string]string{"__name__": metrics.DesiredReplicas, "variant_name": "a"}, Points: []StorePoint{{midnight.Add(time.Minute), math.Inf(1)}}}}, want: "it has no series"},
-		"it has times that were not asked for": {series: []StoreSeries{{Labels: map[string]string{"__name__": metrics.DesiredReplicas, "variant_name": "a"}, Points: []StorePoint{{midnight.Add(-time.Hour), 1}, {midnight.Add(time.Hour), 1}}}}, want: "it has no series"},
+		"it has series of other metrics":       {series: curve("up", query.Point{At: midnight.Add(time.Minute), Value: 1}), want: "it has no series"},
+		"it has numbers that are none":         {series: curve(metrics.DesiredReplicas, query.Point{At: midnight.Add(time.Minute), Value: math.Inf(1)}), want: "it has no series"},
+		"it has times that were not asked for": {series: curve(metrics.DesiredReplicas, query.Point{At: midnight.Add(-time.Hour), Value: 1}, query.Point{At: midnight.Add(time.Hour), Value: 1}), want: "it has no series"},
 		"it refuses":                           {err: errors.New("prometheus: 403 Forbidden"), want: "prometheus: 403 Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				before := remembered(6, "a")
-				h := NewPast(&fakeStore{series: func(question) []StoreSeries { return c.series }, err: c.err}, "the store", nil).before(t.Context(), before, chat, midnight)
+				h := NewPast(&fakeStore{series: func(question) []query.Curve { return c.series }, err: c.err}, "the store", nil).before(t.Context(), before, chat, midnight)
 				if !strings.HasPrefix(h.Before.Trouble, c.want) || !h.Before.Until.IsZero() || h.Before.Source != "the store" {
 					t.Errorf("it says %+v, want %q", h.Before, c.want)
 				}
@@ -208,8 +212,8 @@ func TestAStoreThatDoesNotHelpIsSaid(t *testing.T) {
 
 func TestAStoreIsAskedOnceForATimeThatMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakeStore{series: func(a question) []StoreSeries {
-			return []StoreSeries{constant(a, metrics.DesiredReplicas, "a", 2, midnight, midnight.Add(time.Hour))}
+		s := &fakeStore{series: func(a question) []query.Curve {
+			return []query.Curve{constant(a, metrics.DesiredReplicas, "a", 2, midnight, midnight.Add(time.Hour))}
 		}}
 		p := NewPast(s, "the store", nil)
 		for i := range 20 {
@@ -256,8 +260,8 @@ func TestAStoreThatFailsIsAskedAgainAfterAPause(t *testing.T) {
 
 func TestAPageDoesNotWaitForASlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakeStore{takes: 5 * time.Second, series: func(a question) []StoreSeries {
-			return []StoreSeries{constant(a, metrics.DesiredReplicas, "a", 2, midnight, midnight.Add(time.Hour))}
+		s := &fakeStore{takes: 5 * time.Second, series: func(a question) []query.Curve {
+			return []query.Curve{constant(a, metrics.DesiredReplicas, "a", 2, midnight, midnight.Add(time.Hour))}
 		}}
 		p := NewPast(s, "the store", nil)
 		told := 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
@@ -53,7 +54,7 @@ type storedVariant struct {
 }
 
 // rowsOf makes rows of series.
-func rowsOf(series []StoreSeries, from, until time.Time, step time.Duration) storedRows {
+func rowsOf(series []query.Curve, from, until time.Time, step time.Duration) storedRows {
 	var out storedRows
 	for t := from; t.Before(until); t = t.Add(step) {
 		out.t = append(out.t, t)

@@ -8,26 +8,9 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
-
-// Store keeps the metrics that managers exported: a Prometheus.
-type Store interface {
-	// Range returns the series of a PromQL expression from one time to another in steps.
-	Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Series, error)
-}
-
-// Series is one series of a Store.
-type Series struct {
-	Labels map[string]string
-	Points []Point // in the order of time
-}
-
-// Point is the value of a series at one instant.
-type Point struct {
-	At    time.Time
-	Value float64
-}
 
 // Span is the time that is read.
 type Span struct {
@@ -72,7 +55,7 @@ type served struct {
 
 // Read asks a store for what managers exported. The error is ErrNoManager, ErrNoVariant or ErrNoNamespace where
 // there are no variants, else that of the store.
-func Read(ctx context.Context, store Store, s Span) (Looks, error) {
+func Read(ctx context.Context, store query.Store, s Span) (Looks, error) {
 	r := reader{store, s, map[scaling.VariantKey]*variantSeries{}}
 	// The time of the scrape tells a value that was scraped from one that Prometheus repeats, as it does for five
 	// minutes after it scraped nothing.
@@ -94,7 +77,7 @@ func Read(ctx context.Context, store Store, s Span) (Looks, error) {
 		{metrics.ReplicaGPUs, func(v *variantSeries) *map[int64]float64 { return &v.gpus }},
 		{metrics.CurrentLoad + `{quantity="arrival_rate"}`, func(v *variantSeries) *map[int64]float64 { return &v.rate }},
 	} {
-		err := r.each(ctx, q.metric, func(key scaling.VariantKey, one Series) {
+		err := r.each(ctx, q.metric, func(key scaling.VariantKey, one query.Curve) {
 			if v := r.variants[key]; v != nil { // else no model is known of it: it is what another variant is read as
 				keep(q.into(v), one.Points)
 			}
@@ -108,13 +91,13 @@ func Read(ctx context.Context, store Store, s Span) (Looks, error) {
 
 // reader reads a Span of a Store.
 type reader struct {
-	store    Store
+	store    query.Store
 	span     Span
 	variants map[scaling.VariantKey]*variantSeries
 }
 
 // each calls f with the series of a metric of variants, a piece of time after the other.
-func (r reader) each(ctx context.Context, metric string, f func(scaling.VariantKey, Series)) error {
+func (r reader) each(ctx context.Context, metric string, f func(scaling.VariantKey, query.Curve)) error {
 	step := r.span.Step()
 	for from := r.span.From; from.Before(r.span.To); from = from.Add(readsAtOnce * step) {
 		to := from.Add(readsAtOnce * step)
@@ -159,7 +142,7 @@ func ofVariants(metric string) string {
 }
 
 // serves keeps which model a variant served, on which accelerators, and when that was scraped.
-func (r reader) serves(key scaling.VariantKey, s Series) {
+func (r reader) serves(key scaling.VariantKey, s query.Curve) {
 	v := r.variants[key]
 	if v == nil {
 		v = &variantSeries{key: key}
@@ -175,7 +158,7 @@ func (r reader) serves(key scaling.VariantKey, s Series) {
 }
 
 // keep keeps values by their time.
-func keep(values *map[int64]float64, points []Point) {
+func keep(values *map[int64]float64, points []query.Point) {
 	if *values == nil {
 		*values = make(map[int64]float64, len(points))
 	}

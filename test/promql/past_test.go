@@ -54,22 +54,6 @@ func (r *rememberer) Get(_ context.Context, path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// ranges is a Prometheus as the dashboard asks it.
-type ranges struct{ source *prometheus.Source }
-
-func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]dashboard.StoreSeries, error) {
-	series, err := r.source.Range(ctx, expression, from, to, step)
-	var out []dashboard.StoreSeries
-	for _, s := range series {
-		one := dashboard.StoreSeries{Labels: s.Labels}
-		for _, p := range s.Points {
-			one.Points = append(one.Points, dashboard.StorePoint(p))
-		}
-		out = append(out, one)
-	}
-	return out, err
-}
-
 // exporter is a manager that publishes what cycles decided, and is scraped.
 type exporter struct {
 	registry *client.Registry
@@ -168,7 +152,7 @@ func TestTheDashboardReadsWhatAnEarlierManagerExported(t *testing.T) {
 			}
 			t.Cleanup(source.Close)
 			live := dashboard.NewLive(dashboard.LiveOptions{
-				Past: dashboard.NewPast(ranges{source}, server.URL, nil),
+				Past: dashboard.NewPast(source, server.URL, nil),
 				Reach: func(context.Context) (dashboard.Manager, error) {
 					return &rememberer{now.Add(-time.Minute), now, []string{"a", "b"}}, nil
 				},

@@ -1,7 +1,6 @@
 package promql
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -23,22 +22,6 @@ import (
 
 // morning is when the managers of the tests of the report begin.
 var morning = time.Date(2026, 11, 25, 6, 0, 0, 0, time.UTC)
-
-// exports is a Prometheus as the report asks it.
-type exports struct{ source *prometheus.Source }
-
-func (e exports) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]exported.Series, error) {
-	series, err := e.source.Range(ctx, expression, from, to, step)
-	var out []exported.Series
-	for _, s := range series {
-		one := exported.Series{Labels: s.Labels}
-		for _, p := range s.Points {
-			one.Points = append(one.Points, exported.Point(p))
-		}
-		out = append(out, one)
-	}
-	return out, err
-}
 
 // reporting is a Prometheus that scrapes managers, and from which a report is read.
 type reporting struct {
@@ -73,7 +56,7 @@ func (r *reporting) read(t *testing.T, s exported.Span) (map[scaling.ModelKey]sh
 		t.Fatal(err)
 	}
 	defer source.Close()
-	looks, err := exported.Read(t.Context(), exports{source}, s)
+	looks, err := exported.Read(t.Context(), source, s)
 	out := map[scaling.ModelKey]shadow.Model{}
 	for key, of := range looks {
 		out[key] = shadow.Compare(key, scaling.Objective{}, of, shadow.Options{To: s.To})

@@ -8,24 +8,14 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Series is what a store holds of one series over a time.
-type Series struct {
-	Labels map[string]string
-	Points []Point // in the order of time
-}
-
-// Point is the value of a series at one instant.
-type Point struct {
-	At    time.Time
-	Value float64
-}
-
-// Range returns the series of a PromQL expression, an instant vector, from one time to another in steps of
+// Range returns the curves of a PromQL expression, an instant vector, from one time to another in steps of
 // at least a second. It asks for a subquery at one instant, so that whatever answers Ask answers it, too.
 // Errors are of type *Error. The whole answer is held in memory, within the bound of the configuration.
-func (s *Source) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Series, error) {
+func (s *Source) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]query.Curve, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
 	defer cancel()
 	form := url.Values{
@@ -55,7 +45,7 @@ type matrix struct {
 	} `json:"data"`
 }
 
-func (s *Source) rangeOnce(ctx context.Context, form url.Values) ([]Series, error) {
+func (s *Source) rangeOnce(ctx context.Context, form url.Values) ([]query.Curve, error) {
 	text, err := s.client.do(ctx, form)
 	if err != nil {
 		return nil, err
@@ -68,9 +58,9 @@ func (s *Source) rangeOnce(ctx context.Context, form url.Values) ([]Series, erro
 	if answer.Data.Type != "matrix" {
 		return nil, text.found(fmt.Sprintf("a result of type %q, want matrix", answer.Data.Type))
 	}
-	out := make([]Series, 0, len(answer.Data.Result))
+	out := make([]query.Curve, 0, len(answer.Data.Result))
 	for _, r := range answer.Data.Result {
-		one := Series{Labels: r.Metric, Points: make([]Point, 0, len(r.Values))}
+		one := query.Curve{Labels: r.Metric, Points: make([]query.Point, 0, len(r.Values))}
 		for _, v := range r.Values {
 			p, err := pointOf(v)
 			if err != nil {
@@ -84,15 +74,15 @@ func (s *Source) rangeOnce(ctx context.Context, form url.Values) ([]Series, erro
 }
 
 // pointOf reads a time in seconds and a value as text.
-func pointOf(v [2]json.RawMessage) (Point, error) {
+func pointOf(v [2]json.RawMessage) (query.Point, error) {
 	var at float64
 	var value string
 	if err := errors.Join(json.Unmarshal(v[0], &at), json.Unmarshal(v[1], &value)); err != nil {
-		return Point{}, fmt.Errorf("a point that is no time and value: %.80s", v[0])
+		return query.Point{}, fmt.Errorf("a point that is no time and value: %.80s", v[0])
 	}
 	number, err := strconv.ParseFloat(value, 64)
 	if err != nil {
-		return Point{}, fmt.Errorf("a value that is no number: %.80s", value)
+		return query.Point{}, fmt.Errorf("a value that is no number: %.80s", value)
 	}
-	return Point{At: time.UnixMilli(int64(at * 1000)).UTC(), Value: number}, nil
+	return query.Point{At: time.UnixMilli(int64(at * 1000)).UTC(), Value: number}, nil
 }
