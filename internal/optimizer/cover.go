@@ -75,9 +75,10 @@ func nothingKnown(in Votes) scaling.Analysis {
 	return scaling.Analysis{Model: in.Snapshot.Model, Reason: scaling.ReasonNoData, Detail: "no analyzer has known anything of the model lately"}
 }
 
-// direction combines the signals: all must agree to shrink.
+// direction combines the signals: all must agree to shrink. The vote is doubtful where the only
+// analyses that do not agree are.
 func direction(analyses []scaling.Analysis) scaling.Analysis {
-	vote := scaling.Analysis{Model: analyses[0].Model, Signal: scaling.Shrink, Reason: scaling.ReasonSpareCapacity}
+	vote := scaling.Analysis{Model: analyses[0].Model, Signal: scaling.Shrink, Reason: scaling.ReasonSpareCapacity, Doubtful: true}
 	var details []string
 	for _, a := range analyses {
 		detail := a.Detail
@@ -87,8 +88,10 @@ func direction(analyses []scaling.Analysis) scaling.Analysis {
 		details = append(details, detail)
 		if a.Signal != scaling.Shrink {
 			vote.Signal, vote.Reason = scaling.Steady, scaling.ReasonSteady
+			vote.Doubtful = vote.Doubtful && a.Doubtful
 		}
 	}
+	vote.Doubtful = vote.Doubtful && vote.Signal == scaling.Steady
 	vote.Detail = strings.Join(details, "; ")
 	return vote
 }

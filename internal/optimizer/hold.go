@@ -61,12 +61,12 @@ func holdInTransition(a scaling.Analysis, variants []variantState) []scaling.Dec
 	}))
 }
 
-// withheld marks the decisions that hold although the analysis calls for a reduction,
-// except those that hold for a reason of their own.
+// withheld marks the decisions that hold although the analysis calls for a reduction, or would
+// if it were not doubtful, except those that hold for a reason of their own.
 func withheld(a scaling.Analysis, decisions []scaling.Decision) []scaling.Decision {
 	own := []scaling.Reason{scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonFrozen}
 	for i, d := range decisions {
-		decisions[i].Withheld = a.Signal == scaling.Shrink && !d.Fallback && !slices.Contains(own, d.Cause().Reason)
+		decisions[i].Withheld = (a.Signal == scaling.Shrink || a.Doubtful) && !d.Fallback && !slices.Contains(own, d.Cause().Reason)
 	}
 	return decisions
 }

@@ -132,3 +132,17 @@ func TestAReductionThatOnlyWaitsForReadingsIsWithheld(t *testing.T) {
 		})
 	}
 }
+
+// TestACycleWithAReadingThatIsNotFreshWantsNothing has one analysis that calls for a reduction and one
+// that would, or would not, if its readings were fresh.
+func TestACycleWithAReadingThatIsNotFreshWantsNothing(t *testing.T) {
+	for _, doubtful := range []bool{true, false} {
+		in := votes(1, scaling.Shrink, fleet{name: "v", cost: 1, carries: 1, replicas: 5})
+		other := in.Analyses[0]
+		other.Analyzer, other.Signal, other.Doubtful = "tokens", scaling.Steady, doubtful
+		in.Analyses = append(in.Analyses, other)
+		if got := Cover(in)[0]; got.Withheld != doubtful || got.Target() != 5 {
+			t.Errorf("doubtful is %t: %+v", doubtful, got)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (c cover) reduce() []scaling.Decision {
 	if why := c.notGrown(); why != "" {
 		return c.hold(scaling.ReasonInTransition, c.vote.Detail+"; not grown: "+why)
 	}
-	return c.stay(c.vote.Detail)
+	return withheld(c.vote, c.stay(c.vote.Detail))
 }
 
 // fewerOrMoved gives replicas up. Where none can be given up, it moves to cheaper variants.

@@ -35,6 +35,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 		a.Reason, a.Detail = fault.reason, fault.detail
 		return a
 	}
+	pool(sized, load)
 	if load.none() && (load.inBatches > 0 || len(load.unsure) > 0) {
 		return concurrent(a, sized, load)
 	}
@@ -59,6 +60,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	byVariant := split(&a, shared, load, snap, past)
 	keep := kept(a, shared, load)
 	a.Signal, a.Reason, a.Detail = direction(a, load, keep)
+	a.Doubtful = a.Signal == scaling.Steady && load.stale && a.Demand < a.Supply
 	a.Detail += byVariant + contradicted + spent
 	if a.Signal == scaling.Shrink {
 		a.Demand = keep

@@ -332,3 +332,24 @@ func BenchmarkAnalyze(b *testing.B) {
 		Analyze(s, objective, Default(), Memory{})
 	}
 }
+
+func TestAnAnalysisIsDoubtfulWhereOnlyAReadingKeepsReplicas(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		rate     float64
+		aging    bool
+		doubtful bool
+	}{
+		{"an aging rate that needs fewer", 1, true, true},
+		{"a fresh rate that needs fewer", 1, false, false},
+		{"an aging rate that needs more", 1000, true, false},
+	} {
+		s := snapshot(tc.rate, variant("v", a100, 4))
+		if tc.aging {
+			s.Load.ArrivalRate.State = scaling.Aging
+		}
+		if a := Analyze(s, objective, Default(), Memory{}); a.Doubtful != tc.doubtful {
+			t.Errorf("%s: got %+v", tc.name, a)
+		}
+	}
+}

@@ -83,7 +83,7 @@ func expect(sized []sizing, share []float64) (scaling.Latency, bool) {
 		if ready == 0 || share[i] == 0 {
 			continue
 		}
-		m, err := s.queue.Analyze(share[i])
+		m, err := s.queue.Analyze(s.alone(share[i]))
 		if err != nil {
 			return scaling.Latency{}, false
 		}

@@ -36,7 +36,8 @@
 // within it, and is named in Analysis.Infeasible with what is possible: it buys no
 // accelerators while another variant keeps the objective. Where none does, each is
 // sized to a tenth above the best that it can. No replica is filled to more than
-// 95 % of what full batches complete.
+// 95 % of what full batches complete. Replicas of prefill share their queues, by the endpoint
+// picker: each serves more the more of them the arriving prompts need (pooled.go).
 //
 // The profile is the stated one or, where none is stated, what the replicas of the
 // variant showed (package profile). Before it is used it is corrected by the latencies

@@ -34,6 +34,7 @@ func Expect(snap scaling.Snapshot, objective scaling.Objective, options Options,
 	if fault.reason != "" {
 		return nil
 	}
+	pool(sized, load)
 	supply := 0.0
 	for _, s := range sized {
 		ready, _ := s.replicas()
@@ -51,6 +52,7 @@ func Expect(snap scaling.Snapshot, objective scaling.Objective, options Options,
 // expected is what a replica does at a rate in requests/s.
 func (s sizing) expected(rate float64, options Options) Expected {
 	out := Expected{Variant: s.variant.Key, Rate: rate, Serves: s.rate}
+	rate = s.alone(rate)
 	mean, err := s.queue.Analyze(rate)
 	if err != nil {
 		out.Overloaded = true

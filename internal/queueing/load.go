@@ -26,6 +26,7 @@ type load struct {
 	input, output, prompt float64
 	forecast              Forecast // of the rate
 	doubt                 string   // why the load of the model is not known well enough to shrink, "" if it is
+	stale                 bool     // the doubt is about a reading that is not Fresh
 }
 
 // asked says in words what demand of the load, in requests/s, is to be served.
@@ -89,7 +90,7 @@ func (l *load) doubtful(name string, r scaling.Reading) {
 		return
 	}
 	if doubt := fmt.Sprintf("the %s is %s", name, r.State); l.doubt == "" || doubt < l.doubt {
-		l.doubt = doubt
+		l.doubt, l.stale = doubt, true
 	}
 }
 

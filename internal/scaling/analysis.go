@@ -72,6 +72,9 @@ type Analysis struct {
 	// it: requests are shared out by variant. One that has more replicas than they ask for
 	// is of no use to the others.
 	Apart bool `json:"apart,omitempty"`
+	// Doubtful says that Signal is Steady instead of Shrink only because a reading of the load is not
+	// Fresh. Such an analysis does not say that the replicas are wanted.
+	Doubtful bool `json:"doubtful,omitempty"`
 	// Promised is what the Ready replicas serve by their profiles alone, without what was
 	// learned of them and what the error budget allows [requests/s]; 0 where that is not known.
 	Promised float64 `json:"promised,omitempty"`

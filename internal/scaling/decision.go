@@ -135,8 +135,8 @@ type Decision struct {
 	// Spare counts further replicas, after those that the decision removes, that the load does
 	// not need.
 	Spare Replicas `json:"spare,omitempty"`
-	// Withheld is true when the analysis calls for a reduction, and the cycle makes none only
-	// because the readings do not show the last change yet.
+	// Withheld is true when the cycle makes no reduction only because the readings do not show the
+	// last change yet, or are not Fresh. It does not count as a cycle that wanted the replicas.
 	Withheld bool `json:"withheld,omitempty"`
 	// Reduction is the reduction that waits for approval, or was approved and is under way.
 	Reduction Reduction `json:"reduction,omitzero"`

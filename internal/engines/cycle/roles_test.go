@@ -200,7 +200,8 @@ func TestFewAcceleratorsAreSharedBetweenTheRoles(t *testing.T) {
 			}
 		}
 		prefill, decode := carried[scaling.RolePrefill], carried[scaling.RoleDecode]
-		if total := p.replicas[scaling.RolePrefill] + p.replicas[scaling.RoleDecode]; math.Abs(prefill-decode) > each || total < stock-1 {
+		// To one replica; what a replica carries by saturation, which the roles go by, differs by a tenth.
+		if total := p.replicas[scaling.RolePrefill] + p.replicas[scaling.RoleDecode]; math.Abs(prefill-decode) > 1.1*each || total < stock-1 {
 			t.Errorf("of %d accelerators the roles get %v, of which prefill carries %.3g requests/s and decode %.3g", stock, p.replicas, prefill, decode)
 		}
 	}
