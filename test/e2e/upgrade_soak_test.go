@@ -17,6 +17,9 @@ func TestEachPublishedValueIsUpgradedAlone(t *testing.T) {
 	u := startUpgrades(t)
 	var rows []struct{ Path, Value, Unfollowed string }
 	decodeFile(t, filepath.Join(u.bed.Root, "test", "chart", "testdata", "published", "changed.yaml"), &rows)
+	// The nodes have 16 GPUs of the type that the targets ask for. More targets at once would wait for each
+	// other, each with some of its replicas.
+	places := make(chan struct{}, 16/upgradeReplicas)
 	for i, row := range rows {
 		if row.Unfollowed != "" {
 			t.Logf("not %s=%s: %s", row.Path, row.Value, row.Unfollowed)
@@ -26,6 +29,8 @@ func TestEachPublishedValueIsUpgradedAlone(t *testing.T) {
 			if row.Path != "wva.namespaceScoped" { // whose managers serve the others' models too
 				t.Parallel()
 			}
+			places <- struct{}{}
+			t.Cleanup(func() { <-places }) // after those that follow
 			name := fmt.Sprintf("v%02d", i)
 			// Its own model and port of the nodes: the others have theirs at the same time.
 			values := map[string]any{"llmd": map[string]any{"namespace": name}, "vllmService": map[string]any{"nodePort": 30100 + i}}

@@ -320,12 +320,15 @@ func (u *upgrades) scraped(t *testing.T, r publishedRelease, values publishedVal
   tls_config: {insecure_skip_verify: true}
   http_sd_configs: [{url: %q, refresh_interval: 1s}]
 `, r.name, scheme, secret.Data[corev1.ServiceAccountTokenKey], discovery.URL)
-	if err := os.WriteFile(filepath.Join(u.bed.State.PrometheusConfigDir, r.name+".yml"), []byte(config), 0o600); err != nil {
+	path := filepath.Join(u.bed.State.PrometheusConfigDir, r.name+".yml")
+	if err := errors.Join(os.WriteFile(path, []byte(config), 0o600), u.bed.ReloadPrometheus(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.bed.ReloadPrometheus(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { // pods of other releases get the addresses of those that end
+		if err := errors.Join(os.Remove(path), u.bed.ReloadPrometheus(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // targets tells Prometheus where the managers of a namespace are.

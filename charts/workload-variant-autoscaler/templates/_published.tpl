@@ -198,14 +198,18 @@ differ neither does.
 {{- else if and $on (or $one $scaled) }}
   {{- if not $several }}
     {{- range $key := list "modelID" "modelName" "namespace" }}
-      {{- if not (or (get $llmd $key) (and (eq $key "modelName") $wva.modelName)) }}
+      {{- if not (get $llmd $key) }}
         {{- include "wva.note" (dict "root" $root "text" (printf "llmd.%s is not given: it is %s, as in the earlier chart." $key (get $.defaults.llmd $key))) }}
       {{- end }}
     {{- end }}
     {{- $llmd = mergeOverwrite (deepCopy .defaults.llmd) $llmd }}
+    {{- if and $wva.modelName (ne $wva.modelName $llmd.modelName) }}
+      {{- include "wva.note" (dict "root" $root "text" "wva.modelName has no effect: llmd.modelName names the scale target.") }}
+    {{- end }}
   {{- end }}
   {{- $modelID := coalesce $several.modelID $llmd.modelID | required "llmd.modelID: the ID of the model is needed to convert the values of an earlier chart (llmd, va); better, use models" }}
-  {{- $modelName := coalesce $wva.modelName $llmd.modelName | required "llmd.modelName: the scale target is named after it in the values of an earlier chart (llmd, va); better, use models" }}
+  {{- /* wva.modelName is of the charts with variantAutoscaling. Later ones took it and named the target by llmd.modelName. */}}
+  {{- $modelName := ternary (coalesce $wva.modelName $llmd.modelName) $llmd.modelName (not (empty $several)) | required "llmd.modelName: the scale target is named after it in the values of an earlier chart (llmd, va); better, use models" }}
   {{- $namespace := $llmd.namespace | default $root.Release.Namespace }}
   {{- $scaler := ternary "hpa" "none" (and (dig "hpa" "enabled" true $wva) (dig "enabled" true $hpa)) }}
   {{- $common := dict "scaler" $scaler "minReplicas" (dig "minReplicas" 1 $hpa) "maxReplicas" (dig "maxReplicas" 10 $hpa) }}
