@@ -41,6 +41,11 @@ func TestASteadyFleetIsNotWrittenTo(t *testing.T) {
 	// Of annotated HPAs nothing but the store of decisions is written.
 	objects, size := *steadyFleet, 2**steadyFleet
 	settles := time.Duration(size) * 2400 * time.Millisecond
+	if size > poolSize { // one GPU each
+		if err := shared.bed.AddNode(t.Context(), ns, poolProduct, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	restart(t, testbed.ManagerOptions{Interval: interval, Lease: 6 * time.Second})
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
 	begun := time.Now()
