@@ -112,7 +112,7 @@ endif
 
 ANYCLUSTER = $(BIN)/gotest -v -plain . -- -count=1 -timeout 2h -tags anycluster
 
-# The local cluster as one that somebody has: only its kubeconfig is used.
+# The local cluster as if it were a user's own: only its kubeconfig is used.
 .PHONY: anycluster
 anycluster: gotest build localcluster helm
 	@$(BIN)/localcluster down --dir $(LOCAL)/anycluster # what an interrupted run left

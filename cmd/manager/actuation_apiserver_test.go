@@ -34,7 +34,7 @@ func (s *stage) actuation(t *testing.T) {
 	for _, name := range []string{"chat", "rivals"} {
 		h := followerOf(name)
 		s.create(t, h)
-		// Nobody looks at HPAs here, which would be named after a minute.
+		// No HPA controller runs here, which would be named after a minute.
 		h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue}}
 		if err := s.client.Status().Update(t.Context(), h); err != nil {
 			t.Fatal(err)

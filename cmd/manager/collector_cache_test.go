@@ -94,7 +94,7 @@ func TestACycleAsksNothingWhereBackgroundFetchingHas(t *testing.T) {
 		measure := newCollector(b.measuring)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		start := newFetching(func() *config.Operator { return b.operator }, nobody(), &watch.Watch{
+		start := newFetching(func() *config.Operator { return b.operator }, stopped(), &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Memory: ledger.New(),
 			Analyze: watch.By(func(scaling.ModelKey) model.Settings { return model.Default() }),
 		}).run(logr.Discard())
@@ -226,7 +226,7 @@ func TestTheCacheIsTheOneConfigured(t *testing.T) {
 		t.Errorf("a cache that is off is %T and has something running: %v", off.Cache, off.run != nil)
 	}
 	if on := newKept(parsed(t).Collector.Cache); on.run == nil {
-		t.Error("nobody cleans up")
+		t.Error("expired entries are not removed")
 	}
 
 	minute := func() time.Duration { return time.Minute }
@@ -286,13 +286,13 @@ func TestTheExecutorsAreThoseOfTheConfiguration(t *testing.T) {
 
 func TestOnlyAnExecutorThatListensIsWoken(t *testing.T) {
 	for _, mode := range config.Executors() {
-		if got, want := wakes(mode, nobody()) != nil, mode != config.ExecutorPolling; got != want {
+		if got, want := wakes(mode, stopped()) != nil, mode != config.ExecutorPolling; got != want {
 			t.Errorf("%s: woken %v, want %v", mode, got, want)
 		}
 	}
 }
 
-// nobody is an executor that does not run.
-func nobody() *executor.Executor {
+// stopped is an executor that does not run.
+func stopped() *executor.Executor {
 	return executor.New(clock.RealClock{}, executor.Hybrid, func() time.Duration { return time.Minute })
 }

@@ -48,8 +48,8 @@ var shows = []struct {
 		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "v1", Kind: "ReplicationController", Name: "old"}
 	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "Add the group to rbac.targetGroups"}}},
 	{"kindless", func(va *v1alpha1.VariantAutoscaling) {
-		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "nobody.example/v1", Kind: "Thing", Name: "thing"}
-	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "the cluster has no such kind in nobody.example/v1"}}},
+		va.Spec.ScaleTargetRef = &v1alpha1.ScaleTargetRef{APIVersion: "unknown.example/v1", Kind: "Thing", Name: "thing"}
+	}, []shownCondition{{v1alpha1.ConditionTargetResolved, v1alpha1.ReasonTargetNotFound, "the cluster has no such kind in unknown.example/v1"}}},
 	{"paused", func(va *v1alpha1.VariantAutoscaling) {
 		targeting("of-paused")(va)
 		va.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
@@ -177,7 +177,7 @@ func deploymentOf(namespace, name string) *appsv1.Deployment {
 	}
 }
 
-// hugeConfigMaps are ConfigMaps that nobody writes by hand, each with what its user
+// hugeConfigMaps are ConfigMaps larger than users write by hand, each with what its user
 // is told.
 func (s *stage) hugeConfigMaps(t *testing.T) {
 	const entries = 10_000

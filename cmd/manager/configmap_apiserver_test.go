@@ -55,7 +55,7 @@ func TestOnAPIServer(t *testing.T) {
 	s.eventually(t, "every status is written", func() bool { return s.decided(t) == fleetSize })
 	s.settle(t)
 	t.Run("OnePatchWakesOneCycleAndWritesNothing", s.onePatch)
-	t.Run("WhatChangesNothingWakesNobody", s.nothingChanged)
+	t.Run("WhatChangesNothingWakesNoModel", s.nothingChanged)
 	t.Run("BadContentIsNamedAndMended", s.badContent)
 	t.Run("TextThatIsNoYAMLIsNamed", s.wrong("kvCacheThreshold: [", "one: is not read: yaml", "want YAML fields"))
 	t.Run("AContradictionIsNamed", s.wrong("model_id: model-007\nkvSpareTrigger: 0.9", "want kvCacheThreshold (0.7) at least kvSpareTrigger (0.9)"))
@@ -406,7 +406,7 @@ func (s *stage) onePatch(t *testing.T) {
 func (s *stage) nothingChanged(t *testing.T) {
 	before := s.cycles(t)
 	s.configure(t, thresholds, map[string]string{"default": "kvCacheThreshold: 0.70 # the same"})
-	s.configure(t, "of-somebody-else", map[string]string{"default": "kvCacheThreshold: 0.5"})
+	s.configure(t, "of-another-manager", map[string]string{"default": "kvCacheThreshold: 0.5"})
 	time.Sleep(quiet)
 	if got, writes := s.cycles(t)-before, s.written(); got != 0 || len(writes) > 0 {
 		t.Errorf("%d cycles and writes %v, want none", got, writes)

@@ -24,10 +24,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// visit is what a Prometheus saw of the last query, nil for none.
+// visit is what a Prometheus saw of a collection, nil for none: of its last query,
+// and the text of every query, which come in any order.
 type visit struct {
-	URL, Authorization, Tenant, Query string
-	Certificates                      int // that the client showed
+	URL, Authorization, Tenant, Queries string
+	Certificates                        int // that the client showed
 }
 
 // oracle is a Prometheus that knows nothing and remembers who asked.
@@ -43,9 +44,13 @@ func newOracle(t *testing.T) *oracle {
 	o.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		var earlier string
+		if o.last != nil {
+			earlier = o.last.Queries
+		}
 		o.last = &visit{
 			URL: "https://" + r.Host, Authorization: r.Header.Get("Authorization"), Tenant: r.Header.Get("X-Scope-OrgID"),
-			Certificates: len(r.TLS.PeerCertificates), Query: r.FormValue("query"),
+			Certificates: len(r.TLS.PeerCertificates), Queries: earlier + r.FormValue("query") + "\n",
 		}
 		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 	}))
@@ -106,7 +111,7 @@ var prometheusEffects = []struct {
 	{"PROMETHEUS_PASSWORD", fixed(skipVerify, "true", "PROMETHEUS_USERNAME", "u"), fixed("PROMETHEUS_PASSWORD", "p"), authorization, "Basic dTo=", "Basic dTpw"},
 	{"PROMETHEUS_HEADERS", unverified, fixed("PROMETHEUS_HEADERS", "X-Scope-OrgID=team"), func(v *visit) any { return v.Tenant }, "", "team"},
 	{"PROMETHEUS_METRIC_PREFIXES", unverified, fixed("PROMETHEUS_METRIC_PREFIXES", "vllm:,acme_vllm:"), func(v *visit) any {
-		return strings.Contains(v.Query, "acme_vllm:")
+		return strings.Contains(v.Queries, "acme_vllm:")
 	}, false, true},
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// atRest is a page of replicas that nobody asks for anything.
+// atRest is a page of replicas that get no request.
 var atRest = collectortest.Page{Interval: 15 * time.Second, CacheTokens: 10_000, WithoutRequests: true, WithoutGateway: true}
 
 // restsFor runs a cycle every 30 seconds over a fleet at rest, and returns when,

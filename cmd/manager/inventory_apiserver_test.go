@@ -67,7 +67,7 @@ func TestTheStockFollowsTheCluster(t *testing.T) {
 	select {
 	case <-learnt:
 	default:
-		t.Error("nobody was told that the stock became known")
+		t.Error("no event tells that the stock became known")
 	}
 
 	s.eventually(t, "the namespace takes pods", func() bool { // its service account comes with delay

@@ -39,7 +39,7 @@ func (oneDecided) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// firstLook is a cluster that cannot be read and tells when somebody tries.
+// firstLook is a cluster that cannot be read and tells when it is read.
 type firstLook func()
 
 func (f firstLook) Fleet(context.Context, time.Time) (scaling.Fleet, error) {

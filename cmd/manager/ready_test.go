@@ -90,7 +90,7 @@ func (o *oneLease) Get(_ context.Context, key client.ObjectKey, into client.Obje
 	}
 }
 
-func TestAManagerThatDoesNotLeadIsReadyWhileSomebodyDoes(t *testing.T) {
+func TestAManagerThatDoesNotLeadIsReadyWhileAnotherDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const duration = 15 * time.Second
 		long := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) // by another clock, which is wrong
@@ -103,12 +103,12 @@ func TestAManagerThatDoesNotLeadIsReadyWhileSomebodyDoes(t *testing.T) {
 			passes  time.Duration // before it is asked
 			want    string
 		}{
-			{"nobody has led", time.Time{}, nil, 0, ""},
-			{"nobody comes", time.Time{}, nil, 2*duration + 1, "no manager leads: the lease system/wva is not renewed"},
-			{"somebody comes", long, nil, 0, ""},
+			{"no leader yet", time.Time{}, nil, 0, ""},
+			{"no leader for long", time.Time{}, nil, 2*duration + 1, "no manager leads: the lease system/wva is not renewed"},
+			{"a leader late", long, nil, 0, ""},
 			{"it renews", long.Add(time.Second), nil, 2 * duration, ""},
 			{"it has gone, and could be replaced", long.Add(time.Second), nil, 2 * duration, ""},
-			{"nobody replaces it", long.Add(time.Second), nil, 1, "no manager leads"},
+			{"the leader ends", long.Add(time.Second), nil, 1, "no manager leads"},
 			{"another does", long.Add(time.Minute), nil, 0, ""},
 			{"no API server", time.Time{}, errors.New("connection refused"), duration, ""},
 			{"none for long", time.Time{}, errors.New("connection refused"), duration + 1, "reading the lease system/wva, which says who leads: connection refused"},

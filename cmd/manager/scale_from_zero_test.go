@@ -146,7 +146,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 			select {
 			case n = <-woken:
 			case <-time.After(10 * time.Second):
-				t.Fatal("nobody woke the model")
+				t.Fatal("the model was not woken")
 			}
 		}
 		took = append(took, time.Since(sent))

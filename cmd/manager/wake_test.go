@@ -28,7 +28,7 @@ import (
 func TestAReadingThatCrossesAThresholdWakesACycle(t *testing.T) {
 	tests := map[executor.Mode][]time.Duration{
 		executor.Polling: {0},
-		// One for each change of the signal: what has been seen wakes nobody.
+		// One for each change of the signal: what has been seen wakes no model.
 		executor.Hybrid: {0, 105, 165},
 		// Nothing else would bring the next one, so each look does while a model
 		// wants to grow.

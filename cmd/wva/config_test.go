@@ -147,7 +147,7 @@ func TestConfigCheckNamesWhatIsWrong(t *testing.T) {
 			`doubtful|default/v|spec.modelID|model "x" in namespace "default" not found in any service class`,
 		},
 		{
-			"entry for a model that nobody serves",
+			"entry for a model without a variant",
 			configMap("model-scale-to-zero-config", "model.m: 'modelID: lama'") + "---\n" + variant("{modelID: llama}"), false,
 			`doubtful|workload-variant-autoscaler-system/model-scale-to-zero-config|model.m, modelID|"lama" is served by no VariantAutoscaling; did you mean llama?`,
 		},

@@ -129,7 +129,7 @@ func (c cluster) explained(t *testing.T) {
 	va.Status.DesiredOptimizedAlloc = &v1alpha1.OptimizedAlloc{NumReplicas: 3, LastUpdate: &v1alpha1.LastUpdate{UpdateTime: &decided, Reason: "Saturated"}}
 	meta.SetStatusCondition(&va.Status.Conditions, metav1.Condition{
 		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: "NoScaler",
-		Message: "nobody scales it",
+		Message: "no scaler",
 	})
 	if err := c.Client.Status().Update(t.Context(), va); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func (c cluster) explained(t *testing.T) {
 		t.Errorf("warnings: %s", warnings)
 	}
 	want := []string{
-		"told/chat: org/chat", "3 replicas, since 2026-11-20T12:00:00Z: Saturated", "NoScaler: nobody scales it",
+		"told/chat: org/chat", "3 replicas, since 2026-11-20T12:00:00Z: Saturated", "NoScaler: no scaler",
 		"from 2 to 3 replicas", "from 1 to 2 replicas",
 	}
 	for _, part := range want {

@@ -27,7 +27,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
 
-// kubelet stands in for that of a node: it leads whoever forwards a port to the
+// kubelet stands in for that of a node: it leads a forwarded port to the
 // manager.
 type kubelet struct {
 	manager string // its address

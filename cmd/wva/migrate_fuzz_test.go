@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzMigrate looks at whatever objects an older version, or somebody else, left: nothing
+// FuzzMigrate looks at any objects that an older version, or another tool, left: nothing
 // crashes, what is removed is gone, and nothing else has changed.
 func FuzzMigrate(f *testing.F) {
 	for _, seed := range []string{

@@ -123,7 +123,7 @@ func TestKeepersOfObjectsAreNamed(t *testing.T) {
 		meta metav1.ObjectMeta
 		want string
 	}{
-		"nobody":       {metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "kustomize"}}, ""},
+		"kustomize":    {metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "kustomize"}}, ""},
 		"owner":        {metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "App", Name: "a"}}}, "App a"},
 		"Helm release": {metav1.ObjectMeta{Annotations: map[string]string{"meta.helm.sh/release-name": "wva"}}, "Helm release wva"},
 		"Helm":         {metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"}}, "Helm"},

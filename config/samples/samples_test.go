@@ -92,9 +92,9 @@ func at(t *testing.T, object map[string]any, path ...string) any {
 	return found
 }
 
-// TestWhoeverReadsTheMetricSetsItExactly: the replicas are the metric, to the
+// TestAnHPAThatReadsTheMetricSetsItExactly: the replicas are the metric, to the
 // last one, in both directions.
-func TestWhoeverReadsTheMetricSetsItExactly(t *testing.T) {
+func TestAnHPAThatReadsTheMetricSetsItExactly(t *testing.T) {
 	exact := func(t *testing.T, object map[string]any, behavior ...string) {
 		t.Helper()
 		for _, direction := range []string{"scaleUp", "scaleDown"} {
@@ -243,7 +243,7 @@ func understood(t *testing.T, file string) *config.Store {
 	return store
 }
 
-// TestPagesAndSamplesBelongTogether: a page repeats no manifest, because nobody
+// TestPagesAndSamplesBelongTogether: a page repeats no manifest, because no reader
 // would try it; it names the file, which is there, and every file is named.
 func TestPagesAndSamplesBelongTogether(t *testing.T) {
 	link := regexp.MustCompile(`\]\(\.\./\.\./config/samples/([^)#]+)\)`)

@@ -1,5 +1,5 @@
 // Command apitext writes the exported API of packages as text, so that a change of it
-// is a change of a file that somebody reads.
+// is a change of a file that a reviewer reads.
 //
 // Usage:
 //

@@ -24,7 +24,7 @@ import (
 // for the two of a release.
 const mostImage = 30_000_000
 
-// user is who the manager runs as: nobody in particular, and not root.
+// user is who the manager runs as: an account without a name, and not root.
 const user = "65532:65532"
 
 // annotations of the OCI image specification (annotations.md).

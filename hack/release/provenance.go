@@ -23,7 +23,7 @@ const (
 	releaseWorkflow = ".github/workflows/release.yml"
 )
 
-// statement says of which commit, and by whom, files were made.
+// statement says of which commit, and by which builder, files were made.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []subject  `json:"subject"`

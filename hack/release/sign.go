@@ -98,7 +98,7 @@ func byWorkflow(ctx context.Context, getenv func(string) string) (signer, error)
 	}
 	trusted, err := root.FetchTrustedRoot()
 	if err != nil {
-		return signer{}, fmt.Errorf("fetching whom Sigstore trusts: %w", err)
+		return signer{}, fmt.Errorf("fetching the authorities that Sigstore trusts: %w", err)
 	}
 	services, err := root.FetchSigningConfig()
 	if err != nil {

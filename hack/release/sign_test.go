@@ -162,7 +162,7 @@ func TestAReleaseIsVerifiedByTheIdentityOfItsWorkflow(t *testing.T) {
 		{"that of another version", workflowOf("v1.2.3"), workflowIssuer, "v1.2.4", false},
 		{"another workflow", repository + "/.github/workflows/ci.yml@refs/tags/v1.2.3", workflowIssuer, "v1.2.3", false},
 		{"a branch", repository + "/" + releaseWorkflow + "@refs/heads/v1.2.3", workflowIssuer, "v1.2.3", false},
-		{"a fork", "https://github.com/somebody/workload-variant-autoscaler/" + releaseWorkflow + "@refs/tags/v1.2.3", workflowIssuer, "v1.2.3", false},
+		{"a fork", "https://github.com/another/workload-variant-autoscaler/" + releaseWorkflow + "@refs/tags/v1.2.3", workflowIssuer, "v1.2.3", false},
 		{"another issuer", workflowOf("v1.2.3"), "https://accounts.example.com", "v1.2.3", false},
 	} {
 		entity, err := sigstore.Attest(tt.identity, tt.issuer, data)

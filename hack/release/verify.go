@@ -30,7 +30,7 @@ type verifier struct {
 	trusted root.TrustedMaterial
 	options []verify.VerifierOption
 	policy  verify.PolicyOption
-	// builder is whom the provenance must name.
+	// builder is the one that the provenance must name.
 	builder string
 }
 
@@ -65,7 +65,7 @@ func verifierByKey(path string) (verifier, error) {
 func verifierByWorkflow(version string) (verifier, error) {
 	trusted, err := root.FetchTrustedRoot()
 	if err != nil {
-		return verifier{}, fmt.Errorf("fetching whom Sigstore trusts: %w", err)
+		return verifier{}, fmt.Errorf("fetching the authorities that Sigstore trusts: %w", err)
 	}
 	return byIdentity(trusted, version,
 		verify.WithSignedCertificateTimestamps(1), verify.WithTransparencyLog(1), verify.WithObserverTimestamps(1))

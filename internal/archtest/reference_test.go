@@ -25,7 +25,7 @@ var reference = filepath.Join("..", "..", "docs", "developer-guide", "package-re
 
 // layerNames say what each layer is.
 var layerNames = []string{
-	"The API, and the libraries for everybody",
+	"The API, and the public libraries",
 	"The nouns",
 	"The decisions",
 	"What a process keeps",

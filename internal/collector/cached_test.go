@@ -43,7 +43,7 @@ func newCaching(t *testing.T, options collector.Options) *caching {
 	return &caching{Collector: collector.New(source, clk, options), clock: clk, cache: kept, source: source, fleet: fleet}
 }
 
-// pass lets time pass for everybody. The store goes on to be scraped.
+// pass lets time pass for store, pods and collector. The store goes on to be scraped.
 func (c *caching) pass(d time.Duration) {
 	c.clock.Step(d)
 	c.fleet.At = c.clock.Now()
@@ -114,16 +114,16 @@ func TestAgeAdvancesWhileServedFromTheCache(t *testing.T) {
 
 func TestCachedMeasurementsJoinThePodsThatLiveNow(t *testing.T) {
 	c := newCaching(t, collector.Options{})
-	everybody := c.fleet
-	c.fleet.Pods = slices.Delete(slices.Clone(everybody.Pods), 1, 2) // m000-1 is not known yet
+	whole := c.fleet
+	c.fleet.Pods = slices.Delete(slices.Clone(whole.Pods), 1, 2) // m000-1 is not known yet
 	if got := c.Collect(t.Context(), c.fleet)[0].Replicas; len(got) != 1 {
 		t.Fatalf("got %+v", got)
 	}
 	c.asked()
-	if got := c.Collect(t.Context(), everybody)[0].Replicas; len(got) != 2 || got[1].QueueLength != fresh(2) {
+	if got := c.Collect(t.Context(), whole)[0].Replicas; len(got) != 2 || got[1].QueueLength != fresh(2) {
 		t.Errorf("a pod that is discovered late: got %+v", got)
 	}
-	c.fleet.Pods = everybody.Pods[1:] // m000-0 is gone
+	c.fleet.Pods = whole.Pods[1:] // m000-0 is gone
 	if got := c.Collect(t.Context(), c.fleet)[0].Replicas; len(got) != 1 || got[0].Pod != "m000-1" {
 		t.Errorf("a pod that is gone: got %+v", got)
 	}
@@ -251,7 +251,7 @@ func testRefresh(t *testing.T, c *caching, steps []step) {
 	}
 }
 
-func TestNobodyWaitsWhileAFetchIsUnderWay(t *testing.T) {
+func TestNoReaderWaitsWhileAFetchIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, fleet := serving(1, 1, busy)
 		var took atomic.Int64

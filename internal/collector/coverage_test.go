@@ -119,7 +119,7 @@ func TestAYoungPodNeedNotHaveAPage(t *testing.T) {
 		{"just Ready", ready(0), []time.Duration{0, never}, scaling.Fresh},
 		{"Ready for just below the grace", ready(time.Minute - 1), []time.Duration{0, never}, scaling.Fresh},
 		{"Ready for the grace", ready(time.Minute), []time.Duration{0, never}, scaling.Aging},
-		{"nobody knows since when", time.Time{}, []time.Duration{0, never}, scaling.Aging},
+		{"since when is unknown", time.Time{}, []time.Duration{0, never}, scaling.Aging},
 		{"one is young and another silent", ready(0), []time.Duration{0, never, never}, scaling.Fresh},
 		{"one is young and half are silent", ready(0), []time.Duration{0, never, never, never}, scaling.Aging},
 		{"its page is late: it was seen before", ready(0), []time.Duration{0, 2 * time.Minute}, scaling.Aging},

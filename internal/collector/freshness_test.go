@@ -176,7 +176,7 @@ func TestWindowSpansFourScrapes(t *testing.T) {
 		{"a job that is not known yet has no say", []query.Row{interval("a", 30)}, 2 * time.Minute},
 		{"bounded", []query.Row{interval("a", 300)}, 10 * time.Minute},
 		{"what is no interval says nothing", []query.Row{interval("a", 0), interval("b", -3)}, 5 * time.Minute},
-		{"a job of nobody", []query.Row{interval("c", 60), elsewhere}, 5 * time.Minute},
+		{"a job without a pod", []query.Row{interval("c", 60), elsewhere}, 5 * time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, fleet := collectortest.New(t0), collectortest.Fleet(t0, 1, 2)

@@ -131,7 +131,7 @@ func (q *IdleTracker) offer(i inquiry) {
 }
 
 // Wait returns once what the last fetch had asked is answered. It is for those who
-// set the clocks, and for whom no time passes between two fetches.
+// set the clocks, and to which no time passes between two fetches.
 func (q *IdleTracker) Wait() { q.pending.Wait() }
 
 // Run asks what the fetches have to ask, until ctx ends.

@@ -223,7 +223,7 @@ func (s deafSource) Ask(ctx context.Context, request query.Request) (query.Answe
 	return s.Source.Ask(context.WithoutCancel(ctx), request)
 }
 
-func TestNobodyWaitsForAnotherLongerThanTheBudget(t *testing.T) {
+func TestNoModelWaitsForAnotherLongerThanTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, fleet := serving(1, 1, busy)
 		c := collector.New(deafSource{source, 10 * time.Second}, clock.RealClock{}, collector.Options{Budget: 5 * time.Second})

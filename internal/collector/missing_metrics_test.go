@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// foreign returns a page of a pod that is nobody's.
+// foreign returns a page of a pod of no variant.
 func foreign(namespace, model string, i int) query.Row {
 	return collectortest.PodRow(query.PageTime, namespace, fmt.Sprintf("foreign-%d", i), model, scrapedAgo(0))
 }
@@ -155,8 +155,8 @@ func TestModelsThatReportAreSilentAboutOthers(t *testing.T) {
 	}
 }
 
-// TestPodsOfNobodyThatReportAreNamed: their requests are in the rates of the model.
-func TestPodsOfNobodyThatReportAreNamed(t *testing.T) {
+// TestPodsOfNoVariantThatReportAreNamed: their requests are in the rates of the model.
+func TestPodsOfNoVariantThatReportAreNamed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strangers int
 		ago       time.Duration

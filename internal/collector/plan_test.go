@@ -29,7 +29,7 @@ func newShared(t *testing.T) *caching {
 	return c
 }
 
-// edit drops what is kept of the model of a namespace, as whoever sees that its spec
+// edit drops what is kept of the model of a namespace, as a caller does that sees that its spec
 // changed does.
 func (c *caching) edit(namespace string) {
 	c.cache.Invalidate(collector.Key(scaling.ModelKey{Namespace: namespace, ID: "m000"}))

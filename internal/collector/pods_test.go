@@ -270,7 +270,7 @@ func TestStuckReplicasHaveNoLoad(t *testing.T) {
 	}
 }
 
-func TestQuietReplicasAreAgingWhileNobodySaysWhetherTheyAreStuck(t *testing.T) {
+func TestQuietReplicasAreAgingWhileItIsUnknownWhetherTheyAreStuck(t *testing.T) {
 	source, fleet := serving(1, 2, busy)
 	holds(source, "m000-0", "m000", 3)
 	source.Fail(query.AskStuck, errBoom)
@@ -280,9 +280,9 @@ func TestQuietReplicasAreAgingWhileNobodySaysWhetherTheyAreStuck(t *testing.T) {
 	}
 }
 
-// TestWhileNobodySaysWhatAPodHoldsAnyThatGeneratesNothingMayBeStuck loses the
+// TestAPodOfUnknownLoadThatGeneratesNothingMayBeStuck loses the
 // numbers that make a pod a suspect.
-func TestWhileNobodySaysWhatAPodHoldsAnyThatGeneratesNothingMayBeStuck(t *testing.T) {
+func TestAPodOfUnknownLoadThatGeneratesNothingMayBeStuck(t *testing.T) {
 	for _, lost := range []query.Question{query.AskRunning, query.AskQueueLength} {
 		source, fleet := serving(1, 2, busy)
 		holds(source, "m000-0", "m000", 0)

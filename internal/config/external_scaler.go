@@ -1,6 +1,6 @@
 package config
 
-// ExternalScaler says whether and to whom decisions are served as an external scaler of
+// ExternalScaler says whether and to which clients decisions are served as an external scaler of
 // KEDA.
 type ExternalScaler struct {
 	// BindAddress serves them, "" is off.

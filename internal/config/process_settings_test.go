@@ -128,7 +128,7 @@ func TestWhatIsInvalidIsRefusedWithWhatIsAccepted(t *testing.T) {
 		{"a flag that is no number", nil, []string{"--epp-port=few"}, []string{"epp-port", `"few"`, "want a whole number"}},
 		{"unknown flag", nil, []string{"--nonsense"}, []string{"nonsense"}},
 		{"stray argument", nil, []string{"stray"}, []string{`"stray"`}},
-		{"an external scaler for nobody", nil, []string{"--external-scaler-bind-address=:9443"}, []string{"EXTERNAL_SCALER_CLIENT_CA_PATH", "EXTERNAL_SCALER_ANY_CLIENT"}},
+		{"an external scaler without clients", nil, []string{"--external-scaler-bind-address=:9443"}, []string{"EXTERNAL_SCALER_CLIENT_CA_PATH", "EXTERNAL_SCALER_ANY_CLIENT"}},
 		{
 			"an external scaler for some and for everyone",
 			map[string]string{"EXTERNAL_SCALER_BIND_ADDRESS": ":9443", "EXTERNAL_SCALER_CLIENT_CA_PATH": "ca.crt", "EXTERNAL_SCALER_ANY_CLIENT": "true"},

@@ -14,7 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-func TestEntriesForModelsThatNobodyServesAreFound(t *testing.T) {
+func TestEntriesForModelsWithoutAVariantAreFound(t *testing.T) {
 	served := []scaling.ModelKey{{Namespace: "team", ID: "meta/llama"}, {Namespace: "team", ID: "gemma"}, {Namespace: "other", ID: "qwen"}}
 	s := applied(t,
 		system(zeroMap,

@@ -310,7 +310,7 @@ func checkCapacity(t *testing.T, in Input, plan scaling.Plan) {
 	}
 	for on, n := range out {
 		if n > pool[on] && grows[on] && !anyFree {
-			t.Errorf("%s: %d in use and quotas for %d, and somebody grows", on, n, pool[on])
+			t.Errorf("%s: %d in use and quotas for %d, and a variant grows", on, n, pool[on])
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestReplicasAreGivenBackAfterAMinuteAndTwoMoreCycles(t *testing.T) {
 	}
 }
 
-func TestNobodyReturnsWhatOthersAreLeaving(t *testing.T) {
+func TestNoModelReturnsWhatOthersAreLeaving(t *testing.T) {
 	gold := bid{name: "gold", on: "A100", have: 2, want: 3, rank: 1}
 	silver := bid{name: "silver", on: "A100", have: 2, want: 2, rank: 5}
 	for _, tc := range []struct {

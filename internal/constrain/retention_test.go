@@ -173,13 +173,13 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			scaling.ReasonLastReplica,
 		},
 		{
-			"off: nor one that nobody saw for five minutes", off, unknown,
+			"off: nor one without reading for five minutes", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 5 * time.Minute, decided: true, stands: 1, asked: 1}},
 			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
-			"off: one that nobody saw for four may be", off, unknown,
+			"off: one without reading for four may be", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, unseen: 4 * time.Minute, decided: true, stands: 1, asked: 1}},
 			map[string]scaling.Replicas{"a": 1, "b": 0},
 			"",
@@ -192,9 +192,9 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		},
 		{"at zero it stays there", on, unknown, []piece{{name: "a", decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 0}, scaling.ReasonIdle},
 		{"with a variant that is new", on, unknown, []piece{{name: "a", decided: true}, {name: "b", asked: 1}}, map[string]scaling.Replicas{"a": 0, "b": 0}, scaling.ReasonIdle},
-		{"unless somebody waits", on, active, []piece{{name: "a", decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"unless a request waits", on, active, []piece{{name: "a", decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"the first replica of a new model starts", on, unknown, []piece{{name: "a", asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
-		{"what somebody started is not undone", on, unknown, []piece{{name: "a", current: 1, decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"what a user started is not undone", on, unknown, []piece{{name: "a", current: 1, decided: true, asked: 1}}, map[string]scaling.Replicas{"a": 1}, ""},
 		{
 			"a paused variant keeps its decision", on, long,
 			[]piece{{name: "a", current: 2, ready: 2, asked: 2, paused: true}, {name: "b", current: 1, ready: 1, asked: 1}},

@@ -67,7 +67,7 @@ func TestOneNamespaceTakesNothingFromOthersByWhatItSays(t *testing.T) {
 			"counts whose product wraps around", nodes("H100", 8, 8), quotas,
 			[]bid{{name: "evil/a", on: "H100", gpus: huge, have: huge, want: huge, podless: huge, rank: 1}, {name: "evil/b", on: "H100", gpus: huge, have: huge, want: huge, podless: huge, rank: 1}, {name: "evil/v", on: "H100", want: 16, rank: 1}, good},
 			map[string]scaling.Replicas{"evil/a": huge, "evil/b": huge, "evil/v": 11, "good/v": 6},
-		}, // 11 of 17 are borrowed: nobody wants them
+		}, // 11 of 17 are borrowed: no other tenant wants them
 		{
 			"a minimum of the lowest rank", nodes("H100", 0), nil,
 			[]bid{{name: "evil/v", on: "H100", want: 1000, min: 1000, rank: 100}, {name: "good/v", on: "H100", have: 12, want: 12, min: 1, rank: 1}},

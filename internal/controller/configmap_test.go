@@ -249,7 +249,7 @@ func TestManyChangesThatComeTogetherWakeOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsThereAtTheStartWakesNobody(t *testing.T) {
+func TestWhatIsThereAtTheStartWakesNoModel(t *testing.T) {
 	onBench(t, func(b *bench) {
 		b.maps[client.ObjectKey{Namespace: "n", Name: thresholdsMap}] = map[string]string{"default": "kvCacheThreshold: 0.5", "bad": "model_id: m\nmaxScaleUpStep: -1"}
 	}, func(t *testing.T, b *bench) {
@@ -298,7 +298,7 @@ func TestAFindingIsToldWithTheLastCycle(t *testing.T) {
 	})
 }
 
-func TestAnEntryForAModelThatNobodyServesIsTold(t *testing.T) {
+func TestAnEntryForAModelWithoutAVariantIsTold(t *testing.T) {
 	const zeroMap = "model-scale-to-zero-config"
 	serves := func(b *bench, model string) {
 		before := object()
@@ -332,7 +332,7 @@ func TestAnEntryForAModelThatNobodyServesIsTold(t *testing.T) {
 	}
 }
 
-func TestWhoeverDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
+func TestAManagerThatDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
 	onBench(t, func(b *bench) { b.Leads = make(chan struct{}) }, func(t *testing.T, b *bench) {
 		b.write(systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6", "bad", "x")
 		if told, woken := b.seen(&b.told), b.seen(&b.woken); len(told)+len(woken) != 0 || b.threshold("n") != 0.6 {
@@ -342,7 +342,7 @@ func TestWhoeverDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
 }
 
 // TestWhoComesToLeadMissesNoChange lets a change and the lead come together, in
-// which case nobody may have decided by it: whichever is seen first.
+// which case no model may have been decided by it: whichever is seen first.
 func TestWhoComesToLeadMissesNoChange(t *testing.T) {
 	for range 20 {
 		var leads chan struct{}

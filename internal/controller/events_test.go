@@ -56,7 +56,7 @@ func TestEventsTellChangesOnce(t *testing.T) {
 		"at once":                   {[]explain.Explanation{steady}, arrived, []string{"Normal Decided DecideFrom2To3", "Normal ScaledUp ScaleFrom2To3"}},
 		"and more is decided":       {[]explain.Explanation{grows}, explanation(running(3, 2, 0), deciding(4, scaling.ReasonSaturated)), []string{"Normal Decided DecideFrom3To4", "Normal ScaledUp ScaleFrom2To3"}},
 		"and less is decided":       {[]explain.Explanation{grows}, explanation(running(3, 2, 0), deciding(2, scaling.ReasonSpareCapacity)), []string{"Normal Decided DecideFrom3To2", "Normal ScaledUp ScaleFrom2To3"}},
-		"somebody takes it away":    {[]explain.Explanation{steady}, explanation(running(1, 1, 0), deciding(2, scaling.ReasonSteady)), nil},
+		"the replica is taken away": {[]explain.Explanation{steady}, explanation(running(1, 1, 0), deciding(2, scaling.ReasonSteady)), nil},
 		"at zero, told":             {[]explain.Explanation{steady, asleep}, asleep, nil},
 		"overdue":                   {[]explain.Explanation{grows}, stuck, []string{"Warning NotFollowed TargetNotMoving"}},
 		"overdue, told":             {[]explain.Explanation{grows, stuck}, stuck, nil},

@@ -29,7 +29,7 @@ const (
 // byScaler are the reasons that no step gives: they hold until more is known.
 var byScaler = []scaling.Reason{noScaler, notReading, limited, tolerated, halted}
 
-// order is a decision with all that says whether it is carried out, and by whom.
+// order is a decision with all that says whether it is carried out, and by which scaler.
 type order struct {
 	target           scaling.TargetRef
 	bounds           scaling.Bounds   // of the variant
@@ -189,7 +189,7 @@ func (o order) obstructed() bool {
 	return o.scalers.Known && reason != ""
 }
 
-// onItsWay says that the decision is being carried out, and by whom. A new process
+// onItsWay says that the decision is being carried out, and by which scaler. A new process
 // that has not read who else scales the target repeats the one before.
 func (o order) onItsWay() string {
 	if !o.scalers.Known && (o.scalers.InForce() != scaling.ActuationMetrics || o.zero) && o.last.follows {

@@ -28,7 +28,7 @@ func hpa(change ...func(*scaling.Scaler)) scaling.Scaler {
 	return s
 }
 
-// by returns who scales a target, nobody where there is none.
+// by returns the scalers of a target.
 func by(s ...scaling.Scaler) scaling.Scalers { return scaling.Scalers{Known: true, List: s} }
 
 func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
@@ -149,8 +149,8 @@ func TestToleranceIsThatOfAnHPA(t *testing.T) {
 	}
 }
 
-// TestScalerFollowingOverTime goes through the cycles of a variant that nobody scales,
-// before and after it needs another number, until somebody does.
+// TestScalerFollowingOverTime goes through the cycles of a variant without a scaler,
+// before and after it needs another number, until it has one.
 func TestScalerFollowingOverTime(t *testing.T) {
 	f := newFixture()
 	scalers := &fixedScalers{all: by()}
@@ -203,7 +203,7 @@ func TestScalerFollowingOverTime(t *testing.T) {
 }
 
 // TestAnObstacleIsNamedBeforeAnythingHasToMove: the target has what was decided on, and
-// the first other number is not the time to find out that nobody would carry it out.
+// the first other number is not the time to find out that no scaler would carry it out.
 func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	now := at(300)
 	long, recent := now.Add(-scalerGrace), now.Add(-scalerGrace+1)
@@ -216,7 +216,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	}
 	unread := func(since time.Time) func(*scaling.Scaler) {
 		return func(s *scaling.Scaler) {
-			s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "nobody looked", Since: since}
+			s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "no controller looked", Since: since}
 		}
 	}
 	unable := func(since time.Time) func(*scaling.Scaler) {
@@ -233,7 +233,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	atZero := func(s *scaling.Scaler) { s.AtZero = true }
 	noUp, noDown := func(s *scaling.Scaler) { s.Up.Disabled = true }, func(s *scaling.Scaler) { s.Down.Disabled = true }
 	own := scaling.Bounds{Min: 1, Max: 5}
-	before := report{reason: noScaler, message: "nobody", atRest: true}
+	before := report{reason: noScaler, message: "no scaler", atRest: true}
 	tests := map[string]struct {
 		current scaling.Replicas
 		bounds  scaling.Bounds // of the variant
@@ -247,7 +247,7 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 		"none for what is at zero":             {0, scaling.Unbounded(), by(), report{}, noScaler, ""},
 		"an HPA that reads it":                 {2, own, by(hpa()), report{}, "", ""},
 		"an HPA came":                          {2, own, by(hpa(unread(recent))), before, "", ""},
-		"an HPA that is not looked at":         {2, own, by(hpa(unread(long))), report{}, notReading, "nobody looked"},
+		"an HPA that is not looked at":         {2, own, by(hpa(unread(long))), report{}, notReading, "no controller looked"},
 		"another variant's":                    {2, own, by(hpa(misread)), report{}, notReading, "its selector is of another variant"},
 		"two of them":                          {2, own, by(hpa(), hpa(second)), report{}, notReading, "scale the same target"},
 		"cannot compute":                       {2, own, by(hpa(inactive(long))), report{}, notReading, "FailedGetExternalMetric"},
@@ -272,12 +272,12 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 		"only down":                            {2, own, by(hpa(noUp)), report{}, "", ""},
 		"one more is within its tolerance":     {10, scaling.Unbounded(), by(hpa()), report{}, "", ""},
 		"not known who scales":                 {2, own, scaling.Scalers{}, report{}, "", ""},
-		"not known, named before":              {2, own, scaling.Scalers{}, before, noScaler, "nobody"},
+		"not known, named before":              {2, own, scaling.Scalers{}, before, noScaler, "no scaler"},
 		"not known, named for an order":        {2, own, scaling.Scalers{}, report{reason: limited, message: "h keeps it"}, "", ""},
 		"the manager's own job":                {2, own, asking("scale"), report{}, "", "The manager sets them"},
 		"the manager's own job, and an HPA":    {2, own, asking("scale", hpa(misread)), report{}, notReading, ""},
-		"from and to zero, and nobody else":    {1, own, asking("zero"), report{}, noScaler, ""},
-		"from zero, and nobody else":           {0, scaling.Unbounded(), asking("zero"), report{}, "", "From and to zero"},
+		"from and to zero, and no scaler":      {1, own, asking("zero"), report{}, noScaler, ""},
+		"from zero, and no scaler":             {0, scaling.Unbounded(), asking("zero"), report{}, "", "From and to zero"},
 		"between zero and one, by the manager": {1, scaling.Bounds{Max: 1}, asking("zero"), report{}, "", "From and to zero"},
 		"from zero, beside an HPA":             {0, scaling.Unbounded(), asking("zero", hpa(atZero)), report{}, "", "From and to zero"},
 		"from zero, KEDA is paused":            {0, scaling.Unbounded(), asking("zero", hpa(paused)), report{}, halted, ""},
@@ -303,7 +303,9 @@ func TestReadyIsFalseWhileNothingWouldBeCarriedOut(t *testing.T) {
 	f := newFixture()
 	scalers := &fixedScalers{all: by()}
 	f.scalers = scalers
-	fresh := func(s *scaling.Scaler) { s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "nobody looked"} }
+	fresh := func(s *scaling.Scaler) {
+		s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "no controller looked"}
+	}
 	var got []string
 	for _, step := range []struct {
 		seconds          int

@@ -42,11 +42,11 @@ func TestTheStepNearestToTheDecisionLimitsIt(t *testing.T) {
 		"free":                          {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, ""), ""},
 		"raised to min":                 {d.Then(scaling.StageBounds, 10, scaling.ReasonBelowMin, ""), ""},
 		"cut to max":                    {d.Then(scaling.StageOptimize, 10, scaling.ReasonSaturated, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
-		"nobody can grow":               {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, ""), scaling.ReasonNoCandidate},
+		"no variant can grow":           {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, ""), scaling.ReasonNoCandidate},
 		"both, bounds later":            {d.Then(scaling.StageOptimize, 9, scaling.ReasonNoCandidate, "").Then(scaling.StageBounds, 5, scaling.ReasonAboveMax, ""), scaling.ReasonAboveMax},
 		"no accelerator is left":        {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonNoStock, ""), scaling.ReasonNoStock},
 		"the quota is used up":          {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonOverQuota, ""), scaling.ReasonOverQuota},
-		"nobody knows what is left":     {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonInventoryUnknown, ""), scaling.ReasonInventoryUnknown},
+		"what is left is unknown":       {d.Then(scaling.StageOptimize, 10, scaling.ReasonDemand, "").Then(scaling.StageCapacity, 9, scaling.ReasonInventoryUnknown, ""), scaling.ReasonInventoryUnknown},
 		"what was borrowed is returned": {d.Then(scaling.StageCapacity, 7, scaling.ReasonReturned, ""), scaling.ReasonReturned},
 	}
 	for name, tt := range tests {

@@ -91,7 +91,7 @@ func TestPagesThatAreLeftOutAreToldOnceOfANamespace(t *testing.T) {
 	}
 }
 
-// TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers: whoever edits objects in a loop has
+// TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers: a tenant that edits objects in a loop has
 // an event sent for each edit.
 func TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers(t *testing.T) {
 	sent, clk := &fakeEvents{}, testingclock.NewFakePassiveClock(at(0))

@@ -50,7 +50,7 @@ func kedaOf(target, paused string) *unstructured.Unstructured {
 }
 
 // informing is a cache in which KEDA comes after a while. An informer that is to be
-// waited for is an error: nobody lists here.
+// waited for is an error: nothing lists here.
 type informing struct {
 	cached
 	keda  time.Time // when it comes

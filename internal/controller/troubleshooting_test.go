@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingNamesEveryReason: whoever meets a reason finds it on the page,
+// TestTroubleshootingNamesEveryReason: a user who meets a reason finds it on the page,
 // in a row of the table of its kind.
 func TestTroubleshootingNamesEveryReason(t *testing.T) {
 	page, err := os.ReadFile("../../docs/user-guide/troubleshooting.md")

@@ -99,7 +99,7 @@ func replicaSet(name, owner string) *metav1.PartialObjectMetadata {
 
 func controlledBy(uid string) []metav1.OwnerReference {
 	yes := true
-	return []metav1.OwnerReference{{UID: "somebody"}, {UID: types.UID(uid), Controller: &yes}}
+	return []metav1.OwnerReference{{UID: "another"}, {UID: types.UID(uid), Controller: &yes}}
 }
 
 func ownedBy(uid string) func(*corev1.Pod) {

@@ -12,7 +12,7 @@ import (
 )
 
 // FuzzPageOf reads where pods serve their metrics: whatever their author writes, the
-// manager asks the pod's own address, or nobody.
+// manager asks the pod's own address, or none.
 func FuzzPageOf(f *testing.F) {
 	f.Add("10.0.0.1", "https", "8080", "/metrics", "http", int32(9090), "")
 	f.Add("fd00::1", "http://x/", "80@evil:1", "//evil/x?y#z", "", int32(0), "http://evil.example")

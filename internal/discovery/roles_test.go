@@ -97,19 +97,19 @@ func TestModelsWhoseRolesDoNotServeARequestTogetherAreHeld(t *testing.T) {
 			"variant p has the role prefill, and no variant of the model the role decode: each variant of model m stays at what runs",
 		},
 		{
-			"prefill whose decode nobody scales",
+			"prefill whose decode has no variant",
 			[]member{{name: "p", model: "m", role: "prefill"}, {name: "d", role: "decode"}},
 			"",
 			"variant p has the role prefill, and Deployment d, which no variant of the model scales, the role decode",
 		},
 		{
-			"decode whose prefill nobody scales",
+			"decode whose prefill has no variant",
 			[]member{{name: "d", model: "m", role: "decode"}, {name: "p", role: "prefill"}},
 			"",
 			"variant d has the role decode, and Deployment p, which no variant of the model scales, the role prefill",
 		},
 		{
-			"decode and the prefill of another service that nobody scales",
+			"decode and the prefill of another service without a variant",
 			[]member{{name: "d", model: "m", role: "decode", labels: kserve("a")}, {name: "p", role: "prefill", labels: kserve("b")}},
 			"d", "",
 		},

@@ -69,7 +69,7 @@ func TestTheObjectsOfExcludedNamespacesAreListedApart(t *testing.T) {
 	}
 }
 
-func TestNobodyIsServedWhileItIsUnknownWhoIsExcluded(t *testing.T) {
+func TestNoNamespaceIsServedWhileExclusionIsUnknown(t *testing.T) {
 	unread := errors.New("no cache")
 	if err := (Served{Reader: namespaced{err: unread}}).List(t.Context(), &v1alpha1.VariantAutoscalingList{}); !errors.Is(err, unread) {
 		t.Errorf("got %v, want %v", err, unread)

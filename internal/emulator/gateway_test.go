@@ -63,7 +63,7 @@ const (
 	underWay  = "inference_objective_running_requests{"
 )
 
-func TestTheGatewayHoldsARequestUntilSomebodyTakesIt(t *testing.T) {
+func TestTheGatewayHoldsARequestUntilAReplicaTakesIt(t *testing.T) {
 	address := vacant(t)
 	gateway := behind(t, "http://"+address)
 	type reply struct {
@@ -86,7 +86,7 @@ func TestTheGatewayHoldsARequestUntilSomebodyTakesIt(t *testing.T) {
 	}
 	taken, answer, looked := make(chan string), make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	loaded := make(chan struct{}) // like a Service that takes connections and has nobody to pass them on to
+	loaded := make(chan struct{}) // like a Service that takes connections and has no backend to pass them on to
 	upstream := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/health" {
 			select {
@@ -106,14 +106,14 @@ func TestTheGatewayHoldsARequestUntilSomebodyTakesIt(t *testing.T) {
 	t.Cleanup(upstream.Close)
 	<-looked
 	if shows(t, gateway, sentOn, 1) || !shows(t, gateway, queueSize, 1) {
-		t.Error("a request is sent on although nobody serves")
+		t.Error("a request is sent on although no replica serves")
 	}
 	close(loaded)
 	if got, want := <-taken, `/v1/completions {"prompt":"are you there"} <nil>`; got != want {
 		t.Errorf("upstream got %s, want %s", got, want)
 	}
 	if !shows(t, gateway, underWay, 1) || !shows(t, gateway, queueSize, 0) {
-		t.Error("a request that somebody has taken is not running, or still held")
+		t.Error("a request that a replica has taken is not running, or still held")
 	}
 	close(answer)
 	if got := <-answered; got.status != http.StatusOK || got.body != "yes" {
@@ -137,7 +137,7 @@ func TestTheGatewayForgetsARequestWhoseClientGoes(t *testing.T) {
 	until(t, "a request is held", func() bool { return shows(t, gateway, queueSize, 1) })
 	leave()
 	if err := <-gone; err == nil {
-		t.Error("a request that nobody took was answered")
+		t.Error("a request that no replica took was answered")
 	}
 	until(t, "nothing is held", func() bool { return shows(t, gateway, queueSize, 0) })
 	if _, page := fetch(t, gateway.URL+"/metrics"); strings.Contains(page, sentOn) || strings.Contains(page, "error_total{") {

@@ -48,7 +48,7 @@ func GrowthHeld(v scaling.Variant, d scaling.Decision, signal scaling.Signal) (s
 }
 
 // Bound returns the step that binds a decision, the one nearest to it, and false
-// where none does. A share binds whom it gives less than was wanted.
+// where none does. A share binds a model that it gives less than was wanted.
 func Bound(d scaling.Decision) (scaling.Step, bool) {
 	for _, s := range slices.Backward(d.Steps) {
 		if slices.Contains(limits(), s.Reason) || s.Reason == scaling.ReasonShared && s.To < s.From {

@@ -19,7 +19,7 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 	const (
 		hpaLine = "HorizontalPodAutoscaler h (min 1, max 5)"
 		zero    = "the manager, from and to zero where no other does, by the scale subresource"
-		nobody  = "none: no HorizontalPodAutoscaler and no ScaledObject scales the target"
+		none    = "none: no HorizontalPodAutoscaler and no ScaledObject scales the target"
 	)
 	tests := map[string]struct {
 		by       scaling.Scalers
@@ -27,16 +27,16 @@ func TestWhoSetsTheReplicasIsSaid(t *testing.T) {
 		lines    []string
 		who      string // as a status says it
 	}{
-		"metrics":         {by(scaling.ActuationMetrics, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
-		"metrics, nobody": {by(scaling.ActuationMetrics), "", []string{nobody}, "none"},
+		"metrics":            {by(scaling.ActuationMetrics, hpa(1)), "", []string{hpaLine}, "HorizontalPodAutoscaler/h"},
+		"metrics, no scaler": {by(scaling.ActuationMetrics), "", []string{none}, "none"},
 		"zero": {
 			by(scaling.ActuationZero, hpa(1)), ". From and to zero, the manager sets them by the scale subresource",
 			[]string{zero, hpaLine},
 			"HorizontalPodAutoscaler/h,wva/zero",
 		},
-		"zero, by nobody else": {
+		"zero, by no scaler": {
 			by(scaling.ActuationZero), ". From and to zero, the manager sets them by the scale subresource",
-			[]string{zero, nobody},
+			[]string{zero, none},
 			"wva/zero",
 		},
 		"zero, the HPA does": {

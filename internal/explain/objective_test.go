@@ -60,7 +60,7 @@ func TestTroubleOfAScalerIsShownWhateverTheDecisionIs(t *testing.T) {
 	}{
 		"nothing known": {scaling.Scalers{}, "not known"},
 		"unreadable":    {scaling.Scalers{Fault: "forbidden"}, "not known: forbidden"},
-		"nobody":        {scaling.Scalers{Known: true}, "none: no HorizontalPodAutoscaler and no ScaledObject scales the target"},
+		"none":          {scaling.Scalers{Known: true}, "none: no HorizontalPodAutoscaler and no ScaledObject scales the target"},
 		"no trouble":    {hpa(func(s *scaling.Scaler) { s.Asks = 3 }), "HorizontalPodAutoscaler chat (min 1, max 5), last asked for 3"},
 		"misread": {
 			hpa(func(s *scaling.Scaler) { s.Misread = "it reads cpu" }),

@@ -18,7 +18,7 @@ func TestScalerMessages(t *testing.T) {
 	by := func(s ...scaling.Scaler) scaling.Scalers { return scaling.Scalers{Known: true, List: s} }
 	inactive := scaling.Trouble{Reason: "FailedGetExternalMetric", Message: "read tcp 10.0.0.1:41234->10.0.0.2:443: i/o timeout"}
 	tests := map[string]struct{ got, want string }{
-		"nobody": {
+		"none": {
 			NoScaler(scaling.TargetRef{Kind: "Deployment", Name: "d"}),
 			"No HorizontalPodAutoscaler and no ScaledObject scales Deployment d. " +
 				`Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to "scale"`,

@@ -295,7 +295,7 @@ func TestEventTexts(t *testing.T) {
 			NotFollowed(late, scaling.ReasonTargetNotMoving, NotFollowing(scaling.ReasonTargetNotMoving)),
 			"4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: TargetNotMoving (no HPA); cycle 7",
 		},
-		"not followed, and somebody is named": {
+		"not followed, and a scaler is named": {
 			NotFollowed(late, "HPALimited", "h keeps it at 2"),
 			"4 replicas decided on; the target asks for 2, 1 of them Ready, 1 without a node: HPALimited (h keeps it at 2); cycle 7",
 		},

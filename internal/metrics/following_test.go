@@ -26,7 +26,7 @@ func TestWhetherAScalerFollowsIsOneSeriesOfAVariant(t *testing.T) {
 		want string
 	}{
 		{"before anything was found", func() { publish(t, m, newRecord(start, []scaling.Variant{v}, 2)) }, ""},
-		{"nobody scales it", func() { m.Following(v.Key, false, "NoScaler") }, none},
+		{"no scaler", func() { m.Following(v.Key, false, "NoScaler") }, none},
 		{"it is limited", func() { m.Following(v.Key, false, "HPALimited") }, limited},
 		{"a cycle", func() { publish(t, m, newRecord(start, []scaling.Variant{v}, 2)) }, limited},
 		{"it follows", func() { m.Following(v.Key, true, "Following") }, follows},

@@ -194,7 +194,7 @@ func TestDecide(t *testing.T) {
 			[]string{"cheap: 1 Steady", "dear: 2 Steady"},
 		},
 		{
-			"a removal that the target does not make is named and blocks nobody",
+			"a removal that the target does not make is named and blocks no variant",
 			input(scaling.Shrink, 0.5, with(cheap, func(v *variant) { v.desired = 1; v.quiet = time.Hour }), dear),
 			[]string{"cheap: 1 TargetNotMoving", "dear: 1 Saturated"},
 		},
@@ -274,7 +274,7 @@ func TestDecide(t *testing.T) {
 			[]string{"only: 13 Saturated"},
 		},
 		{
-			"an order from zero that nobody carries out is cancelled to zero",
+			"an order from zero that no scaler carries out is cancelled to zero",
 			input(scaling.Shrink, 0.5, variant{name: "asleep", cost: 10, desired: 1, quiet: time.Hour}, dear),
 			[]string{"asleep: 0 OrderCancelled", "dear: 2 OtherVariant"},
 		},

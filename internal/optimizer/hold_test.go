@@ -36,7 +36,7 @@ func TestAPausedVariantIsFrozenAndTheOthersMove(t *testing.T) {
 			[]string{"cheap: 1 Paused", "dear: 3 Saturated"},
 		},
 		{
-			"nobody else can grow",
+			"no other can grow",
 			input(scaling.Grow, 9, paused(cheap)),
 			[]string{"cheap: 2 Paused"},
 		},

@@ -12,9 +12,9 @@ import (
 // Name is the analyzer's name in an Analysis.
 const Name = "queueing"
 
-// Analyze says how much of the load the replicas of snap serve within objective: of
-// that of now or, where it is more, of the one that past lets expect. The Signal is
-// Unknown, with the reason, where that cannot be said.
+// Analyze compares the load of a model with what its replicas serve within the objective. The load
+// is the measured one, or the forecast by past where that is larger. The Signal is Unknown, with
+// the reason, where load or capacity is unknown.
 func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options, past Memory) scaling.Analysis {
 	a := scaling.Analysis{Model: snap.Model, Analyzer: Name, Unit: scaling.UnitRequestRate, Reason: scaling.ReasonNoData}
 	if !objective.Set() {
@@ -72,8 +72,8 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	return a
 }
 
-// add fills in demand, supply and the variants, and returns in words where a queue
-// contradicts them.
+// add fills in demand, supply and the variants. It returns in words that requests wait although the
+// profiles say that all is served, "" where that is not so.
 func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, past Memory) string {
 	completed, largest, replicas := 0.0, 0.0, 0.0
 	for _, s := range sized {
@@ -104,9 +104,10 @@ func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, 
 	return contradicted
 }
 
-// present is what replicas are to serve of what arrives now and what waits, where those
-// that run and were ordered complete so much at most and serve so much within the
-// objectives, the largest of them alone so much [requests/s].
+// present returns the request rate that replicas have to serve now: what arrives, and a part of
+// what waits. completed is what the running and ordered replicas complete at most, serve is what
+// they serve within the objectives, and largest what the largest of them does. All rates are in
+// requests/s.
 func present(arrives, waits, largest, completed, serve float64, lead time.Duration) float64 {
 	now := arrives + min(waits/soon.Seconds(), largest)
 	if completed > 0 && serve > 0 {
@@ -115,29 +116,30 @@ func present(arrives, waits, largest, completed, serve float64, lead time.Durati
 	return now
 }
 
-// contradicting is what replicas are to serve where a queue contradicts that they serve enough.
+// contradicting returns the request rate to serve where requests wait although, by the profiles,
+// the replicas serve enough.
 func contradicting(present, waits, serve float64) float64 {
 	clears := scaling.Queue{Waiting: waits, Fill: 1}.Rate() // with nothing of what the profiles promise
 	return min(serve+max(clears, little*serve), believed*present)
 }
 
 const (
-	// soon is how fast a small backlog is to be worked off, by one replica at most:
-	// about as long as the window over which rates are measured, so that it is gone
-	// when they show it.
+	// soon is the time in which a small backlog is to be served, by one more replica at most. It is
+	// about as long as the window over which rates are measured, so that the backlog is gone when
+	// they show it.
 	soon = time.Minute
-	// little of what serves is carried by one replica of any size.
+	// little is a part of the supply so small that one replica of any size carries it.
 	little = 1e-6
-	// believed is how many times what the profiles ask for a queue may order that
-	// contradicts them. Where that is not enough, more replicas are no remedy.
+	// believed limits what a queue that contradicts the profiles may order, as a multiple of what
+	// the profiles ask for. Where that is not enough, more replicas do not help.
 	believed = 3
-	// standsFor is for how many windows a queue has to stand to contradict a profile.
+	// standsFor is for how many windows requests must wait to contradict a profile.
 	standsFor = 2
 )
 
-// coldness is how many replicas that are Ready serve as much as one whose prefix cache
-// is still cold, >= 1: one more finds half as many of its prompts' tokens there as the
-// others, until it has seen as many. It is the least of the variants that may grow.
+// coldness returns how many replicas with a cold prefix cache serve as much as one with a warm
+// cache, >= 1. A new replica finds half as many of its prompts' tokens in its cache as the others,
+// until it has seen as many prompts. It is the least of the variants that may grow.
 func coldness(sized []sizing, variants []scaling.Variant, load load, objective scaling.Objective, options Options) float64 {
 	cold := load
 	cold.input = load.input + (load.prompt-load.input)*coldHits
@@ -158,21 +160,20 @@ func coldness(sized []sizing, variants []scaling.Variant, load load, objective s
 	return max(1, least)
 }
 
-// coldHits is the part of the tokens found in prefix caches that a new replica does
-// not find in its own.
+// coldHits is the part of the tokens found in warm prefix caches that a new replica does not find
+// in its own.
 const coldHits = 0.5
 
-// stands reports whether a queue contradicts the profiles: more than a request for
-// each replica has waited for two windows and did not become fewer, while no
-// replica is starting or new.
+// stands reports whether a queue contradicts the profiles: more than one request for each replica
+// has waited for two windows, their number does not fall, and no replica is starting or new.
 func stands(a scaling.Analysis, load load, snap scaling.Snapshot, past Memory, replicas float64) bool {
 	return load.backlog > replicas && replicas > 0 && past.Backlog.Stands(snap.At, standsFor*snap.Window) &&
 		a.Anticipated <= a.Supply && !snap.Young()
 }
 
-// kept is what the replicas that stay after a reduction have to carry: the demand,
-// and all of what a replica carries that does not say what waits in it; or what
-// carries the requests that are being computed, where that is more.
+// kept returns the load that the replicas left by a reduction must carry: the demand, or what
+// carries the requests that are being computed where that is more, and all that a replica carries
+// for each one whose queue length is unknown.
 func kept(a scaling.Analysis, sized []sizing, load load) float64 {
 	inBatches, room := 0.0, 0.0
 	for _, s := range sized {
@@ -194,9 +195,9 @@ func kept(a scaling.Analysis, sized []sizing, load load) float64 {
 	return keep
 }
 
-// concurrent is the analysis of a model of which requests are being computed and
-// none arrives, waits or ends: it is not known of what length they are. They need as
-// many replicas as compute them within the ITL, and nothing more is needed.
+// concurrent analyses a model whose replicas compute requests while none arrives, waits or ends, so
+// that the lengths of requests are unknown. The model needs enough replicas to compute these
+// requests within the ITL, and no more.
 func concurrent(a scaling.Analysis, sized []sizing, load load) scaling.Analysis {
 	a.Unit, a.FromReplicas = scaling.UnitRequests, true
 	keep := 0.0
@@ -228,8 +229,8 @@ func concurrent(a scaling.Analysis, sized []sizing, load load) scaling.Analysis 
 	return a
 }
 
-// direction weighs the demand against what there is and what was ordered. keep is
-// what the replicas that stay after a reduction have to carry.
+// direction compares the demand with the supply and with what was ordered, and returns the signal.
+// keep is what the replicas that stay after a reduction must carry.
 func direction(a scaling.Analysis, load load, keep float64) (scaling.Signal, scaling.Reason, string) {
 	detail := fmt.Sprintf("%s; the Ready replicas serve %.3g within the objectives%s", load.asked(a.Demand), a.Supply, a.OnTheWay("%.3g"))
 	switch {

@@ -10,29 +10,28 @@ import (
 )
 
 const (
-	// contradicts is the part of what is predicted by which a measurement may differ.
+	// contradicts is how far a measurement may differ from the prediction, as a part of the
+	// prediction.
 	contradicts = 0.5
-	// comparableUpTo is the utilization up to which latencies are compared: beyond
-	// it they depend on the load so steeply that a small error of the rate is a
-	// large one of the latency.
+	// comparableUpTo is the utilization up to which latencies are compared. Beyond it, a small
+	// error of the rate makes a large error of the latency.
 	comparableUpTo = 0.9
-	// ample is the part of an objective within which a latency may be longer than is
-	// promised: the replicas that stay have room for the same error.
+	// ample is a part of an objective. A latency below it may be longer than predicted and does not
+	// prevent a reduction: the replicas that stay have room for the same error.
 	ample = 0.5
 )
 
-// sides are the variants as sized to an objective by corrected profiles, and by the
-// stated ones, in the same order.
+// sizings are the variants sized to an objective by corrected profiles, and the same variants by
+// their stated profiles, in the same order.
 type sizings struct {
 	corrected, stated []sizing
 	objective         scaling.Objective
 }
 
-// compare predicts the latency of the measured load. While the fleet and its
-// queues are at rest it says where what is measured contradicts the stated
-// profiles, and returns what is slower than even the corrected ones promise, "" for
-// nothing: replicas that do worse than that are not taken away, unless they keep their
-// objective amply.
+// compare predicts the latency of the measured load. In a steady state it also records where
+// measurements contradict the stated profiles, and returns which latencies are longer than even the
+// corrected profiles predict, "" for none. Replicas that slow are not removed, unless they keep
+// their objective amply.
 func compare(a *scaling.Analysis, snap scaling.Snapshot, by sizings, load load) string {
 	if load.rate <= 0 || a.Supply <= 0 || load.rate > a.Supply {
 		return ""
@@ -73,8 +72,8 @@ func compare(a *scaling.Analysis, snap scaling.Snapshot, by sizings, load load) 
 	return strings.Join(slower, "; ")
 }
 
-// expect returns the mean latency of the load when each replica takes its share;
-// false where a share is more than a replica serves.
+// expect returns the mean latency of the load when each replica takes its share; false where a
+// share is more than a replica serves.
 func expect(sized []sizing, share []float64) (scaling.Latency, bool) {
 	var mean scaling.Latency
 	served := 0.0
@@ -94,9 +93,8 @@ func expect(sized []sizing, share []float64) (scaling.Latency, bool) {
 	return scaling.Latency{TTFT: mean.TTFT / served, ITL: mean.ITL / served}, served > 0
 }
 
-// atRest reports whether the measured latencies are those of the replicas that
-// there are now: all serve within the objectives, none is new, and no more than
-// one request waits for each.
+// atSteadyState reports whether the measured latencies are those of the present replicas: all serve
+// within the objectives, none is new, and no more than one request waits for each.
 func atSteadyState(a scaling.Analysis, snap scaling.Snapshot, sized []sizing, load load) bool {
 	replicas := 0.0
 	for _, s := range sized {
@@ -112,7 +110,7 @@ func atSteadyState(a scaling.Analysis, snap scaling.Snapshot, sized []sizing, lo
 	return load.rate <= comparableUpTo*a.Supply && load.backlog <= replicas
 }
 
-// contradict adds a contradiction where there is one.
+// contradict adds a contradiction where measured differs too much from predicted.
 func contradict(a *scaling.Analysis, v scaling.VariantKey, quantity string, predicted float64, measured scaling.Reading) {
 	if measured.State != scaling.Fresh || predicted <= 0 || math.Abs(measured.Value-predicted) <= contradicts*predicted {
 		return

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// steepness is the power of the load with which misses grow: less than by a model of
-	// a queue, since long prompts and bursts miss at half of the load too.
+	// steepness is the power of the load with which the part of missed requests grows. A model of a
+	// queue gives a larger one; but long prompts and bursts miss at half of the load, too.
 	steepness = 3
-	// reach is how many times the load that was seen a replica is given at most: beyond it
-	// may be a cliff.
+	// reach limits the load given to a replica, as a multiple of the load at which it was seen:
+	// beyond it, latency may rise steeply.
 	reach = 1.25
-	// learnedMost bounds what is learned.
+	// learnedMost limits the factor that is learned.
 	learnedMost = 10
-	// fewestMissed is the part of the requests below which fewer misses say no more.
+	// fewestMissed is the least part of missed requests that is told apart from none.
 	fewestMissed = 0.005
-	// halfBelieved is of how many requests half of what they say is believed.
+	// halfBelieved is the number of requests at which half of the evidence is believed.
 	halfBelieved = 200
 )
 
-// Learn returns the traffic with what snap says of the replicas by the analysis of it.
+// Learn returns the traffic with the evidence of snap, whose analysis is a, added.
 func Learn(past scaling.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) scaling.Traffic {
 	past.Evidence = witnessed(past.Evidence, snap, o, a.Promised)
 	return past
 }
 
-// witnessed returns the evidence after a look at snap, whose replicas promise so many
-// requests/s, 0 where that is not known.
+// witnessed returns the evidence with that of snap added, whose replicas serve promised requests/s
+// by their profiles; 0 where that is unknown.
 func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective, promised float64) scaling.Evidence {
 	if !(promised > 0) {
 		return past
@@ -39,20 +39,20 @@ func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective
 	return past.Then(snap, o, promised, learned(past, o, 1), snap.Waiting() > serving(snap.Variants, time.Time{}))
 }
 
-// learned is how many times what its profile promises a replica is given: by the error
-// budget, and by what was seen, which counts for 1 to learnedMost. A profile that is fitted
-// to two points of a benchmark promises too little where few requests are computed together
-// and prompts are long: one request more is a large step there, while the latency of a
-// request is the mean over many. Of the requests that met replicas used to u times what is
-// promised a part m missed the objective, and a part a may:
+// learned returns the factor on the rate that a profile promises for a replica. It combines the
+// allowance of the error budget with what was measured; the measured part counts for 1 to
+// learnedMost. A profile that is fitted to two points of a benchmark promises too little where
+// batches are small and prompts long: there one more request is a large step, while the latency of
+// a request is a mean over many. Of the requests that met replicas used to u times what is
+// promised, a part m missed the objective, and a part a may miss it:
 //
 //	seen = u (a / m)^(1/3),   at most 1.25 u
 //
-// so that more load is tried in steps, each once the one before was seen to do. Where the
-// budget is overdrawn its allowance, less than 1, counts for what is allowed instead: where
-// next to none misses at the load of now, more replicas would pay nothing back. That a
-// profile promises too much is not learned here, but by the error budget: misses of
-// bursts and of late starts look the same.
+// So load rises in steps, each after the step before was seen to work. Where the budget is
+// overdrawn, its allowance, which is less than 1, is multiplied with a: where almost no request
+// misses at the present load, more replicas would pay nothing back. A profile that promises too
+// much is corrected by the error budget, not here: misses by bursts and by late starts look the
+// same.
 func learned(e scaling.Evidence, o scaling.Objective, allowance float64) float64 {
 	if !(e.Requests > 0) {
 		return allowance
@@ -65,8 +65,8 @@ func learned(e scaling.Evidence, o scaling.Objective, allowance float64) float64
 	return allowance * math.Pow(max(1, min(learnedMost, seen)/overdrawn), believed)
 }
 
-// byProfile is how many requests/s the Ready replicas serve within the objective by their
-// profiles, 0 where one does not say or cannot keep it.
+// byProfile returns the requests/s that the Ready replicas serve within the objective by their
+// profiles; 0 where a profile is missing or cannot keep the objective.
 func byProfile(sized []sizing) float64 {
 	if slices.ContainsFunc(sized, func(s sizing) bool { return s.infeasible != nil || !s.usable }) {
 		return 0
@@ -79,7 +79,7 @@ func byProfile(sized []sizing) float64 {
 	return sum
 }
 
-// told says in words what was learned, "" where that is nothing.
+// told describes what was learned, "" for nothing.
 func told(e scaling.Evidence, times float64) string {
 	if !(times > 1.005) {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// load is what a model is asked to do.
+// load is the load of a model.
 type load struct {
 	rate    float64 // requests/s that arrive
 	backlog float64 // requests that wait
@@ -29,7 +29,7 @@ type load struct {
 	stale                 bool     // the doubt is about a reading that is not Fresh
 }
 
-// asked says in words what demand of the load, in requests/s, is to be served.
+// asked describes how much of the load is to be served, where that is demand in requests/s.
 func (l load) asked(demand float64) string {
 	now := fmt.Sprintf("%.3g arrive, %.0f wait", l.rate, l.backlog)
 	f := l.forecast
@@ -47,7 +47,7 @@ func (l load) asked(demand float64) string {
 // none reports whether there is nothing to size with.
 func (l load) none() bool { return l.output == 0 }
 
-// measure reads the load off a Snapshot, or says what is missing.
+// measure reads the load from a Snapshot, or says what is missing.
 func measure(snap scaling.Snapshot) (load, string) {
 	if !snap.Load.ArrivalRate.Known() {
 		if snap.Fault != "" {
@@ -107,9 +107,10 @@ func (l load) unsurePods() string {
 	return scaling.FirstOf(pods, namedAtMost, func(pod string) string { return pod })
 }
 
-// smoothed returns the load with the lengths of the last minutes, and with the mean rate
-// of the last three windows unless that of the last differs from it by more than noise
-// does: a sum that moves by a tenth from look to look orders a replica too many of ten.
+// smoothed returns the load with the mean lengths of the last minutes, and with the mean rate of
+// the last three windows. If the last window differs from that mean by more than noise, its own
+// rate is kept. Without the mean, a rate that moves by a tenth from cycle to cycle orders one
+// replica in ten too many.
 func (l load) smoothed(snap scaling.Snapshot, past Memory) load {
 	if input, output, known := past.Traffic.Means.Lengths(); known && !l.none() && l.prompt > 0 {
 		missed := l.input / l.prompt // not found in prefix caches
@@ -134,9 +135,9 @@ func (l load) smoothed(snap scaling.Snapshot, past Memory) load {
 }
 
 const (
-	// windowsInMean is how many windows a rate is the mean of.
+	// windowsInMean is the number of windows in the mean of a rate.
 	windowsInMean = 3
-	// deviations is by how many standard deviations of Poisson arrivals a window must
-	// differ from the mean to be no noise.
+	// deviations is by how many standard deviations of Poisson arrivals a window must differ from
+	// the mean to be more than noise.
 	deviations = 2
 )

@@ -2,10 +2,10 @@ package queueing
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 
-// limitToServed limits what replicas serve to what full ones start, while more requests
-// wait than there are replicas and do not become fewer: once the KV cache is full, requests
-// are computed twice and more, and no profile tells how often. A variant of which fewer
-// than half of the replicas are full keeps what its profile promises.
+// limitToServed limits the rate of a replica to what full replicas start, while more requests wait
+// than there are replicas and their number does not fall. Once a KV cache is full, preempted
+// requests are computed again, and no profile tells how often. A variant of which fewer than half
+// of the replicas are full keeps what its profile promises.
 func limitToServed(sized []sizing, load load, snap scaling.Snapshot, past Memory) {
 	replicas := 0.0
 	for _, s := range sized {

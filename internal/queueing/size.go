@@ -13,13 +13,11 @@ import (
 )
 
 const (
-	// nearBest is how far above the best that is possible an objective is set that is
-	// out of reach: a tenth, since the last percent before the best takes a replica
-	// for each request.
+	// nearBest is the factor on the best possible latency to which an objective out of reach is
+	// raised. The last percents before the best would take a replica for each request.
 	nearBest = 1.1
-	// fullest is the part of what full batches complete that a replica is filled to,
-	// whatever the objectives allow: beyond it the wait grows without bound for a
-	// small error of the rate.
+	// fullest is the greatest part of the throughput of full batches that a replica is given,
+	// whatever the objectives allow: beyond it, a small error of the rate makes the wait very long.
 	fullest = 0.95
 )
 
@@ -44,17 +42,16 @@ func (s sizing) replicas() (ready, current float64) {
 	return float64(s.variant.Replicas.Ready), float64(s.variant.Replicas.Current)
 }
 
-// fault is why nothing can be said about a model; its zero value is none.
+// fault is why a model cannot be analyzed; its zero value is none.
 type fault struct {
 	reason scaling.Reason
 	detail string
 }
 
-// sizeAll sizes every variant. A variant that misses the objectives without other
-// load serves nothing within them while another keeps them; where none does, each
-// is sized to the best that it can. A variant without a usable profile carries what
-// it was seen to carry and takes no more. It fails where none of those that run has
-// a profile, or none can be sized.
+// sizeAll sizes every variant. A variant that misses the objectives even without other load gets no
+// new load while another variant keeps them; where no variant keeps them, each is sized to the best
+// that it can do. A variant without a usable profile carries what it carries now, and takes no
+// more. sizeAll fails where no running variant has a usable profile, or no variant can be sized.
 func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective, options Options) ([]sizing, fault) {
 	if f := unprofiled(variants); f != (fault{}) {
 		return nil, f
@@ -81,8 +78,8 @@ func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective,
 	return out, fault{}
 }
 
-// unprofiled fails where none of the variants that run has a usable profile, or none of
-// all, and says what each lacks.
+// unprofiled returns a fault where no running variant, or no variant at all, has a usable profile.
+// It names what each lacks.
 func unprofiled(variants []scaling.Variant) fault {
 	var missing []string
 	running, profiled := false, false
@@ -100,8 +97,8 @@ func unprofiled(variants []scaling.Variant) fault {
 	return fault{}
 }
 
-// best sizes a variant that misses objectives without other load to a tenth above
-// the best that it can, and to those that it keeps.
+// best sizes a variant that misses objectives even without other load: to a tenth above its best
+// for these, and to the objectives that it keeps.
 func best(s sizing, load load, objective scaling.Objective, options Options) sizing {
 	missed := s.infeasible
 	for range 2 { // TTFT, ITL
@@ -120,8 +117,8 @@ func best(s sizing, load load, objective scaling.Objective, options Options) siz
 	return s
 }
 
-// seen is what a variant without a usable profile carries: the part of what arrives
-// that the requests it computes are of all.
+// seen sizes a variant without a usable profile by what it carries now: its share of the arrival
+// rate is its share of the requests in batches.
 func seen(s sizing, load load) sizing {
 	s.fixed = true
 	ready, _ := s.replicas()
@@ -139,8 +136,8 @@ func size(v scaling.Variant, load load, objective scaling.Objective, options Opt
 	return unsized(v, load).within(load, objective, options)
 }
 
-// asStated returns the variants by their stated profiles, without a rate that keeps the
-// objectives. What was sized by the same profile is taken over.
+// asStated returns the variants by their stated profiles, without a rate within the objectives. A
+// sizing by the same profile is reused.
 func asStated(variants []scaling.Variant, sized []sizing, load load) []sizing {
 	out := make([]sizing, 0, len(variants))
 	for i, v := range variants {
@@ -158,7 +155,7 @@ func asStated(variants []scaling.Variant, sized []sizing, load load) []sizing {
 	return out
 }
 
-// unsized is what one replica of v does, whatever the objectives.
+// unsized returns the queueing model of one replica of v, before any objective.
 func unsized(v scaling.Variant, load load) sizing {
 	s := sizing{variant: v, usable: v.Profile.Usable()}
 	switch {
@@ -215,9 +212,10 @@ func (s sizing) within(load load, objective scaling.Objective, options Options) 
 	return s
 }
 
-// reachable returns the objective, with each latency no closer than a tenth to the best
-// that a replica of p has without other load, if it is not below that: the last percents
-// before the best take a replica for each request. It says which were moved.
+// reachable returns the objective, with each latency that is less than a tenth above the best of a
+// replica of p without other load raised to a tenth above it; an objective below that best stays.
+// It says which were raised. The last percents before the best would take a replica for each
+// request.
 func reachable(o scaling.Objective, p scaling.Profile, load load) (scaling.Objective, string) {
 	var moved []string
 	for _, l := range []struct {
@@ -233,8 +231,8 @@ func reachable(o scaling.Objective, p scaling.Profile, load load) (scaling.Objec
 	return o, strings.Join(moved, "")
 }
 
-// together is how many requests a replica computes together within an ITL, at least
-// one and at most a full batch.
+// together returns how many requests a replica computes at once within an ITL, at least one and at
+// most a full batch.
 func together(p scaling.Profile, itl float64) float64 {
 	most := float64(p.Batch())
 	if itl <= 0 || p.Beta <= 0 {
@@ -263,7 +261,7 @@ func share(p float64) string {
 	return fmt.Sprintf("percentile %g", p)
 }
 
-// describe names what cannot be met, in the order given.
+// describe names the objectives that cannot be met, in the order given.
 func describe(list []scaling.Infeasible) string {
 	out := make([]string, 0, len(list))
 	for _, i := range list {
@@ -272,7 +270,7 @@ func describe(list []scaling.Infeasible) string {
 	return scaling.Few(out)
 }
 
-// sources lists why variants cannot be sized.
+// sources names the variants with the reason why each cannot be sized.
 func sources(list []sizing) string {
 	out := make([]string, 0, len(list))
 	for _, s := range list {

@@ -126,7 +126,7 @@ func TestATornLineIsNamedAndNotContinued(t *testing.T) {
 func TestKeepNeverWaitsForTheDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cycles.jsonl")
 	var j journal
-	f, err := NewFile(j.options(path, 1<<20)) // and nobody runs it: a disk that hangs
+	f, err := NewFile(j.options(path, 1<<20)) // and its Run is not called: a disk that hangs
 	if err != nil {
 		t.Fatal(err)
 	}

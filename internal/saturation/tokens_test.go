@@ -253,7 +253,7 @@ func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
 		{4000, 0, 11800},      // as much as the one Ready replica holds, 0.85 x 8000
 		{3, 1, 8000},          // one replica on top of what arrives would be more
 		{4000, 1, 17800},      // resident: 1 x 200 x 0.05 x 1100 = 11,000
-		{4_000_000, 1, 17800}, // however long it has built up: nobody says what replicas complete
+		{4_000_000, 1, 17800}, // however long it has built up: what replicas complete is unknown
 	} {
 		if got := need(tc.queue, tc.rate); math.Abs(got-tc.want) > 1e-6 {
 			t.Errorf("queue %g, rate %g: %g tokens, want %g", tc.queue, tc.rate, got, tc.want)

@@ -26,11 +26,11 @@ func TestTurnIsOfOneAlone(t *testing.T) {
 		"metrics, at zero":             {by(ActuationMetrics, hpa(1, 5)), 0, 1, TurnScaler, 0},
 		"zero, up":                     {by(ActuationZero, hpa(1, 5)), 1, 2, TurnScaler, 1},
 		"zero, down":                   {by(ActuationZero, hpa(1, 5)), 2, 1, TurnScaler, 2},
-		"zero, up, nobody else":        {by(ActuationZero), 1, 2, TurnScaler, 1},
+		"zero, up, no scaler":          {by(ActuationZero), 1, 2, TurnScaler, 1},
 		"zero, from zero":              {by(ActuationZero, hpa(1, 5)), 0, 1, TurnOwn, 1},
 		"zero, from zero by a backlog": {by(ActuationZero, hpa(1, 5)), 0, 3, TurnOwn, 3},
 		"zero, from zero to more than an HPA leaves": {by(ActuationZero, hpa(1, 5)), 0, 9, TurnOwn, 5},
-		"zero, from zero, nobody else":               {by(ActuationZero), 0, 1, TurnOwn, 1},
+		"zero, from zero, no scaler":                 {by(ActuationZero), 0, 1, TurnOwn, 1},
 		"zero, to zero":                              {by(ActuationZero, hpa(1, 5)), 1, 0, TurnOwn, 0},
 		"zero, from several to zero":                 {by(ActuationZero, hpa(1, 5)), 3, 0, TurnOwn, 0},
 		"zero, the HPA goes to zero":                 {by(ActuationZero, hpa(0, 5)), 1, 0, TurnScaler, 1},
@@ -92,7 +92,7 @@ func TestTurnNeverGoesWhereItIsNotAsked(t *testing.T) {
 				owned++
 				switch mode := by.InForce(); {
 				case mode == ActuationMetrics:
-					t.Errorf("%s: set by nobody's wish", what)
+					t.Errorf("%s: set although no setting says so", what)
 				case mode == ActuationZero && current > 0 && desired > 0:
 					t.Errorf("%s: neither from nor to zero", what)
 				case mode == ActuationScale && len(by.List) > 0:

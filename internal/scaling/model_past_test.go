@@ -37,7 +37,7 @@ func TestWhatIsRememberedOfAModelIsTheLatestOfItsVariants(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(ModelPast{}, h.Model(variants("new"))); diff != "" {
-		t.Errorf("of a variant that nobody has seen (-want +got):\n%s", diff)
+		t.Errorf("of a variant without a reading (-want +got):\n%s", diff)
 	}
 }
 

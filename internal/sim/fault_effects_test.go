@@ -81,7 +81,7 @@ func TestFaultsShowAsDiscoveryAndTheCollectorWouldShowThem(t *testing.T) {
 			map[time.Duration][3]scaling.Replicas{90 * time.Second: {4, 3, 0}, 150 * time.Second: {4, 4, 0}, 210 * time.Second: {4, 3, 0}, 270 * time.Second: {4, 4, 0}},
 		},
 		{
-			"what is added crashes where a bad node has taken nobody yet",
+			"what is added crashes where a bad node has taken no replica yet",
 			fault.Fault{Kind: fault.Crash, Replicas: 6},
 			[]scaling.Replicas{4, 4, 4, 4, 8},
 			map[time.Duration][3]scaling.Replicas{5 * minute: {8, 2, 0}},
@@ -262,10 +262,10 @@ func TestAWeightedGatewaySendsByWeightWhateverReplicasThereAre(t *testing.T) {
 }
 
 func TestRunSaysWhichFaultIsWrong(t *testing.T) {
-	nobody := scaling.VariantKey{Namespace: "ns", Name: "nobody"}
+	unknown := scaling.VariantKey{Namespace: "ns", Name: "unknown"}
 	for field, f := range map[string]fault.Fault{
-		"faults[0].kind": {Kind: "rain"}, "faults[0].variant": {Kind: fault.Crash, Variant: nobody},
-		"faults[0].model": {Kind: fault.Outage, Model: scaling.ModelKey{Namespace: "ns", ID: "nobody"}},
+		"faults[0].kind": {Kind: "rain"}, "faults[0].variant": {Kind: fault.Crash, Variant: unknown},
+		"faults[0].model": {Kind: fault.Outage, Model: scaling.ModelKey{Namespace: "ns", ID: "unknown"}},
 	} {
 		c := testConfig(simtest.Chat(t, "constant(1,1m)", 1))
 		c.Faults = []fault.Fault{f}

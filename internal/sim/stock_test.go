@@ -46,7 +46,7 @@ func TestTheInventoryIsWhatReplicasLeave(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsTakesTheNodeThatAnotherLeaves: nobody scales when the node
+// TestAReplicaThatWaitsTakesTheNodeThatAnotherLeaves: no policy scales when the node
 // becomes free.
 func TestAReplicaThatWaitsTakesTheNodeThatAnotherLeaves(t *testing.T) {
 	c := testConfig(trace(100, 1000, 5)) // until 23s

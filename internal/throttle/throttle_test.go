@@ -67,8 +67,8 @@ func TestEachAddressHoldsAtMostItsConnections(t *testing.T) {
 	}{
 		{"within the bounds", []string{a, b, a}, []bool{true, true, true}},
 		{"one address asks for more than its share", []string{a, a, a, b}, []bool{true, true, false, true}},
-		{"a new address takes the place of the oldest of whom holds most", []string{b, a, a, c}, []bool{true, false, true, true}},
-		{"who holds as many as anybody takes nobody's place", []string{a, b, c, a}, []bool{true, true, true, false}},
+		{"a new address takes the place of the oldest of the client that holds most", []string{b, a, a, c}, []bool{true, false, true, true}},
+		{"a client that holds as many as any takes no place", []string{a, b, c, a}, []bool{true, true, true, false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			calls, _ := dial(t, Connections{All: 3, PerAddress: 2}, tt.from...)

@@ -172,7 +172,7 @@ func TestReadersAreShownTheirOwnNamespace(t *testing.T) {
 		{"anna", "/debug/decisions/b/none", "403"},
 		{"anna", "/debug/decisions/a%2F..%2Fb/v", "403"},
 		{"anna", "/debug/decisions/a%2F..%2Fb", "403"},
-		{"nobody", "/debug/decisions/a", "403"},
+		{"unknown", "/debug/decisions/a", "403"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, tt.path, http.NoBody)
 		r.Header.Set("User", tt.user)

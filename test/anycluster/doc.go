@@ -20,6 +20,6 @@
 // What is there is not touched. All that a run makes has its random ID in its name
 // or is in a namespace that has; it goes at the end, after an interrupt too, and
 // the run fails if any of it is left. The CRD stays if it was there before.
-// External Metrics are served by the run's manager if nobody else does; an HPA
+// External Metrics are served by the run's manager if no other server does; an HPA
 // follows then, and else the manager sets replicas itself.
 package anycluster

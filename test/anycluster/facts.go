@@ -24,7 +24,7 @@ type Facts struct {
 	OpenShift bool
 	// UserMonitoring tells that OpenShift's Prometheus for users' namespaces runs.
 	UserMonitoring bool
-	// ExternalMetrics is the Service that serves External Metrics, "" for nobody.
+	// ExternalMetrics is the Service that serves External Metrics, "" for none.
 	ExternalMetrics string
 	// Definition tells that the CRD is installed.
 	Definition bool

@@ -22,7 +22,7 @@ func (r right) String() string {
 }
 
 // rightsFor returns what a run asks of a cluster. What the roles of the chart grant,
-// whoever installs them must have too; the API server says so then.
+// the account that installs them must have too; the API server says so then.
 func rightsFor(f Facts) []right {
 	const roles = "rbac.authorization.k8s.io"
 	needed := []right{

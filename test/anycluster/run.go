@@ -200,7 +200,7 @@ func (r *Run) End(ctx context.Context) error {
 	return errors.Join(append(errs, r.awaitNothing(ctx))...)
 }
 
-// removeDefinition removes the CRD where the run brought it, unless somebody uses it
+// removeDefinition removes the CRD where the run brought it, unless it is in use
 // by now.
 func (r *Run) removeDefinition(ctx context.Context) error {
 	if r.Definition {
@@ -212,7 +212,7 @@ func (r *Run) removeDefinition(ctx context.Context) error {
 	}
 	var others v1alpha1.VariantAutoscalingList
 	if err := r.Client.List(ctx, &others); err != nil {
-		return fmt.Errorf("looking whether somebody uses the CRD: %w", err)
+		return fmt.Errorf("looking whether the CRD is in use: %w", err)
 	}
 	for _, va := range others.Items {
 		if !strings.HasPrefix(va.Namespace, r.Namespace("")) {

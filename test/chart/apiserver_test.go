@@ -160,7 +160,7 @@ func TestTheAPIServerTakesIt(t *testing.T) {
 	t.Run("KEDA is let in", func(t *testing.T) { c.letsKEDAIn(t) })
 	t.Run("an upgrade keeps certificates", func(t *testing.T) { c.keepsCertificates(t) })
 	t.Run("another release serves the same", func(t *testing.T) { c.claimed(t) })
-	t.Run("nobody serves a namespace", func(t *testing.T) { c.unserved(t) })
+	t.Run("no manager serves a namespace", func(t *testing.T) { c.unserved(t) })
 	t.Run("OpenShift AI has a manager of its own", func(t *testing.T) { c.managed(t) })
 	t.Run("another serves External Metrics", func(t *testing.T) { c.served(t) })
 	t.Run("the CRD is older", func(t *testing.T) { c.outdated(t) })

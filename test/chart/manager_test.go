@@ -250,7 +250,7 @@ func run(t *testing.T, cmd *exec.Cmd) string {
 	return path
 }
 
-// freeAddress returns an address of the loopback interface that nobody uses.
+// freeAddress returns an address of the loopback interface that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

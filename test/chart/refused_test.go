@@ -61,7 +61,7 @@ func TestContradictionsAreRefusedWithAWayOut(t *testing.T) {
 		{"a monitor of nothing", "metrics: {enabled: false, monitor: {kind: ServiceMonitor}}", "there is nothing to scrape"},
 		{"a PodMonitor without token", "metrics: {monitor: {kind: PodMonitor}}", "a PodMonitor cannot show the token of Prometheus' own ServiceAccount"},
 		{"a certificate for plain HTTP", "metrics: {secure: false, certificateSecret: a}", "without metrics.secure nothing is served with it"},
-		{"External Metrics that nobody can verify", "externalMetrics: {enabled: true}", "the API server must know how to verify the server"},
+		{"External Metrics without a verified certificate", "externalMetrics: {enabled: true}", "the API server must know how to verify the server"},
 		{"a CA without a certificate", "externalMetrics: {enabled: true, caCert: '-----BEGIN CERTIFICATE-----'}", "externalMetrics.certificateSecret: caCert verifies a certificate that must be given"},
 		{"a CA that is not looked at", "externalMetrics: {caCert: '-----BEGIN CERTIFICATE-----', insecureSkipVerify: true}", "caCert and insecureSkipVerify contradict"},
 		{"an external scaler for some and for everyone", "externalScaler: {enabled: true, clientCASecret: a, anyClient: true}", "clientCASecret and anyClient contradict"},

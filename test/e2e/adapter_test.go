@@ -146,7 +146,7 @@ func scrapeToken(t *testing.T) string {
 	secret := &corev1.Secret{}
 	for _, o := range samples(t, "prometheus-operator/servicemonitor.yaml", strings.NewReplacer()) {
 		if o.GetKind() == "ServiceMonitor" {
-			continue // nobody here reads it
+			continue // the test does not read it
 		}
 		apply(t, o)
 		shared.bed.Cleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.bed.Client.Delete(ctx, o)) })
@@ -257,7 +257,7 @@ func certify(t *testing.T, dir, host string) {
 	}
 }
 
-// ports returns n loopback ports that nobody listened on just now.
+// ports returns n loopback ports that were free just now.
 func ports(t *testing.T, n int) []int {
 	t.Helper()
 	var free []int

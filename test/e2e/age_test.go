@@ -36,7 +36,7 @@ func TestMetricsThatAreNoLongerScrapedAgeUntilTheyCountForNothing(t *testing.T) 
 	})
 	scrape(t, ns, false)
 	gone := time.Now()
-	// At the latest after a minute; of what is no longer scraped at all nobody knows
+	// At the latest after a minute; the age of what is no longer scraped at all is unknown
 	// how often it was, and then at once.
 	condition(t, 2*time.Minute, ns, v.Name, "MetricsAvailable", "True", "MetricsAging")
 	condition(t, 30*time.Second, ns, v.Name, "OptimizationReady", "True", "OptimizationSucceeded")

@@ -23,11 +23,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-// TestWhoeverDoesNotFollowIsNamed provokes each reason of ScalerFollowing with
+// TestAScalerThatDoesNotFollowIsNamed provokes each reason of ScalerFollowing with
 // the real HPA controller. The decisions need no load: they are for the lower
 // bound. (PodsUnschedulable takes the real scheduler and some load: see
 // TestAnOrderThatNoNodeTakesIsNamedAndPlannedElsewhere.)
-func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
+func TestAScalerThatDoesNotFollowIsNamed(t *testing.T) {
 	t.Parallel()
 	const ns = "reasons"
 	// The first of two HPAs to come does act, because it does not know of the other.
@@ -40,10 +40,10 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 		want     string
 		messages []string
 	}{
-		{"nobody", 1, 2, nil, "NoScaler", []string{"scales Deployment nobody"}},
+		{"unscaled", 1, 2, nil, "NoScaler", []string{"scales Deployment unscaled"}},
 		{"deaf", 1, 2, func(h *autoscalingv2.HorizontalPodAutoscaler) {
-			h.Spec.Metrics[0].External.Metric.Selector.MatchLabels["variant_name"] = "somebody"
-		}, "HPANotReadingMetric", []string{"variant_name=somebody", "does not match", "FailedGetExternalMetric: the HPA was unable to"}},
+			h.Spec.Metrics[0].External.Metric.Selector.MatchLabels["variant_name"] = "another"
+		}, "HPANotReadingMetric", []string{"variant_name=another", "does not match", "FailedGetExternalMetric: the HPA was unable to"}},
 		{
 			"bounded", 1, 2, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 1 },
 			"HPALimited",
@@ -123,7 +123,7 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 
 	t.Run("who scales is shown", func(t *testing.T) {
 		for name, want := range map[string]string{
-			"nobody": "none", "bounded": "HorizontalPodAutoscaler/bounded",
+			"unscaled": "none", "bounded": "HorizontalPodAutoscaler/bounded",
 			"rivals": "HorizontalPodAutoscaler/rivals,HorizontalPodAutoscaler/rivals-too",
 		} {
 			va, err := autoscaling(t.Context(), ns, name)
@@ -143,9 +143,9 @@ func TestWhoeverDoesNotFollowIsNamed(t *testing.T) {
 	})
 }
 
-// TestAVariantThatNobodyScalesIsNotReady: it has what was decided, and the next decision
+// TestAVariantWithoutAScalerIsNotReady: it has what was decided, and the next decision
 // would not be carried out. It is Ready by itself once an HPA comes.
-func TestAVariantThatNobodyScalesIsNotReady(t *testing.T) {
+func TestAVariantWithoutAScalerIsNotReady(t *testing.T) {
 	t.Parallel()
 	const ns = "orphan"
 	v := aside(ns, "orphan")

@@ -119,7 +119,7 @@ func agreement(ctx context.Context, namespace, name string) string {
 }
 
 // TestWithoutTheExternalMetricsAPINothingMoves shows causality: the same load,
-// the same decision, and no replica moves, because nobody hears of it.
+// the same decision, and no replica moves, because no scaler reads it.
 func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 	const ns = "deaf"
 	v := chat(ns, "cheap")
@@ -143,7 +143,7 @@ func TestWithoutTheExternalMetricsAPINothingMoves(t *testing.T) {
 	})
 	fitsInto(t, 100) // without the External Metrics API
 	// A scaler that cannot read is named, after a minute at the earliest, and to the end
-	// of it nobody has touched the Deployment.
+	// of it no client has touched the Deployment.
 	condition(t, 3*time.Minute, ns, "cheap", "ScalerFollowing", "False", "HPANotReadingMetric")
 	d, err := deployment(t.Context(), ns, "cheap")
 	if err != nil {

@@ -102,7 +102,7 @@ func TestReplicasFollowThroughKEDA(t *testing.T) {
 			t.Fatal(err)
 		}
 		if *d.Spec.Replicas != 1 {
-			t.Errorf("the Deployment is to have %d replicas, and nobody could know", *d.Spec.Replicas)
+			t.Errorf("the Deployment is to have %d replicas, and no reader could know", *d.Spec.Replicas)
 		}
 	})
 }
@@ -251,7 +251,7 @@ func scaledObject(t *testing.T, file, namespace, name, prometheus string, furthe
 }
 
 // startQuerier serves Prometheus as OpenShift does: over TLS, with the CA in a
-// ConfigMap of the namespace, to whoever shows the token of the sample's account.
+// ConfigMap of the namespace, to a client that shows the token of the sample's account.
 func startQuerier(t *testing.T, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -105,7 +105,7 @@ func TestPrioritiesShareWhatTheNodesHave(t *testing.T) {
 		return ""
 	})
 	longest, pod := waited()
-	t.Logf("everybody has its share after %s; the longest that a pod had no node was %s", took.Round(time.Second), longest.Round(100*time.Millisecond))
+	t.Logf("every model has its share after %s; the longest that a pod had no node was %s", took.Round(time.Second), longest.Round(100*time.Millisecond))
 	// What is ordered in one cycle may be taken back in the next one, and the HPA does
 	// so when it looks.
 	if most := 2*interval + hpaPeriod; longest > most {

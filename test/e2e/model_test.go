@@ -167,8 +167,8 @@ func TestAModelWithoutAClassIsDecidedBySaturation(t *testing.T) {
 	t.Parallel()
 	const ns = "classless"
 	configure(t, ns, "saturation-scaling-config", map[string]string{"default": "engine: queueing"})
-	v := fast(ns, "nobody")
-	v.ModelID = "meta/nobody"
+	v := fast(ns, "unserved")
+	v.ModelID = "meta/unserved"
 	deploy(t, v)
 	load(t, ns, v.ModelID, "gamma(1,600s,cv=0.05)", "--lengths", "constant")
 	message := condition(t, time.Minute, ns, v.Name, "ConfigurationValid", "False", "ServiceClassMissing")

@@ -36,7 +36,7 @@ func TestTenTimesToZeroAndBackByTheHPAOfKubernetes137(t *testing.T) {
 		t.Parallel()
 		byTheMetricAlone(t)
 	})
-	t.Run("a target that somebody took to zero", func(t *testing.T) {
+	t.Run("a target that a user took to zero", func(t *testing.T) {
 		t.Parallel()
 		takenToZeroByHand(t)
 	})
@@ -140,7 +140,7 @@ func takenToZeroByHand(t *testing.T) {
 	reads(t, ns, name, 1)
 	consistently(t, 3*hpaPeriod, func(context.Context) string { return scales.still(name, 0) })
 	if writes := scaleWrites(t, ns, begun); len(writes) > 0 {
-		t.Errorf("the manager set replicas, and nobody asked it to: %v", writes)
+		t.Errorf("the manager set replicas, and no setting asked it to: %v", writes)
 	}
 
 	asked := time.Now()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestRightsThatAreSeldomMissed takes those that TestTheRightsOfTheChart leaves: what
-// is read once as a manager starts, without which it ends; those who scale, whom the
+// is read once as a manager starts, without which it ends; those who scale, which the
 // leader alone watches; and what goes on without.
 func TestRightsThatAreSeldomMissed(t *testing.T) {
 	const ns, name = "rights-seldom", "own"

@@ -235,7 +235,7 @@ func reading(ctx context.Context, status, reason string) string {
 }
 
 // withoutLease takes the right to lead. Who leads ends, and says why; who does not
-// and cannot is not ready, for nobody decides.
+// and cannot is not ready, for no manager decides.
 func withoutLease(t *testing.T, managers []*testbed.Manager) {
 	t.Run("without update of leases", func(t *testing.T) {
 		leader, other := elected(t, managers)
@@ -256,7 +256,7 @@ func withoutLease(t *testing.T, managers []*testbed.Manager) {
 		eventually(t, 45*time.Second, func(ctx context.Context) string {
 			err := other.Ready(ctx)
 			if err == nil {
-				return "a manager is ready although nobody leads and none can"
+				return "a manager is ready although no manager leads and none can"
 			}
 			if !strings.Contains(err.Error(), "[-]leader failed") {
 				return err.Error()

@@ -46,7 +46,7 @@ const (
 // with the roles of the chart and no others, those for limited mode, External Metrics
 // and actuation among them. The API server's audit log then has each verb of each
 // role, and no refusal. After that verbs are taken from the roles, one after another,
-// and whoever looks is told.
+// and status and log say so.
 func TestTheRightsOfTheChart(t *testing.T) {
 	deployWithRights(t)
 	begun := time.Now()
@@ -116,7 +116,7 @@ func startWithRights(t *testing.T) []*testbed.Manager {
 	t.Helper()
 	shared.manager.Stop()
 	t.Cleanup(func() { restart(t, testbed.ManagerOptions{Interval: interval}) })
-	// Whoever leads first makes the lease.
+	// The first leader makes the lease.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: testbed.SystemNamespace, Name: "72dd1cf1.llm-d.ai"}}
 	if err := client.IgnoreNotFound(shared.bed.Client.Delete(t.Context(), lease)); err != nil {
 		t.Fatal(err)
@@ -398,12 +398,12 @@ func unused(ctx context.Context, t *testing.T, user string) []string {
 			for _, right := range rightsOf(rule) {
 				of := slices.DeleteFunc(slices.Clone(requests), func(q testbed.Request) bool { return !right.covers(r, q) })
 				if !slices.ContainsFunc(of, func(q testbed.Request) bool { return q.Code < http.StatusMultipleChoices }) {
-					out = append(out, fmt.Sprintf("%s: nobody used %s", r.name, right))
+					out = append(out, fmt.Sprintf("%s: no manager used %s", r.name, right))
 					continue
 				}
 				for _, name := range rule.ResourceNames {
 					if !slices.ContainsFunc(of, func(q testbed.Request) bool { return q.Name == name && !q.Forbidden }) {
-						out = append(out, fmt.Sprintf("%s: nobody used %s of %s", r.name, right, name))
+						out = append(out, fmt.Sprintf("%s: no manager used %s of %s", r.name, right, name))
 					}
 				}
 			}

@@ -34,7 +34,7 @@ func TestAManagerServesItsShareOfTheFleetAlone(t *testing.T) {
 		{"one instance", "CONTROLLER_INSTANCE=east", "east", []string{here + "/mine"}, []string{here + "/other", here + "/neither", there + "/away"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			shared.manager.Stop() // nobody else may write what is looked for
+			shared.manager.Stop() // no other manager may write what is looked for
 			blank(t, append(append([]string{}, s.served...), s.passed...))
 			restart(t, testbed.ManagerOptions{Interval: interval, NoExternalMetrics: true, Env: []string{s.env}})
 			for _, key := range s.served {

@@ -115,7 +115,7 @@ func TestAWatchThatHasExpiredIsListedAgain(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	b.door.cut()
-	b.order("b", 3) // while nobody watches
+	b.order("b", 3) // while no watch is open
 	b.has(30*time.Second, "b", 3)
 	if expired.Load() == 0 || listed.Load() == 0 {
 		t.Errorf("%d watches of VariantAutoscalings expired and %d lists followed, want both", expired.Load(), listed.Load())
@@ -124,7 +124,7 @@ func TestAWatchThatHasExpiredIsListedAgain(t *testing.T) {
 }
 
 // TestAStatusThatChangesUnderItsWriterIsWrittenAnew: whenever the manager writes a
-// status somebody has changed the object meanwhile, and the API server answers 409.
+// status another client has changed the object meanwhile, and the API server answers 409.
 func TestAStatusThatChangesUnderItsWriterIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "conflict", "a")

@@ -39,7 +39,7 @@ type request struct {
 }
 
 // writes reports whether a request changes an object that users see. Those that
-// renew a lease, tell an event or ask who somebody is do not.
+// renew a lease, write an event or review a token do not.
 func (r request) writes() bool {
 	return r.method != http.MethodGet && !strings.HasPrefix(r.path, "/apis/coordination.k8s.io/") && !strings.Contains(r.path, "/events") &&
 		!strings.HasPrefix(r.path, "/apis/authentication.k8s.io/") && !strings.HasPrefix(r.path, "/apis/authorization.k8s.io/")

@@ -55,7 +55,7 @@ type contender struct {
 	door *door
 }
 
-// holder returns who has the lease, "" for nobody.
+// holder returns who has the lease, "" for none.
 func (p *pair) holder(ctx context.Context) string {
 	var l coordinationv1.Lease
 	if err := client.IgnoreNotFound(p.bed.Client.Get(ctx, client.ObjectKey{Namespace: testbed.SystemNamespace, Name: leaseName}, &l)); err != nil {
@@ -132,7 +132,7 @@ func TestTheLeadIsLost(t *testing.T) {
 		lose func(t *testing.T, p *pair, leader *contender, holder string)
 	}{
 		{"APausedProcessWritesNothingOnceItsLeaseHasRunOut", paused},
-		{"ALeaseThatSomebodyTakesEndsTheLeader", taken},
+		{"ALeaseThatIsTakenEndsTheLeader", taken},
 		{"ALeaderThatIsCutOffEnds", cutOff},
 		{"ADeletedLeaseIsMadeAgain", deleted},
 	} {
@@ -188,25 +188,25 @@ func paused(t *testing.T, p *pair, leader *contender, holder string) {
 	}
 }
 
-// taken writes somebody into the lease who does not renew it. Nobody leads until it
+// taken writes a holder into the lease who does not renew it. No manager leads until it
 // has run out.
 func taken(t *testing.T, p *pair, leader *contender, holder string) {
-	const somebody = "somebody-else"
+	const intruder = "intruder"
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: testbed.SystemNamespace, Name: leaseName}}
 	now := time.Now()
 	const lasts = 2 * lease
 	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":%q,"renewTime":%q,"leaseDurationSeconds":%d}}`,
-		somebody, now.UTC().Format(metav1.RFC3339Micro), int(lasts.Seconds()))
+		intruder, now.UTC().Format(metav1.RFC3339Micro), int(lasts.Seconds()))
 	if err := p.bed.Client.Patch(t.Context(), l, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		t.Fatal(err)
 	}
 	leader.ends(t, 3*lease)
-	if got, after := p.holder(t.Context()), time.Since(now); got != somebody && after < lasts {
-		t.Errorf("%s after it was taken the lease is that of %q, want nobody else before it runs out", after.Round(time.Millisecond), got)
+	if got, after := p.holder(t.Context()), time.Since(now); got != intruder && after < lasts {
+		t.Errorf("%s after it was taken the lease is that of %q, want no other before it runs out", after.Round(time.Millisecond), got)
 	}
-	logged(t, leader.Manager, "is held by "+somebody, "leader election lost") // the second where its renewal ran out first
+	logged(t, leader.Manager, "is held by "+intruder, "leader election lost") // the second where its renewal ran out first
 	eventually(t, 4*lease, func(ctx context.Context) string {
-		if got := p.holder(ctx); got == somebody || got == holder {
+		if got := p.holder(ctx); got == intruder || got == holder {
 			return "the lease is that of " + got
 		}
 		return ""
@@ -220,7 +220,7 @@ func cutOff(_ *testing.T, p *pair, leader *contender, holder string) {
 	p.leads(holder)
 }
 
-// deleted deletes the lease. Whoever is first makes it again, and what was decided stays.
+// deleted deletes the lease. The first manager makes it again, and what was decided stays.
 func deleted(t *testing.T, p *pair, _ *contender, _ string) {
 	before := p.deployment(t.Context(), p.names[0]).Generation
 	if err := p.bed.Client.Delete(t.Context(), &coordinationv1.Lease{

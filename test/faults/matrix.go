@@ -90,7 +90,7 @@ func ofPrometheus() []Fault {
 			{loop, "TestAStoreThatGivesNoAnswerHolds/half of each answer"}, {loop, "TestAStoreThatGivesNoAnswerHolds/a million series"}, {e2e, "TestPrometheusFaultsHoldTheDecision/garbage"},
 		}},
 		{"prometheus-partial", Prometheus, "a querier answers without one of its stores, with a warning", "a replica without rows counts as full for a reduction and as idle for growth", "`wva explain` shows the replica without readings; the warning is logged with `LOG_LEVEL=debug`; alert [WVAMetricsAging](../runbooks/WVAMetricsAging.md)", []Test{
-			{loop, "TestAPartialAnswerCountsNobodyAsIdle"},
+			{loop, "TestAPartialAnswerCountsNoModelAsIdle"},
 		}},
 		{"prometheus-foreign-rows", Prometheus, "it has each row twice, pods of another cluster with the same namespace and model, or rows of several pods in turn, because it scrapes the address of their Service", "rows that differ in a label alone count once; pods of others are no replicas, and their requests count in the rates, which may order too much and never too little; rows of several pods in turn grow and do not shrink", "`wva explain` names a pod of the others, `MetricsAvailable` the address, each what to do", []Test{
 			{loop, "TestEachRowTwiceIsCountedOnce"},
@@ -125,13 +125,13 @@ func ofAPIServer() []Fault {
 
 func ofLeader() []Fault {
 	return []Fault{
-		{"leader-killed", Leader, "the leader is killed", "another leads once the lease has run out, and decides the same; HPAs read the last decision meanwhile", "`leader_election_master_status`; alert [WVAAbsent](../runbooks/WVAAbsent.md) where nobody takes over", []Test{{e2e, "TestKillingTheLeaderMidLoadMovesNothing"}}},
+		{"leader-killed", Leader, "the leader is killed", "another leads once the lease has run out, and decides the same; HPAs read the last decision meanwhile", "`leader_election_master_status`; alert [WVAAbsent](../runbooks/WVAAbsent.md) where no manager takes over", []Test{{e2e, "TestKillingTheLeaderMidLoadMovesNothing"}}},
 		{"leader-paused", Leader, "the leader is stopped for longer than its lease, and goes on", "sends no change of an object once the lease may be that of another, and ends when it reads that it is", leaderEnds, []Test{
 			{here, "TestTheLeadIsLost/APausedProcessWritesNothingOnceItsLeaseHasRunOut"}, {manager, "TestOnlyWhoHoldsTheLeaseForCertainWrites"},
 		}},
 		{"leader-lease-deleted", Leader, "the lease is deleted", "the first manager that tries makes it again; a former leader that is not the first ends at its next renewal", leaderEnds, []Test{{here, "TestTheLeadIsLost/ADeletedLeaseIsMadeAgain"}}},
-		{"leader-lease-taken", Leader, "somebody else is written into the lease", "the leader ends, and nobody decides until the lease has run out", leaderEnds + "; readiness (`leader`) where the lease stays taken and is not renewed", []Test{
-			{here, "TestTheLeadIsLost/ALeaseThatSomebodyTakesEndsTheLeader"},
+		{"leader-lease-taken", Leader, "another holder is written into the lease", "the leader ends, and no manager decides until the lease has run out", leaderEnds + "; readiness (`leader`) where the lease stays taken and is not renewed", []Test{
+			{here, "TestTheLeadIsLost/ALeaseThatIsTakenEndsTheLeader"},
 		}},
 		{"leader-cut-off", Leader, "the leader alone does not reach the API server", "it ends after its renewal deadline, before another can lead", leaderEnds, []Test{{here, "TestTheLeadIsLost/ALeaderThatIsCutOffEnds"}}},
 	}
@@ -169,7 +169,7 @@ func ofConfiguration() []Fault {
 			{manager, "TestOnAPIServer/AKeyThatIsWrittenTwiceIsNamed"}, {manager, "TestOnAPIServer/TheSecondOfTwoClassesWithOneModelIsNamed"},
 		}},
 		{"configuration-unknown-key", Configuration, "a key is spelt wrongly", "the other keys of the entry are in force", rejected + ", with the key that may be meant", []Test{{manager, "TestOnAPIServer/AKeyThatIsNotKnownIsNamedWithTheNearest"}}},
-		{"configuration-too-large", Configuration, "a ConfigMap has 10,000 entries, one of them wrong", "reads it within a cycle, and writes to nobody whom it does not concern", rejected, []Test{{manager, "TestOnAPIServer/AConfigMapOf10000KeysIsReadAndItsBadEntryNamed"}}},
+		{"configuration-too-large", Configuration, "a ConfigMap has 10,000 entries, one of them wrong", "reads it within a cycle, and writes to no object that it does not concern", rejected, []Test{{manager, "TestOnAPIServer/AConfigMapOf10000KeysIsReadAndItsBadEntryNamed"}}},
 	}
 }
 
@@ -193,7 +193,7 @@ func ofTenants() []Fault {
 			{here, "TestAFloodOfObjectsOfOneNamespaceLeavesTheOthersAlone"},
 		}},
 		{"tenant-poisoned-page", Tenants, "a tenant's pod serves numbers that are none, labels without end, and claims to be of another namespace", "what is decided for the other namespace is the same to the byte", nothing, []Test{
-			{loop, "TestAPoisonedPageOfAnotherNamespaceChangesNothing"}, {scrape, "TestPagesOfNewSeriesEachTimeEndNobodyElse"},
+			{loop, "TestAPoisonedPageOfAnotherNamespaceChangesNothing"}, {scrape, "TestPagesOfNewSeriesEachTimeEndNoOther"},
 		}},
 	}
 }

@@ -273,7 +273,7 @@ func (informer) HasSynced() bool { return true }
 
 // AddEventHandler implements cache.Informer.
 func (informer) AddEventHandler(toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	return nil, nil //nolint:nilnil // nobody reads it
+	return nil, nil //nolint:nilnil // the move has no reader
 }
 
 // GetInformer implements scalers.Watches and controller.Informers.

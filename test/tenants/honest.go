@@ -114,7 +114,7 @@ func (c *cluster) addPod(s variantSpec, name string, owner []metav1.OwnerReferen
 func (c *cluster) nodeFor(product string, gpus int) string {
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		left := n.Status.Capacity[resourceGPU] // what is free, which nobody else reads
+		left := n.Status.Capacity[resourceGPU] // what is free, which no other part of the test reads
 		if n.Labels["nvidia.com/gpu.product"] != product || left.Value() < int64(gpus) {
 			continue
 		}
@@ -227,7 +227,7 @@ func (c *cluster) addOperator(of Case) {
 }
 
 // nodesOf returns how many nodes of 8 accelerators a case has that is limited: enough for
-// all quotas, and two that nobody's replicas are on where there are none.
+// all quotas, and two on which no replica runs where there are none.
 func nodesOf(of Case) int {
 	if of.Stock == StockQuota {
 		namespaces := (of.Honest + perNamespace - 1) / perNamespace

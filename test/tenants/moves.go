@@ -105,7 +105,7 @@ func unbounded(h *hostile, size int) {
 	minimum(h, size)
 }
 
-// crowd adds VariantAutoscalings with long names and orders that nobody carries out.
+// crowd adds VariantAutoscalings with long names and orders that no scaler carries out.
 func crowd(h *hostile, size int) {
 	model := "evil/" + h.name("crowd")
 	h.variant("full", 1, func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = model })

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// AuthenticationReader is the Role in kube-system that lets managers read whom the
+// AuthenticationReader is the Role in kube-system that lets managers read which authority the
 // API server's proxy is signed by.
 const AuthenticationReader = managerName + "-authentication-reader"
 

@@ -36,7 +36,7 @@ func (r Request) reads() bool {
 	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 }
 
-// Review reports whether the request asked who somebody is or what they may do:
+// Review reports whether the request asked who a user is or what they may do:
 // such a request is created, and nothing of it is stored.
 func (r Request) Review() bool {
 	return r.Group == "authentication.k8s.io" || r.Group == "authorization.k8s.io"

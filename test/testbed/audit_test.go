@@ -51,7 +51,7 @@ func TestRequestsAreThoseOfAnAccountSinceATime(t *testing.T) {
 		{"an earlier one does not", auditLog, ManagerUser, begun.Add(time.Nanosecond), []Request{review, pods, served}},
 		{"a line that is being written waits", auditLog + `{"kind":"Ev`, ManagerUser, second(8), []Request{served}},
 		{"of another account", auditLog, other.User, time.Time{}, []Request{other}},
-		{"of nobody", auditLog, "nobody", time.Time{}, nil},
+		{"of an unknown user", auditLog, "unknown", time.Time{}, nil},
 		{"none", "", ManagerUser, time.Time{}, nil},
 	}
 	for _, tt := range tests {

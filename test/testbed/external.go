@@ -39,7 +39,7 @@ func (b *Bed) registerExternalMetrics(ctx context.Context, port int, caBundle []
 	if err := b.Apply(ctx, api); err != nil {
 		return err
 	}
-	// While nobody answers to it, no namespace can go.
+	// While no server answers to it, no namespace can go.
 	b.Cleanup(b.UnregisterExternalMetrics)
 	var last string
 	err := poll(ctx, func() (bool, error) {

@@ -219,7 +219,7 @@ func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int
 	return port, nil
 }
 
-// freePorts returns n loopback ports that nobody listened on just now.
+// freePorts returns n loopback ports that were free just now.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	var listeners []net.Listener

@@ -31,7 +31,7 @@
 //     tokenreviews and subjectaccessreviews;
 //   - the Role extension-apiserver-authentication-reader in kube-system
 //     (RoleBinding there): get the ConfigMap extension-apiserver-authentication,
-//     which says whom the API server's proxy is signed by.
+//     which holds the authority that signs for the API server's proxy.
 //
 // A client needs the verb list on the metric's name in external.metrics.k8s.io; the
 // ClusterRole of the HorizontalPodAutoscaler controller has it. The APIService

@@ -284,7 +284,7 @@ func TestAggregatedDiscoveryIsRefused(t *testing.T) {
 	}
 }
 
-func TestServerBelievesTheProxyAndNobodyElse(t *testing.T) {
+func TestServerBelievesTheProxyAlone(t *testing.T) {
 	proxyCA, userCA, otherCA := newAuthority(t, "proxy"), newAuthority(t, "users"), newAuthority(t, "other")
 	url := serve(t, external.Options{RESTConfig: newAPIServer(t, map[string]string{
 		"client-ca-file":                     userCA.pem,

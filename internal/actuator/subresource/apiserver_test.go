@@ -279,7 +279,7 @@ func (s *stage) scaleless(t *testing.T) {
 		{scaling.TargetRef{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "each"}, "NotFound"},
 		{scaling.TargetRef{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt"}, "Forbidden"}, // of another API group
 		{deployment("nowhere"), "NotFound"},
-		{scaling.TargetRef{APIVersion: "nobody.example/v1", Kind: "Thing", Name: "thing"}, "NoKind"},
+		{scaling.TargetRef{APIVersion: "unknown.example/v1", Kind: "Thing", Name: "thing"}, "NoKind"},
 	} {
 		if trouble, _ := s.act(t, tt.target, 1, 2, alone); trouble.Reason != tt.reason {
 			t.Errorf("%s: trouble %+v, want %s", tt.target, trouble, tt.reason)
@@ -363,7 +363,7 @@ func (s *stage) besideAnHPAOfZero(t *testing.T) {
 		t.Errorf("trouble %+v, outcomes %v: want that this is left to the HPA", trouble, outcomes)
 	}
 	scales := scale.New(s.Client)
-	s.eventually(t, "somebody sets the target to zero", func() bool {
+	s.eventually(t, "another client sets the target to zero", func() bool {
 		read, err := scales.Scale(t.Context(), namespace, target)
 		return err == nil && scales.SetScale(t.Context(), target, withReplicas(read, 0)) == nil
 	})

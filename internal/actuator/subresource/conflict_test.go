@@ -19,7 +19,7 @@ func at(seconds int, r scaling.Record) scaling.Record {
 	return r
 }
 
-func TestWhatSomebodyElseKeepsUndoingIsSetLessAndLessOften(t *testing.T) {
+func TestWhatAnotherClientKeepsUndoingIsSetLessAndLessOften(t *testing.T) {
 	w := newWorld("scale", 1)
 	h := w.hand()
 	var when []int

@@ -108,7 +108,7 @@ func growing(all ...member) scaling.Record {
 	return r
 }
 
-func TestTargetsThatDoNotAnswerStopNobodyElse(t *testing.T) {
+func TestTargetsThatDoNotAnswerStopNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck, names := members("a", "stuck", 40) // at eight at a time, for all of the ten seconds
 		others, _ := members("b", "other", 20)

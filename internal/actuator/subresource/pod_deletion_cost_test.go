@@ -111,7 +111,7 @@ func TestThePodsWithTheFewestRequestsAreMarkedOnceAndUnmarkedAfterwards(t *testi
 	if diff := cmp.Diff(map[string]string{"b": "-1 v"}, w.costs()); diff != "" {
 		t.Errorf("half way (-want +got):\n%s", diff)
 	}
-	delete(held, "a") // somebody else's choice
+	delete(held, "a") // another client's choice
 	h.Mark(t.Context(), w.serving(record(2, 2), held))
 	if costs := w.costs(); len(costs) != 0 {
 		t.Errorf("afterwards: %v", costs)

@@ -204,7 +204,7 @@ func TestCarryDoesWhatIsItsOwnAndNothingElse(t *testing.T) {
 func TestAConflictIsDecidedAnew(t *testing.T) {
 	w := newWorld("zero", 0)
 	w.refuse = []error{conflict()}
-	w.before = func() { w.replicas = 2 } // whoever was faster started two
+	w.before = func() { w.replicas = 2 } // a faster client started two
 	w.hand().Carry(t.Context(), record(0, 1))
 	if len(w.sets) != 0 || w.replicas != 2 {
 		t.Errorf("set %v, the target has %d: what another started was undone", w.sets, w.replicas)

@@ -36,7 +36,7 @@ func NewAuthority(t testing.TB, name string) *Authority {
 }
 
 // Issue signs a template, which becomes valid for an hour before and after now unless it
-// says when, is for 127.0.0.1 and for servers and clients unless it says for whom.
+// says when, is for 127.0.0.1 and for servers and clients unless it says for which.
 func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

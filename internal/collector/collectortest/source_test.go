@@ -18,7 +18,7 @@ func TestSourceKeepsTheContract(t *testing.T) {
 		},
 		Failing: func(*testing.T) collector.Source {
 			source := collectortest.New(t0)
-			source.FailAll(errors.New("nobody is there"))
+			source.FailAll(errors.New("connection refused"))
 			return source
 		},
 		Hanging: func(*testing.T) collector.Source {

@@ -32,7 +32,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"missing CA", prometheus.Config{URL: "https://p", CACertPath: "/no/ca"}, "CA certificate file not found: /no/ca"},
 		{"missing certificate", prometheus.Config{URL: "https://p", ClientCertPath: "/no/crt", ClientKeyPath: "/no/key"}, "client certificate file not found: /no/crt"},
 		{"missing key", prometheus.Config{URL: "https://p", ClientCertPath: empty, ClientKeyPath: "/no/key"}, "client key file not found: /no/key"},
-		{"missing files that nobody reads", prometheus.Config{URL: "https://p", CACertPath: "/no/ca", InsecureSkipVerify: true}, ""},
+		{"missing files that are not read", prometheus.Config{URL: "https://p", CACertPath: "/no/ca", InsecureSkipVerify: true}, ""},
 		{"half a certificate", prometheus.Config{URL: "https://p", ClientCertPath: empty}, "a client certificate needs both its certificate and its key file"},
 		{"an empty CA", prometheus.Config{URL: "https://p", CACertPath: empty}, "CA certificate file holds no certificate: " + empty},
 		{"negative timeout", prometheus.Config{URL: "https://p", Timeout: -1}, "the Prometheus timeout must not be negative: -1ns"},

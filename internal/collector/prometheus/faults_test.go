@@ -28,7 +28,7 @@ func hang(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// refusing returns the address of a port on which nobody listens.
+// refusing returns the address of a port on which no server listens.
 func refusing(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

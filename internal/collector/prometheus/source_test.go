@@ -213,9 +213,9 @@ func TestStoreThatGoesBackToPOSTIsFollowed(t *testing.T) {
 	}
 }
 
-// TestExpressionsThatAreTooLongNameNobody: VictoriaMetrics refuses more than 16 KiB
+// TestExpressionsThatAreTooLongNameNoTenant: VictoriaMetrics refuses more than 16 KiB
 // in these words, which the names of a few pods make.
-func TestExpressionsThatAreTooLongNameNobody(t *testing.T) {
+func TestExpressionsThatAreTooLongNameNoTenant(t *testing.T) {
 	const most = 16 << 10
 	long, short := query.Request{Ask: query.AskScrapeIntervals, At: t0}, query.Request{Ask: query.AskScrapeIntervals, At: t0, Pods: []string{"pod-0"}}
 	for i := range 100 {

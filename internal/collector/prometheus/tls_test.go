@@ -29,7 +29,7 @@ type authority struct {
 	pem  string
 }
 
-// newAuthority returns an authority that nobody knows yet.
+// newAuthority returns an authority that no client trusts yet.
 func newAuthority(t *testing.T, name string) authority {
 	t.Helper()
 	template := &x509.Certificate{

@@ -43,7 +43,7 @@ func TestQuietBeginsWithTheLastPageThatShowsARequest(t *testing.T) {
 		"one waited":                 {[]look{idle(60), {45, vllmPage(0, 1, 0, 100)}, idle(30), idle(15)}, 45},
 		"one was completed":          {[]look{{60, vllmPage(0, 0, 0, 99)}, idle(45), idle(30)}, 45},
 		"an engine that began again": {[]look{idle(60), {45, vllmPage(0, 0, 0, 0)}, {30, vllmPage(0, 0, 0, 0)}}, 45},
-		"nobody looked for a while":  {[]look{idle(300), idle(285), idle(150), idle(135)}, 150},
+		"not looked for a while":     {[]look{idle(300), idle(285), idle(150), idle(135)}, 150},
 		"a scrape or two failed":     {[]look{idle(300), idle(255), idle(210)}, 300},
 	} {
 		t.Run(name, func(t *testing.T) {

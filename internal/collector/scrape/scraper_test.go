@@ -115,9 +115,9 @@ func TestOfAFailureAShortTextIsKept(t *testing.T) {
 	}
 }
 
-// TestPagesOfNewSeriesEachTimeEndNobodyElse: whoever may label a pod as an endpoint
+// TestPagesOfNewSeriesEachTimeEndNoOther: a tenant that may label a pod as an endpoint
 // picker decides what is on its page, and it is read five times a second.
-func TestPagesOfNewSeriesEachTimeEndNobodyElse(t *testing.T) {
+func TestPagesOfNewSeriesEachTimeEndNoOther(t *testing.T) {
 	s := newStore(Options{Name: "gate", Interval: 200 * time.Millisecond})
 	good := Target{Namespace: "llm", Pod: "good", URL: "a"}
 	bad := []Target{{Namespace: "evil", Pod: "bad-0", URL: "b"}, {Namespace: "evil", Pod: "bad-1", URL: "c"}}
@@ -175,7 +175,7 @@ func TestOnlyTheBucketsThatAreReadAreKept(t *testing.T) {
 	}
 }
 
-func TestPodsThatHangDelayNobodyElse(t *testing.T) {
+func TestPodsThatHangDelayNoOther(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	answered := make(chan struct{}, 1)
 	list := serving(t, map[string]http.HandlerFunc{"good": func(w http.ResponseWriter, r *http.Request) {

@@ -46,7 +46,7 @@ func TestWhatATriggerOfTheExternalScalerReads(t *testing.T) {
 		"its own namespace":                    {[]any{externalTrigger("external", "namespace", "ns")}, "", false},
 		"a value that multiplies":              {[]any{with(externalTrigger("external"), "metricType", "Value")}, "the metricType of its trigger of type external is Value, and must be AverageValue", false},
 		"an average":                           {[]any{with(externalTrigger("external"), "metricType", "AverageValue")}, "", false},
-		"the external scaler of somebody else": {[]any{externalTrigger("external", "queue", "orders")}, none, false},
+		"the external scaler of another app":   {[]any{externalTrigger("external", "queue", "orders")}, none, false},
 		"not an external scaler":               {[]any{externalTrigger("cron", "variantName", "a")}, none, false},
 		"this variant in two ways":             {[]any{externalTrigger("external-push"), prometheus(`wva_desired_replicas{variant_name="a"}`)}, "", false},
 		"this variant and something else":      {[]any{externalTrigger("external-push"), prometheus("queue_length")}, "", true},

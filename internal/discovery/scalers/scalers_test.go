@@ -167,7 +167,7 @@ func TestScalersOfATarget(t *testing.T) {
 		objects []client.Object
 		want    []scaling.Scaler
 	}{
-		"nobody":              {nil, nil},
+		"none":                {nil, nil},
 		"an HPA":              {[]client.Object{follower()}, []scaling.Scaler{byDefault}},
 		"of another target":   {[]client.Object{follower(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Name = "b" })}, nil},
 		"of another kind":     {[]client.Object{follower(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Kind = "StatefulSet" })}, nil},
@@ -216,7 +216,7 @@ func TestScalersOfATarget(t *testing.T) {
 				says(autoscalingv2.ScalingLimited, corev1.ConditionFalse, "DesiredWithinRange"))},
 			[]scaling.Scaler{byDefault},
 		},
-		"that nobody has looked at": {
+		"that no controller synced": {
 			[]client.Object{follower(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions = nil })},
 			[]scaling.Scaler{with(byDefault, func(s *scaling.Scaler) {
 				s.Unread = scaling.Trouble{Reason: "NotSynced", Message: "the controller of HorizontalPodAutoscalers has not looked at it yet"}

@@ -92,7 +92,7 @@ func (f *fakeKube) watched() int {
 	return n
 }
 
-// idle is how long nobody asks before the watches end.
+// idle is how long no caller asks before the watches end.
 const idle = 3 * time.Minute
 
 // depot is a Stock that runs, over a cluster with a node of 8 and a pod that has 3.
@@ -159,7 +159,7 @@ func (d *depot) want(t *testing.T, what string, want ...scaling.FreeNodes) {
 	}
 }
 
-func TestNothingIsWatchedBeforeSomebodyAsks(t *testing.T) {
+func TestNothingIsWatchedBeforeACallerAsks(t *testing.T) {
 	inDepot(t, func(t *testing.T, d *depot) {
 		time.Sleep(time.Hour)
 		if len(d.listed) > 0 {
@@ -203,7 +203,7 @@ func TestTheStockFollowsWhatIsWatched(t *testing.T) {
 	})
 }
 
-func TestWatchesEndOnceNobodyAsks(t *testing.T) {
+func TestWatchesEndOnceNoCallerAsks(t *testing.T) {
 	inDepot(t, func(t *testing.T, d *depot) {
 		d.free(t)
 		for range 3 {
@@ -213,7 +213,7 @@ func TestWatchesEndOnceNobodyAsks(t *testing.T) {
 		time.Sleep(idle + time.Second)
 		synctest.Wait()
 		if n := d.watched(); n != 0 {
-			t.Errorf("%d watches are open after nobody asked for %s", n, idle)
+			t.Errorf("%d watches are open after no caller asked for %s", n, idle)
 		}
 		d.want(t, "asked again")
 		d.want(t, "and once more", free(5, 1)...)

@@ -199,7 +199,7 @@ func restarting(c corev1.Container, policy *corev1.ContainerRestartPolicy) corev
 }
 
 func TestPodsTakeAcceleratorsFromTheStock(t *testing.T) {
-	gone := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(at(-60))) } // and nobody waits for it any more
+	gone := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(at(-60))) } // and no pod waits for it any more
 	deleting := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(at(1))) }
 	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }
 	tolerating := func(p *corev1.Pod) {
@@ -226,14 +226,14 @@ func TestPodsTakeAcceleratorsFromTheStock(t *testing.T) {
 		"waiting, for the fullest that fits": {[]*corev1.Pod{gpuPod("p", "b", 4), gpuPod("q", "", 2, tolerating)}, free(2, 1, 8, 1)},
 		"waiting, with no room":              {[]*corev1.Pod{gpuPod("p", "", 9, tolerating)}, free(8, 2)},
 		"waiting for a label":                {[]*corev1.Pod{gpuPod("p", "", 2, tolerating, onlyOn("pool", "y"))}, free(6, 1, 8, 1)},
-		"waiting for a label of nobody":      {[]*corev1.Pod{gpuPod("p", "", 2, onlyOn("pool", "z"))}, free(8, 2)},
+		"waiting for a label of no node":     {[]*corev1.Pod{gpuPod("p", "", 2, onlyOn("pool", "z"))}, free(8, 2)},
 		"waiting for one of two labels":      {[]*corev1.Pod{gpuPod("p", "", 2, attractedBy(term("pool", corev1.NodeSelectorOpIn, "z"), term("rank", corev1.NodeSelectorOpGt, "4")))}, free(6, 1, 8, 1)},
 		"waiting for a label to be absent":   {[]*corev1.Pod{gpuPod("p", "", 2, attractedBy(term("pool", corev1.NodeSelectorOpDoesNotExist)))}, free(8, 2)},
 		"waiting for a node by name":         {[]*corev1.Pod{gpuPod("p", "", 2, attractedBy(named("a"))), gpuPod("q", "", 2, attractedBy(named("c")))}, free(6, 1, 8, 1)},
 		"waiting for what cannot be read":    {[]*corev1.Pod{gpuPod("p", "", 2, attractedBy(term("rank", corev1.NodeSelectorOpGt, "x")))}, free(8, 2)},
 		"waiting for a term without words":   {[]*corev1.Pod{gpuPod("p", "", 2, attractedBy(corev1.NodeSelectorTerm{}))}, free(8, 2)},
 		"room is made for it":                {[]*corev1.Pod{gpuPod("p", "", 2, func(p *corev1.Pod) { p.Status.NominatedNodeName = "b" })}, free(6, 1, 8, 1)},
-		"waiting for somebody's leave":       {[]*corev1.Pod{gpuPod("p", "", 2, gated)}, free(8, 2)},
+		"waiting at a scheduling gate":       {[]*corev1.Pod{gpuPod("p", "", 2, gated)}, free(8, 2)},
 		"ends before it began":               {[]*corev1.Pod{gpuPod("p", "", 2, deleting)}, free(8, 2)},
 	}
 	for name, tt := range tests {

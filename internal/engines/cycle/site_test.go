@@ -30,7 +30,7 @@ type site struct {
 	cold     bool                                // the replicas at the start only start then
 	gives    time.Duration                       // how long clients wait, 0 for as long as it takes
 
-	after   func(t time.Duration) // sees each cycle, nil is nobody
+	after   func(t time.Duration) // sees each cycle; nil: none does
 	created [][]time.Duration     // by variant, of each replica
 	backlog float64
 	past    scaling.History

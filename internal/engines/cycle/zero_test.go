@@ -70,7 +70,7 @@ func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 			case before == 0 && after == 0 && !s.zero.Enabled:
 				fail("zero is off and none starts")
 			case before == 0 && after == 0 && waiting > 0 && !blind:
-				fail("a request waits and nobody starts")
+				fail("a request waits and no replica starts")
 			case before == 0 && after > 0:
 				woken++
 			case s.zero.Enabled && after > 0 && idle > s.zero.Retention+late && known > s.zero.Retention+late:
@@ -94,17 +94,17 @@ func TestAModelGoesToZeroWhenItIsKnownToBeIdle(t *testing.T) {
 		change func(s *idlePlant)
 		least  time.Duration // to zero, 0 for never
 	}{
-		"after its period":                       {func(s *idlePlant) { s.arrive(0) }, retention},
-		"without a gateway":                      {func(s *idlePlant) { s.gateway = false; s.arrive(0) }, retention},
-		"at a cycle a minute":                    {func(s *idlePlant) { s.interval = time.Minute; s.arrive(0) }, retention},
-		"nobody ever asked, as the source knows": {func(*idlePlant) {}, restTick},
-		"a generation that outlasts the period":  {func(s *idlePlant) { s.arrive(minutes(60)) }, 0},
-		"and when it ends":                       {func(s *idlePlant) { s.arrive(minutes(15)) }, minutes(25)},
-		"the source stopped for longer":          {func(s *idlePlant) { s.arrive(0); s.stop(minutes(40)) }, 0},
-		"it does not answer for longer":          {func(s *idlePlant) { s.arrive(0); s.blind = s.now.Add(minutes(40)) }, 0},
-		"half of the pods do not report":         {func(s *idlePlant) { s.arrive(0); s.half = s.now.Add(minutes(40)) }, 0},
-		"zero is off":                            {func(s *idlePlant) { s.zero.Enabled = false }, 0},
-		"a variant has a minimum":                {func(s *idlePlant) { s.variants[1].Bounds.Min = 1 }, 0},
+		"after its period":                      {func(s *idlePlant) { s.arrive(0) }, retention},
+		"without a gateway":                     {func(s *idlePlant) { s.gateway = false; s.arrive(0) }, retention},
+		"at a cycle a minute":                   {func(s *idlePlant) { s.interval = time.Minute; s.arrive(0) }, retention},
+		"no request ever, as the source knows":  {func(*idlePlant) {}, restTick},
+		"a generation that outlasts the period": {func(s *idlePlant) { s.arrive(minutes(60)) }, 0},
+		"and when it ends":                      {func(s *idlePlant) { s.arrive(minutes(15)) }, minutes(25)},
+		"the source stopped for longer":         {func(s *idlePlant) { s.arrive(0); s.stop(minutes(40)) }, 0},
+		"it does not answer for longer":         {func(s *idlePlant) { s.arrive(0); s.blind = s.now.Add(minutes(40)) }, 0},
+		"half of the pods do not report":        {func(s *idlePlant) { s.arrive(0); s.half = s.now.Add(minutes(40)) }, 0},
+		"zero is off":                           {func(s *idlePlant) { s.zero.Enabled = false }, 0},
+		"a variant has a minimum":               {func(s *idlePlant) { s.variants[1].Bounds.Min = 1 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRest(constrain.Zero{Enabled: true, Retention: retention}, 2, 1)

@@ -76,7 +76,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		reason  scaling.Reason              // of the first that changes
 	}{
 		{"one request", 1, func(*Input) {}, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"nobody waits", 0, func(*Input) {}, nil, ""},
+		{"no request waits", 0, func(*Input) {}, nil, ""},
 		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
 		{"a backlog", 400, func(*Input) {}, map[string]scaling.Replicas{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"what arrives during the start-up is part of it", 0, func(in *Input) {
@@ -104,11 +104,11 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"it may be running, nobody can read it", 1, func(in *Input) {
+		{"it may be running, its scale is unreadable", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
 		}, nil, ""},
-		{"nobody could read it for long", 1, func(in *Input) {
+		{"its scale was unreadable for long", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour), UnseenSince: noon.Add(-5 * time.Minute)}
 		}, map[string]scaling.Replicas{"a": 2, "b": 1}, scaling.ReasonRequestsWaiting},
@@ -277,7 +277,7 @@ func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 	in.Snapshot.Load.GatewayQueue = scaling.Measured(0, scaling.Fresh)
 	if out := Decide(in); out.Decisions != nil || !out.Called[key("a")].Equal(noon) {
-		t.Errorf("got %+v while it starts and nobody waits any more, want the call to be remembered", out)
+		t.Errorf("got %+v while it starts and no request waits any more, want the call to be remembered", out)
 	}
 	in.Snapshot.Variants[0].Replicas.Ready = 1
 	if out := Decide(in); out.Decisions != nil || len(out.Called) != 0 {

@@ -15,12 +15,12 @@ func TestARequestForAModelAtZeroIsNews(t *testing.T) {
 		load    scaling.Load
 		want    string // part of the reason, "" for none
 	}{
-		"one waits at the gateway":       {[]scaling.Replicas{0, 0}, scaling.Load{GatewayQueue: fresh(2)}, "2 requests wait"},
-		"one arrives":                    {[]scaling.Replicas{0}, scaling.Load{ArrivalRate: fresh(0.5)}, "0.5 requests/s arrive"},
-		"none does":                      {[]scaling.Replicas{0}, scaling.Load{GatewayQueue: fresh(0), ArrivalRate: fresh(0)}, ""},
-		"nothing is known":               {[]scaling.Replicas{0}, scaling.Load{GatewayQueue: scaling.Reading{Value: 3, State: scaling.Stale}}, ""},
-		"a replica is ordered":           {[]scaling.Replicas{0, 1}, scaling.Load{GatewayQueue: fresh(2)}, ""},
-		"a model that nobody decided on": {nil, scaling.Load{GatewayQueue: fresh(2)}, ""},
+		"one waits at the gateway":   {[]scaling.Replicas{0, 0}, scaling.Load{GatewayQueue: fresh(2)}, "2 requests wait"},
+		"one arrives":                {[]scaling.Replicas{0}, scaling.Load{ArrivalRate: fresh(0.5)}, "0.5 requests/s arrive"},
+		"none does":                  {[]scaling.Replicas{0}, scaling.Load{GatewayQueue: fresh(0), ArrivalRate: fresh(0)}, ""},
+		"nothing is known":           {[]scaling.Replicas{0}, scaling.Load{GatewayQueue: scaling.Reading{Value: 3, State: scaling.Stale}}, ""},
+		"a replica is ordered":       {[]scaling.Replicas{0, 1}, scaling.Load{GatewayQueue: fresh(2)}, ""},
+		"a model without a decision": {nil, scaling.Load{GatewayQueue: fresh(2)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var record scaling.Record

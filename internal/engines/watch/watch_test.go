@@ -304,7 +304,7 @@ func TestAFailureDoesNotHideWhatACycleWouldSee(t *testing.T) {
 	}
 }
 
-func TestAPassThatIsCutOffIsNoFailureAndWakesNobody(t *testing.T) {
+func TestAPassThatIsCutOffIsNoFailureAndWakesNoModel(t *testing.T) {
 	w := settled()
 	w.signals[theModel], w.refreshErr = scaling.Grow, context.Canceled
 	ctx, cancel := context.WithCancel(w.context(t))

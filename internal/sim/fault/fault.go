@@ -33,7 +33,7 @@ func Kinds() []Kind {
 // Fault is one thing that goes wrong. Fields that its Kind has no use for are zero.
 type Fault struct {
 	Kind Kind
-	// Variant is whom it concerns; not of a clock or an outage.
+	// Variant is the one that it concerns; not of a clock or an outage.
 	Variant scaling.VariantKey
 	// Model is whose requests an outage keeps out; zero means those of all.
 	Model scaling.ModelKey

@@ -6,9 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 )
 
-// TestBenchmarkOfALoadThatNobodyServesWhole: a twentieth of the requests is longer
+// TestBenchmarkOfALoadThatNoPolicyServesWhole: a twentieth of the requests is longer
 // than the KV cache. What a replica can do for the others is measured all the same.
-func TestBenchmarkOfALoadThatNobodyServesWhole(t *testing.T) {
+func TestBenchmarkOfALoadThatNoPolicyServesWhole(t *testing.T) {
 	s := slowed(testScenario(t, "constant(4,10m)"), 8)
 	s.Workload = Generator(simtest.Rates(t, "constant(4,10m)"), simtest.Lengths(t, 160, 40)) // tokens are what takes time
 	s.Models[0].Spec.SLO.Attainment = 0.97
@@ -31,7 +31,7 @@ func TestBenchmarkOfALoadThatNobodyServesWhole(t *testing.T) {
 	if err != nil || part.Rate < 0.8*whole.Rate || part.Rate > 1.3*whole.Rate {
 		t.Errorf("got %.3g requests/s, %v, want about the %.3g of the load without the long ones", part.Rate, err, whole.Rate)
 	}
-	b.slo.TTFT = 1 // ms: nobody meets that
+	b.slo.TTFT = 1 // ms: no replica meets that
 	if none, err := b.measure(t.Context()); err != nil || none.Rate != 0 {
 		t.Errorf("got %.3g requests/s, %v, want none where no objective can be met", none.Rate, err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzScenario reads scenario files: a scenario that can be run, or an error of a length
-// that somebody reads.
+// that the lab reads.
 func FuzzScenario(f *testing.F) {
 	for _, seed := range []string{
 		fleetFile, "", "models: []", "models: [{id: m, variants: [{profile: 8b}]}]", "a: &a [*a]", "models: &m [{id: x, variants: *m}]",

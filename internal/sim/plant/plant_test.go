@@ -144,7 +144,7 @@ func TestPodsTogetherShowWhatRuns(t *testing.T) {
 }
 
 // TestWhatWaitsInASilentVariantIsNotKnown: requests are shared out by weights that
-// nobody sees, and all wait in a variant of which no pod has a page.
+// no observer sees, and all wait in a variant of which no pod has a page.
 func TestWhatWaitsInASilentVariantIsNotKnown(t *testing.T) {
 	for _, tt := range []struct {
 		weight  float64 // of the silent variant

@@ -118,7 +118,7 @@ func TestByNameRefusesWhatItDoesNotKnow(t *testing.T) {
 			}
 		})
 	}
-	_, err := ByName("nobody", nil)
+	_, err := ByName("unknown", nil)
 	if unknown := new(UnknownPolicyError); !errors.As(err, &unknown) || !slices.Equal(unknown.Known, Names()) {
 		t.Errorf("got %v, want an UnknownPolicyError with all names", err)
 	}

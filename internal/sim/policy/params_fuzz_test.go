@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzParams makes policies with whatever parameters somebody writes: a policy or an error
+// FuzzParams makes policies with any parameters: a policy or an error
 // that says what is wrong, and its defaults are accepted as they are described.
 func FuzzParams(f *testing.F) {
 	all := Catalogue()

@@ -48,7 +48,7 @@ func TestVerdictSaysWhoWins(t *testing.T) {
 			foresight,
 			"ours misses the target: 89.9 % of the requests within their objectives (90 % asked for) at a cost of 50, while peer reaches it at 40.",
 		},
-		"nobody gets there": {
+		"no policy gets there": {
 			[]Result{measured("ours", true, 0.6, 50), measured("peer", false, 0.7, 40)},
 			foresight,
 			"ours misses the target: 60 % of the requests within their objectives (90 % asked for) at a cost of 50, as do all others; peer comes to 70 % at 40.",

@@ -13,7 +13,7 @@ type network string
 // networkBits leave 512 addresses to services and 512 to pods.
 const networkBits = 22
 
-// chooseNetwork returns one of 15,000 networks. Nobody records who has which: that
+// chooseNetwork returns one of 15,000 networks. No file records which cluster has which: that
 // two clusters of a machine choose the same is not worth more.
 func chooseNetwork() network {
 	const first, last = 1, 243 // 127.0.0.0/16 has the usual loopback address

@@ -20,7 +20,7 @@ import (
 const (
 	// validity is that of every certificate: longer than any local cluster lives.
 	validity = 10 * 365 * 24 * time.Hour
-	// proxyName is whom an aggregated API server trusts to speak for a user.
+	// proxyName is the client that an aggregated API server trusts to speak for a user.
 	proxyName = "front-proxy-client"
 )
 

@@ -9,7 +9,7 @@
 //     address to listen on without a host, ":8443" or "--flag=:8443", gets that
 //     address, so that replicas do not collide.
 //   - A pod's hostname is its own where the machine lets processes have one: Linux,
-//     for root, or with user namespaces for everybody.
+//     for root, or with user namespaces for every user.
 //   - A volume is the folder in which the kubelet keeps its files. Where an argument
 //     or a variable names the path it is mounted at, the folder's replaces it.
 //   - The API server and the pod's own account are in the file that the variable

@@ -20,9 +20,9 @@ import (
 
 // Options configures New.
 type Options struct {
-	Dir       string       // folder of the runtime's own files, of nobody else: what is there is removed
+	Dir       string       // folder of the runtime's files alone: what is there is removed
 	Images    Images       // what can run
-	Addresses netip.Prefix // where pods get theirs: loopback addresses, the first is nobody's
+	Addresses netip.Prefix // where pods get theirs: loopback addresses, the first is given to no pod
 	APIServer string       // base URL, for the processes' KUBECONFIG
 	RunAs     []string     // program and arguments that call RunAs; empty for the machine's hostname everywhere
 }

@@ -362,7 +362,7 @@ func TestWhatAContainerStartedEndsWithIt(t *testing.T) {
 		return err
 	})
 	b.eventually(func() error {
-		// Nobody may be left to fetch its end: what is left then holds no file.
+		// No waiter may be left to fetch its end: what is left then holds no file.
 		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child)); err == nil && runtime.GOOS == "linux" {
 			return fmt.Errorf("process %d, which the container started, still runs", child)
 		}

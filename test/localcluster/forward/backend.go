@@ -64,7 +64,7 @@ func (b *backend) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking %s: %w", b.Ready, err)
 	}
-	req.Close = true // what is kept open would answer for a process that accepts nobody else
+	req.Close = true // what is kept open would answer for a process that accepts no new connection
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

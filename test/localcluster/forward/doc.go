@@ -3,7 +3,7 @@
 // several backends that are ready.
 //
 // It does what endpoints and kube-proxy do, and no more. A backend is ready once
-// its readiness URL answers 200, and until nobody listens there any more or three
+// its readiness URL answers 200, and until no server listens there any more or three
 // checks in a row have failed, as many as a kubelet allows; a new connection goes to the ready backends in
 // turn; one that stands stays where it is until either end closes it. A backend
 // that died between two checks is not made up for by another one: its connections

@@ -226,7 +226,7 @@ func TestABackendIsReadyUntilItIsGoneOrHasFailedThreeChecks(t *testing.T) {
 		{"two failures", []error{nil, slow, slow}, true},
 		{"three failures", []error{nil, slow, slow, slow}, false},
 		{"not in a row", []error{nil, slow, slow, nil, slow, slow}, true},
-		{"nobody listens", []error{nil, gone}, false},
+		{"no server listens", []error{nil, gone}, false},
 		{"back again", []error{nil, slow, slow, slow, nil}, true},
 	}
 	for _, tt := range tests {

@@ -41,7 +41,7 @@ func newRules(rng *rand.Rand) *Rules {
 
 // next draws what the controller will read at its next sync.
 func (s *Sequence) next(rng *rand.Rand) *Sync {
-	if rng.IntN(40) == 0 { // somebody scales by hand
+	if rng.IntN(40) == 0 { // a user scales by hand
 		s.replicas = rng.Int32N(s.Max + 3)
 	}
 	now := Sync{Spec: s.replicas, Status: s.replicas}

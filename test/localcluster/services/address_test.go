@@ -10,7 +10,7 @@ func TestAddressesOfThisMachineStandAsOthers(t *testing.T) {
 	for _, c := range []struct{ address, published, reachable string }{
 		{"127.9.8.7", "10.9.8.7", "127.9.8.7"},
 		{"127.0.0.1", "10.0.0.1", "127.0.0.1"},
-		{"10.244.3.4", "10.244.3.4", "127.244.3.4"}, // of a pod that does not run: nobody is there either
+		{"10.244.3.4", "10.244.3.4", "127.244.3.4"}, // of a pod that does not run: no server listens there either
 		{"192.0.2.1", "192.0.2.1", "192.0.2.1"},
 		{"::1", "::1", "::1"},
 		{"", "", ""},

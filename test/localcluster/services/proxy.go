@@ -29,8 +29,8 @@ const (
 	dialWithin = time.Second
 )
 
-// errNobody says that no pod is ready, or none of those that are answers.
-var errNobody = errors.New("no pod answers")
+// errNoBackend says that no pod is ready, or none of those that are answers.
+var errNoBackend = errors.New("no pod answers")
 
 // proxy listens on the addresses of Services and passes connections on.
 type proxy struct {
@@ -200,5 +200,5 @@ func (f *port) dial(ctx context.Context) (net.Conn, error) {
 			return server, nil
 		}
 	}
-	return nil, errNobody
+	return nil, errNoBackend
 }

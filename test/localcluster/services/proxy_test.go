@@ -102,7 +102,7 @@ func serve(t *testing.T, address string) int32 {
 	return int32(port)
 }
 
-// answers waits until connections to an address reach each of the hosts and nobody
+// answers waits until connections to an address reach each of the hosts and no other
 // else; without hosts, until connections are refused or end at once.
 func answers(t *testing.T, address string, hosts ...string) {
 	t.Helper()
@@ -148,7 +148,7 @@ func TestConnectionsGoToReadyPodsInTurn(t *testing.T) {
 	w.endpoints(port, map[string]bool{first: false, second: true, third: true})
 	answers(t, at, second, third)
 	w.endpoints(port, map[string]bool{"127.88.2.4": true, third: true})
-	answers(t, at, third) // where nobody answers, the next one is tried
+	answers(t, at, third) // where no server answers, the next one is tried
 	w.endpoints(port, nil)
 	answers(t, at)
 	w.service("127.88.0.10", port)

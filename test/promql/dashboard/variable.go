@@ -20,7 +20,7 @@ type Look struct {
 	Range  time.Duration // > 0
 	Step   time.Duration // between two points, > 0
 	Scrape time.Duration // the scrape interval that the data source names
-	// Choice are variables that somebody chose; the others take what Grafana takes
+	// Choice are variables that a user chose; the others take what Grafana takes
 	// first: all where that may be chosen, else the first value in order.
 	Choice map[string]string
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 )
 
-// TestAPartialAnswerCountsNobodyAsIdle: one store of a querier does not answer, so that
+// TestAPartialAnswerCountsNoModelAsIdle: one store of a querier does not answer, so that
 // rows of one pod are missing, and the answer has a warning and is a success.
-func TestAPartialAnswerCountsNobodyAsIdle(t *testing.T) {
+func TestAPartialAnswerCountsNoModelAsIdle(t *testing.T) {
 	forBothLoads(t, options{}, func(t *testing.T, l *loop, right scaling.Replicas) {
 		l.proxy.Break(faulty.Partial(l.pods[2].name))
 		got := l.decide()

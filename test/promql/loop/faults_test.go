@@ -246,7 +246,7 @@ func TestARotatedTokenIsReadAgain(t *testing.T) {
 	write("two")
 	l.pass(cycles)
 	l.decide().want(t, "the file was rotated", fewer)
-	// Both at once, between two cycles: nobody notices.
+	// Both at once, between two cycles: no cycle notices.
 	write("three")
 	accepted.Store("three")
 	l.pass(cycles)

@@ -145,7 +145,7 @@ func (l *loop) scrapeInto(s *store.Store) {
 	}
 }
 
-// pass lets time pass for everybody. The pods work and are scraped.
+// pass lets time pass for pods, store and manager. The pods work and are scraped.
 func (l *loop) pass(d time.Duration) {
 	l.t.Helper()
 	for range d / scrapes {

@@ -74,7 +74,7 @@ func (s *sleeper) zero() bool {
 	})
 	s.past = verdict.History
 	for key, p := range s.past {
-		p.Desired = replicas // nobody carries it out
+		p.Desired = replicas // no scaler carries it out
 		s.past[key] = p
 	}
 	return verdict.Plan.Decisions[0].Target() == 0
@@ -142,9 +142,9 @@ func TestAModelIsNotAtRest(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyScrapedIsNotRest: the store was stopped for longer than the
+// TestWhatIsNotScrapedIsNotIdle: the store was stopped for longer than the
 // period, and the period begins when it scrapes again.
-func TestWhatNobodyScrapedIsNotRest(t *testing.T) {
+func TestWhatIsNotScrapedIsNotIdle(t *testing.T) {
 	t.Parallel()
 	s := beginSleeper(t)
 	s.rest()

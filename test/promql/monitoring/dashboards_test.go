@@ -106,7 +106,7 @@ func TestNoPanelStaysEmptyWithoutWords(t *testing.T) {
 			"VariantAutoscalings": "none", "Desired replicas": "No VariantAutoscaling has a decision here. kubectl get va -A", "Managers": "",
 		}},
 		{"nothing is scraped", nothing, look, map[string]string{"Managers": "none scraped", "Cycles in 10 minutes": "inert"}},
-		{"nobody asks", idle, at("meta/llama-3.1-8b"), map[string]string{"TTFT, 9 of 10 requests": "no request in 5 minutes"}},
+		{"no request", idle, at("meta/llama-3.1-8b"), map[string]string{"TTFT, 9 of 10 requests": "no request in 5 minutes"}},
 		{"no such model", healthy, at("no-such-model"), map[string]string{"KV cache usage by replica": "Prometheus has no page of a replica of this model. Are its pods scraped, with the labels namespace and pod?"}},
 	} {
 		seen := 0

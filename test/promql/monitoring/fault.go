@@ -18,7 +18,7 @@ const (
 	Blind      Fault = "model not scraped"      // no pod of the model is
 	HalfBlind  Fault = "one pod not scraped"    // the others are
 	Ignored    Fault = "scaler does not act"    // the target keeps its replicas
-	Orphaned   Fault = "nobody scales"          // and more is decided
+	Orphaned   Fault = "no scaler"              // and more is decided
 	Confined   Fault = "scaler has one number"  // and the target has what is decided
 	NoStock    Fault = "no accelerator free"    // and the model is saturated
 	Held       Fault = "growth held"            // at maxReplicas
@@ -31,7 +31,7 @@ const (
 	SlowerTTFT Fault = "TTFT off for hours"     // four requests of ten
 	SlowerITL  Fault = "ITL off for hours"      // four requests of ten
 	MeanITL    Fault = "ITL off, its mean kept" // as the objective asks, and no fault
-	Paused     Fault = "paused and not scraped" // a user's wish, and no fault; nobody scales it either
+	Paused     Fault = "paused and not scraped" // a user's wish, and no fault; it has no scaler either
 )
 
 // Faults returns all of them.

@@ -41,7 +41,7 @@ type Recording struct {
 	Empty bool
 	// Classless is a fleet of which no service class holds a model.
 	Classless bool
-	// Idle is a fleet that nobody asks for anything.
+	// Idle is a fleet that gets no request.
 	Idle bool
 	// Prefixes are what the names of vLLM's metrics begin with: each page is stored under
 	// each of them, by a job of its own. None is vLLM's own.

@@ -97,7 +97,7 @@ func TestDashboardsShowOnlyWhatIsExported(t *testing.T) {
 			for _, expr := range a.Exprs {
 				for _, metric := range named(t, expr) {
 					if !known[metric] && !fromLibraries.MatchString(metric) {
-						t.Errorf("%s, %q: nobody exports %s; recording rules may be missing", name, a.Panel.Title, metric)
+						t.Errorf("%s, %q: no page exports %s; recording rules may be missing", name, a.Panel.Title, metric)
 					}
 				}
 			}
@@ -127,7 +127,7 @@ func TestRulesReadOnlyWhatIsExportedOrRecorded(t *testing.T) {
 		for _, metric := range named(t, expr) {
 			read[metric] = true
 			if !known[metric] && !records[metric] {
-				t.Errorf("nobody exports or records %s, in\n%s", metric, expr)
+				t.Errorf("no page exports and no rule records %s, in\n%s", metric, expr)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestEveryAlertHasARunbook holds alerts and pages to each other, and a page to what
-// whoever was woken looks for.
+// an operator on call looks for.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	const folder = "../../../docs/runbooks/"
 	pages := map[string]bool{}

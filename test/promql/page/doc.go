@@ -3,7 +3,7 @@
 // rank or several, and pickers with flow control. It is not an emulator: nothing
 // queues or takes time here. A caller says how many requests are in which state
 // and which ended, and the page says it as the engine would, with all the series
-// around that nobody asks for.
+// around that no query asks for.
 //
 // Metric names, labels, buckets and versions are those of the engines' sources.
 package page
